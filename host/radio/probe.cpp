@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "radio/probe.h"
 
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <uhd/property_tree.hpp>
 #include <uhd/utils/paths.hpp>
 #include <vector>
@@ -12,6 +14,8 @@ namespace wip::radio {
 namespace {
 
 using nlohmann::json;
+
+constexpr double pps_within_s = 2.5;  // as a station waits
 
 json range(const uhd::meta_range_t& r) {
     return {{"lowest", r.start()}, {"highest", r.stop()}, {"step", r.step()}};
@@ -60,6 +64,18 @@ json side_of(usrp& radio, side s) {
     return j;
 }
 
+// Whether the source of time gives an edge of the second.
+bool sees_pps(usrp& radio) {
+    using timer = std::chrono::steady_clock;
+    const auto before = radio.get_time_last_pps();
+    const auto until = timer::now() + std::chrono::duration<double>(pps_within_s);
+    while (timer::now() < until) {
+        if (radio.get_time_last_pps() != before) return true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return false;
+}
+
 }  // namespace
 
 json probe(usrp& radio) {
@@ -79,6 +95,10 @@ json probe(usrp& radio) {
     j["clock_sources"] = radio.get_clock_sources(0);
     j["time_source"] = radio.get_time_source(0);
     j["time_sources"] = radio.get_time_sources(0);
+    if (const auto source = radio.get_time_source(0); source == "external" || source == "gpsdo") {
+        j["pps"] = sees_pps(radio);
+        j["pps_within_s"] = pps_within_s;
+    }
     json sensors = json::object();
     for (const std::string& name : radio.get_mboard_sensor_names(0))
         sensors[name] = sensor(radio.get_mboard_sensor(name, 0));

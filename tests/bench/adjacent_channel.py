@@ -8,6 +8,7 @@ from a built tree. 300 slots of the test pattern (64-QAM, all bins), interpolate
 
   leakage   power in the neighbours' 4.5 MHz at +-5 MHz (the worse one) to that in the carrier's 5.01
   evm       of the payload after 300 slots without noise, which the receiver's own numbers leave: compare with edge 0
+  peak      of all interpolated samples over their mean power, and that power in dBFS at 7.68 MS/s
   mask      TS 36.104 table 6.6.3.2A-3 (Local Area, 5 MHz) and 6.6.3.1-6 (Wide Area, category A, above 1 GHz): dBm in 100 kHz by the
             offset of the filter's middle from the channel's edge. Absolute, so: the highest power of the carrier that stays inside
 
@@ -23,7 +24,9 @@ import numpy
 import scipy.signal
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"), "python"))]
+sys.path[:0] = [str(TOP / "host" / "cli"), str(pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"), "python"))]
+
+from openwip_cli.cell.station import MASKED_DBM as POWER_DBM  # noqa: E402  of the figure, and inside the mask
 
 RATE, SLOT, SLOTS, OVER = 7.68e6, 5120, 300, 4
 EDGES = (0, 8, 16, 24)
@@ -33,7 +36,6 @@ TARGET_DB = -45          # leakage
 EVM_MORE_PERCENT = 0.3
 MASKS = {"Local Area": ((0.05, 5.05, -30, -37), (5.05, 10.05, -37, -37)),      # from, to (MHz), dBm there
          "Wide Area": ((0.05, 5.05, -7, -14), (5.05, 10.05, -14, -14))}
-POWER_DBM = -5           # of the figure, and inside the mask: a b210 at its highest gain (docs/radios.md)
 
 
 def slots(edge):
@@ -64,10 +66,18 @@ def evm_percent(samples):
     return 100 * float(numpy.sqrt(numpy.mean(worst)))
 
 
-def spectrum(samples):
-    """Frequencies and power in 10 kHz, of a mean power of 1 in all."""
+def interpolated(samples):
     taps = scipy.signal.firwin(901, 0.5 * RATE, window=("kaiser", 7.9), fs=OVER * RATE) * OVER
-    x = scipy.signal.upfirdn(taps, samples, OVER)
+    return scipy.signal.upfirdn(taps, samples, OVER)
+
+
+def peak(samples, x):
+    p = abs(x) ** 2
+    return {"dbfs": round(float(db(numpy.mean(abs(samples) ** 2))), 2), "peak_db": round(float(db(p.max() / p.mean())), 1), "of_samples": len(x)}
+
+
+def spectrum(x):
+    """Frequencies and power in 10 kHz, of a mean power of 1 in all."""
     size = round(OVER * RATE / 10e3)
     f, p = scipy.signal.welch(x, OVER * RATE, "blackman", size, size // 2, return_onesided=False, scaling="density", detrend=False)
     order = numpy.argsort(f)
@@ -116,13 +126,14 @@ def main():
     rows, curves = [], {}
     for edge in EDGES:
         samples = slots(edge)
-        f, p = spectrum(samples)
+        x = interpolated(samples)
+        f, p = spectrum(x)
         at, relative = curves[edge] = offsets(f, p)
         own = power(f, p, -2.505e6, 2.505e6)
         neighbours = max(power(f, p, s * 5e6 - NEIGHBOUR / 2, s * 5e6 + NEIGHBOUR / 2) for s in (-1, 1))
         most = {m: round(float(min(limit(m, a) - r for a, r in zip(at, relative))), 1) for m in MASKS}
         beyond = {m: round(float(min(limit(m, a) - r for a, r in zip(at, relative) if a >= 0.15)), 1) for m in MASKS}
-        rows.append({"edge_samples": edge, "leakage_db": round(float(db(neighbours / own)), 1), "target_db": TARGET_DB,
+        rows.append({"edge_samples": edge, **peak(samples, x), "leakage_db": round(float(db(neighbours / own)), 1), "target_db": TARGET_DB,
                      "evm_percent": round(evm_percent(samples), 3), "most_dbm_inside_mask": most, "most_dbm_from_100_khz_on": beyond})
         print(json.dumps(rows[-1]))
     if options.figure:

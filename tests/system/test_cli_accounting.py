@@ -159,6 +159,13 @@ class Verdict(unittest.TestCase):
                          ["late: 16 slots of 15000 (limit 0.1%) missed their time: 5 too late at the radio, 1 not planned in time, "
                           "10 not made in time"])
 
+    def test_a_page_that_comes_from_the_disk_is_a_reason(self):
+        faults = {"air": {"minor": 30, "major": 0}, "base.macd": {"minor": 5, "major": 2}, "terminal.radio": {"minor": 1, "major": 1}}
+        self.assertEqual(accounting.check_page_faults(faults),
+                         ["page faults: base.macd waited 2 times, terminal.radio waited 1 times for a page from the disk"])
+        self.assertEqual(accounting.check_page_faults({"air": faults["air"]}), [])
+        self.assertEqual(accounting.check_page_faults({}), [])
+
     def test_a_standstill_of_the_machine_is_named_in_the_reason_and_excuses_nothing(self):
         def late(left_out, **found):
             after = pb.AirStatus(speed=1, now=76_800_000, wall_seconds=10, slots=15000, clock="realtime")

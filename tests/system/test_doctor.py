@@ -50,7 +50,12 @@ class Doctor(unittest.TestCase):
         self.assertRegex(said, "COSTS network namespaces: Operation not permitted: .*\n +mend: run as root")
 
     def test_the_software_radio_is_found_and_a_radio_that_is_not_there_is_said(self):
-        self.assertIn("ok    device: type=vusrp", self.examined("--radio", "type=vusrp"))
+        said = self.examined("--radio", "type=vusrp")
+        for words in ("device: type=vusrp", "sensor ref_locked: ", "clock source: internal", "time source: internal", "sensor lo_locked (receive): "):
+            self.assertIn(f"ok    {words}", said)
+        self.assertNotIn("PPS", said)
+        said = self.examined("--radio", "type=vusrp,product=nothing")
+        self.assertRegex(said, "COSTS opening the radio: .*nothing.*\n +mend: .*uhd_usrp_probe")
         self.assertIn("COSTS devices: none with --radio type=b200,serial=none", self.examined("--radio", "type=b200,serial=none"))
 
     def test_bad_options_are_one_line(self):

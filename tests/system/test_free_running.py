@@ -15,11 +15,13 @@ from demo_support import PROCESSES, Demo, built, cells, left_of, openwip
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import slots_lost  # noqa: E402
 from openwip_cli.air import SLOTS_PER_SECOND  # noqa: E402
+from openwip_cli.machine import slot_path  # noqa: E402
 from openwip_cli.messages import control  # noqa: E402
 
 CELL = f"f{os.getpid() % 100000}"
 STOP_S = 0.05
 LOST_BY_A_STOP = 150    # slots: fewer than twice its length
+FAULTS_OVER_S, FEW_FAULTS = 3, 45      # one in a hundred slots
 KEEPS_LOCK_S = 0.06     # 100 slots without pilots cost no lock
 FREE = ("--clock", "realtime", "--pings", "5", "--pacing-limit-ms", "1000", "--bins", "10", "--modulation", "4", "--snr", "30")
 
@@ -53,6 +55,12 @@ class FreeRunning(unittest.TestCase):
         time.sleep(1)
         return round(stopped, 4), slots_lost.between(before, self.lost())
 
+    def page_faults(self, run):
+        """Of each process of the slot path in some seconds, well after its start: (of memory, from the disk)."""
+        faults = slot_path.PageFaults({name: run.pid(name) for name in PROCESSES})
+        time.sleep(FAULTS_OVER_S)
+        return {name: (f["minor"], f["major"]) for name, f in faults.report().items()}
+
     def test_a_demo_on_a_free_running_clock(self):
         with tempfile.TemporaryDirectory() as folder:
             done = openwip("demo", "--name", CELL, *FREE, "--duration", "2", "--json", f"{folder}/r.json")
@@ -65,15 +73,17 @@ class FreeRunning(unittest.TestCase):
         self.assertGreater(report["packets"]["downlink"]["delivered"], 100)
         self.assertEqual(set(report["placement"]["page_faults"]), set(PROCESSES))
         self.assertEqual(set(report["placement"]["memory_locked"]), set(PROCESSES))
+        self.assertEqual(report["verdict"]["checks"]["page_faults"], not any(f["major"] for f in report["placement"]["page_faults"].values()))
         self.assertEqual(report["radio"]["clipped"], 0)
         self.assertEqual(left_of(cells.Cell(CELL)), [])
 
     def test_it_goes_on_after_any_process_stood_still_for_50_ms(self):
         with tempfile.TemporaryDirectory() as folder:
-            run = Demo(CELL, *FREE, "--duration", "8", "--json", f"{folder}/r.json")
+            run = Demo(CELL, *FREE, "--duration", str(8 + FAULTS_OVER_S), "--json", f"{folder}/r.json")
             self.addCleanup(run.close)
             run.wait_for("TCP download")
             time.sleep(1)
+            few = self.page_faults(run)
             lost = {name: self.stop(run.pid(name)) for name in PROCESSES}
             self.assertIn(run.ended(60), (0, 1), run.said)
             report = self.report(folder)
@@ -81,6 +91,11 @@ class FreeRunning(unittest.TestCase):
         # The link was used after the last one too: 8 s at 4 bit/symbol and 10 bins, less what was lost.
         self.assertGreater(report["link"]["frames_acknowledged"], 0.5 * 1500 * 10 * 8 * 0.8)
         self.assertGreater(sum(report["realtime"]["missed"].values()), 0)
+        print(f"page faults in {FAULTS_OVER_S} s: {few}", file=sys.stderr)
+        self.assertEqual(set(few), set(PROCESSES))
+        for name, (minor, major) in few.items():
+            self.assertEqual(major, 0, few)
+            self.assertLess(minor, FEW_FAULTS, f"{name}: {few}")
         # The machine's own standstills come on top.
         stood = report["realtime"]["standstills"] or {"together_ms": 0, "longest_ms": 0}
         print(f"(seconds stopped, slots lost): {lost}; standstills {stood['together_ms']} ms", file=sys.stderr)

@@ -2,6 +2,7 @@
 """./openwip station on two computers (two_computers.py): the link is there, survives the death of either station, and nothing
 of a killed one is left. How many slots a busy machine makes too late is not judged here."""
 import os
+import pathlib
 import sys
 import time
 import unittest
@@ -13,9 +14,17 @@ from uhd_support import BUILD
 from openwip_cli.figures import attenuator as figures
 
 NAME = f"t{os.getpid() % 100000}"
-HEALS_S = 2.0       # asked; alone on two cores 1.4 to 1.9 s from the restart
+HEALS_S = 2.0       # asked, from the restart; alone on two cores 1.4 to 1.9 s
 BUSY_S = 3.0        # that a machine with other work may take longer to start the programs, four of them Python's
 FAR = {"base": "10.42.0.2", "terminal": "10.42.0.1"}
+
+
+def waited_s():
+    """In which some task of the machine waited for a core, so far."""
+    try:
+        return int(pathlib.Path("/proc/pressure/cpu").read_text().split("total=")[1].split()[0]) * 1e-6
+    except (OSError, IndexError):
+        return 0.0      # such a kernel does not say
 
 
 @unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
@@ -27,38 +36,47 @@ class TwoComputers(unittest.TestCase):
                            terminal=("--radio", f"type=vusrp,air={NAME},node=terminal,time=86400.1234567"))
         self.addCleanup(self.world.close)
 
-    def healed(self, station):
-        """Seconds from the start of the command to the first answer over the link."""
+    def check_healed(self, station):
+        """From the start of the command to the first answer over the link. Of a machine with other work the time is left out in which
+        some task waited for a core."""
+        waited = waited_s()
         station.wait_until_up()
         self.assertTrue(system.wait_until(lambda: station.hears(FAR[station.role]), 10, 0.01), station.said)
         now = time.monotonic()
-        print(f"{station.role}: {now - station.began:.2f} s after its start, {now - station.up_at:.2f} s after it is up", file=sys.stderr)
-        self.assertLess(now - station.up_at, HEALS_S)
-        return now - station.began
+        took, waited = now - station.began, waited_s() - waited
+        print(f"{station.role}: {took:.2f} s after its start, {now - station.up_at:.2f} s after it is up; {waited:.2f} s somebody waited for a core",
+              file=sys.stderr)
+        self.assertLess(took - waited, HEALS_S)
+        self.assertLess(took, HEALS_S + BUSY_S)
 
     def test_either_station_may_come_first_die_and_come_back(self):
         world = self.world
         terminal = world.station("terminal")
         terminal.wait_until_up()            # the terminal first
         base = world.station("base")
-        self.assertLess(self.healed(base), HEALS_S + BUSY_S)
+        self.check_healed(base)
 
         terminal.power_fails()
         again = world.station("terminal")   # and removes what the other one left
-        self.assertLess(self.healed(again), HEALS_S + BUSY_S)
+        self.check_healed(again)
         self.assertIn("removing what an earlier run left", again.said)
 
-        base.process.kill()
+        base.power_fails()
+        base = world.station("base")
+        self.check_healed(base)
+        self.assertIn("removing what an earlier run left", base.said)
+
+        base.process.kill()                 # the launcher: the rest of it goes with it
         self.assertTrue(system.wait_until(lambda: left_of(base.cell) == [], 4), left_of(base.cell))
         base = world.station("base")
-        self.assertLess(self.healed(base), HEALS_S + BUSY_S)
+        self.check_healed(base)
 
-        # Nothing of it came from the LAN's delays: 2 ms are three slots, and lock has been lost with the base station only.
-        self.assertLessEqual(again.said.count("lock lost"), 1, again.said)
+        # Nothing of it came from the LAN's delays: 2 ms are three slots, and lock has been lost with the base station only, twice.
+        self.assertLessEqual(again.said.count("lock lost"), 2, again.said)
         code, of_terminal = again.ends()
         self.assertEqual(code, 1)           # its run was broken into
         self.assertTrue(of_terminal["verdict"]["checks"]["sums"], of_terminal["verdict"])
-        self.assertIn("peer: the other station left and came back 1 times", of_terminal["verdict"]["reasons"])
+        self.assertIn("peer: the other station left and came back 2 times", of_terminal["verdict"]["reasons"])
         self.assertEqual(of_terminal["radio"]["horizon"], 15)   # as the base station says
         stranger = world.station("terminal", "--packing", "off")
         self.assertEqual(stranger.refuses(), 2, stranger.said)

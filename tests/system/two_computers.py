@@ -11,7 +11,6 @@ import pathlib
 import random
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -245,22 +244,3 @@ class World:
                 left.callback(self.relay.close)
             for s in self.stations:
                 left.callback(s.close)
-
-
-if __name__ == "__main__":      # goodput, for docs/radios-measured.md: python3 two_computers.py SECONDS jitter|direct
-    seconds, jitter = int(sys.argv[1]), sys.argv[2] == "jitter"
-    world = World(f"g{os.getpid() % 10000}", base=("--bins", "25", "--modulation", "8"), terminal=("--uplink-kbps", "5000"), jitter=jitter)
-    try:
-        base, terminal = world.station("base"), world.station("terminal")
-        base.wait_until_up(), terminal.wait_until_up()
-        system.wait_until(lambda: base.hears("10.42.0.2"), 10)
-        server = subprocess.Popen(["ip", "netns", "exec", terminal.cell.namespace("terminal"), "iperf3", "-s", "-1"], stdout=subprocess.DEVNULL)
-        time.sleep(0.3)
-        done = base.run("iperf3", "-c", "10.42.0.2", "-t", str(seconds), "-w", "128K", "-J", timeout=seconds + 20)
-        server.wait(5)
-        print(f"TCP {json.loads(done.stdout)['end']['sum_received']['bits_per_second'] / 1e6:.3f} Mbit/s")
-        for s in (base, terminal):
-            code, r = s.ends()
-            print(s.role, code, r["verdict"], r["radio"], r.get("link", {}).get("frame_error_rate"))
-    finally:
-        world.close()

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip doctor on made-up machines: each finding is named, with what it costs and what mends it."""
+import json
 import pathlib
 import tempfile
 import textwrap
 import unittest
+import unittest.mock
 
 from openwip_cli.commands import doctor
+from openwip_cli.errors import BadInput, Stop
+from openwip_cli.machine.places import Places
 
 X310 = """
 --------------------------------------------------
@@ -68,6 +72,46 @@ class MadeUp(unittest.TestCase):
         self.assertEqual(found["UHD"].says, "4.3.0.0")
         self.environment["UHD_IMAGES_DIR"] = "/nowhere"
         self.costs(self.found(doctor.check_uhd)["images of UHD"], "UHD_IMAGES_DIR is /nowhere", "unset UHD_IMAGES_DIR")
+
+    def test_images_of_another_uhd(self):
+        self.program("uhd_config_info", f"UHD 4.3.0.0\nImages directory: {self.root}/images")
+        self.file("images/usrp_b210_fpga.bin", "")
+        self.assertIn("not written there", self.found(doctor.check_uhd)["images of UHD"].says)
+        kept = {"b2xx_b210_fpga_default": {"repo_hash": "uhd-8c49730"}, "x3xx_x310_fpga_default": {"repo_hash": "uhd-1111111"}, "own": {"repo_hash": "x"}}
+        self.file("images/inventory.json", json.dumps(kept))
+        self.assertIn("is not there", self.found(doctor.check_uhd)["images of UHD"].says)
+        targets = [f"{t:<31}: https://files.example/cache/{t[:4]}/uhd-8c49730/{t}-g8c49730.zip" for t in list(kept)[:2]]
+        self.program("uhd_images_downloader", "\n".join(["[INFO] Potential targets in manifest file:", *targets]))
+        self.costs(self.found(doctor.check_uhd)["images of UHD"], r"1 of another UHD: x3xx_x310_fpga_default \(uhd-1111111, wanted uhd-8c49730\)",
+                   f"uhd_images_downloader --install-location {self.root}/images")
+        kept["x3xx_x310_fpga_default"]["repo_hash"] = "uhd-8c49730"
+        self.file("images/inventory.json", json.dumps(kept))
+        self.assertIn("1 in", self.found(doctor.check_uhd)["images of UHD"].says)
+        self.assertTrue(self.found(doctor.check_uhd)["images of UHD"].says.endswith("of this UHD"))
+        self.file("images/inventory.json", "[1]")
+        self.assertIn("not written there", self.found(doctor.check_uhd)["images of UHD"].says)
+
+    def test_a_radio_that_is_meant_is_opened_and_tells_its_reference_time_and_locks(self):
+        places = Places(self.root, self.root, "python3")
+        self.assertIn("not built", next(doctor.check_opened(places, "type=b200")).says)
+        self.file(doctor.PROGRAM, "")
+        probed = {"clock_source": "external", "clock_sources": ["internal", "external"], "time_source": "external", "time_sources": ["external"],
+                  "sensors": {"ref_locked": {"says": "Ref: unlocked", "ok": False}, "gps_locked": {"says": "GPS: unlocked", "ok": False}},
+                  "pps": False, "pps_within_s": 2.5}
+        with unittest.mock.patch.object(doctor, "ask", return_value=probed):
+            found = {f.what: f for f in doctor.check_opened(places, "type=b200")}
+            self.costs(found["sensor ref_locked"], "unlocked", "clock_source=internal (now external)")
+            self.costs(found["PPS"], "no edge within 2.5 s", "PPS IN")
+            self.assertTrue(found["sensor gps_locked"].ok)      # nobody waits for it
+            probed |= {"time_source": "gpsdo"}
+            found = {f.what: f for f in doctor.check_opened(places, "type=b200")}
+            self.costs(found["PPS"], "no edge", "GPS antenna")
+            self.costs(found["sensor gps_locked"], "unlocked", "GPS antenna")
+            probed |= {"pps": True}
+            self.assertTrue({f.what: f for f in doctor.check_opened(places, "type=b200")}["PPS"].ok)
+        for refused in (BadInput("Expected FPGA compatibility number 16, but got 14"), Stop("the radio did not answer within 120 s")):
+            with unittest.mock.patch.object(doctor, "ask", side_effect=refused):
+                self.costs(next(doctor.check_opened(places, "type=b200")), str(refused), "uhd_usrp_probe")
 
     def test_devices_with_their_usb_and_network(self):
         self.program("uhd_find_devices", X310)

@@ -25,7 +25,7 @@ def bench(name):
 
 five, other = bench("five_fidelities"), bench("other_processors")
 free, beside, clocks = bench("free_running"), bench("adjacent_channel"), bench("two_clocks")
-applications, senders = bench("umts_applications"), bench("tahoe_to_bbr")
+applications, senders, stations = bench("umts_applications"), bench("tahoe_to_bbr"), bench("demo_and_stations")
 
 
 def code_of(module, *arguments):
@@ -181,6 +181,17 @@ class Judged(unittest.TestCase):
 
         self.assertEqual(free.valid([run(), {"product": "ideal", "verdict": {"valid": True}}, run(False)]), {"b210": "1 of 2", "ideal": "1 of 1"})
         self.assertEqual(free.cost([(149, 0), (150, 0), (0, 1)])["within"], "2 of 3")
+
+    def test_two_stations_against_a_demo(self):
+        def runs(*of):
+            return [{"by": by, "valid": valid, "tcp_bps": bps, "lock_losses": lost} for by, bps, valid, lost in of]
+        demo = ("demo", 30e6, True, 0)
+        self.assertEqual(stations.outside(runs(demo, ("stations", 29.41e6, True, 0))), [])
+        self.assertEqual(stations.outside(runs(demo, ("stations", 29.39e6, False, 1))), ["stations: verdict", "stations: lock", "goodput"])
+        self.assertEqual(stations.outside(runs(demo, ("stations", None, True, 0))), ["goodput"])
+        few = runs(demo, ("stations", 30e6, True, 0), demo, ("stations", 28e6, False, 0), demo, ("stations", 29.9e6, True, 0))
+        self.assertEqual(stations.outside(few), ["stations: verdict"])
+        self.assertEqual(stations.summed(few)["stations"]["valid"], "2 of 3")
 
     def test_a_slot_that_came_to_nothing_counts_once(self):
         def lost(**counts):

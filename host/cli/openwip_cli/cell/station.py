@@ -27,6 +27,16 @@ class Peer:
     keys: str | None        # folder
 
 
+# The carrier that tests/bench/adjacent_channel.py holds to be inside the mask of TS 36.104, Local Area (docs/radios-measured.md).
+MASKED_DBM = -5
+
+
+def beside_the_carrier(power: float | None) -> str:
+    """What a power is warned of; "": nothing."""
+    return "" if power is None or power <= MASKED_DBM else (
+        f"{power:g} dBm: beside the carrier the mask of TS 36.104 (Local Area) was judged up to {MASKED_DBM} dBm only; look at the neighbours")
+
+
 @dataclasses.dataclass
 class Radio:
     arguments: str

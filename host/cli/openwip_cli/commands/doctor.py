@@ -4,6 +4,7 @@
 Nothing is changed without --fix, which runs the commands of the findings that have one that is safe: kernel settings and modules,
 until the next start of the machine. Exit code 0: nothing costs anything, 1: something does, 2: bad input."""
 import ctypes
+import json
 import os
 import pathlib
 import re
@@ -16,8 +17,9 @@ from typing import Any
 from . import radio_loop
 from .finding import Finding, as_json, show
 from .radio_program import asked, radio_option, receive_options, transmit_options
+from .radio_sensors import of_sensors, of_sources
 from ..cell.radio_loop import PROGRAM, ask, environment
-from ..errors import INVALID, VALID, BadInput
+from ..errors import INVALID, VALID, BadInput, Stop
 from ..machine import outputs, rights
 from ..machine.places import Places
 from ..settings.command_line import Parser
@@ -32,6 +34,7 @@ USB_VENDORS = ("2500", "3923")      # Ettus Research, National Instruments
 USB_3_MBPS = 5000
 GOOD_CLOCKS = ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter")
 LEAST_CORES = 2
+PROBE_S = 120       # a device may have to be loaded first
 USUAL_SHARE = 0.95      # of a core, for real-time processes: what kernels begin with
 _CLONE_NEWNET = 0x40000000
 
@@ -106,13 +109,31 @@ def check_uhd(m: Machine, _radio: str) -> Iterator[Finding]:
     wanted = m.environment.get("UHD_IMAGES_DIR") or (place[1] if place else "")
     images = [f for end in ("bit", "bin", "hex", "lvbitx") for f in pathlib.Path(wanted).rglob(f"*.{end}")] if wanted else []
     if images:
-        yield Finding("images of UHD", f"{len(images)} in {wanted}")
+        yield fitting_images(m, wanted, f"{len(images)} in {wanted}")
         return
     where = f"UHD_IMAGES_DIR is {wanted}, where there are none" if m.environment.get("UHD_IMAGES_DIR") else (
         f"none in {wanted}" if wanted else "there is no folder of them")
     yield Finding("images of UHD", where, "no USRP starts without its firmware and FPGA image",
                   ("unset UHD_IMAGES_DIR, or set it to a folder with images; " if m.environment.get("UHD_IMAGES_DIR") else "")
                   + "sudo uhd_images_downloader")
+
+
+def fitting_images(m: Machine, folder: str, there: str) -> Finding:
+    """UHD's downloader notes of which revision its images are, and lists which its UHD wants."""
+    try:
+        inventory = json.loads(pathlib.Path(folder, "inventory.json").read_text())
+        kept = {target: entry["repo_hash"] for target, entry in inventory.items()}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return Finding("images of UHD", f"{there}; of which UHD they are is not written there (no inventory.json): opening the radio shows it")
+    wanted = dict(re.findall(r"^(\S+) *: *\S+/([^/\s]+)/[^/\s]+$", m.said("uhd_images_downloader", "--list-targets") or "", re.M))
+    if not wanted:
+        return Finding("images of UHD", f"{there}; uhd_images_downloader, which knows whether they fit, is not there")
+    other = sorted(target for target, revision in kept.items() if wanted.get(target, revision) != revision)
+    if not other:
+        return Finding("images of UHD", f"{there}, of this UHD")
+    named = ", ".join(f"{t} ({kept[t]}, wanted {wanted[t]})" for t in other[:2]) + (", ..." if len(other) > 2 else "")
+    return Finding("images of UHD", f"{there}, {len(other)} of another UHD: {named}", "a device with such an image is refused, or loaded anew",
+                   f"sudo uhd_images_downloader --install-location {folder}")
 
 
 def check_radio(m: Machine, radio: str) -> Iterator[Finding]:
@@ -246,11 +267,28 @@ def check_versions(m: Machine, _radio: str) -> Iterator[Finding]:
         yield Finding("versions", f"kernel {kernel}, GNU Radio {gnuradio}, Python {sys.version.split()[0]}")
 
 
+def check_opened(places: Places, radio: str) -> Iterator[Finding]:
+    """Reference, time and locks: the radio is opened for it."""
+    if not (places.build / PROGRAM).exists():
+        yield Finding("reference, time, locks", "not asked: that program is not built; ./openwip radio probe builds it")
+        return
+    try:
+        found = ask(places, "probe", radio, [], limit_s=PROBE_S)
+    except (BadInput, Stop) as e:
+        yield Finding("opening the radio", str(e), "no station can use it", "what UHD says; uhd_usrp_probe says more")
+        return
+    yield from of_sensors(found)
+    yield from of_sources(found)
+
+
 CHECKS = (check_uhd, check_radio, check_buffers, check_processor, check_rights, check_versions)
 
 
-def examine(machine: Machine, radio: str = "") -> list[Finding]:
-    return [finding for check in CHECKS for finding in check(machine, radio)]
+def examine(machine: Machine, radio: str = "", places: Places | None = None) -> list[Finding]:
+    findings = [finding for check in CHECKS for finding in check(machine, radio)]
+    if radio and places and any(f.what == "device" for f in findings):
+        findings += check_opened(places, radio)
+    return findings
 
 
 def fix(findings: Sequence[Finding]) -> None:
@@ -276,16 +314,16 @@ def main(arguments: list[str], places: Places) -> int:
     meant = [o for o in ("--seconds", "--gain", "--antenna", "--transmit-gain", "--transmit-antenna")
              if getattr(given, o[2:].replace("-", "_")) not in (None, "")]
     if meant and not given.loop:
-        raise BadInput(f"{meant[0]} without --loop; valid: together with --loop, nothing else opens the radio")
+        raise BadInput(f"{meant[0]} without --loop; valid: together with --loop, nothing else measures with the radio")
     given.seconds = given.seconds or 60.0
     outputs.fresh("--json", given.json)
     if given.loop:
         places.check_built(PROGRAM)
     machine = Machine(environment=environment(places))
-    findings = examine(machine, given.radio)
+    findings = examine(machine, given.radio, places)
     if given.fix:
         fix(findings)
-        findings = examine(machine, given.radio)
+        findings = examine(machine, given.radio, places)
     show(findings)
     loop: dict[str, Any] = {}
     if given.loop:

@@ -9,6 +9,7 @@ from typing import Any
 from . import doctor
 from .finding import Finding, as_json, show
 from .radio_program import asked, json_option, radio_option, receive_options, transmit_options
+from .radio_sensors import of_sensors, of_sources
 from ..air import SAMPLE_RATE
 from ..cell.radio_loop import ask, environment
 from ..errors import INVALID, VALID, BadInput
@@ -108,18 +109,6 @@ def of_side(name: str, s: dict[str, Any]) -> Iterator[Finding]:
                         f"antennas {', '.join(s['antennas'])}")
 
 
-def of_sensors(found: dict[str, Any]) -> Iterator[Finding]:
-    for place, sensors in (("", found["sensors"]), *((f" ({s})", found[s]["sensors"]) for s in ("receive", "transmit") if s in found)):
-        for name, value in sensors.items():
-            if value.get("ok", True):
-                yield Finding(f"sensor {name}{place}", value["says"])
-            elif name == "ref_locked":
-                yield Finding(f"sensor {name}{place}", value["says"], "the clock runs by itself, or not at all",
-                              f"a 10 MHz reference at the device, or clock_source=internal (now {found['clock_source']})")
-            else:
-                yield Finding(f"sensor {name}{place}", value["says"], "not as it should be", "another frequency; UHD's manual of the device")
-
-
 def of_calibration(found: dict[str, Any], radio: str) -> Iterator[Finding]:
     sides = {s: found[s] for s in ("receive", "transmit") if s in found}
     known = [s for s in sides if sides[s]["power_calibrated"]]
@@ -149,8 +138,7 @@ def findings_of_probe(found: dict[str, Any], radio: str) -> list[Finding]:
                 yield Finding(name, "none", f"it can only be a station that {'sends' if key == 'receive' else 'receives'}",
                               "a board that has both")
         yield from of_sensors(found)
-        for name in ("clock", "time"):
-            yield Finding(f"{name} source", f"{found[f'{name}_source']} (of {', '.join(found[f'{name}_sources'])})")
+        yield from of_sources(found)
         yield from of_calibration(found, radio)
     return list(all_of())
 

@@ -418,6 +418,12 @@ def check_late(realtime: dict[str, Any]) -> list[str]:
     return [f"late: {late} slots{limit} missed their time: {missed_words(realtime['missed'])}{standstills.words(realtime.get('standstills'))}"]
 
 
+def check_page_faults(faults: dict[str, dict[str, int]]) -> list[str]:
+    """On a clock that does not wait: whoever waits for the disk makes slots late, at the radio or behind it. `faults`: of slot_path.PageFaults."""
+    major = {name: f["major"] for name, f in faults.items() if f["major"]}
+    return [f"page faults: {', '.join(f'{name} waited {n} times' for name, n in major.items())} for a page from the disk"] if major else []
+
+
 def missed_words(missed_slots: dict[str, int]) -> str:
     words = {"late": "too late at the radio", "underflows": "the radio ran out of samples", "late_plans": "not planned in time",
              "left_out": "not made in time"}

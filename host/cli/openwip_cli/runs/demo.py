@@ -41,12 +41,14 @@ class DemoCell(run.MeasuredCell):
     def __init__(self, cell: Cell, keeper: KeeperClient, scenario: Scenario, places: Places) -> None:
         super().__init__(cell, keeper, scenario)
         self.attenuator = cable_attenuator.CableAttenuator(cell, keeper, scenario, places)
+        self.page_faults: dict[str, dict[str, int]] = {}
 
     def begin(self) -> None:
         self.attenuator.begin()
 
     def more_checks(self, _now: Any) -> list[tuple[str, list[str]]]:
-        return self.attenuator.checks()
+        faults = [("page_faults", accounting.check_page_faults(self.page_faults))] if self.scenario["air.clock"] == "realtime" else []
+        return [*faults, *self.attenuator.checks()]
 
 
 def recording_arguments(options: Options) -> dict[str, list[str]]:
@@ -122,7 +124,7 @@ def most_behind(cell: Cell) -> Callable[[], float | None]:
     return ask
 
 
-def watched(cell: run.MeasuredCell, places: Places, workload: Workload) -> Any:
+def watched(cell: DemoCell, places: Places, workload: Workload) -> Any:
     """What the workload returns, and how the processes kept their time meanwhile."""
     keeper, s = cell.keeper, cell.scenario
     stalls = slot_path.StallWatch(slot_path.on_its_core(keeper.pids, keeper.placement), most_behind(cell.cell), keeper.placement.slot_path)
@@ -134,7 +136,8 @@ def watched(cell: run.MeasuredCell, places: Places, workload: Workload) -> Any:
         result = workload(cell) or {}
     except traffic.TrafficFailed as e:
         result = {"failed": [f"traffic: {e}"]}
-    return result | {"stall": stalls.report(), "standstills": standstills.report(), "page_faults": faults.report()}
+    cell.page_faults = faults.report()
+    return result | {"stall": stalls.report(), "standstills": standstills.report()}
 
 
 def ping_tcp_udp(cell: run.MeasuredCell, progress: Callable[[str], None]) -> dict[str, Any]:
@@ -172,9 +175,9 @@ def measure(cell: DemoCell, watch: Any, applications: Any, places: Places, progr
         cell, watch, applications, lambda cell: watched(cell, places, workload or (lambda cell: ping_tcp_udp(cell, progress))), progress,
         (cell.air, cell.base, cell.terminal))
     radio, link = now.terminal.radio, now.terminal.terminal
-    common["realtime"]["stall"], faults = more.pop("stall"), more.pop("page_faults")
+    common["realtime"]["stall"] = more.pop("stall")
     return common | (more if workload is None else {"workload": more}) | {
-        "placement": keeper.placement.report() | slot_path.granted(keeper.pids) | {"page_faults": faults},
+        "placement": keeper.placement.report() | slot_path.granted(keeper.pids) | {"page_faults": cell.page_faults},
         "fader": accounting.fader_of(now.air, radio), "attenuator": cell.attenuator.said,
         "radio": accounting.counts_of(radio, "cell", "locks", "lock_losses", "gain_", "cfo_hz", "evm_", "mean_snr_db", "overflows", "clipped") | {
             "state": radio.mode, "level_dbfs": radio.rx_level_dbfs,

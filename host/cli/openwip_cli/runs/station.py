@@ -150,6 +150,8 @@ def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, 
                                                 "--set", f"user={system.account()[0]}"], {"OPENWIP_RUN": str(cell.run)}, essential=False))
         if wanted.radio.power is not None:
             progress(carrier(cell))
+            if warned := station.beside_the_carrier(wanted.radio.power):
+                progress(warned)
         progress(f"up: ./openwip exec --name {cell.name} {role} -- COMMAND runs one in its namespace, Ctrl-C ends it")
         follow = Follower(role, progress)
         standstills = slot_path.StandstillWatch(keeper.placement.realtime, places)
@@ -178,9 +180,11 @@ def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, 
             "verdict": one_station.judge(role, first, follow.until or now, now, tun, telemetry_reasons(watch) + keeper.lost + silent + unknown,
                                          keeper.noted, follow.returns, channel, stood, faded),
             "standstills": stood, "machine": machine, "peer": {"endpoint": wanted.peer.endpoint, "returns": follow.returns, "there": follow.until is None}}
-        for name, reasons in attenuator.checks():
+        for name, reasons in [("page_faults", accounting.check_page_faults(machine["page_faults"])), *attenuator.checks()]:
             judged = accounting.with_reasons(found["verdict"], name, reasons)
-            found |= {"attenuator": attenuator.said, "verdict": judged | {"checks": judged["checks"] | {name: not reasons}}}
+            found |= {"verdict": judged | {"checks": judged["checks"] | {name: not reasons}}}
+        if attenuator.said:
+            found["attenuator"] = attenuator.said
         if options.loop_found:
             found["loop"] = options.loop_found
         if faded:
