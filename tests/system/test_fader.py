@@ -151,9 +151,11 @@ class Cabled(unittest.TestCase):
             time.sleep(0.3)
             os.kill(int(program), signal.SIGCONT)
             self.assertTrue(wait_until(lambda: run.poll() is not None or any(getattr(fader.ask().fader_radios, n) for n in ("late", "underflows")), 10))
+            time.sleep(1.5)
             run.terminate()
             text = run.communicate(timeout=20)[0]
             self.assertEqual(run.returncode, 1, text)
+            self.assertRegex(text.partition("asked to stop")[0], r"within a second: sent: \d+ late, [^\n]*\n(.*\n)*.*sent: ")     # then, and at the end
             self.assertRegex(text, r"sent: \d+ late, \d+ underflows, 0 stalls; received: ")
             self.assertNotIn("sent: 0 late, 0 underflows", text)
 
