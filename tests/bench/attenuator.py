@@ -40,7 +40,7 @@ def playback(channels, seconds, watchdog_ms):
     table = bytes((7 * k + 16 * c) % 128 for k in range(nof_steps) for c in range(channels))
     with tempfile.TemporaryDirectory() as folder:
         trace = pathlib.Path(folder, "trace")
-        with qemu.Qemu(ARM / "netduinoplus2.elf", folder, trace) as machine, link.Attenuator(machine.port) as device:
+        with qemu.Qemu(ARM / "netduinoplus2.elf", folder, trace) as machine, link.Attenuator(machine.port, answer_s=10) as device:
             device.find()
             machine.settle(lambda: device.status().tick)
             device.command(f"SYST:WATC:TIM {watchdog_ms} MS")
@@ -68,14 +68,17 @@ def silence(times):
     """In ms of QEMU's time: steps of 1 ms that were played after the host's last word, and the tick that ended them."""
     found = []
     with tempfile.TemporaryDirectory() as folder, qemu.Qemu(ARM / "netduinoplus2.elf", folder) as machine, \
-            link.Attenuator(machine.port) as device:
+            link.Attenuator(machine.port, answer_s=10) as device:
         device.find()
         machine.settle(lambda: device.status().tick)
         for _ in range(10 * times):
-            device.command("INP:ATT:ALL 0")
-            device.request(open=pb.Open(channels=1, period_ticks=1, trigger=pb.BUS))
-            device.request(steps=pb.Steps(first=0, levels=bytes(110), last=True))
-            reply = device.request(trigger=pb.Empty())
+            try:
+                device.command("INP:ATT:ALL 0")
+                device.request(open=pb.Open(channels=1, period_ticks=1, trigger=pb.BUS))
+                device.request(steps=pb.Steps(first=0, levels=bytes(110), last=True))
+                reply = device.request(trigger=pb.Empty())
+            except link.NoAnswer:       # nor refused: this machine is too busy
+                continue
             if reply.error or reply.status.state not in (pb.ARMED, pb.PLAYING):
                 continue        # this host was silent too early
             time.sleep(0.2)
@@ -115,8 +118,10 @@ def main():
     p.add_argument("--seconds", type=float, default=60)
     p.add_argument("--all-seconds", type=float, default=4)
     p.add_argument("--silences", type=int, default=20)
-    p.add_argument("--watchdog-ms", type=int, default=100, choices=range(10, 60001), metavar="MS", help="of the playback (default: the firmware's, 100)")
+    p.add_argument("--watchdog-ms", type=int, default=100, metavar="MS", help="of the playback, 10 to 60000 (default: the firmware's, 100)")
     given = p.parse_args()
+    if not 10 <= given.watchdog_ms <= 60000:
+        p.error(f"--watchdog-ms is {given.watchdog_ms}; valid: 10 to 60000")
     result = {"where": "QEMU, machine netduinoplus2, 64 ns for each instruction",
               "playback": [playback(1, given.seconds, given.watchdog_ms), playback(8, given.all_seconds, given.watchdog_ms)], "silence": silence(given.silences),
               "memory": [memory("netduinoplus2"), memory("nucleo_f446re")]}
