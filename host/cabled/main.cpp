@@ -18,6 +18,7 @@
 #include "cabled/usrp_radio.h"
 #include "fader/fader.h"
 #include "medium/control_server.h"
+#include "medium/said_bursts.h"
 #include "runtime/privileged_start.h"
 #include "runtime/process.h"
 #include "runtime/program.h"
@@ -59,17 +60,7 @@ void fill_moment(const fader_config& c, const fader& f, openwip::control::AirSta
             path.add_tap_phase(std::arg(tap.gain));
         }
     }
-    for (const auto& b : f.station_bursts()) {
-        auto& one = *a.add_bursts();
-        one.set_from(c.radios[b.from].node);
-        one.set_to(c.radios[b.to].node);
-        one.set_snr_db(b.snr_db);
-        one.set_not_judged(b.why_not);
-        one.mutable_burst()->set_centre(b.centre);
-        for (const auto& v : b.commanded.values)
-            for (const double part : {v.real(), v.imag()})
-                one.mutable_burst()->add_response(static_cast<float>(part));
-    }
+    air::say_bursts(f.station_bursts(), c.setup.mix, a);
     const auto soundings = f.soundings();
     if (!soundings) return;
     for (const auto& s : *soundings) {

@@ -175,7 +175,7 @@ def measure(cell: DemoCell, watch: Any, applications: Any, places: Places, progr
     common["realtime"]["stall"], faults = more.pop("stall"), more.pop("page_faults")
     return common | (more if workload is None else {"workload": more}) | {
         "placement": keeper.placement.report() | slot_path.granted(keeper.pids) | {"page_faults": faults},
-        "fader": accounting.fader_of(now.air, radio), "attenuator": cell.attenuator.said,
+        "fader": accounting.fader_of(now.air, radio), "transmitter": accounting.transmitter_of(now.air, radio), "attenuator": cell.attenuator.said,
         "radio": accounting.counts_of(radio, "cell", "locks", "lock_losses", "gain_", "cfo_hz", "evm_", "mean_snr_db", "overflows", "clipped") | {
             "state": radio.mode, "level_dbfs": radio.rx_level_dbfs,
             "transitions": accounting.counts_of(radio, "candidates", "synchronisations", "losses_"),
