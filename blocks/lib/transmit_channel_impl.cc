@@ -141,6 +141,9 @@ private:
         if (at < sent_.end()) sent_.begin(at);  // back in time: nothing of it is known
         sent_.write(at, in);
         changes_.serve(mixer_, paths_, at + ::wip::slot_samples - 1);
+        // Before the first sample there was silence: its burst has to stand out of something.
+        if (at != heard_) stations_.received(sender, at - silence_size, silence_, mixer_);
+        heard_ = at + static_cast<mix::tick>(in.size());
         stations_.received(sender, at, in, mixer_);
         const std::array<const mix::sample_source*, 2> sources{&sent_, &nothing_};
         mixer_.hear(hearer, at, out, sources, tunings_);
@@ -157,6 +160,9 @@ private:
     std::vector<mix::path_config> paths_;
     mix::mixer mixer_;
     ::wip::cabled::station_soundings stations_;  // as a fader's (channels/fader)
+    static constexpr mix::tick silence_size = 8192;
+    const std::vector<gr_complex> silence_ = std::vector<gr_complex>(silence_size);
+    mix::tick heard_ = -1;  // up to
     mix::change_door changes_;
     ::wip::cabled::received_samples sent_{kept}, nothing_{1};
     std::array<mix::node_tuning, 2> tunings_{};
