@@ -14,7 +14,9 @@
 
 #include "checked_parameter.h"
 #include "fader/received_samples.h"
+#include "fader/station_soundings.h"
 #include "medium/control_server.h"
+#include "medium/said_bursts.h"
 #include "mix/change_door.h"
 #include "mix/mixer.h"
 #include "profiles/channel_definition.h"
@@ -85,7 +87,8 @@ public:
         : gr::sync_block("transmit_channel", gr::io_signature::make(1, 1, sizeof(gr_complex)),
                          gr::io_signature::make(1, 1, sizeof(gr_complex))),
           paths_(config.paths),
-          mixer_(config) {
+          mixer_(config),
+          stations_(config) {
         nothing_.begin(0);
         sent_.begin(0);
         if (!control.empty())
@@ -123,7 +126,11 @@ private:
         return {endpoint,
                 config,
                 "air:\n  clock: transmitter\n",
-                [this](openwip::control::AirStatus& a) {
+                [this, config](openwip::control::AirStatus& a) {
+                    auto& path = *a.add_fader_paths();  // its ends alone
+                    path.set_from(config.nodes[sender].name);
+                    path.set_to(config.nodes[hearer].name);
+                    ::wip::air::say_bursts(stations_.heard(), config, a);
                     a.set_clock("transmitter");
                     a.set_speed(1);
                     a.set_now(now_);
@@ -137,6 +144,10 @@ private:
         if (at < sent_.end()) sent_.begin(at);  // back in time: nothing of it is known
         sent_.write(at, in);
         changes_.serve(mixer_, paths_, at + ::wip::slot_samples - 1);
+        // Before the first sample there was silence: its burst has to stand out of something.
+        if (at != heard_) stations_.received(sender, at - silence_size, silence_, mixer_);
+        heard_ = at + static_cast<mix::tick>(in.size());
+        stations_.received(sender, at, in, mixer_);
         const std::array<const mix::sample_source*, 2> sources{&sent_, &nothing_};
         mixer_.hear(hearer, at, out, sources, tunings_);
         std::uint64_t clipped = 0;
@@ -151,6 +162,10 @@ private:
 
     std::vector<mix::path_config> paths_;
     mix::mixer mixer_;
+    ::wip::cabled::station_soundings stations_;  // as a fader's (channels/fader)
+    static constexpr mix::tick silence_size = 8192;
+    const std::vector<gr_complex> silence_ = std::vector<gr_complex>(silence_size);
+    mix::tick heard_ = -1;  // up to
     mix::change_door changes_;
     ::wip::cabled::received_samples sent_{kept}, nothing_{1};
     std::array<mix::node_tuning, 2> tunings_{};

@@ -45,6 +45,21 @@ double fader::power_sum::take() {
     return mean;
 }
 
+fader_status fader_status::since(const fader_status& before) const noexcept {
+    if (pieces < before.pieces) return *this;
+    fader_status s = *this;
+    s.pieces -= before.pieces;
+    s.overflows -= before.overflows;
+    s.gaps -= before.gaps;
+    s.lost_samples -= before.lost_samples;
+    s.silences -= before.silences;
+    s.late -= before.late;
+    s.underflows -= before.underflows;
+    s.stalls -= before.stalls;
+    s.clipped -= before.clipped;
+    return s;
+}
+
 fader::fader(const fader_setup& setup, std::vector<fading_radio*> radios)
     : setup_(setup),
       radios_(std::move(radios)),

@@ -67,6 +67,8 @@ struct fader_status {
     // device they are of (host/cabled/usrp_radio.cpp refuses others).
     tick least_lead = never;
 
+    // What was counted since then: all of it, if the counters were reset.
+    fader_status since(const fader_status& before) const noexcept;
     bool lost_something() const noexcept {
         return overflows + gaps + silences + late + underflows + stalls > 0;
     }

@@ -11,7 +11,8 @@ namespace wip::board {
 
 namespace {
 
-constexpr std::uint32_t base = 0x08004000, size = 0x4000;
+constexpr std::uintptr_t base = 0x08004000;
+constexpr std::uint32_t size = 0x4000;
 constexpr std::uint32_t program = 1u << 0, sector_erase = 1u << 1, start = 1u << 16,
                         lock = 1u << 31, busy = 1u << 16, errors = 0xf2;
 
@@ -20,13 +21,13 @@ public:
     std::uint32_t sector_bytes() const override { return size; }
     bool read(int sector, std::uint32_t offset, std::span<std::uint8_t> to) override {
         const auto* from = reinterpret_cast<const std::uint8_t*>(
-            base + static_cast<std::uint32_t>(sector) * size + offset);
+            base + static_cast<std::uintptr_t>(sector) * size + offset);
         std::copy_n(from, to.size(), to.begin());
         return true;
     }
     bool write(int sector, std::uint32_t offset, std::span<const std::uint8_t> from) override {
         auto* to = reinterpret_cast<volatile std::uint8_t*>(
-            base + static_cast<std::uint32_t>(sector) * size + offset);
+            base + static_cast<std::uintptr_t>(sector) * size + offset);
         unlock();
         flash.cr = program;  // a byte at a time: any supply voltage
         for (std::size_t k = 0; k < from.size(); ++k) {

@@ -52,7 +52,7 @@ private:
 // seen.
 class tick_clock final : public board_port {
 public:
-    std::string_view serial_number() const override { return hw::serial_number; }
+    std::string_view serial_number() const override { return hw::serial_number(); }
     std::uint32_t ticks() const override { return ticks_.load(std::memory_order_relaxed); }
     std::uint32_t missed_ticks() const override { return missed_.load(std::memory_order_relaxed); }
     tick_figures take_figures() override {

@@ -10,13 +10,14 @@
 
 namespace wip::board {
 
-inline constexpr std::string_view serial_number = "qemu";
 inline constexpr std::uint32_t core_hz = 168'000'000;
 inline constexpr std::uint32_t timer_hz = 1'000'000'000;  // of QEMU's stm32f2xx-timer
 inline constexpr std::uint32_t serial_clock_hz = 84'000'000;
 inline auto& serial = usart1;
 inline constexpr int serial_irq = 37, trigger_irq = 23;
 
+// It has none (IEEE 488.2, 10.14.3).
+inline std::string_view serial_number() { return "0"; }
 inline void start_clocks() {}
 // Counted instructions are the clock (-icount): asleep, time would go on with that of the machine
 // around it.

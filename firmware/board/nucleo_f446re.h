@@ -5,15 +5,22 @@
 #include <string_view>
 
 #include "board/registers.h"
+#include "board/unique_identity.h"
 
 namespace wip::board {
 
-inline constexpr std::string_view serial_number = "nucleo";
 inline constexpr std::uint32_t core_hz = 168'000'000;
 inline constexpr std::uint32_t timer_hz = 84'000'000;
 inline constexpr std::uint32_t serial_clock_hz = 42'000'000;
 inline auto& serial = usart2;
 inline constexpr int serial_irq = 38, trigger_irq = 23;
+
+// Of the chip (RM0390, 33.1).
+inline std::string_view serial_number() {
+    static unique_identity identity;
+    identity = unique_identity({chip_identity[0], chip_identity[1], chip_identity[2]});
+    return identity.text();
+}
 
 // 168 MHz = 8 MHz / 8 * 336 / 2; APB1 42 MHz, APB2 84 MHz (RM0390, 6.3).
 inline void start_clocks() {

@@ -61,6 +61,7 @@ inline auto& systick = at<systick_registers>(0xe000e010);
 inline auto& scb = at<scb_registers>(0xe000ed00);
 inline reg* const nvic_enable = &at<reg>(0xe000e100);
 inline volatile std::uint8_t* const nvic_priority = &at<volatile std::uint8_t>(0xe000e400);
+inline const reg* const chip_identity = &at<reg>(0x1fff7a10);
 // Stimulus ports of the instrumentation trace: to a debugger over SWO where one listens, else
 // nowhere.
 inline reg* const itm_port = &at<reg>(0xe0000000);

@@ -18,6 +18,7 @@
 #include "cabled/usrp_radio.h"
 #include "fader/fader.h"
 #include "medium/control_server.h"
+#include "medium/said_bursts.h"
 #include "runtime/privileged_start.h"
 #include "runtime/process.h"
 #include "runtime/program.h"
@@ -59,17 +60,7 @@ void fill_moment(const fader_config& c, const fader& f, openwip::control::AirSta
             path.add_tap_phase(std::arg(tap.gain));
         }
     }
-    for (const auto& b : f.station_bursts()) {
-        auto& one = *a.add_bursts();
-        one.set_from(c.radios[b.from].node);
-        one.set_to(c.radios[b.to].node);
-        one.set_snr_db(b.snr_db);
-        one.set_not_judged(b.why_not);
-        one.mutable_burst()->set_centre(b.centre);
-        for (const auto& v : b.commanded.values)
-            for (const double part : {v.real(), v.imag()})
-                one.mutable_burst()->add_response(static_cast<float>(part));
-    }
+    air::say_bursts(f.station_bursts(), c.setup.mix, a);
     const auto soundings = f.soundings();
     if (!soundings) return;
     for (const auto& s : *soundings) {
@@ -114,7 +105,7 @@ air::controlled controlled_fader(const fader_config& c, fader& f) {
             [&f](mix::mixer_changes all) { return f.change(std::move(all)); }};
 }
 
-// One line of all that was lost, since the start or the last reset.
+// One line of all that was lost.
 std::string what_was_lost(const fader_status& s) {
     std::ostringstream line;
     line << "sent: " << s.late << " late, " << s.underflows << " underflows, " << s.stalls
@@ -122,6 +113,14 @@ std::string what_was_lost(const fader_status& s) {
          << s.lost_samples << " samples), " << s.silences << " silences; " << s.clipped
          << " clipped";
     return line.str();
+}
+
+// Once a second, what was lost meanwhile.
+fader_status tell(const fader& f, const fader_status& told) {
+    const fader_status now = f.status(), since = now.since(told);
+    if (since.lost_something() || since.clipped > 0)
+        spdlog::warn("within a second: {}", what_was_lost(since));
+    return now;
 }
 
 // The first border of a slot that far ahead.
@@ -175,7 +174,9 @@ int run(config::settings& settings, trace::played_traces& traces, bool calibrate
                  static_cast<double>(config.setup.delay) / mix::sample_rate * 1e6);
     return host::run_to_its_end([&] {
         std::jthread watch([&](const std::stop_token& over) {
-            while (!over.stop_requested()) {
+            fader_status told;
+            for (int turn = 1; !over.stop_requested(); ++turn) {
+                if (turn % 50 == 0) told = tell(running, told);
                 if (host::take_signal(start.signals())) return running.stop();
                 if (recorder && recorder->complete()) recorder->finish();
                 std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Topic `event` of the medium, from what it answers when it is asked for its status: late slots and
-// transmissions, overflows, radios that came and went, settings that were changed. The medium
+// transmissions, overflows, what a fader lost or clipped, radios that came and went, settings that
+// were changed. The medium
 // itself has no telemetry: nothing in it waits for a reader. An event is as late as the questions
 // are apart (`air.every_ms`); a setting says the slot from which it holds.
 #pragma once

@@ -204,6 +204,22 @@ class TransmitChannel(unittest.TestCase):
         self.assertTrue(0 <= status.slots - status.now // 5120 <= 1, (status.slots, status.now))
         self.assertEqual((status.clock, [c.key for c in status.changes]), ("transmitter", ["channel.model", "channel.snr_db", "channel.speed_kmh"]))
 
+    def test_the_bursts_of_a_station_are_noted_with_the_taps_the_first_sample_s_too(self):
+        with tempfile.TemporaryDirectory(prefix="openwip-test-") as folder:
+            transmitter = wip.slot_transmitter(timeout_s=1)
+            transmitter.set_log_level("off")
+            transmitter.send_bursts_first()
+            top, block = gr.top_block(), wip.transmit_channel(channel="awgn", noise_dbfs=-40, control=f"ipc://{folder}/channel")
+            top.connect(transmitter, blocks.head(gr.sizeof_gr_complex, 130 * 5120), block, blocks.null_sink(gr.sizeof_gr_complex))
+            top.run()
+            status = control.Control(f"ipc://{folder}/channel").status(5)
+        self.assertEqual([(p.to, len(p.tap_delay_us)) for p in status.fader_paths], [("terminal", 0)])
+        self.assertEqual([(b.to, b.not_judged) for b in status.bursts], [("terminal", "")] * 8)
+        for b in status.bursts:
+            response = np.array(b.burst.response).view(complex)
+            np.testing.assert_allclose(np.abs(response), 1, atol=1e-3)
+            self.assertAlmostEqual(b.snr_db, 25, delta=0.5)
+
     def test_what_no_channel_has_is_refused(self):
         for bad in ({"channel": "typical"}, {"speed_kmh": 501}, {"channel": "hst", "speed_kmh": 30}, {"shadowing": "much"}, {"shadowing": "21"},
                     {"user": 64}, {"channel": "two-user", "user": 2}, {"noise_dbfs": 21}):

@@ -17,6 +17,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
 sys.path[:0] = [str(TOP / "host" / "cli"), str(TOP / "tests" / "bench"), str(BUILD / "python")]
 
+import attenuator as bench  # noqa: E402
 import interrupt_times  # noqa: E402
 from openwip_cli.machine import qemu  # noqa: E402
 from openwip_cli.messages import attenuator as link  # noqa: E402
@@ -75,6 +76,22 @@ class InQemu(unittest.TestCase):
 
         self.until("a reply", answered)
         return replies[len(requests) - 1]
+
+
+class Bench(unittest.TestCase):
+    """tests/bench/attenuator.py."""
+
+    def test_what_is_outside_its_budget_is_named_whichever_way(self):
+        good = {"where": "here", "playback": [{"channels": 1, "state": "ENDED", "errors": [], "steps": {"found": 9, "budget": 9}, "underflows": {"found": 0, "budget": 0}}],
+                "silence": {"times": {"found": 2, "budget": 2}, "worst_ms": {"found": 100, "budget": 100}}, "memory": [{"flash": {"found": 5, "budget": 9}}]}
+        self.assertEqual(bench.outside(good), [])
+        for change, name in ((lambda r: r["playback"][0]["steps"].update(found=8), "playback[0].steps"), (lambda r: r["playback"][0].update(state="SILENT"), "playback[0].state"),
+                             (lambda r: r["playback"][0].update(errors=[(202, "Host silent")]), "playback[0].errors"),
+                             (lambda r: r["playback"][0]["underflows"].update(found=1), "playback[0].underflows"), (lambda r: r["silence"]["times"].update(found=1), "silence.times"),
+                             (lambda r: r["silence"]["worst_ms"].update(found=None), "silence.worst_ms"), (lambda r: r["memory"][0]["flash"].update(found=10), "memory[0].flash")):
+            result = json.loads(json.dumps(good))
+            change(result)
+            self.assertEqual(bench.outside(result), [name])
 
 
 class InterruptTimes(unittest.TestCase):
@@ -210,7 +227,7 @@ class ForeignClient(InQemu):
 
     def test_common_commands_and_error_queue_are_those_of_ieee_488_2(self):
         ask, write = self.instrument.query, self.instrument.write
-        self.assertRegex(ask("*IDN?"), "^OpenWIP,attenuator,qemu,[^,]+$")
+        self.assertRegex(ask("*IDN?"), "^OpenWIP,attenuator,0,[^,]+$")
         self.assertEqual(ask("*ESR?"), "128")
         write("INP1:ATT 12.5")
         self.assertEqual(ask("*OPC?"), "1")

@@ -11,6 +11,7 @@ import unittest
 import yaml
 
 from demo_support import GENTLE, PROCESSES, Demo, built, cells, left_of, openwip, wait_until
+from openwip_cli.figures import accounting
 from openwip_cli.messages import control
 
 # What a process says that noticed the loss of its neighbour before anybody told it.
@@ -106,6 +107,9 @@ class Killed(unittest.TestCase):
             return control.Control(demo.cell.endpoint("terminal.control")).status(5).radio.mean_snr_db
         self.assertGreater(heard(), 21)
         block = control.Control(demo.cell.endpoint(cells.TRANSMITTER))
+        found = accounting.transmitter_of(control.Control(demo.cell.endpoint("air.control")).status(5), control.Control(demo.cell.endpoint("terminal.control")).status(5).radio)
+        self.assertEqual((found["bursts"], found["wrong"], found["not_judged"]), (8, [], ""), found)       # sounded through the radios
+        self.assertLess(found["residual_db"], -25)
         block.configure({"channel": {"snr_db": 15}}, 5)
         self.assertTrue(wait_until(lambda: heard() < 20, 10), heard())
         block = block.status(5)

@@ -151,9 +151,11 @@ class Cabled(unittest.TestCase):
             time.sleep(0.3)
             os.kill(int(program), signal.SIGCONT)
             self.assertTrue(wait_until(lambda: run.poll() is not None or any(getattr(fader.ask().fader_radios, n) for n in ("late", "underflows")), 10))
+            time.sleep(1.5)
             run.terminate()
             text = run.communicate(timeout=20)[0]
             self.assertEqual(run.returncode, 1, text)
+            self.assertRegex(text.partition("asked to stop")[0], r"within a second: sent: \d+ late, [^\n]*\n(.*\n)*.*sent: ")     # then, and at the end
             self.assertRegex(text, r"sent: \d+ late, \d+ underflows, 0 stalls; received: ")
             self.assertNotIn("sent: 0 late, 0 underflows", text)
 
@@ -260,6 +262,27 @@ class Cell(unittest.TestCase):
         run.kill("fader")
         self.assertEqual(run.ended(30), 3, run.said)
         self.assertRegex(run.said, "(?m)^openwip: fader was killed by SIGKILL")
+
+    def test_what_its_radios_receive_and_send_is_recorded_with_the_runs_verdict(self):
+        """On awgn the output is the input, both delays later, and noise."""
+        name = f"r{os.getpid() % 100000}"
+        with tempfile.TemporaryDirectory(prefix="openwip-fader-") as folder:
+            base, report = pathlib.Path(folder, "run"), pathlib.Path(folder, "report.json")
+            done = openwip("demo", "--name", name, *GENTLE, "--air", "cabled", "--channel", "awgn", "--snr", "20", "--duration", "1", "--pings", "5",
+                           "--record-iq-fader", str(base), "--record-iq-seconds", "0.3", "--json", str(report))
+            self.assertIn(done.returncode, (0, 1), done.stderr)
+            self.assertRegex(done.stderr, "recorded .*run-base-input.sigmf-data: 0.300 s, 0 samples lost")
+            sides = [recordings.Recording(f"{base}-{side}") for side in ("base-input", "terminal-output")]     # checks them
+            self.assertEqual([(r.whole["openwip:node"], r.whole["openwip:side"], r.samples) for r in sides],
+                             [("base", "input", 2304000), ("terminal", "output", 2304000)])
+            began = [r.captures[0]["core:global_index"] for r in sides]
+            self.assertEqual(began[1] - began[0], 10240)
+            said = json.loads(report.read_text())
+            for r in sides:
+                self.assertEqual((r.whole["openwip:verdict"]["valid"], r.whole["openwip:scenario"]["air"]["over"]), (said["verdict"]["valid"], "cabled"))
+            heard, sent = (numpy.fromfile(r.data_path, numpy.complex64)[-100_000:] for r in sides)
+            self.assertGreater(10 * numpy.log10(numpy.mean(numpy.abs(heard) ** 2)), -30)
+            self.assertAlmostEqual(10 * numpy.log10(numpy.mean(numpy.abs(sent[6:] - heard[:-6]) ** 2)), -33.14, delta=0.2)    # the path's own delay
 
     def through_the_radios(self, air, terminal):
         """What the terminal heard of the base station's bursts is what the fader says of them, and nothing else is."""

@@ -115,6 +115,8 @@ QString fader_view::words() const {
                        .arg(a.clipped())
                        .arg(a.lost_samples())
                        .arg(too_late(a));
+    if (a.fader_radios().silences() > 0)
+        text += QStringLiteral(", silent %1 times").arg(a.fader_radios().silences());
     for (const auto& s : a.soundings()) {
         text += a.soundings_size() > 1 ? "\n" + way_of(s) + ": " : QStringLiteral("\n");
         text += s.not_judged().empty() ? "sounded " + off(s.residual_db(), s.limit_db())
@@ -134,7 +136,7 @@ void fader_view::refresh(bool) {
     const auto& a = model().air();
     const bool is_there = a.delay_samples() != 0;
     plot_->say(is_there ? QString() : "No fader: the channel is in the medium (demo --air cabled)");
-    bool bad = a.clipped() + a.lost_samples() + too_late(a) != 0;
+    bool bad = a.clipped() + a.lost_samples() + too_late(a) + a.fader_radios().silences() != 0;
     for (const auto& s : a.soundings())
         bad |= s.not_judged().empty() && s.residual_db() > s.limit_db();
     bad |= model().verdict().through_radios().wrong();

@@ -105,6 +105,26 @@ TEST_F(Fader, events_of_the_transmitter_are_counted) {
     EXPECT_TRUE(status.lost_something());
 }
 
+TEST_F(Fader, what_was_counted_since_is_the_difference_or_all_after_a_reset) {
+    const fader_status before{.now = 5, .pieces = 10, .overflows = 1, .gaps = 1, .lost_samples = 7},
+        now{.now = 9,
+            .pieces = 14,
+            .overflows = 1,
+            .gaps = 3,
+            .lost_samples = 10,
+            .silences = 2,
+            .late = 3,
+            .underflows = 4,
+            .stalls = 5,
+            .clipped = 6};
+    const fader_status s = now.since(before);
+    EXPECT_EQ((std::array{s.pieces, s.overflows, s.gaps, s.lost_samples, s.silences, s.late,
+                          s.underflows, s.stalls, s.clipped}),
+              (std::array<std::uint64_t, 9>{4, 0, 2, 3, 2, 3, 4, 5, 6}));
+    EXPECT_FALSE(now.since(now).lost_something());
+    EXPECT_EQ(before.since(now).lost_samples, 7U);
+}
+
 TEST_F(Fader, a_receiver_that_is_silent_is_named_and_events_are_counted_meanwhile) {
     fader_setup s = one_way();
     std::vector<std::pair<std::size_t, bool>> said;

@@ -19,6 +19,9 @@ from openwip_cli.machine import rights, system
 from openwip_cli.machine.places import Places
 from openwip_cli.runs import demo, loop, options, station, station_options
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+import cabled_loop  # noqa: E402
+
 PLACES = Places(pathlib.Path("/nowhere"), pathlib.Path("/nowhere/build"), "python3")
 PEER = ("--radio", "type=b200", "--peer", "127.0.0.1")
 FREE = ("--clock", "realtime", "--loop", "auto")
@@ -200,6 +203,27 @@ class Ended(unittest.TestCase):
     def test_one_that_does_not_answer_is_not_waited_for(self):
         with self.assertRaisesRegex(Stop, r"^the radio did not answer within 0.2 s \(--radio r\)$"):
             radio_loop.ask(Places(self.build, self.build, "python3"), "loop", "r", [], limit_s=0.2)
+
+
+class Bench(unittest.TestCase):
+    """tests/bench/cabled_loop.py, without its runs."""
+
+    def test_it_fails_for_bursts_that_show_nothing_a_loop_too_long_and_a_run_that_is_invalid(self):
+        good = loop.Settled(radio_loop.Loop(18, 40), {loop.DELAY: 46080}, radio_loop.LONGEST, "")
+        runs = [{"valid": True, "reasons": []}] * 3 + [cabled_loop.of_run(None)]
+        self.assertEqual(good.flags, "--transmit-lead-slots 18 --retransmission-delay-ms 26.66 --fader-delay-samples 46080")
+        self.assertEqual(cabled_loop.judged(found(late=1e-4), good, runs, 3), ([], 3))
+        for measured, settled, wanted, words in ((found(late=2e-4), good, 3, "a share of 2.0e-04 may be late"), (found(late=0), good, 4, "3 of 4 runs were VALID, 4 are asked"),
+                                                 (found(late=0), good._replace(why="too long"), 0, "--fader-delay-samples 46080: too long")):
+            (said,), _ = cabled_loop.judged(measured, settled, runs, wanted)
+            self.assertIn(words, said)
+
+    def test_of_a_run_it_says_what_was_late_and_how_the_machine_stood_still(self):
+        stood = {"least_ms": 2.0, "count": 2, "longest_ms": 49.0, "together_ms": 60.0}
+        said = cabled_loop.of_run({"verdict": {"valid": False, "reasons": ["late: 2"]}, "fader": {"least_lead_us": -3.0, "late": 1, "underflows": 2},
+                                   "realtime": {"slots": 9, "missed": {"late": 2}, "standstills": stood}})
+        self.assertEqual((said["valid"], said["missed"], said["late_pieces"]), (False, "2 too late at the radio", 3))
+        self.assertEqual(said["standstills"], "the machine stood still for 2 ms or more 2 times, 49.0 ms at longest, 60 ms together")
 
 
 class Refused(unittest.TestCase):

@@ -135,6 +135,24 @@ class SoFar(unittest.TestCase):
                       lambda c, h: [b.update(not_judged="impairments of a path") for b in c]):
             self.assertEqual(after(residual_db=-30, through=(spoil,)), [])
 
+    def test_the_channel_of_a_transmitter_is_judged_by_its_bursts_too(self):
+        def after(spoil=lambda c, h: None):
+            self.setUp()
+            two = [statuses(1), statuses(2)]
+            for s in two:
+                s.air.fader_paths.add(to="terminal", **{"from": "base"})
+                bursts(s, spoil)
+            found = self.verdict(*two)
+            return list(found.reason), found.through_radios
+        reasons, through = after()
+        self.assertEqual((reasons, through.bursts, through.heard, through.wrong), ([], 8, 8, False))
+        (said,), through = after(swap_two)
+        self.assertRegex(said, "^transmitter: through the radios the channel is .* off the commanded one")
+        self.assertTrue(through.wrong)
+        self.assertEqual(after(lambda c, h: c.clear())[0], ["transmitter: the base station's bursts did not come to it"])
+        self.assertEqual(after(lambda c, h: h.clear())[0], ["transmitter: through the radios 0 bursts of 8 were heard"])
+        self.assertEqual(list(self.verdict(statuses(3), statuses(4)).reason), [], "a cell without such a channel has none")
+
     def test_of_several_starts_of_a_base_station_that_one_is_meant_which_the_terminal_heard(self):
         def found(first, second):
             s = statuses(1)

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "attenuator.pb.h"
@@ -206,4 +207,82 @@ TEST(Streaming, TheEdgeAtTheInputStartsIt) {
     EXPECT_EQ(h.r.pulses, 1);
     EXPECT_TRUE(h.r.player.tick().end_pulse);
     EXPECT_FALSE(h.r.player.tick().end_pulse);
+}
+
+// The host as messages/attenuator.py plays, over a line of 921600 baud with 2 ms from a reply to
+// the next frame, and once a second 80 ms in which it does nothing; the watchdog is the shipped one.
+TEST(Streaming, EightChannelsAreStreamedForAMinuteAtTheLinesSpeed) {
+    constexpr std::uint32_t nof_steps = 60'000, most = 30;  // in a message of 240 bytes
+    constexpr int bytes_a_tick = 92, pause_ticks = 2, pause_of_the_host = 80;
+    const auto level = [](std::uint32_t step, unsigned channel) {
+        return static_cast<std::uint8_t>((7 * step + 16 * channel) % 128);
+    };
+    host h;
+    auto status = h.open(0xff).status;
+    ASSERT_EQ(status.state, wip_attenuator_State_ARMED);
+    bytes out;  // on the line to the board
+    std::size_t sent = 0, back = 0;
+    int wait = 0;
+    bool triggered = false, is_asking = false;
+    std::uint32_t wrong = 0, least_in_ring = ring_bytes;
+    const auto next_frame = [&] {
+        request q = h.blank();
+        const std::uint32_t first = status.received;
+        const auto room = std::min({status.free, most, nof_steps - first});
+        if (room > 0 && room == std::min(most, nof_steps - first)) {
+            q.which_what = wip_attenuator_Request_steps_tag;
+            q.what.steps.first = first;
+            q.what.steps.last = first + room == nof_steps;
+            q.what.steps.levels.size = static_cast<pb_size_t>(8 * room);
+            for (std::uint32_t k = 0; k < room; ++k)
+                for (unsigned c = 0; c < 8; ++c)
+                    q.what.steps.levels.bytes[8 * k + c] = level(first + k, c);
+        } else if (!std::exchange(triggered, true)) {
+            q.which_what = wip_attenuator_Request_trigger_tag;
+        } else {
+            q.which_what = wip_attenuator_Request_status_tag;
+        }
+        out = host::framed(q);
+        sent = 0;
+    };
+    std::uint32_t ticks = 0;
+    while (status.state == wip_attenuator_State_ARMED ||
+           status.state == wip_attenuator_State_PLAYING) {
+        ASSERT_LT(++ticks, nof_steps + 20'000);
+        if (ticks % 1000 == 0) wait = std::max(wait, pause_of_the_host);
+        int line = bytes_a_tick;
+        if (back > 0) {  // the reply comes back first, a byte of it in the time of a byte
+            const auto now = std::min<std::size_t>(back, static_cast<std::size_t>(line));
+            back -= now;
+            line -= static_cast<int>(now);
+            if (back == 0) is_asking = false, wait = std::max(wait, pause_ticks);
+        }
+        if (wait > 0) {
+            --wait;
+        } else if (back == 0) {
+            if (!is_asking) next_frame(), is_asking = true;
+            for (; line > 0 && sent < out.size(); --line) h.r.device.on_byte(out[sent++]);
+            if (sent == out.size()) {
+                back = h.r.device.output().bytes().size();
+                const reply a = h.answer();
+                ASSERT_EQ(a.id, h.id);
+                ASSERT_EQ(a.error, 0) << "step " << status.received;
+                status = a.status;
+            }
+        }
+        const std::size_t played = h.r.steps.size();
+        h.r.tick();
+        if (h.r.steps.size() == played) continue;
+        for (unsigned c = 0; c < 8; ++c) wrong += h.r.chips[c] != level(h.r.steps.back(), c);
+        if (status.received < nof_steps)
+            least_in_ring = std::min(least_in_ring, status.received - h.r.steps.back());
+    }
+    EXPECT_EQ(status.state, wip_attenuator_State_ENDED);
+    EXPECT_EQ(status.underflows + status.late, 0u);
+    EXPECT_EQ(wrong, 0u);
+    EXPECT_GT(least_in_ring, 3000u) << "of 4096: the line carries more than is played";
+    ASSERT_EQ(h.r.steps.size(), nof_steps);
+    for (std::uint32_t k = 0; k < nof_steps; ++k)
+        ASSERT_EQ(h.r.step_ticks[k], h.r.step_ticks[0] + k) << "each in its tick";
+    EXPECT_EQ(h.r.error(), "0,\"No error\"");
 }

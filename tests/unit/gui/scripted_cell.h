@@ -298,12 +298,13 @@ public:
     }
     // A cabled cell's: a fader of 10240 samples, two taps.
     void say_fader(std::int64_t slot, double input_dbfs, unsigned clipped = 3,
-                   bool way_back = false) {
+                   bool way_back = false, unsigned silences = 0) {
         message m;
         m.set_slot(slot);
         auto& a = *m.mutable_air();
         a.set_delay_samples(10240);
         a.set_clipped(clipped);
+        a.mutable_fader_radios()->set_silences(silences);
         // A way back is louder than what the first path makes.
         const auto node = [&](const char* name, double input, double output) {
             auto& n = *a.add_fader_nodes();

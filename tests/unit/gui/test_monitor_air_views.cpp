@@ -205,6 +205,11 @@ private Q_SLOTS:
                  "through the radios -28.9 dB off (limit -23.0), 7 of 8 bursts heard");
         QCOMPARE(says(-11.4, "", 0, true),
                  "through the radios -11.4 dB off (limit -23.0), 7 of 8 bursts heard");
+        w.cell.say_fader(150, -15, 0, false, 2);
+        QVERIFY(w.settle());
+        QVERIFY(count(w.picture("fader"), orange) > 10);
+        QVERIFY(v.words().startsWith(
+            "delay 1.333 ms, clipped 0, lost 0, too late 0, silent 2 times\n"));
         QCOMPARE(says(-99, "impairments of a path", 0, false),
                  "through the radios not measured, 7 of 8 bursts heard, not judged: impairments of "
                  "a path");

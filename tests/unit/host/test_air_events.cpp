@@ -70,6 +70,19 @@ TEST_F(asked_medium, tells_how_much_each_counter_grew) {
     EXPECT_EQ(last().event().severity(), Event::WARNING);
 }
 
+TEST_F(asked_medium, tells_what_a_fader_lost_and_clipped_and_why) {
+    hear();
+    status.set_lost_samples(700);
+    status.mutable_fader_radios()->set_silences(1);
+    status.mutable_fader_radios()->set_stalls(2);
+    EXPECT_EQ(hear(), (texts{"fader lost_samples 700", "fader silences 1", "fader stalls 2"}));
+    EXPECT_EQ(last().event().severity(), Event::ERROR);
+    status.set_clipped(5);
+    EXPECT_EQ(hear(), texts{"fader clipped 5"});
+    EXPECT_EQ(last().event().severity(), Event::WARNING);
+    EXPECT_EQ(hear(), texts{});
+}
+
 TEST_F(asked_medium, counts_anew_when_its_counters_were_reset) {
     status.set_slots_behind(100);
     hear();

@@ -338,9 +338,10 @@ def flowgraph(role: str, places: Places) -> list[str]:
 
 def transmitter_options(scenario: Scenario, control: str = "") -> list[str]:
     options = ["--edge-samples", str(scenario["radio.edge_samples"]), "--lead", str(scenario["link.transmit_lead_slots"])]
+    if not scenario.cabled and not scenario.fade_in_transmitter:
+        return options
+    options.append("--bursts-first")
     if scenario.cabled:
-        return [*options, "--bursts-first"]
-    if not scenario.fade_in_transmitter:
         return options
     channel = {"speed_kmh": -1 if scenario.speed_kmh is None else scenario.speed_kmh, "shadowing": text_of(scenario["channel.shadowing"]),
                "user": scenario["channel.user"], "noise_dbfs": round(scenario.noise_dbfs, 4), "seed": scenario["seed"]}

@@ -87,8 +87,8 @@ def do_list(_given: Any, _places: Places) -> int:
         try:
             with link.Attenuator(port) as device:
                 print(f"{port}: {device.find(1.0)}")
-        except (link.NoAnswer, BadInput) as e:
-            print(f"{port}: {e}")
+        except (link.NoAnswer, BadInput) as e:      # it names the port
+            print(e)
     if not ports():
         print("no serial ports; ./openwip attenuator qemu runs the firmware without hardware")
     return VALID

@@ -277,6 +277,7 @@ class Observed:
     traffic: list | None = None        # reasons
     surroundings: Sequence[str] = ()     # reasons: processes that stood still, interfaces that were down
     fader: dict[str, Any] | None = None     # fader_of() a medium whose channel a fader has
+    transmitter: dict[str, Any] | None = None       # transmitter_of()
 
 
 def observed(air_before: Any, now: Any, **more: Any) -> "Observed":
@@ -284,7 +285,7 @@ def observed(air_before: Any, now: Any, **more: Any) -> "Observed":
     return Observed(paths=paths_of(now.base, now.terminal),
                     realtime=realtime_of(air_before, now.air, missed(now.air, now.base.radio)),
                     lock_losses=now.terminal.radio.lock_losses if now.has_receiver else None,
-                    fader=fader_of(now.air, now.terminal.radio),
+                    fader=fader_of(now.air, now.terminal.radio), transmitter=transmitter_of(now.air, now.terminal.radio),
                     changes=changes_of(base=now.base, terminal=now.terminal, air=now.air), **more)
 
 
@@ -302,6 +303,8 @@ def judge(o: Observed, more: Sequence[tuple[str, list[str]]] = ()) -> Any:
     checks = [("surroundings", [f"surroundings: {w}" for w in o.surroundings])]   # first: the cause of others
     if o.fader is not None:
         checks.append(("fader", check_fader(o.fader)))
+    if o.transmitter is not None:
+        checks.append(("transmitter", o.transmitter["wrong"]))
     if o.realtime is not None:
         checks += [("pacing", check_pacing(o.realtime)), ("late_slots", check_late(o.realtime)),
                    ("clipping", check_clipping(o.realtime))]
@@ -373,6 +376,11 @@ def fader_of(air: Any, terminal: Any, before: Any = None) -> dict[str, Any] | No
             "soundings": [{"from": getattr(s, "from"), "to": s.to, "residual_db": s.residual_db, "limit_db": s.limit_db,
                            "not_judged": s.not_judged} for s in air.soundings],
             "through_radios": None if terminal is None else through_radios.compare(air.bursts, terminal.bursts)}
+
+
+def transmitter_of(air: Any, terminal: Any) -> dict[str, Any] | None:
+    """The sounding of a channel in the base station's flowgraph, which has no delay; None: there is none."""
+    return through_radios.compare(air.bursts, terminal.bursts, "transmitter") if air.fader_paths and not air.delay_samples else None
 
 
 def faded(before: Any, after: Any) -> dict[str, int]:

@@ -153,6 +153,8 @@ def screen(r: dict[str, Any]) -> str:
                  f"(median {rt['pacing_us']['median'] / 1000:.2f}, p99 {rt['pacing_us']['p99'] / 1000:.2f}, "
                  f"max {rt['pacing_us']['max'] / 1000:.2f} ms)")
     lines += loop_lines(r.get("loop")) + fader_lines(r.get("fader")) + attenuator.lines(r.get("attenuator"))
+    if r.get("transmitter"):
+        lines.append(f"  transmitter  has the channel; through the radios {through_words(r['transmitter'])}")
     if not r.get("fader") and rt.get("clipped"):
         lines.append(clipped_line(rt["clipped"]))
     lines += stall_lines(rt.get("stall"), rt.get("standstills")) + placement_lines(r.get("placement"))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""y = H x through the radios of a cabled cell: the base station's bursts as the terminal heard them, against the taps that the fader
-commanded while it mixed them (channels/fader/known_burst.h, station_soundings.h). Level, carrier phase and delay of radios and
+"""y = H x through the radios of a cabled cell: the base station's bursts as the terminal heard them, against the taps that the fader, or the
+channel in the base station's flowgraph, commanded while it mixed them (channels/fader/known_burst.h, station_soundings.h). Level, carrier phase and delay of radios and
 cables are not known: one gain for all bursts, a phase and a delay for each are fitted, and the residual is the power of what is left
 over that of the channel."""
 import cmath
@@ -48,29 +48,29 @@ def starts_of(bursts: Sequence[Any]) -> list[list[Any]]:
     return found
 
 
-def compare(bursts: Sequence[Any], heard: Sequence[Any]) -> dict[str, Any]:
-    """What a report says of it; `wrong`: reasons against the run. The bursts are as far apart in every start, and the clocks are
+def compare(bursts: Sequence[Any], heard: Sequence[Any], where: str = "fader") -> dict[str, Any]:
+    """What a report says of it; `where` the channel is, `wrong`: reasons against the run. The bursts are as far apart in every start, and the clocks are
     not known: meant is the start that fits best, the last one if none was measured."""
     starts = starts_of([b for b in bursts if b.to == TERMINAL])
-    return min((of_start(s, heard) for s in reversed(starts)), key=lambda found: found.get("residual_db", math.inf))
+    return min((of_start(s, heard, where) for s in reversed(starts)), key=lambda found: found.get("residual_db", math.inf))
 
 
-def of_start(bursts: Sequence[Any], heard: Sequence[Any]) -> dict[str, Any]:
+def of_start(bursts: Sequence[Any], heard: Sequence[Any], where: str) -> dict[str, Any]:
     expected = [b for b in bursts if b.snr_db >= EXPECTED_DB and not b.not_judged]
     pairs = [(c, h) for c, h in matched(bursts, heard) if not c.not_judged]
     found: dict[str, Any] = {"bursts": len(bursts), "expected": len(expected), "heard": len(pairs), "not_judged": "", "wrong": []}
     if not bursts:
-        found["wrong"] = ["fader: the base station's bursts did not come to it"]
+        found["wrong"] = [f"{where}: the base station's bursts did not come to it"]
     elif not expected:
         found["not_judged"] = next((b.not_judged for b in bursts if b.not_judged), "the channel is below its noise")
     elif len([1 for c, _ in pairs if c.snr_db >= EXPECTED_DB]) < LEAST_SHARE * len(expected):
-        found["wrong"] = [f"fader: through the radios {len(pairs)} bursts of {len(expected)} were heard"]
+        found["wrong"] = [f"{where}: through the radios {len(pairs)} bursts of {len(expected)} were heard"]
     if found["wrong"] or found["not_judged"]:
         return found
-    return found | residual([(complex_of(c.burst), complex_of(h), h.noise) for c, h in pairs])
+    return found | residual([(complex_of(c.burst), complex_of(h), h.noise) for c, h in pairs], where)
 
 
-def residual(pairs: Sequence[tuple[list[complex], list[complex], float]]) -> dict[str, Any]:
+def residual(pairs: Sequence[tuple[list[complex], list[complex], float]], where: str) -> dict[str, Any]:
     """Of (commanded, heard, noise of a value)."""
     wanted = [aligned(c, h) for c, h, _ in pairs]
     power = sum(abs(w) ** 2 for c in wanted for w in c)
@@ -80,5 +80,5 @@ def residual(pairs: Sequence[tuple[list[complex], list[complex], float]]) -> dic
     channel = max(gain, 1e-6) ** 2 * power
     db = 10 * math.log10(max(error / channel, 1e-12))
     limit = 10 * math.log10(10 ** (LIMIT_DB / 10) + 4 * noise / channel)
-    wrong = [] if db <= limit else [f"fader: through the radios the channel is {db:.1f} dB off the commanded one (limit {limit:.1f} dB)"]
+    wrong = [] if db <= limit else [f"{where}: through the radios the channel is {db:.1f} dB off the commanded one (limit {limit:.1f} dB)"]
     return {"residual_db": db, "limit_db": limit, "gain_db": 20 * math.log10(max(gain, 1e-6)), "wrong": wrong}

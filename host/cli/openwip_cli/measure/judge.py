@@ -82,8 +82,7 @@ class SoFar:
             goodput_bps=self.goodput or 0, capacity_bps=self.capacity or 0, real_time_factor=observed.realtime["factor"])
         if waiting is not None:
             result.applications_waiting = waiting
-        if observed.fader is not None:
-            through = observed.fader["through_radios"]
+        if through := observed.transmitter or (observed.fader or {}).get("through_radios"):
             result.through_radios.CopyFrom(telemetry_pb2.ThroughRadios(wrong=bool(through["wrong"]), **{
                 name: through[name] for name in ("bursts", "heard", "not_judged", "residual_db", "limit_db") if name in through}))
         return result

@@ -178,7 +178,7 @@ def measure(cell: DemoCell, watch: Any, applications: Any, places: Places, progr
     common["realtime"]["stall"] = more.pop("stall")
     return common | (more if workload is None else {"workload": more}) | {
         "placement": keeper.placement.report() | slot_path.granted(keeper.pids) | {"page_faults": cell.page_faults},
-        "fader": accounting.fader_of(now.air, radio), "attenuator": cell.attenuator.said,
+        "fader": accounting.fader_of(now.air, radio), "transmitter": accounting.transmitter_of(now.air, radio), "attenuator": cell.attenuator.said,
         "radio": accounting.counts_of(radio, "cell", "locks", "lock_losses", "gain_", "cfo_hz", "evm_", "mean_snr_db", "overflows", "clipped") | {
             "state": radio.mode, "level_dbfs": radio.rx_level_dbfs,
             "transitions": accounting.counts_of(radio, "candidates", "synchronisations", "losses_"),

@@ -58,6 +58,30 @@ def not_shown(found: dict[str, Any]) -> Iterator[str]:
         yield "it had no real-time priority"
 
 
+class Settled(NamedTuple):
+    loop: radio_loop.Loop
+    fader: dict[str, Any]       # its delay; empty: there is none
+    share: str                  # of the slots received, that the fader's delay is of
+    why: str                    # it cannot be; empty: it can
+
+    @property
+    def flags(self) -> str:
+        return self.loop.flags + "".join(f" --fader-delay-samples {n}" for n in self.fader.values())
+
+
+def settle(found: dict[str, dict[str, Any]], scenario: Scenario, more_slots: int) -> Settled:
+    """What follows from measurements of the radios, by role."""
+    fader = {DELAY: scenario[DELAY]} if FADER[0] in found else {}
+    for rare, share in SHARES if fader else SHARES[1:]:     # one standstill of 20 ms is no reason not to begin
+        if fader:
+            fader = {DELAY: max(scenario[DELAY], radio_loop.fader_samples(found[FADER[0]], found[FADER[1]], share))}
+        loop = radio_loop.of_cell(found["base"], found["terminal"], more_slots + scenario.replaced(fader).fader_slots, rare)
+        settled = Settled(loop, fader, share, loop.not_valid(fader))
+        if not settled.why:
+            break
+    return settled
+
+
 def take(wanted: Any, asked: dict[str, Asked], more_slots: int, places: Places, progress: Callable[[str], None]) -> None:
     """Into the scenario of the run's options, and what was found into their loop_found. The cell is ours: who is refused one transmits nothing."""
     places.check_built(radio_loop.PROGRAM)
@@ -66,16 +90,9 @@ def take(wanted: Any, asked: dict[str, Asked], more_slots: int, places: Places, 
         progress(f"measuring the loop of {one.radio}, {SECONDS:g} s: THIS TRANSMITS")
         found[one] = radio_loop.ask(places, "loop", one.radio, [*one.options, f"--seconds={SECONDS:g}"], limit_s=LIMIT_S)
     scenario = wanted.scenario
-    fader = {DELAY: scenario[DELAY]} if FADER[0] in asked else {}
-    for rare, share in SHARES if fader else SHARES[1:]:     # one standstill of 20 ms is no reason not to begin
-        if fader:
-            needed = radio_loop.fader_samples(found[asked[FADER[0]]], found[asked[FADER[1]]], share)
-            fader = {DELAY: max(scenario[DELAY], needed)}
-        loop = radio_loop.of_cell(found[asked["base"]], found[asked["terminal"]], more_slots + scenario.replaced(fader).fader_slots, rare)
-        if not (why := loop.not_valid(fader)):
-            break
+    loop, fader, share, why = settled = settle({role: found[one] for role, one in asked.items()}, scenario, more_slots)
     if why:
-        raise Stop(f"--loop auto: {loop.flags} follow from this machine, {why}; ./openwip doctor --loop says what takes so long")
+        raise Stop(f"--loop auto: {settled.flags} follow from this machine, {why}; ./openwip doctor --loop says what takes so long")
     scenario.values.update(loop.settings, **fader, **{"link.loop": AS_SET})      # the report's `config` is this run
     check_cables(scenario)
     check_free_running(scenario)
@@ -84,6 +101,6 @@ def take(wanted: Any, asked: dict[str, Asked], more_slots: int, places: Places, 
         doubts.append("the fader's delay is shorter than the longest reception seen, which would make its loop too long; one piece too late is INVALID")
     wanted.loop_found = loop.settings | fader | {"not_shown": doubts} | {
         role: {"radio": one.radio, "transmit": found[one]["transmit"], "receive": found[one]["receive"]} for role, one in asked.items()}
-    progress(f"loop: {loop.flags} ({loop.delay} slots)" + "".join(f" --fader-delay-samples {n}" for n in fader.values()))
+    progress(f"loop: {settled.flags} ({loop.delay} slots)")
     for doubt in doubts:
         progress(f"loop: not shown: {doubt}")
