@@ -2,8 +2,11 @@
 #include "vusrp/device.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <complex>
+#include <sstream>
+#include <thread>
 #include <uhd/exception.hpp>
 #include <uhd/property_tree.hpp>
 #include <uhd/types/ranges.hpp>
@@ -12,6 +15,8 @@
 #include <uhd/usrp/dboard_eeprom.hpp>
 #include <uhd/usrp/mboard_eeprom.hpp>
 #include <uhd/usrp/subdev_spec.hpp>
+#include <uhd/utils/algorithm.hpp>
+#include <uhd/utils/assert_has.hpp>
 #include <uhd/utils/log.hpp>
 
 #include "air/medium_config.h"
@@ -27,11 +32,29 @@ constexpr double native_rate = air::sample_rate;
 constexpr double fastest_stream = 25e6;  // what a computer can be expected to resample
 constexpr double queue_timeout_s = 10;   // UHD's, for a command that waits for others
 
-std::shared_ptr<node_port> open_port(const uhd::device_addr_t& args) {
+// A node for each channel, or for the first ones.
+std::vector<std::shared_ptr<node_port>> open_ports(const uhd::device_addr_t& args,
+                                                   std::size_t channels) {
     try {
-        if (args.has_key("air"))
-            return node_port::attach(args["air"], node_of(args),
-                                     number_of(args, "connect_timeout", 1, 0, 3600));
+        if (args.has_key("air")) {
+            const std::string nodes = node_of(args);
+            const auto refuse = [&nodes](const std::string& valid) {
+                throw std::runtime_error("device argument node=" + nodes + ": valid " + valid);
+            };
+            std::vector<std::shared_ptr<node_port>> ports;
+            std::istringstream names(nodes + ":");
+            for (std::string name; std::getline(names, name, ':');) {
+                if (ports.size() == channels)
+                    refuse("is one for each channel of the radio, at most " +
+                           std::to_string(channels));
+                ports.push_back(node_port::attach(args["air"], name,
+                                                  number_of(args, "connect_timeout", 1, 0, 3600)));
+                const auto clock = [](node_port& p) { return p.block().clock_parts.load(); };
+                if (clock(*ports[0]) != clock(*ports.back()))
+                    refuse("are nodes with the same clock_offset");
+            }
+            return ports;
+        }
         private_air_config c;
         const std::string clock = args.get("clock", "realtime");
         if (clock != "realtime" && clock != "lockstep")
@@ -45,7 +68,7 @@ std::shared_ptr<node_port> open_port(const uhd::device_addr_t& args) {
         c.gain_db = number_of(args, "gain_db", 0, -200, 100);
         c.delay_samples = static_cast<std::int64_t>(
             number_of(args, "delay", 0, 0, static_cast<double>(air::max_delay_samples)));
-        return node_port::make_private(c);
+        return node_port::make_private(c, channels);
     } catch (const std::runtime_error& e) {
         throw uhd::runtime_error(std::string("vusrp: ") + e.what());
     }
@@ -58,17 +81,10 @@ sample_format format_of(const uhd::stream_args_t& args, const radio_model& model
                                "': valid is fc32, fc64 or sc16");
     if (!args.otw_format.empty() && args.otw_format != "sc16" && args.otw_format != "fc32") {
         if (!model.ideal())
-            throw uhd::value_error(std::string("USRP ") + (s == side::receive ? "RX" : "TX") +
+            throw uhd::value_error(std::string("USRP ") + capital_name_of(s) +
                                    " cannot handle requested wire format: " + args.otw_format);
         throw uhd::value_error("vusrp: over-the-wire format '" + args.otw_format +
                                "': valid is sc16 (samples are not quantised)");
-    }
-    if (args.channels.size() > 1 || (args.channels.size() == 1 && args.channels[0] != 0)) {
-        const int has = model.ideal() ? 1 : model.kind().channels;
-        throw uhd::value_error(
-            "vusrp: channels: valid is 0, this radio has one" +
-            (has > 1 ? " (of the " + std::to_string(has) + " of a " + model.kind().board + ")"
-                     : std::string()));
     }
     if (model.rate(s).hz() > fastest_stream + 1)
         throw uhd::runtime_error(std::string("vusrp: ") + name_of(s) + " rate " +
@@ -114,17 +130,30 @@ device::side_properties device::properties(side s) const {
 }
 
 device::device(const uhd::device_addr_t& args)
-    : model_(args), port_(open_port(args)), inputs_(inputs_of(args)) {
+    : model_(args), inputs_(inputs_of(args)) {
     _type = uhd::device::USRP;
     _tree = uhd::property_tree::make();
-    front_end_hz_[0] = front_end_hz_[1] = air::default_frequency;
-    dsp_hz_[0] = dsp_hz_[1] = 0;
+    make_channels(args);
     hold_ = number_of(args, "hold", 0, 0, 1) != 0;
     make_motherboard(args);
     make_time(args);
     make_sources(args);
-    make_side(side::receive);
-    make_side(side::transmit);
+    for (const side s : {side::receive, side::transmit}) {
+        for (std::size_t i = 0; i < channels_.size(); ++i) make_side(s, i);
+        make_subdevices(s);
+    }
+}
+
+void device::make_channels(const uhd::device_addr_t& args) {
+    const auto ports = open_ports(args, model_.channels());
+    for (std::size_t i = 0; i < model_.channels(); ++i) {
+        const std::string name = model_.ideal() ? "A:0" : model_.kind().subdevices[i];
+        channels_.push_back({.board = name.substr(0, 1),
+                             .front = name.substr(2),
+                             .port = i < ports.size() ? ports[i] : nullptr});
+        if (i > 0 && i < ports.size()) ports[i]->follow(ports[0]);
+    }
+    port_ = ports[0];
 }
 
 void device::make_motherboard(const uhd::device_addr_t& args) {
@@ -150,9 +179,6 @@ void device::make_motherboard(const uhd::device_addr_t& args) {
         clocks = {static_cast<double>(model_.kind().clock.lowest),
                   static_cast<double>(model_.kind().clock.highest)};
     _tree->create<uhd::meta_range_t>(board / "tick_rate/range").set(clocks);
-    const uhd::usrp::subdev_spec_t spec(model_.ideal() ? "A:0" : model_.kind().subdevice);
-    for (const char* node : {"rx_subdev_spec", "tx_subdev_spec"})
-        _tree->create<uhd::usrp::subdev_spec_t>(board / node).set(spec);
 }
 
 tick device::command_time() {
@@ -162,7 +188,78 @@ tick device::command_time() {
                   : air::as_soon_as_possible;
 }
 
-tick device::execution_time() {
+void device::make_subdevices(side s) {
+    const uhd::fs_path board = "/mboards/0";
+    uhd::usrp::subdev_spec_t all;
+    for (const channel& c : channels_) all.push_back({c.board, c.front});
+    _tree->create<std::vector<std::size_t>>(board / (std::string(name_of(s)) + "_chan_dsp_mapping"))
+        .set_publisher([this, s] { return order_[s == side::transmit]; });
+    _tree->create<uhd::usrp::subdev_spec_t>(board / (std::string(name_of(s)) + "_subdev_spec"))
+        .set_coercer([this, s](const auto& spec) { return choose_subdevices(s, spec); })
+        .set(all);
+}
+
+// In the words of UHD's validate_subdev_spec.
+uhd::usrp::subdev_spec_t device::choose_subdevices(side s, const uhd::usrp::subdev_spec_t& spec) {
+    const std::string name = name_of(s);
+    if (spec.empty())
+        throw uhd::value_error("Empty " + name + " subdevice specification is not supported.\n");
+    if (spec.size() > channels_.size())
+        throw uhd::value_error("The subdevice specification \"" + spec.to_string() +
+                               "\" is too long.\nThe user specified " +
+                               std::to_string(spec.size()) + " channels, but there are only " +
+                               std::to_string(channels_.size()) + " " + name +
+                               " dsps on mboard 0.\n");
+    strings all;
+    for (const channel& c : channels_) all.push_back(c.board + ":" + c.front);
+    std::vector<std::size_t> order;
+    for (const auto& pair : spec) {
+        const std::string one = pair.db_name + ":" + pair.sd_name;
+        uhd::assert_has(all, one, name + " subdevice specification on mboard 0");
+        order.push_back(std::size_t(std::find(all.begin(), all.end(), one) - all.begin()));
+    }
+    for (std::size_t i = 0; i < all.size(); ++i)
+        _tree->access<bool>(front_path(s, i) / "enabled").set(uhd::has(order, i));
+    order_[s == side::transmit] = order;
+    return spec;
+}
+
+std::vector<std::size_t> device::chosen(const uhd::stream_args_t& args, side s) {
+    const std::vector<std::size_t>& order = order_[s == side::transmit];
+    std::vector<std::size_t> places;
+    for (const std::size_t number :
+         args.channels.empty() ? std::vector<std::size_t>{0} : args.channels) {
+        if (number >= order.size())
+            throw uhd::key_error(std::string("Invalid ") + capital_name_of(s) +
+                                 " channel: " + std::to_string(number));
+        const channel& c = channels_[order[number]];
+        const std::string what = "vusrp: channel " + std::to_string(number);
+        if (!c.port)
+            throw uhd::runtime_error(what + " has no node of the medium; device argument node=" +
+                                     "A:B names one for each channel");
+        if (s == side::receive ? !c.receive.expired() : !c.transmit.expired())
+            throw uhd::runtime_error(
+                "vusrp: the " + std::string(s == side::receive ? "receiver" : "transmitter") +
+                (channels_.size() > 1 ? " of channel " + std::to_string(number) : "") +
+                " is streaming already");
+        if (uhd::has(places, order[number]))
+            throw uhd::value_error(what + " twice: valid is each once in a stream");
+        places.push_back(order[number]);
+        if (model_.nominal_rate(s, places[0]) != model_.nominal_rate(s, places.back()))
+            throw uhd::value_error(what + " has another rate than the first of its stream: valid " +
+                                   "is the same");
+    }
+    model_.prepare_clock(s, places.size(), streaming(s) + places.size());
+    return places;
+}
+
+std::size_t device::streaming(side s) const {
+    return std::size_t(std::ranges::count_if(channels_, [s](const channel& c) {
+        return s == side::receive ? !c.receive.expired() : !c.transmit.expired();
+    }));
+}
+
+tick device::execution_time(channel& c) {
     const tick asked = command_time();
     if (model_.ideal()) return asked;
     if (!port_->running()) return model_.timed_commands() ? asked : air::as_soon_as_possible;
@@ -170,62 +267,72 @@ tick device::execution_time() {
     const tick arrived = port_->now() + model_.latency() + model_.random_spread();
     // What is under way does not overtake: a spread that is smaller this time changes no order.
     if (!model_.timed_commands())
-        return last_command_ = std::max(last_command_, arrived + model_.random_settling());
-    const auto full = [this] {
-        while (!queue_.empty() && queue_.front() <= port_->now()) queue_.pop_front();
-        return queue_.size() >= static_cast<std::size_t>(model_.kind().command_queue);
+        return c.last_command = std::max(c.last_command, arrived + model_.random_settling());
+    const auto full = [&] {
+        while (!c.queue.empty() && c.queue.front() <= port_->now()) c.queue.pop_front();
+        return c.queue.size() >= static_cast<std::size_t>(model_.kind().command_queue);
     };
     if (full()) {
-        port_->wait_until(queue_.front(), queue_timeout_s);
+        port_->wait_until(c.queue.front(), queue_timeout_s);
         if (full())
             throw uhd::runtime_error("vusrp: the command queue of this radio is full (" +
-                                     std::to_string(queue_.size()) + " timed commands)");
+                                     std::to_string(c.queue.size()) + " timed commands)");
     }
     // Executed in the order given, so none before the last one.
-    const tick begins = std::max({asked, arrived, last_command_});
-    const tick holds = last_command_ = begins + model_.random_settling();
-    if (asked > arrived || !queue_.empty()) queue_.push_back(holds);
+    const tick begins = std::max({asked, arrived, c.last_command});
+    const tick holds = c.last_command = begins + model_.random_settling();
+    if (asked > arrived || !c.queue.empty()) c.queue.push_back(holds);
     return holds;
 }
 
-void device::tune(side s) {
+void device::tune(side s, std::size_t i) {
+    channel& c = channels_[i];
+    if (!c.port) return;
     const bool receive = s == side::receive;
-    const int i = receive ? 0 : 1;
+    const int k = receive ? 0 : 1;
     // Sign of the digital shift: UHD turns it round for the transmitter.
-    const double centre = front_end_hz_[i] + (receive ? -dsp_hz_[i] : dsp_hz_[i]);
-    port_->command(
+    const double centre = c.front_end_hz[k] + (receive ? -c.dsp_hz[k] : c.dsp_hz[k]);
+    c.port->command(
         receive ? air::command_kind::receive_frequency : air::command_kind::transmit_frequency,
-        execution_time(), model_.carrier(centre));
+        execution_time(c), model_.carrier(centre));
 }
 
-void device::set_level(side s, double gain) {
-    port_->command(
+void device::set_level(side s, std::size_t i, double gain) {
+    channel& c = channels_[i];
+    if (!c.port) return;
+    c.port->command(
         s == side::receive ? air::command_kind::receive_gain : air::command_kind::transmit_gain,
-        execution_time(), model_.level_db(s, gain));
+        execution_time(c), model_.level_db(s, gain));
 }
 
-void device::make_side(side s) {
+void device::make_side(side s, std::size_t i) {
     const std::string name = name_of(s);
-    const uhd::fs_path board = "/mboards/0";
-    const uhd::fs_path dsp = board / (name + "_dsps") / "0";
+    const uhd::fs_path board = "/mboards/0", daughter = board / "dboards" / channels_[i].board;
     const side_properties p = properties(s);
-    _tree->create<int>(board / (name + "_codecs") / "A/gains");
-    _tree->create<std::string>(board / (name + "_codecs") / "A/name").set("none");
-    uhd::usrp::dboard_eeprom_t eeprom;
-    _tree->create<uhd::usrp::dboard_eeprom_t>(board / "dboards/A" / (name + "_eeprom")).set(eeprom);
-    make_antennas(s, p);
-    make_tuning(s, p);
-    make_rate(s, dsp);
-    if (model_.calibrated()) make_power(s, p);
+    if (!_tree->exists(daughter / (name + "_eeprom"))) {
+        const uhd::fs_path codec = board / (name + "_codecs") / channels_[i].board;
+        _tree->create<int>(codec / "gains");
+        _tree->create<std::string>(codec / "name").set("none");
+        uhd::usrp::dboard_eeprom_t eeprom;
+        _tree->create<uhd::usrp::dboard_eeprom_t>(daughter / (name + "_eeprom")).set(eeprom);
+    }
+    make_antennas(s, i, p);
+    make_tuning(s, i, p);
+    make_rate(s, i);
+    if (model_.calibrated()) make_power(s, i, p);
 }
 
-uhd::fs_path device::front_path(side s) const {
-    const std::string name = model_.ideal() ? "0" : model_.kind().subdevice.substr(2);
-    return uhd::fs_path("/mboards/0/dboards/A") / (std::string(name_of(s)) + "_frontends") / name;
+uhd::fs_path device::front_path(side s, std::size_t i) const {
+    return uhd::fs_path("/mboards/0/dboards") / channels_[i].board /
+           (std::string(name_of(s)) + "_frontends") / channels_[i].front;
 }
 
-void device::make_antennas(side s, const side_properties& p) {
-    const uhd::fs_path front = front_path(s);
+uhd::fs_path device::dsp_path(side s, std::size_t i) const {
+    return uhd::fs_path("/mboards/0") / (std::string(name_of(s)) + "_dsps") / std::to_string(i);
+}
+
+void device::make_antennas(side s, std::size_t i, const side_properties& p) {
+    const uhd::fs_path front = front_path(s, i);
     _tree->create<std::string>(front / "name").set(p.front);
     _tree->create<std::string>(front / "connection").set("IQ");
     const strings antennas = p.antennas;
@@ -246,45 +353,44 @@ void device::make_antennas(side s, const side_properties& p) {
     });
 }
 
-void device::make_tuning(side s, const side_properties& p) {
-    const uhd::fs_path front = front_path(s);
-    const uhd::fs_path dsp = uhd::fs_path("/mboards/0") / (std::string(name_of(s)) + "_dsps/0");
-    const int i = s == side::receive ? 0 : 1;
+void device::make_tuning(side s, std::size_t i, const side_properties& p) {
+    const uhd::fs_path front = front_path(s, i), dsp = dsp_path(s, i);
+    const int k = s == side::receive ? 0 : 1;
     _tree->create<uhd::meta_range_t>(front / "bandwidth/range").set(p.bandwidth);
     _tree->create<double>(front / "bandwidth/value")
-        .set_coercer([this, s, range = p.bandwidth](double b) {
-            return model_.ideal() ? range.clip(b) : model_.set_bandwidth(s, b);
+        .set_coercer([this, s, i, range = p.bandwidth](double b) {
+            return model_.ideal() ? range.clip(b) : model_.set_bandwidth(s, i, b);
         })
         .set(p.bandwidth_hz);
     _tree->create<uhd::meta_range_t>(front / "gains" / p.gain_name / "range").set(p.gains);
     _tree->create<double>(front / "gains" / p.gain_name / "value")
         .set_coercer([range = p.gains](double g) { return range.clip(g, true); })
         .set(0)
-        .add_coerced_subscriber([this, s](double g) { set_level(s, g); });
-    if (!model_.ideal()) set_level(s, 0);
+        .add_coerced_subscriber([this, s, i](double g) { set_level(s, i, g); });
+    if (!model_.ideal()) set_level(s, i, 0);
 
     _tree->create<uhd::meta_range_t>(front / "freq/range").set(p.frequency);
     _tree->create<double>(front / "freq/value")
         .set_coercer([range = p.frequency](double f) { return range.clip(f); })
         .set(air::default_frequency)
-        .add_coerced_subscriber([this, s, i](double f) {
-            front_end_hz_[i] = f;
-            tune(s);
+        .add_coerced_subscriber([this, s, i, k](double f) {
+            channels_[i].front_end_hz[k] = f;
+            tune(s, i);
         });
     _tree->create<uhd::meta_range_t>(dsp / "freq/range").set(p.dsp);
     _tree->create<double>(dsp / "freq/value")
         .set_coercer([range = p.dsp](double f) { return range.clip(f); })
         .set(0)
-        .add_coerced_subscriber([this, s, i](double f) {
-            dsp_hz_[i] = f;
-            tune(s);
+        .add_coerced_subscriber([this, s, i, k](double f) {
+            channels_[i].dsp_hz[k] = f;
+            tune(s, i);
         });
 }
 
 // As of a radio with data of uhd_power_cal.py. Setting the reference power is setting the gain.
-void device::make_power(side s, const side_properties& p) {
-    const uhd::fs_path power = front_path(s) / "ref_power";
-    const uhd::fs_path gain = front_path(s) / "gains" / p.gain_name / "value";
+void device::make_power(side s, std::size_t i, const side_properties& p) {
+    const uhd::fs_path power = front_path(s, i) / "ref_power";
+    const uhd::fs_path gain = front_path(s, i) / "gains" / p.gain_name / "value";
     const double a = model_.reference_dbm(s, p.gains.start()),
                  b = model_.reference_dbm(s, p.gains.stop());
     _tree->create<std::string>(power / "key").set("openwip");
@@ -300,7 +406,8 @@ void device::make_power(side s, const side_properties& p) {
             [this, s, gain] { return model_.reference_dbm(s, _tree->access<double>(gain).get()); });
 }
 
-void device::make_rate(side s, const uhd::fs_path& dsp) {
+void device::make_rate(side s, std::size_t i) {
+    const uhd::fs_path dsp = dsp_path(s, i);
     if (model_.ideal()) {
         _tree->create<uhd::meta_range_t>(dsp / "rate/range")
             .set(uhd::meta_range_t(native_rate, native_rate));
@@ -314,12 +421,13 @@ void device::make_rate(side s, const uhd::fs_path& dsp) {
         });
     }
     _tree->create<double>(dsp / "rate/value")
-        .set_coercer([this, s](double r) { return model_.set_rate(s, r); })
-        .set_publisher([this, s] { return model_.nominal_rate(s); });
+        .set_coercer([this, s, i](double r) { return model_.set_rate(s, i, r); })
+        .set_publisher([this, s, i] { return model_.nominal_rate(s, i); });
     if (s == side::receive)
         _tree->create<uhd::stream_cmd_t>(dsp / "stream_cmd")
-            .add_coerced_subscriber([this](const uhd::stream_cmd_t& c) {
-                if (const auto stream = receive_.lock()) stream->issue_stream_cmd(c);
+            .add_coerced_subscriber([this, i](const uhd::stream_cmd_t& c) {
+                if (const auto stream = channels_[i].receive.lock())
+                    stream->issue_to(*channels_[i].port, c);
             });
 }
 
@@ -330,26 +438,46 @@ std::size_t device::packet_of(const uhd::stream_args_t& args) const {
     return static_cast<std::size_t>(model_.ideal() ? asked : std::min(asked, usual));
 }
 
+std::vector<stream_channel> device::lanes(const std::vector<std::size_t>& places) const {
+    std::vector<stream_channel> all;
+    for (const std::size_t i : places) all.push_back({channels_[i].port, model_.of(i)});
+    return all;
+}
+
 uhd::rx_streamer::sptr device::get_rx_stream(const uhd::stream_args_t& args) {
-    if (receive_.lock()) throw uhd::runtime_error("vusrp: the receiver is streaming already");
-    const sample_format format = format_of(args, model_, side::receive);
-    auto stream = std::make_shared<receive_stream>(port_, model_, format, packet_of(args));
-    receive_ = stream;
+    const std::vector<std::size_t> places = chosen(args, side::receive);
+    const sample_format format = format_of(args, model_.of(places[0]), side::receive);
+    auto stream = std::make_shared<receive_stream>(lanes(places), format, packet_of(args));
+    for (const std::size_t i : places) channels_[i].receive = stream;
     return stream;
 }
 
 uhd::tx_streamer::sptr device::get_tx_stream(const uhd::stream_args_t& args) {
-    if (transmit_.lock()) throw uhd::runtime_error("vusrp: the transmitter is streaming already");
-    const sample_format format = format_of(args, model_, side::transmit);
+    const std::vector<std::size_t> places = chosen(args, side::transmit);
+    const sample_format format = format_of(args, model_.of(places[0]), side::transmit);
     auto stream = std::make_shared<transmit_stream>(
-        port_, model_, format, packet_of(args), args.args.get("hold", hold_ ? "1" : "0") == "1");
-    transmit_ = stream;
+        lanes(places), format, packet_of(args), args.args.get("hold", hold_ ? "1" : "0") == "1");
+    for (const std::size_t i : places) channels_[i].transmit = stream;
     return stream;
 }
 
+// Of whichever transmitter has one first.
 bool device::recv_async_msg(uhd::async_metadata_t& message, double timeout) {
-    const auto stream = transmit_.lock();
-    return stream && stream->recv_async_msg(message, timeout);
+    using namespace std::chrono;
+    const auto deadline = steady_clock::now() + duration<double>(timeout);
+    std::vector<std::shared_ptr<transmit_stream>> streams;
+    for (const channel& c : channels_)
+        if (const auto stream = c.transmit.lock(); stream && !uhd::has(streams, stream))
+            streams.push_back(stream);
+    if (streams.size() == 1) return streams[0]->recv_async_msg(message, timeout);
+    while (!streams.empty()) {
+        for (const auto& stream : streams)
+            if (stream->recv_async_msg(message, 0)) return true;
+        const duration<double> left = deadline - steady_clock::now();
+        if (left.count() <= 0) return false;
+        std::this_thread::sleep_for(std::min<duration<double>>(left, 1ms));
+    }
+    return false;
 }
 
 }  // namespace wip::vusrp

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A software USRP as UHD sees it: one channel, one subdevice "A:0", a property tree with everything
-// that multi_usrp and gr-uhd ask for. Frequencies and gains go to the medium as (timed) commands;
-// what the tree reports back is the commanded value at once, as multi_usrp's tuner expects.
+// A software USRP as UHD sees it: a property tree with everything that multi_usrp and gr-uhd ask
+// for. Frequencies and gains go to the medium as (timed) commands; what the tree reports back is
+// the commanded value at once, as multi_usrp's tuner expects. Each of its channels (a subdevice, a
+// DSP and a node of the medium) has tuning, gains and streams of its own; clock and time are
+// common.
 #pragma once
 
 #include <deque>
@@ -10,6 +12,8 @@
 #include <string>
 #include <uhd/device.hpp>
 #include <uhd/types/device_addr.hpp>
+#include <uhd/usrp/subdev_spec.hpp>
+#include <vector>
 
 #include "vusrp/node_port.h"
 #include "vusrp/radio_model.h"
@@ -36,42 +40,58 @@ private:
     struct side_properties;
     side_properties properties(side s) const;
 
-    uhd::fs_path front_path(side s) const;
+    // A subdevice, by its place in the full specification, which is that of its DSP too.
+    struct channel {
+        std::string board, front;         // "A" and "0" of "A:0"
+        std::shared_ptr<node_port> port;  // none: nothing is connected
+        std::weak_ptr<receive_stream> receive{};
+        std::weak_ptr<transmit_stream> transmit{};
+        double front_end_hz[2] = {air::default_frequency, air::default_frequency};
+        double dsp_hz[2] = {0, 0};
+        tick last_command = air::as_soon_as_possible;  // executed then; the next one not before
+        std::deque<tick> queue{};  // when the commands of the radio will have been executed
+    };
+    void make_channels(const uhd::device_addr_t& args);
+    uhd::fs_path front_path(side s, std::size_t i) const;
+    uhd::fs_path dsp_path(side s, std::size_t i) const;
+    void make_subdevices(side s);
+    uhd::usrp::subdev_spec_t choose_subdevices(side s, const uhd::usrp::subdev_spec_t& spec);
+    // What a stream's channels are: places of subdevices.
+    std::vector<std::size_t> chosen(const uhd::stream_args_t& args, side s);
+    std::size_t streaming(side s) const;
     void make_motherboard(const uhd::device_addr_t& args);
     void make_sources(const uhd::device_addr_t& args);
     void make_time(const uhd::device_addr_t& args);
     void choose_clock(const std::string& source);
     void choose_time(const std::string& source);
     tick last_edge() const;
-    void make_side(side s);
-    void make_antennas(side s, const side_properties& p);
-    void make_tuning(side s, const side_properties& p);
-    void make_power(side s, const side_properties& p);
-    void make_rate(side s, const uhd::fs_path& dsp);
+    void make_side(side s, std::size_t i);
+    void make_antennas(side s, std::size_t i, const side_properties& p);
+    void make_tuning(side s, std::size_t i, const side_properties& p);
+    void make_power(side s, std::size_t i, const side_properties& p);
+    void make_rate(side s, std::size_t i);
     tick command_time();
     // When a change of gain or LO holds; waits for room in the radio's queue of commands.
-    tick execution_time();
-    void tune(side s);
-    void set_level(side s, double gain);
+    tick execution_time(channel& c);
+    void tune(side s, std::size_t i);
+    void set_level(side s, std::size_t i, double gain);
+    std::vector<stream_channel> lanes(const std::vector<std::size_t>& places) const;
     std::size_t packet_of(const uhd::stream_args_t& args) const;
 
     radio_model model_;
-    std::shared_ptr<node_port> port_;
+    std::vector<channel> channels_;
+    std::shared_ptr<node_port> port_;    // the first one's, with the time
+    std::vector<std::size_t> order_[2];  // by channel number: places of subdevices
     const clock_inputs inputs_;
     std::string clock_source_ = "internal";
     tick stopped_edge_ = -1;  // the last one of the second before the source had none; -1: it has
-    std::weak_ptr<receive_stream> receive_;
-    std::weak_ptr<transmit_stream> transmit_;
     std::mutex mutex_, queue_mutex_;
     bool hold_ = false;
     bool timed_ = false;
     uhd::time_spec_t command_time_{0.0};
-    tick last_command_ = air::as_soon_as_possible;  // executed then; the next one not before
-    std::deque<tick> queue_;  // when the commands of the radio will have been executed
-    double front_end_hz_[2], dsp_hz_[2];
 };
 
-// Of the device arguments; shared by find() and the device.
+// Of the device arguments, all of them; shared by find() and the device.
 std::string node_of(const uhd::device_addr_t& args);
 
 }  // namespace wip::vusrp

@@ -67,14 +67,14 @@ void device::make_sources(const uhd::device_addr_t& args) {
 // Time goes on from where it is, at another pace, and what is tuned is tuned by the new clock.
 void device::choose_clock(const std::string& source) {
     if (source == clock_source_) return;
-    if (!receive_.expired() || !transmit_.expired())
+    if (streaming(side::receive) + streaming(side::transmit) > 0)
         throw uhd::runtime_error("vusrp: the clock source cannot change while the radio streams");
     const tick now = port_->now(), before = model_.own_of_medium(now);
     model_.follow_reference(source == "gpsdo" || (source == "external" && inputs_.reference));
     port_->set_offset(port_->offset() + before - model_.own_of_medium(now));
     clock_source_ = source;
-    tune(side::receive);
-    tune(side::transmit);
+    for (std::size_t i = 0; i < channels_.size(); ++i)
+        for (const side s : {side::receive, side::transmit}) tune(s, i);
 }
 
 void device::choose_time(const std::string& source) {

@@ -18,30 +18,40 @@ namespace {
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
-air::medium_config private_medium(const private_air_config& c) {
+// Of the private medium.
+std::vector<std::string> names(std::size_t nodes) {
+    std::vector<std::string> all{"radio"};
+    while (all.size() < nodes) all.push_back("radio" + std::to_string(all.size()));
+    return all;
+}
+
+air::medium_config private_medium(const private_air_config& c, std::size_t nodes) {
     air::medium_config m;
     m.name = "private";
     m.clock = c.clock;
     m.speed = c.speed;
     m.priority = 0;
     if (c.clock == air::clock_kind::realtime) m.quantum = air::realtime_quantum;
-    air::node_config node{"radio", {}};
-    if (c.noisy) node.noise_dbfs = c.noise_dbfs;
-    m.nodes = {node};
-    air::path_config loop;
-    loop.gain_db = c.gain_db;
-    loop.delay_samples = c.delay_samples;
-    m.paths = {loop};
+    for (const std::string& name : names(nodes)) {
+        air::node_config node{name, {}};
+        if (c.noisy) node.noise_dbfs = c.noise_dbfs;
+        air::path_config loop;
+        loop.from = loop.to = m.nodes.size();
+        loop.gain_db = c.gain_db;
+        loop.delay_samples = c.delay_samples;
+        m.nodes.push_back(node);
+        m.paths.push_back(loop);
+    }
     return m;
 }
 
 }  // namespace
 
-// A medium with one node in a thread of this process.
+// A medium in a thread of this process.
 struct node_port::private_air {
-    explicit private_air(const private_air_config& c)
-        : config(private_medium(c)),
-          memory(air::shared_air::create_private({"radio"}, c.clock, c.speed)),
+    private_air(const private_air_config& c, std::size_t nodes)
+        : config(private_medium(c, nodes)),
+          memory(air::shared_air::create_private(names(nodes), c.clock, c.speed)),
           medium(*memory, config, [](const std::string&) {}) {
         sigset_t all, before;  // signals are for the program's own threads
         sigfillset(&all);
@@ -86,15 +96,20 @@ std::shared_ptr<node_port> node_port::attach(const std::string& name, const std:
     return port;
 }
 
-std::shared_ptr<node_port> node_port::make_private(const private_air_config& c) {
-    std::shared_ptr<node_port> port(new node_port);
-    port->private_ = std::make_unique<private_air>(c);
-    port->air_ = port->private_->memory.get();
-    port->description_ = "private medium";
-    port->claim(0, 5);
-    while (!port->running() && c.clock == air::clock_kind::realtime)
+std::vector<std::shared_ptr<node_port>> node_port::make_private(const private_air_config& c,
+                                                                std::size_t nodes) {
+    std::vector<std::shared_ptr<node_port>> ports;
+    const auto own = std::make_shared<private_air>(c, nodes);
+    for (std::size_t i = 0; i < nodes; ++i) {
+        ports.emplace_back(new node_port);
+        ports[i]->private_ = own;
+        ports[i]->air_ = own->memory.get();
+        ports[i]->description_ = "private medium";
+        ports[i]->claim(i, 5);
+    }
+    while (!ports[0]->running() && c.clock == air::clock_kind::realtime)
         std::this_thread::sleep_for(100us);
-    return port;
+    return ports;
 }
 
 void node_port::claim(std::size_t index, double timeout_seconds) {
@@ -176,6 +191,7 @@ void node_port::command(air::command_kind kind, tick time, double value, std::in
 }
 
 std::int64_t node_port::offset() noexcept {
+    if (first_) return first_->offset();
     const std::lock_guard lock(offset_mutex_);
     if (now() >= next_offset_at_) {
         offset_ = next_offset_;

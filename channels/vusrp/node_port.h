@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One node of a medium as its device sees it: claimed when made, given back when destroyed. With a
-// medium of its own (a thread in this process, transmitter looped back to the receiver) when the
-// device arguments name none.
+// One node of a medium as a channel of a device sees it: claimed when made, given back when
+// destroyed. With a medium of its own (a thread in this process, transmitter looped back to the
+// receiver) when the device arguments name none.
 #pragma once
 
 #include <atomic>
@@ -9,6 +9,8 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "air/process_watch.h"
 #include "air/receive_queue.h"
@@ -33,7 +35,9 @@ public:
     // Throw std::runtime_error with one line that says what to do.
     static std::shared_ptr<node_port> attach(const std::string& air, const std::string& node,
                                              double timeout_seconds);
-    static std::shared_ptr<node_port> make_private(const private_air_config& config);
+    // A medium of its own, of so many nodes, each of which hears itself.
+    static std::vector<std::shared_ptr<node_port>> make_private(const private_air_config& config,
+                                                                std::size_t nodes);
     ~node_port();
 
     // Device clock: lockstep, what is released; realtime, the wall clock in samples.
@@ -54,6 +58,8 @@ public:
     const std::string& description() const noexcept { return description_; }
 
     // Device time = tick + offset, set by set_time_now; a pending one from set_time_next_pps.
+    // A device's other channels have the time of its first.
+    void follow(std::shared_ptr<node_port> first) noexcept { first_ = std::move(first); }
     std::int64_t offset() noexcept;
     void set_offset(std::int64_t offset) noexcept;
     void set_offset_at(tick when, std::int64_t offset) noexcept;
@@ -63,7 +69,8 @@ private:
     node_port() = default;
     void claim(std::size_t index, double timeout_seconds);
 
-    std::unique_ptr<private_air> private_;
+    std::shared_ptr<private_air> private_;
+    std::shared_ptr<node_port> first_;
     std::unique_ptr<air::shared_air> attached_;
     air::shared_air* air_ = nullptr;
     air::air_header* header_ = nullptr;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -27,6 +29,11 @@ YAML::Node field(const YAML::Node& n, const std::string& key) {
     throw std::logic_error("devices.yaml: no " + key);
 }
 
+strings words(const std::string& text) {
+    std::istringstream in(text);
+    return {std::istream_iterator<std::string>(in), {}};
+}
+
 double number(const YAML::Node& n, const std::string& key) { return field(n, key).as<double>(); }
 
 clock_choice read_clock(const YAML::Node& n) {
@@ -43,6 +50,7 @@ clock_choice read_clock(const YAML::Node& n) {
               : wrong == "default" ? wrong_clock::fall_back
                                    : wrong_clock::ignore;
     if (n["refusal"]) c.refusal = n["refusal"].as<std::string>();
+    if (n["shared"]) c.shared = n["shared"].as<std::string>();
     if (n["experimental"]) c.experimental = n["experimental"].as<std::string>();
     c.automatic = n["automatic"] && n["automatic"].as<bool>();
     return c;
@@ -81,9 +89,8 @@ product read_product(const std::string& name, const YAML::Node& n) {
     product p{.name = name,
               .board = field(n, "board").as<std::string>(),
               .front = field(n, "front").as<std::string>(),
-              .subdevice = field(n, "subdevice").as<std::string>(),
               .gain_name = field(n, "gain_name").as<std::string>(),
-              .channels = field(n, "channels").as<int>(),
+              .subdevices = words(field(n, "subdevices").as<std::string>()),
               .packet = field(n, "packet").as<int>(),
               .clock = read_clock(field(n, "clock")),
               .decimation = {},
@@ -132,9 +139,14 @@ std::int64_t product::nearest_ratio(std::int64_t clock_hz, double rate) const {
                              [&](std::int64_t a, std::int64_t b) { return miss(a) < miss(b); });
 }
 
-std::int64_t product::automatic_clock(double rate) const {
-    const double highest = static_cast<double>(clock.highest);
-    if (!(rate > 0) || rate > highest) return clock.highest;
+double product::highest_clock(std::size_t channels) const {
+    return static_cast<double>(clock.highest) /
+           static_cast<double>(clock.shared.empty() ? 1 : std::max<std::size_t>(channels, 1));
+}
+
+std::int64_t product::automatic_clock(double rate, std::size_t channels) const {
+    const double highest = highest_clock(channels);
+    if (!(rate > 0) || rate > highest) return std::llround(highest);
     double factor = std::exp2(std::floor(std::log2(highest / rate)));
     if (factor == 2 && rate >= static_cast<double>(clock.lowest)) factor = 1;
     return std::llround(rate * factor);

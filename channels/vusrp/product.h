@@ -22,6 +22,7 @@ struct clock_choice {
     std::int64_t initial = 0;
     wrong_clock wrong = wrong_clock::refuse;
     std::string refusal{}, experimental{};  // said of what is in the range and not in the list
+    std::string shared{};  // said of what is too high for several channels; empty: nothing is
     bool automatic = false;
 
     bool valid(double hz) const;
@@ -63,8 +64,8 @@ struct front_end {
 };
 
 struct product {
-    std::string name, board, front, subdevice, gain_name;
-    int channels;
+    std::string name, board, front, gain_name;
+    std::vector<std::string> subdevices;  // one for each channel: "A:0"
     int packet;  // samples in the largest
     clock_choice clock;
     std::vector<decimation_rule> decimation;
@@ -82,7 +83,9 @@ struct product {
     // The ratio that UHD's range arithmetic comes to: of the nearest rate.
     std::int64_t nearest_ratio(std::int64_t clock_hz, double rate) const;
     // Automatic clocks: the largest power of two of the rate that fits, none for twice the rate.
-    std::int64_t automatic_clock(double rate) const;
+    std::int64_t automatic_clock(double rate, std::size_t channels = 1) const;
+    // Of several channels of one direction.
+    double highest_clock(std::size_t channels) const;
     // At a transmitter: from full scale to the medium (0 dBFS there is 0 dBm); at a receiver back.
     double transmit_level_db(double gain) const {
         return transmit.full_scale_dbm + gain - transmit.gain.highest;

@@ -76,17 +76,19 @@ tick to_sample(const uhd::time_spec_t& time, const exact_rate& rate, tick offset
 radio_model::radio_model(const uhd::device_addr_t& args)
     : kind_(kind_of(args)),
       clock_hz_(medium_hz),
-      wish_{air::sample_rate, air::sample_rate},
-      rate_{{medium_hz}, {medium_hz}},
       base_{medium_hz},
       own_({medium_hz}, {medium_hz}),
-      bandwidth_{std::make_shared<bandwidth_setting>(0), std::make_shared<bandwidth_setting>(0)},
       seed_(hash(args.get("serial", "") + args.get("product", ""))),
       random_(seed_) {
     // The error of its oscillator: anywhere within the limits, the same each time.
     const double drawn = static_cast<double>(seed_ % 2001) / 1000 - 1;
     own_parts_ =
         std::llround(1e6 * number_of(args, "ppm", kind_ ? drawn * kind_->ppm : 0, -100, 100));
+    for (std::size_t i = 0; i < channels(); ++i)
+        channels_.push_back({{air::sample_rate, air::sample_rate},
+                             {{medium_hz}, {medium_hz}},
+                             {std::make_shared<bandwidth_setting>(0),
+                              std::make_shared<bandwidth_setting>(0)}});
     follow_reference(false);
     latency_ =
         microseconds(number_of(args, "latency_us", kind_ ? kind_->latency_us : 0, 0, 20'000));
@@ -97,12 +99,24 @@ radio_model::radio_model(const uhd::device_addr_t& args)
     calibrated_ = number_of(args, "calibrated", 0, 0, 1) != 0;
     automatic_ = kind_->clock.automatic && !args.has_key("master_clock_rate");
     clock_hz_ = std::llround(first_clock(args));
-    for (int i = 0; i < 2; ++i) {
-        wish_[i] = default_rate;
-        rate_[i] = {clock_hz_, kind_->nearest_ratio(clock_hz_, default_rate), parts_};
-    }
-    for (const side s : {side::receive, side::transmit})
-        set_bandwidth(s, front(s).bandwidth.initial);
+    for (std::size_t i = 0; i < channels(); ++i)
+        for (const side s : {side::receive, side::transmit}) {
+            channels_[i].wish[s == side::transmit] = default_rate;
+            set_bandwidth(s, i, front(s).bandwidth.initial);
+        }
+    divide_clock();
+}
+
+void radio_model::divide_clock() {
+    for (channel_state& c : channels_)
+        for (int i = 0; i < 2; ++i)
+            c.rate[i] = {clock_hz_, kind_->nearest_ratio(clock_hz_, c.wish[i]), parts_};
+}
+
+radio_model radio_model::of(std::size_t channel) const {
+    radio_model m(*this);
+    m.channel_ = channel;
+    return m;
 }
 
 double radio_model::first_clock(const uhd::device_addr_t& args) {
@@ -130,7 +144,8 @@ double radio_model::first_clock(const uhd::device_addr_t& args) {
 
 void radio_model::follow_reference(bool on) {
     parts_ = on ? 0 : own_parts_;
-    base_.parts = rate_[0].parts = rate_[1].parts = parts_;
+    base_.parts = parts_;
+    for (channel_state& c : channels_) c.rate[0].parts = c.rate[1].parts = parts_;
     own_ = sample_model::rate_map({medium_hz}, base_);
 }
 
@@ -149,15 +164,32 @@ double radio_model::set_clock(double hz) {
                                       << can / 1e6 << " MHz.\n");
     // A new clock calibrates the filters anew, to its own width.
     if (std::llround(can) != clock_hz_)
-        for (const side s : {side::receive, side::transmit})
-            *bandwidth_[s == side::transmit] = std::min(can, front(s).bandwidth.forced_down);
+        for (channel_state& c : channels_)
+            for (const side s : {side::receive, side::transmit})
+                *c.bandwidth[s == side::transmit] = std::min(can, front(s).bandwidth.forced_down);
     clock_hz_ = std::llround(can);
-    for (int i = 0; i < 2; ++i)
-        rate_[i] = {clock_hz_, kind_->nearest_ratio(clock_hz_, wish_[i]), parts_};
+    divide_clock();
     return clock();
 }
 
-double radio_model::set_bandwidth(side s, double hz) {
+void radio_model::prepare_clock(side s, std::size_t wanted, std::size_t in_all) {
+    if (ideal() || kind_->clock.shared.empty()) return;
+    if (automatic_ && wanted > 1) {
+        double fastest = 0;
+        for (const channel_state& c : channels_)
+            fastest = std::max({fastest, c.wish[0], c.wish[1]});
+        set_clock(static_cast<double>(kind_->automatic_clock(fastest, wanted)));
+    }
+    const double can = kind_->highest_clock(in_all);
+    if (clock() - can < 1) return;
+    const std::pair<std::string, std::string> values[] = {{"mhz", megahertz(clock(), 6)},
+                                                          {"can", megahertz(can, 6)},
+                                                          {"n", std::to_string(in_all)},
+                                                          {"RX", capital_name_of(s)}};
+    throw uhd::value_error(filled_in(kind_->clock.shared, values));
+}
+
+double radio_model::set_bandwidth(side s, std::size_t channel, double hz) {
     const bandwidth_range& range = front(s).bandwidth;
     const double can = std::clamp(hz, range.forced_up, range.forced_down);
     if (can != hz && !kind_->bandwidth_warning.empty()) {
@@ -170,11 +202,11 @@ double radio_model::set_bandwidth(side s, double hz) {
         UHD_LOG_WARNING(front(s).filter ? "AD936X" : "ZBX",
                         filled_in(kind_->bandwidth_warning, values));
     }
-    *bandwidth_[s == side::transmit] = std::min(can, clock());
+    *channels_[channel].bandwidth[s == side::transmit] = std::min(can, clock());
     return can;
 }
 
-double radio_model::set_rate(side s, double wish) {
+double radio_model::set_rate(side s, std::size_t channel, double wish) {
     const int i = s == side::transmit;
     if (!kind_) {
         if (std::abs(wish - air::sample_rate) > 1)
@@ -188,19 +220,20 @@ double radio_model::set_rate(side s, double wish) {
             "tick rate (" +
             std::to_string(wish) + " > " +
             std::to_string(static_cast<double>(kind_->clock.highest)) + ")");
-    wish_[i] = wish;
+    channel_state& c = channels_[channel];
+    c.wish[i] = wish;
     if (automatic_) set_clock(static_cast<double>(kind_->automatic_clock(wish)));
-    rate_[i] = {clock_hz_, kind_->nearest_ratio(clock_hz_, wish), parts_};
-    if (rate_[i].divider > 1 && rate_[i].divider % 2)
+    c.rate[i] = {clock_hz_, kind_->nearest_ratio(clock_hz_, wish), parts_};
+    if (c.rate[i].divider > 1 && c.rate[i].divider % 2)
         UHD_LOG_WARNING(
             "CORES", "The requested "
                          << (s == side::receive ? "decimation" : "interpolation")
                          << " is odd; the user should expect CIC rolloff.\n"
                             "Select an even decimation to ensure that a halfband filter is "
                             "enabled.\n"
-                         << rate_[i].divider << " = (" << clock() / 1e6 << " MHz)/(" << wish / 1e6
+                         << c.rate[i].divider << " = (" << clock() / 1e6 << " MHz)/(" << wish / 1e6
                          << " MHz)\n");
-    return clock() / static_cast<double>(rate_[i].divider);
+    return clock() / static_cast<double>(c.rate[i].divider);
 }
 
 tick radio_model::medium_of_own(tick n) const noexcept {
@@ -216,8 +249,8 @@ std::vector<sample_model::impairment_config> radio_model::impairments(side s) co
     if (!kind_ || !faults_) return {};
     const front_end& f = front(s);
     const quantiser_config converter{static_cast<double>(f.bits), 0};
-    const iq_imbalance_config image{f.image_db, static_cast<double>(seed_ % 360)};
-    const dc_offset_config dc{f.dc_dbfs, static_cast<double>(seed_ / 360 % 360)};
+    const iq_imbalance_config image{f.image_db, static_cast<double>(seed() % 360)};
+    const dc_offset_config dc{f.dc_dbfs, static_cast<double>(seed() / 360 % 360)};
     // What the signal meets first stands first: converter and modulator, demodulator and converter.
     if (s == side::transmit) return {converter, image, dc};
     return {image, dc, converter};
@@ -238,11 +271,10 @@ double radio_model::gain_for(side s, double reference_dbm) const {
 }
 
 std::string radio_model::antenna_refusal(side s, const std::string& antenna) const {
-    const bool receive = s == side::receive;
     std::string all;
     for (const std::string& a : front(s).antennas) all += (all.empty() ? "" : ", ") + a;
-    const std::pair<std::string, std::string> values[] = {{"RX", receive ? "RX" : "TX"},
-                                                          {"rx", receive ? "rx" : "tx"},
+    const std::pair<std::string, std::string> values[] = {{"RX", capital_name_of(s)},
+                                                          {"rx", name_of(s)},
                                                           {"antenna", antenna},
                                                           {"antennas", all}};
     return filled_in(kind_->antenna_refusal, values);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What kind of radio the device is, and its state between property tree and streams: the ideal one,
 // which has no faults and the medium's rate alone, or a product with its master clock, rates,
-// oscillator, levels and latencies. Device arguments: docs/radios.md.
+// oscillator, levels and latencies. Clock, oscillator and transport are common to its channels;
+// each has rates, analog filters and faults of its own. Device arguments: docs/radios.md.
 #pragma once
 
 #include <array>
@@ -34,6 +35,7 @@ using bandwidth_setting = std::atomic<double>;  // Hz
 
 enum class side { receive, transmit };
 constexpr const char* name_of(side s) { return s == side::receive ? "rx" : "tx"; }
+constexpr const char* capital_name_of(side s) { return s == side::receive ? "RX" : "TX"; }
 
 // Device time: offset (ticks of the device's clock at the medium's rate) plus sample n of a rate.
 uhd::time_spec_t to_time(tick n, const exact_rate& rate, tick offset);
@@ -42,6 +44,10 @@ tick to_sample(const uhd::time_spec_t& time, const exact_rate& rate, tick offset
 class radio_model {
 public:
     explicit radio_model(const uhd::device_addr_t& args);
+
+    std::size_t channels() const noexcept { return ideal() ? 1 : kind_->subdevices.size(); }
+    // As a stream of this channel knows it.
+    radio_model of(std::size_t channel) const;
 
     bool ideal() const noexcept { return kind_ == nullptr; }
     const product& kind() const noexcept { return *kind_; }
@@ -52,10 +58,15 @@ public:
     // --- clock and rates ---
     double clock() const;
     double set_clock(double hz);  // what it is then
-    double set_rate(side s, double wish);
-    const exact_rate& rate(side s) const noexcept { return rate_[s == side::transmit]; }
-    double nominal_rate(side s) const noexcept {
-        return static_cast<double>(rate(s).clock) / static_cast<double>(rate(s).divider);
+    // Before a stream of so many channels, after which so many of the direction stream: where the
+    // clock is the radio's to choose it is one that fits the stream; throws uhd::value_error where
+    // it is too high for all of them.
+    void prepare_clock(side s, std::size_t wanted, std::size_t in_all);
+    double set_rate(side s, std::size_t channel, double wish);
+    const exact_rate& rate(side s) const noexcept { return own().rate[s == side::transmit]; }
+    double nominal_rate(side s, std::size_t channel) const noexcept {
+        const exact_rate& r = channels_[channel].rate[s == side::transmit];
+        return static_cast<double>(r.clock) / static_cast<double>(r.divider);
     }
     double ppm() const noexcept { return 1e-6 * static_cast<double>(parts_); }
     // On a reference, which is exact, or with the oscillator's own error; of streams made from then
@@ -72,10 +83,10 @@ public:
     std::optional<analog_shape> filter(side s) const {
         return kind_ ? front(s).filter : std::nullopt;
     }
-    double set_bandwidth(side s, double hz);  // what UHD then says
+    double set_bandwidth(side s, std::size_t channel, double hz);  // what UHD then says
     // Streams follow it while they run.
     std::shared_ptr<const bandwidth_setting> bandwidth(side s) const {
-        return bandwidth_[s == side::transmit];
+        return own().bandwidth[s == side::transmit];
     }
 
     // --- transport and commands, in ticks ---
@@ -84,7 +95,7 @@ public:
     tick random_spread();    // 0 to spread, another each time
     tick random_settling();  // of a command
     bool timed_commands() const noexcept { return ideal() || kind_->timed_commands; }
-    std::uint32_t seed() const noexcept { return seed_; }
+    std::uint32_t seed() const noexcept { return seed_ + 7919 * std::uint32_t(channel_); }
 
     // --- samples ---
     std::vector<sample_model::impairment_config> impairments(side s) const;
@@ -98,16 +109,23 @@ public:
     std::string antenna_refusal(side s, const std::string& antenna) const;
 
 private:
+    struct channel_state {
+        double wish[2];
+        exact_rate rate[2];
+        std::array<std::shared_ptr<bandwidth_setting>, 2> bandwidth;
+    };
     double first_clock(const uhd::device_addr_t& args);
+    void divide_clock();
+    const channel_state& own() const noexcept { return channels_[channel_]; }
 
     const product* kind_ = nullptr;
     std::int64_t clock_hz_, parts_ = 0, own_parts_ = 0;
     bool automatic_ = false, faults_ = true, calibrated_ = false;
-    double wish_[2];
-    exact_rate rate_[2], base_;
+    std::vector<channel_state> channels_;
+    std::size_t channel_ = 0;
+    exact_rate base_;
     sample_model::rate_map own_;
     tick latency_, spread_, settling_;
-    std::array<std::shared_ptr<bandwidth_setting>, 2> bandwidth_;
     std::uint32_t seed_;
     std::minstd_rand random_;
 };

@@ -13,28 +13,60 @@ constexpr tick largest_wait = air::receive_ring_size / 4;
 
 }  // namespace
 
-receive_stream::receive_stream(std::shared_ptr<node_port> port, const radio_model& model,
-                               sample_format format, std::size_t samples_per_packet)
-    : port_(std::move(port)),
-      reader_(*port_, model, static_cast<tick>(samples_per_packet)),
-      format_(format),
-      samples_per_packet_(samples_per_packet),
-      scratch_(8192) {}
+receive_stream::receive_stream(std::vector<stream_channel> channels, sample_format format,
+                               std::size_t samples_per_packet)
+    : format_(format), samples_per_packet_(samples_per_packet), scratch_(8192) {
+    for (const stream_channel& c : channels)
+        lanes_.push_back(
+            {c.port, sampled_reader(*c.port, c.model, static_cast<tick>(samples_per_packet))});
+}
 
 receive_stream::~receive_stream() {
     try {
-        port_->command(air::command_kind::receive_stop, air::as_soon_as_possible, 0);
+        for (const lane& l : lanes_)
+            l.port->command(air::command_kind::receive_stop, air::as_soon_as_possible, 0);
     } catch (const std::exception&) {  // the medium is gone: nothing to stop
     }
 }
 
-bool receive_stream::wait(tick n, clock::time_point deadline) {
+sampled_reader::state receive_stream::look() {
+    using state = sampled_reader::state;
     for (;;) {
-        const auto left = deadline - clock::now();
-        if (reader_.wait(n, std::min<std::chrono::nanoseconds>(left, 200ms))) return true;
-        if (left <= 0ns) return false;
-        port_->check();
+        state all = lanes_[0].reader.look();
+        if (lanes_.size() == 1 || all.what != state::samples) return all;
+        tick latest = all.position;
+        for (lane& l : lanes_) {
+            const state s = l.reader.look();
+            if (s.what != state::samples) return s;
+            latest = std::max(latest, s.position);
+            all.available = std::min(all.available, s.available);
+            all.end = std::min(all.end, s.end);
+            all.cut = all.cut || s.cut;
+        }
+        bool same = true;
+        for (lane& l : lanes_) {
+            const state s = l.reader.look();
+            if (s.what != state::samples) return s;
+            const tick behind = std::min(latest, s.end) - s.position;
+            if (behind <= 0) continue;
+            same = false;
+            const tick n = std::min({behind, s.available, static_cast<tick>(scratch_.size())});
+            if (n == 0) return {};
+            l.reader.take({scratch_.data(), static_cast<std::size_t>(n)});
+        }
+        if (same) return all;
     }
+}
+
+bool receive_stream::wait(tick n, clock::time_point deadline) {
+    for (lane& l : lanes_)
+        for (;;) {
+            const auto left = deadline - clock::now();
+            if (l.reader.wait(n, std::min<std::chrono::nanoseconds>(left, 200ms))) break;
+            if (left <= 0ns) return false;
+            l.port->check();
+        }
+    return true;
 }
 
 size_t receive_stream::recv(const buffs_type& buffs, size_t size, uhd::rx_metadata_t& metadata,
@@ -43,12 +75,13 @@ size_t receive_stream::recv(const buffs_type& buffs, size_t size, uhd::rx_metada
     const std::lock_guard lock(mutex_);
     const auto deadline = clock::now() + std::chrono::duration_cast<clock::duration>(
                                              std::chrono::duration<double>(timeout));
-    const std::int64_t offset = port_->offset();
+    const std::int64_t offset = lanes_[0].port->offset();
+    const exact_rate& rate = lanes_[0].reader.rate();
     const tick packet = static_cast<tick>(samples_per_packet_);
     metadata.reset();
     std::size_t done = 0;
     while (done < size) {
-        const state s = reader_.look();
+        const state s = look();
         if (s.what == state::nothing) {
             if (done > 0) return done;
             if (wait(1, deadline)) continue;
@@ -62,7 +95,7 @@ size_t receive_stream::recv(const buffs_type& buffs, size_t size, uhd::rx_metada
             metadata.error_code = overflow ? uhd::rx_metadata_t::ERROR_CODE_OVERFLOW
                                            : uhd::rx_metadata_t::ERROR_CODE_LATE_COMMAND;
             metadata.has_time_spec = true;
-            metadata.time_spec = to_time(s.position, reader_.rate(), offset);
+            metadata.time_spec = to_time(s.position, rate, offset);
             return 0;
         }
         const tick to_boundary = packet - (s.position - s.start) % packet;
@@ -83,17 +116,20 @@ size_t receive_stream::recv(const buffs_type& buffs, size_t size, uhd::rx_metada
         }
         if (done == 0) {
             metadata.has_time_spec = true;
-            metadata.time_spec = to_time(s.position, reader_.rate(), offset);
+            metadata.time_spec = to_time(s.position, rate, offset);
             metadata.start_of_burst = s.position == s.start;
             metadata.fragment_offset = static_cast<std::size_t>((s.position - s.start) % packet);
         }
-        char* out = static_cast<char*>(buffs[0]) + done * sample_bytes(format_);
-        if (format_ == sample_format::fc32) {
-            reader_.take({reinterpret_cast<air::cf32*>(out), static_cast<std::size_t>(n)});
-        } else {
-            n = std::min(n, static_cast<tick>(scratch_.size()));
+        if (format_ != sample_format::fc32) n = std::min(n, static_cast<tick>(scratch_.size()));
+        for (std::size_t i = 0; i < lanes_.size(); ++i) {
+            char* out = static_cast<char*>(buffs[i]) + done * sample_bytes(format_);
+            if (format_ == sample_format::fc32) {
+                lanes_[i].reader.take(
+                    {reinterpret_cast<air::cf32*>(out), static_cast<std::size_t>(n)});
+                continue;
+            }
             const std::span<air::cf32> part(scratch_.data(), static_cast<std::size_t>(n));
-            reader_.take(part);
+            lanes_[i].reader.take(part);
             to_host(format_, part, out);
         }
         done += static_cast<std::size_t>(n);
@@ -105,29 +141,43 @@ size_t receive_stream::recv(const buffs_type& buffs, size_t size, uhd::rx_metada
 }
 
 void receive_stream::issue_stream_cmd(const uhd::stream_cmd_t& command) {
+    if (lanes_.size() > 1 && command.stream_now &&
+        command.stream_mode != uhd::stream_cmd_t::STREAM_MODE_STOP_CONTINUOUS)
+        throw uhd::runtime_error(
+            "Invalid recv stream command - stream now on multiple channels in a single streamer "
+            "will fail to time align.");
+    for (lane& l : lanes_) this->command(l, command);
+}
+
+void receive_stream::issue_to(const node_port& port, const uhd::stream_cmd_t& command) {
+    for (lane& l : lanes_)
+        if (l.port.get() == &port) this->command(l, command);
+}
+
+void receive_stream::command(lane& l, const uhd::stream_cmd_t& command) {
     using mode = uhd::stream_cmd_t;
     // gr-uhd stops its stream while it unwinds from the exception of recv(): a second one would end
     // the process.
-    if (command.stream_mode == mode::STREAM_MODE_STOP_CONTINUOUS && !port_->connected()) return;
-    port_->check();
+    if (command.stream_mode == mode::STREAM_MODE_STOP_CONTINUOUS && !l.port->connected()) return;
+    l.port->check();
     const std::lock_guard lock(mutex_);
     tick time = air::as_soon_as_possible, count = static_cast<tick>(command.num_samps);
     const bool start = command.stream_mode != mode::STREAM_MODE_STOP_CONTINUOUS;
     if (command.stream_mode == mode::STREAM_MODE_START_CONTINUOUS) count = 0;
     if (!command.stream_now) {
-        const tick sample = to_sample(command.time_spec, reader_.rate(), port_->offset());
-        time = start ? reader_.start_tick(sample, count) : reader_.stop_tick(sample);
-        count = reader_.count_ticks(sample, count);
+        const tick sample = to_sample(command.time_spec, l.reader.rate(), l.port->offset());
+        time = start ? l.reader.start_tick(sample, count) : l.reader.stop_tick(sample);
+        count = l.reader.count_ticks(sample, count);
     } else if (count > 0) {
-        count = reader_.count_ticks_now(count);
+        count = l.reader.count_ticks_now(count);
     }
     switch (command.stream_mode) {
         case mode::STREAM_MODE_START_CONTINUOUS:
-            return port_->command(air::command_kind::receive_start, time, 0);
+            return l.port->command(air::command_kind::receive_start, time, 0);
         case mode::STREAM_MODE_STOP_CONTINUOUS:
-            return port_->command(air::command_kind::receive_stop, time, 0);
+            return l.port->command(air::command_kind::receive_stop, time, 0);
         default:
-            return port_->command(air::command_kind::receive_start, time, 0, count);
+            return l.port->command(air::command_kind::receive_start, time, 0, count);
     }
 }
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The two streamers of a software USRP (uhd::rx_streamer, uhd::tx_streamer) over a node of a
-// medium. Time stamps are device time: samples of the stream's rate, plus an offset.
+// The two streamers of a software USRP (uhd::rx_streamer, uhd::tx_streamer), each over nodes of a
+// medium, one for each channel. Time stamps are device time: samples of the stream's rate, plus an
+// offset. Channels of one stream go together, sample for sample: after a gap in one of them, what
+// the others have of that time is skipped, as UHD does.
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <uhd/stream.hpp>
@@ -22,18 +25,24 @@ namespace wip::vusrp {
 
 inline constexpr std::size_t default_samples_per_packet = 2560;  // half a slot
 
+struct stream_channel {
+    std::shared_ptr<node_port> port;
+    radio_model model;  // a copy: a stream may outlive its device
+};
+
 class receive_stream : public uhd::rx_streamer {
 public:
     // At the rate that the radio has now.
-    receive_stream(std::shared_ptr<node_port> port, const radio_model& model, sample_format format,
+    receive_stream(std::vector<stream_channel> channels, sample_format format,
                    std::size_t samples_per_packet);
     ~receive_stream() override;
 
-    size_t get_num_channels() const override { return 1; }
+    size_t get_num_channels() const override { return lanes_.size(); }
     size_t get_max_num_samps() const override { return samples_per_packet_; }
     size_t recv(const buffs_type& buffs, size_t size, uhd::rx_metadata_t& metadata, double timeout,
                 bool one_packet) override;
     void issue_stream_cmd(const uhd::stream_cmd_t& command) override;
+    void issue_to(const node_port& port, const uhd::stream_cmd_t& command);  // of one channel
 #if UHD_VERSION >= 4080000
     void post_input_action(const std::shared_ptr<uhd::rfnoc::action_info>&, const size_t) override {
     }
@@ -41,10 +50,16 @@ public:
 
 private:
     using clock = std::chrono::steady_clock;
+    struct lane {
+        std::shared_ptr<node_port> port;
+        sampled_reader reader;
+    };
+    // What all have next: the event of one, or samples from the same time on.
+    sampled_reader::state look();
     bool wait(tick n, clock::time_point deadline);
+    void command(lane& l, const uhd::stream_cmd_t& command);
 
-    std::shared_ptr<node_port> port_;
-    sampled_reader reader_;
+    std::deque<lane> lanes_;  // stay where they are
     sample_format format_;
     std::size_t samples_per_packet_;
     std::vector<air::cf32> scratch_;
@@ -53,11 +68,11 @@ private:
 
 class transmit_stream : public uhd::tx_streamer {
 public:
-    transmit_stream(std::shared_ptr<node_port> port, const radio_model& model, sample_format format,
+    transmit_stream(std::vector<stream_channel> channels, sample_format format,
                     std::size_t samples_per_packet, bool hold);
     ~transmit_stream() override;
 
-    size_t get_num_channels() const override { return 1; }
+    size_t get_num_channels() const override { return lanes_.size(); }
     size_t get_max_num_samps() const override { return samples_per_packet_; }
     size_t send(const buffs_type& buffs, size_t size, const uhd::tx_metadata_t& metadata,
                 double timeout) override;
@@ -69,20 +84,29 @@ public:
 
 private:
     using clock = std::chrono::steady_clock;
-    bool open(tick time, clock::time_point deadline);
-    bool close(clock::time_point deadline);
-    std::span<const air::cf32> samples(const buffs_type& buffs, std::size_t done, std::size_t size);
+    struct lane {
+        std::shared_ptr<node_port> port;
+        radio_model model;
+        sampled_writer writer;
+        std::uint64_t announced, delivered;
+        std::size_t done = 0;  // of the samples of this call; left when it ends: of the next one
+        bool opened_here = false;
+    };
+    bool open(lane& l, tick time, clock::time_point deadline);
+    bool close(lane& l, clock::time_point deadline);
+    // Writes what there is room for; gave_up: the table of bursts has none in time.
+    enum class step { nothing, some, gave_up };
+    step write(lane& l, const void* from, std::size_t size, tick time, clock::time_point deadline);
+    std::span<const air::cf32> samples(const void* from, std::size_t done, std::size_t size);
     void announce_events() noexcept;  // "U" and "L" on the console, as UHD does
+    bool take_event(std::size_t channel, uhd::async_metadata_t& message);
 
-    std::shared_ptr<node_port> port_;
-    const radio_model model_;  // a copy: a stream may outlive its device
-    sampled_writer writer_;
+    std::deque<lane> lanes_;
     sample_format format_;
     std::size_t samples_per_packet_;
     bool hold_;
     std::vector<air::cf32> scratch_;
     std::mutex mutex_, announce_mutex_, message_mutex_;
-    std::uint64_t announced_, delivered_;
 };
 
 }  // namespace wip::vusrp

@@ -30,7 +30,6 @@ TEST(Properties, ranges_are_those_of_the_table) {
         SCOPED_TRACE(p.name);
         const auto radio = make("product=" + p.name);
         EXPECT_EQ(radio->get_mboard_name(), p.board);
-        EXPECT_EQ(radio->get_rx_subdev_spec().to_string(), p.subdevice);
         EXPECT_EQ(radio->get_fe_rx_freq_range().start(), p.lowest_hz);
         EXPECT_EQ(radio->get_fe_tx_freq_range().stop(), p.highest_hz);
         EXPECT_EQ(radio->get_rx_gain_range().stop(), p.receive.gain.highest);

@@ -104,6 +104,44 @@ class Stock(unittest.TestCase):
             self.assertEqual(int(power.argmax()), 1024)
             self.assertGreater(power[1024] / power.sum(), 0.8)
 
+    def test_both_channels_of_a_device_are_received_together(self):
+        arguments = "type=vusrp,product=b210,clock=lockstep"
+        code, text = run(self.program("rx_multi_samples"), "--args", arguments, "--rate", "7.68e6",
+                         "--channels", "0,1", "--nsamps", "200000")
+        self.assertEqual(code, 0, text)
+        self.assertEqual(sum(map(int, re.findall(r"Received packet: (\d+) samples", text))), 200000)
+        self.assertNotIn("error", text)
+        code, text = run(self.program("rx_multi_samples"), "--args", arguments, "--rate", "7.68e6",
+                         "--channels", "0,2")
+        self.assertNotEqual(code, 0)
+        self.assertIn("channel", text)
+
+    def test_the_second_channel_sends_to_its_own_node(self):
+        of = "product=x310,master_clock_rate=184.32e6,ppm=0"
+        with tempfile.TemporaryDirectory() as folder, Medium(
+                "clock: realtime, speed: 0.25", "{a: {}, b: {}, c: {}}", "[{from: b, to: c}]") as air:
+            out = pathlib.Path(folder) / "samples.dat"
+            sender = subprocess.Popen(
+                [self.program("tx_waveforms"), "--args", f"{air.args('a:b')},{of}", "--rate", "7.68e6",
+                 "--freq", "1e9", "--gain", "11.5", "--wave-type", "SINE", "--wave-freq", "120e3",
+                 "--ampl", "0.5", "--channels", "1"],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                deadline = time.monotonic() + 20
+                while not any("transmits" in node for node in air.ask().air.nodes):
+                    self.assertLess(time.monotonic(), deadline)
+                    time.sleep(0.05)
+                code, text = run(self.program("rx_samples_to_file"), "--args", air.args("c"),
+                                 "--rate", "7.68e6", "--freq", "1e9", "--nsamps", "65536",
+                                 "--type", "float", "--file", str(out))
+            finally:
+                sender.send_signal(signal.SIGINT)
+                sender.wait(10)
+            self.assertEqual(code, 0, text)
+            import numpy as np
+            power = np.abs(np.fft.fft(np.fromfile(out, np.complex64))) ** 2
+            self.assertEqual(int(power.argmax()), 1024)
+
     def test_soapy_is_not_needed_and_unknown_rates_are_coerced_with_a_warning(self):
         code, text = run(self.program("rx_samples_to_file"), "--args", "type=vusrp", "--rate",
                          "7.7e6", "--freq", "1e9", "--nsamps", "1000", "--null")

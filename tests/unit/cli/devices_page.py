@@ -33,7 +33,7 @@ def corners(filters):
 SENT_DBFS, RECEIVED_DBFS = -15, -20      # blocks/types/db.h, gain_control.h
 
 ROWS = (   # title, key of its source, text of a product
-    ("channels", None, lambda p: p["channels"]),
+    ("channels", None, lambda p: len(p["subdevices"].split())),
     ("master clock (default), MHz", "clock", lambda p: clock(p["clock"])),
     ("what cannot be had is", "clock", lambda p: {"refuse": "refused", "force": "forced into the range, warned",
                                                    "default": "warned, default taken", "ignore": "ignored"}[p["clock"]["wrong"]]),
