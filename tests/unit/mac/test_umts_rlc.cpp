@@ -295,7 +295,7 @@ TEST_F(Status, AProhibitedStatusIsDeferredAndThenUpToDate) {
 }
 
 // The SYN of appendix C, two PDUs, both lost at TTI 488 with the poll in the last one; TCP gives up
-// waiting and sends it again at TTI 786. When the lost SDU and the one behind it are delivered, TTI.
+// waiting and sends it again at TTI 786. TTIs in which the lost SDU and the one behind it come.
 std::pair<std::int64_t, std::int64_t> appendix_c(std::int64_t poll_timer_ns) {
     am_config c;
     c.status_prohibit_ns = 0;
@@ -319,7 +319,7 @@ std::pair<std::int64_t, std::int64_t> appendix_c(std::int64_t poll_timer_ns) {
 
 TEST(Deadlock, AppendixCWithoutAPollTimerTheLostSdusWaitForTheNextOne) {
     const auto [first, second] = appendix_c(0);
-    // Nothing for 2.98 s; then three trips of 5 TTIs: the next SDU, the status that it asks for, and
+    // Nothing for 2.98 s; then three trips of 5 TTIs: the next SDU, status that it asks for, and
     // the PDUs that are missing.
     EXPECT_EQ(first, 786 + 3 * 5);
     EXPECT_EQ(second, first) << "in sequence: it waits for the one before it";
