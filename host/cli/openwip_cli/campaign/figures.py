@@ -106,7 +106,8 @@ def packet_loss(s: dict[str, Any]) -> float:
     return 1 - (1 - s["umts.errors"] ** s["umts.max_dat"]) ** 4
 
 
-MODELS = {"download_s": download_s, "flow_rtt_ms": lambda s: 1000 * round_trip_s(s), "packet_loss": packet_loss}
+MODELS = {"download_s": download_s, "flow_rtt_ms": lambda s: 1000 * round_trip_s(s), "packet_rtt_ms": lambda s: 1000 * round_trip_s(s),
+          "packet_loss": packet_loss}
 
 
 def lines(results: Results, spec: dict[str, Any]) -> Any:
