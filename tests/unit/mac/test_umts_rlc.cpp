@@ -515,6 +515,36 @@ TEST(Window, AboveHalfOfTheNumbersLossesAlterSdusAndUpToThereNone) {
     }
 }
 
+// Nothing is asked for twice while the prohibit is longer than the round trip, and no poll comes
+// before its status while the timer is longer than both. A lost status and silence behind it are
+// enough nevertheless: the poll repeats a PDU that is there, with others behind it.
+TEST(Window, AboveHalfOfTheNumbersALongStatusProhibitDoesNotHelpOnceAStatusIsLost) {
+    const auto resets = [](int window, unsigned statuses_lost) {
+        std::uint64_t n = 0;
+        for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+            am_config c;
+            c.window = window;
+            c.discard = discard_mode::never;
+            c.status_prohibit_ns = 8 * tti_ns;  // there and back: 5
+            c.poll_timer_ns = 60 * tti_ns;
+            rlc_world w(c, 2, 40);
+            splitmix64 r(seed);
+            w.lose = [&](int from, const auto&) {
+                return r.next() % 100 < (from == 0 ? 15U : statuses_lost);
+            };
+            for (int t = 0; t < 1500; ++t) {
+                for (int i = 0; t % 150 < 3 && i < 2; ++i) w.give(0, 1400);
+                w.step();
+            }
+            n += w.sides[0].entity->counts().resets;
+        }
+        return n;
+    };
+    EXPECT_EQ(resets(4095, 0), 0U);
+    EXPECT_GT(resets(4095, 30), 10U);
+    EXPECT_EQ(resets(2048, 30), 0U);
+}
+
 // --- random worlds ---
 
 struct drawn {
