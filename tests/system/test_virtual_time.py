@@ -202,7 +202,7 @@ class Runs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             recorded, blocks, told = (os.path.join(folder, name) for name in ("run.h5", "blocks", "run.json"))
             run(recorded=recorded)
-            said = openwip("channel", "blocks", recorded, "-o", blocks, "--tti-ms", "20")
+            said = openwip("record", "blocks", recorded, "-o", blocks, "--tti-ms", "20")
             written = "".join(line for line in pathlib.Path(blocks).read_text().split("\n") if not line.startswith("#"))
             expected = {}       # TTI: of its first slot with a new frame the lowest bin
             with RunRecord(recorded) as record:

@@ -14,7 +14,7 @@ from ..machine import outputs
 from ..machine.places import Places, version
 from ..settings import table
 from ..settings.command_line import Parser
-from ..settings.kinds import Integer, Real, number_of
+from ..settings.kinds import Real, number_of
 from ..settings.table import Setting
 
 PROGRAM = "host/channel/wip_channel"
@@ -27,7 +27,6 @@ USAGE = """usage: ./openwip channel COMMAND [OPTIONS]
   import FILE.csv -o FILE.h5   trace from rows of 25 (or 50, with predictions) SNRs in dB
   export FILE.h5 --csv|--mahimahi|--kaunet FILE
   record -o FILE.h5            trace from the receiver of a running cell (demo --keep, emulate --keep)
-  blocks RUN.h5 -o FILE        block errors of a run record for a UMTS bearer (emulate --error-trace FILE)
 
 openwip channel COMMAND --help says more."""
 
@@ -281,29 +280,7 @@ def record(arguments: list[str], places: Places) -> int:
     return 0
 
 
-def blocks(arguments: list[str], places: Places) -> int:
-    p = Parser("channel blocks")
-    p.add_argument("record", metavar="RUN.h5", help="of a cell with --link ofdm")
-    p.add_argument("-o", "--output", required=True, metavar="FILE", help="0 and 1 (lost), a block each")
-    p.value("--tti-ms", Real(0.1, 1000), default=10.0, help="of the bearer: a block each (default 10)")
-    p.value("--user", Integer(0, 24), default=0, help="terminal 0, 1, 2 ... (default 0)")
-    given = p.parse_args(arguments)
-    target = outputs.check("-o", given.output)
-    from ..records.run_record import RunRecord, verdict_words
-    from . import blocks as of_blocks
-    with RunRecord(given.record) as r:
-        lost, without = of_blocks.of_record(r, given.tti_ms, given.user)
-        words = verdict_words(r.verdict)
-        about = f"blocks of {given.tti_ms:g} ms, terminal {given.user} of {pathlib.Path(given.record).name}; {words[0]}"
-    with outputs.writing("-o", given.output):
-        outputs.write_whole(target, of_blocks.text(lost, about))
-    print("\n".join(words))
-    print(f"{given.output}: {len(lost)} blocks of {given.tti_ms:g} ms, {lost.sum()} lost ({lost.mean():.2%}); {without} TTIs without a new frame are left out")
-    return 0
-
-
-COMMANDS = {"list": list_channels, "render": render, "info": info, "plot": plot, "import": import_csv, "export": export, "record": record,
-            "blocks": blocks}
+COMMANDS = {"list": list_channels, "render": render, "info": info, "plot": plot, "import": import_csv, "export": export, "record": record}
 
 
 def main(arguments: list[str], places: Places) -> int:
