@@ -238,6 +238,7 @@ umts::bearer_config bearer_from(const config::settings& s) {
                     : discard == "timer" ? mode::timer
                                          : mode::after_max_dat;
     b.rlc.max_dat = static_cast<int>(s.integer("umts.max_dat"));
+    b.rlc.poll_counted = s.flag("umts.poll_counted");
     b.rlc.discard_ns = nanoseconds(s.real("umts.discard_ms"));
     triggers_from(s, b.rlc);
     b.rlc.window = static_cast<int>(s.integer("umts.window"));

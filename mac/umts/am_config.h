@@ -18,7 +18,7 @@ enum class discard_mode : std::uint8_t {
 };
 
 struct am_config {
-    int pdu_bytes = 42;       // 4 .. 2000
+    int pdu_bytes = 42;       // 8 .. 5000
     int window = 1024;        // PDUs, 1 .. 4095
     int queue_sdus = 200;     // SDUs that wait, 1 .. 100000
     int largest_sdu = 1500;   // 1 .. 65535
@@ -41,6 +41,7 @@ struct am_config {
 
     discard_mode discard = discard_mode::after_max_dat;
     int max_dat = 10;             // transmissions of a PDU, 1 .. 1000
+    bool poll_counted = false;     // max_dat ends what is sent again for a poll's sake, too
     std::int64_t discard_ns = 0;  // of mode timer
     std::int64_t mrw_timer_ns = 300'000'000;
     int max_mrw = 8;  // transmissions of an MRW, then RESET

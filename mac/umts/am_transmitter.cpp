@@ -198,15 +198,7 @@ bool am_transmitter::on_status(const status_content& c) {
     if (c.move_ack) on_move_ack(*c.move_ack);
     const std::int64_t often_enough = take_missing(c);
     if (c.ack) take_ack(absolute(*c.ack));
-    if (often_enough >= 0) {
-        if (config_.discard == discard_mode::reset) {
-            reset_due_ = true;
-        } else {
-            std::size_t n = 0;
-            while (n < count_ && sdu(n).first_sn >= 0 && sdu(n).first_sn <= often_enough) ++n;
-            discard_up_to(n);
-        }
-    }
+    if (often_enough >= 0) give_up(often_enough);
     slide();
     // What was sent last is the last of the smaller window, and did not ask.
     if (window_ < before && config_.poll_last && next_ >= first_ + window_)
@@ -217,8 +209,7 @@ bool am_transmitter::on_status(const status_content& c) {
 // The last of the missing PDUs that has been sent max_dat times; -1: none. The others wait to be
 // sent again.
 std::int64_t am_transmitter::take_missing(const status_content& c) {
-    const bool counted =
-        config_.discard == discard_mode::after_max_dat || config_.discard == discard_mode::reset;
+    const bool counted = max_dat_counts();
     std::int64_t often_enough = -1;
     ++status_;
     for (const auto m : c.missing) {
@@ -311,6 +302,17 @@ void am_transmitter::discard_up_to(std::size_t sdus) {
     move_timer_ns_ = -1;
 }
 
+// This PDU has been sent max_dat times: so are the SDUs up to and with it.
+void am_transmitter::give_up(std::int64_t sn) {
+    if (config_.discard == discard_mode::reset) {
+        reset_due_ = true;
+        return;
+    }
+    std::size_t n = 0;
+    while (n < count_ && sdu(n).first_sn >= 0 && sdu(n).first_sn <= sn) ++n;
+    discard_up_to(n);
+}
+
 void am_transmitter::on_move_ack(const window_move& m) {
     if (!move_) return;
     // How far it is behind or before the PDU that was named.
@@ -369,6 +371,13 @@ void am_transmitter::advance(std::int64_t now_ns) {
     } else if (deferred_) {
         deferred_ = false;
         poll_due_ |= poll_candidate() >= 0 || can_make();
+    }
+    if (poll_due_ && config_.poll_counted && max_dat_counts() && waiting_ == 0 && !can_make()) {
+        const std::int64_t sn = poll_candidate();
+        if (sn >= 0 && at(sn).transmissions >= config_.max_dat) {
+            give_up(sn);
+            poll_due_ = !reset_due_ && poll_candidate() >= 0;
+        }
     }
     if (move_ && move_timer_ns_ >= 0 && now_ns >= move_timer_ns_) {
         move_timer_ns_ = -1;

@@ -8,8 +8,10 @@
 //
 // Polls: a trigger sets the poll bit of the PDU that is being sent, or waits for the prohibit timer
 // and then for the next PDU. A poll that is due by a timer and has no PDU to go with takes the last
-// one that is not acknowledged. A retransmission for a poll's sake is no attempt at getting
-// through: max_dat does not end it.
+// one that is not acknowledged, as often as it takes: max_dat ends only what is asked for again
+// (Teyeb 2006, 5.3.4: "except for the sake of polling"). With poll_counted it ends that, too: a PDU
+// that has been sent max_dat times is given up in place of its repetition, as VT(DAT) counts in TS
+// 25.322.
 //
 // Discard gives up SDUs up to and with the one concerned, PDUs that hold nothing else are not sent
 // again, and the receiver is told by MRW until it answers.
@@ -111,6 +113,11 @@ private:
               bool first_time, std::int64_t now_ns);
     bool got_through(const held& h) const;
     void discard_up_to(std::size_t sdus);
+    bool max_dat_counts() const {
+        return config_.discard == discard_mode::after_max_dat ||
+               config_.discard == discard_mode::reset;
+    }
+    void give_up(std::int64_t sn);
     void on_move_ack(const window_move& m);
     void slide();
     void drop_front();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Packets of 1500 octets that a UMTS bearer of 384 kbit/s gives up after 1 to 4 transmissions, 10 %
-// of blocks lost: each alone, and so close together that one takes the next along (docs/umts.md).
-// Beside each share the half of its 95 % interval, and 1 - (1 - p^m)^N for N blocks.
+// of blocks lost: each alone, and so close together that one takes the next along; alone also where
+// what polls repeat is counted, with PDUs of 40 octets and with one a block (docs/umts.md). Beside
+// each share the half of its 95 % interval, and 1 - (1 - p^m)^N for N blocks.
 //   rlc_losses [packets]     default 200000 a point; JSON lines
 #include <cmath>
 #include <cstdint>
@@ -24,10 +25,18 @@ void run_to(bearer& b, std::int64_t t) {
     b.advance(t);
 }
 
-double lost_share(std::int64_t apart_ns, int max_dat, int packets) {
+struct way {
+    int apart_ms, pdu_octets;
+    bool poll_counted;
+};
+
+double lost_share(const way& w, int max_dat, int packets) {
+    const std::int64_t apart_ns = w.apart_ms * ms;
     bearer_config c;
     c.profile = *find_bearer_profile("umts-384");
     c.errors_down.rate = p;
+    c.profile.block_down = w.pdu_octets;
+    c.rlc.poll_counted = w.poll_counted;
     c.rlc.max_dat = max_dat;
     c.rlc.status_prohibit_ns = 200 * ms;  // longer than the round trip
     c.seed = static_cast<std::uint64_t>(max_dat);
@@ -51,15 +60,18 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "rlc_losses: packets is %s; valid: 1..100000000\n", argv[1]);
         return 2;
     }
-    for (const int apart_ms : {4000, 500})
+    for (const way& w :
+         {way{4000, 40, false}, {500, 40, false}, {4000, 480, true}, {4000, 40, true}})
         for (const int m : {1, 2, 3, 4}) {
-            const double lost = lost_share(apart_ms * ms, m, packets);
+            const double lost = lost_share(w, m, packets);
             std::printf(
-                "{\"apart_ms\": %d, \"transmissions\": %d, \"packets\": %d, \"lost_percent\": "
-                "%.4f, \"half_interval\": %.4f, \"of_3_blocks\": %.4f, \"of_4\": %.4f, \"of_5\": "
+                "{\"apart_ms\": %d, \"pdu_octets\": %d, \"poll_counted\": %s, "
+                "\"transmissions\": %d, \"packets\": %d, \"lost_percent\": %.4f, "
+                "\"half_interval\": %.4f, \"of_3_blocks\": %.4f, \"of_4\": %.4f, \"of_5\": "
                 "%.4f}\n",
-                apart_ms, m, packets, 100 * lost, 196 * std::sqrt(lost * (1 - lost) / packets),
-                of_blocks(3, m), of_blocks(4, m), of_blocks(5, m));
+                w.apart_ms, w.pdu_octets, w.poll_counted ? "true" : "false", m, packets, 100 * lost,
+                196 * std::sqrt(lost * (1 - lost) / packets), of_blocks(3, m), of_blocks(4, m),
+                of_blocks(5, m));
             std::fflush(stdout);
         }
     return 0;

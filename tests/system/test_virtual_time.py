@@ -15,6 +15,7 @@ import unittest
 from openwip_cli.campaign import in_virtual_time, metrics, plan, tcp_settings
 from openwip_cli.errors import BadInput
 from openwip_cli.machine.places import Places
+from openwip_cli.records.run_record import RunRecord
 from openwip_cli.runs import tcpl, validate, virtual
 from openwip_cli.settings import emulator
 from openwip_cli.settings.scenario import Scenario
@@ -254,6 +255,32 @@ class Runs(unittest.TestCase):
                 self.assertLess(8 * each["bytes_acked"] / each["seconds"], 8 * window / 0.16)
         judged = tcp_settings.with_windows(report, 16384)["verdict"]
         self.assertEqual((judged["valid"], judged["reasons"]), (False, ["traffic: a receiver's window of 16384 bytes ended as 30720"]))
+
+    def test_a_bearer_loses_the_blocks_that_an_ofdm_cell_lost(self):
+        def openwip(*arguments):
+            done = subprocess.run([sys.executable, "-m", "openwip_cli", *arguments], capture_output=True, text=True, timeout=300)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout
+
+        with tempfile.TemporaryDirectory() as folder:
+            recorded, blocks, told = (os.path.join(folder, name) for name in ("run.h5", "blocks", "run.json"))
+            run(recorded=recorded)
+            said = openwip("record", "blocks", recorded, "-o", blocks, "--tti-ms", "20")
+            written = "".join(line for line in pathlib.Path(blocks).read_text().split("\n") if not line.startswith("#"))
+            expected = {}       # TTI: of its first slot with a new frame the lowest bin
+            with RunRecord(recorded) as record:
+                slots = record.table("slot", "base")
+                for slot, outcomes, again in zip(slots["message.slot"].tolist(), slots["outcome"].tolist(), slots["retransmissions"].tolist()):
+                    new = [o for o, n in zip(outcomes, again) if o and not n]
+                    if new:
+                        expected.setdefault(slot // 30, "0" if new[0] == 1 else "1")
+            self.assertEqual(written, "".join(expected.values()))
+            self.assertIn(f"{len(written)} blocks of 20 ms, {written.count('1')} lost", said)
+            self.assertGreater(written.count("1"), 5)
+            openwip("emulate", "--time", "virtual", "--link", "umts", "--bearer", "lundsten-384", "--error-trace", blocks, "--duration", "10", "--json", told)
+            down = json.loads(pathlib.Path(told).read_text())["bearer"]["down"]
+        self.assertGreater(down["blocks"], 300)
+        self.assertEqual(down["blocks_lost"], (written * (down["blocks"] // len(written) + 1))[:down["blocks"]].count("1"))
 
     def test_the_receivers_own_predictions_reach_the_cell(self):
         report = run(channel__prediction_nmse="predictor", traffic__duration_s=1)

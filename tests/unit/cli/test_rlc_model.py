@@ -47,6 +47,43 @@ class Model(unittest.TestCase):
                 deviation = (expected * (1 - expected) / len(worst)) ** 0.5
                 self.assertAlmostEqual(sum(t >= i for t in worst) / len(worst), expected, delta=4 * deviation)
 
+    def test_the_delay_until_the_last_block_against_a_simulation(self) -> None:
+        """Status each `ret` TTI after the first loss, retransmissions first, a block each TTI."""
+        dice = random.Random(2)
+
+        def once(p: float, blocks: int, ret: int) -> int:
+            waiting: list[int] = []         # from when on what was lost may be sent again
+            new, missing, first, t = blocks, blocks, None, 0
+            while missing:
+                ready = [w for w in waiting if w <= t]
+                if ready:
+                    waiting.remove(min(ready))
+                elif new:
+                    new -= 1
+                else:
+                    t += 1
+                    continue
+                if dice.random() < p:
+                    first = t if first is None else first
+                    waiting.append(first + ret * (-(-(t - first) // ret) + 1))
+                else:
+                    missing -= 1
+                t += 1
+            return t
+
+        for blocks, ret, p, runs in ((1, 10, 0.1, 20_000), (4, 20, 0.1, 20_000), (38, 10, 0.05, 3000), (38, 10, 0.1, 3000), (38, 20, 0.1, 3000), (38, 30, 0.1, 3000)):
+            simulated = sum(once(p, blocks, ret) for _ in range(runs)) / runs
+            self.assertAlmostEqual(model.last_block_delay(p, blocks, ret) / simulated, 1, delta=0.04, msg=f"{blocks} blocks, {ret} TTI, {p}")
+
+    def test_the_delay_until_the_last_block_is_that_of_the_bearer(self) -> None:
+        """Measured over the text, 38 blocks (tests/unit/mac/test_umts_delay.cpp)."""
+        for ret, p, times in ((10, 0.05, 1.05), (10, 0.1, 1.13), (20, 0.05, 1.16), (20, 0.1, 1.29), (30, 0.05, 1.25), (30, 0.1, 1.39)):
+            measured = times * model.packet_delay(p, 38, ret)
+            self.assertAlmostEqual(model.last_block_delay(p, 38, ret) / measured, 1, delta=0.05, msg=f"{ret} TTI, {p}")
+        # And without losses, or of a block alone, nothing is corrected but that the first transmission takes one TTI.
+        self.assertEqual(model.last_block_delay(0, 38, 20), 38)
+        self.assertAlmostEqual(model.last_block_delay(0.1, 1, 20), 1 + 20 * 0.1 / 0.9, places=6)
+
 
 if __name__ == "__main__":
     unittest.main()

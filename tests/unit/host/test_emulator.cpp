@@ -104,8 +104,8 @@ TEST(EmulatorConfig, WithoutAcknowledgementsWhatIsAboutThemIsRefused) {
     EXPECT_NE(refusal({"umts.mode=tm", "umts.cell_kbps=500"}).find("valid: 0"), std::string::npos);
     EXPECT_NE(refusal({"umts.mode=tm", "umts.rrc=states"}).find("umts.rrc = states"),
               std::string::npos);
-    for (const auto* key : {"umts.poll_pdus=3", "umts.poll_last=off", "umts.status_format=rlist",
-                            "umts.status_missing=off", "umts.receiver_window=9"})
+    for (const auto* key : {"umts.poll_pdus=3", "umts.poll_last=off", "umts.poll_counted=on",
+                            "umts.status_format=rlist", "umts.status_missing=off", "umts.receiver_window=9"})
         EXPECT_NE(refusal({"umts.mode=um", key}).find("acknowledges nothing"), std::string::npos)
             << key;
     EXPECT_NE(refusal({"umts.poll_last=off", "umts.poll_pdus=3"}).find("umts.poll_last = off"),
@@ -171,6 +171,7 @@ TEST(EmulatorConfig, TriggersAndRadioControlAreWhatIsSet) {
                                      r.poll_period_ns,
                                      r.poll_timer_ns,
                                      r.poll_prohibit_ns,
+                                     std::int64_t{r.poll_counted},
                                      std::int64_t{r.status_missing},
                                      r.status_period_ns,
                                      r.status_prohibit_ns,
@@ -202,6 +203,7 @@ TEST(EmulatorConfig, TriggersAndRadioControlAreWhatIsSet) {
     expect("umts.poll_window_percent=80", [](auto& b) { b.rlc.poll_window_percent = 80; });
     expect("umts.poll_period_ms=250", [](auto& b) { b.rlc.poll_period_ns = 250 * ms; });
     expect("umts.poll_prohibit_ms=60", [](auto& b) { b.rlc.poll_prohibit_ns = 60 * ms; });
+    expect("umts.poll_counted=on", [](auto& b) { b.rlc.poll_counted = true; });
     expect("umts.status_missing=off", [](auto& b) { b.rlc.status_missing = false; });
     expect("umts.status_period_ms=40", [](auto& b) { b.rlc.status_period_ns = 40 * ms; });
     expect("umts.status_format=bitmap",

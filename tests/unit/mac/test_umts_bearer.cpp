@@ -103,8 +103,7 @@ TEST(Rate, ConstantWithinOnePercent) {
 }
 
 // Share of packets that do not arrive, each alone.
-double lost_share(int bytes, int max_dat, int packets) {
-    bearer_config c = of_profile("umts-384");
+double lost_share(bearer_config c, int bytes, int max_dat, int packets) {
     c.errors_down.rate = 0.1;
     c.rlc.max_dat = max_dat;
     c.rlc.status_prohibit_ns = 200 * ms;  // longer than the round trip
@@ -119,17 +118,37 @@ double lost_share(int bytes, int max_dat, int packets) {
     return 1 - static_cast<double>(b.downlink().sums().delivered.packets) / packets;
 }
 
+void expect_share(const bearer_config& c, int bytes, int max_dat, double expected) {
+    const int packets = 40'000;
+    const double deviation = std::sqrt(expected * (1 - expected) / packets);
+    EXPECT_NEAR(lost_share(c, bytes, max_dat, packets), expected, 3.3 * deviation)
+        << bytes << " " << max_dat;
+}
+
+// 1 - (1 - p^m)^N.
+double lost_of_blocks(int blocks, int max_dat) {
+    return 1 - std::pow(1 - std::pow(0.1, max_dat), blocks);
+}
+
 TEST(Discard, TheShareOfLostPacketsIsThatOfIndependentBlocks) {
-    // 1 - (1 - p^m)^N. The last PDU of all is repeated for polls' sake, beyond m; so, but for a
-    // single transmission, the blocks are full ones: 3 of 12 PDUs, of which one more or less does
-    // not matter.
+    // The last PDU of all is repeated for polls' sake, beyond m; so, but for a single transmission,
+    // the blocks are full ones: 3 of 12 PDUs, of which one more or less does not matter.
     for (const auto [bytes, blocks, m] :
-         {std::array{1500, 4, 1}, {1400, 3, 1}, {1400, 3, 2}, {1400, 3, 3}, {1400, 3, 4}}) {
-        const int packets = 40'000;
-        const double expected = 1 - std::pow(1 - std::pow(0.1, m), blocks);
-        const double deviation = std::sqrt(expected * (1 - expected) / packets);
-        EXPECT_NEAR(lost_share(bytes, m, packets), expected, 3.3 * deviation) << bytes << " " << m;
-    }
+         {std::array{1500, 4, 1}, {1400, 3, 1}, {1400, 3, 2}, {1400, 3, 3}, {1400, 3, 4}})
+        expect_share(of_profile("umts-384"), bytes, m, lost_of_blocks(blocks, m));
+}
+
+TEST(Discard, WherePollsCountItIsThatOfAllFourBlocksOf1500Octets) {
+    bearer_config c = of_profile("umts-384");
+    c.rlc.poll_counted = true;
+    c.profile.block_down = 480;  // a PDU a block
+    for (const int m : {1, 2, 3, 4}) expect_share(c, 1500, m, lost_of_blocks(4, m));
+    // Two PDUs in the last block: that with the poll is repeated first, and the other one when that
+    // is there. Lost the first time, each has one more. (With more transmissions full blocks come
+    // apart so, too: their last PDU is repeated alone.)
+    c.profile.block_down = 40;
+    const double last = 0.1 * (1 - 0.9 * 0.9);
+    expect_share(c, 1500, 2, 1 - (1 - lost_of_blocks(3, 2)) * (1 - last));
 }
 
 TEST(Errors, AsManyAsAskedForAndInBurstsOfTheLengthAskedFor) {

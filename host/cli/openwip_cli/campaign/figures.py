@@ -89,10 +89,10 @@ def each_panel(results: Results, spec: dict[str, Any], **kwargs: Any) -> tuple[A
                  for a, v in zip(axes, found)]
 
 
-def round_trip_s(s: dict[str, Any]) -> float:
+def round_trip_s(s: dict[str, Any], delay: Any = rlc_model.packet_delay) -> float:
     """Teyeb 2006: equation 5.8 with the retransmission delays that 5.3.4 found, in TTI; UMTS and internet take 165 ms."""
     ret = {50: 18, 100: 20, 150: 22}[s["umts.status_prohibit_ms"]]
-    return rlc_model.round_trip(s["umts.errors"], ret, 384e3, 32e3, 0.165)
+    return rlc_model.round_trip(s["umts.errors"], ret, 384e3, 32e3, 0.165, delay=delay)
 
 
 def download_s(s: dict[str, Any]) -> float:
@@ -106,7 +106,8 @@ def packet_loss(s: dict[str, Any]) -> float:
     return 1 - (1 - s["umts.errors"] ** s["umts.max_dat"]) ** 4
 
 
-MODELS = {"download_s": download_s, "flow_rtt_ms": lambda s: 1000 * round_trip_s(s), "packet_loss": packet_loss}
+MODELS = {"download_s": download_s, "flow_rtt_ms": lambda s: 1000 * round_trip_s(s), "packet_rtt_ms": lambda s: 1000 * round_trip_s(s),
+          "packet_rtt_ms_of_last_block": lambda s: 1000 * round_trip_s(s, rlc_model.last_block_delay), "packet_loss": packet_loss}
 
 
 def lines(results: Results, spec: dict[str, Any]) -> Any:
@@ -122,9 +123,9 @@ def lines(results: Results, spec: dict[str, Any]) -> Any:
             text = ", ".join(name_of(n, v) for n, v in zip(names, values))
             a.errorbar([p[x] for p in points], [y.mean for y in e],
                        [0 if math.isnan(y.half) else y.half for y in e], capsize=2.5, label=text or None, **style(i))
-            if "model" in spec:
-                expected = [MODELS[spec["model"]](results.experiment.settings | dict(p.settings)) for p in points]
-                a.plot([p[x] for p in points], expected, "--", color=style(i)["color"], linewidth=1, zorder=1)
+            for model, dashes in zip(as_list(spec.get("model")), ("--", ":")):
+                expected = [MODELS[model](results.experiment.settings | dict(p.settings)) for p in points]
+                a.plot([p[x] for p in points], expected, dashes, color=style(i)["color"], linewidth=1, zorder=1)
                 top[a] = max(top[a], *expected)
         a.set(title=title, xlabel=axis_name(x), xscale=spec.get("xscale", "linear"), yscale=spec.get("yscale", "linear"))
         if spec.get("yscale") != "log":

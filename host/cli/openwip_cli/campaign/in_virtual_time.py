@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The applications of an experiment (workloads.py) between the two ends of a Linux kernel in virtual time: the same work, TCP
 settings and results, made by its traffic program (host/virtual/guest.c)."""
+import pathlib
+import statistics
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
 from ..cell import cell as cells
 from ..machine import placement
 from ..machine.places import Places
+from ..measure import packet_rtt
 from ..programs import flow_program, voip_program
 from ..runs import emulate, virtual
 from ..settings.emulator import NAME, scenario_of
@@ -15,6 +19,7 @@ from .settings import START_S, VIRTUAL
 from .tcp_settings import route_metrics, sysctls_of, with_windows
 
 TOOL = "traffic program in virtual time"
+MOST_KB = 2000      # of flows in all, of which each segment's round trip is measured
 
 
 def run(settings: dict[str, Any], work: dict[str, Any], progress: Callable[[str], None], *, places: Places,
@@ -32,8 +37,16 @@ def run(settings: dict[str, Any], work: dict[str, Any], progress: Callable[[str]
                         for n, a in enumerate(sides)}
     plan.programs = [(0, command) for command in workloads.queue_commands(work, "eth0")]
     plan.afterwards = [(0, workloads.queue_report("eth0"))] if plan.programs else []
-    report = virtual.run(scenario, places, plan, progress=progress, cores=cores.slot_path if cores else None)
+    each_rtt = work["kind"] == "flows" and sum(f["kb"] * f["times"] for f in work["flows"]) <= MOST_KB
+    trips: list[float] = []
+    with tempfile.TemporaryDirectory(prefix="openwip-") as folder:
+        packets = str(pathlib.Path(folder, "packets.pcap")) if each_rtt else None
+        report = virtual.run(scenario, places, plan, packets, progress, cores.slot_path if cores else None)
+        if packets:
+            trips = [t for flow in packet_rtt.of_capture(packets).values() for t in flow]
     if add_result(report, work, result_of, TOOL):
+        if trips:
+            report["workload"]["packet_rtt"] = {"segments": len(trips), "mean_ms": round(statistics.fmean(trips), 3)}
         if plan.afterwards:
             report["workload"]["queue"] = report["programs"][-1]["said"]
         if plan.sysctls:

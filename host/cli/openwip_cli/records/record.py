@@ -204,10 +204,14 @@ def main(arguments: list[str], places: Places) -> int:
     if arguments[:1] == ["info"]:
         from . import run_record
         return run_record.info(arguments[1:])
+    if arguments[:1] == ["blocks"]:
+        from . import blocks
+        return blocks.main(arguments[1:])
     if arguments[:1] == ["replay"] and len(arguments) == 2:     # (the monitor's own)
         from . import messages
         return messages.replay(arguments[1], EVERY_DAY)
-    p = Parser("record", "Record the telemetry of a running cell into a file (HDF5); ./openwip record info FILE: what is in one.", "demo")
+    p = Parser("record", "Record the telemetry of a running cell into a file (HDF5); ./openwip record info FILE: what is in one; ./openwip record blocks: its "
+               "block errors.", "demo")
     p.add_argument("file", metavar="FILE.h5")
     p.add_argument("--topics", metavar="X", help="topics, separated by commas, or all (default all but frames and ip)")
     p.value("--seconds", Real(0.1, 1e6), metavar="S", help="end after so long (default: until Ctrl-C, or until the cell ends)")
