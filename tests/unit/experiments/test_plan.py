@@ -262,7 +262,7 @@ def dict_point(sender):
 
 class Shipped(unittest.TestCase):
     def test_all_eleven_experiments_are_there_and_well_formed_in_both_sizes(self):
-        umts = ["U-A1", "U-A2", "U-A3", "U-A4", "U-A5", "U-A6", "U-A7", "U-A8", "U-A9", "U-B1", "U-B10", "U-B11", "U-B12", "U-B13", "U-B2", "U-B3", "U-B4", "U-B5", "U-B6", "U-B7", "U-B8", "U-B9"]
+        umts = ["U-A1", "U-A2", "U-A3", "U-A4", "U-A5", "U-A6", "U-A7", "U-A8", "U-A9", "U-B1", "U-B10", "U-B11", "U-B12", "U-B13", "U-B14", "U-B2", "U-B3", "U-B4", "U-B5", "U-B6", "U-B7", "U-B8", "U-B9"]
         self.assertEqual(plan.known(TOP), ["A1", "A2", "A3", "A4", "A5", "B1", "B2", "B3", "B4", "C1", "C2", "L1", *umts])
         for mode in plan.MODES:
             self.assertNotIn("U-A1", [e.name for e in options.load(TOP, ["all"], mode)])

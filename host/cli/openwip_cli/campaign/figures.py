@@ -22,12 +22,14 @@ from .settings import SETTINGS
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933", "#882255")
 MARKERS = "osD^vPX<>"
+BELOW: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.22)}     # a legend where nothing is drawn
 QAM: dict[int | str, str] = {"adaptive": "adaptive"} | dict(enumerate(MODULATIONS))
 WORDS = {("allocation", "best"): "scheduled", ("combining", "on"): "combining (c)", ("combining", "off"): "no combining (a)",
          ("switch_table", "nmse_0"): "table for NMSE 0", ("switch_table", "nmse_0_1"): "table for NMSE 0.1",
          ("window_bytes", 0): "window tuned", ("window_bytes", 64096): "window 64 kB", ("window_bytes", 13400): "window 25 segments",
          ("rack", 0): "TCP of then", ("rack", 1): "TCP of today", ("umts.errors", 0.0): "no errors", ("umts.errors", 0.1): "10 % of blocks lost",
          ("timestamps", 0): "without timestamps", ("timestamps", 1): "timestamps",
+         ("sack", 0): "no SACK", ("sack", 1): "SACK", ("dsack", 0): "no DSACK", ("dsack", 1): "DSACK", ("frto", 0): "no F-RTO", ("frto", 2): "F-RTO",
          ("umts.order", "as_completed"): "out of order", ("umts.order", "in_order"): "in order"}
 
 
@@ -181,7 +183,7 @@ def bars(results: Results, spec: dict[str, Any]) -> Any:
         a.set_xticks(range(len(titles)), titles, fontsize=8, **({"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}))
         a.set(title=title, xlabel=spec.get("xlabel", ""), yscale=spec.get("yscale", "linear"))
     panels[0][0].set_ylabel(label(spec["metric"]))
-    fullest(panels).legend(fontsize=8)
+    fullest(panels).legend(fontsize=8, **(BELOW if len(order) > 6 else {}))
     return fig
 
 
@@ -259,11 +261,11 @@ def over_time(results: Results, spec: dict[str, Any]) -> Any:
                 came = r["workload"]["flows"][str(point["flow_kb"])].get("arrived_s")
                 if not came:
                     raise LookupError("these runs do not tell when what arrived")
-                a.step([0, *came], np.linspace(0, point["flow_kb"], len(came) + 1), where="post", color=COLOURS[i % len(COLOURS)], linewidth=0.5 if nth else 1.6,
+                a.plot([0, *came], np.linspace(0, point["flow_kb"], len(came) + 1), color=COLOURS[i % len(COLOURS)], linewidth=0.5 if nth else 1.6,
                        alpha=0.5 if nth else 1, label=None if nth else ", ".join(name_of(n, v) for n, v in zip(names, values)))
         a.set(title=title, xlabel="time since the connection was asked for (s)", xlim=(0, None), ylim=(0, None))
     panels[0][0].set_ylabel("arrived (kB)")
-    fullest(panels).legend(fontsize=8, title=title_of(names), title_fontsize=8, loc="lower right")
+    fullest(panels).legend(fontsize=8, title=title_of(names), title_fontsize=8, **BELOW)
     return fig
 
 

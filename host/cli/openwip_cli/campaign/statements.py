@@ -244,10 +244,11 @@ def flattens(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "
 
     means = [estimates.estimate(v.values()).mean for v in found]
     steps = growth(means)
-    d = estimates.estimate([g[0] - g[-1] for r in set.intersection(*map(set, found)) if math.isfinite((g := growth([v[r] for v in found]))[0] - g[-1])])
+    shared = [r for r in found[0] if all(r in v for v in found)]
+    d = [g[0] - g[-1] for r in shared if math.isfinite((g := growth([v[r] for v in found]))[0] - g[-1])]
     unit = SETTINGS[over].unit
     return Finding(f"{' < '.join(f'{m:.3g}' for m in means)}: {', '.join(f'{100 * s:+.0f}' for s in steps)} % a{' ' + unit if unit else ' step'}",
-                   all(b <= a for a, b in itertools.pairwise(steps)), d.n > 1 and not d.covers(0))
+                   all(b <= a for a, b in itertools.pairwise(steps)), len(d) > 1 and not estimates.estimate(d).covers(0))
 
 
 def padhye_mbps(loss: float, rtt_s: float, rto_s: float = 0.2, window_bytes: int = 64096, packet_bytes: int = 1500, acked: int = 2) -> float:
