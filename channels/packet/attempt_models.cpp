@@ -4,8 +4,10 @@
 #include <array>
 #include <cmath>
 #include <complex>
+#include <limits>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "sample/counter_random.h"
 #include "sample/flat_fading.h"
@@ -74,26 +76,23 @@ private:
     double least_;
 };
 
-}  // namespace
+class episode final : public attempt_errors {
+public:
+    episode(std::unique_ptr<attempt_errors> errors, const attempt_config& c)
+        : errors_(std::move(errors)),
+          from_ns_(std::llround(1e9 * c.from_s)),
+          until_ns_(c.for_s > 0 ? from_ns_ + std::llround(1e9 * c.for_s)
+                                : std::numeric_limits<std::int64_t>::max()) {}
+    bool fails(std::int64_t at_ns) override {
+        return at_ns >= from_ns_ && at_ns < until_ns_ && errors_->fails(at_ns);
+    }
 
-void attempt_config::check() const {
-    check_range("burst", burst, 0, 100);
-    check_range("good_ms", good_ms, 0.001, 1e6);
-    check_range("bad_ms", bad_ms, 0.001, 1e6);
-    check_range("good_loss", good_loss, 0, 1);
-    check_range("bad_loss", bad_loss, 0, 1);
-    check_range("snr_db", snr_db, -60, 80);
-    check_range("needed_db", needed_db, -60, 80);
-    check_range("doppler_hz", doppler_hz, 0, 2000);
-}
+private:
+    std::unique_ptr<attempt_errors> errors_;
+    std::int64_t from_ns_, until_ns_;
+};
 
-double needed_db_of(double rate_mbps) {
-    return rate_mbps < 2 ? -3.8 : rate_mbps < 5.5 ? 0.7 : rate_mbps < 11 ? 3.3 : 6.3;
-}
-
-std::unique_ptr<attempt_errors> make_attempt_errors(const attempt_config& config,
-                                                    std::uint32_t purpose) {
-    config.check();
+std::unique_ptr<attempt_errors> make(const attempt_config& config, std::uint32_t purpose) {
     const std::uint32_t key = sample_model::derive_key(config.seed, purpose);
     switch (config.kind) {
         case attempt_config::model::none:
@@ -106,6 +105,33 @@ std::unique_ptr<attempt_errors> make_attempt_errors(const attempt_config& config
             return std::make_unique<fading>(config, purpose);
     }
     return nullptr;
+}
+
+}  // namespace
+
+void attempt_config::check() const {
+    check_range("burst", burst, 0, 100);
+    check_range("good_ms", good_ms, 0.001, 1e6);
+    check_range("bad_ms", bad_ms, 0.001, 1e6);
+    check_range("good_loss", good_loss, 0, 1);
+    check_range("bad_loss", bad_loss, 0, 1);
+    check_range("snr_db", snr_db, -60, 80);
+    check_range("needed_db", needed_db, -60, 80);
+    check_range("doppler_hz", doppler_hz, 0, 2000);
+    check_range("from_s", from_s, 0, 1e6);
+    check_range("for_s", for_s, 0, 1e6);
+}
+
+double needed_db_of(double rate_mbps) {
+    return rate_mbps < 2 ? -3.8 : rate_mbps < 5.5 ? 0.7 : rate_mbps < 11 ? 3.3 : 6.3;
+}
+
+std::unique_ptr<attempt_errors> make_attempt_errors(const attempt_config& config,
+                                                    std::uint32_t purpose) {
+    config.check();
+    auto errors = make(config, purpose);
+    if (!errors || (config.from_s == 0 && config.for_s == 0)) return errors;
+    return std::make_unique<episode>(std::move(errors), config);
 }
 
 }  // namespace wip::packet_model

@@ -25,6 +25,7 @@ struct attempt_config {
     double snr_db = 20;                  // mean, -60 .. 80
     double needed_db = 10;               // -60 .. 80, of the rate: needed_db_of()
     double doppler_hz = 5;               // 0 .. 2000
+    double from_s = 0, for_s = 0;        // attempts fail then only, 0 .. 10^6; for_s 0: to the end
     std::uint64_t seed = 1;
     bool operator==(const attempt_config&) const = default;
     void check() const;  // throws std::invalid_argument naming key, value and what would be valid

@@ -72,6 +72,12 @@ void wlan_from(const config::settings& s, emulator_config& c) {
     const std::string& way = s.text("wlan.errors_of");
     c.wlan.errors_up = way != "down";
     c.wlan.errors_down = way != "up";
+    c.wlan.errors_station = static_cast<int>(s.integer("wlan.errors_station"));
+    if (c.wlan.errors_station > cell.stations)
+        throw s.refuse("wlan.errors_station",
+                       "valid: 0 (all), or one of the terminals=" + std::to_string(cell.stations));
+    errors.from_s = s.real("wlan.errors_from_s");
+    errors.for_s = s.real("wlan.errors_for_s");
     errors.burst = static_cast<int>(s.integer("wlan.burst"));
     errors.good_ms = s.real("wlan.good_ms");
     errors.bad_ms = s.real("wlan.bad_ms");

@@ -39,6 +39,7 @@ struct wlan_path_config {
     wlan::wlan_config cell;
     packet_model::attempt_config errors;
     bool errors_up = true, errors_down = true;  // of frames on their way so
+    int errors_station = 0;                     // on its last hop only; 0: everywhere
     packet_model::wired_config to_base, from_base;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "emulator/wlan_path.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace wip::emulator {
@@ -8,6 +9,8 @@ namespace wip::emulator {
 wlan::wlan_cell::make_errors wlan_path::errors_of(const wlan_path_config& c) {
     return [c](int from, int to) -> std::unique_ptr<attempt_errors> {
         if (!(to < from ? c.errors_up : c.errors_down)) return nullptr;
+        const int station = std::max(from, to) - c.cell.hops + 1;
+        if (c.errors_station > 0 && station != c.errors_station) return nullptr;
         return packet_model::make_attempt_errors(
             c.errors, static_cast<std::uint32_t>(1000 + 100 * from + to));
     };
@@ -19,7 +22,8 @@ void wlan_path::apply(const emulator_config& wanted, std::int64_t /*now_ns*/) {
     to_base_.reconfigure(wanted.wlan.to_base);
     from_base_.reconfigure(wanted.wlan.from_base);
     if (wanted.wlan.errors != config_.errors || wanted.wlan.errors_up != config_.errors_up ||
-        wanted.wlan.errors_down != config_.errors_down)
+        wanted.wlan.errors_down != config_.errors_down ||
+        wanted.wlan.errors_station != config_.errors_station)
         cell_.replace(errors_of(wanted.wlan));
     config_ = wanted.wlan;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The traffic of guest.c: each end of a flow is a process in the namespace of its side, and says
-// what came of it as one line of JSON.
+// Traffic of guest.c: each end of a flow, a process in its side's namespace, says a line of JSON.
 #include <errno.h>
 #include <linux/tcp.h>
 #include <pthread.h>
@@ -77,9 +76,8 @@ static void say_since(const struct mark* from, int s, char* text, size_t size) {
     const struct mark m = mark_now(s);
     size_t at = (size_t)snprintf(text, size,
                                  ", \"since\": {\"side\": %d, \"seconds\": %.9f, \"bytes_acked\": "
-                                 "%llu, \"bytes_sent\": %llu, "
-                                 "\"bytes_retransmitted\": %llu, \"rtt_ms\": %.3f, "
-                                 "\"window_most\": %.5f",
+                                 "%llu, \"bytes_sent\": %llu, \"bytes_retransmitted\": %llu, "
+                                 "\"rtt_ms\": %.3f, \"window_most\": %.5f",
                                  my_side, m.at - from->at, m.acked - from->acked,
                                  m.sent - from->sent, m.again - from->again,
                                  round_trips.n ? round_trips.sum / round_trips.n : 0,

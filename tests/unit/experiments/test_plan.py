@@ -200,6 +200,7 @@ class Refused(unittest.TestCase):
                 ("[adaptive, 1, 2, 3]", "1\n  congestion_control: tahoe", "congestion_control is 'tahoe' with --time real; valid: cubic, reno"),
                 ("realisations: 4", "realisations: 0", "full: realisations is 0; valid: 1..1000"),
                 ("duration_s: 2", "duration_s: long", "duration_s is 'long'; valid: 1..3600"),
+                ("title: small", "title: small\ntcp: {mss: 1000}", "tcp is {'mss': 1000} with time 'real'; valid: a mapping, in a file with time: ns3"),
                 ("title: small", "title: small\nuntil: 0.02", "until is 0.02; valid: a mapping with half_width"),
                 ("title: small", "title: small\nuntil: {half_width: 0}", r"until: half_width is 0; valid: 0.001..1"),
                 ("title: small", "title: small\nuntil: {half_width: 0.1, at_least: 5}", r"until: at_least is 5; valid: 2..4"),
@@ -314,14 +315,19 @@ class Shipped(unittest.TestCase):
 
     def test_experiments_of_802_11_are_planned_in_virtual_time_and_not_among_all(self):
         names = sorted(p.stem for p in (TOP / "flowgraphs/scenarios/wlan").glob("D-*.yaml"))
-        names.remove("D-senders-2003")
-        then = options.load(TOP, ["D-senders-2003"], "quick", "ns3")
+        of_ns3 = ["D-ns2", "D-senders-2003"]
+        names = [name for name in names if name not in of_ns3]
+        then = options.load(TOP, of_ns3, "quick", "ns3")
         with self.assertRaisesRegex(BadInput, "give --time ns3"):
             options.load(TOP, ["D-senders-2003"], "quick", "virtual")
+        of_file = {"mss": "1000", "initial_window": "2", "delayed_acks": "1", "granularity_ms": "10"}
+        self.assertEqual(then[0].run(then[0].points[0], 1).spec["tcp"], of_file)
+        over = options.load(TOP, ["D-ns2"], "quick", "ns3", {"mss": "1448"})[0]
+        self.assertEqual(over.run(over.points[0], 1).spec["tcp"], of_file | {"mss": "1448"})
         for e in then + options.load(TOP, names, "quick", "virtual"):
             with self.subTest(e.name):
                 spec = e.run(e.points[0], 1).spec
-                self.assertEqual((e.duration_s, spec["emulator"]["link.kind"]), (60, "wlan"))
+                self.assertEqual((e.duration_s, spec["emulator"]["link.kind"]), (60, "ofdm" if e.name == "D-ofdm" else "wlan"))
                 flows = [f.split() for f in virtual_work.plan_of(spec["emulator"], spec["workload"]).flows]
                 self.assertEqual(len(flows), spec["emulator"]["terminals"])
                 for f in flows:     # each ends at 61 s, is counted from 21 s on

@@ -67,6 +67,8 @@ std::vector<core_number> core_numbers() {
     add(all, "errors.burstiness", &packet_model::bit_error_config::burstiness);
     add(all, "relay.port_errors", &tcpl::recovery_config::most_port_errors);
     add(all, "wlan.burst", &packet_model::attempt_config::burst);
+    add(all, "wlan.errors_from_s", &packet_model::attempt_config::from_s);
+    add(all, "wlan.errors_for_s", &packet_model::attempt_config::for_s);
     add(all, "wlan.good_ms", &packet_model::attempt_config::good_ms);
     add(all, "wlan.bad_ms", &packet_model::attempt_config::bad_ms);
     add(all, "channel.snr_db", &packet_model::attempt_config::snr_db);
@@ -89,6 +91,7 @@ std::vector<std::string> beside(const std::string& path) {
     if (path == "link.transmit_lead_slots" || path == "link.fader_slots")
         return {"link.retransmission_delay_ms=32"};
     if (path == "terminals") return {"terminal.namespace=x"};
+    if (path == "wlan.errors_station") return {"terminal.namespace=x", "terminals=25"};
     if (path == "split_tcp.connections") return {"split_tcp.buffer_kb=4"};
     if (path == "umts.receiver_window") return {"umts.window=2048"};
     if (path.starts_with("umts.rrc_")) return {"umts.rrc=states"};
@@ -100,7 +103,7 @@ std::vector<std::string> beside(const std::string& path) {
 
 TEST(CoreRanges, limits_of_the_table_are_those_of_the_core) {
     const auto all = core_numbers();
-    EXPECT_EQ(all.size(), 51U);
+    EXPECT_EQ(all.size(), 53U);
     for (const auto& one : all) {
         const auto k = std::ranges::find(*one.keys, one.path, &config::key::path);
         const bool whole = k->type == config::kind::integer;

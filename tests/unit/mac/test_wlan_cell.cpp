@@ -237,6 +237,20 @@ TEST(WlanCell, HopsShareTheChannel) {
     }
 }
 
+TEST(WlanCell, ErrorsOfAnEpisodeAreThereThenOnly) {
+    using config = packet_model::attempt_config;
+    const config always{.kind = config::model::burst, .burst = 100};
+    for (const auto& [from, lasts, expected] :
+         {std::tuple{0.0, 0.0, 10}, {4.0, 0.0, 6}, {4.0, 3.0, 3}, {0.0, 2.0, 2}}) {
+        auto c = always;
+        c.from_s = from, c.for_s = lasts;
+        const auto errors = packet_model::make_attempt_errors(c, 1);
+        int failed = 0;
+        for (int second = 0; second < 10; ++second) failed += errors->fails(second * s);
+        EXPECT_EQ(failed, expected) << from << " " << lasts;
+    }
+}
+
 TEST(WlanCell, ModelsOfErrorsFailAsOftenAsTheySay) {
     using model = attempt_config::model;
     const auto share = [](const attempt_config& c, std::int64_t step) {

@@ -122,6 +122,7 @@ METRICS = {
     "timeouts_real": ("real timeouts", _of_work("timeouts_real")),
     "rtt_ms": ("mean round-trip time (ms)", _of_work("rtt_ms")),
     "given_up": ("frames given up by the link", lambda r, *_: r["packets"]["uplink"]["dropped"].get("wlan_retry_limit", 0)),
+    "dropped": ("packets that the link dropped", lambda r, *_: sum(sum(r["packets"][way]["dropped"].values()) for way in ("downlink", "uplink"))),
     "download_s": ("download time (s)", _flow("last_byte_s")),
     "download_ip_kbps": ("download rate (kbit/s of IP)", lambda r, p, _: p["flow_kb"] * 8 * p["mtu"] / (p["mtu"] - 40) / _flow("last_byte_s")(r, p, _)),
     "flow_retransmitted": ("retransmitted TCP segments (share)", lambda r, p, _: _flow("retransmits")(r, p, _) / _flow("segments")(r, p, _)),
