@@ -222,7 +222,7 @@ class TransmitChannel(unittest.TestCase):
 
     def test_what_no_channel_has_is_refused(self):
         for bad in ({"channel": "typical"}, {"speed_kmh": 501}, {"channel": "hst", "speed_kmh": 30}, {"shadowing": "much"}, {"shadowing": "21"},
-                    {"user": 64}, {"channel": "two-user", "user": 2}, {"noise_dbfs": 21}):
+                    {"user": 64}, {"channel": "two-user", "user": 2}, {"noise_dbfs": 101}):
             with self.assertRaises(ValueError, msg=bad):
                 wip.transmit_channel(**bad)
 

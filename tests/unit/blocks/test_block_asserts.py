@@ -16,7 +16,7 @@ BAD = {"cell": ["-2", "64"], "start_slot": ["-1"], "modulation": ["0", "9"], "bi
        "clock_ppm": ["101"], "linewidth_hz": ["-1"], "image_rejection_db": ["2", "201"], "dc_dbfs": ["1"],
        "bits": ["1", "17"], "seed": ["-1"], "lowest_gain_db": ["1"], "in_clock": ["0"], "in_divider": ["0", "100001"],
        "out_clock": ["-1"], "out_divider": ["0"], "first": ["-1"],
-       "speed_kmh": ["-2", "501"], "shadowing": ["soft", "21"], "user": ["-1", "64"], "noise_dbfs": ["-201", "21"]}
+       "speed_kmh": ["-2", "501"], "shadowing": ["soft", "21"], "user": ["-1", "64"], "noise_dbfs": ["-201", "101"]}
 # Anything that makes a port or a string; they have no bad values.
 FREE = {"combining", "control", "endpoint", "gain_db", "highest_gain_db", "timed_gain"}
 

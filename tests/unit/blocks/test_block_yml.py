@@ -74,7 +74,7 @@ class BlockYml(unittest.TestCase):
                  "clock_ppm": [101.0, -101.0], "linewidth_hz": [-1.0, 10001.0], "image_rejection_db": [2.0, 201.0],
                  "dc_dbfs": [1.0, -201.0], "bits": [-1, 1, 17], "channel": ["typical", ""],
                  "shadowing_db": [-1.0, 21.0], "transmissions": [0, 9], "update_slots": [0, 15001], "lowest_gain_db": [1.0], "highest_gain_db": [-1.0],
-                 "speed_kmh": [-2.0, 501.0], "user": [-1, 64], "noise_dbfs": [-201.0, 21.0]}
+                 "speed_kmh": [-2.0, 501.0], "user": [-1, 64], "noise_dbfs": [-201.0, 101.0]}
         for block, cls in self.each():
             good = {p["id"]: p["default"] if p["dtype"] == "string" else
                     plain(p["id"], p["default"]) for p in block["parameters"]}

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A small experiment in a temporary folder, and an emulator that is a formula: throughput grows with the modulation up
 to `top`, realisations differ. What it runs is counted through a file."""
+import contextlib
 import json
 import pathlib
 import sys
 import tempfile
 import textwrap
+
+import yaml
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(TOP / "host" / "cli"))
@@ -48,7 +51,13 @@ class World:
         self.said = []
 
     def write(self, text):
-        self.file.write_text(textwrap.dedent(text))
+        """With another grid the figure is over what that has."""
+        text = textwrap.dedent(text)
+        with contextlib.suppress(yaml.YAMLError, AttributeError):       # some are no YAML, or no grid
+            names = list(yaml.safe_load(text)["grid"].keys())
+            text = text if "modulation" in names else text.replace("x: modulation", f"x: {names[-1]}")
+            text = text if "channel" in names else text.replace("series: channel, ", "")
+        self.file.write_text(text)
 
     def experiment(self, mode="full"):
         return plan.Experiment(self.file, mode)
