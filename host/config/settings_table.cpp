@@ -19,7 +19,8 @@ const std::set<std::string> column_names{
     "role",   "part", "attributes"};
 const std::set<std::string> view_names{"macd",     "emulator",  "medium",      "fader",   "tcpl",
                                        "observer", "split",     "demo",        "emulate", "tcp-l",
-                                       "running",  "demo-live", "emulate-live", "experiment", "ns3"};
+                                       "running",  "demo-live", "emulate-live",
+                                       "experiment", "ns3"};
 const std::set<std::string> inherited{"type",    "range", "unit",    "words",
                                       "choices", "check", "default", "most"};
 
