@@ -2,6 +2,7 @@
 """./openwip station on two computers (two_computers.py): the link is there, survives the death of either station, and nothing
 of a killed one is left. How many slots a busy machine makes too late is not judged here."""
 import os
+import pathlib
 import sys
 import time
 import unittest
@@ -12,10 +13,24 @@ from uhd_support import BUILD
 
 from openwip_cli.figures import attenuator as figures
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
+import three_carriers  # noqa: E402
+
 NAME = f"t{os.getpid() % 100000}"
 HEALS_S = 2.0       # asked; alone on two cores 1.4 to 1.9 s from the restart
 BUSY_S = 3.0        # that a machine with other work may take longer to start the programs, four of them Python's
 FAR = {"base": "10.42.0.2", "terminal": "10.42.0.1"}
+
+
+class Carriers(unittest.TestCase):
+    """tests/bench/three_carriers.py, without its runs."""
+
+    def test_a_carrier_that_is_invalid_or_without_tcp_is_named_with_its_figures(self):
+        good = three_carriers.figures({"valid": True, "reasons": []}, {"frames_sent": 99, "frame_error_rate": 0.054}, {"mean_snr_db": 19.41}, 5.7e6)
+        late = three_carriers.figures({"valid": False, "reasons": ["late: 3"]}, None, None, None)
+        self.assertEqual(three_carriers.wrong({"medium": good, "cabled": late, "radio": good | {"tcp_bps": None}}), ["cabled: INVALID", "radio: no TCP"])
+        self.assertEqual(three_carriers.line("medium", good).split(), "medium VALID SNR 19.4 dB frames 99 failed 5.4 % TCP 5.7 Mbit/s".split())
+        self.assertEqual(three_carriers.line("cabled", late).split("\n")[1].strip(), "late: 3")
 
 
 @unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
