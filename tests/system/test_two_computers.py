@@ -13,6 +13,9 @@ from uhd_support import BUILD
 
 from openwip_cli.figures import attenuator as figures
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
+import three_carriers  # noqa: E402
+
 NAME = f"t{os.getpid() % 100000}"
 HEALS_S = 2.0       # asked, from the restart; alone on two cores 1.4 to 1.9 s
 BUSY_S = 3.0        # that a machine with other work may take longer to start the programs, four of them Python's
@@ -25,6 +28,17 @@ def waited_s():
         return int(pathlib.Path("/proc/pressure/cpu").read_text().split("total=")[1].split()[0]) * 1e-6
     except (OSError, IndexError):
         return 0.0      # such a kernel does not say
+
+
+class Carriers(unittest.TestCase):
+    """tests/bench/three_carriers.py, without its runs."""
+
+    def test_a_carrier_that_is_invalid_or_without_tcp_is_named_with_its_figures(self):
+        good = three_carriers.figures({"valid": True, "reasons": []}, {"frames_sent": 99, "frame_error_rate": 0.054}, {"mean_snr_db": 19.41}, 5.7e6)
+        late = three_carriers.figures({"valid": False, "reasons": ["late: 3"]}, None, None, None)
+        self.assertEqual(three_carriers.wrong({"medium": good, "cabled": late, "radio": good | {"tcp_bps": None}}), ["cabled: INVALID", "radio: no TCP"])
+        self.assertEqual(three_carriers.line("medium", good).split(), "medium VALID SNR 19.4 dB frames 99 failed 5.4 % TCP 5.7 Mbit/s".split())
+        self.assertEqual(three_carriers.line("cabled", late).split("\n")[1].strip(), "late: 3")
 
 
 @unittest.skipIf(os.geteuid() != 0, "network namespaces need root")

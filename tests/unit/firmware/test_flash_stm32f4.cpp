@@ -35,9 +35,8 @@ struct flash_model {
     std::vector<std::string> broken;
 
     flash_model() : is(size, 0xff) {
-        void* const at =
-            mmap(reinterpret_cast<void*>(base), size, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        void* const at = mmap(reinterpret_cast<void*>(base), size, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
         if (at == reinterpret_cast<void*>(base)) memory = static_cast<std::uint8_t*>(at);
         reset();
     }
@@ -89,7 +88,8 @@ struct flash_model {
         look();
         if (number == keyr) {
             constexpr std::array<std::uint32_t, 2> key{0x45670123, 0xcdef89ab};
-            if ((control & lock) == 0 || locked_for_good || v != key.at(static_cast<unsigned>(keys)))
+            const bool expected = v == key.at(static_cast<unsigned>(keys));
+            if ((control & lock) == 0 || locked_for_good || !expected)
                 locked_for_good = true, note("a wrong key");
             else if (++keys == 2)
                 keys = 0, control &= ~lock;

@@ -210,7 +210,8 @@ TEST(Streaming, TheEdgeAtTheInputStartsIt) {
 }
 
 // The host as messages/attenuator.py plays, over a line of 921600 baud with 2 ms from a reply to
-// the next frame, and once a second 80 ms in which it does nothing; the watchdog is the shipped one.
+// the next frame, and once a second 80 ms in which it does nothing; the watchdog is the shipped
+// one.
 TEST(Streaming, EightChannelsAreStreamedForAMinuteAtTheLinesSpeed) {
     constexpr std::uint32_t nof_steps = 60'000, most = 30;  // in a message of 240 bytes
     constexpr int bytes_a_tick = 92, pause_ticks = 2, pause_of_the_host = 80;

@@ -9,7 +9,7 @@ namespace wip::board {
 
 struct model_register {
     int number;
-    operator std::uint32_t() const;                // NOLINT: as a register is read
+    operator std::uint32_t() const;                              // NOLINT: as a register is read
     const model_register& operator=(std::uint32_t value) const;  // NOLINT: as it is written
 };
 
