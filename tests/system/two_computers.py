@@ -35,7 +35,9 @@ FADER_SAMPLES = 46080
 FADER = """
 air: {{name: fader, seed: 3, control: "ipc://{folder}/fader.control"}}
 fader: {{delay_samples: {samples}}}
-nodes: {{base: {{radio: "type=vusrp,air={name},node=fader-base"}}, terminal: {{radio: "type=vusrp,air={name},node=fader-terminal", noise_dbfs: {noise}}}}}
+nodes:
+  base: {{radio: &both "type=vusrp,product=x310,master_clock_rate=184.32e6,ppm=0,air={name},node=fader-base:fader-terminal"}}
+  terminal: {{radio: *both, channel: 1, transmit_gain_db: 11.5, noise_dbfs: {noise}}}
 paths: [{{from: base, to: terminal, delay_samples: 6, channel: jakes, speed_kmh: 30}}]
 """
 
