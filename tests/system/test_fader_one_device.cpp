@@ -102,7 +102,8 @@ TEST(FaderOneDevice, both_ways_every_bit_is_the_mixers_also_when_it_is_begun_aga
         "nodes: {base-sends: {}, base-hears: {}, terminal-sends: {}, terminal-hears: {}, "
         "fader-base: {}, fader-terminal: {}}\n"
         "paths: [{from: base-sends, to: fader-base}, {from: fader-base, to: base-hears}, "
-        "{from: terminal-sends, to: fader-terminal}, {from: fader-terminal, to: terminal-hears}]\n");
+        "{from: terminal-sends, to: fader-terminal}, "
+        "{from: fader-terminal, to: terminal-hears}]\n");
     const std::string yaml = configuration(
         air.args("fader-base:fader-terminal") +
         ",product=x310,master_clock_rate=184.32e6,ppm=0,faults=0");
