@@ -43,6 +43,16 @@ void need_rate(const radio_config& c, double got) {
                       " samples/s; expected 7680000 exactly (another master_clock_rate?)");
 }
 
+// UHD looks at the channels of one stream only; here each has its own.
+void need_clock_for_two(uhd::usrp::multi_usrp& device, const radio_config& c) {
+    constexpr double highest_hz = 30.72e6;
+    if (!device.get_mboard_name().starts_with("B2") ||
+        device.get_master_clock_rate() < highest_hz + 1)
+        return;
+    refuse(c, "its master clock is " + std::to_string(device.get_master_clock_rate()) +
+                  " Hz; expected at most 30720000 for two channels (master_clock_rate=30.72e6)");
+}
+
 // External and gpsdo references: until they are there.
 void wait_for_reference(uhd::usrp::multi_usrp& device, const radio_config& c) {
     if (c.clock_source == "internal") return;
@@ -207,11 +217,13 @@ std::vector<std::unique_ptr<usrp_radio>> open_radios(const fader_config& config)
     std::vector<usrp_time> times;
     for (const radio_config& c : config.radios) {
         auto& device = devices[c.arguments];
+        const bool second = device != nullptr;
         if (!device) {
             device = open(c);
             times.emplace_back(device, c);
         }
         radios.push_back(std::make_unique<usrp_radio>(device, c, config.frequency_hz));
+        if (second) need_clock_for_two(*device, c);
     }
     std::vector<timed_device*> all;
     for (usrp_time& t : times) all.push_back(&t);

@@ -172,6 +172,11 @@ class Cabled(unittest.TestCase):
         refused(lambda c: c["fader"].update(delay_samples=2000), "fader.delay_samples = 2000: not valid; expected at least two pieces, 2560")
         refused(lambda c: c["nodes"]["terminal"].update(radio=c["nodes"]["base"]["radio"]), "nodes.terminal.channel = 0: not valid; expected another one")
         refused(lambda c: c["nodes"]["base"].update(channel=3), "channel 3 of 1 receive channels")
+        def both_on_a_b210(config):
+            radio = config["nodes"]["base"]["radio"] + ":fader-terminal,product=b210"
+            config["nodes"] = {node: {"radio": radio, "channel": i} for i, node in enumerate(("base", "terminal"))}
+        refused(both_on_a_b210, r"nodes.terminal.radio = .*: its master clock is 61440000.0* Hz; expected at most 30720000 for two channels "
+                r"\(master_clock_rate=30.72e6\)")
         refused(lambda c: c.update(paths=[]), "paths: expected at least one")
         refused(lambda c: c["nodes"]["base"].update(radio=c["nodes"]["base"]["radio"] + "x"), "no node 'fader-basex'")
 

@@ -8,7 +8,7 @@ import time
 import unittest
 
 from demo_support import FIRMWARE, attenuator_in_qemu, built, left_of, openwip, system
-from two_computers import FADER_SAMPLES, World
+from two_computers import ADDRESS, FADER_PORT, FADER_SAMPLES, World
 from uhd_support import BUILD
 
 from openwip_cli.figures import attenuator as figures
@@ -117,11 +117,16 @@ class Cables(unittest.TestCase):
         # The terminal asks the fader for its delay.
         world = World(f"c{NAME[1:]}", base=base, terminal=("--air", "cabled"), snr=25, jitter=False, cabled=True)
         self.addCleanup(world.close)
-        control = f"ipc://{world.folder}/fader.control"
+        control, far = f"ipc://{world.folder}/fader.control", f"tcp://{ADDRESS['base']}:{FADER_PORT}"
         stranger = world.station("terminal", "--fader", control + "x")
         self.assertEqual(stranger.refuses(), 2, stranger.said)
         self.assertIn("where no fader answers; valid: air.control of a ./openwip fader that runs", stranger.said)
-        terminal = world.station("terminal", "--fader", control)
+        made = openwip("keys", str(world.folder / "others"))
+        self.assertEqual(made.returncode, 0, made.stderr)
+        stranger = world.station("terminal", "--fader", far, "--keys", str(world.folder / "others"))
+        self.assertEqual(stranger.refuses(), 2, stranger.said)
+        self.assertIn(f"--fader is '{far}', where no fader answers", stranger.said)
+        terminal = world.station("terminal", "--fader", far)
         terminal.wait_until_up()
         base = world.station("base", *self.attenuator(world.folder))
         base.wait_until_up()

@@ -18,7 +18,7 @@ import time
 from demo_support import TOP, cells, environment, openwip, system
 
 DELAY_S = (0.2e-3, 2e-3)
-PORT, RELAY_PORT = 7680, 7681
+PORT, RELAY_PORT, FADER_PORT = 7680, 7681, 7690
 ADDRESS = {"base": "10.99.7.1", "terminal": "10.99.7.2"}
 CONFIG = """
 air: {{name: {name}, clock: realtime, stations_may_die: on, control: "ipc://{folder}/air.control"}}
@@ -34,7 +34,9 @@ FADER_SAMPLES = 46080
 FADER = """
 air: {{name: fader, seed: 3, control: "ipc://{folder}/fader.control"}}
 fader: {{delay_samples: {samples}}}
-nodes: {{base: {{radio: "type=vusrp,air={name},node=fader-base"}}, terminal: {{radio: "type=vusrp,air={name},node=fader-terminal", noise_dbfs: {noise}}}}}
+nodes:
+  base: {{radio: &both "type=vusrp,product=x310,master_clock_rate=184.32e6,ppm=0,air={name},node=fader-base:fader-terminal"}}
+  terminal: {{radio: *both, channel: 1, transmit_gain_db: 11.5, noise_dbfs: {noise}}}
 paths: [{{from: base, to: terminal, delay_samples: 6, channel: jakes, speed_kmh: 30}}]
 """
 
@@ -181,12 +183,13 @@ class World:
         self.peer = {"base": ADDRESS["terminal"], "terminal": f"{ADDRESS['terminal']}:{RELAY_PORT}" if jitter else ADDRESS["base"]}
         self.medium = self.fader = self.relay = self.said_of_air = None
         self.stations = []
+        self.folder.chmod(0o755)    # the fader's socket is the account's
         try:
+            made = openwip("keys", str(self.folder / "keys"))
+            assert made.returncode == 0, made.stderr
             self.connect()
             self.start_medium(snr)
             self.relay = Relay(self.namespace["terminal"]) if jitter else None
-            made = openwip("keys", str(self.folder / "keys"))
-            assert made.returncode == 0, made.stderr
         except BaseException:
             self.close()
             raise
@@ -208,15 +211,17 @@ class World:
         core = max(os.sched_getaffinity(0))     # where the stations put their slot paths
         self.said_of_air = open(self.folder / "air.log", "w")
 
-        def start(program, file, text):
+        def start(file, text, *command, more=()):
             config = self.folder / file
             config.write_text(text.format(name=self.name, folder=self.folder, noise=noise, samples=FADER_SAMPLES))
-            return subprocess.Popen(["taskset", "-c", str(core), f"{build}/host/{program}", "--config", str(config)],
-                                    stdout=subprocess.DEVNULL, stderr=self.said_of_air, env=os.environ | {"UHD_MODULE_PATH": f"{build}/uhd_modules"})
-        self.medium = start("medium/air", "air.yaml", CABLES if self.cabled else CONFIG)
+            return subprocess.Popen(["taskset", "-c", str(core), *command, str(config), *more], stdout=subprocess.DEVNULL, stderr=self.said_of_air,
+                                    env=environment() | {"UHD_MODULE_PATH": f"{build}/uhd_modules"})
+        self.medium = start("air.yaml", CABLES if self.cabled else CONFIG, f"{build}/host/medium/air", "--config")
         if self.cabled:
             self.wait_for("air.control", self.medium)
-            self.fader = start("cabled/wip_fader", "fader.yaml", FADER)
+            # On the base station's computer, for the terminal to ask.
+            self.fader = start("fader.yaml", FADER, "nsenter", f"--net=/run/netns/{self.namespace['base']}", str(TOP / "openwip"), "fader",
+                               more=("--listen", f"tcp://{ADDRESS['base']}:{FADER_PORT}", "--keys", str(self.folder / "keys")))
             self.wait_for("fader.control", self.fader)
 
     def wait_for(self, endpoint, process):

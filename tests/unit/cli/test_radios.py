@@ -77,6 +77,17 @@ class Radios(unittest.TestCase):
         self.assertEqual(ideal["base"].arguments, "latency_us=200")
         self.assertEqual(ideal["base"].gain, 0)
 
+    def test_a_fader_of_two_channels_is_one_device(self):
+        def nodes(*arguments):
+            return cells.fader_config(cells.Cell("x"), parse("--air", "cabled", *arguments))["nodes"]
+        for product, more in (("b210", ",ppm=0,master_clock_rate=30720000"), ("x310", ",master_clock_rate=184320000,ppm=0"), ("x410", ",ppm=0")):
+            of = nodes("--product", product)
+            self.assertEqual([(n, r["radio"], r["channel"]) for n, r in of.items()],
+                             [(n, f"type=vusrp,air=x,node=fader-base:fader-terminal,product={product}{more}", i) for i, n in enumerate(("base", "terminal"))])
+        for product in ("ideal", "b200"):
+            self.assertEqual([(r["radio"].split(",")[2], r["channel"]) for r in nodes("--product", product).values()],
+                             [("node=fader-base", 0), ("node=fader-terminal", 0)])
+
     def test_what_is_wrong_is_one_line(self):
         self.refused("--product is 'b2100'; valid: ideal.b200", "--product", "b2100")
         self.refused("--base-radio is 'product=usrp'; valid: product=ideal, b200", "--base-radio", "product=usrp")

@@ -373,6 +373,19 @@ class Compare(unittest.TestCase):
             with tempfile.TemporaryDirectory() as folder, answering(f"ipc://{folder}/x", said), self.assertRaisesRegex(BadInput, f"^--fader is 'ipc:.*{words}"):
                 station_run.Fader(f"ipc://{folder}/x", 10240)
 
+    def test_a_fader_on_another_computer_is_asked_with_keys_and_listens_with_keys(self):
+        with self.assertRaisesRegex(BadInput, "--fader tcp://192.0.2.1:7690: beyond this machine it needs --keys DIR"):
+            station_run.Fader("tcp://192.0.2.1:7690", 10240)
+        with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(BadInput, f"{folder}/client.key: No such file"):
+            station_run.Fader("tcp://192.0.2.1:7690", 10240, folder)
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
+            f.write("air: {name: x}")
+            f.flush()
+            for arguments, words in ((("--listen", "tcp://192.0.2.1:7690"), "beyond this machine it needs --keys DIR"), (("--keys", "x"), "--keys without --listen"),
+                                     (("--listen", "192.0.2.1"), "is no address"), (("--listen", "tcp://127.0.0.1:7690"), "has air.control = None; valid: ipc://")):
+                with self.subTest(arguments), self.assertRaisesRegex(BadInput, words):
+                    fader.main([f.name, *arguments], places.default())
+
     def test_a_fader_that_answers_no_sense_at_the_end_of_a_run_is_a_reason(self):
         air = control_pb2.AirStatus(nodes=["terminal:3"], clock="fader", delay_samples=10240)
         with tempfile.TemporaryDirectory() as folder:

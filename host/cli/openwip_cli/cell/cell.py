@@ -297,12 +297,14 @@ def air_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
 
 
 def fader_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
-    """With the channel that the medium would have."""
+    """With the channel that the medium would have. A product with two channels is one device at both cables."""
     medium = air_config(cell, scenario.replaced({"air.over": "medium"}))
     path, of = medium["paths"][0], radios.radios(scenario)
     gains = {"base": "receive_gain_db", "terminal": "transmit_gain_db"}
-    radio = {node: {"radio": ",".join(filter(None, (f"type=vusrp,air={cell.name},node=fader-{node}", of[f"fader-{node}"].arguments))),
-                    gain: of[f"fader-{node}"].gain} for node, gain in gains.items()}
+    one = radios.two_channels(of["fader-base"])
+    radio = {node: {"radio": ",".join(filter(None, (f"type=vusrp,air={cell.name},node=" + ("fader-base:fader-terminal" if one else f"fader-{node}"),
+                                                    of[f"fader-{node}"].arguments))),
+                    "channel": i if one else 0, gain: of[f"fader-{node}"].gain} for i, (node, gain) in enumerate(gains.items())}
     air = {"name": cell.name, "seed": scenario["seed"], "control": cell.endpoint("fader.control"), "user": system.account()[0]}
     if scenario["air.clock"] == "realtime":     # its samples are due, whatever a station computes: a search for the lock takes long
         air["priority"] = FADER_PRIORITY

@@ -8,20 +8,24 @@ from google.protobuf.message import DecodeError
 from ..errors import BadInput
 from ..figures.through_radios import TERMINAL
 from ..messages import control
+from . import remote
 
 ANSWER_S = 2.0
 SILENT = (control.NoAnswer, zmq.ZMQError, DecodeError)
 
 
-def ask(endpoint: Any) -> Any:
-    """Its status; one of SILENT if there is none."""
-    return control.Control(str(endpoint)).status(ANSWER_S)
+def ask(endpoint: Any, folder: str | None = None) -> Any:
+    """Its status; one of SILENT if there is none. `folder`: keys, for a fader on another computer."""
+    far = str(endpoint).startswith("tcp://") and not remote.is_loopback(str(endpoint).removeprefix("tcp://").rpartition(":")[0])
+    if far and folder is None:
+        raise BadInput(f"--fader {endpoint}: beyond this machine it needs --keys DIR with server.public and client.key")
+    return control.Control(str(endpoint), remote.ClientKeys(folder) if far and folder else None).status(ANSWER_S)
 
 
-def find(what: str, endpoint: Any, valid: str) -> Any:
+def find(what: str, endpoint: Any, valid: str, folder: str | None = None) -> Any:
     """The status of a fader of a cell. `what`: the argument or key that says where it answers, `valid`: what that could be."""
     try:
-        air = ask(endpoint)
+        air = ask(endpoint, folder)
     except SILENT:
         raise BadInput(f"{what} is {endpoint!r}, where no fader answers; valid: {valid}") from None
     nodes = [n.partition(":")[0] for n in getattr(air, "nodes", ())]
@@ -30,11 +34,11 @@ def find(what: str, endpoint: Any, valid: str) -> Any:
     return air
 
 
-def of_station(endpoint: str) -> Any:
-    return find("--fader", endpoint, "air.control of a ./openwip fader that runs")
+def of_station(endpoint: str, folder: str | None = None) -> Any:
+    return find("--fader", endpoint, "air.control of a ./openwip fader that runs, or --listen of one on another computer", folder)
 
 
-def delay_of(endpoint: str) -> int:
+def delay_of(endpoint: str, folder: str | None = None) -> int:
     """In samples."""
-    delay: int = of_station(endpoint).delay_samples
+    delay: int = of_station(endpoint, folder).delay_samples
     return delay

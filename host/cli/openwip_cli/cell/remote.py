@@ -27,7 +27,7 @@ import zmq
 import zmq.utils.z85
 
 from ..errors import BAD_INPUT, SIGNALS, BadInput, CellDied
-from ..machine import own_files, rights
+from ..machine import own_files, rights, system
 from ..machine.places import Places
 from ..settings.command_line import Parser
 from .cell import Cell, Process
@@ -278,8 +278,8 @@ class Forward:
         return True
 
 
-def forward(run: str, host: str, port: int, keys: ServerKeys | None) -> int:
-    """Until a signal. Prints `ready` once every port is open."""
+def forward(ways: list[tuple[str, str, str]], keys: ServerKeys | None, ready_file: str | None) -> int:
+    """Until a signal. Prints `ready` once every port is open. `ways`: of each socket its name, and where it is inside and outside."""
     from ..messages.telemetry import TOPICS
     topics = [t.encode() for t in TOPICS]
     context = zmq.Context()
@@ -294,18 +294,20 @@ def forward(run: str, host: str, port: int, keys: ServerKeys | None) -> int:
     if doorman:
         poller.register(doorman.socket, zmq.POLLIN)
     forwards = []
-    for i, name in enumerate(SOCKETS):
-        outside = f"tcp://{host}:{port + i}"
+    for name, inside, outside in ways:
         try:
-            forwards.append(Forward(context, name, f"ipc://{run}/{name}", outside, keys, topics))
+            forwards.append(Forward(context, name, inside, outside, keys, topics))
         except zmq.ZMQError as e:
             print(f"forward: {outside} ({name}): {e.strerror}", file=sys.stderr, flush=True)
             return BAD_INPUT
     for f in forwards:
         poller.register(f.back, zmq.POLLIN)
         poller.register(f.front, zmq.POLLIN)
-    own_files.create(f"{run}/forward.ready", f"tcp://{host}:{port}\n")
+    if ready_file:
+        own_files.create(ready_file, f"{ways[0][2]}\n")
     rights.become_account()
+    if not ready_file:      # no keeper sees to it
+        system.die_with_parent(os.getppid())
     print("ready", flush=True)
     closed: list[Any] = []
     while not stop:
@@ -351,5 +353,10 @@ def start(cell: Cell, keeper: KeeperClient, listen: tuple[Any, ...] | None, plac
 
 
 def main(arguments: list[str], _places: Places) -> int:
+    """RUN HOST PORT [KEYS]: all of a cell; ENDPOINT ADDRESS [KEYS]: one control socket."""
+    if "://" in arguments[0]:
+        inside, outside, *keys = arguments
+        return forward([("air.control", inside, outside)], ServerKeys(keys[0]) if keys else None, None)
     run, host, port, *keys = arguments
-    return forward(run, host, int(port), ServerKeys(keys[0]) if keys else None)
+    return forward([(name, f"ipc://{run}/{name}", f"tcp://{host}:{int(port) + i}") for i, name in enumerate(SOCKETS)],
+                   ServerKeys(keys[0]) if keys else None, f"{run}/forward.ready")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip fader CONFIG: the channel between radios on cables, and its recordings; ./openwip fader calibrate CONFIG: what its radios do
 beside the channel (docs/cabled.md). Calibration: exit code 0: nothing is wrong, 1: something is, 2: bad input, or a radio that is not there."""
+import contextlib
 import datetime
 import json
 import math
@@ -8,18 +9,18 @@ import os
 import pathlib
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import yaml
 
 from .finding import Finding, as_json, show
 from ..air import SAMPLE_RATE
-from ..cell import faders, radio_loop
+from ..cell import faders, radio_loop, remote
 from ..errors import BAD_INPUT, INVALID, VALID, BadInput, Stop
 from ..figures import accounting, report, through_radios
 from ..iq import fader_recordings, recordings
-from ..machine import outputs
+from ..machine import outputs, system
 from ..machine.places import Places
 from ..settings.command_line import Parser
 from ..settings.kinds import Real
@@ -42,6 +43,45 @@ def start(given: Any, places: Places, *more: str) -> list[str]:
     return [str(places.program(PROGRAM)), "--config", given.config, *(f"--set={assignment}" for assignment in given.set), *more]
 
 
+def until_it_ends(command: list[str]) -> int:
+    child = subprocess.Popen(command)
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, lambda signum, _frame: child.send_signal(signum))
+    return child.wait()
+
+
+def air_of(config: str, assignments: Iterable[str] = ()) -> dict[str, Any]:
+    """`air` of its file, with what --set says of it."""
+    tree = read_yaml("fader's file", config)
+    side = tree.get("air") if isinstance(tree, dict) else None
+    said = (a.partition("=") for a in assignments)
+    return (side if isinstance(side, dict) else {}) | {key.removeprefix("air."): value for key, _, value in said if key.startswith("air.")}
+
+
+@contextlib.contextmanager
+def reachable(given: Any, places: Places) -> Iterator[None]:
+    """From other computers, with keys: what forwards is a process of its own, which gives up root's rights, as the fader does then."""
+    listen = remote.check_listen(given.listen, given.keys)
+    if listen is None:
+        yield
+        return
+    air, keys = air_of(given.config, given.set), listen[2]
+    inside = air.get("control")
+    if os.geteuid() == 0 and not air.get("user"):
+        given.set.append(f"air.user={system.account()[0]}")
+    if not isinstance(inside, str) or not inside.startswith(("ipc://", "tcp://")):
+        raise BadInput(f"--listen {given.listen}: {given.config} has air.control = {inside!r}; valid: ipc://PATH, which it leads to")
+    with subprocess.Popen([*places.module("forward", inside, given.listen), *([str(keys.folder)] if keys else [])], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE) as forwarder:
+        assert forwarder.stdout
+        try:
+            if forwarder.stdout.readline() != b"ready\n":
+                raise BadInput(f"--listen {given.listen}: it cannot listen there; valid: an address of this computer, a free port")
+            yield
+        finally:
+            forwarder.terminate()
+
+
 # --- recordings ---
 
 def run_recording(given: Any, places: Places) -> int:
@@ -54,10 +94,7 @@ def run_recording(given: Any, places: Places) -> int:
         sides = []      # the program says what is wrong
     for node, side in sides:
         recordings.remove_former(f"{base}-{node}-{side}")
-    child = subprocess.Popen(start(given, places, f"--set=fader.record={base}", f"--set=fader.record_s={seconds}"))
-    for name in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(name, lambda signum, _frame: child.send_signal(signum))
-    code = child.wait()
+    code = until_it_ends(start(given, places, f"--set=fader.record={base}", f"--set=fader.record_s={seconds}"))
     if code == BAD_INPUT:
         return code
     lost = 0
@@ -143,9 +180,7 @@ def compare(arguments: list[str], _places: Places) -> int:
     p.add_argument("report", metavar="FILE", help="--json of ./openwip station terminal --air cabled")
     given = p.parse_args(arguments)
     heard = bursts_of(given.report)
-    tree = read_yaml("fader's file", given.config)
-    side = tree.get("air") if isinstance(tree, dict) else None
-    air = faders.find(f"{given.config}: air.control", side.get("control") if isinstance(side, dict) else None, "the file of a ./openwip fader that runs")
+    air = faders.find(f"{given.config}: air.control", air_of(given.config).get("control"), "the file of a ./openwip fader that runs")
     findings = [of_comparison(through_radios.compare(air.bursts, heard)), of_fader(air)]
     show(findings)
     return VALID if all(f.ok for f in findings) else INVALID
@@ -178,11 +213,16 @@ def main(arguments: list[str], places: Places) -> int:
                         "and `fader compare` what a distant terminal heard (docs/cabled.md).")
     p.add_argument("--record", metavar="FILE", help="samples of each radio as SigMF: FILE-NODE-input, FILE-NODE-output, from the first one on")
     p.value("--seconds", Real(0.001, 3600), metavar="S", help="of each; with --record (default 2; 61 MB/s)")
+    p.add_argument("--listen", metavar="tcp://ADDR:PORT", help="stations on other computers reach it there (their --fader)")
+    p.add_argument("--keys", metavar="DIR", help="of ./openwip keys; with --listen beyond this machine")
     given = p.parse_args(arguments)
     os.environ.setdefault("UHD_MODULE_PATH", str(places.build / "uhd_modules"))
-    if given.record:
-        return run_recording(given, places)
-    if given.seconds is not None:
+    if given.seconds is not None and not given.record:
         raise BadInput("--seconds without --record; valid: together")
-    command = start(given, places)
-    os.execv(command[0], command)
+    with reachable(given, places):
+        if given.record:
+            return run_recording(given, places)
+        command = start(given, places)
+        if given.listen:
+            return until_it_ends(command)
+        os.execv(command[0], command)

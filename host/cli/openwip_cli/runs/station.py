@@ -113,12 +113,12 @@ class OwnChannel:
 class Fader:
     """Between two stations; it may have been there for long. Without an endpoint it cannot be asked."""
 
-    def __init__(self, endpoint: str | None, delay_samples: int) -> None:
-        self.endpoint = endpoint
+    def __init__(self, endpoint: str | None, delay_samples: int, keys: str | None = None) -> None:
+        self.endpoint, self.keys = endpoint, keys
         self.before: Any = None
         if endpoint is None:
             return
-        self.before = faders.of_station(endpoint)
+        self.before = faders.of_station(endpoint, keys)
         if self.before.delay_samples > delay_samples:
             raise BadInput(f"--fader-delay-samples is {delay_samples} at a fader with {self.before.delay_samples}; valid: that number")
 
@@ -127,7 +127,7 @@ class Fader:
         if self.endpoint is None:
             return None, []
         try:
-            return faders.ask(self.endpoint), []
+            return faders.ask(self.endpoint, self.keys), []
         except faders.SILENT:
             return None, [f"control: the fader at {self.endpoint} does not answer"]
 
@@ -218,7 +218,7 @@ def main(arguments: list[str], places: Places) -> int:
     system.require_tun()
     places.check_built(cells.MACD, OBSERVER, "python/openwip_schema")
     cable_attenuator.check(options.scenario, places)
-    fader = Fader(wanted.fader, options.scenario["fader.delay_samples"])
+    fader = Fader(wanted.fader, options.scenario["fader.delay_samples"], wanted.peer.keys)
     try:
         with owned_cell(options.name, progress, terminals=int(wanted.role == "terminal"), base=wanted.role == "base") as (cell, keeper):
             if options.scenario["link.loop"] == loop.AUTO:

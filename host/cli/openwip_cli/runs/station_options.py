@@ -15,7 +15,7 @@ from . import loop
 from .options import Options, scenario_of, settings_parser
 
 BETWEEN_SLOTS = 3   # 2 ms that feedback may be on its way between two computers
-Ask = Callable[[str], int]
+Ask = Callable[[str, str | None], int]
 CARRIER = table.setting("fader.frequency_hz", "fader")
 SOURCES = tuple(table.column("nodes.*.clock_source", "choices", ("fader",)))
 # Settings of the demo that a station has; what is the other one's is told there.
@@ -78,7 +78,7 @@ def said_by_fader(given: Any, values: dict[str, Any], ask: Ask | None) -> dict[s
         return {}
     kind = next(s for s in SETTINGS if s.key == DELAY).kind
     assert isinstance(kind, Integer)
-    return {DELAY: ask(given.fader) if ask else kind.low}
+    return {DELAY: ask(given.fader, given.keys) if ask else kind.low}
 
 
 def parse(arguments: list[str], ask: Ask | None = None) -> tuple[Station, Options]:
@@ -119,6 +119,6 @@ def add_options(p: Parser, role: str) -> None:
     for what in ("clock", "time"):
         p.add_argument(f"--{what}-source", choices=SOURCES, default="internal",
                        help={"clock": "reference of the oscillators", "time": "edge of the second"}[what] + " (default internal)")
-    p.add_argument("--fader", metavar="ENDPOINT", help="with --air cabled: where the fader answers (its air.control), so that the verdict is about the "
+    p.add_argument("--fader", metavar="ENDPOINT", help="with --air cabled: where the fader answers (its air.control; --listen of one on another computer), so that the verdict is about the "
                    "channel too; without, ./openwip fader compare judges a terminal's --json FILE")
     p.value("--duration", Real(1, 1e7), metavar="S", default=None, help="end after so many seconds (default: Ctrl-C)")

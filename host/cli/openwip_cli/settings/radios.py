@@ -12,7 +12,7 @@ from ..errors import BadInput
 
 FILE = pathlib.Path(__file__).resolve().parents[4] / "channels/vusrp/devices.yaml"
 IDEAL, NONE = "ideal", "none"
-OTHER_CLOCK = 4 * SAMPLE_RATE     # of a radio with a range of clocks that does not choose by itself
+OTHER_CLOCK = 4 * SAMPLE_RATE     # of a radio with a range of clocks that does not choose by itself, or has two channels in use
 BELOW_FULL_POWER_DB = 10.0      # what a station leaves of its transmitter
 
 
@@ -97,4 +97,12 @@ def radios(values: Any) -> dict[str, Radio]:
                            f"that has {SAMPLE_RATE} samples/s, which {name} has not: a fader does not convert")
         if "product=" in found[node].arguments and "ppm=" not in found[node].arguments:
             found[node].arguments += ",ppm=0"
+        if two_channels(found[node]) and "automatic" in products()[name]["clock"] and "master_clock_rate=" not in found[node].arguments:
+            found[node].arguments += f",master_clock_rate={OTHER_CLOCK}"
     return found
+
+
+def two_channels(of: Radio) -> bool:
+    """Of one that serves both cables of a fader."""
+    name = parts("", of.arguments or NONE).get("product", IDEAL)
+    return name != IDEAL and " " in products()[name]["subdevices"]
