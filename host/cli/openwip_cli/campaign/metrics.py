@@ -126,7 +126,7 @@ METRICS = {
     "download_ip_kbps": ("download rate (kbit/s of IP)", lambda r, p, _: p["flow_kb"] * 8 * p["mtu"] / (p["mtu"] - 40) / _flow("last_byte_s")(r, p, _)),
     "flow_retransmitted": ("retransmitted TCP segments (share)", lambda r, p, _: _flow("retransmits")(r, p, _) / _flow("segments")(r, p, _)),
     "flow_rtt_ms": ("mean round trip of TCP (ms)", _flow("rtt_ms")),
-    "packet_rtt_ms": ("round trip of a TCP segment that is sent once (ms)", lambda r, *_: r["workload"]["packet_rtt"]["mean_ms"]),
+    "packet_rtt_ms": ("mean round trip of a packet (ms)", lambda r, *_: r["workload"]["packet_rtt"]["mean_ms"]),
     "flow_first_retransmission_s": ("first retransmission of TCP, where there is one (s)", _flow("first_retransmission_s")),
     "send_window": ("mean send window (segments)", _flow("window")),
     "send_window_varies": ("deviation of the send window (share of its mean)",
