@@ -104,8 +104,9 @@ TEST(EmulatorConfig, WithoutAcknowledgementsWhatIsAboutThemIsRefused) {
     EXPECT_NE(refusal({"umts.mode=tm", "umts.cell_kbps=500"}).find("valid: 0"), std::string::npos);
     EXPECT_NE(refusal({"umts.mode=tm", "umts.rrc=states"}).find("umts.rrc = states"),
               std::string::npos);
-    for (const auto* key : {"umts.poll_pdus=3", "umts.poll_last=off", "umts.poll_counted=on",
-                            "umts.status_format=rlist", "umts.status_missing=off", "umts.receiver_window=9"})
+    for (const auto* key :
+         {"umts.poll_pdus=3", "umts.poll_last=off", "umts.poll_counted=on",
+          "umts.status_format=rlist", "umts.status_missing=off", "umts.receiver_window=9"})
         EXPECT_NE(refusal({"umts.mode=um", key}).find("acknowledges nothing"), std::string::npos)
             << key;
     EXPECT_NE(refusal({"umts.poll_last=off", "umts.poll_pdus=3"}).find("umts.poll_last = off"),

@@ -129,7 +129,7 @@ METRICS = {
     "flow_timeouts": ("timeouts of a download", _flow("timeouts")),
     "flow_recoveries": ("recoveries from duplicate ACKs of a download", _flow("fast_retransmits")),
     "flow_rtt_ms": ("mean round trip of TCP (ms)", _flow("rtt_ms")),
-    "packet_rtt_ms": ("round trip of a TCP segment that is sent once (ms)", lambda r, *_: r["workload"]["packet_rtt"]["mean_ms"]),
+    "packet_rtt_ms": ("mean round trip of a packet (ms)", lambda r, *_: r["workload"]["packet_rtt"]["mean_ms"]),
     "flow_first_retransmission_s": ("first retransmission of TCP, where there is one (s)", _flow("first_retransmission_s")),
     "send_window": ("mean send window (segments)", _flow("window")),
     "send_window_varies": ("deviation of the send window (share of its mean)",
