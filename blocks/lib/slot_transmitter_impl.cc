@@ -175,8 +175,9 @@ slot_transmitter_impl::outcome slot_transmitter_impl::without_plan(slot_span out
 
 // Several packets of one slot may be late.
 void slot_transmitter_impl::not_sent(::wip::slot s) {
-    if (not_sent_.size() < most_not_sent && (not_sent_.empty() || not_sent_.back() != s.value))
-        not_sent_.push_back(s.value);
+    if (s.value == last_not_sent_ || not_sent_.size() >= most_not_sent) return;
+    last_not_sent_ = s.value;
+    not_sent_.push_back(s.value);
 }
 
 // Until the next slot has to be begun. False: asked to stop, or macd is gone.

@@ -83,6 +83,7 @@ private:
     mutable std::mutex mutex_;  // what follows, for other threads
     slot_transmitter_status status_;
     std::vector<std::int64_t> not_sent_;  // slots to tell macd of
+    std::int64_t last_not_sent_ = -1;
 };
 
 }  // namespace wip

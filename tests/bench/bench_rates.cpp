@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // channels/sample/rate_converter.h beside liquid-dsp's rresamp_crcf, which takes the ratio as P/Q,
-// too: the rates of docs/radios-measured.md, both ways, slot by slot, by turns in one run. Both have
-// the same filter (the kernel of rate_converter.h, as many taps an output), and are held against
-// the signal itself: tones over the band of the carrier.
+// too: the rates of docs/radios-measured.md, both ways, slot by slot, by turns in one run. Both
+// have the same filter (the kernel of rate_converter.h, as many taps an output), and are held
+// against the signal itself: tones over the band of the carrier.
 //
 //   error_db     power of the error
 //   table_kb     coefficients; ours are as many for every ratio
@@ -17,10 +17,12 @@
 //
 #include <liquid/liquid.h>  // its complex numbers are those of <complex> when that came first
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <numbers>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "bench_length.h"
