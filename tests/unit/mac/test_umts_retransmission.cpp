@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // How long a PDU that was lost waits for its retransmission: Teyeb 2006, figure 5.16, 180, 200 and
 // 220 ms with a status prohibit of 50, 100 and 150 ms. 100 kB at once over umts-384, 100 times,
-// 10 % of the blocks lost. Limit: 15 %. And 300 ms where a PDU is sent once: only for the sake of the
-// poll, when its timer of 300 ms is over.
+// 10 % of the blocks lost. Limit: 15 %. And 300 ms where a PDU is sent once: only for the poll's
+// sake, when its timer of 300 ms is over.
 #include <gtest/gtest.h>
 
 #include <cstdint>
