@@ -8,7 +8,7 @@ ns-3 and of Linux in one figure (docs/umts-measured.md).
     tahoe_to_bbr.py b7 b6 FIGURE.png
 
 Of each sender: with the TCP of then in ns-3 and in Linux, and with all that a kernel of today does by default, the window 25 segments. Prints the table.
-Seed by seed, 95 % intervals. Where the run with errors is not over, or has an invalid run, the place says so."""
+Seed by seed, 95 % intervals. Where there is no valid run with errors (BBR of ns-3 is not over after an hour) the place says so."""
 import csv
 import pathlib
 import sys
@@ -49,7 +49,7 @@ def increase(found: list[dict[str, str]], sender: str, order: str, more: dict[st
     if not clean:
         return None
     if not lost:
-        return "not over"
+        return "no valid run"
     e = ratio(lost, clean)
     return Estimate(100 * (e.mean - 1), 100 * e.half, e.n)
 
