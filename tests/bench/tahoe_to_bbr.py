@@ -74,7 +74,7 @@ def draw(found: dict[tuple[str, str, str], Any], path: pathlib.Path) -> None:
         a.set_title(words, fontsize=10)
     axes[0].bar(0, 0, color="white", edgecolor="white")
     axes[0].legend([plt.Rectangle((0, 0), 1, 1, facecolor=COLOURS[i], edgecolor="black") for i in range(len(SERIES))], list(SERIES), fontsize=8)
-    axes[1].set_xticks(range(len(SENDERS)), SENDERS, fontsize=9)
+    axes[1].set_xticks(range(len(SENDERS)), [s.replace("-", "-\n", 1) for s in SENDERS], fontsize=9)
     fig.suptitle("4 Mbyte over 384/576, 10 % of the blocks lost   [as tables 3, 5, 6, 8]", fontsize=10)
     fig.tight_layout()
     fig.savefig(path, dpi=90)
