@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From Tahoe to BBR over the bearer of 384 kbit/s, packets of 576 byte, 10 % of the blocks lost: what a download of 4 Mbyte loses to the errors, the senders of
-ns-3 and of Linux in one figure (docs/umts.md).
+ns-3 and of Linux in one figure (docs/umts-measured.md).
 
     ./openwip experiment U-B7 --time ns3 --tcp tick_ms=100 --out b7
     ./openwip experiment U-B6 --time virtual --out b6
     tahoe_to_bbr.py b7 b6 FIGURE.png
 
 Of each sender: with the TCP of then in ns-3 and in Linux, and with all that a kernel of today does by default, the window 25 segments. Prints the table.
-Seed by seed, 95 % intervals. Where the run with errors is not over, or has an invalid run, the place says so."""
+Seed by seed, 95 % intervals. Where there is no valid run with errors (BBR of ns-3 is not over after an hour) the place says so."""
 import csv
 import pathlib
 import sys
@@ -49,7 +49,7 @@ def increase(found: list[dict[str, str]], sender: str, order: str, more: dict[st
     if not clean:
         return None
     if not lost:
-        return "not over"
+        return "no valid run"
     e = ratio(lost, clean)
     return Estimate(100 * (e.mean - 1), 100 * e.half, e.n)
 
@@ -74,7 +74,7 @@ def draw(found: dict[tuple[str, str, str], Any], path: pathlib.Path) -> None:
         a.set_title(words, fontsize=10)
     axes[0].bar(0, 0, color="white", edgecolor="white")
     axes[0].legend([plt.Rectangle((0, 0), 1, 1, facecolor=COLOURS[i], edgecolor="black") for i in range(len(SERIES))], list(SERIES), fontsize=8)
-    axes[1].set_xticks(range(len(SENDERS)), SENDERS, fontsize=9)
+    axes[1].set_xticks(range(len(SENDERS)), [s.replace("-", "-\n", 1) for s in SENDERS], fontsize=9)
     fig.suptitle("4 Mbyte over 384/576, 10 % of the blocks lost   [as tables 3, 5, 6, 8]", fontsize=10)
     fig.tight_layout()
     fig.savefig(path, dpi=90)

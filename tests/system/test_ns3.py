@@ -196,6 +196,9 @@ class Runs(unittest.TestCase):
         self.assertEqual(work["flowstahoe"]["tcp_settings"] | {"sender": "tahoe", "min_rto_ms": "300", "initial_window": 3, "receive_window": 64096},
                          work["flowstahoe"]["tcp_settings"])
         self.assertEqual((work["voiptahoe"]["sent"], work["flowstahoe"]["flows"]["100"]["times"]), (50, 2))
+        flow = work["flowstahoe"]["flows"]["100"]
+        self.assertEqual((len(flow["arrived_s"]), flow["arrived_s"]), (50, sorted(flow["arrived_s"])))
+        self.assertTrue(0 < flow["arrived_s"][0] and {"timeouts", "fast_retransmits", "undone"} <= flow.keys())
 
     def test_uploads_are_counted_from_a_time_on_in_the_kernels_words(self):
         work = {"kind": "uploads", "duration_s": 6, "start_within_s": 1, "measured_from_s": 2, "window_bytes": 16384, "congestion_control": "newreno",

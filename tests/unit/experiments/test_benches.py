@@ -56,7 +56,7 @@ class FromTahoeToBbr(unittest.TestCase):
                 self.assertEqual(senders.main(), 0)
             rows = {line.split(" | ")[0]: line for line in said.getvalue().splitlines()}
             self.assertIn("| tahoe | +350.0 | - | - |", rows["| tahoe"])
-            self.assertIn("| bbr | not over | +90.0 ± 0.0 | +23.5 ± 6.4 |", rows["| bbr"])
+            self.assertIn("| bbr | no valid run | +90.0 ± 0.0 | +23.5 ± 6.4 |", rows["| bbr"])
             self.assertGreater((out / "f.png").stat().st_size, 5000)
             (out / "U-B6.csv").unlink()
             code, said_last = code_of(senders, folder, folder, "f.png")

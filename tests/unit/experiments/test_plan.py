@@ -271,6 +271,8 @@ class Shipped(unittest.TestCase):
                 for e in options.load(TOP, ["all"], mode, time):
                     with self.subTest(f"{e.name} {mode} {time}"):
                         self.assertTrue(e.points and e.tree["figures"] and e.tree["statements"])
+                        axes = [n for f in e.tree["figures"] for a in plan.AXES & set(f) for n in (f[a] if isinstance(f[a], list) else [f[a]])]
+                        self.assertEqual([n for n in axes if n not in e.varied], [])        # without it the figure is not drawn
                         self.assertTrue(time == "ns3" or e.tree.get("time") != "ns3")
         self.assertEqual([line.split()[0] for line in command.listing(TOP).splitlines()[1:]], [*plan.known(TOP), *plan.SETS])
 

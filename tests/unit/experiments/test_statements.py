@@ -96,6 +96,7 @@ class Comparisons(Case):
         j = self.judge(statement, lambda p: {1: 10, 2: 20, 4: 30, 8: 35}[p["queue_packets"]], grid)
         self.assertTrue(j.holds.startswith("yes") and "% a" in j.measured, j)
         self.assertTrue(self.judge(statement, lambda p: 10 * 1.5 ** p["queue_packets"], grid).holds.startswith("no"))
+        self.assertTrue(self.judge(statement, lambda p: {1: 40, 2: 30, 4: 20, 8: 5}[p["queue_packets"]], grid).holds.startswith("no"))
         self.assertEqual(self.judge(statement, lambda p: 10, "channel: jakes\n  queue_packets: [1, 2]").holds, "not measured")
 
     def test_gains_are_compared_as_ratios_or_differences_at_values_that_are_there(self):

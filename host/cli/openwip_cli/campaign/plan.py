@@ -268,7 +268,7 @@ class Experiment:
             for part in AXES & set(figure):
                 names = figure[part]
                 for name in names if part == "series" and isinstance(names, list) else [names]:
-                    if not isinstance(name, str) or name not in self.varied:
+                    if not isinstance(name, str) or name not in SETTINGS:
                         raise BadInput(f"experiment file {self.path}: figure {figure.get('name')}: {part} is {name!r}; "
                                        f"valid: a setting of the grid{' or a list of them' * (part == 'series')}")
 

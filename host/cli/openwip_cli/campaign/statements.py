@@ -231,7 +231,7 @@ def rises(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Fin
 
 
 def flattens(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
-    """Over one setting what a further unit of it adds to the metric, as a share of what there was, never grows."""
+    """Over one setting what a further unit of it adds to the metric, as a share of what there was, never grows, nor is less than nothing."""
     over, metric = check["over"], check["metric"]
     points = sorted((p for p in results.where(**(check.get("where", {}) | case)) if p[over] >= check.get("least_x", -math.inf)),
                     key=lambda p: p[over])
@@ -248,7 +248,7 @@ def flattens(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "
     d = [g[0] - g[-1] for r in shared if math.isfinite((g := growth([v[r] for v in found]))[0] - g[-1])]
     unit = SETTINGS[over].unit
     return Finding(f"{' < '.join(f'{m:.3g}' for m in means)}: {', '.join(f'{100 * s:+.0f}' for s in steps)} % a{' ' + unit if unit else ' step'}",
-                   all(b <= a for a, b in itertools.pairwise(steps)), len(d) > 1 and not estimates.estimate(d).covers(0))
+                   steps[-1] >= 0 and all(b <= a for a, b in itertools.pairwise(steps)), len(d) > 1 and not estimates.estimate(d).covers(0))
 
 
 def padhye_mbps(loss: float, rtt_s: float, rto_s: float = 0.2, window_bytes: int = 64096, packet_bytes: int = 1500, acked: int = 2) -> float:
