@@ -129,8 +129,7 @@ device::side_properties device::properties(side s) const {
             .antennas = f.antennas};
 }
 
-device::device(const uhd::device_addr_t& args)
-    : model_(args), inputs_(inputs_of(args)) {
+device::device(const uhd::device_addr_t& args) : model_(args), inputs_(inputs_of(args)) {
     _type = uhd::device::USRP;
     _tree = uhd::property_tree::make();
     make_channels(args);

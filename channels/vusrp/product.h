@@ -66,7 +66,7 @@ struct front_end {
 struct product {
     std::string name, board, front, gain_name;
     std::vector<std::string> subdevices;  // one for each channel: "A:0"
-    int packet;  // samples in the largest
+    int packet;                           // samples in the largest
     clock_choice clock;
     std::vector<decimation_rule> decimation;
     double lowest_hz, highest_hz;

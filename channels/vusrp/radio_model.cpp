@@ -85,10 +85,10 @@ radio_model::radio_model(const uhd::device_addr_t& args)
     own_parts_ =
         std::llround(1e6 * number_of(args, "ppm", kind_ ? drawn * kind_->ppm : 0, -100, 100));
     for (std::size_t i = 0; i < channels(); ++i)
-        channels_.push_back({{air::sample_rate, air::sample_rate},
-                             {{medium_hz}, {medium_hz}},
-                             {std::make_shared<bandwidth_setting>(0),
-                              std::make_shared<bandwidth_setting>(0)}});
+        channels_.push_back(
+            {{air::sample_rate, air::sample_rate},
+             {{medium_hz}, {medium_hz}},
+             {std::make_shared<bandwidth_setting>(0), std::make_shared<bandwidth_setting>(0)}});
     follow_reference(false);
     latency_ =
         microseconds(number_of(args, "latency_us", kind_ ? kind_->latency_us : 0, 0, 20'000));
@@ -273,10 +273,8 @@ double radio_model::gain_for(side s, double reference_dbm) const {
 std::string radio_model::antenna_refusal(side s, const std::string& antenna) const {
     std::string all;
     for (const std::string& a : front(s).antennas) all += (all.empty() ? "" : ", ") + a;
-    const std::pair<std::string, std::string> values[] = {{"RX", capital_name_of(s)},
-                                                          {"rx", name_of(s)},
-                                                          {"antenna", antenna},
-                                                          {"antennas", all}};
+    const std::pair<std::string, std::string> values[] = {
+        {"RX", capital_name_of(s)}, {"rx", name_of(s)}, {"antenna", antenna}, {"antennas", all}};
     return filled_in(kind_->antenna_refusal, values);
 }
 

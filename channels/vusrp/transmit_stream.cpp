@@ -100,8 +100,8 @@ size_t transmit_stream::send(const buffs_type& buffs, size_t size,
     return least;
 }
 
-transmit_stream::step transmit_stream::write(lane& l, const void* from, std::size_t size,
-                                             tick time, clock::time_point deadline) {
+transmit_stream::step transmit_stream::write(lane& l, const void* from, std::size_t size, tick time,
+                                             clock::time_point deadline) {
     const auto [what, taken] = l.writer.write(samples(from, l.done, size));
     if (what == outcome::late && l.opened_here) {  // all of this call was too late
         l.done = size;

@@ -13,14 +13,12 @@ namespace wip::config {
 namespace {
 
 const std::set<std::string> column_names{
-    "in",     "type", "range", "unit",  "words",    "choices",    "check",   "default",
-    "files",  "help", "flag",  "live",  "fixed",    "like",       "own_key", "monitor",
-    "offers", "none", "most",  "shown", "required", "experiment", "zero",
-    "role",   "part", "attributes"};
-const std::set<std::string> view_names{"macd",     "emulator",  "medium",      "fader",   "tcpl",
-                                       "observer", "split",     "demo",        "emulate", "tcp-l",
-                                       "running",  "demo-live", "emulate-live",
-                                       "experiment", "ns3"};
+    "in",   "type",  "range",    "unit",       "words", "choices", "check",   "default",   "files",
+    "help", "flag",  "live",     "fixed",      "like",  "own_key", "monitor", "offers",    "none",
+    "most", "shown", "required", "experiment", "zero",  "role",    "part",    "attributes"};
+const std::set<std::string> view_names{
+    "macd",    "emulator", "medium",  "fader",     "tcpl",         "observer",   "split", "demo",
+    "emulate", "tcp-l",    "running", "demo-live", "emulate-live", "experiment", "ns3"};
 const std::set<std::string> inherited{"type",    "range", "unit",    "words",
                                       "choices", "check", "default", "most"};
 

@@ -41,7 +41,7 @@ struct am_config {
 
     discard_mode discard = discard_mode::after_max_dat;
     int max_dat = 10;             // transmissions of a PDU, 1 .. 1000
-    bool poll_counted = false;     // max_dat ends what is sent again for a poll's sake, too
+    bool poll_counted = false;    // max_dat ends what is sent again for a poll's sake, too
     std::int64_t discard_ns = 0;  // of mode timer
     std::int64_t mrw_timer_ns = 300'000'000;
     int max_mrw = 8;  // transmissions of an MRW, then RESET

@@ -89,8 +89,9 @@ void compare(const exact_rate& in, const exact_rate& out, int slots, bool first)
         taken += static_cast<std::int64_t>(x.size());
         const auto check = [&](error& e, std::int64_t from, double late, std::size_t size) {
             for (std::size_t i = s < 2 ? size : 0; i < size; i += 7)
-                e.add(y[i], signal(static_cast<double>(from + static_cast<std::int64_t>(i)) /
-                                       out.hz() - late));
+                e.add(y[i],
+                      signal(static_cast<double>(from + static_cast<std::int64_t>(i)) / out.hz() -
+                             late));
         };
         const std::int64_t until =
             ours.map().at_or_after(taken - ours.after() - 1);  // its inputs are there

@@ -25,7 +25,8 @@ std::string configuration(const std::string& arguments) {
     return "air: {name: fader, seed: 3, priority: 0}\n"
            "fader: {delay_samples: 10240, start_delay_s: 0.05}\n"
            "nodes:\n"
-           "  base: {radio: &device \"" + arguments +
+           "  base: {radio: &device \"" +
+           arguments +
            "\", receive_gain_db: 0, transmit_gain_db: 11.5, noise_dbfs: -45}\n"
            "  terminal: {radio: *device, channel: 1, receive_gain_db: 0, transmit_gain_db: 11.5, "
            "noise_dbfs: -40}\n"
@@ -104,9 +105,9 @@ TEST(FaderOneDevice, both_ways_every_bit_is_the_mixers_also_when_it_is_begun_aga
         "paths: [{from: base-sends, to: fader-base}, {from: fader-base, to: base-hears}, "
         "{from: terminal-sends, to: fader-terminal}, "
         "{from: fader-terminal, to: terminal-hears}]\n");
-    const std::string yaml = configuration(
-        air.args("fader-base:fader-terminal") +
-        ",product=x310,master_clock_rate=184.32e6,ppm=0,faults=0");
+    const std::string yaml =
+        configuration(air.args("fader-base:fader-terminal") +
+                      ",product=x310,master_clock_rate=184.32e6,ppm=0,faults=0");
     const std::string file = testing::TempDir() + "/fader-" + std::to_string(getpid()) + ".yaml";
     std::ofstream(file) << yaml;
     config::settings settings(cabled::fader_keys());

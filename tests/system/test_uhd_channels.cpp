@@ -88,11 +88,11 @@ uhd::tx_metadata_t burst(double seconds) {
 }
 
 TEST(Channels, are_as_many_as_the_product_has_with_its_names) {
-    for (const auto& [name, spec] : {std::pair{"b200", "A:A"}, std::pair{"b210", "A:A A:B"},
-                                     std::pair{"n210", "A:0"}, std::pair{"x310", "A:0 B:0"},
-                                     std::pair{"n310", "A:0 A:1 B:0 B:1"},
-                                     std::pair{"n320", "A:0 B:0"}, std::pair{"e320", "A:0 A:1"},
-                                     std::pair{"x410", "A:0 A:1 B:0 B:1"}}) {
+    for (const auto& [name, spec] :
+         {std::pair{"b200", "A:A"}, std::pair{"b210", "A:A A:B"}, std::pair{"n210", "A:0"},
+          std::pair{"x310", "A:0 B:0"}, std::pair{"n310", "A:0 A:1 B:0 B:1"},
+          std::pair{"n320", "A:0 B:0"}, std::pair{"e320", "A:0 A:1"},
+          std::pair{"x410", "A:0 A:1 B:0 B:1"}}) {
         SCOPED_TRACE(name);
         const auto radio = make("product=" + std::string(name));
         const std::size_t n = wip::vusrp::find_product(name).subdevices.size();
@@ -166,10 +166,11 @@ TEST(Channels, each_with_a_stream_of_its_own_begin_and_end_by_themselves) {
     ASSERT_EQ(rx1->recv(y.data(), y.size(), m, 5), y.size());
     EXPECT_EQ(m.time_spec.to_ticks(7.68e6), 775'680);
     std::size_t apart = 0;
-    for (std::size_t i = 0; i < y.size(); ++i)
-        apart += std::abs(y[i] - 0.5f * b[i + 7680]) > 1e-6f;
+    for (std::size_t i = 0; i < y.size(); ++i) apart += std::abs(y[i] - 0.5f * b[i + 7680]) > 1e-6f;
     EXPECT_EQ(apart, 0u);
-    EXPECT_TRUE(has(refused([&] { w.to->get_rx_stream(channels({0, 1})); }),
+    EXPECT_TRUE(has(refused([&] {
+                        w.to->get_rx_stream(channels({0, 1}));
+                    }),
                     "the receiver of channel 0 is streaming already"));
 }
 
@@ -276,8 +277,8 @@ TEST(Channels, what_is_not_there_is_refused_in_the_words_of_uhd) {
     const auto rx = radio->get_rx_stream(channels({0, 1}));
     EXPECT_TRUE(has(refused([&] { rx->issue_stream_cmd(mode::STREAM_MODE_START_CONTINUOUS); }),
                     "stream now on multiple channels in a single streamer will fail"));
-    EXPECT_TRUE(has(refused([] { make("")->get_tx_stream(channels({1})); }),
-                    "TX channel 1 out of range"));
+    EXPECT_TRUE(
+        has(refused([] { make("")->get_tx_stream(channels({1})); }), "TX channel 1 out of range"));
 }
 
 TEST(Channels, without_a_node_are_there_and_do_not_stream) {
