@@ -7,18 +7,18 @@ import sizes
 LONGEST_FILE = 500      # lines
 LONGEST_PAGE = 7000     # words
 # What still has to be split: the lines it has, and may not have more of.
-TO_BE_SPLIT = {"tests/unit/mac/test_umts_rlc.cpp": 584}
-ONE_TABLE = {"mac/schema/settings.yaml": 600}      # an entry a setting
+TO_BE_SPLIT = {"tests/unit/mac/test_umts_rlc.cpp": 557}
+ONE_TABLE = {"mac/schema/settings.yaml": 620}      # an entry a setting
 # Of each part: lines of product, words of its pages. More than asked; who gets below lowers it, who needs more says why (docs/develop.md).
 AT_MOST = {
-    "house": (72_700, 24_800),
-    "UMTS": (6_150, 6_100),
-    "WLAN": (1_750, 5_000),
-    "cabled, attenuator, firmware": (6_800, 6_750),
-    "radios and devices": (5_900, 6_150),
-    "virtual time, ns-3, campaigns": (9_000, 7_200),
+    "house": (73_200, 25_600),
+    "UMTS": (6_500, 6_850),
+    "WLAN": (2_050, 5_000),
+    "cabled, attenuator, firmware": (6_950, 7_200),
+    "radios and devices": (6_350, 6_450),
+    "virtual time, ns-3, campaigns": (9_300, 7_650),
 }
-COMMAND_AT_MOST = 20_300     # lines of host/cli, whatever part they are of
+COMMAND_AT_MOST = 20_850     # lines of host/cli, whatever part they are of
 
 
 @unittest.skipIf(sizes.tracked() is None, "not a git checkout")
