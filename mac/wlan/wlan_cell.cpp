@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -193,10 +194,10 @@ bool wlan_cell::enqueue(int where, frame& f, std::int64_t now_ns) {
     const int q = f.to == way::up ? 0 : f.tag + (relay ? 1 : 0);
     auto& frames = n.queues[static_cast<std::size_t>(q)].frames;
     if (static_cast<int>(frames.size()) >= config_.queue_packets) return false;
-    if (!n.waits()) {
+    if (!n.waits() || n.sits_since >= 0) {
         if (!senders_.empty()) {
             if (n.slots == 0) draw(n);
-        } else if (n.access() <= now_ns) {
+        } else if (n.access() <= now_ns || n.sits_since >= 0) {
             n.slots = 0, n.counts_at = now_ns;
         }
     }
@@ -239,15 +240,43 @@ bool wlan_cell::with_rts(const frame& f) const {
            static_cast<std::size_t>(config_.rts_threshold);
 }
 
-// The queue whose turn it is.
-wlan_cell::queue& wlan_cell::choose(node& n) {
-    if (n.served >= 0) return n.queues[static_cast<std::size_t>(n.served)];
+// Other queues that have had frames since its last one was begun.
+int wlan_cell::rivals(const node& n, const queue& q) {
+    return static_cast<int>(std::ranges::count_if(n.queues, [&q](const queue& o) {
+        return &o != &q && (!o.frames.empty() || o.had_ns >= q.begun_ns);
+    }));
+}
+
+// Whether it has a frame to send at t. If not, all that wait are in debt to rivals, and while none
+// of these waits the time that passes pays as their turns would: it is asked again when the first
+// is out of debt.
+bool wlan_cell::has_turn(node& n, std::int64_t t) {
+    if (n.served >= 0) return true;
+    const double passed = n.sits_since < 0 ? 0 : static_cast<double>(t - n.sits_since);
+    n.sits_since = -1;
+    double least = std::numeric_limits<double>::infinity();
+    for (queue& q : n.queues) {
+        const int others = rivals(n, q);
+        if (q.debt_ns > 0) q.debt_ns = others == 0 ? 0 : std::max(0.0, q.debt_ns - passed / others);
+        if (!q.frames.empty()) least = std::min(least, q.debt_ns * others);
+    }
+    if (least <= 0) return true;
+    n.sits_since = t;
+    n.slots = 0;
+    n.counts_at = t + static_cast<std::int64_t>(std::ceil(least));
+    return false;
+}
+
+// The queue whose turn it is; one has a turn. Those in debt that it passes by have paid for it.
+wlan_cell::queue& wlan_cell::choose(node& n, std::int64_t t) {
+    if (n.served >= 0) return served(n);
     for (;; ++n.turn) {
         n.turn %= n.queues.size();
         queue& q = n.queues[n.turn];
         if (q.frames.empty()) continue;
         if (q.debt_ns <= 0) {
             n.served = static_cast<int>(n.turn++);
+            q.begun_ns = t;
             return q;
         }
         const frame& f = q.frames.front();
@@ -259,19 +288,20 @@ void wlan_cell::begin(std::int64_t t) {
     for (int i = 0; i < nodes(); ++i) {
         node& n = at(i);
         if (n.waits() && n.access() == t) {
-            senders_.push_back({i, t});
+            if (has_turn(n, t)) senders_.push_back({i, t});
         } else if (n.counts_at < t) {
             n.slots -= std::min(n.slots, (t - n.counts_at) / dcf_times::slot);
             n.counts_at = t;
         }
     }
+    if (senders_.empty()) return;
     since_ = t;
     collided_ = senders_.size() > 1;
     lost_ = arrived_ = false;
     until_ = t;
     for (sender& s : senders_) {
         node& n = at(s.node);
-        queue& q = choose(n);
+        queue& q = choose(n, t);
         frame& f = q.frames.front();
         ++q.counts.attempts;
         const bool again = std::exchange(f.tried, true);
@@ -299,9 +329,10 @@ void wlan_cell::arrive() {
     const int from = senders_[0].node;
     const std::int64_t t = senders_[0].until;
     node& n = at(from);
-    queue& q = choose(n);
+    queue& q = served(n);
     frame f = std::move(q.frames.front());
     q.frames.pop_front();
+    q.had_ns = t;
     n.served = -1;
     arrived_ = true;
     leaves(f, from, t);
@@ -354,7 +385,7 @@ int wlan_cell::retry_limit(int n) const {
 }
 
 void wlan_cell::end_of_failed(node& n, const sender& s) {
-    queue& q = choose(n);
+    queue& q = served(n);
     const frame& f = q.frames.front();
     const bool handshake = with_rts(f);
     ++q.counts.failed;
@@ -377,6 +408,7 @@ void wlan_cell::end_of_failed(node& n, const sender& s) {
     leaves(f, s.node, until_);
     ends(f, &direction::counters::retry_limit, given_up, until_);
     q.frames.pop_front();
+    q.had_ns = until_;
 }
 
 }  // namespace wip::wlan

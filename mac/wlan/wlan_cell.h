@@ -20,7 +20,9 @@
 // The access point instead (`put_back`) leaves it first in its queue and serves the next queue, in
 // turn. A station that does not hear it would so take several times the air of the others;
 // therefore the time of failed attempts is a queue's debt, and a queue in debt sits out its turns
-// until as much air as those turns would have taken has gone to those who wait.
+// until as much air as those turns would have taken has gone to those who wait. While none of them
+// waits, the time pays: a sender that waits for an acknowledgement is not one that gives its share
+// away.
 //
 // Each direction is a packet link of all stations, a packet's tag its station. A packet is due when
 // its data frame's last bit has arrived.
@@ -127,19 +129,22 @@ private:
     struct queue {
         std::deque<frame> frames;
         double debt_ns = 0;
+        std::int64_t begun_ns = -1;        // its last frame was
+        std::int64_t had_ns = -2;          // when it last had one, if it has none
         std::vector<std::int64_t> unused;  // marks below `marks`
         std::int64_t marks = 0;
         node_counts counts;
     };
     struct node {
         std::vector<queue> queues;
-        int served = -1;             // queue of the frame that is being tried
-        std::size_t turn = 0;        // queue whose turn is next
-        int tries = 0;               // failed attempts with it
-        int rts_tries = 0;           // and with its RTS
-        int doublings = 0;           // of the window
-        std::int64_t slots = 0;      // of backoff that are left
-        std::int64_t counts_at = 0;  // when the first of them begins
+        int served = -1;               // queue of the frame that is being tried
+        std::size_t turn = 0;          // queue whose turn is next
+        int tries = 0;                 // failed attempts with it
+        int rts_tries = 0;             // and with its RTS
+        int doublings = 0;             // of the window
+        std::int64_t sits_since = -1;  // all that waits is in debt; -1: not so
+        std::int64_t slots = 0;        // of backoff that are left
+        std::int64_t counts_at = 0;    // when the first of them begins
         // By the node to which it sends.
         std::vector<std::unique_ptr<attempt_errors>> errors;
         std::vector<retry_control> controls;
@@ -161,7 +166,10 @@ private:
     bool with_rts(const frame& f) const;
     int limit(const node& n, std::size_t packet, bool handshake, bool collided) const;
     void draw(node& n);
-    queue& choose(node& n);
+    static int rivals(const node& n, const queue& q);
+    static queue& served(node& n) { return n.queues[static_cast<std::size_t>(n.served)]; }
+    bool has_turn(node& n, std::int64_t t);
+    queue& choose(node& n, std::int64_t t);
     bool enqueue(int where, frame& f, std::int64_t now_ns);
     // Of a packet that is followed, else null; the number of its frame of this hop.
     sdu_journal* journal_of(const frame& f);

@@ -218,6 +218,40 @@ TEST(WlanCell, AStationThatHearsNothingTakesNoMoreThanItsShareAndLosesNothing) {
     }
 }
 
+// Senders of a small window: each has its next packet 5 ms after the last one has come, so often
+// nobody waits. Three quarters of the air are theirs beside a fourth, whatever becomes of its
+// frames.
+TEST(WlanCell, AStationThatHearsNothingDoesNotTakeTheTimeInWhichOthersWaitForTheirAnswers) {
+    constexpr int n = 4;
+    // Packets of all but station 0, and attempts with those of station 0.
+    const auto run = [](int first, int last) {
+        world w({.retry_limit = 50, .stations = n},
+                [](int, int to) -> std::unique_ptr<attempt_errors> {
+                    if (to != 1) return nullptr;
+                    return std::make_unique<scripted>([](int) { return true; });
+                });
+        std::array<std::int64_t, n> next{};
+        std::array<std::uint64_t, n> came{};
+        for (std::int64_t t = 0; t < 60 * s; t += ms) {
+            w.run_until(t);
+            for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last);
+                 ++i) {
+                if (std::exchange(came[i], w.down[i]) < w.down[i]) next[i] = t + 5 * ms;
+                if (next[i] > t) continue;
+                w.cell.downlink().offer(std::vector<std::uint8_t>(size), t, static_cast<int>(i));
+                next[i] = packet_link::never;
+            }
+        }
+        return std::pair(sum(w.down), w.cell.counts_to(0).attempts);
+    };
+    const auto share = 0.75 * static_cast<double>(run(1, n).first);
+    const auto [others, attempts] = run(0, n);
+    EXPECT_NEAR(static_cast<double>(others), share, 0.1 * share);
+    EXPECT_GT(attempts, 1000U);
+    // Where nobody else has anything there is nobody to wait for: 50 attempts take 0.6 s.
+    EXPECT_GT(run(0, 1).second, 4000U);
+}
+
 TEST(WlanCell, HopsShareTheChannel) {
     double before = 0;
     for (int hops = 1; hops <= 4; ++hops) {
