@@ -193,7 +193,7 @@ class PhyModel(unittest.TestCase):
     def test_so_does_one_whose_author_knew_the_page_alone(self):
         for number, settings in ((3, {}), (63, dict(seed=2, packing=False, first_sn=200, max_retransmissions=4))):
             with self.subTest(cell=number, **settings):
-                slots, said = cell(number, **settings)
+                slots, said = cell(number, slots=90, quiet_slots=30, **settings)
                 rng = np.random.default_rng(number)
                 make_it_true(rng, slots, said)
                 noise = rng.normal(size=(slots.size, 2)) @ [1, 1j]
