@@ -19,6 +19,22 @@ def run(*command, timeout=60):
 
 
 class Stock(unittest.TestCase):
+    def received(self, air, node, sender, out):
+        """What this node hears of a sender that is then ended, into a file."""
+        try:
+            deadline = time.monotonic() + 20
+            while not any("transmits" in n for n in air.ask().air.nodes):
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.05)
+            time.sleep(0.5)
+            code, text = run(self.program("rx_samples_to_file"), "--args", air.args(node),
+                             "--rate", "7.68e6", "--freq", "1e9", "--nsamps", "65536",
+                             "--type", "float", "--file", str(out))
+        finally:
+            sender.send_signal(signal.SIGINT)
+            sender.wait(10)
+        self.assertEqual(code, 0, text)
+
     def program(self, name):
         path = example(name)
         if not path:
@@ -82,19 +98,7 @@ class Stock(unittest.TestCase):
                 [self.program("tx_waveforms"), "--args", air.args("a"), "--rate", "7.68e6",
                  "--freq", "1e9", "--wave-type", "SINE", "--wave-freq", "120e3", "--ampl", "0.5"],
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            try:
-                deadline = time.monotonic() + 20
-                while not any("transmits" in node for node in air.ask().air.nodes):
-                    self.assertLess(time.monotonic(), deadline)
-                    time.sleep(0.05)
-                time.sleep(0.5)
-                code, text = run(self.program("rx_samples_to_file"), "--args", air.args("b"),
-                                 "--rate", "7.68e6", "--freq", "1e9", "--nsamps", "65536",
-                                 "--type", "float", "--file", str(out))
-            finally:
-                sender.send_signal(signal.SIGINT)
-                sender.wait(10)
-            self.assertEqual(code, 0, text)
+            self.received(air, "b", sender, out)
             self.assertEqual(sender.returncode, 0)
             import numpy as np
             x = np.fromfile(out, np.complex64)
@@ -126,18 +130,7 @@ class Stock(unittest.TestCase):
                  "--freq", "1e9", "--gain", "11.5", "--wave-type", "SINE", "--wave-freq", "120e3",
                  "--ampl", "0.5", "--channels", "1"],
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            try:
-                deadline = time.monotonic() + 20
-                while not any("transmits" in node for node in air.ask().air.nodes):
-                    self.assertLess(time.monotonic(), deadline)
-                    time.sleep(0.05)
-                code, text = run(self.program("rx_samples_to_file"), "--args", air.args("c"),
-                                 "--rate", "7.68e6", "--freq", "1e9", "--nsamps", "65536",
-                                 "--type", "float", "--file", str(out))
-            finally:
-                sender.send_signal(signal.SIGINT)
-                sender.wait(10)
-            self.assertEqual(code, 0, text)
+            self.received(air, "c", sender, out)
             import numpy as np
             power = np.abs(np.fft.fft(np.fromfile(out, np.complex64))) ** 2
             self.assertEqual(int(power.argmax()), 1024)
