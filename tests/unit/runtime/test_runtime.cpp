@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Real-time priority and its guard, each in a process of its own; what a wake-up costs.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <fstream>
@@ -115,6 +118,41 @@ TEST(memory_lock, comes_with_the_priority_and_what_is_mapped_later_is_not_refuse
         return later.back() == 1 ? 0 : 2;
     });
     if (code == refused) GTEST_SKIP() << "locking memory is not granted here, or is a sanitizer's";
+    EXPECT_EQ(code, 0);
+}
+
+std::size_t in_memory(void* begin, std::size_t octets) {
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    std::vector<unsigned char> pages(octets / page);
+    mincore(begin, octets, pages.data());
+    return static_cast<std::size_t>(std::ranges::count_if(pages, [](int p) { return p & 1; }));
+}
+
+TEST(memory_lock, of_a_mapped_file_is_read_ahead) {
+    constexpr std::size_t octets = 4 << 20;
+    const std::size_t pages = octets / static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    char name[] = "read_ahead_XXXXXX";
+    const int file = mkstemp(name);
+    ASSERT_GE(file, 0);
+    unlink(name);
+    const std::vector<char> some(octets, 1);
+    ASSERT_EQ(write(file, some.data(), octets), static_cast<ssize_t>(octets));
+    fsync(file);
+    posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+    void* mapped = mmap(nullptr, octets, PROT_READ, MAP_PRIVATE, file, 0);
+    close(file);
+    ASSERT_NE(mapped, MAP_FAILED);
+    const std::size_t before = in_memory(mapped, octets);
+    const int code = in_child([&] {
+        lock_memory();
+        for (int ms = 0; ms < 10'000; ++ms) {
+            if (in_memory(mapped, octets) == pages) return 0;
+            usleep(1000);
+        }
+        return 1;
+    });
+    munmap(mapped, octets);
+    if (before > pages / 2) GTEST_SKIP() << "this file system forgets no page when asked";
     EXPECT_EQ(code, 0);
 }
 
