@@ -31,7 +31,7 @@ from openwip_cli.runs import demo               # noqa: E402
 
 SCENARIO = ["--air", "cabled", "--clock", "realtime", "--product", "x310", "--channel", "jakes", "--speed-kmh", "75", "--snr", "20", "--bins", "25",
             "--pings", "20"]
-CORES_A_PATH = 0.12         # docs/cabled.md, Cost
+CORES_A_PATH = 0.12         # docs/cabled-measured.md, Cost
 
 one_way_air, one_way_fader = cells.air_config, cells.fader_config
 
