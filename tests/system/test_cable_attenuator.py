@@ -64,7 +64,7 @@ class InARun(unittest.TestCase):
             return [q / 4 for q in device.status().levels]
 
     def test_it_plays_from_the_begin_takes_levels_then_and_leaves_the_maximum(self):
-        name, run = self.demo("--attenuator-trace", str(self.table(100)), "--attenuator-period", "10", "--duration", "1")
+        name, run = self.demo("--attenuator-trace", str(self.table(300)), "--attenuator-period", "10", "--duration", "1")
         run.wait_for("starting the base station")
         asked = control.Control(run.cell.endpoint("attenuator.control"))
         self.assertTrue(wait_until(lambda: asked.status(3).state == "armed", 10), "it waits for the measured time")
@@ -77,7 +77,7 @@ class InARun(unittest.TestCase):
         self.assertIn("valid: 0 to 31.75 dB", openwip("set", "--name", name, "attenuator.levels_db=32").stderr)
         self.assertEqual(run.ended(60), 0, run.said)
         found = json.loads((self.folder / "run.json").read_text())
-        self.assertEqual([found["attenuator"][n] for n in ("state", "steps", "played", "underflows", "set_by_hand")], ["ended", 100, 100, 0, 1])
+        self.assertEqual([found["attenuator"][n] for n in ("state", "steps", "played", "underflows", "set_by_hand")], ["ended", 300, 300, 0, 1])
         self.assertTrue(found["verdict"]["checks"]["attenuator"])
         self.assertEqual(self.levels()[1], 31.75)
 
