@@ -24,7 +24,7 @@ figures:
 statements:
   - {{id: fer, source: here, says: frames fail on a fading channel, kind: value, metric: frame_error_rate, where: {{workload: tcp}}, least: 0.01}}
 """
-LONG = SMALL.replace("[tcp, voip, flows]", "tcp").replace("realisations: 1, duration_s: 2", "realisations: 4, duration_s: 4")
+LONG = SMALL.replace("[tcp, voip, flows]", "tcp").replace("realisations: 1", "realisations: 4")
 
 
 def built():
