@@ -94,13 +94,6 @@ class Blamed(unittest.TestCase):
             self.expect_invalid(run, rf"{name} was {STOPPED}1\.\d s")
         self.each(pause, ("demo", "terminal.radio"), ("emulate", "emulator"))
 
-    def test_a_killed_process_is_named_before_one_that_is_stopped(self):
-        run = self.running("demo")
-        os.kill(run.pid("base.radio"), signal.SIGSTOP)
-        time.sleep(1)
-        run.kill("terminal.macd")
-        self.expect_end(run, "terminal.macd was killed by SIGKILL", 5)
-
     # --- an interface ---
 
     def test_an_interface_that_stays_down_ends_the_run(self):
@@ -111,20 +104,37 @@ class Blamed(unittest.TestCase):
             self.expect_end(run, rf"interface wip0 of terminal \(namespace {namespace}\) has been down for 3\.\d s", 8)
         self.each(down, ("demo",), ("emulate",))
 
-    def test_an_interface_that_was_down_for_a_moment_is_in_the_verdict(self):
+    # --- cases that are one cell each, in pairs like the rest ---
+
+    def test_cases_of_one_cell(self):
+        self.each(lambda case: getattr(self, case)(),
+                  ("a_killed_process_is_named_before_one_that_is_stopped",),
+                  ("an_interface_that_was_down_for_a_moment_is_in_the_verdict",),
+                  ("a_kept_cell_may_have_an_interface_down",),
+                  ("the_verdict_so_far_of_a_kept_cell_knows_it_too",),
+                  ("of_a_kept_cell_whose_folder_was_deleted_nothing_is_left",))
+
+    def a_killed_process_is_named_before_one_that_is_stopped(self):
+        run = self.running("demo")
+        os.kill(run.pid("base.radio"), signal.SIGSTOP)
+        time.sleep(1)
+        run.kill("terminal.macd")
+        self.expect_end(run, "terminal.macd was killed by SIGKILL", 5)
+
+    def an_interface_that_was_down_for_a_moment_is_in_the_verdict(self):
         run = self.running("emulate", duration=4)
         for state in ("down", "up"):
             subprocess.run(["ip", "-n", run.cell.namespace("terminal"), "link", "set", "wip0", state], check=True)
             time.sleep(1)
         self.expect_invalid(run, r"interface wip0 of terminal \(namespace \S+\) was down for \d\.\d s")
 
-    def test_a_kept_cell_may_have_an_interface_down(self):
+    def a_kept_cell_may_have_an_interface_down(self):
         run = self.kept()
         subprocess.run(["ip", "-n", run.cell.namespace("terminal"), "link", "set", "wip0", "down"], check=True)
         time.sleep(4)
         self.assertTrue(run.cell.is_up())
 
-    def test_the_verdict_so_far_of_a_kept_cell_knows_it_too(self):
+    def the_verdict_so_far_of_a_kept_cell_knows_it_too(self):
         run = self.kept()
         os.kill(run.pid("emulator"), signal.SIGSTOP)
         time.sleep(1.5)
@@ -133,6 +143,11 @@ class Blamed(unittest.TestCase):
         def said():         # by the screen, which breaks its lines
             return re.sub(r"\n {10}", "", openwip("top", "--name", run.cell.name, "--once").stdout)
         self.assertTrue(wait_until(lambda: re.search(rf"surroundings: emulator was {STOPPED}\d\.\d s", said()), 10), said())
+
+    def of_a_kept_cell_whose_folder_was_deleted_nothing_is_left(self):
+        run = self.kept()
+        shutil.rmtree(run.cell.run)
+        self.assertTrue(wait_until(lambda: not self.left(run), 6), self.left(run))
 
     # --- a namespace ---
 
@@ -152,11 +167,6 @@ class Blamed(unittest.TestCase):
             shutil.rmtree(run.cell.run)
             self.expect_end(run, f"the run folder {run.cell.run} was deleted from outside", 6)
         self.each(delete, ("demo",), ("emulate",))
-
-    def test_of_a_kept_cell_whose_folder_was_deleted_nothing_is_left(self):
-        run = self.kept()
-        shutil.rmtree(run.cell.run)
-        self.assertTrue(wait_until(lambda: not self.left(run), 6), self.left(run))
 
     def test_down_and_a_new_start_find_what_is_left_without_the_folder(self):
         def wreck(keeper_is, again, words):

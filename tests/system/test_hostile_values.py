@@ -2,6 +2,7 @@
 """What is no number, or hardly one, for every setting of every process that runs: each question is answered, and the
 process lives on. And for every option of the programs that take numbers on their command line: one line, exit code 2,
 or taken. (The tables of settings themselves: tests/unit/host/test_hostile_settings.cpp.)"""
+import concurrent.futures
 import itertools
 import os
 import pathlib
@@ -105,17 +106,23 @@ class RunningProcesses(unittest.TestCase):
 
     @unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
     def test_the_macs_and_the_emulator_and_the_line(self):
-        for program, settings, sockets in (
-                ("host/macd/macd", ["role=base"], ["base.control"]),
-                ("host/macd/macd", ["role=terminal"], ["terminal.control"]),
-                ("host/emulator/wip_emulator", ["channel.model=flat"],
-                 ["base.control", "terminal.control", "air.control"]),
-                ("host/tcpl/wip_tcpl", ["receiver.tun=wip1"], ["air.control"])):
-            with self.subTest(program=program, settings=settings):
+        """All at once, over every socket: the answers are mostly waited for, some milliseconds each."""
+        asked = []
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            for program, settings, sockets in (
+                    ("host/macd/macd", ["role=base"], ["base.control"]),
+                    ("host/macd/macd", ["role=terminal"], ["terminal.control"]),
+                    ("host/emulator/wip_emulator", ["channel.model=flat"],
+                     ["base.control", "terminal.control", "air.control"]),
+                    ("host/tcpl/wip_tcpl", ["receiver.tun=wip1"], ["air.control"])):
                 live = Live(self, program, *settings, sockets=sockets)
                 keys = keys_of(program) or ["line.rate_kbps"]
-                for socket in sockets:
-                    answers = self.every_value(live.process, lambda d, s=socket: live.configure(s, d), keys)
+                asked.append((program, settings, live, keys, [
+                    pool.submit(self.every_value, live.process, lambda d, at=live, s=socket: at.configure(s, d), keys) for socket in sockets]))
+        for program, settings, live, keys, ends in asked:
+            with self.subTest(program=program, settings=settings):
+                for end in ends:
+                    answers = end.result()
                     self.assertGreater(answers[False], len(keys), answers)
                 live.process.terminate()
                 self.assertEqual(live.process.wait(10), 0, live.text()[-500:])

@@ -24,7 +24,7 @@ import monitor_window as mw                                                     
 import pictures as png                                                           # noqa: E402
 import screen as screens                                                         # noqa: E402
 from controls_support import happens, settings_of                                # noqa: E402
-from demo_support import TOP, Demo, built, cells, environment, left_of, openwip  # noqa: E402
+from demo_support import GENTLE, TOP, Demo, built, cells, environment, left_of, openwip  # noqa: E402
 from openwip_cli.messages import telemetry  # noqa: E402
 
 BUILD = mw.BUILD
@@ -241,7 +241,7 @@ class Emulated(Demo):
 class OnADemo(MonitorTest):
     def test_every_view_shows_the_radio_and_the_keyboard_changes_it(self):
         name = f"mon{os.getpid() % 100000}d"
-        demo = self.cell("demo", name, "--speed", "0.3", "--pacing-limit-ms", "1000", "--channel", "epa", "--speed-kmh", "3",
+        demo = self.cell("demo", name, *GENTLE, "--channel", "epa", "--speed-kmh", "3",
                          "--snr", "20", "--pings", "5", "--duration", "600", "--modulation", "adaptive", "--queue-packets", "25")
         w = self.window("--name", name)
         w.wait_for(lambda w: all(w["views"][v]["lines"] > 5 for v in (*FED, *RECEIVED)), "every view has data", 120)

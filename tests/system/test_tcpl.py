@@ -5,6 +5,7 @@ a transfer takes a second.
 
 Exit code 77 (skipped) without root or /dev/net/tun."""
 import csv
+import functools
 import json
 import os
 import pathlib
@@ -26,6 +27,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 FAST = Scenario({"line.rate_kbps": 8000.0, "line.delay_ms": 10.0, "traffic.limit_s": 120.0}, tcpl.SETTINGS)
 
 
+@functools.cache        # with errors and the relay it is looked at twice
 def transfer(**point):
     point = {"mtu": 1500, "ber": 0.0, "burstiness": 0.0, "relay": True, "run": 0, "seed": 1} | point
     result = tcpl.run_one(point, FAST, "tcpltest", Places(TOP, BUILD, sys.executable))

@@ -51,8 +51,8 @@ class Publishers:
     def publish(self, station, topic, message):
         self.sockets[station].send_multipart([topic.encode(), message.SerializeToString()])
 
-    def close(self):
-        self.context.destroy(linger=2000)
+    def close(self, linger_ms=2000):
+        self.context.destroy(linger=linger_ms)
 
 
 def start(folder, *arguments, **kwargs):
@@ -82,7 +82,7 @@ def capture(cell, folder, *arguments, topics=3):
         publishers.wait_for_reader(topics)
         cell.send(publishers.publish)
     finally:
-        publishers.close()      # the cell ends: so does the capture
+        publishers.close(60_000)      # the cell ends, when all has been read: so does the capture
     code, said = ended(process)
     if code != 0:
         raise AssertionError(f"wip_capture ended with {code}: {said}")
