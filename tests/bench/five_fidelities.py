@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Twenty points of the grid of chapter 6 on several fidelities, in one plot with 95 % intervals (docs/ns3.md):
+"""Twenty points of the grid of chapter 6 on several fidelities, in one plot with 95 % intervals (docs/ns3-measured.md):
 
     five_fidelities.py OUT [--fidelities formula,ns3,virtual,real,as-radio,sample] [--seeds 6] [--seconds 10] [--points A1,B3] [--sender cubic]
 
