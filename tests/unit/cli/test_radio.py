@@ -125,6 +125,8 @@ class Loop(unittest.TestCase):
         self.assertIn("4 and 5.33 for one in 1,000", self.found()["loop"].says)
         long = self.found(transmit__lead_us=2500.0)["loop"]
         self.assertEqual(long.mend, "--transmit-lead-slots 12 --retransmission-delay-ms 10.66")
+        self.assertEqual(self.found(transmit__lead_us=2500.0)["loop of two computers"].mend, "--transmit-lead-slots 12 --retransmission-delay-ms 12.66")
+        self.assertIn("(11 slots)", self.found()["loop of two computers"].says)
         self.assertIn("longer than a loop can be", self.found(receive__one_in_ten_thousand_us=20000.0)["loop"].costs)
 
     def test_too_few_bursts_and_lost_samples_cost_something(self):

@@ -25,6 +25,7 @@ from ..settings import table
 PROGRAM = "host/radio/wip_radio"
 SLOT_US = 1e6 / SLOTS_PER_SECOND
 PIECE = table.setting("fader.piece_samples", "fader").default
+BETWEEN_SLOTS = 3       # 2 ms that feedback may be on its way between two computers
 
 
 def environment(places: Places) -> dict[str, str]:

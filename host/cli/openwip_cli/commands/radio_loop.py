@@ -6,7 +6,7 @@ from typing import Any
 
 from .finding import Finding
 from ..air import SLOTS_PER_SECOND
-from ..cell.radio_loop import RARE, of_found
+from ..cell.radio_loop import BETWEEN_SLOTS, RARE, Loop, of_cell
 from ..settings.scenario import by_clock
 
 SHARE = 1e-4
@@ -46,16 +46,28 @@ def findings_of_loop(found: dict[str, Any]) -> Iterator[Finding]:
                               "--gain; the times above need none)")
     else:
         yield Finding("path", f"a burst is received {found['path_delay_us']:.1f} us after its time")
-    loop = of_found(found)
-    often = of_found(found, RARE[1])
-    found["recommended"] = {"transmit_lead_slots": loop.lead, "retransmission_delay_ms": loop.delay_ms,
-                            "for_one_in_thousand": {"transmit_lead_slots": often.lead, "retransmission_delay_ms": often.delay_ms}}
-    defaults = by_clock("realtime")
+    found["recommended"] = settings_of(found, 0) | {"two_computers": settings_of(found, BETWEEN_SLOTS)}
+    yield of_loop("loop", found, 0)
+    yield of_loop("loop of two computers", found, BETWEEN_SLOTS)
+
+
+def settings_of(found: dict[str, Any], more_slots: int) -> dict[str, Any]:
+    rarely, often = ({"transmit_lead_slots": loop.lead, "retransmission_delay_ms": loop.delay_ms} for loop in loops_of(found, more_slots))
+    return {**rarely, "for_one_in_thousand": often}
+
+
+def loops_of(found: dict[str, Any], more_slots: int) -> tuple[Loop, Loop]:
+    """For one late slot in 10,000, and in 1,000, where the other radio is like this one: what --loop auto takes."""
+    return of_cell(found, found, more_slots, RARE[0]), of_cell(found, found, more_slots, RARE[1])
+
+
+def of_loop(name: str, found: dict[str, Any], more_slots: int) -> Finding:
+    loop, often = loops_of(found, more_slots)
+    defaults = by_clock("realtime", more_slots)
     says = f"{loop.flags} ({loop.delay} slots) for one late slot in 10,000; {often.lead} and {often.delay_ms:g} for one in 1,000"
     usual = math.ceil(defaults["link.retransmission_delay_ms"] / 1000 * SLOTS_PER_SECOND - 1e-9)
     if why := loop.not_valid():
-        yield Finding("loop", says, why, "what the lines above say: a machine that does not stand still")
-    elif loop.lead > defaults["link.transmit_lead_slots"] or loop.delay > usual:
-        yield Finding("loop", says, f"the default, {defaults['link.transmit_lead_slots']} and {usual} slots, is too short here", loop.flags)
-    else:
-        yield Finding("loop", f"{says}; the default, {defaults['link.transmit_lead_slots']} and {usual} slots, is enough")
+        return Finding(name, says, why, "what the lines above say: a machine that does not stand still")
+    if loop.lead > defaults["link.transmit_lead_slots"] or loop.delay > usual:
+        return Finding(name, says, f"the default, {defaults['link.transmit_lead_slots']} and {usual} slots, is too short here", loop.flags)
+    return Finding(name, f"{says}; the default, {defaults['link.transmit_lead_slots']} and {usual} slots, is enough")

@@ -9,6 +9,7 @@ from typing import Any
 from ..cell import cell as cells, faders, station
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
+from ..cell.radio_loop import BETWEEN_SLOTS
 from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, identity, owned_cell, start_process
 from ..errors import BAD_INPUT, SIGNALS, BadInput, CellDied, Terminated
 from ..figures import accounting, one_station
@@ -18,7 +19,7 @@ from ..measure.watching import telemetry_reasons, watching
 from ..messages import control
 from . import cable_attenuator, loop, run
 from .options import Options
-from .station_options import BETWEEN_SLOTS, Station, parse
+from .station_options import Station, parse
 
 LOOK_S = 0.2
 BEFORE_LEAVING_S = 3.0      # a station that ends switches its radio off before it says so

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..cell import station
+from ..cell.radio_loop import BETWEEN_SLOTS
 from ..errors import BadInput
 from ..machine import placement
 from ..settings import scenario as scenarios, table
@@ -14,7 +15,6 @@ from ..settings.scenario import SETTINGS
 from . import loop
 from .options import Options, scenario_of, settings_parser
 
-BETWEEN_SLOTS = 3   # 2 ms that feedback may be on its way between two computers
 Ask = Callable[[str, str | None], int]
 CARRIER = table.setting("fader.frequency_hz", "fader")
 SOURCES = tuple(table.column("nodes.*.clock_source", "choices", ("fader",)))
