@@ -170,7 +170,8 @@ class Options(unittest.TestCase):
                 ("link: {bins: true}\n", "link.bins is True; valid: 1..25"),
                 ("link: {bins: [1]}\n", r"link.bins is \[1\]; valid: 1..25"),
                 ("channel: {snr_db: .nan}\n", "channel.snr_db is nan"),
-                ("\0\1\2", "is not YAML")):
+                ("\0\1\2", "is not YAML"),
+                ("seed: 1\nlink: " + 200_000 * "[", r"has more than 100 lists in lists \(line 2\)")):
             with self.subTest(text):
                 self.refused(pattern, "--config", self.file(text))
 

@@ -275,6 +275,9 @@ class Shipped(unittest.TestCase):
                         self.assertEqual([n for n in axes if n not in e.varied], [])        # without it the figure is not drawn
                         self.assertTrue(time == "ns3" or e.tree.get("time") != "ns3")
         self.assertEqual([line.split()[0] for line in command.listing(TOP).splitlines()[1:]], [*plan.known(TOP), *plan.SETS])
+        listed = options.load(TOP, ["chapter6"], "quick")       # B1 and B2 share some
+        self.assertEqual(plan.count(listed), len(plan.unique_runs(listed)))
+        self.assertLess(plan.count(listed), sum(plan.count([e]) for e in listed))
 
     def test_the_quick_set_is_planned_for_less_than_45_minutes_on_two_cores(self):
         def seconds(spec):

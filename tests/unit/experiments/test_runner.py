@@ -59,7 +59,7 @@ class Attempts(unittest.TestCase):
 
     def test_a_specification_that_is_none_is_refused(self):
         with World() as w:
-            for text, pattern in (("{", "it is not JSON"), ("{}", "emulator and workload are expected")):
+            for text, pattern in (("{", "it is not JSON"), (100_000 * "[", "it is not JSON"), ("{}", "emulator and workload are expected")):
                 (w.path / "spec").write_text(text)
                 with self.assertRaisesRegex(BadInput, pattern):
                     one_run.main([str(w.path / "spec"), str(w.path / "out")], None)

@@ -223,8 +223,9 @@ class Recorded(unittest.TestCase):
     def test_refuses_what_is_no_recording_of_ours(self):
         self.assert_refused(self.folder / "none", "none.sigmf-meta", "No such file")
         text = self.copy("text")
-        pathlib.Path(f"{text}.sigmf-meta").write_text("no JSON")
-        self.assert_refused(text, "is not JSON")
+        for written in ("no JSON", 100_000 * "["):
+            pathlib.Path(f"{text}.sigmf-meta").write_text(written)
+            self.assert_refused(text, "is not JSON")
         self.assert_refused(self.copy("list", lambda m: m.pop("global")), "no global object")
         self.assert_refused(self.copy("foreign", lambda m: m["global"].pop("core:extensions")), "extension openwip")
         for key, value, valid in (("core:datatype", "ci16_le", "cf32_le"), ("core:sample_rate", 1e6, "7680000"),

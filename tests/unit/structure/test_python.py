@@ -15,7 +15,7 @@ PACKAGE = TOP / "host" / "cli" / "openwip_cli"
 APPS = TOP / "flowgraphs" / "apps"
 OF_APPS = {"machine", "settings"}     # rooms that they may import: they run where nothing of a cell's is known
 
-# Room -> the rooms that it may import, from what knows nothing of the others to the commands. `errors`, `yaml_text`, `air` (numbers of the
+# Room -> the rooms that it may import, from what knows nothing of the others to the commands. `errors`, `text`, `air` (numbers of the
 # air interface) and a room's own modules are everybody's.
 ALLOWED = {
     "programs": set(),
@@ -36,7 +36,7 @@ ALLOWED = {
     "__main__": {"machine"},
     "errors": set(),
     "air": set(),
-    "yaml_text": set(),
+    "text": set(),
 }
 
 
@@ -81,7 +81,7 @@ class Rooms(unittest.TestCase):
             room = name.split(".")[0]
             for other in used:
                 its = other.split(".")[0]
-                if its not in (room, "errors", "air", "yaml_text") and its not in ALLOWED.get(room, ()):
+                if its not in (room, "errors", "air", "text") and its not in ALLOWED.get(room, ()):
                     wrong.append(f"{name} imports {other}")
         self.assertGreater(len(imports()), 60)
         self.assertEqual(wrong, [])

@@ -367,6 +367,15 @@ def unique_runs(experiments: list[Experiment]) -> "list[Run]":
     return sorted(unique.values(), key=lambda run: run.spec["realisation"])
 
 
+def count(experiments: list[Experiment]) -> int:
+    """Of unique_runs(), without making them: points that are the same in their first realisation are the same in all."""
+    realisations: dict[str, int] = {}
+    for e in experiments:
+        for key in {e.run(point, 1).key for point in e.points}:
+            realisations[key] = max(realisations.get(key, 0), e.realisations)
+    return sum(realisations.values())
+
+
 def folder(top: pathlib.Path) -> pathlib.Path:
     return pathlib.Path(top) / "flowgraphs" / "scenarios" / "experiments"
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The folder of a campaign's results, what is known of them so far, and which runs are next (runs/pool.py runs them)."""
 import contextlib
-import json
 import os
 import pathlib
 import time
@@ -11,6 +10,7 @@ from typing import Any
 from ..errors import BadInput
 from ..figures.estimates import estimate
 from ..runs.pool import write_json
+from ..text import of_json
 from . import metrics
 from .plan import Experiment, Point, Run
 
@@ -38,7 +38,7 @@ class Store:
     def get(self, key: str) -> Any:
         """A finished run, or None: absent, or not a run file."""
         try:
-            run = json.loads(self.path(key).read_text())
+            run = of_json(self.path(key).read_text())
         except (OSError, ValueError):
             return None
         return run if isinstance(run, dict) and {"key", "spec", "attempts", "valid"} <= set(run) else None
@@ -46,7 +46,7 @@ class Store:
     @property
     def plan(self) -> dict[str, Any] | None:
         try:
-            return json.loads((self.out / "plan.json").read_text())
+            return of_json((self.out / "plan.json").read_text())
         except (OSError, ValueError):
             return None
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """experiment --beside FOLDER...: what several campaigns (another TCP, another time) say to the statements of the text, a column each."""
-import json
 import pathlib
 from collections.abc import Sequence
 from typing import Any
 
 from ..errors import BadInput
+from ..text import of_json
 from .report import escape
 
 FILE = "comparison.json"
@@ -20,7 +20,7 @@ def read(given: str) -> tuple[str, dict[str, Any]]:
     if equal and not title:
         raise BadInput(f"--beside is {given!r}; valid: FOLDER or TITLE=FOLDER")
     try:
-        tree = json.loads(path.read_text())
+        tree = of_json(path.read_text())
         for e in tree["experiments"].values():
             for s in e["statements"]:
                 _ = s["id"], s["says"], s["holds"], s["measured"]

@@ -13,8 +13,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import yaml
-
 from ..cell.cell import Cell
 from ..cell.running import running_cell
 from ..errors import BadInput
@@ -24,7 +22,7 @@ from ..machine.places import Places, version
 from ..messages import control
 from ..settings.command_line import Parser
 from ..settings.kinds import Integer, Real
-from ..yaml_text import to_yaml
+from ..text import of_yaml, to_yaml
 from . import wireshark
 
 PROGRAM = "host/capture/wip_capture"
@@ -100,7 +98,7 @@ def arguments_of(cell: Cell, given: argparse.Namespace, file: pathlib.Path | str
     started = time.time_ns() - round(air.wall_seconds * 1e9)
     emulator = cell.run / "emulator.yaml"
     return [places.program(PROGRAM), "-o", file, *endpoints(cell, max(1, len(namespaces) - 1)),
-            *(pdus(yaml.safe_load(emulator.read_text())) if emulator.exists() else []),
+            *(pdus(of_yaml(emulator.read_text())) if emulator.exists() else []),
             "--start-ns", str(started), *comments(cell, places, configurations), *limits(given)]
 
 

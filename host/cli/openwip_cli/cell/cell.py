@@ -26,7 +26,7 @@ from ..machine import own_files, rights, system
 from ..machine.places import Places
 from ..settings import radios, table
 from ..settings.scenario import NOMINAL_TRANSMIT_DBFS, Scenario, text_of
-from ..yaml_text import to_yaml
+from ..text import to_yaml
 
 MACD, MEDIUM, FADER = "host/macd/macd", "host/medium/air", "host/cabled/wip_fader"     # of the build
 RUN_ROOT = pathlib.Path("/run/openwip")

@@ -7,7 +7,7 @@ import tempfile
 from typing import Any
 
 from ..errors import BadInput
-from ..yaml_text import to_yaml
+from ..text import to_yaml
 
 
 def check_config(program: pathlib.Path | str, tree: dict[str, Any], flag: str = "--check") -> None:

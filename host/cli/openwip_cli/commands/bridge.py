@@ -25,7 +25,7 @@ from ..settings import controls, table
 from ..settings.command_line import Parser
 from ..settings.emulator import NAME, SETTINGS
 from ..settings.scenario import text_of
-from ..yaml_text import to_yaml
+from ..text import to_yaml
 from .settings_command import RunningSettings
 
 PROGRAM = "host/emulator/wip_emulator"

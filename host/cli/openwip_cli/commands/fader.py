@@ -12,8 +12,6 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import yaml
-
 from .finding import Finding, as_json, show
 from ..air import SAMPLE_RATE
 from ..cell import faders, radio_loop, remote
@@ -25,6 +23,7 @@ from ..machine.places import Places
 from ..settings.command_line import Parser
 from ..settings.kinds import Real
 from ..settings.scenario import read_yaml
+from ..text import of_json, of_yaml
 from openwip_schema import receiver_pb2
 
 PROGRAM = "host/cabled/wip_fader"
@@ -90,7 +89,7 @@ def run_recording(given: Any, places: Places) -> int:
     base = str(recordings.check_place(given.record, seconds, "--record"))
     try:
         sides = fader_recordings.used_sides(given.config)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, yaml.YAMLError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         sides = []      # the program says what is wrong
     for node, side in sides:
         recordings.remove_former(f"{base}-{node}-{side}")
@@ -147,7 +146,7 @@ def calibrate(arguments: list[str], places: Places) -> int:
         said = [line for line in done.stderr.splitlines() if line.strip()] or [f"wip_fader ended with {done.returncode}"]
         raise BadInput(said[-1].removeprefix("wip_fader: ")) if done.returncode == BAD_INPUT else Stop(said[-1])
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    nodes = yaml.safe_load(pathlib.Path(given.config).read_text(encoding="utf-8"))["nodes"]
+    nodes = of_yaml(pathlib.Path(given.config).read_text(encoding="utf-8"))["nodes"]
     findings = [f for path in found["paths"] for f in findings_of(path)]
     show(findings)
     outputs.write_json(given.out, {"date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), "devices": {
@@ -160,7 +159,7 @@ def calibrate(arguments: list[str], places: Places) -> int:
 def bursts_of(file: str) -> list[Any]:
     """Of a terminal's report."""
     try:
-        said = json.loads(pathlib.Path(file).read_text(encoding="utf-8"))["bursts_heard"]
+        said = of_json(pathlib.Path(file).read_text(encoding="utf-8"))["bursts_heard"]
         bursts = [receiver_pb2.Burst(**{name: b[name] for name in ("centre", "noise", "response")}) for b in said]
     except OSError as e:
         raise BadInput(f"{file}: {e.strerror}") from None

@@ -6,8 +6,6 @@ import dataclasses
 import json
 from typing import Any
 
-import yaml
-
 from ..air import SLOTS_PER_SECOND
 from ..cell import cell as cells, faders, remote
 from ..cell.running import running_cell
@@ -18,6 +16,7 @@ from ..messages import control
 from ..settings import controls, page
 from ..settings.command_line import Parser, check_cell_name
 from ..settings.scenario import text_of
+from ..text import of_yaml
 
 PROCESSES = ("base", "terminal", "air")
 ATTENUATOR = "attenuator"   # of a cell that has one
@@ -70,7 +69,7 @@ class RunningSettings:
             except control.NoAnswer as e:
                 raise BadInput(str(e)) from None
             self.status[process] = status
-            self.effective[process] = yaml.safe_load(status.effective_yaml) or {}
+            self.effective[process] = of_yaml(status.effective_yaml) or {}
 
     def value(self, key: str) -> Any:
         """Text of the value that holds; None: not known here."""

@@ -5,8 +5,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-import yaml
-
+from ..text import of_yaml
 from . import accounting
 
 MODULATIONS = ("none", "BPSK", "4-QAM", "8-QAM", "16-QAM", "32-QAM", "64-QAM", "128-QAM", "256-QAM")   # index = bits/symbol
@@ -18,8 +17,8 @@ DELAY_PARTS = ("queue", "scheduling", "air", "retransmission", "reordering")
 def link_settings(effective_yaml: str) -> dict[str, Any]:
     """`link` of the effective configuration that a base station says; {} when it is none."""
     try:
-        found = yaml.safe_load(effective_yaml)
-    except yaml.YAMLError:
+        found = of_yaml(effective_yaml)
+    except ValueError:
         return {}
     link = found.get("link") if isinstance(found, dict) else None
     return link if isinstance(link, dict) else {}

@@ -8,11 +8,10 @@ import sys
 import time
 from typing import Any
 
-import yaml
-
 from . import metadata, recordings
 from ..air import SAMPLE_RATE
 from ..machine.places import Places
+from ..text import of_yaml
 
 FACTS = ".facts"            # of a recording, from the program
 SIDES = {"input": "received from", "output": "sent to"}
@@ -20,7 +19,7 @@ SIDES = {"input": "received from", "output": "sent to"}
 
 def used_sides(config: str) -> list[tuple[str, str]]:
     """(node, side) of all that is recorded."""
-    tree = yaml.safe_load(pathlib.Path(config).read_text(encoding="utf-8"))
+    tree = of_yaml(pathlib.Path(config).read_text(encoding="utf-8"))
     ends = [(str(p[end]), side) for p in tree["paths"] for end, side in (("from", "input"), ("to", "output"))]
     return list(dict.fromkeys(ends))
 
@@ -41,7 +40,7 @@ def complete(base: str, node: str, side: str, config: str, places: Places, more:
     """Metadata of one side, as the stations' recordings have it. TimeoutError: the fader has not ended it by then."""
     sys.path.append(str(places.top / "flowgraphs" / "apps"))
     recording = importlib.import_module("recording")
-    tree = yaml.safe_load(pathlib.Path(config).read_text(encoding="utf-8"))
+    tree = of_yaml(pathlib.Path(config).read_text(encoding="utf-8"))
     name = f"{base}-{node}-{side}"
     facts = read_facts(pathlib.Path(name + FACTS), timeout_s)
     of = recording.Recording(None, {"role": "fader", "hardware": tree["nodes"][node]["radio"],

@@ -6,17 +6,16 @@ import os
 import pathlib
 from typing import Any
 
-import yaml
-
 from ..air import SLOT_SAMPLES
 from ..cell.cell import Cell
+from ..text import of_yaml
 from .recordings import Recording, sha512
 
 
 def cell_settings(cell: Cell) -> dict[str, Any]:
     """From the configuration files of a running cell."""
-    base = yaml.safe_load((cell.run / "base.yaml").read_text())
-    air = yaml.safe_load((cell.run / "air.yaml").read_text())
+    base = of_yaml((cell.run / "base.yaml").read_text())
+    air = of_yaml((cell.run / "air.yaml").read_text())
     return {"openwip:name": cell.name, "openwip:seed": air["air"]["seed"], "openwip:bins": base["link"]["bins"],
             "openwip:link": base["link"], "openwip:air": {"nodes": air["nodes"], "paths": air["paths"]}}
 

@@ -14,6 +14,7 @@ from typing import Any
 from ..air import SAMPLE_RATE
 from ..errors import BadInput
 from ..machine import outputs
+from ..text import of_json
 
 DATA, META, SLOTS = ".sigmf-data", ".sigmf-meta", ".openwip-slots"
 DATATYPE = "cf32_le"
@@ -88,7 +89,7 @@ class Recording:
     def _read_meta(self) -> Any:
         try:
             check_is_file(self.meta_path)
-            meta = json.loads(self.meta_path.read_text(encoding="utf-8"))
+            meta = of_json(self.meta_path.read_text(encoding="utf-8"))
         except OSError as e:
             self._wrong(f"{e.strerror}; {self._what_is_there()}")
         except ValueError:

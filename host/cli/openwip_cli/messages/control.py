@@ -8,7 +8,7 @@ import zmq
 from openwip_schema import control_pb2 as pb
 
 from ..errors import NoAnswer, Refused
-from ..yaml_text import to_yaml
+from ..text import to_yaml
 from . import telemetry
 
 

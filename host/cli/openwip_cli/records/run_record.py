@@ -7,7 +7,6 @@
         slots["snr_db"]                      # rows x 25
         slots.rows("receiver.points")        # of a ragged column: a list with an array for each row"""
 import contextlib
-import json
 import os
 import pathlib
 from collections.abc import Callable
@@ -18,6 +17,7 @@ import numpy
 
 from ..errors import BadInput
 from ..settings.command_line import Parser
+from ..text import of_json
 from . import record_seal
 
 
@@ -88,7 +88,7 @@ class RunRecord:
         text = self._file["about"][name][()].decode(errors="replace")
         if name in ("command", "started", "recorded", "cell"):
             return text
-        return json.loads(text)
+        return of_json(text)
 
     # --- contents ---
 

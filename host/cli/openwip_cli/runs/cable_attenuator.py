@@ -14,7 +14,6 @@ import threading
 import time
 from typing import Any
 
-import yaml
 import zmq
 from openwip_schema import control_pb2 as pb
 
@@ -30,7 +29,7 @@ from ..machine.places import Places
 from ..messages import attenuator as link, control
 from ..settings.scenario import NONE, Scenario, text_of
 from ..settings.table import setting
-from ..yaml_text import to_yaml
+from ..text import of_yaml, to_yaml
 
 LEVELS = setting("attenuator.levels_db", "demo", running=True)
 LOOK_S, TAKEN_S = 0.2, 2.0
@@ -106,7 +105,7 @@ class Player:
     # --- as it is asked ---
 
     def configure(self, text: str) -> None:
-        tree = yaml.safe_load(text)
+        tree = of_yaml(text)
         if not isinstance(tree, dict) or tree.keys() != {"attenuator"} or not isinstance(tree["attenuator"], dict) or tree["attenuator"].keys() != {"levels_db"}:
             raise BadInput(f"only {LEVELS.key} changes in an attenuator of a run")
         try:
@@ -150,7 +149,7 @@ class Player:
 
 
 def main(arguments: list[str], _places: Places) -> int:
-    wanted = yaml.safe_load(pathlib.Path(arguments[0]).read_text())
+    wanted = of_yaml(pathlib.Path(arguments[0]).read_text())
     with link.Attenuator(wanted["port"]) as device:
         socket = zmq.Context.instance().socket(zmq.REP)
         if arguments[1:] != ["--check"]:

@@ -31,7 +31,7 @@ from ..settings.command_line import check_cell_name
 from ..settings import table
 from ..settings.emulator import NAME, SETTINGS, scenario_of
 from ..settings.scenario import Scenario, text_of
-from ..yaml_text import to_yaml
+from ..text import to_yaml
 from . import run as runs, split_tcp
 from .options import Options
 

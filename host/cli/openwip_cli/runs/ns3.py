@@ -17,7 +17,7 @@ from ..machine.places import Places
 from ..records import record
 from ..settings.emulator import NAME
 from ..settings.scenario import Scenario
-from ..yaml_text import to_yaml
+from ..text import to_yaml
 from . import emulate, ns3_tcp, split_tcp, virtual
 
 PROGRAM = "host/simulator/wip_ns3"      # of the build

@@ -26,7 +26,7 @@ from ..machine.places import KERNEL, Places, virtual_kernel
 from ..records import record
 from ..settings.emulator import NAME
 from ..settings.scenario import Scenario
-from ..yaml_text import to_yaml
+from ..text import to_yaml
 from . import emulate, split_tcp
 
 GUEST = "host/virtual/wip_guest"        # of the build

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..air import SAMPLE_RATE
 from ..errors import BadInput
+from ..text import of_yaml
 
 FILE = pathlib.Path(__file__).resolve().parents[4] / "channels/vusrp/devices.yaml"
 IDEAL, NONE = "ideal", "none"
@@ -18,8 +19,7 @@ BELOW_FULL_POWER_DB = 10.0      # what a station leaves of its transmitter
 
 @functools.cache
 def products() -> dict[str, Any]:
-    import yaml
-    tree: dict[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))["products"]
+    tree: dict[str, Any] = of_yaml(FILE.read_text(encoding="utf-8"))["products"]
     return tree
 
 

@@ -6,7 +6,7 @@ import unittest.mock
 import yaml
 
 from openwip_cli.errors import BadInput
-from openwip_cli.yaml_text import to_yaml
+from openwip_cli.text import DEEPEST, NotYaml, of_json, of_yaml, to_yaml
 
 TREE = {"b": [1, 2.5, None, True], "a": {"text": "two words " * 30, "empty": "", "number": "1e3", "yes": "on", "accents": "h\u00e9, \U0001f4e1"}}
 
@@ -14,7 +14,7 @@ TREE = {"b": [1, 2.5, None, True], "a": {"text": "two words " * 30, "empty": "",
 class AsText(unittest.TestCase):
     def without_libyaml(self):
         kept = {name: value for name, value in vars(yaml).items() if name != "CSafeDumper"}
-        return unittest.mock.patch("openwip_cli.yaml_text.yaml", unittest.mock.Mock(spec=list(kept), **{n: kept[n] for n in ("dump", "SafeDumper")}))
+        return unittest.mock.patch("openwip_cli.text.yaml", unittest.mock.Mock(spec=list(kept), **{n: kept[n] for n in ("dump", "SafeDumper")}))
 
     def test_it_is_read_back_as_the_same_tree(self):
         self.assertEqual(yaml.safe_load(to_yaml(TREE)), TREE)
@@ -23,6 +23,21 @@ class AsText(unittest.TestCase):
     def test_without_libyaml_too(self):
         with self.without_libyaml():
             self.assertEqual(yaml.safe_load(to_yaml(TREE)), TREE)
+
+    def test_what_is_read_is_what_is_written_and_no_yaml_is_said_with_its_line(self):
+        self.assertEqual(of_yaml(to_yaml(TREE)), TREE)
+        for text, why, line in (("a: 1\nb: [", "is not YAML", 3), ("a: \0", "is not YAML", None), ("a: 1\nb: !!python/object:os.system x", "is not YAML", 2)):
+            with self.subTest(text), self.assertRaisesRegex(NotYaml, why) as caught:
+                of_yaml(text)
+            self.assertEqual(caught.exception.line, line)
+
+    def test_however_deep_a_text_goes_it_is_refused_and_ends_nothing(self):
+        self.assertEqual(of_yaml(DEEPEST * "[" + DEEPEST * "]"), of_json(DEEPEST * "[" + DEEPEST * "]"))
+        for text in (300_000 * "[", 300_000 * "- ", 300_000 * "? ", "".join(f"{i * ' '}a:\n" for i in range(300))):
+            with self.subTest(text[:4]), self.assertRaisesRegex(NotYaml, "more than 100 lists in lists"):
+                of_yaml(text)
+        with self.assertRaisesRegex(ValueError, "lists in lists"):
+            of_json(300_000 * "[")
 
     def test_what_is_not_utf8_is_said_with_its_key(self):
         for tree, key in (({"channel": {"file": "/tmp/tr\udcff.h5"}}, "channel.file"), ({"ends": ["a", "\udcff"]}, "ends.1")):
