@@ -4,12 +4,11 @@
 #include <yaml-cpp/yaml.h>
 
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
 
 #include "profiles/yaml_place.h"
 #include "sample/clarke_waves.h"
+#include "types/file_text.h"
 
 namespace wip::profiles {
 namespace {
@@ -34,10 +33,11 @@ source_text read_source(const std::string& name, const std::string& beside) {
     const std::string path = name.front() == '/' || folder == std::string::npos
                                  ? name
                                  : beside.substr(0, folder + 1) + name;
-    std::ifstream in(path);
-    const std::string text((std::istreambuf_iterator<char>(in)), {});
-    if (!in.good() && !in.eof()) refuse(path + ": cannot be read; valid: a YAML file");
-    return {text, path};
+    try {
+        return {file_text(path), path};
+    } catch (const std::invalid_argument& e) {
+        refuse(std::string(e.what()) + "; valid: a YAML file");
+    }
 }
 
 // The file with what it is based on: its own keys in front of those of the other.

@@ -24,6 +24,7 @@
 #include "config/number_option.h"
 #include "trace/trace_file.h"
 #include "types/db.h"
+#include "types/file_text.h"
 
 namespace {
 
@@ -120,13 +121,7 @@ struct write_config {
 };
 
 int write(write_config c) {
-    if (!c.definition_file.empty()) {
-        std::ifstream in(c.definition_file);
-        std::stringstream text;
-        text << in.rdbuf();
-        if (!in) throw std::invalid_argument(c.definition_file + ": cannot be read");
-        c.info.definition = text.str();
-    }
+    if (!c.definition_file.empty()) c.info.definition = file_text(c.definition_file);
     if (c.predicted) c.info.prediction = c.prediction;
     trace::writer out(c.file, c.info);
     const std::size_t width = c.predicted ? 2 * nof_bins : nof_bins;

@@ -5,18 +5,15 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <set>
 #include <sstream>
 
 #include "config/schema.h"
+#include "types/file_text.h"
 
 namespace wip::config {
 namespace {
-
-constexpr std::size_t largest_document = 1 << 20;
 
 std::string place(const std::string& origin, const YAML::Mark& mark) {
     if (mark.is_null() || mark.line < 0) return origin;
@@ -112,7 +109,7 @@ bool plain_word(const std::string& s) {
 
 void settings::merge_yaml(const std::string& document, const std::string& origin,
                           bool runtime_only) {
-    if (document.size() > largest_document)
+    if (document.size() > largest_file_text)
         throw error(origin + ": more than 1 MiB is not a configuration");
     if (!runtime_only) file_ = origin;
     walker found{origin};
@@ -153,12 +150,13 @@ void settings::merge_yaml(const std::string& document, const std::string& origin
 }
 
 void settings::merge_file(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    if (!in) throw error(path + ": " + std::strerror(errno));
-    std::ostringstream text;
-    if (in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
-    if (in.bad() || (in.fail() && !in.eof())) throw error(path + ": cannot be read");
-    merge_yaml(text.str(), path);
+    std::string text;
+    try {
+        text = file_text(path);
+    } catch (const std::invalid_argument& e) {
+        throw error(e.what());
+    }
+    merge_yaml(text, path);
 }
 
 void settings::merge_assignment(const std::string& assignment) {

@@ -181,6 +181,7 @@ class Options(unittest.TestCase):
         self.refused("is not YAML", "--config", path)
         self.refused("No such file", "--config", "/nonexistent.yaml")
         self.refused("Is a directory", "--config", "/tmp")
+        self.refused("/dev/zero has more than 1 MiB", "--config", "/dev/zero")
 
     def test_the_shell_entry_says_one_line_and_ends_with_2(self):
         for arguments in (["demo", "--bins", "99"], ["demo", "--nosuch"], ["exec", "terminal"], ["nosuch"],

@@ -2,12 +2,14 @@
 """Trees as text and from text: configurations in YAML, reports in JSON. YAML by libyaml where PyYAML has it: seven to ten times faster, and the
 same trees."""
 import json
+import pathlib
 from typing import Any
 
 import yaml
 
 from .errors import BadInput
 
+LONGEST = 1 << 20   # characters
 DEEPEST = 100       # lists in lists; with thousands libyaml ends the process, and Python its stack
 
 
@@ -17,6 +19,15 @@ def to_yaml(tree: Any) -> str:
         if not encodes(text):
             raise BadInput(f"{key} is {text!r}; valid: text in UTF-8")
     return str(yaml.dump(tree, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), sort_keys=False))
+
+
+def of_file(path: pathlib.Path | str) -> str:
+    """Of a configuration. OSError, UnicodeDecodeError; ValueError: it is longer than those are, or has no end (/dev/zero)."""
+    with open(path, encoding="utf-8") as f:
+        text = f.read(LONGEST + 1)
+    if len(text) > LONGEST:
+        raise ValueError("has more than 1 MiB")
+    return text
 
 
 class NotYaml(ValueError):

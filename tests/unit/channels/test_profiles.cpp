@@ -69,6 +69,7 @@ TEST(Profiles, a_file_is_read_as_the_built_in_ones) {
 TEST(Profiles, refuse_what_is_wrong_with_one_line) {
     EXPECT_THROW(load("typical"), std::invalid_argument);
     EXPECT_THROW(load("/nowhere/x.yaml"), std::invalid_argument);
+    EXPECT_THROW(load("/dev/zero"), std::invalid_argument);
     EXPECT_THROW(load("jakes", 100), std::invalid_argument);  // its delays are fixed
     EXPECT_THROW(load("tdl-a", 12501), std::invalid_argument);
     const std::string head = "name: n\nsource: s\n";

@@ -210,6 +210,8 @@ TEST(Config, TextThatWouldNotReadBackIsRefused) {
 TEST(Config, AMissingFileAndAFolderAreRefused) {
     EXPECT_EQ(error_of([](settings& s) { s.merge_file("/nowhere/f.yaml"); }),
               "/nowhere/f.yaml: No such file or directory");
+    EXPECT_EQ(error_of([](settings& s) { s.merge_file("/dev/zero"); }),
+              "/dev/zero: more than 1 MiB is not a configuration");
     EXPECT_NE(error_of([](settings& s) { s.merge_file("/tmp"); }).find("/tmp: "),
               std::string::npos);
 }

@@ -18,7 +18,7 @@ from ..machine.places import Places, versions, virtual_kernel
 from ..runs import emulate, pool, tcpl
 from ..settings.command_line import Parser
 from ..settings.scenario import Scenario
-from ..text import of_json
+from ..text import of_file, of_json
 from . import in_ns3, in_virtual_time, workloads
 
 ATTEMPTS = 3
@@ -34,7 +34,7 @@ def parser() -> Parser:
 
 def read_spec(path: pathlib.Path) -> dict[str, Any]:
     try:
-        spec = of_json(path.read_text())
+        spec = of_json(of_file(path))
     except (OSError, ValueError) as e:
         raise BadInput(f"specification {path}: {getattr(e, 'strerror', None) or 'it is not JSON'}") from None
     if not isinstance(spec, dict) or not any(parts <= set(spec) for parts in ({"emulator", "workload"}, {"tcp-l", "settings", "name"})):

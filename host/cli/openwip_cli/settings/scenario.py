@@ -8,7 +8,7 @@ from typing import Any
 
 from ..air import SLOT_SAMPLES, SLOTS_PER_SECOND
 from ..errors import BadInput
-from ..text import NotYaml, of_yaml
+from ..text import of_file, of_yaml
 from . import episodes, radios
 from .command_line import read
 from .kinds import Numbers
@@ -207,13 +207,14 @@ def check_free_running(scenario: Scenario) -> None:
 
 def read_yaml(kind: str, path: pathlib.Path | str) -> Any:
     try:
-        return of_yaml(pathlib.Path(path).read_text(encoding="utf-8"))
+        return of_yaml(of_file(path))
     except OSError as e:
         raise BadInput(f"{kind} {path}: {e.strerror}") from None
     except UnicodeDecodeError:
         raise BadInput(f"{kind} {path} is not YAML") from None
-    except NotYaml as e:
-        raise BadInput(f"{kind} {path} {e}" + (f" (line {e.line})" if e.line else "")) from None
+    except ValueError as e:
+        line = getattr(e, "line", None)
+        raise BadInput(f"{kind} {path} {e}" + (f" (line {line})" if line else "")) from None
 
 
 def read_file(path: pathlib.Path | str, settings: list[Setting] | None = None) -> dict[str, Any]:

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What is in a file that somebody named: of one that is longer than a configuration can be, or that
+// has no end (/dev/zero), as much as shows it.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+namespace wip {
+
+inline constexpr std::size_t largest_file_text = 1 << 20;
+
+// Throws std::invalid_argument, naming the path: it cannot be read, or is larger.
+inline std::string file_text(const std::string& path) {
+    errno = 0;
+    std::ifstream in(path, std::ios::binary);
+    if (!in) throw std::invalid_argument(path + ": " + std::strerror(errno));
+    std::string text(largest_file_text + 1, '\0');
+    in.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (in.bad() || (in.fail() && !in.eof()))
+        throw std::invalid_argument(path + ": cannot be read");
+    text.resize(static_cast<std::size_t>(in.gcount()));
+    if (text.size() > largest_file_text)
+        throw std::invalid_argument(path + ": more than 1 MiB is not a configuration");
+    return text;
+}
+
+}  // namespace wip
