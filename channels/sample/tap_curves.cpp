@@ -45,7 +45,7 @@ tap_curves::tap_curves(const delay_profile& profile, const motion& movement,
 const clarke_waves::knot* tap_curves::at_knot(std::int64_t knot) noexcept {
     knot_row& row = (*knots_)[static_cast<std::size_t>(knot) % knots_->size()];
     if (row.of != knot) {
-        for (std::size_t p = 0; p < taps_.size(); ++p) row.taps[p] = taps_.evaluate(p, knot);
+        taps_.evaluate(knot, row.taps);
         row.of = knot;
     }
     return row.taps.data();

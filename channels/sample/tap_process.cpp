@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "sample/tap_process.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "sample/counter_random.h"
+#include "types/lanes.h"
 
 namespace wip::sample_model {
 
@@ -20,36 +22,63 @@ tap_processes::tap_processes(const delay_profile& profile, const motion& movemen
         const double direct = c.fading == tap_fading::rayleigh ? 0
                               : c.fading == tap_fading::rice   ? k / (k + 1)
                                                                : 1;
-        taps_.push_back({clarke_waves(movement.largest_doppler_hz(), sample_rate_, spacing,
-                                      context.seed, purpose),
-                         c.delay_s, std::sqrt(powers[p] * (1 - direct)),
+        waves_.emplace_back(movement.largest_doppler_hz(), sample_rate_, spacing, context.seed,
+                            purpose);
+        taps_.push_back({c.delay_s, std::sqrt(powers[p] * (1 - direct)),
                          std::sqrt(powers[p] * direct), c.fading != tap_fading::constant,
                          uniform(0, derive_key(context.seed, purpose ^ 0x4C4F5300u))});
     }
+    if (std::ranges::none_of(taps_, [](const tap& t) { return t.scattered > 0; })) return;
+    for (std::span<const clarke_waves> left(waves_); !left.empty();) {
+        const auto some = left.first(std::min<std::size_t>(left.size(), nof_lanes));
+        rows_.emplace_back(some, movement.constant());
+        left = left.subspan(some.size());
+    }
+}
+
+// `k`: of the waves; not looked at where nothing is scattered.
+inline clarke_waves::knot tap_processes::with_direct(const tap& t, std::int64_t n,
+                                                     clarke_waves::knot k) const noexcept {
+    if (t.scattered > 0) {
+        k.value *= static_cast<float>(t.scattered);
+        k.slope *= static_cast<float>(t.scattered);
+    } else {
+        k = {};
+    }
+    if (t.direct > 0) add_direct(t, n, k);
+    return k;
 }
 
 clarke_waves::knot tap_processes::evaluate(std::size_t p, std::int64_t knot) const noexcept {
-    const tap& t = taps_[p];
     const std::int64_t n = knot * spacing_;
-    clarke_waves::knot k{};
-    if (t.scattered > 0) {
-        k = movement_.constant()
-                ? t.waves.evaluate(knot)
-                : t.waves.evaluate_at(movement_.wavelengths(n),
-                                      movement_.doppler_hz(n) * spacing_ / sample_rate_);
-        k.value *= static_cast<float>(t.scattered);
-        k.slope *= static_cast<float>(t.scattered);
+    if (taps_[p].scattered <= 0) return with_direct(taps_[p], n, {});
+    return with_direct(taps_[p], n,
+                       movement_.constant() ? waves_[p].evaluate(knot)
+                                            : waves_[p].evaluate_at(movement_.wavelengths(n),
+                                                                    wavelengths_per_knot(n)));
+}
+
+void tap_processes::evaluate(std::int64_t knot, std::span<clarke_waves::knot> out) const noexcept {
+    const std::int64_t n = knot * spacing_;
+    const bool steady = movement_.constant();
+    const double x = steady ? static_cast<double>(knot) : movement_.wavelengths(n);
+    const float scale = steady ? 1 : static_cast<float>(wavelengths_per_knot(n));
+    clarke_waves::knot* next = out.data();
+    for (const clarke_row& row : rows_) {
+        row.evaluate(x, scale, next);
+        next += row.size();
     }
-    if (t.direct > 0) {
-        const double turns = (t.moves ? movement_.direct_turns(n) : 0) + t.direct_phase;
-        const std::complex<double> w =
-            std::polar<double>(t.direct, 2 * std::numbers::pi * (turns - std::floor(turns)));
-        const double slope =
-            t.moves ? 2 * std::numbers::pi * movement_.direct_hz(n) * spacing_ / sample_rate_ : 0;
-        k.value += std::complex<float>(w);
-        k.slope += std::complex<float>(std::complex<double>(-slope * w.imag(), slope * w.real()));
-    }
-    return k;
+    for (std::size_t p = 0; p < taps_.size(); ++p) out[p] = with_direct(taps_[p], n, out[p]);
+}
+
+void tap_processes::add_direct(const tap& t, std::int64_t n, clarke_waves::knot& k) const noexcept {
+    const double turns = (t.moves ? movement_.direct_turns(n) : 0) + t.direct_phase;
+    const std::complex<double> w =
+        std::polar<double>(t.direct, 2 * std::numbers::pi * (turns - std::floor(turns)));
+    const double slope =
+        t.moves ? 2 * std::numbers::pi * movement_.direct_hz(n) * spacing_ / sample_rate_ : 0;
+    k.value += std::complex<float>(w);
+    k.slope += std::complex<float>(std::complex<double>(-slope * w.imag(), slope * w.real()));
 }
 
 }  // namespace wip::sample_model

@@ -120,6 +120,23 @@ TEST(Motion, delay_line_and_tap_processes_are_one_channel) {
     }
 }
 
+TEST(Motion, all_taps_at_once_are_bit_for_bit_each_by_itself) {
+    // Constant speed and a track; Rayleigh, Rice, constant; more taps than a vector has lanes.
+    for (const char* name : {"jakes", "winner", "static", "hst", "two-user", "tdl-a", "tdl-d"}) {
+        const auto config = realise(load_definition(name), {}, 5);
+        const tap_processes taps(config.profile, motion(config.movement, rate), {rate, 5, 2}, 4096);
+        std::vector<clarke_waves::knot> all(taps.size());
+        for (std::int64_t k = -3; k < 40000; k += 1237) {
+            taps.evaluate(k, all);
+            for (std::size_t p = 0; p < all.size(); ++p) {
+                const auto one = taps.evaluate(p, k);
+                EXPECT_EQ(all[p].value, one.value) << name << " tap " << p << " knot " << k;
+                EXPECT_EQ(all[p].slope, one.slope) << name << " tap " << p << " knot " << k;
+            }
+        }
+    }
+}
+
 TEST(Motion, refuses_what_is_wrong) {
     const auto make = [](motion_config c) { motion m(c, rate); };
     EXPECT_THROW(make({.path = constant_speed{2001}}), std::invalid_argument);
