@@ -39,24 +39,12 @@ clarke_waves::clarke_waves(double doppler_hz, double sample_rate, int spacing, s
     }
 }
 
+// Sum of the waves and its derivative.
 clarke_waves::knot clarke_waves::evaluate(std::int64_t index) const noexcept {
     const double k = static_cast<double>(index);
     alignas(64) std::array<std::uint32_t, waves> turn;
-    for (int n = 0; n < waves; ++n) turn[n] = fraction(turns_per_knot_[n] * k + phase_turns_[n]);
-    return sum(turn, radians_per_knot_.data(), 1);
-}
-
-clarke_waves::knot clarke_waves::evaluate_at(double wavelengths, double per_knot) const noexcept {
-    alignas(64) std::array<std::uint32_t, waves> turn;
-    for (int n = 0; n < waves; ++n)
-        turn[n] = fraction(direction_[n] * wavelengths + phase_turns_[n]);
-    return sum(turn, radians_per_wavelength_.data(), static_cast<float>(per_knot));
-}
-
-// Sum of the waves and its derivative.
-clarke_waves::knot clarke_waves::sum(const std::array<std::uint32_t, waves>& turn,
-                                     const float* radians, float scale) const noexcept {
     alignas(64) float re[waves], im[waves];
+    for (int n = 0; n < waves; ++n) turn[n] = fraction(turns_per_knot_[n] * k + phase_turns_[n]);
     for (int n = 0; n < waves; ++n) {
         const sine_cosine w = fast_sincos(turn[n]);
         re[n] = w.cosine;
@@ -66,11 +54,10 @@ clarke_waves::knot clarke_waves::sum(const std::array<std::uint32_t, waves>& tur
     for (int n = 0; n < waves; ++n) {
         sum_re += re[n];
         sum_im += im[n];
-        slope_re -= radians[n] * im[n];
-        slope_im += radians[n] * re[n];
+        slope_re -= radians_per_knot_[n] * im[n];
+        slope_im += radians_per_knot_[n] * re[n];
     }
-    const float a = amplitude * scale;
-    return {{amplitude * sum_re, amplitude * sum_im}, {a * slope_re, a * slope_im}};
+    return {{amplitude * sum_re, amplitude * sum_im}, {amplitude * slope_re, amplitude * slope_im}};
 }
 
 clarke_row::clarke_row(std::span<const clarke_waves> of, bool steady) : size_(of.size()) {

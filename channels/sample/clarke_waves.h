@@ -33,14 +33,10 @@ public:
                  std::uint32_t purpose);
 
     knot evaluate(std::int64_t index) const noexcept;  // at sample index * spacing
-    // At a speed that changes: after so many wavelengths, `per_knot` of them in a knot spacing.
-    knot evaluate_at(double wavelengths, double per_knot) const noexcept;
 
 private:
     friend class clarke_row;
     static constexpr int waves = 64;
-    knot sum(const std::array<std::uint32_t, 64>& turn, const float* radians,
-             float scale) const noexcept;
     alignas(64) std::array<double, waves> direction_;  // cosine of the angle to the motion
     alignas(64) std::array<float, waves> radians_per_wavelength_;
     alignas(64) std::array<double, waves> turns_per_knot_;

@@ -15,6 +15,7 @@ tap_processes::tap_processes(const delay_profile& profile, const motion& movemen
     : movement_(movement), spacing_(spacing), sample_rate_(context.sample_rate) {
     check_profile(profile);
     const std::vector<double> powers = profile.powers();
+    std::vector<clarke_waves> waves;
     for (std::size_t p = 0; p < profile.taps.size(); ++p) {
         const profile_tap& c = profile.taps[p];
         const std::uint32_t purpose = tap_purpose(context.purpose, p);
@@ -22,53 +23,41 @@ tap_processes::tap_processes(const delay_profile& profile, const motion& movemen
         const double direct = c.fading == tap_fading::rayleigh ? 0
                               : c.fading == tap_fading::rice   ? k / (k + 1)
                                                                : 1;
-        waves_.emplace_back(movement.largest_doppler_hz(), sample_rate_, spacing, context.seed,
-                            purpose);
+        waves.emplace_back(movement.largest_doppler_hz(), sample_rate_, spacing, context.seed,
+                           purpose);
         taps_.push_back({c.delay_s, std::sqrt(powers[p] * (1 - direct)),
                          std::sqrt(powers[p] * direct), c.fading != tap_fading::constant,
                          uniform(0, derive_key(context.seed, purpose ^ 0x4C4F5300u))});
     }
     if (std::ranges::none_of(taps_, [](const tap& t) { return t.scattered > 0; })) return;
-    for (std::span<const clarke_waves> left(waves_); !left.empty();) {
+    for (std::span<const clarke_waves> left(waves); !left.empty();) {
         const auto some = left.first(std::min<std::size_t>(left.size(), nof_lanes));
         rows_.emplace_back(some, movement.constant());
         left = left.subspan(some.size());
     }
 }
 
-// `k`: of the waves; not looked at where nothing is scattered.
-inline clarke_waves::knot tap_processes::with_direct(const tap& t, std::int64_t n,
-                                                     clarke_waves::knot k) const noexcept {
-    if (t.scattered > 0) {
-        k.value *= static_cast<float>(t.scattered);
-        k.slope *= static_cast<float>(t.scattered);
-    } else {
-        k = {};
-    }
-    if (t.direct > 0) add_direct(t, n, k);
-    return k;
-}
-
-clarke_waves::knot tap_processes::evaluate(std::size_t p, std::int64_t knot) const noexcept {
-    const std::int64_t n = knot * spacing_;
-    if (taps_[p].scattered <= 0) return with_direct(taps_[p], n, {});
-    return with_direct(taps_[p], n,
-                       movement_.constant() ? waves_[p].evaluate(knot)
-                                            : waves_[p].evaluate_at(movement_.wavelengths(n),
-                                                                    wavelengths_per_knot(n)));
-}
-
 void tap_processes::evaluate(std::int64_t knot, std::span<clarke_waves::knot> out) const noexcept {
     const std::int64_t n = knot * spacing_;
     const bool steady = movement_.constant();
     const double x = steady ? static_cast<double>(knot) : movement_.wavelengths(n);
-    const float scale = steady ? 1 : static_cast<float>(wavelengths_per_knot(n));
+    const double scale = steady ? 1 : movement_.doppler_hz(n) * spacing_ / sample_rate_;
     clarke_waves::knot* next = out.data();
     for (const clarke_row& row : rows_) {
-        row.evaluate(x, scale, next);
+        row.evaluate(x, static_cast<float>(scale), next);
         next += row.size();
     }
-    for (std::size_t p = 0; p < taps_.size(); ++p) out[p] = with_direct(taps_[p], n, out[p]);
+    for (std::size_t p = 0; p < taps_.size(); ++p) {
+        const tap& t = taps_[p];
+        clarke_waves::knot& k = out[p];
+        if (t.scattered > 0) {
+            k.value *= static_cast<float>(t.scattered);
+            k.slope *= static_cast<float>(t.scattered);
+        } else {
+            k = {};
+        }
+        if (t.direct > 0) add_direct(t, n, k);
+    }
 }
 
 void tap_processes::add_direct(const tap& t, std::int64_t n, clarke_waves::knot& k) const noexcept {

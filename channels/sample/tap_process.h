@@ -31,13 +31,8 @@ public:
 
     std::size_t size() const noexcept { return taps_.size(); }
     double delay_s(std::size_t p) const noexcept { return taps_[p].delay_s; }
-    // Exactly, and with the derivative per knot, at sample knot * spacing.
-    clarke_waves::knot evaluate(std::size_t p, std::int64_t knot) const noexcept;
-    // The same of every tap, much faster than one by one.
+    // Of every tap, exactly and with the derivative per knot, at sample knot * spacing.
     void evaluate(std::int64_t knot, std::span<clarke_waves::knot> out) const noexcept;
-    std::complex<double> gain(std::size_t p, std::int64_t knot) const noexcept {
-        return evaluate(p, knot).value;
-    }
 
 private:
     struct tap {
@@ -46,19 +41,13 @@ private:
         bool moves;                // the direct path turns with the motion
         double direct_phase;
     };
-    clarke_waves::knot with_direct(const tap& t, std::int64_t n,
-                                   clarke_waves::knot k) const noexcept;
     void add_direct(const tap& t, std::int64_t n, clarke_waves::knot& k) const noexcept;
-    double wavelengths_per_knot(std::int64_t n) const noexcept {
-        return movement_.doppler_hz(n) * spacing_ / sample_rate_;
-    }
 
     motion movement_;
     int spacing_;
     double sample_rate_;
     std::vector<tap> taps_;
-    std::vector<clarke_waves> waves_;  // of each tap
-    std::vector<clarke_row> rows_;     // the same again; empty where nothing is scattered
+    std::vector<clarke_row> rows_;  // of all taps; empty where nothing is scattered
 };
 
 }  // namespace wip::sample_model
