@@ -3,6 +3,7 @@
 // out of room and a reader that runs out of bits both say so once, at the end, through ok().
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -16,13 +17,19 @@ public:
         for (auto& b : out_) b = 0;
     }
     void put(std::uint32_t value, int bits) {
-        for (int i = bits - 1; i >= 0; --i, ++position_) {
-            if (position_ >= out_.size() * 8) {
-                ok_ = false;
-                return;
-            }
+        const int room = static_cast<int>(out_.size() * 8 - position_);
+        if (bits > room) {
+            ok_ = false;
+            value = static_cast<std::uint32_t>(std::uint64_t{value} >> (bits - room));
+            bits = room;
+        }
+        while (bits > 0) {
+            const int left = 8 - static_cast<int>(position_ % 8);  // in this byte
+            const int n = std::min(bits, left);
             out_[position_ / 8] |=
-                static_cast<std::uint8_t>(((value >> i) & 1U) << (7 - position_ % 8));
+                static_cast<std::uint8_t>((value >> (bits - n) & ((1U << n) - 1U)) << (left - n));
+            position_ += static_cast<std::size_t>(n);
+            bits -= n;
         }
     }
     // Elias gamma code of value >= 1: 2 floor(log2 value) + 1 bits.
@@ -38,6 +45,17 @@ private:
     std::span<std::uint8_t> out_;
     std::size_t position_ = 0;
     bool ok_ = true;
+};
+
+// Takes what a bit_writer does, and counts the bits.
+class bit_counter {
+public:
+    void put(std::uint32_t, int bits) { bits_ += bits; }
+    void put_gamma(std::uint32_t value) { bits_ += 2 * std::bit_width(value) - 1; }
+    int bits() const { return bits_; }
+
+private:
+    int bits_ = 0;
 };
 
 class bit_reader {

@@ -124,7 +124,8 @@ inline bool follows(link_profile profile, const bin_grant* previous, const bin_g
 }
 constexpr int gamma_bits(std::uint32_t v) { return 2 * std::bit_width(v) - 1; }
 
-inline void put_border(bit_writer& w, std::uint8_t border, int width) {
+template <class Writer>
+void put_border(Writer& w, std::uint8_t border, int width) {
     w.put(border == 0 ? 0 : 1, 1);
     if (border != 0) w.put(border, width);
 }
@@ -142,7 +143,8 @@ constexpr int border_width(link_profile p, int bits_per_symbol) {
 inline constexpr int most_nibbles =
     frame_payload_nibbles(link_profile::wipemu, max_bits_per_symbol);
 
-inline void put_new_borders(bit_writer& w, const slot_grant& g, link_profile profile) {
+template <class Writer>
+void put_new_borders(Writer& w, const slot_grant& g, link_profile profile) {
     int fresh = 0, told = 0;
     for (const auto& b : g.bins) {
         if (b.bits_per_symbol == 0 || b.retransmission) continue;
@@ -194,7 +196,8 @@ inline bool get_new_borders(bit_reader& r, slot_grant& g, link_profile profile) 
     return true;
 }
 
-inline void put_runs(bit_writer& w, const slot_grant& g) {
+template <class Writer>
+void put_runs(Writer& w, const slot_grant& g) {
     wire_sn before = 0;
     for (std::size_t i = 0; i < g.runs.size() && g.runs[i].frames > 0; ++i) {
         const border_run& run = g.runs[i];
@@ -242,11 +245,10 @@ constexpr int border_run_bits(const border_run& run, const border_run* before,
                                     : 10);
 }
 
-// Returns false when it does not fit; `bits`, if there is one, gets how many it takes when it does.
-// Fields outside their range are a caller's bug. `profile` decides how long frames are.
-inline bool pack_grant(const slot_grant& g, link_profile profile,
-                       std::span<std::uint8_t, grant_bytes> out, int* bits = nullptr) {
-    bit_writer w(out);
+// To a bit_writer, or a bit_counter. Fields outside their range are a caller's bug. `profile`
+// decides how long frames are.
+template <class Writer>
+void put_grant(Writer& w, const slot_grant& g, link_profile profile) {
     w.put(g.frame_number, 12);
     w.put(g.first_new_sn, 16);
     w.put(g.window_edge, 15);
@@ -274,7 +276,20 @@ inline bool pack_grant(const slot_grant& g, link_profile profile,
     }
     detail::put_new_borders(w, g, profile);
     detail::put_runs(w, g);
-    if (bits != nullptr) *bits = static_cast<int>(w.position());
+}
+
+// A grant of more than 8 * grant_bytes cannot be packed.
+inline int grant_bits(const slot_grant& g, link_profile profile) {
+    bit_counter w;
+    put_grant(w, g, profile);
+    return w.bits();
+}
+
+// Returns false when it does not fit.
+inline bool pack_grant(const slot_grant& g, link_profile profile,
+                       std::span<std::uint8_t, grant_bytes> out) {
+    bit_writer w(out);
+    put_grant(w, g, profile);
     return w.ok();
 }
 

@@ -1,14 +1,27 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "sample/clarke_waves.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numbers>
 
 #include "sample/counter_random.h"
 #include "sample/fast_math.h"
+#include "types/lanes.h"
 #include "types/require.h"
 
 namespace wip::sample_model {
+namespace {
+
+constexpr float amplitude = 0.125f;  // 64^-1/2
+
+std::uint32_t fraction(double turns) {
+    return static_cast<std::uint32_t>(
+        static_cast<std::int64_t>((turns - std::floor(turns)) * 0x1p32));
+}
+
+}  // namespace
 
 clarke_waves::clarke_waves(double doppler_hz, double sample_rate, int spacing, std::uint64_t seed,
                            std::uint32_t purpose) {
@@ -26,33 +39,12 @@ clarke_waves::clarke_waves(double doppler_hz, double sample_rate, int spacing, s
     }
 }
 
-namespace {
-
-std::uint32_t fraction(double turns) {
-    return static_cast<std::uint32_t>(
-        static_cast<std::int64_t>((turns - std::floor(turns)) * 0x1p32));
-}
-
-}  // namespace
-
+// Sum of the waves and its derivative.
 clarke_waves::knot clarke_waves::evaluate(std::int64_t index) const noexcept {
     const double k = static_cast<double>(index);
     alignas(64) std::array<std::uint32_t, waves> turn;
-    for (int n = 0; n < waves; ++n) turn[n] = fraction(turns_per_knot_[n] * k + phase_turns_[n]);
-    return sum(turn, radians_per_knot_.data(), 1);
-}
-
-clarke_waves::knot clarke_waves::evaluate_at(double wavelengths, double per_knot) const noexcept {
-    alignas(64) std::array<std::uint32_t, waves> turn;
-    for (int n = 0; n < waves; ++n)
-        turn[n] = fraction(direction_[n] * wavelengths + phase_turns_[n]);
-    return sum(turn, radians_per_wavelength_.data(), static_cast<float>(per_knot));
-}
-
-// Sum of the waves and its derivative.
-clarke_waves::knot clarke_waves::sum(const std::array<std::uint32_t, waves>& turn,
-                                     const float* radians, float scale) const noexcept {
     alignas(64) float re[waves], im[waves];
+    for (int n = 0; n < waves; ++n) turn[n] = fraction(turns_per_knot_[n] * k + phase_turns_[n]);
     for (int n = 0; n < waves; ++n) {
         const sine_cosine w = fast_sincos(turn[n]);
         re[n] = w.cosine;
@@ -62,12 +54,50 @@ clarke_waves::knot clarke_waves::sum(const std::array<std::uint32_t, waves>& tur
     for (int n = 0; n < waves; ++n) {
         sum_re += re[n];
         sum_im += im[n];
-        slope_re -= radians[n] * im[n];
-        slope_im += radians[n] * re[n];
+        slope_re -= radians_per_knot_[n] * im[n];
+        slope_im += radians_per_knot_[n] * re[n];
     }
-    constexpr float amplitude = 0.125f;  // 64^-1/2
+    return {{amplitude * sum_re, amplitude * sum_im}, {amplitude * slope_re, amplitude * slope_im}};
+}
+
+clarke_row::clarke_row(std::span<const clarke_waves> of, bool steady) : size_(of.size()) {
+    for (std::size_t n = 0; n < clarke_waves::waves; ++n)
+        for (const clarke_waves& w : of) {
+            turns_.push_back(steady ? w.turns_per_knot_[n] : w.direction_[n]);
+            phase_turns_.push_back(w.phase_turns_[n]);
+            radians_.push_back(steady ? w.radians_per_knot_[n] : w.radians_per_wavelength_[n]);
+        }
+    radians_.resize(radians_.size() + nof_lanes);  // the last wave is read as a whole vector, too
+}
+
+void clarke_row::evaluate(double x, float scale, clarke_waves::knot* out) const noexcept {
+    constexpr std::size_t most = clarke_waves::waves * nof_lanes;
+    alignas(64) std::uint32_t turn[most];
+    alignas(64) float re[most + nof_lanes], im[most + nof_lanes];
+    const std::size_t size = turns_.size();
+    for (std::size_t i = 0; i < size; ++i) turn[i] = fraction(turns_[i] * x + phase_turns_[i]);
+    for (std::size_t i = 0; i < size; ++i) {
+        const sine_cosine w = fast_sincos(turn[i]);
+        re[i] = w.cosine;
+        im[i] = w.sine;
+    }
+    std::fill_n(re + size, nof_lanes, 0.0f);
+    std::fill_n(im + size, nof_lanes, 0.0f);
+    lanes sum_re{}, sum_im{}, slope_re{}, slope_im{};
+    for (std::size_t i = 0; i < size; i += size_) {
+        lanes c, s, r;
+        std::memcpy(&c, re + i, sizeof c);
+        std::memcpy(&s, im + i, sizeof s);
+        std::memcpy(&r, radians_.data() + i, sizeof r);
+        sum_re += c;
+        sum_im += s;
+        slope_re -= r * s;
+        slope_im += r * c;
+    }
     const float a = amplitude * scale;
-    return {{amplitude * sum_re, amplitude * sum_im}, {a * slope_re, a * slope_im}};
+    for (std::size_t p = 0; p < size_; ++p)
+        out[p] = {{amplitude * sum_re[p], amplitude * sum_im[p]},
+                  {a * slope_re[p], a * slope_im[p]}};
 }
 
 }  // namespace wip::sample_model

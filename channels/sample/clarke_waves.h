@@ -16,6 +16,8 @@
 #include <array>
 #include <complex>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 namespace wip::sample_model {
 
@@ -31,18 +33,32 @@ public:
                  std::uint32_t purpose);
 
     knot evaluate(std::int64_t index) const noexcept;  // at sample index * spacing
-    // At a speed that changes: after so many wavelengths, `per_knot` of them in a knot spacing.
-    knot evaluate_at(double wavelengths, double per_knot) const noexcept;
 
 private:
+    friend class clarke_row;
     static constexpr int waves = 64;
-    knot sum(const std::array<std::uint32_t, 64>& turn, const float* radians,
-             float scale) const noexcept;
     alignas(64) std::array<double, waves> direction_;  // cosine of the angle to the motion
     alignas(64) std::array<float, waves> radians_per_wavelength_;
     alignas(64) std::array<double, waves> turns_per_knot_;
     alignas(64) std::array<double, waves> phase_turns_;
     alignas(64) std::array<float, waves> radians_per_knot_;
+};
+
+// Up to nof_lanes processes (types/lanes.h) at once, bit for bit as each by itself: the additions
+// of one have to follow each other, those of several go side by side.
+class clarke_row {
+public:
+    // Of one Doppler shift for ever: at knot x, scale 1. Else after x wavelengths, `scale` of them
+    // in a knot spacing.
+    clarke_row(std::span<const clarke_waves> of, bool steady);
+
+    std::size_t size() const noexcept { return size_; }
+    void evaluate(double x, float scale, clarke_waves::knot* out) const noexcept;
+
+private:
+    std::size_t size_;
+    std::vector<double> turns_, phase_turns_;  // [wave][process]
+    std::vector<float> radians_;
 };
 
 }  // namespace wip::sample_model

@@ -2,6 +2,7 @@
 #include "sample/tap_curves.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <numbers>
 
@@ -45,7 +46,7 @@ tap_curves::tap_curves(const delay_profile& profile, const motion& movement,
 const clarke_waves::knot* tap_curves::at_knot(std::int64_t knot) noexcept {
     knot_row& row = (*knots_)[static_cast<std::size_t>(knot) % knots_->size()];
     if (row.of != knot) {
-        for (std::size_t p = 0; p < taps_.size(); ++p) row.taps[p] = taps_.evaluate(p, knot);
+        taps_.evaluate(knot, row.taps);
         row.of = knot;
     }
     return row.taps.data();
@@ -81,8 +82,11 @@ void tap_curves::at(std::int64_t index, float* re, float* im) noexcept {
 void tap_curves::at(std::int64_t index, std::span<cf32> out) const noexcept {
     const std::int64_t interval = index >> spacing_bits_;  // rounds down
     const float x = static_cast<float>(index - (interval << spacing_bits_)) * inverse_spacing_;
+    std::array<clarke_waves::knot, max_profile_taps> left, right;
+    taps_.evaluate(interval, left);
+    taps_.evaluate(interval + 1, right);
     for (std::size_t p = 0; p < std::min(out.size(), taps_.size()); ++p) {
-        const cubic k(taps_.evaluate(p, interval), taps_.evaluate(p, interval + 1));
+        const cubic k(left[p], right[p]);
         out[p] = k.c[0] + x * (k.c[1] + x * (k.c[2] + x * k.c[3]));
     }
 }

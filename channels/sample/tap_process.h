@@ -8,6 +8,7 @@
 // (seed, tap_purpose(purpose, p)), purpose being the number of the path or user.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "sample/clarke_waves.h"
@@ -30,24 +31,23 @@ public:
 
     std::size_t size() const noexcept { return taps_.size(); }
     double delay_s(std::size_t p) const noexcept { return taps_[p].delay_s; }
-    // Exactly, and with the derivative per knot, at sample knot * spacing.
-    clarke_waves::knot evaluate(std::size_t p, std::int64_t knot) const noexcept;
-    std::complex<double> gain(std::size_t p, std::int64_t knot) const noexcept {
-        return evaluate(p, knot).value;
-    }
+    // Of every tap, exactly and with the derivative per knot, at sample knot * spacing.
+    void evaluate(std::int64_t knot, std::span<clarke_waves::knot> out) const noexcept;
 
 private:
     struct tap {
-        clarke_waves waves;
         double delay_s;
         double scattered, direct;  // amplitudes
         bool moves;                // the direct path turns with the motion
         double direct_phase;
     };
+    void add_direct(const tap& t, std::int64_t n, clarke_waves::knot& k) const noexcept;
+
     motion movement_;
     int spacing_;
     double sample_rate_;
     std::vector<tap> taps_;
+    std::vector<clarke_row> rows_;  // of all taps; empty where nothing is scattered
 };
 
 }  // namespace wip::sample_model

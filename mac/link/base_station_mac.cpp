@@ -73,6 +73,9 @@ struct base_station_mac::state {
     void use_bins(std::uint32_t set);
     void make_plan(slot air, slot_plan& plan);
     std::size_t plan_retransmissions(slot_grant& grant);
+    bool fits(const slot_grant& grant) const {
+        return grant_bits(grant, config.profile) <= 8 * grant_bytes;
+    }
     void plan_borders(slot_grant& grant);
     void tell_borders(slot_grant& grant, sent_slot& out);
     void send(slot_plan& plan, bin_index bin, const arq_unit& unit, bool retransmission);
@@ -284,7 +287,6 @@ void base_station_mac::state::use_bins(std::uint32_t set) {
 // The grant is tried with new frames in all other bins, so that it still packs when they come.
 std::size_t base_station_mac::state::plan_retransmissions(slot_grant& grant) {
     std::size_t n = window.first_waiting(std::span(waiting).first(bins.size()));
-    std::array<std::uint8_t, grant_bytes> packed;
     for (bool shed = false;; shed = true) {
         planner.plan(std::span<const arq_unit>(waiting).first(n), bins);
         for (auto& g : grant.bins) g = bin_grant{};
@@ -298,7 +300,7 @@ std::size_t base_station_mac::state::plan_retransmissions(slot_grant& grant) {
             g.offset = g.whole ? std::uint8_t{0} : p.unit.offset;
             g.last = g.whole || window.is_last(p.unit);
         }
-        if (planner.placed().empty() || pack_grant(grant, config.profile, packed)) {
+        if (planner.placed().empty() || fits(grant)) {
             if (shed) ++statistics.grant_overflows;
             return planner.used();
         }
@@ -310,10 +312,8 @@ std::size_t base_station_mac::state::plan_retransmissions(slot_grant& grant) {
 void base_station_mac::state::plan_borders(slot_grant& grant) {
     if (!window.borders_waiting()) return;
     for (const rated_bin& b : bins) grant.bins[b.bin.n()].bits_per_symbol = b.rate;
-    std::array<std::uint8_t, grant_bytes> packed;
-    int bits = 0;
-    pack_grant(grant, config.profile, packed, &bits);
-    const int room = 8 * grant_bytes - bits - 1;  // the bit for the new frames
+    // But for the bit for the new frames.
+    const int room = 8 * grant_bytes - grant_bits(grant, config.profile) - 1;
     window.take_borders(grant.runs, window.waiting() > 0 ? std::min(room, most_border_bits) : room);
 }
 
@@ -321,28 +321,27 @@ void base_station_mac::state::plan_borders(slot_grant& grant) {
 void base_station_mac::state::tell_borders(slot_grant& grant, sent_slot& out) {
     out.runs = grant.runs;
     out.fresh = static_cast<int>(window.next_sn() - out.first_new);
-    const auto fits = [&](int told) {
+    const auto tell = [&](int told) {
         frame_sn sn = out.first_new;
         for (bin_grant& g : grant.bins) {
             if (g.bits_per_symbol == 0 || g.retransmission) continue;
             g.border = sn < out.first_new + told ? window.frame(sn).border : unknown_border;
             ++sn;
         }
-        std::array<std::uint8_t, grant_bytes> packed;
-        return pack_grant(grant, config.profile, packed);
+        return fits(grant);
     };
     out.told = out.fresh;
-    if (out.fresh == 0 || fits(out.fresh)) return;
+    if (out.fresh == 0 || tell(out.fresh)) return;
     // With nothing said of them it fits.
     out.told = 0;
     for (int most = out.fresh - 1; out.told < most;) {
         const int middle = (out.told + most + 1) / 2;
-        if (fits(middle))
+        if (tell(middle))
             out.told = middle;
         else
             most = middle - 1;
     }
-    fits(out.told);
+    tell(out.told);
 }
 
 void base_station_mac::state::send(slot_plan& plan, bin_index bin, const arq_unit& unit,

@@ -34,11 +34,13 @@ public:
         std::vector<std::complex<double>> y(count);
         for (std::size_t i = 0; i < count; ++i) {
             const std::int64_t n = first + static_cast<std::int64_t>(i);
+            std::vector<sample_model::clarke_waves::knot> knots(rows_.size());
+            taps_.evaluate(n, knots);
             for (std::size_t p = 0; p < rows_.size(); ++p) {
                 std::complex<double> sum;
                 for (std::size_t k = 0; k < rows_[p].size(); ++k)
                     sum += rows_[p][k] * std::complex<double>(x(n - static_cast<std::int64_t>(k)));
-                y[i] += taps_.gain(p, n) * sum;
+                y[i] += std::complex<double>(knots[p].value) * sum;
             }
         }
         return y;

@@ -9,6 +9,7 @@
 #include "profiles/channel_definition.h"
 #include "sample/motion.h"
 #include "sample/tapped_delay_line.h"
+#include "types/lanes.h"
 
 using namespace wip::sample_model;
 using wip::profiles::load_definition;
@@ -99,9 +100,15 @@ TEST(Motion, fading_at_a_speed_that_does_not_change_is_the_same_along_a_track) {
     const motion steady({.path = constant_speed{doppler}}, rate);
     const auto profile = wip::profiles::load("jakes");
     const tap_processes a(profile, road, {rate, 7, 3}), b(profile, steady, {rate, 7, 3});
-    for (std::int64_t n = 0; n < at(60); n += 7654321)
-        for (std::size_t p = 0; p < a.size(); ++p)
-            EXPECT_LT(std::abs(a.gain(p, n) - b.gain(p, n)), 1e-4) << n;
+    std::vector<clarke_waves::knot> x(a.size()), y(a.size());
+    for (std::int64_t n = 0; n < at(60); n += 7654321) {
+        a.evaluate(n, x);
+        b.evaluate(n, y);
+        for (std::size_t p = 0; p < a.size(); ++p) {
+            EXPECT_LT(std::abs(x[p].value - y[p].value), 1e-4) << n;
+            EXPECT_LT(std::abs(x[p].slope - y[p].slope), 1e-7) << n;  // of 1e-4
+        }
+    }
 }
 
 TEST(Motion, delay_line_and_tap_processes_are_one_channel) {
@@ -111,11 +118,29 @@ TEST(Motion, delay_line_and_tap_processes_are_one_channel) {
         const tapped_delay_line line(config.profile, m, {rate, 5, 2});
         const tap_processes taps(config.profile, m, {rate, 5, 2});
         std::vector<cf32> g(taps.size());
+        std::vector<clarke_waves::knot> exact(taps.size());
         for (std::int64_t n = 12345; n < at(20); n += 5432101) {
             line.gains(n, g);
+            taps.evaluate(n, exact);
             for (std::size_t p = 0; p < g.size(); ++p)
-                EXPECT_LT(std::abs(std::complex<double>(g[p]) - taps.gain(p, n)), 3e-4)
-                    << name << " tap " << p;
+                EXPECT_LT(std::abs(g[p] - exact[p].value), 3e-4) << name << " tap " << p;
+        }
+    }
+}
+
+TEST(Motion, waves_of_all_taps_at_once_are_bit_for_bit_those_of_each) {
+    for (const std::size_t count : {1U, 3U, static_cast<unsigned>(wip::nof_lanes)}) {
+        std::vector<clarke_waves> each;
+        for (std::uint32_t p = 0; p < count; ++p) each.emplace_back(125, rate, 4096, 5, p);
+        const clarke_row row(each, true);
+        ASSERT_EQ(row.size(), count);
+        std::vector<clarke_waves::knot> all(count);
+        for (std::int64_t k = -3; k < 10'000'000; k += 123456) {
+            row.evaluate(static_cast<double>(k), 1, all.data());
+            for (std::size_t p = 0; p < count; ++p) {
+                EXPECT_EQ(all[p].value, each[p].evaluate(k).value) << p << " at " << k;
+                EXPECT_EQ(all[p].slope, each[p].evaluate(k).slope) << p << " at " << k;
+            }
         }
     }
 }
