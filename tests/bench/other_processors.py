@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The same runs of virtual time and ns-3 on other kinds of processor and under another kernel: guests of QEMU with Debian's
-own kernel, which have this machine's files read-only (docs/virtual-time.md). The SHA-256 of the packet captures are compared.
+own kernel, which have this machine's files read-only (docs/virtual-time-measured.md). The SHA-256 of the packet captures are compared.
 As root; packages: qemu-system-x86 busybox-static cpio; the kernel is fetched (apt-get download) and nothing of it installed.
 
     OPENWIP_BUILD=BUILD other_processors.py OUT [--machines tcg:max,tcg:Nehalem] [--runs cubic,ns3] [--seconds 60]
-    OPENWIP_BUILD=BUILD other_processors.py OUT --machines none --runs all --expect docs/virtual-time.md
+    OPENWIP_BUILD=BUILD other_processors.py OUT --machines none --runs all --expect docs/virtual-time-measured.md
 
 The second one runs here alone, without root, and compares with what a page has: lines with the `NAME` of a run and its SHA-256.
 A machine is ACCELERATOR:PROCESSOR of QEMU (kvm or tcg); tcg computes every instruction in software and takes minutes a run. The
@@ -33,7 +33,7 @@ MACHINE = re.compile(r"(kvm|tcg):[\w.+=-]+(,[\w.+=-]+)*")
 SAID = re.compile(r"`([\w-]+)`.*\b([0-9a-f]{64})\b")     # of a page
 MODULES = ("virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci", "netfs", "fscache", "9pnet",
            "9pnet_virtio", "9p")
-# 60 s of bulk CUBIC, 10 bins of jakes, window 48 KiB: the run of docs/virtual-time.md; then what computes with other things, the
+# 60 s of bulk CUBIC, 10 bins of jakes, window 48 KiB: the run of docs/virtual-time-measured.md; then what computes with other things, the
 # last one with the predictor's own predictions in the place of drawn ones.
 RUNS = {
     "cubic": ["--time", "virtual", "--symbol-noise", "off"],
@@ -185,7 +185,7 @@ def main() -> int:
     p.add_argument("out", type=pathlib.Path)
     p.add_argument("--machines", default="tcg:max,tcg:Nehalem", help="none: this one alone")
     p.add_argument("--runs", default="cubic,ns3", help=f"{', '.join(RUNS)}; all of them: all")
-    p.add_argument("--expect", type=pathlib.Path, metavar="PAGE", help="a page with the SHA-256, such as docs/virtual-time.md")
+    p.add_argument("--expect", type=pathlib.Path, metavar="PAGE", help="a page with the SHA-256, such as docs/virtual-time-measured.md")
     p.add_argument("--seconds", type=float, default=60)
     p.add_argument("--limit", type=float, default=3600, help="seconds of a guest")
     p.add_argument("--inside", action="store_true", help="run on this machine and no other")

@@ -60,26 +60,19 @@ ROWS = (   # title, key of its source, text of a product
 
 
 def table():
-    """Values, each with the letter of its source (none: assumed), then the sources."""
+    """Values; in italics what is assumed. Products that differ in their channels alone share a column."""
     tree = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
-    products, letters = tree["products"], {}
-
-    def cell(product, key, text):
-        source = product["from"][key] if key else "assumed"
-        if source == "assumed":
-            return f"{text(product)}" if key is None else f"*{text(product)}*"
-        letter = letters.setdefault(source, chr(ord("a") + len(letters)))
-        return f"{text(product)} <sup>{letter}</sup>"
-
-    lines = ["| | " + " | ".join(products) + " |", "|---" * (len(products) + 1) + "|"]
-    for title, key, text in ROWS:
-        lines.append(f"| {title} | " + " | ".join(cell(p, key, text) for p in products.values()) + " |")
-    lines.append("")
-    lines += [f"- <sup>{letter}</sup> {' '.join(tree['sources'][name].split())}" for name, letter in letters.items()]
-    unused = set(tree["sources"]) - set(letters) - {"assumed"}
+    unused = set(tree["sources"]) - {source for product in tree["products"].values() for source in product["from"].values()} - {"assumed"}
     if unused:
         raise ValueError(f"{TABLE}: nobody cites {', '.join(sorted(unused))}")
-    return "\n".join(lines) + "\n"
+    columns = {}
+    for name, product in tree["products"].items():
+        first, *rest = [f"*{text(product)}*" if key and product["from"][key] == "assumed" else f"{text(product)}" for _, key, text in ROWS]
+        columns.setdefault(tuple(rest), []).append((name, first))
+    rows = [["", *(", ".join(name for name, _ in of) for of in columns.values())], ["---"] * (len(columns) + 1)]
+    rows.append([ROWS[0][0], *(", ".join(first for _, first in of) for of in columns.values())])
+    rows += [[title, *(rest[i] for rest in columns)] for i, (title, _, _) in enumerate(ROWS[1:])]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def page():

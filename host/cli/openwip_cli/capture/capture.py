@@ -22,6 +22,7 @@ from ..machine.places import Places, version
 from ..messages import control
 from ..settings.command_line import Parser
 from ..settings.kinds import Integer, Real
+from ..shapes import Verdict
 from ..text import of_yaml, to_yaml
 from . import wireshark
 
@@ -116,7 +117,7 @@ def main(arguments: list[str], places: Places) -> int:
 
 # --- the capture of a whole run (demo --capture, emulate --capture) ---
 
-def last_words(verdict: dict[str, Any] | None) -> str:
+def last_words(verdict: Verdict | None) -> str:
     """Of the run, for --end-file: the verdict (None: there is none), what ended it; a line each, whatever a reason
     holds (a program that failed is quoted with all that it said)."""
     if verdict is None:
@@ -141,7 +142,7 @@ class Recording:
              *comments(cell, places, [("configuration", to_yaml(configuration))])],
             stdin=subprocess.DEVNULL, stderr=self.said, preexec_fn=lambda: system.die_with_parent(parent))
 
-    def end(self, verdict: dict[str, Any] | None = None) -> None:
+    def end(self, verdict: Verdict | None = None) -> None:
         """Before the cell ends, with the verdict; again, it does nothing."""
         if self.process is None:
             return
@@ -166,7 +167,7 @@ class Recording:
 class NoRecording:
     """Of a run without --capture."""
 
-    def end(self, verdict: dict[str, Any] | None = None) -> None:
+    def end(self, verdict: Verdict | None = None) -> None:
         pass
 
 

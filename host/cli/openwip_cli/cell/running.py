@@ -2,12 +2,14 @@
 """A cell that is up: found by its name, and asked over its control sockets."""
 import contextlib
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from ..errors import BadInput, CellDied
 from ..figures import accounting
 from ..machine import system
 from ..messages import control
+from ..shapes import Interface
 from . import cell as cells
 from .cell import Cell
 from .keeper import KeeperClient
@@ -54,20 +56,23 @@ class Running:
     def statuses(self) -> accounting.Statuses:
         return accounting.Statuses(self.ask(self.air), self.ask(self.base), self.ask(self.terminal))
 
-    def tun_counts(self) -> dict[str, Any]:
+    def tun_counts(self) -> dict[str, Interface]:
         return tun_counts(self.cell)
 
 
-def tun_counts(cell: Cell) -> dict[str, Any]:
+def tun_counts(cell: Cell) -> dict[str, Interface]:
     """What the kernel counted at the interfaces: to_macd = read by macd, from_macd = written by it;
     of several terminals the sum."""
     terminals = [interface_counts(cell, station) for station in cell.terminals]
     return {"base": interface_counts(cell, cell.link_end),
-            "terminal": {way: tuple(sum(c[way][i] for c in terminals) for i in (0, 1))
-                         for way in ("to_macd", "from_macd")}}
+            "terminal": {"to_macd": added([c["to_macd"] for c in terminals]), "from_macd": added([c["from_macd"] for c in terminals])}}
 
 
-def interface_counts(cell: Cell, station: str, interface: str = "wip0") -> dict[str, tuple[int, int]]:
+def added(counts: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    return sum(packets for packets, _ in counts), sum(octets for _, octets in counts)
+
+
+def interface_counts(cell: Cell, station: str, interface: str = "wip0") -> Interface:
     if not system.namespace_exists(cell.namespace(station)):
         raise CellDied(f"the network namespace {cell.namespace(station)} was deleted from outside")
     text = system.ip("-n", cell.namespace(station), "-s", "-j", "link", "show", interface)

@@ -23,6 +23,7 @@ from ..machine.places import Places
 from ..settings.command_line import Parser
 from ..settings.kinds import Real
 from ..settings.scenario import read_yaml
+from ..shapes import AirStatus, ThroughRadios
 from ..text import of_json, of_yaml
 from openwip_schema import receiver_pb2
 
@@ -185,7 +186,7 @@ def compare(arguments: list[str], _places: Places) -> int:
     return VALID if all(f.ok for f in findings) else INVALID
 
 
-def of_fader(air: Any) -> Finding:
+def of_fader(air: AirStatus) -> Finding:
     """What it lost since it began, and its own sounding: stations that cannot ask it do not judge them."""
     own = accounting.fader_of(air, None)
     wrong = accounting.check_fader(own) + accounting.check_clipping(own) if own else ["fader: it says no delay"]
@@ -193,7 +194,7 @@ def of_fader(air: Any) -> Finding:
                   "the terminal heard gaps, or another channel", "as said; losses and clipping from before the stations count too: begin it again, then the stations")
 
 
-def of_comparison(found: dict[str, Any]) -> Finding:
+def of_comparison(found: ThroughRadios) -> Finding:
     name = "through the radios"
     if found["not_judged"]:
         return Finding(name, f"not judged: {found['not_judged']}", "whether the terminal hears the channel commanded is not known",

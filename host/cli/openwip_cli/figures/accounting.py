@@ -7,6 +7,8 @@ from typing import Any
 
 from . import standstills, through_radios
 from ..air import CRC_BITS, SAMPLE_RATE, SLOT_SAMPLES, SLOTS_PER_SECOND, SYMBOLS_PER_BIN
+from ..shapes import (AirStatus, Capacity, Change, Clipped, Count, Direction, EndSums, Fader, Interface, Link, MacStatus, Missed, OneSum, PacketsBytes,
+                      PathSums, RadioState, Realtime, ThroughRadios, Verdict)
 
 MTU = 1500
 USUAL_MSS = 1448          # TCP payload of a packet with timestamps
@@ -19,25 +21,24 @@ TIMING = ("fader", "pacing", "late_slots", "lock")      # checks that a slot pat
 WAITING_LIMIT = 0.5       # of the time an application may be ready and without a core (docs/demo.md)
 
 
-def mean_bits_per_symbol(histogram: Sequence[int]) -> Any:
+def mean_bits_per_symbol(histogram: Sequence[int]) -> float:
     """Of the frames sent; index = bits per symbol."""
     total = sum(histogram[1:])
     return sum(k * n for k, n in enumerate(histogram)) / total if total else 0.0
 
 
 def capacity(bins: int, modulation: int | str, histogram: Sequence[int], mss: int, packing: bool,
-             crc_bits: int = CRC_BITS) -> dict[str, Any]:
+             crc_bits: int = CRC_BITS) -> Capacity:
     """Of the air interface, bit/s, from raw symbols down to TCP payload. `mss`: TCP payload bytes of
     a full packet of 1500 bytes. `crc_bits`: of a frame, 0 in profile `wipemu`."""
     adaptive = modulation == "adaptive"
-    k = mean_bits_per_symbol(histogram) if adaptive else modulation
+    k = mean_bits_per_symbol(histogram) if adaptive else int(modulation)
     frames = SLOTS_PER_SECOND * bins
     payload = frames * SYMBOLS_PER_BIN * k
     profile = frames * (SYMBOLS_PER_BIN * k - crc_bits) if k else 0.0
     share = mss / MTU
     which = (f"mean {k:.2f} bits/symbol of the frames sent" if adaptive else f"{k} bits/symbol")
-    how = [f"payload = {SLOTS_PER_SECOND} slots/s x {bins} bins x {SYMBOLS_PER_BIN} symbols x {which}",
-           f"profile = payload less the {crc_bits}-bit CRC of each frame" if crc_bits else
+    how = [f"payload = {SLOTS_PER_SECOND} slots/s x {bins} bins x {SYMBOLS_PER_BIN} symbols x {which}", f"profile = payload less the {crc_bits}-bit CRC of each frame" if crc_bits else
            "profile = payload: error detection is ideal and takes no bits",
            f"TCP payload = profile x {mss}/{MTU} ({MTU - mss} bytes of IP and TCP headers a packet)"]
     if not packing and not adaptive:
@@ -52,12 +53,12 @@ def capacity(bins: int, modulation: int | str, histogram: Sequence[int], mss: in
             "bits_per_symbol": k, "how": how}
 
 
-def crc_bits(profile: str | None) -> Any:
+def crc_bits(profile: str | None) -> int:
     """Of a frame. In `wipemu` error detection is ideal."""
     return 0 if profile == "wipemu" else CRC_BITS
 
 
-def wlan_capacity(rate_mbps: float, control_mbps: float, short_preamble: bool, with_rts: bool, mss: int) -> dict[str, Any]:
+def wlan_capacity(rate_mbps: float, control_mbps: float, short_preamble: bool, with_rts: bool, mss: int) -> Capacity:
     """Of an 802.11b cell with one sender and no errors (mac/wlan/dcf_times.h)."""
     def frame(octets: int, mbps: float) -> int:
         return (96 if short_preamble else 192) + math.ceil(octets * 8 / mbps)
@@ -70,7 +71,7 @@ def wlan_capacity(rate_mbps: float, control_mbps: float, short_preamble: bool, w
                     f"TCP payload = {mss}/{MTU} of it; acknowledgements take air from it, more hops several times"]}
 
 
-def capacity_of(scenario: Any, histogram: Sequence[int], mss: int, base: Any) -> Any:
+def capacity_of(scenario: Any, histogram: Sequence[int], mss: int, base: MacStatus) -> Capacity:
     """`base`: the base station's status."""
     if base.bearer.rate_bps:
         return bearer_capacity(base.bearer.rate_bps, mss)
@@ -81,40 +82,34 @@ def capacity_of(scenario: Any, histogram: Sequence[int], mss: int, base: Any) ->
                     crc_bits(scenario.values.get("link.profile")))
 
 
-def bearer_capacity(rate_bps: float, mss: int) -> dict[str, Any]:
+def bearer_capacity(rate_bps: float, mss: int) -> Capacity:
     """The same of a UMTS bearer, whose rate is that of packets and the octet or two that end each."""
     return {"payload_bps": rate_bps, "profile_bps": rate_bps, "tcp_payload_bps": rate_bps * mss / MTU, "bits_per_symbol": 0.0,
             "how": [f"payload = profile = the bearer's rate; TCP payload = profile x {mss}/{MTU} ({MTU - mss} bytes of IP and TCP headers a packet)"]}
 
 
-def counts_of(message: Any, *prefixes: Any) -> dict[Any, Any]:
+def counts_of(message: Any, *prefixes: str) -> dict[str, Any]:
     """Fields of a message whose names begin so: what a receiver counts is named in the schema alone."""
     return {f.name: getattr(message, f.name) for f in message.DESCRIPTOR.fields if f.name.startswith(prefixes)}
 
 
-def link_interval(before: Any, after: Any) -> dict[str, Any]:
+def link_interval(before: MacStatus, after: MacStatus) -> Link:
     """Differences of two base-station statuses."""
     a, b = before.base, after.base
     sent, failed = b.frames_sent - a.frames_sent, b.frames_failed - a.frames_failed
     seconds = (after.slot - before.slot) / SLOTS_PER_SECOND
 
-    def differences(old: Any, new: Any, length: Any) -> list[Any]:
+    def differences(old: Sequence[int], new: Sequence[int], length: int) -> list[int]:
         old, new = list(old) + [0] * length, list(new) + [0] * length
         return [new[i] - old[i] for i in range(length)]
 
     bits = b.payload_bits_acknowledged - a.payload_bits_acknowledged
     return {
-        "goodput_bps": bits / seconds if seconds > 0 else 0.0,
-        "seconds": seconds,
-        "frames_sent": sent,
-        "frames_acknowledged": b.frames_acknowledged - a.frames_acknowledged,
-        "frames_failed": failed,
-        "frame_error_rate": failed / sent if sent else 0.0,
-        "frames_given_up": b.frames_given_up - a.frames_given_up,
-        "frames_split": b.frames_split - a.frames_split,
-        "feedback_missing": b.feedback_missing - a.feedback_missing,
-        "slots_not_sent": b.slots_not_sent - a.slots_not_sent,
-        "grant_overflows": b.grant_overflows - a.grant_overflows,
+        "goodput_bps": bits / seconds if seconds > 0 else 0.0, "seconds": seconds, "frames_sent": sent,
+        "frames_acknowledged": b.frames_acknowledged - a.frames_acknowledged, "frames_failed": failed,
+        "frame_error_rate": failed / sent if sent else 0.0, "frames_given_up": b.frames_given_up - a.frames_given_up,
+        "frames_split": b.frames_split - a.frames_split, "feedback_missing": b.feedback_missing - a.feedback_missing,
+        "slots_not_sent": b.slots_not_sent - a.slots_not_sent, "grant_overflows": b.grant_overflows - a.grant_overflows,
         "window_stalls": b.window_stalls - a.window_stalls,
         "retransmission_histogram": differences(a.retransmission_histogram, b.retransmission_histogram, 31),
         "modulation_histogram": differences(a.modulation_histogram, b.modulation_histogram, 9),
@@ -129,39 +124,39 @@ GIVEN_UP = "retransmissions_exceeded"   # sender: a frame of the packet used up 
 LOST = "lost_frame"                     # receiver: the same packets, seen from the other end
 
 
-def _count(message: Any) -> tuple[Any, Any]:
-    return (message.packets, message.bytes)
+def _count(message: PacketsBytes) -> Count:
+    return Count(message.packets, message.bytes)
 
 
-def _add(*counts: Any) -> tuple[Any, Any]:
-    return (sum(c[0] for c in counts), sum(c[1] for c in counts))
+def _add(*counts: Count) -> Count:
+    return Count(sum(c[0] for c in counts), sum(c[1] for c in counts))
 
 
-def _subtract(a: Any, b: Any) -> tuple[Any, Any]:
-    return (a[0] - b[0], a[1] - b[1])
+def _subtract(a: Count, b: Count) -> Count:
+    return Count(a[0] - b[0], a[1] - b[1])
 
 
-def _text(count: Any) -> str:
+def _text(count: tuple[int, int]) -> str:
     return f"{count[0]} packets, {count[1]} bytes"
 
 
 class End:
     """One end of a direction, from a status message."""
 
-    def __init__(self, direction: Any) -> None:
+    def __init__(self, direction: Direction) -> None:
         self.came_in = _count(getattr(direction, "in"))
         self.delivered, self.queued = _count(direction.delivered), _count(direction.queued)
         self.dropped = {d.reason: _count(d.count) for d in direction.dropped}
 
     @property
-    def accounted(self) -> Any:
+    def accounted(self) -> Count:
         return _add(self.delivered, self.queued, *self.dropped.values())
 
-    def report(self) -> Any:
-        def part(i: Any) -> dict[str, Any]:
-            return {"in": self.came_in[i], "delivered": self.delivered[i], "queued": self.queued[i],
-                    "dropped": {r: c[i] for r, c in self.dropped.items()}}
-        return part(0) | {"bytes": part(1)}
+    def report(self) -> EndSums:
+        def part(i: int) -> OneSum:
+            return {"in": self.came_in[i], "delivered": self.delivered[i], "queued": self.queued[i], "dropped": {r: c[i] for r, c in self.dropped.items()}}
+        of = part(0)
+        return {"in": of["in"], "delivered": of["delivered"], "queued": of["queued"], "dropped": of["dropped"], "bytes": part(1)}
 
 
 class Path:
@@ -169,7 +164,7 @@ class Path:
     so it is counted once, at the sender. A packet that the sender gave up may have arrived after all
     (its acknowledgement was lost): counted as `delivered_although_given_up`."""
 
-    def __init__(self, sender: Any, receiver: Any) -> None:
+    def __init__(self, sender: Direction, receiver: Direction) -> None:
         self.sender, self.receiver = End(sender), End(receiver)
         whole = End.__new__(End)
         whole.came_in, whole.delivered = self.sender.came_in, self.receiver.delivered
@@ -177,46 +172,43 @@ class Path:
         whole.dropped = dict(self.sender.dropped)
         for reason, count in self.receiver.dropped.items():
             if reason != LOST:
-                whole.dropped[reason] = _add(whole.dropped.get(reason, (0, 0)), count)
+                whole.dropped[reason] = _add(whole.dropped.get(reason, Count()), count)
         self.whole = whole
         self.surplus = _subtract(whole.accounted, whole.came_in)
 
     @property
-    def given_up(self) -> Any:
-        return self.sender.dropped.get(GIVEN_UP, (0, 0))
+    def given_up(self) -> Count:
+        return self.sender.dropped.get(GIVEN_UP, Count())
 
     @property
     def conserved(self) -> bool:
         return all(0 <= self.surplus[i] <= self.given_up[i] for i in (0, 1))
 
-    def report(self) -> Any:
-        return self.whole.report() | {"delivered_although_given_up": max(0, self.surplus[0]),
-                                      "sender": self.sender.report(),
-                                      "receiver": self.receiver.report()}
+    def report(self) -> PathSums:
+        of = self.whole.report()
+        return {"in": of["in"], "delivered": of["delivered"], "queued": of["queued"], "dropped": of["dropped"], "bytes": of["bytes"],
+                "delivered_although_given_up": max(0, self.surplus.packets), "sender": self.sender.report(), "receiver": self.receiver.report()}
 
 
-def paths_of(base: Any, terminal: Any) -> dict[str, Any]:
-    return {"downlink": Path(base.downlink, terminal.downlink),
-            "uplink": Path(terminal.uplink, base.uplink)}
+def paths_of(base: MacStatus, terminal: MacStatus) -> dict[str, Path]:
+    return {"downlink": Path(base.downlink, terminal.downlink), "uplink": Path(terminal.uplink, base.uplink)}
 
 
-def check_sums(paths: dict[str, Path], tun: Any, drained: bool = True) -> Any:
+def check_sums(paths: dict[str, Path], tun: dict[str, Interface] | None, drained: bool = True) -> list[str]:
     """Reasons why the sums do not match; none when they do. `tun`: the kernel's own counts of the
     interfaces, tun["base"]["to_macd"] = (packets, bytes) and so on, or None. Not `drained`: packets are under
     way, so each end is judged alone."""
     wrong = []
 
-    def equal(what: str, left: Any, right: Any) -> None:
+    def equal(what: str, left: tuple[int, int], right: tuple[int, int]) -> None:
         if left != right:
             wrong.append(f"sums: {what}: {_text(left)} against {_text(right)}")
 
     for name, sender_name, receiver_name in (("downlink", "base", "terminal"), ("uplink", "terminal", "base")):
         path = paths[name]
         sender, receiver = path.sender, path.receiver
-        equal(f"{name} at the {sender_name}, in against delivered + queued + dropped",
-              sender.came_in, sender.accounted)
-        equal(f"{name} at the {receiver_name}, in against delivered + queued + dropped",
-              receiver.came_in, receiver.accounted)
+        equal(f"{name} at the {sender_name}, in against delivered + queued + dropped", sender.came_in, sender.accounted)
+        equal(f"{name} at the {receiver_name}, in against delivered + queued + dropped", receiver.came_in, receiver.accounted)
         if not drained:
             continue
         if path.whole.queued != (0, 0):
@@ -226,12 +218,9 @@ def check_sums(paths: dict[str, Path], tun: Any, drained: bool = True) -> Any:
                          f"{_text(path.whole.came_in)} against {_text(path.whole.accounted)}")
         if tun:
             # Drops in the kernel in front of macd are in its `in`, but were never read.
-            unread = _add((0, 0), *(c for r, c in sender.dropped.items()
-                                    if r in ("kernel_queue_full", "tun_read_error")))
-            equal(f"{name}, kernel to {sender_name}.macd", tun[sender_name]["to_macd"],
-                  _subtract(sender.came_in, unread))
-            equal(f"{name}, {receiver_name}.macd to kernel", receiver.delivered,
-                  tun[receiver_name]["from_macd"])
+            unread = _add(*(c for r, c in sender.dropped.items() if r in ("kernel_queue_full", "tun_read_error")))
+            equal(f"{name}, kernel to {sender_name}.macd", tun[sender_name]["to_macd"], _subtract(sender.came_in, unread))
+            equal(f"{name}, {receiver_name}.macd to kernel", receiver.delivered, tun[receiver_name]["from_macd"])
     return wrong
 
 
@@ -240,11 +229,11 @@ def check_sums(paths: dict[str, Path], tun: Any, drained: bool = True) -> Any:
 class Statuses:
     """Of one moment (about): medium, base station, terminal."""
 
-    def __init__(self, air: Any, base: Any, terminal: Any) -> None:
+    def __init__(self, air: AirStatus, base: MacStatus, terminal: MacStatus) -> None:
         self.air, self.base, self.terminal = air, base, terminal
 
     @property
-    def begun(self) -> Any:
+    def begun(self) -> bool:
         """Is there anything to measure?"""
         return self.base.slot > 0 and self.terminal.radio.locked
 
@@ -266,21 +255,21 @@ class Statuses:
 @dataclasses.dataclass
 class Observed:
     """What a verdict is made of, at the end of a run or so far. None: there is no such thing in this run."""
-    paths: dict
-    realtime: Any = None
-    tun: dict | None = None
+    paths: dict[str, Path]
+    realtime: Realtime | None = None
+    tun: dict[str, Interface] | None = None
     drained: bool = True
     lock_losses: int | None = None
-    changes: Sequence[Any] = ()          # changes_of() the processes
-    telemetry: list | None = None      # reasons
+    changes: Sequence[Change] = ()       # changes_of() the processes
+    telemetry: list[str] | None = None      # reasons
     waiting: float | None = None       # share_of_waiting() of the applications
-    traffic: list | None = None        # reasons
+    traffic: list[str] | None = None        # reasons
     surroundings: Sequence[str] = ()     # reasons: processes that stood still, interfaces that were down
-    fader: dict[str, Any] | None = None     # fader_of() a medium whose channel a fader has
-    transmitter: dict[str, Any] | None = None       # transmitter_of()
+    fader: Fader | None = None           # fader_of() a medium whose channel a fader has
+    transmitter: ThroughRadios | None = None       # transmitter_of()
 
 
-def observed(air_before: Any, now: Any, **more: Any) -> "Observed":
+def observed(air_before: AirStatus, now: Statuses, **more: Any) -> "Observed":
     """Since a status of the medium until these Statuses."""
     return Observed(paths=paths_of(now.base, now.terminal),
                     realtime=realtime_of(air_before, now.air, missed(now.air, now.base.radio)),
@@ -289,7 +278,7 @@ def observed(air_before: Any, now: Any, **more: Any) -> "Observed":
                     changes=changes_of(base=now.base, terminal=now.terminal, air=now.air), **more)
 
 
-def missed(air: Any, transmitter: Any) -> dict[str, int]:
+def missed(air: AirStatus, transmitter: RadioState) -> Missed:
     """Slots that missed their time, by reason (mac/schema/receiver.proto); `late` as the medium counts it where that is more; what
     it counts at a fader's radios is the fader's."""
     def of(name: str) -> int:
@@ -298,7 +287,11 @@ def missed(air: Any, transmitter: Any) -> dict[str, int]:
             "late_plans": transmitter.late_plans, "left_out": transmitter.slots_left_out}
 
 
-def judge(o: Observed, more: Sequence[tuple[str, list[str]]] = ()) -> Any:
+def sum_of(missed_slots: Missed) -> int:
+    return missed_slots.get("late", 0) + missed_slots.get("underflows", 0) + missed_slots.get("late_plans", 0) + missed_slots.get("left_out", 0)
+
+
+def judge(o: Observed, more: Sequence[tuple[str, list[str]]] = ()) -> Verdict:
     """The rules, in one place. The verdict at the end and the one so far are both made here. `more`: checks of one kind of run."""
     checks = [("surroundings", [f"surroundings: {w}" for w in o.surroundings])]   # first: the cause of others
     if o.fader is not None:
@@ -322,37 +315,31 @@ def judge(o: Observed, more: Sequence[tuple[str, list[str]]] = ()) -> Any:
     return verdict([*checks, *more])
 
 
-def verdict(checks: Any) -> dict[str, Any]:
+def verdict(checks: Sequence[tuple[str, list[str]]]) -> Verdict:
     """`checks`: (name, list of reasons). Valid when none has a reason."""
     reasons = [r for _, found in checks for r in found]
-    return {"valid": not reasons, "reasons": reasons,
-            "checks": {name: not found for name, found in checks}}
+    return {"valid": not reasons, "reasons": reasons, "checks": {name: not found for name, found in checks}}
 
 
-def with_reasons(judged: dict[str, Any], check: str, reasons: list[str]) -> dict[str, Any]:
+def with_reasons(judged: Verdict, check: str, reasons: list[str]) -> Verdict:
     """What is known later."""
     return judged if not reasons else {"valid": False, "reasons": judged["reasons"] + reasons, "checks": judged["checks"] | {check: False}}
 
 
-def realtime_of(before: Any, after: Any, missed_slots: dict[str, int]) -> dict[str, Any]:
+def realtime_of(before: AirStatus, after: AirStatus, missed_slots: Missed) -> Realtime:
     """Of the measured interval, from two statuses of the medium."""
     wall = after.wall_seconds - before.wall_seconds
     air = (after.now - before.now) / SAMPLE_RATE
     return {
-        "factor": air / (wall * after.speed) if wall > 0 else 0.0,
-        "speed": after.speed,
-        "slots": after.slots - before.slots,
-        "late_slots": sum(missed_slots.values()), "missed": missed_slots,
-        "slots_behind": after.slots_behind - before.slots_behind,
-        "pacing_limit_us": after.pacing_limit_us,
-        "pacing_us": {"median": after.pacing_median_us, "p99": after.pacing_p99_us,
-                      "p999": after.pacing_p999_us, "max": after.pacing_max_us},
-        "underflows": after.underflows, "overflows": after.overflows,
-        "clock": after.clock, "clipped": max(0, after.clipped - before.clipped),
+        "factor": air / (wall * after.speed) if wall > 0 else 0.0, "speed": after.speed, "slots": after.slots - before.slots,
+        "late_slots": sum_of(missed_slots), "missed": missed_slots,
+        "slots_behind": after.slots_behind - before.slots_behind, "pacing_limit_us": after.pacing_limit_us,
+        "pacing_us": {"median": after.pacing_median_us, "p99": after.pacing_p99_us, "p999": after.pacing_p999_us, "max": after.pacing_max_us},
+        "underflows": after.underflows, "overflows": after.overflows, "clock": after.clock, "clipped": max(0, after.clipped - before.clipped),
     }
 
 
-def check_pacing(realtime: dict[str, Any]) -> Any:
+def check_pacing(realtime: Realtime) -> list[str]:
     wrong = []
     if abs(realtime["factor"] - 1) > FACTOR_TOLERANCE:
         wrong.append(f"pacing: real-time factor {realtime['factor']:.4f}, valid: "
@@ -363,37 +350,40 @@ def check_pacing(realtime: dict[str, Any]) -> Any:
     return wrong
 
 
-def fader_of(air: Any, terminal: Any, before: Any = None) -> dict[str, Any] | None:
+def fader_of(air: AirStatus, terminal: RadioState | None, before: AirStatus | None = None) -> Fader | None:
     """What a report says of the fader; None: there is none. `terminal`: of its radio, None where it is not known; `before`: of a fader
     that was there before the run."""
     if not air.delay_samples:
         return None
     lost = air.lost_samples - (before.lost_samples if before else 0)
-    radios = {n: getattr(air.fader_radios, n) - (getattr(before.fader_radios, n) if before else 0) for n in
-              ("late", "underflows", "overflows", "stalls", "silences")}
+    clipped, radios, then = faded(before, air), air.fader_radios, before and before.fader_radios
+
+    def since(name: str) -> int:
+        return int(getattr(radios, name) - (getattr(then, name) if then else 0))
+
     return {"delay_samples": air.delay_samples, "delay_us": air.delay_samples / SAMPLE_RATE * 1e6, "least_lead_us": air.least_lead_us,
-            "lost_samples": lost, **faded(before, air), **radios,
-            "soundings": [{"from": getattr(s, "from"), "to": s.to, "residual_db": s.residual_db, "limit_db": s.limit_db,
+            "lost_samples": lost, "clipped": clipped["clipped"], "slots": clipped["slots"], "late": since("late"), "underflows": since("underflows"),
+            "overflows": since("overflows"), "stalls": since("stalls"), "silences": since("silences"), "soundings": [{"from": getattr(s, "from"), "to": s.to, "residual_db": s.residual_db, "limit_db": s.limit_db,
                            "not_judged": s.not_judged} for s in air.soundings],
             "through_radios": None if terminal is None else through_radios.compare(air.bursts, terminal.bursts)}
 
 
-def transmitter_of(air: Any, terminal: Any) -> dict[str, Any] | None:
+def transmitter_of(air: AirStatus, terminal: RadioState) -> ThroughRadios | None:
     """The sounding of a channel in the base station's flowgraph, which has no delay; None: there is none."""
     return through_radios.compare(air.bursts, terminal.bursts, "transmitter") if air.fader_paths and not air.delay_samples else None
 
 
-def faded(before: Any, after: Any) -> dict[str, int]:
+def faded(before: AirStatus | None, after: AirStatus) -> Clipped:
     """What a channel before a transmitter clipped, of how much; from two of its statuses, the first may be None."""
-    return {n: getattr(after, n) - (getattr(before, n) if before else 0) for n in ("clipped", "slots")}
+    return {"clipped": after.clipped - (before.clipped if before else 0), "slots": after.slots - (before.slots if before else 0)}
 
 
-def check_fader(fader: dict[str, Any]) -> list[str]:
+def check_fader(fader: Fader) -> list[str]:
     """What its radios lost, and its channel as it was measured at the start: in itself (channels/fader/sounding.h), and by the
     stations. Not the least lead: it is of the computer's clock, and a medium that stood still with the fader takes the piece all the
     same. A piece that no transmitter took in time is late or an underflow."""
-    lost, overflows, silences, late, underflows, stalls, soundings, through = (fader[n] for n in (
-        "lost_samples", "overflows", "silences", "late", "underflows", "stalls", "soundings", "through_radios"))
+    lost, overflows, silences, late, underflows = (fader["lost_samples"], fader["overflows"], fader["silences"], fader["late"], fader["underflows"])
+    stalls, soundings, through = fader["stalls"], fader["soundings"], fader["through_radios"]
     wrong = [f"fader: {lost} samples lost at its receivers ({overflows} overflows)"] if lost + overflows else []
     if silences:
         wrong.append(f"fader: its receivers were silent {silences} times, for a second and more")
@@ -409,14 +399,14 @@ def check_fader(fader: dict[str, Any]) -> list[str]:
         (through["wrong"] if through else [])
 
 
-def check_clipping(of: dict[str, Any]) -> list[str]:
+def check_clipping(of: Clipped | Fader | Realtime) -> list[str]:
     """Fading that a fader's or a station's transmitter has no room for is another channel. `of`: faded(), or the measured interval."""
     clipped, samples = of["clipped"], of["slots"] * SLOT_SAMPLES
     return [] if clipped <= CLIPPED_SHARE * samples else [
         f"clipping: {clipped} of {samples} samples of the faded signal were beyond full scale (limit {CLIPPED_SHARE:g}): less power before the channel"]
 
 
-def check_late(realtime: dict[str, Any]) -> list[str]:
+def check_late(realtime: Realtime) -> list[str]:
     """A clock that waits leaves no slot behind; one that runs freely may, but so few that nothing measured is theirs."""
     late, slots = realtime["late_slots"], realtime["slots"]
     allowed = LATE_SHARE * slots if realtime["clock"] == "realtime" else 0
@@ -432,20 +422,20 @@ def check_page_faults(faults: dict[str, dict[str, int]]) -> list[str]:
     return [f"page faults: {', '.join(f'{name} waited {n} times' for name, n in major.items())} for a page from the disk"] if major else []
 
 
-def missed_words(missed_slots: dict[str, int]) -> str:
+def missed_words(missed_slots: Missed) -> str:
     words = {"late": "too late at the radio", "underflows": "the radio ran out of samples", "late_plans": "not planned in time",
              "left_out": "not made in time"}
     return ", ".join(f"{n} {words[reason]}" for reason, n in missed_slots.items() if n) or "none"
 
 
-def share_of_waiting(waited_s: float, lived_s: float, interval_s: float) -> Any:
+def share_of_waiting(waited_s: float, lived_s: float, interval_s: float) -> float:
     """Of processes of one kind: the share of their lives in which they were ready and had no core. Several at
     once count as their mean. What lived for less than a second, or a tenth of the interval, is judged as if it
     had lived so long: its waiting cannot have mattered to the rest."""
     return waited_s / max(lived_s, 0.1 * interval_s, 1.0)
 
 
-def check_waiting(share: Any) -> list[Any]:
+def check_waiting(share: float | None) -> list[str]:
     """`share`: of the application that waited most; None: not known, which is no reason."""
     if share is None or share <= WAITING_LIMIT:
         return []
@@ -459,15 +449,15 @@ ABOUT_A_CHANNEL = ("channel.", "paths.")
 ABOUT_THE_LINK = (*ABOUT_A_CHANNEL, "link.", "phy.", "uplink.", "scheduling.")
 
 
-def changes_of(**statuses: Any) -> list[Any]:
+def changes_of(**statuses: MacStatus | AirStatus) -> list[Change]:
     """Settings that somebody changed while the run went on: what each process says it was asked, by slot."""
-    found = [{"slot": c.slot, "time_s": round(c.slot / SLOTS_PER_SECOND, 3), "process": process, "key": c.key,
+    found: list[Change] = [{"slot": c.slot, "time_s": round(c.slot / SLOTS_PER_SECOND, 3), "process": process, "key": c.key,
               "from": getattr(c, "from"), "to": c.to}
              for process, status in statuses.items() for c in status.changes]
     return sorted(found, key=lambda c: (c["slot"], c["process"], c["key"]))
 
 
-def mark_capacity(capacity: dict[str, Any], changes: Sequence[dict[str, Any]]) -> Any:
+def mark_capacity(capacity: Capacity, changes: Sequence[Change]) -> Capacity:
     """The capacity is computed from the settings at the start. With others in between, the goodput cannot be
     compared with it, and the report says so; the verdict is about time and sums, which a change does not touch."""
     about = [c for c in changes if c["key"].startswith(ABOUT_THE_LINK)]
@@ -478,7 +468,7 @@ def mark_capacity(capacity: dict[str, Any], changes: Sequence[dict[str, Any]]) -
     return capacity
 
 
-def lock_reasons(losses: Any, changes: Sequence[dict[str, Any]]) -> list[Any]:
+def lock_reasons(losses: int, changes: Sequence[Change]) -> list[str]:
     """A lost lock makes a run invalid, unless somebody changed the channel: then it is what was asked for."""
     if not losses or any(c["key"].startswith(ABOUT_A_CHANNEL) for c in changes):
         return []

@@ -2,10 +2,12 @@
 """The programmable attenuator in the cable of a run: what a report says of it, and what makes the run invalid (docs/attenuator.md)."""
 from typing import Any
 
+from ..shapes import AttenuatorStatus
+
 ANSWERS_S = 0.5     # it is asked 50 times a second while it plays, else five times
 
 
-def report_of(status: Any) -> dict[str, Any]:
+def report_of(status: AttenuatorStatus | None) -> dict[str, Any]:
     """Of its status (control.proto); None: its process does not answer."""
     if status is None:
         return {"wrong": "its process does not answer"}

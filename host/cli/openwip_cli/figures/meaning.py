@@ -5,6 +5,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+from ..shapes import AirStatus, Direction, PacketRecord, RadioState, VerdictMessage
 from ..text import of_yaml
 from . import accounting
 
@@ -39,25 +40,25 @@ def share(goodput_bps: float, capacity_bps: float | None) -> float | None:
     return goodput_bps / capacity_bps if capacity_bps else None
 
 
-def drops(direction: Any) -> dict[str, int]:
+def drops(direction: Direction) -> dict[str, int]:
     """Packets by reason, of the reasons that there were."""
     return {d.reason: d.count.packets for d in direction.dropped if d.count.packets}
 
 
-def is_replayed(verdict: Any) -> bool:
+def is_replayed(verdict: VerdictMessage) -> bool:
     """Of a cell that plays recorded samples (runs/replay_cell.py): there is no base station and no goodput."""
     return verdict.command == "replay"
 
 
-def lock(radio: Any) -> str:
+def lock(radio: RadioState) -> str:
     return "locked" if radio.locked else f"NOT LOCKED ({radio.mode})"
 
 
-def keeps_pace(air: Any) -> bool:
+def keeps_pace(air: AirStatus) -> bool:
     """No transmission was late, and no more slots were behind than a verdict allows."""
     return not air.late and air.slots_behind <= accounting.BEHIND_SHARE * air.slots
 
 
-def total_delay_ns(packet: Any) -> int:
+def total_delay_ns(packet: PacketRecord) -> int:
     """Of a delivered packet, TUN to TUN. By definition the sum of its parts."""
     return packet.left_ns - packet.arrived_ns

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..air import SLOT_SAMPLES, SLOTS_PER_SECOND
+from ..shapes import AirStatus, Clipped, Fader, Interface, MacStatus, Missed, RadioState, Standstills, Verdict
 from . import accounting, attenuator, meaning, report, standstills
 
 CLIPS = "the radio clips, which is noise in every bin: less --gain, or --gain-control on"
 
 
-def sums(role: str, now: Any, tun: Any) -> list[str]:
+def sums(role: str, now: MacStatus, tun: Interface | None) -> list[str]:
     """`tun`: the kernel's counts of the interface, {"to_macd", "from_macd"}, taken while nothing moved; None: something did."""
     wrong = []
     for name, direction in (("downlink", now.downlink), ("uplink", now.uplink)):
@@ -29,16 +30,15 @@ def sums(role: str, now: Any, tun: Any) -> list[str]:
     return wrong
 
 
-def late(slots: int, radio: Any, stood: dict[str, Any] | None) -> list[str]:
+def late(slots: int, radio: RadioState, stood: Standstills | None) -> list[str]:
     """Of a base station: its radio's clock does not wait."""
-    missed = {"late": radio.late_slots, "underflows": radio.underflows, "late_plans": radio.late_plans, "left_out": radio.slots_left_out}
-    return accounting.check_late({"late_slots": sum(missed.values()), "missed": missed, "slots": slots, "clock": "realtime",
+    missed: Missed = {"late": radio.late_slots, "underflows": radio.underflows, "late_plans": radio.late_plans, "left_out": radio.slots_left_out}
+    return accounting.check_late({"late_slots": accounting.sum_of(missed), "missed": missed, "slots": slots, "clock": "realtime",
                                    "standstills": stood})
 
 
-def judge(role: str, first: Any, until: Any, now: Any, tun: Any, telemetry: Sequence[str], noted: Sequence[str],
-          returns: int, fader: dict[str, Any] | None = None, stood: dict[str, Any] | None = None,
-          faded: dict[str, int] | None = None) -> dict[str, Any]:
+def judge(role: str, first: MacStatus, until: MacStatus, now: MacStatus, tun: Interface | None, telemetry: Sequence[str],
+          noted: Sequence[str], returns: int, fader: Fader | None = None, stood: Standstills | None = None, faded: Clipped | None = None) -> Verdict:
     """`until`: when the other station left for good, else as `now`: from `first` to then slots and lock are judged. `returns`:
     how often it came again; -1: never. `fader`: fader_of(). `stood`: of machine.slot_path.StandstillWatch.
     `faded`: accounting.faded() of a base station that makes the channel."""
@@ -60,23 +60,23 @@ def judge(role: str, first: Any, until: Any, now: Any, tun: Any, telemetry: Sequ
     return accounting.verdict([*checks, *timing])
 
 
-def fader_of(role: str, first: Any, now: Any, air_before: Any, air: Any) -> dict[str, Any] | None:
+def fader_of(role: str, first: MacStatus, now: MacStatus, air_before: AirStatus | None, air: AirStatus | None) -> Fader | None:
     """What a demo's report says of it, as far as this station knows: only the terminal hears what comes out. `air`: status of a fader
     that can be asked."""
     if air is None:
         return None
     found = accounting.fader_of(air, now.radio if role == "terminal" else None, air_before)
-    if found and role == "terminal" and first.peer_connected and not now.radio.bursts:
-        found["through_radios"] |= {"not_judged": "the base station was there first, and sends its bursts when it starts", "wrong": []}
+    if found and found["through_radios"] and first.peer_connected and not now.radio.bursts:
+        found["through_radios"].update({"not_judged": "the base station was there first, and sends its bursts when it starts", "wrong": []})
     return found
 
 
-def heard(now: Any) -> list[dict[str, Any]]:
+def heard(now: MacStatus) -> list[dict[str, Any]]:
     """Of a terminal, as `./openwip fader compare` takes them."""
     return [{"centre": b.centre, "noise": b.noise, "response": list(b.response)} for b in now.radio.bursts]
 
 
-def at_full_scale(first: Any, now: Any) -> dict[str, int]:
+def at_full_scale(first: MacStatus, now: MacStatus) -> dict[str, int]:
     """Of a terminal's radio, between two statuses."""
     return {"clipped": now.radio.clipped - first.radio.clipped, "samples": max(0, now.slot - first.slot) * SLOT_SAMPLES}
 
@@ -86,7 +86,7 @@ def clips(clipped: int, samples: int) -> bool:
     return clipped > max(accounting.CLIPPED_SHARE * samples, 100)
 
 
-def result(role: str, first: Any, now: Any) -> dict[str, Any]:
+def result(role: str, first: MacStatus, now: MacStatus) -> dict[str, Any]:
     directions = {name: accounting.End(d).report() for name, d in (("downlink", now.downlink), ("uplink", now.uplink))}
     found = {"role": role, "seconds": (now.slot - first.slot) / SLOTS_PER_SECOND, "packets": directions}
     if role == "base":
@@ -124,10 +124,10 @@ def screen(r: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def missed_of(radio: dict[str, int]) -> dict[str, int]:
+def missed_of(radio: dict[str, int]) -> Missed:
     return {"late": radio["late_slots"], "underflows": radio["underflows"], "late_plans": radio["late_plans"],
             "left_out": radio["slots_left_out"]}
 
 
-def lock_words(now: Any) -> str:
+def lock_words(now: MacStatus) -> str:
     return meaning.lock(now.radio)

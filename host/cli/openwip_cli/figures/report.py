@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ..shapes import AirStatus, Capacity, EndSums, Fader, Link, MacStatus, OneSum, PathSums, Realtime, Stall, Standstills, ThroughRadios, Verdict
 from . import accounting, attenuator, meaning, standstills as standing
 from .meaning import MODULATIONS
 
@@ -11,7 +12,7 @@ def rate(bps: float) -> str:
     return f"{bps / 1e6:.2f} Mbit/s" if bps >= 1e6 else f"{bps / 1e3:.1f} kbit/s"
 
 
-def histogram(counts: Sequence[int], names: Sequence[str], width: int = 24) -> Any:
+def histogram(counts: Sequence[int], names: Sequence[str], width: int = 24) -> list[str]:
     """One line for each name that has a share."""
     total = sum(counts)
     lines = []
@@ -22,7 +23,7 @@ def histogram(counts: Sequence[int], names: Sequence[str], width: int = 24) -> A
     return lines
 
 
-def radio_lines(r: dict[str, Any]) -> list[Any]:
+def radio_lines(r: dict[str, Any]) -> list[str]:
     radio = r["radio"]
     return [f"  radio        locked after {radio.get('lock_s', 0) * 1000:.0f} ms, SNR "
             f"{radio['mean_snr_db']:.1f} dB, EVM {radio['evm_percent']:.1f} %, prediction NMSE "
@@ -52,7 +53,7 @@ def injection_words(d: dict[str, Any]) -> str:
             f"{d['held_ms'] / max(1, d['held']):.1f} ms each")
 
 
-def emulator_lines(r: dict[str, Any]) -> list[Any]:
+def emulator_lines(r: dict[str, Any]) -> list[str]:
     e, late = r["emulator"], r["emulator"].get("release_us")
     d, lines = e.get("delay_injection"), []
     if d:
@@ -69,22 +70,22 @@ def emulator_lines(r: dict[str, Any]) -> list[Any]:
             f"{late['max']:.0f} us late; {'real-time' if e['realtime_priority'] else 'normal'} priority"])
 
 
-def sum_of(p: dict[str, Any]) -> str:
+def sum_of(p: PathSums | EndSums | OneSum) -> str:
     drops = ", ".join(f"{n} {reason}" for reason, n in p["dropped"].items() if n) or "none"
     return f"{p['in']} packets in = {p['delivered']} delivered + {p['queued']} queued + dropped ({drops})"
 
 
-def packet_lines(r: dict[str, Any]) -> Any:
+def packet_lines(r: dict[str, Any]) -> list[str]:
     lines = []
     for name in ("downlink", "uplink"):
-        p = r["packets"][name]
+        p: PathSums = r["packets"][name]
         twice = p["delivered_although_given_up"]
         lines.append(f"  {name:<12} {sum_of(p)}" + (f" - {twice} given up that arrived after all" if twice else ""))
         lines += [f"    terminal {n:<3} {sum_of(u[name])}; {u[name]['bytes']['delivered']} bytes" for n, u in enumerate(r.get("users") or (), 1)]
     return lines
 
 
-def link_lines(link: dict[str, Any]) -> list[Any]:
+def link_lines(link: Link) -> list[str]:
     arq = [f"{i}: {n}" for i, n in enumerate(link["retransmission_histogram"]) if n]
     return [f"  link         {rate(link['goodput_bps'])} acknowledged; frames: {link['frames_sent']} sent, "
             f"{link['frames_failed']} failed ({link['frame_error_rate']:.3%}), "
@@ -92,18 +93,18 @@ def link_lines(link: dict[str, Any]) -> list[Any]:
             f"  ARQ          frames by number of retransmissions: {', '.join(arq) or 'none'}"]
 
 
-def change_lines(r: dict[str, Any]) -> Any:
+def change_lines(r: dict[str, Any]) -> list[str]:
     """What somebody changed while it ran."""
     shown = [f"  changed      slot {c['slot']} ({c['time_s']:.3f} s): {c['key']} {c['from']} -> {c['to']}"
              for c in r.get("changes", ())]
     return shown[:20] + [f"  changed      and {len(shown) - 20} more (--json)"] * (len(shown) > 20)
 
 
-def verdict_word(v: dict[str, Any]) -> str:
+def verdict_word(v: Verdict) -> str:
     return "REPLAY" if v.get("replay") else "VALID" if v["valid"] else "INVALID"
 
 
-def verdict_lines(v: dict[str, Any]) -> list[Any]:
+def verdict_lines(v: Verdict) -> list[str]:
     return [f"verdict: {verdict_word(v)}", *(f"  {reason}" for reason in v["reasons"])]
 
 
@@ -122,7 +123,10 @@ def generator_screen(r: dict[str, Any]) -> str:
 
 
 def screen(r: dict[str, Any]) -> str:
-    v, c, link, rt = r["verdict"], r["capacity"], r["link"], r["realtime"]
+    v: Verdict = r["verdict"]
+    c: Capacity = r["capacity"]
+    link: Link = r["link"]
+    rt: Realtime = r["realtime"]
     lines = verdict_lines(v)
     if rt.get("pace_found") and rt["speed"] < 1:
         lines[0] += f" at speed {rt['speed']:g}: this machine came to {rt['pace_found']:.2f} of the wall clock's pace"
@@ -180,7 +184,7 @@ def clipped_line(clipped: int) -> str:
     return f"  clipped      {clipped} samples of the faded signal at the transmitter"
 
 
-def fader_lines(fader: dict[str, Any] | None) -> list[str]:
+def fader_lines(fader: Fader | None) -> list[str]:
     if not fader:
         return []
     sounded = ", ".join(f"{s['residual_db']:.1f} dB off the commanded channel (limit {s['limit_db']:.1f})" if not s["not_judged"] else
@@ -191,7 +195,7 @@ def fader_lines(fader: dict[str, Any] | None) -> list[str]:
             f"worst{behind}; {fader['lost_samples']} samples lost, {gone} times too late, {fader['clipped']} clipped; sounded: {sounded}; through the radios {through_words(fader['through_radios'])}"]
 
 
-def through_words(t: dict[str, Any] | None) -> str:
+def through_words(t: ThroughRadios | None) -> str:
     """Of through_radios.compare(); None: at a base station."""
     if t is None:
         return "as the terminal's report says"
@@ -199,14 +203,14 @@ def through_words(t: dict[str, Any] | None) -> str:
             if "residual_db" in t else t["not_judged"] or "not measured")
 
 
-def stall_lines(stall: dict[str, Any] | None, standstills: dict[str, Any] | None = None) -> list[Any]:
+def stall_lines(stall: Stall | None, standstills: Standstills | None = None) -> list[str]:
     if not stall:
         return []
     return [f"  stalls       longest {stall['longest_ms']:.1f} ms ({stall['whose']}); a hypervisor took {stall['stolen']:.1%} of the slot path's core"
             f"{standing.words(standstills)}"]
 
 
-def placement_lines(p: dict[str, Any] | None) -> list[Any]:
+def placement_lines(p: dict[str, Any] | None) -> list[str]:
     if not p:
         return []
     wake = ", ".join(f"{us:.0f} us {'on one core' if where == 'same_core' else 'across two'}" for where, us in p["wake_up_us"].items())
@@ -223,7 +227,7 @@ def granted_words(p: dict[str, Any]) -> str:
                       *([f"waited for pages from disk: {', '.join(f'{n} {count} times' for n, count in major.items())}"] if major else [])])
 
 
-def application_lines(a: Any) -> list[Any]:
+def application_lines(a: dict[str, Any] | None) -> list[str]:
     if not a:
         return []
     shares = "not known (no schedstat)" if a["waiting"] is None else \
@@ -232,7 +236,7 @@ def application_lines(a: Any) -> list[Any]:
     return [f"  waiting      for a core, share of its time: {shares}; some task of the machine: {pressure}"]
 
 
-def status_screen(cell: Any, air: Any, base: Any, terminal: Any) -> str:
+def status_screen(cell: Any, air: AirStatus | None, base: MacStatus | None, terminal: MacStatus | None) -> str:
     """`air`, `base`, `terminal`: statuses, None for one that does not answer."""
     namespaces = ", ".join(cell.state.get("namespaces", cell.namespaces))
     lines = [f"cell '{cell.name}' is up; namespaces {namespaces}"]

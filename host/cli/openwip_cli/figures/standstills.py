@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """In words: that a core stood still, and that the kernel kept real-time processes from it. The kernel lets them have a share of each
 second of a core (sched_rt_runtime_us, 0.95 unless changed); a slot path that needs more stands still for the rest of it."""
-from typing import Any
+from ..shapes import HeldBack, Share, Standstills
 
 NEAR = 0.95         # of that share, over a whole test: making up for any stall takes what is left
 REMEDY = "remedy: more cores for the slot path (--cores), less to compute, or sudo sysctl -w kernel.sched_rt_runtime_us=-1"
 
 
-def words(found: dict[str, Any] | None) -> str:
+def words(found: Standstills | None) -> str:
     """Behind a reason, for whoever asks whose fault it was; it excuses nothing. `found`: machine.slot_path.StandstillWatch; None: nobody
     looked."""
     if found is None:
@@ -16,21 +16,21 @@ def words(found: dict[str, Any] | None) -> str:
     if not found["count"]:
         return f"; the machine did not stand still for {least}"
     worst = f" (core {found['core']}, the worst)" if "core" in found else ""
-    held = found.get("held_back", {"count": 0})
+    held = found.get("held_back", HeldBack(count=0))
     return (f"; the machine stood still for {least} {found['count']} times, {found['longest_ms']:.1f} ms at longest, "
             f"{found['together_ms']:.0f} ms together{worst}") + (f" (the kernel held {whom(held)} back {held['count']} "
                                                                  f"{'times' if worst else 'of these times'})" if held["count"] else "")
 
 
-def whom(held: dict[str, Any]) -> str:
+def whom(held: HeldBack) -> str:
     """Of several cores the fader may have one."""
     return f"core {held['core']}" if "core" in held else "the slot path"
 
 
-def throttling(found: dict[str, Any] | None, share: dict[str, float] | None) -> list[str]:
+def throttling(found: Standstills | None, share: Share | None) -> list[str]:
     """The cause of slots that were late, for a reason of its own. `share`: machine.slot_path.realtime_share(), None: not known, or no
     limit."""
-    held = (found or {}).get("held_back", {"count": 0})
+    held = found.get("held_back", HeldBack(count=0)) if found else HeldBack(count=0)
     used = f"it used {share['used']:.0%} of its core, of which real-time processes may have {share['allowed']:.0%}" if share else ""
     if held["count"]:
         return [f"real-time throttling: the kernel held {whom(held)} back {held['count']} times, {held['longest_ms']:.1f} ms at longest, while it was "

@@ -6,7 +6,8 @@ over that of the channel."""
 import cmath
 import math
 from collections.abc import Sequence
-from typing import Any
+
+from ..shapes import Burst, CommandedBurst, ThroughRadios
 
 TERMINAL = "terminal"     # node of a cell's fader that the terminal is cabled to
 VALUES = 32               # of a response, 150 kHz apart (channels/fader/known_burst.h)
@@ -18,14 +19,14 @@ START = 600_000           # samples: longer than the bursts of one start of a ba
 TURNS = [k / 200 for k in range(-60, 61)]       # of the phase over 150 kHz, rad: what is left of the delay is within 2.4 samples
 
 
-def complex_of(burst: Any) -> list[complex]:
+def complex_of(burst: Burst) -> list[complex]:
     parts = iter(burst.response)
     return [complex(re, im) for re, im in zip(parts, parts)]
 
 
-def matched(commanded: Sequence[Any], heard: Sequence[Any]) -> list[tuple[Any, Any]]:
+def matched(commanded: Sequence[CommandedBurst], heard: Sequence[Burst]) -> list[tuple[CommandedBurst, Burst]]:
     """Each distance between two bursts is there once: the shift of the clocks at which most meet is theirs."""
-    def at(shift: int) -> list[tuple[Any, Any]]:
+    def at(shift: int) -> list[tuple[CommandedBurst, Burst]]:
         return [(c, h) for c in commanded for h in heard if abs(h.centre - c.burst.centre - shift) < APART]
     return max((at(h.centre - c.burst.centre) for c in commanded for h in heard), key=len, default=[])
 
@@ -38,9 +39,9 @@ def aligned(wanted: Sequence[complex], found: Sequence[complex]) -> list[complex
     return [w * cmath.exp(1j * (phase + turn * k)) for k, w in enumerate(wanted)]
 
 
-def starts_of(bursts: Sequence[Any]) -> list[list[Any]]:
+def starts_of(bursts: Sequence[CommandedBurst]) -> list[list[CommandedBurst]]:
     """A fader may outlive many starts of a base station."""
-    found: list[list[Any]] = [[]]
+    found: list[list[CommandedBurst]] = [[]]
     for b in bursts:
         if found[-1] and b.burst.centre - found[-1][0].burst.centre > START:
             found.append([])
@@ -48,17 +49,17 @@ def starts_of(bursts: Sequence[Any]) -> list[list[Any]]:
     return found
 
 
-def compare(bursts: Sequence[Any], heard: Sequence[Any], where: str = "fader") -> dict[str, Any]:
+def compare(bursts: Sequence[CommandedBurst], heard: Sequence[Burst], where: str = "fader") -> ThroughRadios:
     """What a report says of it; `where` the channel is, `wrong`: reasons against the run. The bursts are as far apart in every start, and the clocks are
     not known: meant is the start that fits best, the last one if none was measured."""
     starts = starts_of([b for b in bursts if b.to == TERMINAL])
     return min((of_start(s, heard, where) for s in reversed(starts)), key=lambda found: found.get("residual_db", math.inf))
 
 
-def of_start(bursts: Sequence[Any], heard: Sequence[Any], where: str) -> dict[str, Any]:
+def of_start(bursts: Sequence[CommandedBurst], heard: Sequence[Burst], where: str) -> ThroughRadios:
     expected = [b for b in bursts if b.snr_db >= EXPECTED_DB and not b.not_judged]
     pairs = [(c, h) for c, h in matched(bursts, heard) if not c.not_judged]
-    found: dict[str, Any] = {"bursts": len(bursts), "expected": len(expected), "heard": len(pairs), "not_judged": "", "wrong": []}
+    found: ThroughRadios = {"bursts": len(bursts), "expected": len(expected), "heard": len(pairs), "not_judged": "", "wrong": []}
     if not bursts:
         found["wrong"] = [f"{where}: the base station's bursts did not come to it"]
     elif not expected:
@@ -67,10 +68,11 @@ def of_start(bursts: Sequence[Any], heard: Sequence[Any], where: str) -> dict[st
         found["wrong"] = [f"{where}: through the radios {len(pairs)} bursts of {len(expected)} were heard"]
     if found["wrong"] or found["not_judged"]:
         return found
-    return found | residual([(complex_of(c.burst), complex_of(h), h.noise) for c, h in pairs], where)
+    found.update(residual([(complex_of(c.burst), complex_of(h), h.noise) for c, h in pairs], where))
+    return found
 
 
-def residual(pairs: Sequence[tuple[list[complex], list[complex], float]], where: str) -> dict[str, Any]:
+def residual(pairs: Sequence[tuple[list[complex], list[complex], float]], where: str) -> ThroughRadios:
     """Of (commanded, heard, noise of a value)."""
     wanted = [aligned(c, h) for c, h, _ in pairs]
     power = sum(abs(w) ** 2 for c in wanted for w in c)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from ..shapes import Share, Stall, Standstills
 from . import placement, system
 from .places import Places
 
@@ -102,8 +103,8 @@ class StallWatch(threading.Thread):
             self.worst = (self.last, now)
         self.last = now
 
-    def report(self) -> dict[str, Any]:
-        """{"longest_ms", "whose", "stolen": share of the slot path's cores}; {} when nothing was seen."""
+    def report(self) -> Stall:
+        """`stolen`: share of the slot path's cores; {} when nothing was seen."""
         self.over.set()
         self.join(2)
         if self.worst is None:
@@ -145,16 +146,15 @@ class StandstillWatch:
         self.processes = [subprocess.Popen([places.build / placement.PROBE, "standstills", str(core), f"{NO_STALL_S * 1e3:g}"],
                                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) for core in cores]
 
-    def report(self) -> dict[str, Any] | None:
-        """{"least_ms", "count", "longest_ms", "together_ms", "held_back": {"count", "longest_ms", "together_ms"}}, of several cores the worst;
-        None: nobody could look (no core of its own, no real-time priority)."""
+    def report(self) -> Standstills | None:
+        """Of several cores the worst; None: nobody could look (no core of its own, no real-time priority)."""
         found = [one for one in map(said, self.processes) if one is not None]
         return worst_of(dict(zip(self.cores, found, strict=True))) if found and len(found) == len(self.processes) else None
 
 
-def said(process: subprocess.Popen[str]) -> dict[str, Any] | None:
+def said(process: subprocess.Popen[str]) -> Standstills | None:
     try:
-        found: dict[str, Any] = json.loads(process.communicate(timeout=2)[0])
+        found: Standstills = json.loads(process.communicate(timeout=2)[0])
         return found
     except (ValueError, subprocess.TimeoutExpired):
         process.kill()
@@ -162,16 +162,16 @@ def said(process: subprocess.Popen[str]) -> dict[str, Any] | None:
         return None
 
 
-def worst_of(found: dict[int, dict[str, Any]]) -> dict[str, Any]:
+def worst_of(found: dict[int, Standstills]) -> Standstills:
     """What the witnesses of several cores say: of the one that stood still most, with its number, as `held_back` is of the one that was
     most. No sum: a machine that stands still does on all of its cores at once."""
     if len(found) == 1:
         return next(iter(found.values()))
 
-    def most(of: dict[int, dict[str, Any]]) -> dict[str, Any]:
-        core = max(of, key=lambda c: of[c]["together_ms"])
-        return {"core": core} | of[core]
-    return most(found) | {"held_back": most({core: f["held_back"] for core, f in found.items()})}
+    core, held = max(found, key=lambda c: found[c]["together_ms"]), max(found, key=lambda c: found[c]["held_back"]["together_ms"])
+    worst, back = found[core].copy(), found[held]["held_back"].copy()
+    back["core"], worst["core"], worst["held_back"] = held, core, back
+    return worst
 
 
 def on_its_core(by_name: dict[str, Any], place: placement.Placement) -> dict[str, Any]:
@@ -179,8 +179,8 @@ def on_its_core(by_name: dict[str, Any], place: placement.Placement) -> dict[str
     return {n: v for n, v in by_name.items() if n in PROCESSES and not (n == "fader" and place.apart)}
 
 
-def realtime_share(cpu: dict[str, float], place: placement.Placement, proc: str = "/proc") -> dict[str, float] | None:
-    """{"used", "allowed"}: of the slot path's core, by it over a test (`cpu`: cores by process), and by real-time processes in each period.
+def realtime_share(cpu: dict[str, float], place: placement.Placement, proc: str = "/proc") -> Share | None:
+    """Of the slot path's core, by it over a test (`cpu`: cores by process), and by real-time processes in each period.
     None: it has not one core, or there is no limit."""
     try:
         runtime, period = (int(pathlib.Path(proc, f"sys/kernel/sched_rt_{what}_us").read_text()) for what in ("runtime", "period"))

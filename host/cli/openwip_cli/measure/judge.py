@@ -25,6 +25,7 @@ from ..machine import own_files, rights
 from ..machine.places import Places
 from ..messages import control
 from ..messages.publisher import Publisher
+from ..shapes import Interface
 from .watching import telemetry_reasons, watching
 from openwip_schema import telemetry_pb2
 
@@ -38,17 +39,17 @@ class SoFar:
 
     def __init__(self, command: str) -> None:
         self.command = command
-        self.first: Any = None
-        self.last: Any = None
-        self.goodput: Any = None
-        self.capacity: Any = None
+        self.first: accounting.Statuses | None = None
+        self.last: accounting.Statuses | None = None
+        self.goodput: float | None = None
+        self.capacity: float | None = None
         self.still = 0
         self.noted: Sequence[str] = ()   # all that the keeper has written down; of the measured time from `noted_before` on
         self.noted_before = 0
         self.attenuator: dict[str, Any] | None = None   # attenuator.report_of()
 
     def begins_again(self, now: accounting.Statuses) -> bool:
-        return self.first is None or now.air.slots < self.last.air.slots
+        return self.last is None or now.air.slots < self.last.air.slots
 
     def take(self, now: accounting.Statuses) -> bool:
         """True when the measured time begins with it."""
@@ -57,22 +58,23 @@ class SoFar:
             if not now.begun:
                 return False
             self.first, self.still, self.noted_before = now, 0, len(self.noted)
-        elif now.base.slot > self.last.base.slot:
+        elif self.last is not None and now.base.slot > self.last.base.slot:
             link = accounting.link_interval(self.last.base, now.base)
             self.goodput = link["goodput_bps"]
             self.capacity = meaning.link_capacity(meaning.link_settings(now.base.effective_yaml), link["modulation_histogram"])
-        self.still = self.still + 1 if not begins and not now.queued and now.counts == self.last.counts else 0
+        self.still = self.still + 1 if not begins and self.last and not now.queued and now.counts == self.last.counts else 0
         self.last = now
         return begins
 
-    def verdict(self, telemetry: list[Any], waiting: Any, tun: Any = None) -> Any:
+    def verdict(self, telemetry: list[str], waiting: float | None, tun: dict[str, Interface] | None = None) -> telemetry_pb2.Verdict:
         """`telemetry`: reasons; `waiting`: share, or None; `tun`: counts, when the link stands still."""
-        if self.first is None:
+        if self.first is None or self.last is None:
             return telemetry_pb2.Verdict(valid=False, command=self.command,
                                          reason=["start: the terminal has not locked yet, nothing is measured", *telemetry])
         now = self.last
         observed = accounting.observed(self.first.air, now, tun=tun, drained=tun is not None, telemetry=telemetry, waiting=waiting,
                                        surroundings=self.noted[self.noted_before:])
+        assert observed.realtime
         if now.air.now == self.first.air.now:
             observed.realtime["factor"] = 1.0    # no time has passed yet
         found = accounting.judge(observed, [("attenuator", attenuator.check(self.attenuator))] if self.attenuator else [])
@@ -82,9 +84,10 @@ class SoFar:
             goodput_bps=self.goodput or 0, capacity_bps=self.capacity or 0, real_time_factor=observed.realtime["factor"])
         if waiting is not None:
             result.applications_waiting = waiting
-        if through := observed.transmitter or (observed.fader or {}).get("through_radios"):
-            result.through_radios.CopyFrom(telemetry_pb2.ThroughRadios(wrong=bool(through["wrong"]), **{
-                name: through[name] for name in ("bursts", "heard", "not_judged", "residual_db", "limit_db") if name in through}))
+        if through := observed.transmitter or observed.fader and observed.fader["through_radios"]:
+            result.through_radios.CopyFrom(telemetry_pb2.ThroughRadios(
+                wrong=bool(through["wrong"]), bursts=through["bursts"], heard=through["heard"], not_judged=through["not_judged"],
+                residual_db=through.get("residual_db"), limit_db=through.get("limit_db")))
         return result
 
 
@@ -96,9 +99,9 @@ class Judge:
         self.sockets = {n: control.Control(cell.endpoint(f"{n}.control")) for n in ("air", "base", "terminal")}
         self.attenuator = control.Control(cell.endpoint("attenuator.control")) if (cell.run / "attenuator.control").exists() else None
         self.publisher = Publisher(cell.endpoint("keeper.telemetry"), ["verdict"])
-        self.listed: Any = None
-        self.tun: Any = None
-        self.silent: list[Any] = []
+        self.listed: str | None = None
+        self.tun: dict[str, Interface] | None = None
+        self.silent: list[str] = []
 
     def statuses(self) -> accounting.Statuses | None:
         """None while one does not answer; `silent` says which."""
@@ -117,7 +120,7 @@ class Judge:
             own_files.replace(self.cell.run / "applications", text)
             self.listed = text
 
-    def tun_counts(self) -> Any:
+    def tun_counts(self) -> dict[str, Interface] | None:
         """Once for each time that the link stands still: two processes a second would be for nothing."""
         if self.so_far.still < STANDING_STILL:
             self.tun = None

@@ -216,7 +216,7 @@ class Attenuator:
             # A full message, or the end; small ones while the ring is as good as full would only cost the line.
             if room == min(most, nof_steps - first) and room > 0:
                 data = table[first * len(channels):(first + room) * len(channels)]
-                what = {"steps": pb.Steps(first=first, levels=data, last=first + room == nof_steps)}
+                what: dict[str, Any] = {"steps": pb.Steps(first=first, levels=data, last=first + room == nof_steps)}
             elif not triggered and ready():
                 triggered = True
                 what = {"trigger": pb.Empty()}

@@ -141,6 +141,7 @@ def measure(cell: MeasuredCell, watch: Any, applications: Any, workload: Callabl
     watch.end()
     observed = accounting.observed(before, now, tun=cell.tun_counts(), telemetry=telemetry_reasons(watch) + keeper.lost,
                                    waiting=waiting["worst"], traffic=failed + rest.pop("failed", []), surroundings=keeper.noted)
+    assert observed.realtime
     if (stood := rest.pop("standstills", None)) is not None:
         observed.realtime["standstills"] = stood
     tcp, cpu = rest.pop("tcp", None), cell.marks["cores"] | rest.pop("cpu", {})

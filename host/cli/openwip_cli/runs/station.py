@@ -17,6 +17,7 @@ from ..machine import outputs, own_files, slot_path, system
 from ..machine.places import Places
 from ..measure.watching import telemetry_reasons, watching
 from ..messages import control
+from ..shapes import Clipped
 from . import cable_attenuator, loop, run
 from .options import Options
 from .station_options import Station, parse
@@ -103,7 +104,7 @@ class OwnChannel:
         self.endpoint = endpoint
         self.before = faders.ask(endpoint) if endpoint else None
 
-    def faded(self) -> tuple[dict[str, int] | None, list[str]]:
+    def faded(self) -> tuple[Clipped | None, list[str]]:
         """And why it is not known."""
         try:
             return (accounting.faded(self.before, faders.ask(self.endpoint)) if self.endpoint else None), []

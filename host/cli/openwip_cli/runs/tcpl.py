@@ -34,6 +34,7 @@ from ..programs import transfer as transfer_program
 from ..settings.kinds import Choice
 from ..settings.scenario import Scenario
 from ..settings.table import Setting, nested, process_keys, settings_of
+from ..shapes import Verdict
 from . import ns3, ns3_tcp, run as runs, virtual
 from .options import CLOCKS, Options, options_parser, scenario_of
 from .pool import Pool, check as check_pool
@@ -362,7 +363,7 @@ def main(arguments: list[str], places: Places) -> int:
     results, repeated = run_all(s, name, places, Progress(), given.time)
     rows = summary(results)
     invalid = [r for r in results if not r["verdict"]["valid"]]
-    verdict = {"valid": not invalid, "reasons": sorted({reason for r in invalid for reason in r["verdict"]["reasons"]})}
+    verdict: Verdict = {"valid": not invalid, "reasons": sorted({reason for r in invalid for reason in r["verdict"]["reasons"]})}
     print("\n".join(report.verdict_lines(verdict)))
     print(f"line: {s['line.rate_kbps']:g} kbit/s, {s['line.delay_ms']:g} ms each way; {s['traffic.bytes']} bytes, "
           f"{s['traffic.tcp_cc']}, --time {given.time}, {s['runs']} runs of each; {repeated} repeated\n")
