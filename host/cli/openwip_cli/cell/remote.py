@@ -35,7 +35,7 @@ from .keeper import KeeperClient
 
 # In the order of their ports. A socket that the cell does not have answers nothing.
 SOCKETS = ("air.control", "base.control", "terminal.control", "base.telemetry", "terminal.telemetry",
-           "observer.telemetry", "keeper.telemetry")
+           "observer.telemetry", "keeper.telemetry", "attenuator.telemetry")
 KEY = re.compile(r"^[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}$")   # Z85
 ZAP_DOMAIN = b"openwip"
 QUEUE = 1000      # messages for a reader that is slow; then it loses
