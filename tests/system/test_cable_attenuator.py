@@ -29,7 +29,7 @@ class Judged(unittest.TestCase):
         self.assertEqual(figures.check(figures.report_of(pb.AttenuatorStatus(**GOOD))), [])
         self.assertEqual(figures.check(figures.report_of(pb.AttenuatorStatus(**GOOD | {"state": "ended", "played": 300}))), [])
         self.assertEqual(figures.check(figures.report_of(pb.AttenuatorStatus(state="idle"))), [])
-        for fault, words in (({"state": "silent"}, "playback is silent after 9 of 300 steps .the host was silent"), ({"state": "armed"}, "is armed after"),
+        for fault, words in (({"state": "silent"}, "playback is silent after 9 of 300 steps .the host was silent"), ({"state": "armed"}, "is armed after 9 of 300 steps .nothing has started it"),
                              ({"state": "stopped"}, "is stopped"), ({"underflows": 2}, "2 steps were not there"), ({"late": 3}, "3 came too late"),
                              ({"missed_ticks": 1}, "missed 1 ticks"), ({"silent_s": 2}, "not answered for 2.0 s"), ({"wrong": "no answer"}, "no answer")):
             reasons = figures.check(figures.report_of(pb.AttenuatorStatus(**GOOD | fault)))
@@ -117,6 +117,22 @@ class InARun(unittest.TestCase):
         verdict = json.loads((self.folder / "run.json").read_text())["verdict"]
         self.assertFalse(verdict["checks"]["attenuator"])
         self.assertRegex(" ".join(verdict["reasons"]), "attenuator: .*(no answer to a frame|has not answered for)")
+
+    def test_a_scenario_file_says_what_it_plays_and_that_it_waits_for_its_trigger(self):
+        """QEMU has no edge: it waits until the end, and the run says so."""
+        file = self.folder / "run.yaml"
+        file.write_text(f"air: {{over: cabled}}\nattenuator: {{port: {self.machine.port}, trace: {self.table(300)}, start: external, channels: 2, silence_ms: 5000}}\n")
+        name = f"t{os.getpid() % 100000}"
+        run = Demo(name, *GENTLE, "--config", str(file), "--pings", "5", "--udp-mbps", "0.1", "--duration", "1", "--json", str(self.folder / "run.json"))
+        self.addCleanup(run.close)
+        run.wait_for("TCP download")
+        asked = control.Control(run.cell.endpoint("attenuator.control"))
+        self.assertEqual((asked.status(3).state, list(asked.status(3).levels_db)), ("armed", [10]))
+        self.assertEqual(run.ended(60), 1, run.said)
+        found = json.loads((self.folder / "run.json").read_text())
+        self.assertEqual(found["config"]["attenuator"]["start"], "external")
+        self.assertEqual([r for r in found["verdict"]["reasons"] if "attenuator" in r],
+                         ["attenuator: its playback is armed after 0 of 300 steps (nothing has started it: attenuator.start)"])
 
     def test_what_it_cannot_play_is_refused_before_anything_is_made(self):
         high, many = self.folder / "high.csv", self.folder / "many.csv"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The programmable attenuator in the cable of a run (docs/attenuator.md): a process of the cell, which plays a table or an SNR trace from the begin
-of the measured time on, or takes levels; and what the run asks of it.
+of the measured time on, or from the edge at its trigger input, or takes levels; and what the run asks of it.
 
   python -m openwip_cli cable-attenuator FILE [--check]     FILE: attenuator.* of the scenario, endpoints; --check: is it there, can it do that"""
 import contextlib
@@ -78,7 +78,7 @@ class Player:
         """Until Terminated."""
         if self.table:
             with self.noted():
-                self.device.play(self.channels, self.table, self.wanted["period_ms"], seen=self.see, ready=self.begins.is_set)
+                self.device.play(self.channels, self.table, self.wanted["period_ms"], self.wanted["start"] == "external", seen=self.see, ready=self.begins.is_set)
         while True:
             with self.noted():
                 self.see(self.device.status())
