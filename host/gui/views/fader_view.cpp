@@ -51,7 +51,6 @@ fader_view::fader_view(const session_model& model, slot_axis& axis)
     plot_ = new time_plot(axis);
     plot_->setToolTip(help());
     plot_->yAxis->setLabel("dBFS, dB");
-    plot_->yAxis->setRange(-70, 45);  // the words above full scale
     const auto graph = [this](const QString& name, int colour) {
         auto* g = plot_->addGraph();
         g->setName(name);
@@ -132,7 +131,7 @@ QString fader_view::attenuator_words() const {
     QStringList levels;
     for (int i = 0; i < a.channels_size(); ++i)
         levels += QStringLiteral("%1: %2 dB").arg(a.channels(i)).arg(a.levels_db(i));
-    QString text = "\nattenuator " + levels.join(", ") + ", " + QString::fromStdString(a.state());
+    QString text = "\nattenuator " + levels.join(", ") + "\n" + QString::fromStdString(a.state());
     if (a.steps() != 0) text += QStringLiteral(", step %1 of %2").arg(a.played()).arg(a.steps());
     text += QStringLiteral(", not there %1, late %2, ticks missed %3")
                 .arg(a.underflows())
@@ -172,9 +171,11 @@ QString fader_view::fader_words() const {
 void fader_view::refresh(bool) {
     const auto& a = model().air();
     const bool is_there = a.delay_samples() != 0;
-    const bool is_nothing = !is_there && model().attenuator().state().empty();
-    plot_->say(is_nothing ? "No fader: the channel is in the medium (demo --air cabled)"
-                          : QString());
+    const bool attenuates = !model().attenuator().state().empty();
+    plot_->yAxis->setRange(-70, attenuates ? 110 : 45);  // the words above full scale
+    plot_->say(!is_there && !attenuates
+                   ? "No fader: the channel is in the medium (demo --air cabled)"
+                   : QString());
     bool bad = a.clipped() + a.lost_samples() + too_late(a) + a.fader_radios().silences() != 0;
     for (const auto& s : a.soundings())
         bad |= s.not_judged().empty() && s.residual_db() > s.limit_db();

@@ -178,7 +178,7 @@ private Q_SLOTS:
         }
         QVERIFY(w.settle());
         QImage image = w.picture("fader");
-        QCOMPARE(v.words(), QString("attenuator 1: 40.25 dB, 3: 50.25 dB, playing, step 1000 of "
+        QCOMPARE(v.words(), QString("attenuator 1: 40.25 dB, 3: 50.25 dB\nplaying, step 1000 of "
                                     "3000, not there 0, late 0, ticks missed 0"));
         QCOMPARE(v.attenuation(1).data()->size(), 100);
         QCOMPARE(v.attenuation(1).data()->at(0)->value, -20.0);
