@@ -4,17 +4,19 @@ import json
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from demo_support import FIRMWARE, GENTLE, Demo, attenuator_in_qemu, openwip, wait_until     # noqa: E402
+from demo_support import FIRMWARE, GENTLE, TOP, Demo, attenuator_in_qemu, openwip, wait_until     # noqa: E402
 
 from openwip_cli.errors import BadInput                        # noqa: E402
 from openwip_cli.figures import attenuator as figures          # noqa: E402
 from openwip_cli.machine import places                         # noqa: E402
 from openwip_cli.messages import attenuator as link, control   # noqa: E402
+from openwip_cli.records import run_record                     # noqa: E402
 from openwip_cli.runs import cable_attenuator                  # noqa: E402
 from openwip_cli.settings import scenario as scenarios         # noqa: E402
 from openwip_schema import control_pb2 as pb                   # noqa: E402
@@ -27,7 +29,7 @@ class Judged(unittest.TestCase):
         self.assertEqual(figures.check(figures.report_of(pb.AttenuatorStatus(**GOOD))), [])
         self.assertEqual(figures.check(figures.report_of(pb.AttenuatorStatus(**GOOD | {"state": "ended", "played": 300}))), [])
         self.assertEqual(figures.check(figures.report_of(pb.AttenuatorStatus(state="idle"))), [])
-        for fault, words in (({"state": "silent"}, "playback is silent after 9 of 300 steps .the host was silent"), ({"state": "armed"}, "is armed after"),
+        for fault, words in (({"state": "silent"}, "playback is silent after 9 of 300 steps .the host was silent"), ({"state": "armed"}, "is armed after 9 of 300 steps .nothing has started it"),
                              ({"state": "stopped"}, "is stopped"), ({"underflows": 2}, "2 steps were not there"), ({"late": 3}, "3 came too late"),
                              ({"missed_ticks": 1}, "missed 1 ticks"), ({"silent_s": 2}, "not answered for 2.0 s"), ({"wrong": "no answer"}, "no answer")):
             reasons = figures.check(figures.report_of(pb.AttenuatorStatus(**GOOD | fault)))
@@ -64,8 +66,11 @@ class InARun(unittest.TestCase):
             return [q / 4 for q in device.status().levels]
 
     def test_it_plays_from_the_begin_takes_levels_then_and_leaves_the_maximum(self):
-        name, run = self.demo("--attenuator-trace", str(self.table(300)), "--attenuator-period", "10", "--duration", "1")
+        name, run = self.demo("--attenuator-trace", str(self.table(300)), "--attenuator-period", "10", "--duration", "1",
+                              "--record", str(self.folder / "run.owip"))
         run.wait_for("starting the base station")
+        lines = subprocess.Popen([str(TOP / "openwip"), "telemetry", "--name", name, "--topics", "attenuator"], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(lines.kill)
         asked = control.Control(run.cell.endpoint("attenuator.control"))
         self.assertTrue(wait_until(lambda: asked.status(3).state == "armed", 10), "it waits for the measured time")
         self.assertEqual(asked.status(3).levels_db, [10])       # of the first step
@@ -76,10 +81,32 @@ class InARun(unittest.TestCase):
         self.assertIn("-> 31.5 dB  at once", openwip("set", "--name", name, "attenuator.levels_db=31.5").stdout)
         self.assertIn("valid: 0 to 31.75 dB", openwip("set", "--name", name, "attenuator.levels_db=32").stderr)
         self.assertEqual(run.ended(60), 0, run.said)
+        self.told(lines)
         found = json.loads((self.folder / "run.json").read_text())
         self.assertEqual([found["attenuator"][n] for n in ("state", "steps", "played", "underflows", "set_by_hand")], ["ended", 300, 300, 0, 1])
         self.assertTrue(found["verdict"]["checks"]["attenuator"])
         self.assertEqual(self.levels()[1], 31.75)
+
+    def told(self, lines):
+        """In JSON lines and in the record: ten times a second, each step's level, the levels set behind it."""
+        said, _ = lines.communicate(timeout=20)
+        messages = [json.loads(line) for line in said.splitlines()]
+        self.assertGreater(len(messages), 30)
+        self.assertEqual({(m["source"], m["topic"], m["lostBefore"]) for m in messages}, {("attenuator", "attenuator", 0)})
+        playing = [m["attenuator"] for m in messages if m["attenuator"]["state"] == "playing"]
+        self.assertGreater(len(playing), 10)
+        for one in playing:
+            self.assertEqual((one["channels"], one["steps"]), ([2], "300"))
+            # `played` counts the step that is on the chips.
+            self.assertIn(one["levelsDb"][0], {10 + max(0, int(one.get("played", 0)) - k) % 20 for k in (0, 1)}, one)
+        slots = [int(m.get("slot", 0)) for m in messages]
+        self.assertEqual(slots, sorted(slots))
+        self.assertGreater(slots[-1], 1500)
+        self.assertEqual((messages[-1]["attenuator"]["levelsDb"], messages[-1]["attenuator"]["setByHand"]), ([31.5], "1"))
+        with run_record.RunRecord(self.folder / "run.owip") as record:
+            table = record.table("attenuator", "attenuator")
+            self.assertGreaterEqual(len(table["played"]), len(messages))
+            self.assertEqual((max(table["played"]), max(table["underflows"]), max(table["missed_ticks"])), (300, 0, 0))
 
     def test_a_device_that_stops_in_the_middle_makes_the_run_invalid(self):
         _, run = self.demo("--attenuator-trace", str(self.table(3000)), "--attenuator-period", "10", "--duration", "1")
@@ -90,6 +117,22 @@ class InARun(unittest.TestCase):
         verdict = json.loads((self.folder / "run.json").read_text())["verdict"]
         self.assertFalse(verdict["checks"]["attenuator"])
         self.assertRegex(" ".join(verdict["reasons"]), "attenuator: .*(no answer to a frame|has not answered for)")
+
+    def test_a_scenario_file_says_what_it_plays_and_that_it_waits_for_its_trigger(self):
+        """QEMU has no edge: it waits until the end, and the run says so."""
+        file = self.folder / "run.yaml"
+        file.write_text(f"air: {{over: cabled}}\nattenuator: {{port: {self.machine.port}, trace: {self.table(300)}, start: external, channels: 2, silence_ms: 5000}}\n")
+        name = f"t{os.getpid() % 100000}"
+        run = Demo(name, *GENTLE, "--config", str(file), "--pings", "5", "--udp-mbps", "0.1", "--duration", "1", "--json", str(self.folder / "run.json"))
+        self.addCleanup(run.close)
+        run.wait_for("TCP download")
+        asked = control.Control(run.cell.endpoint("attenuator.control"))
+        self.assertEqual((asked.status(3).state, list(asked.status(3).levels_db)), ("armed", [10]))
+        self.assertEqual(run.ended(60), 1, run.said)
+        found = json.loads((self.folder / "run.json").read_text())
+        self.assertEqual(found["config"]["attenuator"]["start"], "external")
+        self.assertEqual([r for r in found["verdict"]["reasons"] if "attenuator" in r],
+                         ["attenuator: its playback is armed after 0 of 300 steps (nothing has started it: attenuator.start)"])
 
     def test_what_it_cannot_play_is_refused_before_anything_is_made(self):
         high, many = self.folder / "high.csv", self.folder / "many.csv"

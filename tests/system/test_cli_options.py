@@ -111,7 +111,7 @@ class Options(unittest.TestCase):
         """What makes a value possible."""
         of_realtime = {"link.transmit_lead_slots": ("--retransmission-delay-ms", "32"), "link.loop": ()}
         if setting.key.startswith("attenuator."):
-            trace = ("--attenuator-trace", "a.h5") if setting.key == "attenuator.at_zero_db" else ()
+            trace = [w for key, file in (("at_zero_db", "a.h5"), ("start", "a.csv")) if setting.key == f"attenuator.{key}" for w in ("--attenuator-trace", file)]
             return ("--air", "cabled", *trace, *(("--attenuator", "/dev/x") if setting.key != "attenuator.port" else ()))
         return ("--clock", "realtime", *of_realtime[setting.key]) if setting.key in of_realtime else ()
 

@@ -3,11 +3,12 @@
 of a killed one is left. How many slots a busy machine makes too late is not judged here."""
 import os
 import pathlib
+import subprocess
 import sys
 import time
 import unittest
 
-from demo_support import FIRMWARE, attenuator_in_qemu, built, left_of, openwip, system
+from demo_support import FIRMWARE, TOP, attenuator_in_qemu, built, environment, left_of, openwip, system
 from two_computers import ADDRESS, FADER_PORT, FADER_SAMPLES, World
 from uhd_support import BUILD
 
@@ -146,11 +147,32 @@ class Cables(unittest.TestCase):
         self.assertTrue(lost or "ok    the fader since it began: " in done.stdout, done.stdout)
         self.assertIn("through the radios: ", done.stdout)
         self.assertEqual("residual_db" in through, "dB off in" in done.stdout, done.stdout)
+        self.from_the_other_computer(world, far, terminal.report, done)
         _, of_base = base.ends()
         self.assertNotIn("fader", of_base)
         if FIRMWARE.exists():
             self.assertEqual([of_base["attenuator"][n] for n in ("state", "steps", "played")], ["ended", 50, 50], of_base["attenuator"])
             self.assertEqual(of_base["verdict"]["checks"]["attenuator"], not figures.check(of_base["attenuator"]))
+
+    def from_the_other_computer(self, world, far, report, here):
+        """With the keys of the terminal's computer: compare says what it says where the fader runs, get and set reach its path."""
+        def asked(*command, keys="keys"):
+            return subprocess.run(["nsenter", f"--net=/run/netns/{world.namespace['terminal']}", str(TOP / "openwip"), *command,
+                                   *(("--keys", str(world.folder / keys)) if keys else ())], capture_output=True, text=True, env=environment())
+        def through(said):      # what the fader lost may have grown
+            return [line for line in said.stdout.splitlines() if "through the radios: " in line]
+        done = asked("fader", "compare", far, str(report))
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        self.assertEqual(through(done), through(here))
+        done = asked("set", "--control", far, "--path", "base:terminal", "channel.speed_kmh=50")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("channel.speed_kmh  30 km/h -> 50 km/h  from slot ", done.stdout)
+        self.assertEqual(asked("get", "--control", far, "channel.speed_kmh").stdout.split(), ["channel.speed_kmh", "50", "km/h"])
+        for command in (("get", "--control", far), ("fader", "compare", far, str(report))):
+            for keys, words in (("others", far), (None, f"{far}: beyond this machine it needs --keys DIR")):
+                done = asked(*command, keys=keys)
+                self.assertEqual(done.returncode, 2, done.stdout)
+                self.assertIn(words, done.stderr)
 
     def attenuator(self, folder):
         """One that plays half a second, for the base station."""

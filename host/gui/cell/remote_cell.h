@@ -17,7 +17,7 @@ struct forwarded_socket {
 };
 inline constexpr forwarded_socket forwarded[] = {
     {"air", false},     {"base", false},    {"terminal", false}, {"base", true},
-    {"terminal", true}, {"observer", true}, {"keeper", true}};
+    {"terminal", true}, {"observer", true}, {"keeper", true},    {"attenuator", true}};
 
 // Words of --connect and --control to endpoints. A lone tcp://HOST:PORT is a forwarded cell;
 // otherwise each is SOURCE=ENDPOINT. Throws std::runtime_error with one line.

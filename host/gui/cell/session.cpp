@@ -113,9 +113,10 @@ void session::poll() {
 void session::take(const raw_message& raw) {
     const auto* message = reader_.read(raw);
     if (message == nullptr) return;
-    // Observer and keeper go on when the stations do not: what they say is no sign of life of the
-    // cell.
-    const bool beside = raw.source == "observer" || raw.source == "keeper";
+    // Observer, keeper and attenuator go on when the stations do not: what they say is no sign of
+    // life of the cell.
+    const bool beside =
+        raw.source == "observer" || raw.source == "keeper" || raw.source == "attenuator";
     if (!beside || last_message_ns_ == 0) last_message_ns_ = steady_ns();
     if (!model_.take(raw.source, *message)) reader_.was_garbage();
 }

@@ -9,8 +9,8 @@ namespace wip::gui {
 namespace {
 
 // Not `frames` and `ip`: they are for captures, and a publisher does not make what nobody asks for.
-constexpr std::array<const char*, 9> topics{"status", "slot", "receiver", "packet", "event",
-                                            "air",    "tcp",  "cpu",      "verdict"};
+constexpr std::array<const char*, 10> topics{"status", "slot", "receiver", "packet",  "event",
+                                             "air",    "tcp",  "cpu",      "verdict", "attenuator"};
 constexpr int most_waiting = 5000;
 constexpr std::int64_t largest_message = 4 << 20;
 

@@ -26,6 +26,12 @@ bool keeps_pace(const openwip::control::AirStatus& air) {
                                   behind_share * static_cast<double>(air.slots());
 }
 
+bool goes_wrong(const openwip::control::AttenuatorStatus& a) {
+    const bool ended_early = a.state() == "stopped" || a.state() == "silent";
+    return !a.wrong().empty() || a.silent_s() > attenuator_answers_s || a.missed_ticks() != 0 ||
+           (a.steps() != 0 && (a.underflows() + a.late() != 0 || ended_early));
+}
+
 std::string lock_words(const openwip::receiver::State& radio) {
     return radio.locked() ? "locked" : "NOT LOCKED (" + radio.mode() + ")";
 }

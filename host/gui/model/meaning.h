@@ -39,6 +39,10 @@ bool is_replayed(const openwip::telemetry::Verdict& v);
 // No transmission was late, and no more slots were behind than a verdict allows.
 bool keeps_pace(const openwip::control::AirStatus& air);
 
+// In some respect that a verdict names (openwip_cli/figures/attenuator.py).
+inline constexpr double attenuator_answers_s = 0.5;
+bool goes_wrong(const openwip::control::AttenuatorStatus& attenuator);
+
 std::string lock_words(const openwip::receiver::State& radio);
 
 double cores_in_use(const openwip::telemetry::CpuSample& cpu);

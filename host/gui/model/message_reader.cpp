@@ -11,7 +11,7 @@ namespace {
 using openwip::telemetry::Telemetry;
 
 // Each with what it carries.
-constexpr std::array<std::pair<std::string_view, Telemetry::WhatCase>, 11> topics{{
+constexpr std::array<std::pair<std::string_view, Telemetry::WhatCase>, 12> topics{{
     {"status", Telemetry::kMac},
     {"slot", Telemetry::kSlotSample},
     {"receiver", Telemetry::kReceiver},
@@ -23,6 +23,7 @@ constexpr std::array<std::pair<std::string_view, Telemetry::WhatCase>, 11> topic
     {"tcp", Telemetry::kTcp},
     {"cpu", Telemetry::kCpu},
     {"verdict", Telemetry::kVerdict},
+    {"attenuator", Telemetry::kAttenuator},
 }};
 
 Telemetry::WhatCase content_of(std::string_view topic) {

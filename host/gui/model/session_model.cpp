@@ -95,6 +95,7 @@ session_model::session_model()
       tcp_points_(most_tcp),
       verdict_points_(most_verdicts),
       fader_points_(most_status),
+      attenuator_points_(most_status),
       drop_reasons_{""} {}
 
 void session_model::clear() {
@@ -199,7 +200,7 @@ bool session_model::take(const std::string& source, const Telemetry& m) {
             break;
         case Telemetry::kAir:
             air_ = m.air();
-            if (air_.fader_nodes_size() != 0) take_fader(slot);
+            if (const auto p = level_point(slot, air_)) fader_points_.push(*p);
             break;
         case Telemetry::kTcp:
             good = take_tcp(slot, m.tcp());
@@ -216,6 +217,14 @@ bool session_model::take(const std::string& source, const Telemetry& m) {
                 verdict_points_.push(
                     {slot, verdict_.valid(), verdict_.goodput_bps(), verdict_.capacity_bps()});
             break;
+        case Telemetry::kAttenuator:
+            if (const auto p = level_point(slot, m.attenuator())) {
+                attenuator_points_.push(*p);
+                attenuator_ = m.attenuator();
+            } else {
+                good = false;
+            }
+            break;
         case Telemetry::kFrames:
         case Telemetry::kIp:
         case Telemetry::WHAT_NOT_SET:
@@ -224,18 +233,6 @@ bool session_model::take(const std::string& source, const Telemetry& m) {
     if (!good) return false;
     revisions_[static_cast<std::size_t>(m.what_case()) % revisions_.size()] = ++revision_;
     return true;
-}
-
-void session_model::take_fader(std::int64_t slot) {
-    const double none = std::numeric_limits<double>::quiet_NaN();
-    fader_point p{slot, none, none, air_.clipped(), air_.lost_samples()};
-    if (air_.fader_paths_size() == 0) return;
-    const auto& path = air_.fader_paths(0);  // of several: what lies between two levels is one's
-    for (const auto& node : air_.fader_nodes()) {
-        if (node.name() == path.from() && node.has_input_dbfs()) p.input_dbfs = node.input_dbfs();
-        if (node.name() == path.to() && node.has_output_dbfs()) p.output_dbfs = node.output_dbfs();
-    }
-    fader_points_.push(p);
 }
 
 bool session_model::take_slot(std::int64_t slot, std::uint32_t user,
@@ -482,6 +479,10 @@ std::uint64_t session_model::digest() const {
     for (const auto& p : tcp_points_)
         value(p.slot), value(p.flow), value(p.cwnd), value(p.rtt_ms), value(p.retransmitted);
     for (const auto& p : verdict_points_) value(p.slot), value(p.valid), value(p.goodput_bps);
+    for (const auto& p : attenuator_points_) {
+        value(p.slot);
+        for (float x : p.level_db) value(std::isnan(x) ? 1e9f : x);
+    }
     for (const auto& e : events_) {
         value(e.slot), value(e.count);
         bytes(e.reason.data(), e.reason.size());

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gui/model/air_numbers.h"
+#include "gui/model/level_points.h"
 #include "gui/model/slot_ring.h"
 #include "schema/telemetry.pb.h"
 
@@ -97,11 +98,6 @@ struct verdict_point {
     bool valid = false;
     double goodput_bps = 0, capacity_bps = 0;
 };
-struct fader_point {
-    std::int64_t slot = 0;
-    double input_dbfs = 0, output_dbfs = 0;  // of the node that is strongest; NaN: none
-    std::uint64_t clipped = 0, lost_samples = 0;
-};
 struct event_line {
     std::int64_t slot = 0;
     std::uint64_t serial = 0;  // grows by one with every event
@@ -144,6 +140,7 @@ public:
     const slot_ring<tcp_point>& tcp_points() const { return tcp_points_; }
     const slot_ring<verdict_point>& verdict_points() const { return verdict_points_; }
     const slot_ring<fader_point>& fader_points() const { return fader_points_; }
+    const slot_ring<attenuator_point>& attenuator_points() const { return attenuator_points_; }
     const std::deque<event_line>& events() const { return events_; }
     const std::vector<std::string>& flows() const { return flows_; }
     // Does it begin or end at a terminal that is shown?
@@ -155,6 +152,7 @@ public:
     const openwip::control::MacStatus& base() const { return of_shown_user(base_); }
     const openwip::control::MacStatus& terminal() const { return of_shown_user(terminal_); }
     const openwip::control::AirStatus& air() const { return air_; }
+    const openwip::control::AttenuatorStatus& attenuator() const { return attenuator_; }
     const openwip::telemetry::CpuSample& cpu() const { return cpu_; }
     const openwip::telemetry::Verdict& verdict() const { return verdict_; }
     bool has_base() const { return has_base_; }
@@ -192,7 +190,6 @@ private:
     const openwip::control::MacStatus& of_shown_user(
         const openwip::control::MacStatus& status) const;
     void see_user(std::uint32_t user);
-    void take_fader(std::int64_t slot);
     void merge(const slot_column& mine, std::uint32_t user, bool first_queue);
     static void push_base(history& to, std::int64_t slot,
                           const openwip::control::MacStatus& status);
@@ -216,6 +213,7 @@ private:
     slot_ring<tcp_point> tcp_points_;
     slot_ring<verdict_point> verdict_points_;
     slot_ring<fader_point> fader_points_;
+    slot_ring<attenuator_point> attenuator_points_;
     std::deque<event_line> events_;
     // Whose a connection is: its station, and at the base station the other end's address.
     struct flow_end {
@@ -229,6 +227,7 @@ private:
 
     openwip::control::MacStatus base_, terminal_;
     openwip::control::AirStatus air_;
+    openwip::control::AttenuatorStatus attenuator_;
     openwip::telemetry::CpuSample cpu_;
     openwip::telemetry::Verdict verdict_;
     bool has_base_ = false, has_terminal_ = false;

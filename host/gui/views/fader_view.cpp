@@ -4,6 +4,7 @@
 #include <QTextStream>
 #include <cmath>
 
+#include "gui/model/meaning.h"
 #include "gui/plot/plot_help.h"
 
 namespace wip::gui {
@@ -44,24 +45,27 @@ fader_view::fader_view(const session_model& model, slot_axis& axis)
           "each path. "
           "The words: the channel as measured at the start, in the fader and through the radios "
           "(what is wrong over what is commanded). Orange: samples were lost or clipped, or the "
-          "channel is not the commanded one.",
+          "channel is not the commanded one. Of an attenuator in the cable: each channel's level, "
+          "as far below 0 as it takes away; orange: steps or ticks were missed, or it is silent.",
           model, axis) {
     plot_ = new time_plot(axis);
     plot_->setToolTip(help());
     plot_->yAxis->setLabel("dBFS, dB");
-    plot_->yAxis->setRange(-70, 45);  // the words above full scale
-    input_ = plot_->addGraph();
-    input_->setName("input");
-    input_->setPen(series_pen(0));
-    output_ = plot_->addGraph();
-    output_->setName("output");
-    output_->setPen(series_pen(1));
-    channel_ = plot_->addGraph();
-    channel_->setName("channel");
-    channel_->setPen(series_pen(3));
+    const auto graph = [this](const QString& name, int colour) {
+        auto* g = plot_->addGraph();
+        g->setName(name);
+        g->setPen(series_pen(colour));
+        return g;
+    };
+    input_ = graph("input", 0);
+    output_ = graph("output", 1);
+    channel_ = graph("channel", 3);
+    level_names_ = small_legend(plot_, plot_->axisRect());
+    for (auto* g : {input_, output_, channel_}) g->addToLegend(level_names_);
+    for (int c = 1; c <= static_cast<int>(attenuator_point().level_db.size()); ++c)
+        attenuation_.push_back(graph(QStringLiteral("attenuator %1").arg(c), first_colour + c + 1));
+    for (auto* g : attenuation_) g->setLineStyle(QCPGraph::lsStepLeft);
     channel_->setLineStyle(QCPGraph::lsStepLeft);
-    auto* legend = small_legend(plot_, plot_->axisRect());
-    for (auto* g : {input_, output_, channel_}) g->addToLegend(legend);
     below_ = new QCPAxisRect(plot_);
     plot_->plotLayout()->addElement(1, 0, below_);
     for (auto* a : below_->axes()) {
@@ -107,7 +111,39 @@ void fader_view::draw_taps(const openwip::control::AirStatus& a) {
     below_->axis(QCPAxis::atBottom)->setRange(0, 1.2 * longest);
 }
 
-QString fader_view::words() const {
+void fader_view::draw_attenuation() {
+    const auto points = model().attenuator_points().between(axis().left(), axis().right());
+    for (std::size_t c = 0; c < attenuation_.size(); ++c) {
+        QVector<QCPGraphData> levels;
+        for (const auto& p : points)
+            if (std::isfinite(p.level_db[c]))
+                levels.append({plot_->x_of(static_cast<double>(p.slot)), -p.level_db[c]});
+        if (!levels.empty()) attenuation_[c]->addToLegend(level_names_);
+        attenuation_[c]->data()->set(levels, true);
+    }
+}
+
+QString fader_view::words() const { return (fader_words() + attenuator_words()).trimmed(); }
+
+QString fader_view::attenuator_words() const {
+    const auto& a = model().attenuator();
+    if (a.state().empty()) return {};
+    QStringList levels;
+    for (int i = 0; i < a.channels_size(); ++i)
+        levels += QStringLiteral("%1: %2 dB").arg(a.channels(i)).arg(a.levels_db(i));
+    QString text = "\nattenuator " + levels.join(", ") + "\n" + QString::fromStdString(a.state());
+    if (a.steps() != 0) text += QStringLiteral(", step %1 of %2").arg(a.played()).arg(a.steps());
+    text += QStringLiteral(", not there %1, late %2, ticks missed %3")
+                .arg(a.underflows())
+                .arg(a.late())
+                .arg(a.missed_ticks());
+    if (a.silent_s() > attenuator_answers_s)
+        text += QStringLiteral(", silent for %1 s").arg(a.silent_s(), 0, 'f', 1);
+    if (!a.wrong().empty()) text += ", " + QString::fromStdString(a.wrong());
+    return text;
+}
+
+QString fader_view::fader_words() const {
     const auto& a = model().air();
     if (a.delay_samples() == 0) return {};
     QString text = QStringLiteral("delay %1 ms, clipped %2, lost %3, too late %4")
@@ -135,11 +171,15 @@ QString fader_view::words() const {
 void fader_view::refresh(bool) {
     const auto& a = model().air();
     const bool is_there = a.delay_samples() != 0;
-    plot_->say(is_there ? QString() : "No fader: the channel is in the medium (demo --air cabled)");
+    const bool attenuates = !model().attenuator().state().empty();
+    plot_->yAxis->setRange(-70, attenuates ? 110 : 45);  // the words above full scale
+    plot_->say(!is_there && !attenuates
+                   ? "No fader: the channel is in the medium (demo --air cabled)"
+                   : QString());
     bool bad = a.clipped() + a.lost_samples() + too_late(a) + a.fader_radios().silences() != 0;
     for (const auto& s : a.soundings())
         bad |= s.not_judged().empty() && s.residual_db() > s.limit_db();
-    bad |= model().verdict().through_radios().wrong();
+    bad |= model().verdict().through_radios().wrong() || goes_wrong(model().attenuator());
     plot_->note(words(), bad);
     QVector<QCPGraphData> in, out, channel;
     for (const auto& p : model().fader_points().between(axis().left(), axis().right())) {
@@ -153,20 +193,26 @@ void fader_view::refresh(bool) {
     channel_->data()->set(channel, true);
     input_->data()->set(in, true);
     output_->data()->set(out, true);
+    draw_attenuation();
     draw_taps(is_there ? a : openwip::control::AirStatus());
     plot_->redraw(true);
 }
 
 QString fader_view::csv() const {
-    if (model().air().delay_samples() == 0) return {};
+    if (words().isEmpty()) return {};
     QString text;
     QTextStream out(&text);
-    // First the levels, then the taps that are commanded now.
+    // First the levels, then the attenuator's, then the taps that are commanded now.
     out << "slot,seconds,input_dbfs,output_dbfs,clipped,lost_samples,tap_delay_us,tap_gain_db,tap_"
-           "phase,tap_from,tap_to\n";
+           "phase,tap_from,tap_to,attenuator_channel,attenuator_db\n";
     for (const auto& p : model().fader_points().between(axis().left(), axis().right()))
         out << p.slot << ',' << seconds_of(static_cast<double>(p.slot)) << ',' << p.input_dbfs
-            << ',' << p.output_dbfs << ',' << p.clipped << ',' << p.lost_samples << ",,,,,\n";
+            << ',' << p.output_dbfs << ',' << p.clipped << ',' << p.lost_samples << ",,,,,,,\n";
+    for (const auto& p : model().attenuator_points().between(axis().left(), axis().right()))
+        for (std::size_t c = 0; c < p.level_db.size(); ++c)
+            if (std::isfinite(p.level_db[c]))
+                out << p.slot << ',' << seconds_of(static_cast<double>(p.slot)) << ",,,,,,,,,,"
+                    << c + 1 << ',' << p.level_db[c] << '\n';
     for (const auto& path : model().air().fader_paths())
         for (int i = 0; i < std::min({path.tap_delay_us_size(), path.tap_gain_db_size(),
                                       path.tap_phase_size()});
@@ -174,7 +220,7 @@ QString fader_view::csv() const {
             out << model().newest_slot() << ",,,,,," << path.tap_delay_us(i) << ','
                 << path.tap_gain_db(i) << ',' << path.tap_phase(i) << ','
                 << QString::fromStdString(path.from()) << ',' << QString::fromStdString(path.to())
-                << '\n';
+                << ",,\n";
     return text;
 }
 

@@ -80,6 +80,25 @@ class CommandLine(unittest.TestCase):
                 more = ["--fade", "way"] if over == "cabled" else []
                 self.assertEqual(run_options.parse_demo(["--config", f.name, "--air", over, *more]).scenario["link.bins"], 12)
 
+    def test_a_scenario_file_says_what_the_attenuator_plays_and_whether_it_waits_for_its_trigger(self):
+        plays = "port: /dev/x, trace: t.h5, at_zero_db: 54, start: external"
+        for said, refused in ((plays, None), (plays.replace("external", "soon"), "attenuator.start is 'soon'; valid: run|external"),
+                              ("port: /dev/x, start: external", "--attenuator-start is external without --attenuator-trace; valid: run, or with"),
+                              ("start: external", "--attenuator-start is external without an attenuator; valid: with --attenuator PORT"),
+                              (plays.replace("t.h5", "t.txt"), "--attenuator-trace is 't.txt'; valid: none, a table FILE.csv"),
+                              ("port: /dev/x, trigger: external", "unknown key attenuator.trigger; known: attenuator.port, ")):
+            with self.subTest(said), tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
+                f.write(f"{{air: {{over: radio}}, attenuator: {{{said}}}}}")
+                f.flush()
+                if refused:
+                    self.assertIn(refused, self.refused("base", *HERE, "--config", f.name))
+                    continue
+                self.assertEqual(parse("base", *HERE, "--config", f.name)[1].scenario["attenuator.start"], "external")
+                # At the station that has none.
+                wanted, options = parse("terminal", *HERE, "--config", f.name, "--attenuator", "none")
+                self.assertEqual((options.scenario["attenuator.trace"], options.scenario["attenuator.start"]), ("none", "run"))
+                self.assertEqual(wanted.unused, ["attenuator.at_zero_db", "attenuator.port", "attenuator.start", "attenuator.trace"])
+
     def test_a_trace_is_not_for_a_channel_in_the_base_stations_flowgraph(self):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
             f.write("{air: {over: radio, fade: transmitter}, channel: {model: t.h5}}")

@@ -159,6 +159,12 @@ class Silence(World):
         self.assertEqual(self.reader.silent(1000), {"terminal": None})
         self.assertGreater(self.reader.silent(0)["base"], 0)
 
+    def test_an_attenuator_that_was_never_heard_is_no_silence_one_that_has_stopped_is(self):
+        with telemetry.Reader({"attenuator": "inproc://nobody"}, ("attenuator",)) as reader:
+            self.assertEqual(reader.silent(0), {})
+            reader.take("attenuator", [b"attenuator", pb.Telemetry(sequence=1, version=1, attenuator={"state": "idle"}).SerializeToString()])
+            self.assertIn("attenuator", reader.silent(0))
+
 
 class Names(unittest.TestCase):
     def test_a_cell_has_the_publishers_of_its_stations_and_of_its_observers(self):
@@ -166,7 +172,7 @@ class Names(unittest.TestCase):
             state = {"namespaces": ["owip-x-base", "owip-x-terminal", "owip-x-terminal2"]}
         self.assertEqual(telemetry.endpoints_of(Two("x")),
                          {n: f"ipc:///run/openwip/x/{n}.telemetry"
-                          for n in ("base", "terminal", "terminal2", "observer", "keeper")})
+                          for n in ("base", "terminal", "terminal2", "observer", "keeper", "attenuator")})
 
     def test_topics_of_an_option(self):
         self.assertEqual(telemetry.topics_of("slot, status,slot"), ("slot", "status"))

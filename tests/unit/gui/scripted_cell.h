@@ -31,7 +31,7 @@ public:
     using message = openwip::telemetry::Telemetry;
 
     explicit scripted_cell(std::string name = "script") : name_(std::move(name)) {
-        for (const char* source : {"base", "terminal", "observer", "keeper"})
+        for (const char* source : {"base", "terminal", "observer", "keeper", "attenuator"})
             sockets_.emplace(source, zmq::socket_t(context_, zmq::socket_type::xpub));
         // A script says ten seconds of a run at once; its queue must hold them.
         for (auto& [source, socket] : sockets_) {
@@ -73,7 +73,7 @@ public:
             for (auto& [source, socket] : sockets_) {
                 zmq::message_t subscription;
                 while (socket.recv(subscription, zmq::recv_flags::dontwait)) ++topics[source];
-                all = all && topics[source] >= 9;
+                all = all && topics[source] >= 10;
             }
             if (all) return true;
             ::usleep(5000);
@@ -330,6 +330,23 @@ public:
         sounding.set_residual_db(-31.5);
         sounding.set_limit_db(-25);
         publish("observer", "air", m);
+    }
+    // Channels 1 and 3, the second 10 dB more.
+    void say_attenuator(std::int64_t slot, double level_db, unsigned underflows = 0,
+                        double silent_s = 0) {
+        message m;
+        m.set_slot(slot);
+        auto& a = *m.mutable_attenuator();
+        a.set_state("playing");
+        a.set_steps(3000);
+        a.set_played(static_cast<std::uint64_t>(slot / 15));
+        a.set_underflows(underflows);
+        a.set_silent_s(silent_s);
+        for (const unsigned channel : {1, 3}) {
+            a.add_channels(channel);
+            a.add_levels_db(level_db + 5 * (channel - 1));
+        }
+        publish("attenuator", "attenuator", m);
     }
     // What the keeper says of the way through its radios: 7 of 8 bursts, or not judged.
     void say_through_radios(std::int64_t slot, double residual_db,

@@ -164,8 +164,38 @@ private Q_SLOTS:
         QCOMPARE(v.taps().data()->at(1)->value, 47.0);  // from -60 dB up
         QVERIFY(count(image, series_colour(2)) > 50);
         const auto lines = lines_of(v);
-        QVERIFY(lines.contains("150,0.1,-15,-30,3,0,,,,,"));
-        QCOMPARE(lines.last(), QString("15000,,,,,,1.78,-13,1,base,terminal"));
+        QVERIFY(lines.contains("150,0.1,-15,-30,3,0,,,,,,,"));
+        QCOMPARE(lines.last(), QString("15000,,,,,,1.78,-13,1,base,terminal,,"));
+    }
+
+    void an_attenuator_has_its_levels_with_a_fader_or_without() {
+        world w;
+        auto& v = w.of<fader_view>("fader");
+        const QColor orange(0xa0, 0x30, 0x00);
+        for (std::int64_t slot = 150; slot <= 15'000; slot += 150) {
+            w.cell.say_slot(slot);
+            w.cell.say_attenuator(slot, slot < 6000 ? 20 : 40.25);
+        }
+        QVERIFY(w.settle());
+        QImage image = w.picture("fader");
+        QCOMPARE(v.words(), QString("attenuator 1: 40.25 dB, 3: 50.25 dB\nplaying, step 1000 of "
+                                    "3000, not there 0, late 0, ticks missed 0"));
+        QCOMPARE(v.attenuation(1).data()->size(), 100);
+        QCOMPARE(v.attenuation(1).data()->at(0)->value, -20.0);
+        QCOMPARE(v.attenuation(3).data()->at(99)->value, -50.25);
+        QVERIFY(v.attenuation(2).data()->isEmpty());
+        for (const double level : {-20.0, -40.25})
+            QVERIFY(count_row(image, v.plot().yAxis->coordToPixel(level),
+                              v.attenuation(1).pen().color()) > 30);
+        QCOMPARE(count(image, orange), 0);
+        QCOMPARE(lines_of(v).last(), QString("15000,10,,,,,,,,,,3,50.25"));
+        w.cell.say_fader(15'000, -15, 0);
+        w.cell.say_attenuator(15'000, 40.25, 2, 0.75);
+        QVERIFY(w.settle());
+        QVERIFY(count(w.picture("fader"), orange) > 10);
+        QVERIFY(v.words().startsWith("delay 1.333 ms, "));
+        QVERIFY(v.words().endsWith("not there 2, late 0, ticks missed 0, silent for 0.8 s"));
+        QVERIFY(lines_of(v).contains("15000,10,,,,,,,,,,1,40.25"));
     }
 
     void of_a_fader_each_path_has_its_colour_its_name_and_its_rows() {
@@ -186,7 +216,7 @@ private Q_SLOTS:
         // Levels are those of the first path, though the way back is louder.
         QCOMPARE(v.input().data()->at(0)->value, -15.0);
         QCOMPARE(v.output().data()->at(0)->value, -30.0);
-        QCOMPARE(lines_of(v).last(), QString("150,,,,,,2.78,-23,2,terminal,base"));
+        QCOMPARE(lines_of(v).last(), QString("150,,,,,,2.78,-23,2,terminal,base,,"));
     }
 
     void the_sounding_through_the_radios_is_what_the_verdict_says_of_it() {

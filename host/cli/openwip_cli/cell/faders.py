@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Asks a running fader: ./openwip station --fader, and ./openwip fader compare where it runs."""
+"""Asks a running fader: ./openwip station --fader, ./openwip fader compare, ./openwip get and set --control; with keys, one on another computer."""
 from typing import Any
 
 import zmq
@@ -14,18 +14,20 @@ ANSWER_S = 2.0
 SILENT = (control.NoAnswer, zmq.ZMQError, DecodeError)
 
 
-def ask(endpoint: Any, folder: str | None = None) -> Any:
-    """Its status; one of SILENT if there is none. `folder`: keys, for a fader on another computer."""
-    far = str(endpoint).startswith("tcp://") and not remote.is_loopback(str(endpoint).removeprefix("tcp://").rpartition(":")[0])
-    if far and folder is None:
-        raise BadInput(f"--fader {endpoint}: beyond this machine it needs --keys DIR with server.public and client.key")
-    return control.Control(str(endpoint), remote.ClientKeys(folder) if far and folder else None).status(ANSWER_S)
+def keys_of_station(endpoint: str, folder: str | None) -> remote.ClientKeys | None:
+    """Its keys are those of the uplink, which a fader on the same machine does without."""
+    return remote.keys_of("--fader", endpoint, folder if remote.is_far(endpoint) else None)
 
 
-def find(what: str, endpoint: Any, valid: str, folder: str | None = None) -> Any:
+def ask(endpoint: Any, keys: remote.ClientKeys | None = None) -> Any:
+    """Its status; one of SILENT if there is none."""
+    return control.Control(str(endpoint), keys).status(ANSWER_S)
+
+
+def find(what: str, endpoint: Any, valid: str, keys: remote.ClientKeys | None = None) -> Any:
     """The status of a fader of a cell. `what`: the argument or key that says where it answers, `valid`: what that could be."""
     try:
-        air = ask(endpoint, folder)
+        air = ask(endpoint, keys)
     except SILENT:
         raise BadInput(f"{what} is {endpoint!r}, where no fader answers; valid: {valid}") from None
     nodes = [n.partition(":")[0] for n in getattr(air, "nodes", ())]
@@ -35,7 +37,8 @@ def find(what: str, endpoint: Any, valid: str, folder: str | None = None) -> Any
 
 
 def of_station(endpoint: str, folder: str | None = None) -> Any:
-    return find("--fader", endpoint, "air.control of a ./openwip fader that runs, or --listen of one on another computer", folder)
+    return find("--fader", endpoint, "air.control of a ./openwip fader that runs, or --listen of one on another computer",
+                keys_of_station(endpoint, folder))
 
 
 def delay_of(endpoint: str, folder: str | None = None) -> int:

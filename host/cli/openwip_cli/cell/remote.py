@@ -35,7 +35,7 @@ from .keeper import KeeperClient
 
 # In the order of their ports. A socket that the cell does not have answers nothing.
 SOCKETS = ("air.control", "base.control", "terminal.control", "base.telemetry", "terminal.telemetry",
-           "observer.telemetry", "keeper.telemetry")
+           "observer.telemetry", "keeper.telemetry", "attenuator.telemetry")
 KEY = re.compile(r"^[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}$")   # Z85
 ZAP_DOMAIN = b"openwip"
 QUEUE = 1000      # messages for a reader that is slow; then it loses
@@ -67,6 +67,10 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def is_far(endpoint: str) -> bool:
+    return endpoint.startswith("tcp://") and not is_loopback(endpoint.removeprefix("tcp://").rpartition(":")[0])
 
 
 def endpoints(address: str) -> Callable[[str], str]:
@@ -137,10 +141,17 @@ class ClientKeys:
 
 def client(address: str, folder: pathlib.Path | str | None) -> tuple[Callable[[str], str], ClientKeys | None]:
     """(endpoints by socket, keys or None) of a remote cell."""
-    host, _ = parse_listen(address)
-    if folder is None and not is_loopback(host):
-        raise BadInput(f"--remote {address}: needs --keys DIR with server.public and client.key")
-    return endpoints(address), ClientKeys(folder) if folder is not None else None
+    parse_listen(address)
+    return endpoints(address), keys_of("--remote", address, folder)
+
+
+def keys_of(what: str, endpoint: str, folder: pathlib.Path | str | None) -> ClientKeys | None:
+    """For the socket that the argument `what` names."""
+    if folder is None and is_far(endpoint):
+        raise BadInput(f"{what} {endpoint}: beyond this machine it needs --keys DIR with server.public and client.key")
+    if folder is not None and not endpoint.startswith("tcp://"):
+        raise BadInput(f"--keys is {folder} with {what} {endpoint}; valid: with tcp://ADDR:PORT")
+    return ClientKeys(folder) if folder is not None else None
 
 
 def make_keys(folder: pathlib.Path | str) -> list[Any]:

@@ -2,7 +2,6 @@
 """./openwip attenuator list|qemu|status|set|play|sweep: the programmable attenuator (docs/attenuator.md), on a serial port or in QEMU.
 
 Exit code of play and sweep: 0 if every step was there when it was due, 1 if not, 2 for bad input, 3 if nothing answers."""
-import math
 import pathlib
 import signal
 import tempfile
@@ -16,6 +15,7 @@ from ..machine.places import Places
 from ..machine.qemu import Qemu
 from ..messages import attenuator as link
 from ..settings.command_line import Parser
+from ..settings.kinds import Integer, Real
 
 PORTS = ("/dev/serial/by-id/*", "/dev/ttyACM*", "/dev/ttyUSB*")
 OURS = "STLink"     # of the names in by-id: those may be asked who they are
@@ -184,18 +184,6 @@ class SubParser(Parser):
         super().__init__(prog.removeprefix("./openwip "), **more)
 
 
-def number(flag: str, low: float, high: float, kind: Any = int) -> Any:
-    def read(text: str) -> Any:
-        try:
-            value = kind(text)
-        except ValueError:
-            value = math.nan
-        if not low <= value <= high:
-            raise BadInput(f"{flag} is {text!r}; valid: {low:g} to {high:g}")
-        return value
-    return read
-
-
 def main(arguments: list[str], places: Places) -> int:
     p = Parser("attenuator", "The programmable attenuator, on a serial port or in QEMU.")
     commands = p.add_subparsers(dest="what", required=True, metavar="list|qemu|status|set|play|sweep", parser_class=SubParser)
@@ -208,7 +196,7 @@ def main(arguments: list[str], places: Places) -> int:
         if name in ("status", "play", "sweep"):
             sub.add_argument("--json", metavar="FILE", help="write the result there as well")
         if name in ("play", "sweep"):
-            sub.add_argument("--period", metavar="MS", type=number("--period", *PERIOD_MS), default=1 if name == "play" else 1000,
+            sub.value("--period", Integer(*PERIOD_MS), metavar="MS", default=1 if name == "play" else 1000,
                              help="a step lasts so long (default %(default)s)")
             sub.add_argument("--external", action="store_true", help="begin with the edge at the trigger input")
         return sub
@@ -219,20 +207,20 @@ def main(arguments: list[str], places: Places) -> int:
     command("status", "levels, switch, playback, errors", do_status)
     sub = command("set", "set levels by hand", do_set)
     sub.add_argument("level", nargs="*", metavar="CHANNEL=DB", help="or all=DB")
-    sub.add_argument("--switch", metavar="N", type=number("--switch", 1, 4), help="position of the switch")
-    sub.add_argument("--watchdog", metavar="MS", type=number("--watchdog", *SILENCE_MS),
+    sub.value("--switch", Integer(1, 4), metavar="N", help="position of the switch")
+    sub.value("--watchdog", Integer(*SILENCE_MS), metavar="MS",
                      help="how long the host may be silent in a playback (100 after a reset)")
     sub.add_argument("--series", metavar="CHANNEL=on|off", action="append", help="chips CHANNEL and CHANNEL+1 are wired in series")
     sub.add_argument("--save", action="store_true", help="keep all settings over a restart")
     sub = command("play", "play a table or an SNR trace, each step in its millisecond", do_play)
     sub.add_argument("trace", metavar="TRACE", help="FILE.csv: a line of channels (1,3), then a line of dB for each step; or an SNR trace")
-    sub.add_argument("--at-zero", metavar="DB", type=number("--at-zero", -60, 140, float), help="SNR trace: SNR of the link at 0 dB")
+    sub.value("--at-zero", Real(-60, 140), metavar="DB", help="SNR trace: SNR of the link at 0 dB")
     sub.add_argument("--channels", metavar="N,...", default="1", help="SNR trace: the channels that play it (default 1)")
     sub = command("sweep", "levels from one to another", do_sweep)
-    sub.add_argument("--channel", metavar="N", type=number("--channel", 1, NOF_CHANNELS), default=1, help="channel (default 1)")
-    sub.add_argument("--from", metavar="DB", dest="start", type=number("--from", 0, MOST_DB, float), default=0.0, help="first level (default 0)")
-    sub.add_argument("--to", metavar="DB", dest="stop", type=number("--to", 0, MOST_DB, float), default=31.75, help="last level (default 31.75)")
-    sub.add_argument("--step", metavar="DB", type=number("--step", link.STEP_DB, MOST_DB, float), default=1.0, help="step (default 1)")
+    sub.value("--channel", Integer(1, NOF_CHANNELS), metavar="N", default=1, help="channel (default 1)")
+    sub.value("--from", Real(0, MOST_DB), metavar="DB", dest="start", default=0.0, help="first level (default 0)")
+    sub.value("--to", Real(0, MOST_DB), metavar="DB", dest="stop", default=31.75, help="last level (default 31.75)")
+    sub.value("--step", Real(link.STEP_DB, MOST_DB), metavar="DB", default=1.0, help="step (default 1)")
     given = p.parse_args(arguments)
     outputs.fresh("--json", getattr(given, "json", None))
     return int(given.function(given, places))

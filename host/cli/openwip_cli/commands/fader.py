@@ -175,12 +175,15 @@ def bursts_of(file: str) -> list[Any]:
 
 
 def compare(arguments: list[str], _places: Places) -> int:
-    p = Parser("fader compare", "The channel that a terminal on another computer heard against the one that a running fader commanded, where it runs.")
-    p.add_argument("config", metavar="CONFIG", help="the fader's YAML file: air.control is where it answers")
+    p = Parser("fader compare", "The channel that a terminal on another computer heard against the one that a running fader commanded.")
+    p.add_argument("fader", metavar="CONFIG|tcp://ADDR:PORT", help="the fader's YAML file, whose air.control is where it answers; or its --listen")
     p.add_argument("report", metavar="FILE", help="--json of ./openwip station terminal --air cabled")
+    p.add_argument("--keys", metavar="DIR", help="of ./openwip keys; with a fader on another computer")
     given = p.parse_args(arguments)
     heard = bursts_of(given.report)
-    air = faders.find(f"{given.config}: air.control", air_of(given.config).get("control"), "the file of a ./openwip fader that runs")
+    far, keys = given.fader.startswith("tcp://"), remote.keys_of("the fader", given.fader, given.keys)
+    air = faders.find("the fader" if far else f"{given.fader}: air.control", given.fader if far else air_of(given.fader).get("control"),
+                      "--listen of a ./openwip fader that runs, with its keys" if far else "the file of a ./openwip fader that runs", keys)
     findings = [of_comparison(through_radios.compare(air.bursts, heard)), of_fader(air)]
     show(findings)
     return VALID if all(f.ok for f in findings) else INVALID

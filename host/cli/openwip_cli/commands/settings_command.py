@@ -148,18 +148,20 @@ def same(a: Any, b: str) -> bool:
 
 def connect(given: argparse.Namespace) -> "RunningSettings":
     if given.control:
+        keys = remote.keys_of("--control", given.control, given.keys)
         with contextlib.suppress(*faders.SILENT):
-            running = RunningSettings(given.control, lambda _: given.control, processes=("air",))
+            running = RunningSettings(given.control, lambda _: given.control, keys, processes=("air",))
             if ATTENUATOR in running.effective["air"]:
-                return RunningSettings(given.control, lambda _: given.control, processes=(ATTENUATOR,))
+                return RunningSettings(given.control, lambda _: given.control, keys, processes=(ATTENUATOR,))
             if running.paths:
                 return running
-        raise BadInput(f"--control is {given.control}, where no channel answers; valid: air.control of a medium or fader, attenuator.control of a cell")
+        raise BadInput(f"--control is {given.control}, where no channel answers; valid: air.control of a medium or fader, --listen of a fader, "
+                       "attenuator.control of a cell")
     if given.remote:
         endpoint, keys = remote.client(given.remote, given.keys)
         return RunningSettings(given.remote, endpoint, keys)
     if given.keys:
-        raise BadInput("--keys is for --remote; a cell of this machine needs none")
+        raise BadInput("--keys is for --remote and --control; a cell of this machine needs none")
     cell = running_cell(given.name)
     if cell.replay is not None:
         raise BadInput(f"cell '{cell.name}' is a replay of {cell.replay['file']}: it has the settings of then, and none changes")
@@ -174,8 +176,8 @@ def parser(command: str, usage: str) -> Parser:
     p = Parser(command, usage=usage)
     p.add_argument("--name", type=check_cell_name, default=None, help="name of the cell (default: demo, or the only one that is up)")
     p.add_argument("--remote", metavar="tcp://HOST:PORT", help="a cell of another machine (demo --listen)")
-    p.add_argument("--keys", metavar="DIR", help="with --remote: the keys of ./openwip keys")
-    p.add_argument("--control", metavar="ENDPOINT", help="of a medium or fader without a cell: where it answers (its air.control)")
+    p.add_argument("--keys", metavar="DIR", help="with --remote, or --control tcp://ADDR:PORT: the keys of ./openwip keys")
+    p.add_argument("--control", metavar="ENDPOINT", help="of a medium or fader without a cell: where it answers (its air.control, a fader's --listen)")
     p.add_argument("--path", metavar="SENDER:RECEIVER", help="channel.* of this path of the medium or fader (docs/cabled.md)")
     return p
 
@@ -183,8 +185,8 @@ def parser(command: str, usage: str) -> Parser:
 def chosen_name(given: argparse.Namespace) -> argparse.Namespace:
     """The cell that is meant when no name is given."""
     if given.control:
-        if given.remote or given.name or given.keys:
-            raise BadInput("--control is for what has no cell; valid: without --name, --remote and --keys")
+        if given.remote or given.name:
+            raise BadInput("--control is for what has no cell; valid: without --name and --remote")
         return given
     if not given.remote:
         system.require_root()      # nobody else sees whether a cell is up

@@ -4,6 +4,7 @@ from typing import Any
 
 from ..shapes import AttenuatorStatus
 
+WHY = {"silent": " (the host was silent for longer than attenuator.silence_ms)", "armed": " (nothing has started it: attenuator.start)"}
 ANSWERS_S = 0.5     # it is asked 50 times a second while it plays, else five times
 
 
@@ -21,8 +22,7 @@ def check(a: dict[str, Any]) -> list[str]:
         if not wrong and a["silent_s"] > ANSWERS_S:
             wrong.append(f"it has not answered for {a['silent_s']:.1f} s")
         if a["steps"] and a["state"] not in ("playing", "ended"):
-            why = " (the host was silent for longer than attenuator.silence_ms)" if a["state"] == "silent" else ""
-            wrong.append(f"its playback is {a['state']} after {a['played']} of {a['steps']} steps{why}")
+            wrong.append(f"its playback is {a['state']} after {a['played']} of {a['steps']} steps{WHY.get(a['state'], '')}")
         if a["steps"] and a["underflows"] + a["late"]:
             wrong.append(f"{a['underflows']} steps were not there when due, {a['late']} came too late")
         if a["missed_ticks"]:

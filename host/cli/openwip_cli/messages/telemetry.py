@@ -28,12 +28,14 @@ from ..errors import BadInput
 
 # Topic -> the field of Telemetry that it carries.
 CONTENT = {"status": "mac", "slot": "slot_sample", "receiver": "receiver", "packet": "packets", "frames": "frames",
-           "ip": "ip", "event": "event", "air": "air", "tcp": "tcp", "cpu": "cpu", "verdict": "verdict"}
+           "ip": "ip", "event": "event", "air": "air", "tcp": "tcp", "cpu": "cpu", "verdict": "verdict",
+           "attenuator": "attenuator"}
 TOPICS = tuple(CONTENT)
 VERSION = telemetry_pb2.VERSION_CURRENT
 MAX_MESSAGE = 16 << 20
 # What it is about is counted here.
 warnings.filterwarnings("ignore", "Unexpected end-group tag", RuntimeWarning)
+MAY_BE_ABSENT = ("attenuator",)      # of most cells: never to have heard it is nothing
 BATCH = 2000        # messages of each publisher that one poll() returns at most
 
 
@@ -59,7 +61,7 @@ def endpoints_of(cell: Any) -> dict[str, str]:
     """name -> endpoint of every publisher that a cell may have. Those that are absent cost nothing."""
     prefix = f"owip-{cell.name}-"
     stations = [n.removeprefix(prefix) for n in cell.state.get("namespaces", []) if n.startswith(prefix)]
-    names = dict.fromkeys(["base", "terminal", *stations, "observer", "keeper"])
+    names = dict.fromkeys(["base", "terminal", *stations, "observer", "keeper", *MAY_BE_ABSENT])
     return {name: cell.endpoint(f"{name}.telemetry") for name in names}
 
 
@@ -177,13 +179,14 @@ class Reader:
 
     def silent(self, limit_s: float = 2.0) -> Any:
         """name -> seconds for which nothing came, of the publishers that were heard and have been silent
-        for longer than `limit_s`; None for those never heard. One that publishes: not in it."""
+        for longer than `limit_s`; None for those never heard that every cell has. One that publishes: not in it."""
         now = time.monotonic_ns()
         result: dict[str, Any] = {}
         for name in self.endpoints:
             last = max((c.at_ns for (n, _), c in list(self.counts.items()) if n == name and c.at_ns), default=None)
             if last is None:
-                result[name] = None
+                if name not in MAY_BE_ABSENT:
+                    result[name] = None
             elif now - last > limit_s * 1e9:
                 result[name] = (now - last) / 1e9
         return result

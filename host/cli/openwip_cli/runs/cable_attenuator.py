@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The programmable attenuator in the cable of a run (docs/attenuator.md): a process of the cell, which plays a table or an SNR trace from the begin
-of the measured time on, or takes levels; and what the run asks of it.
+of the measured time on, or from the edge at its trigger input, or takes levels; and what the run asks of it.
 
-  python -m openwip_cli cable-attenuator FILE [--check]     FILE: attenuator.* of the scenario, control; --check: is it there, can it do that"""
+  python -m openwip_cli cable-attenuator FILE [--check]     FILE: attenuator.* of the scenario, endpoints; --check: is it there, can it do that"""
 import contextlib
 import os
 import pathlib
@@ -26,13 +26,15 @@ from ..errors import SIGNALS, BadInput, NoAnswer, Refused, Terminated, raise_ter
 from ..figures import attenuator as figures
 from ..machine import rights
 from ..machine.places import Places
-from ..messages import attenuator as link, control
+from ..messages import attenuator as link, control, telemetry
+from ..messages.publisher import Publisher
 from ..settings.scenario import NONE, Scenario, text_of
 from ..settings.table import setting
 from ..text import of_yaml, to_yaml
 
 LEVELS = setting("attenuator.levels_db", "demo", running=True)
 LOOK_S, TAKEN_S = 0.2, 2.0
+TOPIC, TOLD_S = "attenuator", 0.1
 BUSY = ("armed", "playing")
 
 
@@ -75,7 +77,7 @@ class Player:
         """Until Terminated."""
         if self.table:
             with self.noted():
-                self.device.play(self.channels, self.table, self.wanted["period_ms"], seen=self.see, ready=self.begins.is_set)
+                self.device.play(self.channels, self.table, self.wanted["period_ms"], self.wanted["start"] == "external", seen=self.see, ready=self.begins.is_set)
         while True:
             with self.noted():
                 self.see(self.device.status())
@@ -135,17 +137,30 @@ class Player:
                 self.configure(request.configure_yaml)
         except Exception as e:      # whatever is asked is answered
             reply.ok, reply.error = False, f"configure: {e}"
-        s, of = self.status, reply.attenuator
+        reply.attenuator.CopyFrom(self.said())
+        return reply
+
+    def said(self) -> Any:
+        s, of = self.status, pb.AttenuatorStatus(channels=self.channels)
         of.levels_db.extend(s.levels[c - 1] * link.STEP_DB for c in self.channels)
         of.effective_yaml = to_yaml({"attenuator": {"levels_db": text_of(list(of.levels_db))}})
         of.name, of.state, of.wrong, of.set_by_hand = self.name, link.STATES[s.state], self.wrong, self.set_by_hand
         of.steps, of.clipped, of.silent_s = len(self.table) // len(self.channels), self.clipped, time.monotonic() - self.heard
         of.played, of.underflows, of.late, of.missed_ticks = s.played, s.underflows, s.late, s.missed_ticks - self.missed_before
-        return reply
+        return of
 
-    def serve(self, socket: Any) -> None:
+    def serve(self, socket: Any, publisher: Publisher, station: telemetry.Reader) -> None:
+        """`station`: its status says the slot."""
+        slot, due = 0, time.monotonic()
         while True:
-            socket.send(self.answer(socket.recv()).SerializeToString())
+            if socket.poll(max(0, due - time.monotonic()) * 1000):
+                socket.send(self.answer(socket.recv()).SerializeToString())
+            if time.monotonic() < due:
+                continue
+            due = max(due + TOLD_S, time.monotonic())
+            slot = max((m.telemetry.slot for m in station.poll()), default=slot)
+            if publisher.wanted(TOPIC):
+                publisher.publish(TOPIC, slot, attenuator=self.said())
 
 
 def main(arguments: list[str], _places: Places) -> int:
@@ -154,6 +169,7 @@ def main(arguments: list[str], _places: Places) -> int:
         socket = zmq.Context.instance().socket(zmq.REP)
         if arguments[1:] != ["--check"]:
             socket.bind(wanted["control"])
+            publisher = Publisher(wanted["telemetry"], [TOPIC])
             with contextlib.suppress(OSError):      # the controller's patience is a tenth of a second
                 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
         rights.become_account()     # before a trace of anybody's is read
@@ -166,7 +182,8 @@ def main(arguments: list[str], _places: Places) -> int:
             signal.signal(signum, raise_terminated)
         try:
             player.prepare()
-            threading.Thread(target=player.serve, args=(socket,), daemon=True).start()
+            station = telemetry.Reader({"station": wanted["slots"]}, ("status",))
+            threading.Thread(target=player.serve, args=(socket, publisher, station), daemon=True).start()
             player.run()
         except Terminated:
             print("attenuator: asked to stop", flush=True)
@@ -182,7 +199,8 @@ class CableAttenuator:
 
     def __init__(self, cell: Cell, keeper: KeeperClient, scenario: Scenario, places: Places) -> None:
         self.cell, self.keeper, self.places = cell, keeper, places
-        self.wanted = config(scenario, cell.endpoint("attenuator.control"))
+        self.wanted = config(scenario, {"control": cell.endpoint("attenuator.control"), "telemetry": cell.endpoint("attenuator.telemetry"),
+                                        "slots": cell.endpoint(f"{cell.stations[0]}.telemetry")})
         self.control = control.Control(cell.endpoint("attenuator.control"))
         self.said: dict[str, Any] | None = None
 
@@ -208,12 +226,12 @@ class CableAttenuator:
         return [("attenuator", figures.check(self.said))]
 
 
-def config(scenario: Scenario, endpoint: str = "") -> dict[str, Any]:
+def config(scenario: Scenario, endpoints: dict[str, str] | None = None) -> dict[str, Any]:
     """Empty: there is none."""
     wanted = {key.removeprefix("attenuator."): value for key, value in scenario.values.items() if key.startswith("attenuator.")}
     if wanted.get("port", NONE) == NONE:
         return {}
-    return wanted | {"control": endpoint, "trace": "" if wanted["trace"] == NONE else os.path.abspath(wanted["trace"])}
+    return wanted | (endpoints or {}) | {"trace": "" if wanted["trace"] == NONE else os.path.abspath(wanted["trace"])}
 
 
 def check(scenario: Scenario, places: Places) -> None:

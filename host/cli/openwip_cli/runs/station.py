@@ -116,7 +116,8 @@ class Fader:
     """Between two stations; it may have been there for long. Without an endpoint it cannot be asked."""
 
     def __init__(self, endpoint: str | None, delay_samples: int, keys: str | None = None) -> None:
-        self.endpoint, self.keys = endpoint, keys
+        self.endpoint = endpoint
+        self.keys = faders.keys_of_station(endpoint, keys) if endpoint else None
         self.before: Any = None
         if endpoint is None:
             return

@@ -47,6 +47,8 @@ def scenario(role: str, given: Any, ask: Ask | None) -> tuple[scenarios.Scenario
     keys = {s.key for s in mine}
     if role == "terminal" and file.get("link.loop") == loop.AUTO:
         keys.remove("link.loop")        # the base station measures it
+    if getattr(given, "attenuator.port") == scenarios.NONE:     # the file's is at the other station
+        keys -= {k for k in keys if k.startswith("attenuator.")}
     values = {k: v for k, v in file.items() if k in keys} | {"air.over": over(file, given)}
     values |= said_by_fader(given, values, ask)
     fader_slots = scenario_of(given, settings_of(role), file=values).fader_slots

@@ -176,20 +176,22 @@ def check_cables(scenario: Scenario) -> None:
 
 def check_attenuator(scenario: Scenario) -> None:
     """Its tables and levels are judged with the device, which knows its chips."""
-    port, trace, at_zero, levels = (scenario.values.get(f"attenuator.{key}") for key in ("port", "trace", "at_zero_db", "levels_db"))
+    port, trace, at_zero, levels, start = (scenario.values.get(f"attenuator.{key}") for key in ("port", "trace", "at_zero_db", "levels_db", "start"))
     if port not in (None, NONE) and not str(port).startswith("/"):
         raise BadInput(f"--attenuator is {port!r}; valid: none, or a serial port such as /dev/ttyACM0 (./openwip attenuator list)")
     if trace not in (None, NONE) and not str(trace).endswith((TRACE, ".csv")):
         raise BadInput(f"--attenuator-trace is {trace!r}; valid: none, a table FILE.csv, or an SNR trace FILE{TRACE}")
     if port in (None, NONE):
-        for flag, value in (("--attenuator-trace", trace), ("--attenuator-levels", levels)):
-            if value not in (None, NONE, []):
+        for flag, value, none in (("--attenuator-trace", trace, NONE), ("--attenuator-levels", levels, []), ("--attenuator-start", start, "run")):
+            if value not in (None, none):
                 raise BadInput(f"{flag} is {text_of(value)} without an attenuator; valid: with --attenuator PORT (./openwip attenuator list)")
         return
     if scenario["air.over"] == "medium":
         raise BadInput(f"--attenuator is {port} with --air medium, which has no cable that it could be in; valid: --air cabled, or ./openwip station")
     if trace != NONE and levels:
         raise BadInput(f"--attenuator-levels is {text_of(levels)} with --attenuator-trace {trace}; valid: one of the two")
+    if trace == NONE and start != "run":
+        raise BadInput(f"--attenuator-start is {start} without --attenuator-trace; valid: run, or with what is to be played")
     if (at_zero is None) == str(trace).endswith(TRACE):
         raise BadInput(f"--attenuator-at-zero is {'missing' if at_zero is None else f'{at_zero:g}'} with --attenuator-trace {trace}; valid: a number with an "
                        f"SNR trace ({TRACE}), and only then")

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Levels on the way through a cable at one moment: at the ends of a fader, of an attenuator.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "schema/control.pb.h"
+
+namespace wip::gui {
+
+struct fader_point {
+    std::int64_t slot = 0;
+    double input_dbfs = 0, output_dbfs = 0;  // at the ends of its first path; NaN: none
+    std::uint64_t clipped = 0, lost_samples = 0;
+};
+struct attenuator_point {
+    std::int64_t slot = 0;
+    std::array<float, 8> level_db{};  // by channel, the first is 1; NaN: none of its
+};
+
+// Nothing: there is no fader.
+std::optional<fader_point> level_point(std::int64_t slot, const openwip::control::AirStatus& a);
+// Nothing: no publisher could have meant it.
+std::optional<attenuator_point> level_point(std::int64_t slot,
+                                            const openwip::control::AttenuatorStatus& a);
+
+}  // namespace wip::gui
