@@ -6,14 +6,15 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "profiles/yaml_place.h"
 #include "sample/clarke_waves.h"
 #include "types/file_text.h"
+#include "yaml/place.h"
 
 namespace wip::profiles {
 namespace {
 
 using namespace sample_model;
+using yaml::place, yaml::refuse;
 
 constexpr int deepest = 4;  // of based_on
 
@@ -42,18 +43,12 @@ source_text read_source(const std::string& name, const std::string& beside) {
 
 // The file with what it is based on: its own keys in front of those of the other.
 YAML::Node resolve(const source_text& source, int depth) {
-    YAML::Node root;
-    try {
-        root = YAML::Load(source.text);
-    } catch (const YAML::Exception& e) {
-        refuse(source.file + ": line " + std::to_string(e.mark.line + 1) + ": not YAML: " + e.msg);
-    }
-    const place top(root, source.file, "");
+    const place top(source.text, source.file);
     top.expect_keys({"name", "source", "based_on", "carrier_hz", "speed_kmh", "delay_spread_ns",
                      "taps", "shadowing", "train", "path_loss", "users", "random_users",
                      "attenuator", "blackout"});
     const place base = top.at("based_on");
-    if (!base.given()) return root;
+    if (!base.given()) return top.node();
     if (depth >= deepest) base.refuse("at most " + std::to_string(deepest) + " deep");
     const std::string name = base.text("the name of a channel, or a file FILE.yaml");
     YAML::Node all;
@@ -66,7 +61,7 @@ YAML::Node resolve(const source_text& source, int depth) {
     if (top.at("taps").given()) all.remove("delay_spread_ns");
     for (const char* moves : {"train", "users", "random_users"})
         if (top.at(moves).given()) all.remove("speed_kmh");
-    for (const auto& entry : root)
+    for (const auto& entry : top.node())
         if (entry.first.Scalar() != "based_on") all[entry.first.Scalar()] = entry.second;
     return all;
 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "vusrp/product.h"
 
-#include <yaml-cpp/yaml.h>
-
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
+
+#include "yaml/place.h"
 
 namespace wip::vusrp {
 namespace detail {
@@ -16,17 +17,12 @@ extern const char* const devices_text;  // devices.yaml, by CMake
 }
 namespace {
 
+using yaml::place;
 using strings = std::vector<std::string>;
 
-// yaml-cpp leaves merge keys (<<) alone: what is not here is looked for there.
-YAML::Node field_if(const YAML::Node& n, const std::string& key) {
-    if (const YAML::Node own = n[key]) return own;
-    const YAML::Node merged = n["<<"];
-    return merged ? field_if(merged, key) : YAML::Node(YAML::NodeType::Undefined);
-}
-YAML::Node field(const YAML::Node& n, const std::string& key) {
-    if (const YAML::Node found = field_if(n, key)) return found;
-    throw std::logic_error("devices.yaml: no " + key);
+std::string text(const place& p, const char* key) { return p.at(key).text("a text"); }
+std::string text_if(const place& p, const char* key) {
+    return p.at(key).given() ? text(p, key) : "";
 }
 
 strings words(const std::string& text) {
@@ -34,84 +30,77 @@ strings words(const std::string& text) {
     return {std::istream_iterator<std::string>(in), {}};
 }
 
-double number(const YAML::Node& n, const std::string& key) { return field(n, key).as<double>(); }
-
-clock_choice read_clock(const YAML::Node& n) {
+clock_choice read_clock(const place& p) {
+    p.expect_keys(
+        {"list", "range", "default", "wrong", "refusal", "shared", "experimental", "automatic"});
     clock_choice c;
-    if (n["list"]) c.list = n["list"].as<std::vector<std::int64_t>>();
-    if (n["range"]) {
-        c.lowest = n["range"][0].as<std::int64_t>();
-        c.highest = n["range"][1].as<std::int64_t>();
+    if (const place all = p.at("list"); all.given()) c.list = all.numbers<std::int64_t>();
+    if (const place range = p.at("range"); range.given()) {
+        const auto limits = range.just<2, std::int64_t>();
+        c.lowest = limits[0], c.highest = limits[1];
     }
-    c.initial = n["default"].as<std::int64_t>();
-    const std::string wrong = n["wrong"].as<std::string>();
-    c.wrong = wrong == "refuse"    ? wrong_clock::refuse
-              : wrong == "force"   ? wrong_clock::force
-              : wrong == "default" ? wrong_clock::fall_back
-                                   : wrong_clock::ignore;
-    if (n["refusal"]) c.refusal = n["refusal"].as<std::string>();
-    if (n["shared"]) c.shared = n["shared"].as<std::string>();
-    if (n["experimental"]) c.experimental = n["experimental"].as<std::string>();
-    c.automatic = n["automatic"] && n["automatic"].as<bool>();
+    c.initial = p.at("default").number<std::int64_t>();
+    c.wrong = std::array{
+        wrong_clock::refuse, wrong_clock::force, wrong_clock::fall_back,
+        wrong_clock::ignore}[p.at("wrong").one_of({"refuse", "force", "default", "ignore"})];
+    c.refusal = text_if(p, "refusal");
+    c.shared = text_if(p, "shared");
+    c.experimental = text_if(p, "experimental");
+    c.automatic = p.at("automatic").given() && p.at("automatic").one_of({"false", "true"}) == 1;
     return c;
 }
 
-std::optional<analog_shape> read_filter(const YAML::Node& n) {
-    if (!n) return std::nullopt;
-    const auto part = [&](const char* name) {
-        const auto v = n[name].as<std::vector<double>>();
+std::optional<analog_shape> read_filter(const place& p) {
+    if (!p.given()) return std::nullopt;
+    const auto part = [&p](const char* name) {
+        const auto v = p.at(name).just<3>();
         return low_pass{v[0], v[1], v[2]};
     };
     return analog_shape{part("butterworth"), part("pole")};
 }
 
-front_end read_front(const YAML::Node& n, const std::string& side, const std::string& bits,
-                     const std::string& dc, int level) {
-    const auto three = [&](const std::string& key) {
-        return field(n, side + key).as<std::vector<double>>();
-    };
-    const auto gain = three("_gain"), band = three("_bandwidth");
-    const YAML::Node forced = field_if(n, "bandwidth_forced");
-    const auto limit = [&](int i) {
-        return forced ? forced[i].as<double>() : band[std::size_t(i)];
-    };
+front_end read_front(const place& p, const std::string& side, const char* bits, const char* dc,
+                     std::size_t level) {
+    const auto gain = p.at(side + "_gain").just<3>(), band = p.at(side + "_bandwidth").just<3>();
+    const place forced = p.at("bandwidth_forced");
+    const auto limits = forced.given() ? forced.just<2>() : std::array{band[0], band[1]};
     return {.gain = {gain[0], gain[1], gain[2]},
-            .bandwidth = {band[0], band[1], band[2], limit(0), limit(1)},
-            .filter = read_filter(field_if(n, side + "_filter")),
-            .antennas = field(n, side + "_antennas").as<strings>(),
-            .bits = field(n, bits).as<int>(),
-            .dc_dbfs = number(n, dc),
-            .image_db = number(n, side + "_image_db"),
-            .full_scale_dbm = field(n, "full_scale_dbm")[level].as<double>()};
+            .bandwidth = {band[0], band[1], band[2], limits[0], limits[1]},
+            .filter = read_filter(p.at(side + "_filter")),
+            .antennas = p.at(side + "_antennas").texts(),
+            .bits = p.at(bits).number<int>(),
+            .dc_dbfs = p.at(dc).number(),
+            .image_db = p.at(side + "_image_db").number(),
+            .full_scale_dbm = p.at("full_scale_dbm").just<2>()[level]};
 }
 
-product read_product(const std::string& name, const YAML::Node& n) {
-    product p{.name = name,
-              .board = field(n, "board").as<std::string>(),
-              .front = field(n, "front").as<std::string>(),
-              .gain_name = field(n, "gain_name").as<std::string>(),
-              .subdevices = words(field(n, "subdevices").as<std::string>()),
-              .packet = field(n, "packet").as<int>(),
-              .clock = read_clock(field(n, "clock")),
-              .decimation = {},
-              .lowest_hz = field(n, "frequency")[0].as<double>(),
-              .highest_hz = field(n, "frequency")[1].as<double>(),
-              .transmit = read_front(n, "transmit", "dac_bits", "transmit_leakage_dbfs", 0),
-              .receive = read_front(n, "receive", "adc_bits", "receive_dc_dbfs", 1),
-              .antenna_refusal = field(n, "antenna_refusal").as<std::string>(),
-              .bandwidth_warning = field_if(n, "bandwidth_warning")
-                                       ? field(n, "bandwidth_warning").as<std::string>()
-                                       : "",
-              .ppm = number(n, "ppm"),
-              .latency_us = number(n, "latency_us"),
-              .spread_us = number(n, "spread_us"),
-              .timed_commands = field(n, "command_timing").as<std::string>() == "exact",
-              .settling_us = number(n, "settling_us"),
-              .command_queue = field(n, "command_queue").as<int>()};
-    for (const YAML::Node& rule : field(n, "decimation"))
-        p.decimation.push_back(
-            {rule[0].as<std::int64_t>(), rule[1].as<std::int64_t>(), rule[2].as<std::int64_t>()});
-    return p;
+product read_product(const std::string& name, const place& p) {
+    const auto hz = p.at("frequency").just<2>();
+    product made{.name = name,
+                 .board = text(p, "board"),
+                 .front = text(p, "front"),
+                 .gain_name = text(p, "gain_name"),
+                 .subdevices = words(text(p, "subdevices")),
+                 .packet = p.at("packet").number<int>(),
+                 .clock = read_clock(p.at("clock")),
+                 .decimation = {},
+                 .lowest_hz = hz[0],
+                 .highest_hz = hz[1],
+                 .transmit = read_front(p, "transmit", "dac_bits", "transmit_leakage_dbfs", 0),
+                 .receive = read_front(p, "receive", "adc_bits", "receive_dc_dbfs", 1),
+                 .antenna_refusal = text(p, "antenna_refusal"),
+                 .bandwidth_warning = text_if(p, "bandwidth_warning"),
+                 .ppm = p.at("ppm").number(),
+                 .latency_us = p.at("latency_us").number(),
+                 .spread_us = p.at("spread_us").number(),
+                 .timed_commands = p.at("command_timing").one_of({"exact", "at_once"}) == 0,
+                 .settling_us = p.at("settling_us").number(),
+                 .command_queue = p.at("command_queue").number<int>()};
+    p.at("decimation").each_item([&made](const place& rule) {
+        const auto r = rule.just<3, std::int64_t>();
+        made.decimation.push_back({r[0], r[1], r[2]});
+    });
+    return made;
 }
 
 }  // namespace
@@ -152,13 +141,16 @@ std::int64_t product::automatic_clock(double rate, std::size_t channels) const {
     return std::llround(rate * factor);
 }
 
+std::vector<product> read_products(const std::string& yaml, const std::string& file) {
+    std::vector<product> made;
+    place(yaml, file).at("products").each_entry([&made](const std::string& name, const place& p) {
+        made.push_back(read_product(name, p));
+    });
+    return made;
+}
+
 const std::vector<product>& products() {
-    static const std::vector<product> all = [] {
-        std::vector<product> made;
-        for (const auto& entry : YAML::Load(detail::devices_text)["products"])
-            made.push_back(read_product(entry.first.as<std::string>(), entry.second));
-        return made;
-    }();
+    static const std::vector<product> all = read_products(detail::devices_text, "devices.yaml");
     return all;
 }
 

@@ -2,7 +2,10 @@
 // The table of devices: complete, and its arithmetic of clocks and rates that of UHD.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "vusrp/product.h"
 
@@ -102,6 +105,77 @@ TEST(Products, words_are_filled_in) {
     const std::pair<std::string, std::string> values[] = {{"mhz", "100.00"}};
     EXPECT_EQ(filled_in(find_product("n320").clock.refusal, values),
               "Invalid master clock rate: 100.00 MHz");
+}
+
+// One product that has what it needs from another, as the table's have.
+constexpr const char* table = R"yaml(products:
+  plain: &plain
+    board: P
+    front: F
+    subdevices: "A:0 B:0"
+    clock: {range: [1000, 2000], default: 1500, wrong: force}
+    decimation: [[1, 4, 1]]
+    gain_name: G
+    packet: 100
+    frequency: [1.0e+6, 2.0e+6]
+    transmit_gain: [0, 10, 1]
+    receive_gain: [0, 10, 1]
+    transmit_bandwidth: [1, 2, 2]
+    receive_bandwidth: [1, 2, 2]
+    transmit_antennas: [T]
+    receive_antennas: [R]
+    antenna_refusal: no
+    dac_bits: 12
+    adc_bits: 12
+    transmit_leakage_dbfs: -50
+    transmit_image_db: 35
+    receive_dc_dbfs: -50
+    receive_image_db: 35
+    ppm: 2
+    full_scale_dbm: [10, -10]
+    latency_us: 80
+    spread_us: 125
+    command_timing: at_once
+    settling_us: 20
+    command_queue: 3
+  other:
+    <<: *plain
+    board: O
+)yaml";
+
+TEST(Products, a_table_is_read_with_what_it_merges) {
+    const auto read = read_products(table, "t.yaml");
+    ASSERT_EQ(read.size(), 2U);
+    EXPECT_EQ(read[1].board, "O");
+    EXPECT_EQ(read[1].subdevices, (std::vector<std::string>{"A:0", "B:0"}));
+    EXPECT_EQ(read[1].clock.wrong, wrong_clock::force);
+    EXPECT_FALSE(read[1].timed_commands);
+}
+
+TEST(Products, a_table_that_is_none_is_refused_by_place_value_and_what_is_valid) {
+    const std::vector<std::array<std::string, 3>> cases = {
+        {"wrong: force", "wrong: fourced",
+         "t.yaml: products.plain.clock.wrong: 'fourced'; valid: one of refuse, force, default, "
+         "ignore"},
+        {"command_timing: at_once", "command_timing: exakt",
+         "t.yaml: products.plain.command_timing: 'exakt'; valid: one of exact, at_once"},
+        {"packet: 100", "packet: 1.5",
+         "t.yaml: products.plain.packet: '1.5'; valid: a whole number"},
+        {"    ppm: 2\n", "", "t.yaml: products.plain.ppm: missing; valid: a number"},
+        {"[10, -10]", "[10]", "t.yaml: products.plain.full_scale_dbm: a list; valid: 2 numbers"},
+        {"default: 1500", "defualt: 1500", "t.yaml: products.plain.clock.defualt: unknown key"},
+        {"[T]", "T", "t.yaml: products.plain.transmit_antennas: 'T'; valid: a list"},
+        {"products:", "[", "t.yaml: line 3: not YAML: "}};
+    for (const auto& [good, bad, words] : cases) {
+        std::string text = table;
+        text.replace(text.find(good), good.size(), bad);
+        try {
+            read_products(text, "t.yaml");
+            FAIL() << bad;
+        } catch (const std::invalid_argument& e) {
+            EXPECT_EQ(std::string(e.what()).find(words), 0U) << e.what();
+        }
+    }
 }
 
 }  // namespace

@@ -110,6 +110,12 @@ class Once(unittest.TestCase):
         self.assertEqual({n for n, text in files.items() if "catch (const CLI::" in text}, {"host/config/command_line.h", "host/radio/main.cpp"})
         self.assertEqual({n for n, text in files.items() if re.search(r"constexpr int exit_bad_input", text)}, {"host/config/exit_code.h"})
 
+    def test_yaml_is_read_at_a_place_of_channels_or_as_settings(self):
+        """channel_definition.cpp writes what it has read; the monitor shows what a process says it runs with."""
+        self.assertEqual({n for n in mentions("<yaml-cpp/")}, {
+            "channels/yaml/place.h", "channels/profiles/channel_definition.cpp", "host/config/document.cpp", "host/config/item_list.cpp",
+            "host/config/settings_table.cpp", "host/gui/views/controls_view.cpp"})
+
     def test_a_program_that_follows_its_parent_asks_the_runtime(self):
         """But wip_capture, which keeps what it was started with over the change of its user."""
         mains = {n: (TOP / n).read_text() for n in sizes.lines() if n.startswith("host/") and n.endswith("main.cpp")}

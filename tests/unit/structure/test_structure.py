@@ -47,9 +47,10 @@ ALLOWED = {
     "channels/cell": {"sample", "bin", "packet", "profiles"} | MAC,
     "channels/mix": {"types", "sample"},
     "channels/fader": {"types", "sample", "mix"},
-    "channels/profiles": {"types", "sample"},
+    "channels/yaml": {"types"},
+    "channels/profiles": {"types", "sample", "yaml"},
     "channels/air": {"types", "sample", "mix", "runtime"},
-    "channels/vusrp": {"types", "sample", "air", "runtime"},
+    "channels/vusrp": {"types", "sample", "air", "runtime", "yaml"},
     # Lines of messages between processes, for flowgraphs and host alike.
     "host/peer": set(),
     "host/config": {"types"},
