@@ -84,8 +84,7 @@ def above(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Fin
     shown. `at_each` repeats it over other settings."""
     metric = check["metric"]
     closest: Any = None
-    others = [check.get("b", {}) | dict(zip(check.get("b_each", {}), v))
-              for v in itertools.product(*check.get("b_each", {}).values())]
+    others = [check.get("b", {}) | dict(zip(check.get("b_each", {}), v)) for v in itertools.product(*check.get("b_each", {}).values())]
     at = check.get("at_each", {})
     for place in (dict(zip(at, v)) for v in itertools.product(*at.values())):
         try:
@@ -257,8 +256,7 @@ def padhye_mbps(loss: float, rtt_s: float, rto_s: float = 0.2, window_bytes: int
     limit = window_bytes * 8 / rtt_s
     if loss <= 0:
         return limit / 1e6
-    rate = 1 / (rtt_s * math.sqrt(2 * acked * loss / 3)
-                + rto_s * min(1, 3 * math.sqrt(3 * acked * loss / 8)) * loss * (1 + 32 * loss**2))
+    rate = 1 / (rtt_s * math.sqrt(2 * acked * loss / 3) + rto_s * min(1, 3 * math.sqrt(3 * acked * loss / 8)) * loss * (1 + 32 * loss**2))
     return min(limit, rate * packet_bytes * 8) / 1e6
 
 
@@ -338,8 +336,7 @@ def judge(results: Results, statement: dict[str, Any]) -> "Judgement":
     holds = all(f.holds for _, f in findings)
     deciding = [f for _, f in findings if f.holds == holds]
     sure = all(f.sure for f in deciding) if holds else any(f.sure for f in deciding)
-    measured = "; ".join(f"{label}: {f.text}{'' if f.holds or holds else ' (no)'}" if label else f.text
-                         for label, f in findings)
+    measured = "; ".join(f"{label}: {f.text}{'' if f.holds or holds else ' (no)'}" if label else f.text for label, f in findings)
     return Judgement(measured=measured, holds=("yes" if holds else "no") + ("" if sure else " (not sure)"), **common)
 
 

@@ -80,8 +80,7 @@ def try_out(running: Running, scenario: Any, progress: Callable[[str], None], ag
     progress(f"trying speed {scenario.speed:g} with a full link")
     seen = []
     look = lambda: seen.append(running.ask(running.air))    # noqa: E731
-    traffic.iperf3(running.keeper, running.cell, traffic.tcp_arguments(scenario), TRIAL_S,
-                   [(STEADY_S, look), (0.98 * TRIAL_S, look)])
+    traffic.iperf3(running.keeper, running.cell, traffic.tcp_arguments(scenario), TRIAL_S, [(STEADY_S, look), (0.98 * TRIAL_S, look)])
     found, late = of(*seen), behind(*seen)
     share = chosen(found / scenario.speed, late)
     held = share == 1

@@ -79,8 +79,7 @@ def with_predictions(s: Scenario, places: Places) -> Iterator[Scenario]:
 
 def config(cell: Cell, s: Scenario) -> dict[str, Any]:
     """Of the emulator: every setting of the scenario that it has, and what belongs to the cell."""
-    errors = "none" if s["channel.error_free"] == "on" else (
-        "symbols" if s["channel.symbol_noise"] == "on" else "computed")
+    errors = "none" if s["channel.error_free"] == "on" else ("symbols" if s["channel.symbol_noise"] == "on" else "computed")
 
     def end(station: str, status: str) -> dict[str, Any]:
         address = f"{cells.ADDRESS[station]}/{30 if s['terminals'] == 1 else 24}" if station in cells.ADDRESS else cells.RADIO_ADDRESS

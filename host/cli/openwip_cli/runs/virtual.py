@@ -35,8 +35,7 @@ CONFIG, TELEMETRY, CAPTURE = "config.yaml", "telemetry", "packets.pcap"     # of
 MEMORY_MB = 128     # of the kernel
 START_S = 1.0       # of the traffic; the kernel is up after some hundredths of a second
 # Of a machine with memory enough; a small kernel would compute smaller ones. tcp_rmem, tcp_wmem: Linux's usual.
-SYSCTLS = {"net/ipv4/tcp_rmem": "4096 131072 6291456", "net/ipv4/tcp_wmem": "4096 16384 4194304",
-           "net/ipv4/tcp_mem": "16384 24576 32768"}
+SYSCTLS = {"net/ipv4/tcp_rmem": "4096 131072 6291456", "net/ipv4/tcp_wmem": "4096 16384 4194304", "net/ipv4/tcp_mem": "16384 24576 32768"}
 
 
 @dataclasses.dataclass
@@ -65,8 +64,7 @@ class Plan:
 
 def download(s: Scenario, sysctls: dict[str, str] | None = None) -> Plan:
     """What emulate does in real time with iperf3: one TCP connection from the server to the (first) terminal."""
-    return Plan([f"bulk 0 1 {START_S:g} {s['traffic.duration_s']:g} {s['traffic.tcp_cc']} {s['traffic.tcp_window_kb']}"],
-                sysctls or {})
+    return Plan([f"bulk 0 1 {START_S:g} {s['traffic.duration_s']:g} {s['traffic.tcp_cc']} {s['traffic.tcp_window_kb']}"], sysctls or {})
 
 
 def run(s: Scenario, places: Places, plan: Plan | None = None, packets: str | None = None,

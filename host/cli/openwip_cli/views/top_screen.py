@@ -167,8 +167,7 @@ def _modulation(f: Figures, frame: Frame, width: int) -> list[Any]:
         part = histogram[k] / total
         return f"{meaning.MODULATIONS[k + 1]:>8} {share(part):>7} {bar(part, BARS):<{BARS}}"
 
-    return [Line(("sent      " if row == 0 else "          ") + cell(row) + "  " + cell(row + 4), PLAIN, 3 + row)
-            for row in range(4)]
+    return [Line(("sent      " if row == 0 else "          ") + cell(row) + "  " + cell(row + 4), PLAIN, 3 + row) for row in range(4)]
 
 
 def _arq(f: Figures, frame: Frame, width: int) -> list[Any]:
@@ -218,8 +217,7 @@ def _tcp(f: Figures, frame: Frame, width: int) -> list[Line]:
     text = f"TCP       {count(len(flows))} flows" + (f", {count(left_out)} beyond the observer's limit" if left_out else "")
     if not flows:
         return [Line("TCP       no connections", DIM, 2)]
-    lines = [Line(f"{text + (f', {count(more)} not shown' if more > 0 else ''):<38}  cwnd  rtt ms rto ms resent cc     state",
-                  PLAIN, 2)]
+    lines = [Line(f"{text + (f', {count(more)} not shown' if more > 0 else ''):<38}  cwnd  rtt ms rto ms resent cc     state", PLAIN, 2)]
     for n, flow in enumerate(flows[:MOST_FLOWS]):
         name = f"{clean(flow.local)}>{clean(flow.remote)}"
         lines.append(Line(f"  {name[:36]:<36} {count(flow.cwnd_segments):>6} {number(flow.rtt_ms):>7} "
