@@ -191,8 +191,7 @@ def _drops(direction: Any) -> str:
 def _queues(f: Figures, frame: Frame, width: int) -> list[Line]:
     base, terminal = f.mac("base", frame.now_ns), f.mac("terminal", frame.now_ns)
     if f.replays(frame.now_ns):
-        d = terminal.downlink if terminal is not None else None
-        return [Line(f"downlink  {count(d.delivered.packets)} packets put together" if d else "downlink  not known", PLAIN, 1)]
+        return [Line(f"downlink  {count(terminal.downlink.delivered.packets)} packets put together" if terminal else "downlink  not known", PLAIN, 1)]
     lines = []
     for name, sender, receiver in (("downlink", base, terminal), ("uplink", terminal, base)):
         if sender is None:
