@@ -87,8 +87,7 @@ def each_panel(results: Results, spec: dict[str, Any], **kwargs: Any) -> tuple[A
     where = spec.get("where", {})
     found = list(dict.fromkeys(p[panel] for p in results.where(**where))) if panel else [None]
     fig, axes = axes_of(max(1, len(found)), sharey=not kwargs and spec.get("share_y", True), **kwargs)
-    return fig, [(a, where | ({panel: v} if panel else {}), "" if v is None else name_of(panel, v))
-                 for a, v in zip(axes, found)]
+    return fig, [(a, where | ({panel: v} if panel else {}), "" if v is None else name_of(panel, v)) for a, v in zip(axes, found)]
 
 
 def round_trip_s(s: dict[str, Any], delay: Any = rlc_model.packet_delay) -> float:

@@ -12,12 +12,20 @@ import itertools
 import math
 import pathlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias, TypedDict
 
 from ..errors import BadInput
 from ..figures import estimates
 from .metrics import Results, split
 from .settings import SETTINGS
+
+
+Case: TypeAlias = dict[str, Any]       # settings, by their names
+Statement = TypedDict("Statement", {
+    "id": str, "says": str, "source": str, "note": str, "kind": str, "metric": str, "averaged": list[str], "for_each": dict[str, list[Any]], "where": Case,
+    "a": Case, "b": Case, "b_each": dict[str, list[Any]], "at_each": dict[str, list[Any]], "over": Any, "among": list[Any], "by": str, "expect": Any,
+    "least": float, "most": float, "times": float, "scale": float, "digits": int, "unit": str, "least_x": float, "most_x": float, "until": float,
+    "slack": float, "steps": int, "base_ms": float, "rise_ms": float, "between": float}, total=False)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +45,7 @@ class Judgement:
     note: str
 
 
-def cases(check: dict[str, Any]) -> Iterator[Any]:
+def cases(check: Statement) -> Iterator[tuple[str, Case]]:
     """(label, settings) of each combination of for_each."""
     each = check.get("for_each", {})
     names = list(each)
@@ -45,7 +53,7 @@ def cases(check: dict[str, Any]) -> Iterator[Any]:
         yield " ".join(str(v) for v in values), dict(zip(names, values))
 
 
-def _limits(estimate: estimates.Estimate, check: dict[str, Any]) -> tuple[Any, bool]:
+def _limits(estimate: estimates.Estimate, check: Statement) -> tuple[bool, bool]:
     """(holds, sure) of least <= value <= most."""
     least, most = check.get("least", -math.inf), check.get("most", math.inf)
     holds = least <= estimate.mean <= most
@@ -53,39 +61,38 @@ def _limits(estimate: estimates.Estimate, check: dict[str, Any]) -> tuple[Any, b
     return holds, sure
 
 
-def _number(estimate: estimates.Estimate, check: dict[str, Any]) -> str:
+def _number(estimate: estimates.Estimate, check: Statement) -> str:
     scale, digits, unit = check.get("scale", 1), check.get("digits", 2), check.get("unit", "")
     return estimates.Estimate(estimate.mean * scale, estimate.half * scale, estimate.n).text(digits, unit)
 
 
-def value(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
+def value(results: Results, check: Statement, case: Case) -> Finding:
     """The metric at a point lies between least and most."""
     e = estimates.estimate(results.values(results.one(check.get("where", {}) | case), check["metric"]).values())
     return Finding(_number(e, check), *_limits(e, check))
 
 
-def covers(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
+def covers(results: Results, check: Statement, case: Case) -> Finding:
     """The metric's interval at a point holds `expect`."""
     e = estimates.estimate(results.values(results.one(check.get("where", {}) | case), check["metric"]).values())
     return Finding(_number(e, check), e.covers(check["expect"]), not math.isnan(e.half))
 
 
-def ratio(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
+def ratio(results: Results, check: Statement, case: Case) -> Finding:
     """The metric at `a` over that at `b`, `times` that where the text does so, lies between least and most."""
-    a, b = (results.values(results.one(check[k] | case), check["metric"]) for k in ("a", "b"))
+    a, b = (results.values(results.one(end | case), check["metric"]) for end in (check["a"], check["b"]))
     e, times = estimates.ratio(a, b), check.get("times", 1)
     e = estimates.Estimate(e.mean * times, e.half * times, e.n)
     return Finding(f"{f'{times} * ' if times != 1 else ''}{estimates.estimate(a.values()).text()} / {estimates.estimate(b.values()).text()} = {e.text(3)}",
                    *_limits(e, check))
 
 
-def above(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
+def above(results: Results, check: Statement, case: Case) -> Finding:
     """The metric is higher at `a` than at `b`, and for `b_each` than at every one of them: the closest is
     shown. `at_each` repeats it over other settings."""
     metric = check["metric"]
-    closest: Any = None
-    others = [check.get("b", {}) | dict(zip(check.get("b_each", {}), v))
-              for v in itertools.product(*check.get("b_each", {}).values())]
+    closest: tuple[float, estimates.Estimate, str] | None = None
+    others = [check.get("b", {}) | dict(zip(check.get("b_each", {}), v)) for v in itertools.product(*check.get("b_each", {}).values())]
     at = check.get("at_each", {})
     for place in (dict(zip(at, v)) for v in itertools.product(*at.values())):
         try:
@@ -107,17 +114,17 @@ def above(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Fin
                    f"{d.text(check.get('digits', 3))} ({name})", d.mean > 0, not math.isnan(d.half) and not d.covers(0))
 
 
-def gains(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
+def gains(results: Results, check: Statement, case: Case) -> Finding:
     """What `a` has more than `b`, as a ratio or (`by: difference`) in the metric's unit, is larger at each value of `over` than at the
     next one of `among`: the closest is shown. `at_each` repeats it over other settings."""
     over, metric = check["over"], check["metric"]
 
-    def gain(place: dict[str, Any]) -> dict[int, float]:
-        a, b = (results.values(results.one(check[k] | place | case), metric) for k in ("a", "b"))
+    def gain(place: Case) -> dict[int, float]:
+        a, b = (results.values(results.one(end | place | case), metric) for end in (check["a"], check["b"]))
         return {r: a[r] - b[r] if check.get("by") == "difference" else a[r] / b[r]
                 for r in set(a) & set(b) if check.get("by") == "difference" or b[r]}
 
-    closest: Any = None
+    closest: tuple[estimates.Estimate, str] | None = None
     at = check.get("at_each", {})
     for place in (dict(zip(at, v)) for v in itertools.product(*at.values())):
         found = {}
@@ -139,7 +146,7 @@ def gains(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Fin
                    not math.isnan(d.half) and not d.covers(0))
 
 
-def best(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
+def best(results: Results, check: Statement, case: Case) -> Finding:
     """Over one setting the metric is highest where `expect` says."""
     over, metric, among = check["over"], check["metric"], check["among"]
     found = {}
@@ -156,9 +163,9 @@ def best(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Find
                    order[0] == check["expect"], not math.isnan(d.half) and not d.covers(0))
 
 
-def disjoint(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
+def disjoint(results: Results, check: Statement, case: Case) -> Finding:
     """The intervals of the metric at `a` and `b` do not overlap, for every argument of the metric in `over`."""
-    a, b = (results.one(check[k] | case) for k in ("a", "b"))
+    a, b = (results.one(end | case) for end in (check["a"], check["b"]))
     texts, every = [], True
     for argument in check["over"]:
         metric = f"{check['metric']}:{argument}"
@@ -171,7 +178,7 @@ def disjoint(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "
     return Finding("; ".join(texts), every, True)
 
 
-def crossing(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
+def crossing(results: Results, check: Statement, case: Case) -> Finding:
     """a - b is positive at the lowest value of a setting and negative at `until`: somewhere between they cross."""
     over, metric = check["over"], check["metric"]
     points = {}
@@ -190,7 +197,7 @@ def crossing(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "
     return Finding(text, first.mean > 0 > last.mean, not (first.covers(0) or last.covers(0)))
 
 
-def spread(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
+def spread(results: Results, check: Statement, case: Case) -> Finding:
     """Over one setting the metric changes by no more than `most` of its largest value."""
     over, metric = check["over"], check["metric"]
     points = [p for p in results.where(**(check.get("where", {}) | case))
@@ -206,7 +213,7 @@ def spread(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Fi
                    not math.isnan(e.half) and abs(change - check["most"]) > e.half)
 
 
-def _goes_one_way(results: Results, check: dict[str, Any], case: dict[str, Any], way: int) -> "Finding":
+def _goes_one_way(results: Results, check: Statement, case: Case, way: int) -> Finding:
     over, metric = check["over"], check["metric"]
     points = sorted((p for p in results.where(**(check.get("where", {}) | case))
                      if p[over] >= check.get("least_x", -math.inf)), key=lambda p: p[over])
@@ -220,17 +227,17 @@ def _goes_one_way(results: Results, check: dict[str, Any], case: dict[str, Any],
     return Finding((" > " if way > 0 else " < ").join(f"{m:.3g}" for m in means), down, not math.isnan(d.half) and not d.covers(0))
 
 
-def falls(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
+def falls(results: Results, check: Statement, case: Case) -> Finding:
     """Over one setting the metric never rises by more than `slack` of its largest value, and falls from end to end."""
     return _goes_one_way(results, check, case, 1)
 
 
-def rises(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
+def rises(results: Results, check: Statement, case: Case) -> Finding:
     """As `falls`, the other way."""
     return _goes_one_way(results, check, case, -1)
 
 
-def flattens(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
+def flattens(results: Results, check: Statement, case: Case) -> Finding:
     """Over one setting what a further unit of it adds to the metric, as a share of what there was, never grows, nor is less than nothing."""
     over, metric = check["over"], check["metric"]
     points = sorted((p for p in results.where(**(check.get("where", {}) | case)) if p[over] >= check.get("least_x", -math.inf)),
@@ -257,12 +264,11 @@ def padhye_mbps(loss: float, rtt_s: float, rto_s: float = 0.2, window_bytes: int
     limit = window_bytes * 8 / rtt_s
     if loss <= 0:
         return limit / 1e6
-    rate = 1 / (rtt_s * math.sqrt(2 * acked * loss / 3)
-                + rto_s * min(1, 3 * math.sqrt(3 * acked * loss / 8)) * loss * (1 + 32 * loss**2))
+    rate = 1 / (rtt_s * math.sqrt(2 * acked * loss / 3) + rto_s * min(1, 3 * math.sqrt(3 * acked * loss / 8)) * loss * (1 + 32 * loss**2))
     return min(limit, rate * packet_bytes * 8) / 1e6
 
 
-def model(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
+def model(results: Results, check: Statement, case: Case) -> Finding:
     """Throughput over the model's at the round-trip time that TCP itself had."""
     point = results.one(check["where"] | case)
     measured = estimates.estimate(results.values(point, "goodput_mbps").values())
@@ -275,7 +281,7 @@ def model(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Fin
     return Finding(f"{measured.text()} / model {expected:.2f} at RTT {rtt:.1f} ms = {e.text(2)}", *_limits(e, check))
 
 
-def steps(results: Results, check: dict[str, Any], case: dict[str, Any]) -> "Finding":
+def steps(results: Results, check: Statement, case: Case) -> Finding:
     """Delays come in steps: after each retransmission delay many packets arrive within `rise_ms`, and hardly any
     between (at most `between` of the next rise)."""
     point = results.one(check["where"] | case)
@@ -324,7 +330,7 @@ def check_statements(path: pathlib.Path, given: Any) -> None:
         check_averaged(path, f"statement {s['id']}", s)
 
 
-def judge(results: Results, statement: dict[str, Any]) -> "Judgement":
+def judge(results: Results, statement: Statement) -> Judgement:
     findings = []
     results = results.averaged(statement.get("averaged", []))
     for label, case in cases(statement):
@@ -338,12 +344,11 @@ def judge(results: Results, statement: dict[str, Any]) -> "Judgement":
     holds = all(f.holds for _, f in findings)
     deciding = [f for _, f in findings if f.holds == holds]
     sure = all(f.sure for f in deciding) if holds else any(f.sure for f in deciding)
-    measured = "; ".join(f"{label}: {f.text}{'' if f.holds or holds else ' (no)'}" if label else f.text
-                         for label, f in findings)
+    measured = "; ".join(f"{label}: {f.text}{'' if f.holds or holds else ' (no)'}" if label else f.text for label, f in findings)
     return Judgement(measured=measured, holds=("yes" if holds else "no") + ("" if sure else " (not sure)"), **common)
 
 
-def judge_all(results: Results) -> "list[Judgement]":
+def judge_all(results: Results) -> list[Judgement]:
     return [judge(results, s) for s in results.experiment.tree["statements"]]
 
 

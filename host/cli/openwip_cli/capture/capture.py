@@ -35,8 +35,7 @@ def add_limits(p: Parser) -> None:
     p.value("--seconds", Real(0.001, 1e6), metavar="S", help="end after S seconds of air time")
     p.value("--count", Integer(1, 1 << 40), metavar="N", help="end after N packets")
     p.add_argument("--only", metavar="ip|frames", help="IP at the TUNs, or link frames (default both)")
-    p.value("--snap", Integer(64, 65535), metavar="N",
-                   help="keep N bytes of each packet, 64..65535 (default all)")
+    p.value("--snap", Integer(64, 65535), metavar="N", help="keep N bytes of each packet, 64..65535 (default all)")
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -80,8 +79,7 @@ def pdus(configuration: Any) -> list[Any]:
 
 def comments(cell: Cell, places: Places, configurations: list[tuple[str, str]]) -> list[Any]:
     """Of the capture's section: what was captured."""
-    texts = [f"cell '{cell.name}', OpenWIP {version(places.top)}",
-             *(f"{name}:\n{text.rstrip()}" for name, text in configurations)]
+    texts = [f"cell '{cell.name}', OpenWIP {version(places.top)}", *(f"{name}:\n{text.rstrip()}" for name, text in configurations)]
     return [word for text in texts for word in ("--comment", text)]
 
 
@@ -130,8 +128,7 @@ class Recording:
     """Started before the stations, so that it misses nothing. That the capture fails is said, and is no
     reason for the run to end."""
 
-    def __init__(self, cell: Cell, file: str, configuration: Any, speed: float, places: Places,
-                 progress: Callable[[str], None]) -> None:
+    def __init__(self, cell: Cell, file: str, configuration: Any, speed: float, places: Places, progress: Callable[[str], None]) -> None:
         self.progress = progress
         self.last_words = tempfile.NamedTemporaryFile("w", prefix="openwip-", suffix=".end")
         self.said = tempfile.TemporaryFile("w+")

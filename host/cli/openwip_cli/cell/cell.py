@@ -183,8 +183,7 @@ class Cell:
         """Those of this cell that exist: as it wrote down, and as they say themselves."""
         written = [n for n in self.state.get("namespaces", []) if system.namespace_exists(n)]
         mine = re.compile(re.escape(self.namespace("")) + rf"(base|terminal\d*|{CONTROLLER})")
-        return written + [n for n in namespaces_made() if n not in written and mine.fullmatch(n)
-                          and system.mark_of(n) == self.mark]
+        return written + [n for n in namespaces_made() if n not in written and mine.fullmatch(n) and system.mark_of(n) == self.mark]
 
     def keepers(self) -> list[tuple[int, int]]:
         """(pid, start time) of other keepers of a cell of this name whose directory has been deleted."""
@@ -198,8 +197,7 @@ class Cell:
     def leftovers(self) -> list[str]:
         """What of this cell exists, one name each."""
         left = [f"namespace {n}" for n in self.made_namespaces()]
-        left += [f"process {pid}" for pid, started in self.recorded_processes()
-                 if system.start_time(pid) == started]
+        left += [f"process {pid}" for pid, started in self.recorded_processes() if system.start_time(pid) == started]
         left += [f"keeper {pid}" for pid, _ in self.keepers()]
         left += [f"shared memory {p.name}" for p in self.shared_memory()]
         left += [f"directory {self.run}"] if self.run.exists() and any(self.run.iterdir()) else []

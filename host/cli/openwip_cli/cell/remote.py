@@ -203,8 +203,7 @@ class Doorman:
     def answer(self) -> None:
         frames = self.socket.recv_multipart()
         version, request_id = (frames + [b"", b""])[:2]
-        good = (len(frames) >= 7 and version == b"1.0" and frames[2] == ZAP_DOMAIN and frames[5] == b"CURVE"
-                and frames[6] == self.allowed)
+        good = (len(frames) >= 7 and version == b"1.0" and frames[2] == ZAP_DOMAIN and frames[5] == b"CURVE" and frames[6] == self.allowed)
         if not good:
             self.refused += 1
             if self.refused & (self.refused - 1) == 0:     # the 1st, 2nd, 4th, 8th, ...
@@ -236,8 +235,7 @@ class Forward:
 
     def open(self) -> None:
         """The port. Raises ZMQError."""
-        front = self._socket(zmq.ROUTER if self.control else zmq.XPUB,
-                             LARGEST_REQUEST if self.control else LARGEST_SUBSCRIPTION)
+        front = self._socket(zmq.ROUTER if self.control else zmq.XPUB, LARGEST_REQUEST if self.control else LARGEST_SUBSCRIPTION)
         try:
             if self.keys:
                 self.keys.use(front)

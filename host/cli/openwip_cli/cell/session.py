@@ -72,8 +72,7 @@ class CpuClock:
     def cores(self) -> dict[Any, Any]:
         now, seconds = self._read()
         t0, before = self.began
-        return {n: round((seconds[n] - before[n]) / (now - t0), 4) for n in self.pids
-                if seconds[n] is not None and before[n] is not None}
+        return {n: round((seconds[n] - before[n]) / (now - t0), 4) for n in self.pids if seconds[n] is not None and before[n] is not None}
 
 
 def start_process(keeper: KeeperClient, process: cells.Process, running: Any, endpoint: Any) -> None:
@@ -127,8 +126,7 @@ def owned_cell(name: str, progress: Callable[[str], None], terminals: int = 1, b
             cell.remove()
         elif keeper is not None and not keeper.over:
             kind = sys.exc_info()[0]
-            keeper.end("stopped by a signal" if kind is Terminated else
-                       "the launcher failed" if kind is not None else "the run is over")
+            keeper.end("stopped by a signal" if kind is Terminated else "the launcher failed" if kind is not None else "the run is over")
         if keeper is not None:
             keeper.channel.close()
         cell.release()

@@ -38,8 +38,7 @@ def run_program(places: Places, arguments: list[str], **kwargs: Any) -> Any:
     if done.returncode != 0:
         said = done.stderr if isinstance(done.stderr, str) else done.stderr.decode(errors="replace")
         lines = said.strip().splitlines()
-        raise BadInput(lines[-1].removeprefix("wip_channel: ") if lines
-                       else f"wip_channel ended with exit code {done.returncode}")
+        raise BadInput(lines[-1].removeprefix("wip_channel: ") if lines else f"wip_channel ended with exit code {done.returncode}")
     return done.stdout
 
 
@@ -65,8 +64,7 @@ class Writer:
             arguments.append("--predicted")
             for key, value in prediction.items():
                 arguments += [f"--{key}", str(value)]
-        self.process: Any = subprocess.Popen([places.program(PROGRAM), *arguments], stdin=subprocess.PIPE,
-                                        stderr=subprocess.PIPE)
+        self.process: Any = subprocess.Popen([places.program(PROGRAM), *arguments], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def rows(self, values: Any) -> None:
         import numpy

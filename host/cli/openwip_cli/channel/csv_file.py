@@ -75,5 +75,4 @@ def read(file: str, rate: Any) -> Any:
         raise BadInput(f"{file}: two rows or more are valid with --rate")
     have = numpy.arange(len(rows)) / rate
     want = numpy.arange(int(math.floor(have[-1] * SLOTS_PER_SECOND)) + 1) / SLOTS_PER_SECOND
-    return numpy.stack([10 * numpy.log10(numpy.interp(want, have, linear(column)))
-                        for column in table.T], axis=1).astype("f4")
+    return numpy.stack([10 * numpy.log10(numpy.interp(want, have, linear(column))) for column in table.T], axis=1).astype("f4")

@@ -62,8 +62,7 @@ def draw(about: dict[str, Any], trace: Any, file: str, heat_seconds: Any) -> Non
         doppler.semilogy(f[1:], numpy.maximum(theory[1:], 1e-9), "--", lw=1, label=f"Clarke, {shift:.1f} Hz")
         doppler.axvline(2 * shift, color="0.5", lw=0.8)
     top = max(density[1:].max(), 1e-9)
-    doppler.set(xlabel="frequency (Hz)", ylabel="density (1/Hz)", ylim=(top * 1e-6, top * 3),
-                title="spectrum of the SNR")
+    doppler.set(xlabel="frequency (Hz)", ylabel="density (1/Hz)", ylim=(top * 1e-6, top * 3), title="spectrum of the SNR")
     doppler.legend(fontsize=8)
 
     x = numpy.sort(10 * numpy.log10(g / g.mean()), axis=None)
@@ -72,8 +71,7 @@ def draw(about: dict[str, Any], trace: Any, file: str, heat_seconds: Any) -> Non
     spread.semilogy(x, y, label="trace")
     at = numpy.linspace(-35, 12, 300)
     spread.semilogy(at, 1 - numpy.exp(-10 ** (at / 10)), "--", lw=1, label="Rayleigh")
-    spread.set(xlabel="SNR of a bin over the mean (dB)", ylabel="P(less)", xlim=(-35, 12), ylim=(1e-4, 1.2),
-               title="distribution")
+    spread.set(xlabel="SNR of a bin over the mean (dB)", ylabel="P(less)", xlim=(-35, 12), ylim=(1e-4, 1.2), title="distribution")
     spread.legend(fontsize=8)
 
     block = max(1, min(len(g), SLOTS_PER_SECOND // 10))

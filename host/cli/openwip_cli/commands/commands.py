@@ -96,8 +96,7 @@ def bench(arguments: list[str], places: Places) -> Any:
         sys.path.append(str(places.top / "tests" / "bench"))
         return importlib.import_module("bench_slot_path").main(arguments[1:], places)
     p = Parser("bench")
-    p.add_argument("--json", metavar="FILE", nargs="?", const="-", default="-",
-                   help="write there instead of standard output")
+    p.add_argument("--json", metavar="FILE", nargs="?", const="-", default="-", help="write there instead of standard output")
     p.add_argument("--least", action="store_true", help="each as short as it goes: that it runs, not how fast")
     given = p.parse_args(arguments)
     folder = places.build / "tests" / "bench"

@@ -139,8 +139,7 @@ def fitting_images(m: Machine, folder: str, there: str) -> Finding:
 def check_radio(m: Machine, radio: str) -> Iterator[Finding]:
     listed = m.said("uhd_find_devices", *(["--args", radio] if radio else []))
     if listed is None:
-        yield Finding("devices", "uhd_find_devices is not there, or does not end", "none can be found",
-                      "sudo apt-get install uhd-host")
+        yield Finding("devices", "uhd_find_devices is not there, or does not end", "none can be found", "sudo apt-get install uhd-host")
         return
     found = devices(listed)
     if not found:

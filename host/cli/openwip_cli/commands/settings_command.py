@@ -235,8 +235,7 @@ def get_main(arguments: list[str], _places: Places) -> int:
     p = parser("get", "./openwip get [--name CELL | --control ENDPOINT] [--path SENDER:RECEIVER] [--json] [--describe [--markdown]] [KEY...]")
     p.add_argument("keys_asked", nargs="*", metavar="KEY")
     p.add_argument("--json", action="store_true", help="for programs")
-    p.add_argument("--describe", action="store_true",
-                   help="what can be set: process, type, valid values, unit; needs no running cell")
+    p.add_argument("--describe", action="store_true", help="what can be set: process, type, valid values, unit; needs no running cell")
     p.add_argument("--markdown", action="store_true", help="with --describe: every setting of every program, docs/settings.md")
     p.add_argument("--kind", choices=controls.CELLS, help="with --describe: of one kind of cell")
     given = p.parse_args(arguments)

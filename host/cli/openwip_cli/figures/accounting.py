@@ -27,8 +27,7 @@ def mean_bits_per_symbol(histogram: Sequence[int]) -> float:
     return sum(k * n for k, n in enumerate(histogram)) / total if total else 0.0
 
 
-def capacity(bins: int, modulation: int | str, histogram: Sequence[int], mss: int, packing: bool,
-             crc_bits: int = CRC_BITS) -> Capacity:
+def capacity(bins: int, modulation: int | str, histogram: Sequence[int], mss: int, packing: bool, crc_bits: int = CRC_BITS) -> Capacity:
     """Of the air interface, bit/s, from raw symbols down to TCP payload. `mss`: TCP payload bytes of
     a full packet of 1500 bytes. `crc_bits`: of a frame, 0 in profile `wipemu`."""
     adaptive = modulation == "adaptive"
@@ -49,8 +48,7 @@ def capacity(bins: int, modulation: int | str, histogram: Sequence[int], mss: in
     elif not packing:
         how.append("without packing the last frame of a packet is part empty: not deducted, since it "
                    "depends on the modulation of each frame")
-    return {"payload_bps": payload, "profile_bps": profile, "tcp_payload_bps": profile * share,
-            "bits_per_symbol": k, "how": how}
+    return {"payload_bps": payload, "profile_bps": profile, "tcp_payload_bps": profile * share, "bits_per_symbol": k, "how": how}
 
 
 def crc_bits(profile: str | None) -> int:
@@ -299,8 +297,7 @@ def judge(o: Observed, more: Sequence[tuple[str, list[str]]] = ()) -> Verdict:
     if o.transmitter is not None:
         checks.append(("transmitter", o.transmitter["wrong"]))
     if o.realtime is not None:
-        checks += [("pacing", check_pacing(o.realtime)), ("late_slots", check_late(o.realtime)),
-                   ("clipping", check_clipping(o.realtime))]
+        checks += [("pacing", check_pacing(o.realtime)), ("late_slots", check_late(o.realtime)), ("clipping", check_clipping(o.realtime))]
     if o.lock_losses is not None:
         checks.append(("lock", lock_reasons(o.lock_losses, o.changes)))
     if o.realtime is not None and any(reasons for name, reasons in checks if name in TIMING):

@@ -95,8 +95,7 @@ def link_lines(link: Link) -> list[str]:
 
 def change_lines(r: dict[str, Any]) -> list[str]:
     """What somebody changed while it ran."""
-    shown = [f"  changed      slot {c['slot']} ({c['time_s']:.3f} s): {c['key']} {c['from']} -> {c['to']}"
-             for c in r.get("changes", ())]
+    shown = [f"  changed      slot {c['slot']} ({c['time_s']:.3f} s): {c['key']} {c['from']} -> {c['to']}" for c in r.get("changes", ())]
     return shown[:20] + [f"  changed      and {len(shown) - 20} more (--json)"] * (len(shown) > 20)
 
 

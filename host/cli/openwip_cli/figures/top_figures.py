@@ -4,6 +4,7 @@ figures out; no clock and no socket here."""
 import collections
 from typing import Any, NamedTuple
 
+from ..shapes import Link, MacStatus, SlotSample, TcpFlow, Telemetry, VerdictMessage
 from . import accounting, meaning
 
 TOPICS = ("status", "slot", "event", "air", "tcp", "cpu", "verdict")
@@ -19,19 +20,19 @@ class Terminal(NamedTuple):
     snr_db: float | None = None
     nmse: float | None = None
     locked: bool = True
-    link: dict | None = None         # accounting.link_interval() of the last second
+    link: Link | None = None         # of the last second
     bins: int | None = None          # granted in the latest slot seen
     queued: int | None = None        # packets at the base station
     arrived: int | None = None       # packets, since the start
 
 
 class Figures:
-    def __init__(self, window_s: Any = WINDOW_S) -> None:
+    def __init__(self, window_s: float = WINDOW_S) -> None:
         self.window_ns = int(max(window_s, WINDOW_S) * 1e9)
-        self.statuses: dict[Any, Any] = {"base": collections.deque(maxlen=KEPT_STATUSES)}     # (ns, MacStatus)
-        self.latest: dict[Any, Any] = {}         # (source, topic) -> (ns, Telemetry)
-        self.slots: dict[Any, Any] = {"base": {}, "terminal": {}}      # source -> terminal -> (ns, SlotSample)
-        self.events: collections.Counter[Any] = collections.Counter()
+        self.statuses: dict[str, collections.deque[tuple[int, MacStatus]]] = {"base": collections.deque(maxlen=KEPT_STATUSES)}     # ns
+        self.latest: dict[tuple[str, str], tuple[int, Telemetry]] = {}         # (source, topic); ns
+        self.slots: dict[str, dict[int, tuple[int, SlotSample]]] = {"base": {}, "terminal": {}}      # source -> terminal; ns
+        self.events: collections.Counter[int] = collections.Counter()
         self.last_event = None
         self.slot = 0
 
@@ -54,16 +55,16 @@ class Figures:
             self.events[t.event.severity] += max(1, t.event.count)
             self.last_event = t.event
 
-    def fresh(self, source: Any, topic: str, now_ns: int) -> Any:
+    def fresh(self, source: str, topic: str, now_ns: int) -> Telemetry | None:
         """The latest one, None when it is too old."""
         found = self.latest.get((source, topic))
         return found[1] if found and now_ns - found[0] <= STALE_S * 1e9 else None
 
-    def mac(self, station: str, now_ns: int) -> Any:
+    def mac(self, station: str, now_ns: int) -> MacStatus | None:
         t = self.fresh(station, "status", now_ns)
         return t.mac if t else None
 
-    def link(self, user: int | None = None) -> Any:
+    def link(self, user: int | None = None) -> Link | None:
         """Of the last second or more, as in the report; None while there are not two statuses. `user`: one of several
         terminals."""
         kept = self.statuses["base"]
@@ -76,12 +77,12 @@ class Figures:
             before, after = before.users[user], after.users[user]
         return accounting.link_interval(before, after) if after.slot > before.slot else None
 
-    def nof_terminals(self, now_ns: int) -> Any:
+    def nof_terminals(self, now_ns: int) -> int:
         """As the stations' statuses say; 1 when they do not list them."""
         listed = [len(mac.users) for mac in (self.mac(s, now_ns) for s in ("base", "terminal")) if mac]
         return min(MOST_TERMINALS, max(1, *listed, 1))
 
-    def terminals(self, now_ns: int) -> list[Any]:
+    def terminals(self, now_ns: int) -> list[Terminal]:
         """Of several terminals each; [] of a single one."""
         n, (base, terminal) = self.nof_terminals(now_ns), (self.mac(s, now_ns) for s in ("base", "terminal"))
         grants = self.grants(now_ns)
@@ -96,16 +97,16 @@ class Figures:
                 arrived=there.downlink.delivered.packets if there else None)
         return [one(u) for u in range(n)] if n > 1 else []
 
-    def samples(self, station: str, now_ns: int) -> dict[Any, Any]:
-        """terminal -> SlotSample of those that are not too old."""
+    def samples(self, station: str, now_ns: int) -> dict[int, SlotSample]:
+        """By terminal, of those that are not too old."""
         return {u: s for u, (at, s) in sorted(self.slots.get(station, {}).items()) if now_ns - at <= STALE_S * 1e9}
 
-    def grants(self, now_ns: int) -> Any:
+    def grants(self, now_ns: int) -> bytes:
         """Whom each bin was granted to in the latest slot seen, from 0, NOBODY; b"" when not known, or of one terminal."""
         samples = self.samples("base", now_ns)
         return next((s.user for s in samples.values()), b"") if self.nof_terminals(now_ns) > 1 else b""
 
-    def snr_db(self, now_ns: int) -> Any:
+    def snr_db(self, now_ns: int) -> list[float]:
         """By bin: measured by the terminal, else what the base station says; of several terminals that of the one that
         has the bin. [] when not known."""
         grants = self.grants(now_ns)
@@ -118,7 +119,7 @@ class Figures:
                 return next(iter(found.values()))
         return []
 
-    def bits(self, now_ns: int) -> Any:
+    def bits(self, now_ns: int) -> bytes:
         """Bits per symbol by bin of the latest slot seen; b"" when not known."""
         for station in ("base", "terminal"):
             found = [s.bits_per_symbol for s in self.samples(station, now_ns).values() if s.bits_per_symbol]
@@ -126,7 +127,7 @@ class Figures:
                 return bytes(max(column) for column in zip(*found))
         return b""
 
-    def verdict(self, now_ns: int) -> Any:
+    def verdict(self, now_ns: int) -> VerdictMessage | None:
         t = self.fresh("keeper", "verdict", now_ns)
         return t.verdict if t else None
 
@@ -134,7 +135,7 @@ class Figures:
         verdict = self.verdict(now_ns)
         return verdict is not None and meaning.is_replayed(verdict)
 
-    def flows(self, now_ns: int) -> tuple[Any, Any] | None:
+    def flows(self, now_ns: int) -> tuple[list[TcpFlow], int] | None:
         """(flows, the busiest first, and how many were left out), None when nothing is known."""
         t = self.fresh("observer", "tcp", now_ns)
         if t is None:

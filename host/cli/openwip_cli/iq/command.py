@@ -158,8 +158,7 @@ def screen(recording: recordings.Recording, r: Any) -> str:
                   f"  SNR        largest difference {r['snr_largest_difference_db']:.3f} dB; predicted "
                   f"{r['prediction_largest_difference_db']:.3f} dB"]
     if r["first_difference"]:
-        lines.append(f"first difference in slot {r['first_difference']['slot']}: "
-                     + ", ".join(r["first_difference"]["what"]))
+        lines.append(f"first difference in slot {r['first_difference']['slot']}: " + ", ".join(r["first_difference"]["what"]))
     lines.append("the same decisions" if r["same"] else "NOT the same decisions")
     return "\n".join(lines)
 

@@ -32,8 +32,7 @@ def complete(path: pathlib.Path | str, facts: Any) -> Any:
         cells = [r.state.cell for r in reports if r.HasField("state") and r.locked]
         if cells:
             meta["global"]["openwip:cell"] = cells[-1]
-        meta["annotations"] = sorted(recording.gaps + locked_stretches(recording, reports),
-                                     key=lambda a: a["core:sample_start"])
+        meta["annotations"] = sorted(recording.gaps + locked_stretches(recording, reports), key=lambda a: a["core:sample_start"])
     partial = pathlib.Path(f"{recording.meta_path}.part")
     partial.write_text(json.dumps(meta, indent=1) + "\n")
     os.rename(partial, recording.meta_path)

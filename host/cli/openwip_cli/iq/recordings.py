@@ -48,8 +48,7 @@ def extension_version() -> str:
 class Recording:
     def __init__(self, path: pathlib.Path | str) -> None:
         self.base = base_of(path)
-        self.meta_path, self.data_path, self.slots_path = (
-            pathlib.Path(self.base + ending) for ending in (META, DATA, SLOTS))
+        self.meta_path, self.data_path, self.slots_path = (pathlib.Path(self.base + ending) for ending in (META, DATA, SLOTS))
         self.meta = self._read_meta()
         self.whole = self.meta["global"]
         self._check_kind()
@@ -102,8 +101,7 @@ class Recording:
     def _check_kind(self) -> None:
         g = self.whole
         extensions = g.get("core:extensions", [])
-        if not (isinstance(extensions, list) and any(isinstance(e, dict) and e.get("name") == "openwip"
-                                                     for e in extensions)):
+        if not (isinstance(extensions, list) and any(isinstance(e, dict) and e.get("name") == "openwip" for e in extensions)):
             self._wrong("does not declare the extension openwip; valid: a recording of ./openwip demo --record-iq "
                         "or ./openwip iq record; ./openwip iq import makes one of it")
         for key, valid in (("core:datatype", DATATYPE), ("core:sample_rate", SAMPLE_RATE), ("core:num_channels", 1)):
@@ -135,8 +133,7 @@ class Recording:
         """Of the samples, when the metadata has one; it reads all of them."""
         wanted = self.whole.get("core:sha512")
         if wanted is not None and sha512(self.data_path) != wanted:
-            self._wrong("SHA-512 is not the core:sha512 of the metadata: the samples are not those that were recorded",
-                        self.data_path)
+            self._wrong("SHA-512 is not the core:sha512 of the metadata: the samples are not those that were recorded", self.data_path)
         return wanted is not None
 
 

@@ -41,8 +41,7 @@ class Source(gr.sync_block):
 
     def __init__(self, recording: Any, pace: Any = None) -> None:
         super().__init__("sigmf_source", None, [numpy.complex64])
-        self.data = (numpy.memmap(recording.data_path, numpy.complex64, "r") if recording.samples
-                     else numpy.zeros(0, numpy.complex64))
+        self.data = (numpy.memmap(recording.data_path, numpy.complex64, "r") if recording.samples else numpy.zeros(0, numpy.complex64))
         self.at, self.pace = 0, pace
         self.failure: Any = None     # what work() raised: GNU Radio would log it and end as if the samples were over
         self.stretches = [(c["core:sample_start"], c["core:global_index"]) for c in recording.captures]
@@ -64,8 +63,7 @@ class Source(gr.sync_block):
         while self.stretches and self.stretches[0][0] < self.at + n:
             index, sample = self.stretches.pop(0)
             full, rest = divmod(sample, SAMPLE_RATE)
-            self.add_item_tag(0, index, pmt.intern("rx_time"),
-                              pmt.make_tuple(pmt.from_uint64(full), pmt.from_double(rest / SAMPLE_RATE)))
+            self.add_item_tag(0, index, pmt.intern("rx_time"), pmt.make_tuple(pmt.from_uint64(full), pmt.from_double(rest / SAMPLE_RATE)))
         outputs[0][:n] = self.data[self.at:self.at + n]
         self.at += n
         return n

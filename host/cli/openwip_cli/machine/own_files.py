@@ -17,8 +17,7 @@ class NotOurs(OSError):
 def _checked(fd: int, path: pathlib.Path | str) -> int:
     """`fd`, if it is such a file; no other user writes to it, and it has no second name."""
     found = os.fstat(fd)
-    if (not stat.S_ISREG(found.st_mode) or found.st_uid not in (0, os.geteuid()) or found.st_mode & 0o022
-            or found.st_nlink > 1):
+    if (not stat.S_ISREG(found.st_mode) or found.st_uid not in (0, os.geteuid()) or found.st_mode & 0o022 or found.st_nlink > 1):
         os.close(fd)
         raise NotOurs(f"{path} is not a file of ours")
     return fd

@@ -39,8 +39,7 @@ class Places(NamedTuple):
 
 def default() -> "Places":
     top = pathlib.Path(os.environ.get("OPENWIP_TOP", pathlib.Path(__file__).resolve().parents[4]))
-    return Places(top, pathlib.Path(os.environ.get("OPENWIP_BUILD", top / "build")),
-                  os.environ.get("OPENWIP_PYTHON", sys.executable))
+    return Places(top, pathlib.Path(os.environ.get("OPENWIP_BUILD", top / "build")), os.environ.get("OPENWIP_PYTHON", sys.executable))
 
 
 def first_line(*argv: str, cwd: pathlib.Path | str | None = None) -> str:

@@ -79,8 +79,7 @@ class Application:
 
     def look(self, now: float, waited: dict[str, float], ready: dict[str, bytes]) -> None:
         self.ended_s += sum(max(0.0, s - self.threads.get(t, 0.0)) for t, s in waited.items())
-        self.waiting = {t: self.waiting.get(t, 0.0) + now - self.last_s
-                        for t, ran in ready.items() if self.ready.get(t) == ran}
+        self.waiting = {t: self.waiting.get(t, 0.0) + now - self.last_s for t, ran in ready.items() if self.ready.get(t) == ran}
         self.threads, self.ready, self.last_s = waited, ready, now
 
 

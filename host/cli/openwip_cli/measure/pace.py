@@ -15,6 +15,7 @@ from ..cell.keeper import KeeperClient
 from ..cell.running import Running
 from ..figures import accounting
 from ..machine import placement, slot_path
+from ..shapes import AirStatus
 from . import traffic
 
 AUTO = "auto"
@@ -36,17 +37,17 @@ class OtherPace(Exception):
         self.speed, self.found = speed, found
 
 
-def air_seconds(status: Any) -> float:
+def air_seconds(status: AirStatus) -> float:
     return status.now / accounting.SAMPLE_RATE
 
 
-def of(first: Any, last: Any) -> float:
+def of(first: AirStatus, last: AirStatus) -> float:
     """Air time over wall time between two statuses of the medium."""
     wall = last.wall_seconds - first.wall_seconds
     return (air_seconds(last) - air_seconds(first)) / wall if wall > 0 else 0.0
 
 
-def behind(first: Any, last: Any) -> float:
+def behind(first: AirStatus, last: AirStatus) -> float:
     """Share of the slots between two statuses of the medium that were released too late."""
     return (last.slots_behind - first.slots_behind) / max(1, last.slots - first.slots)
 
@@ -80,8 +81,7 @@ def try_out(running: Running, scenario: Any, progress: Callable[[str], None], ag
     progress(f"trying speed {scenario.speed:g} with a full link")
     seen = []
     look = lambda: seen.append(running.ask(running.air))    # noqa: E731
-    traffic.iperf3(running.keeper, running.cell, traffic.tcp_arguments(scenario), TRIAL_S,
-                   [(STEADY_S, look), (0.98 * TRIAL_S, look)])
+    traffic.iperf3(running.keeper, running.cell, traffic.tcp_arguments(scenario), TRIAL_S, [(STEADY_S, look), (0.98 * TRIAL_S, look)])
     found, late = of(*seen), behind(*seen)
     share = chosen(found / scenario.speed, late)
     held = share == 1

@@ -31,8 +31,7 @@ class Program:
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
             env=os.environ | {"LC_ALL": "C"}, preexec_fn=lambda: system.die_with_parent(parent))
         self.pidfd = system.open_pidfd(self.process.pid)
-        self.output = {self.process.stdout.fileno(): bytearray(),
-                       self.process.stderr.fileno(): bytearray()}
+        self.output = {self.process.stdout.fileno(): bytearray(), self.process.stderr.fileno(): bytearray()}
         self.cpu = None
 
     @property
@@ -82,8 +81,7 @@ class Program:
 def ping(keeper: KeeperClient, cell: Cell, count: int, speed: float) -> dict[str, Any]:
     """Round trips over the idle link, base station to terminal, in ms of the wall clock."""
     interval = max(0.01, 0.02 / speed)
-    program = Program(cell.namespace("base"),
-                      ["ping", "-n", "-i", f"{interval:.3f}", "-c", str(count), "-W", "5", ADDRESS["terminal"]])
+    program = Program(cell.namespace("base"), ["ping", "-n", "-i", f"{interval:.3f}", "-c", str(count), "-W", "5", ADDRESS["terminal"]])
     try:
         program.wait(keeper, 60 + count * interval + 10 / speed)
         times = sorted(float(t) for t in re.findall(r"time=([\d.]+) ms", program.stdout))
@@ -180,8 +178,7 @@ def tcp(keeper: KeeperClient, cell: Cell, scenario: Any, at: list[tuple[Any, Cal
 def udp(keeper: KeeperClient, cell: Cell, scenario: Any, rate_bps: float) -> tuple[Any, Any, Any]:
     speed = scenario.speed
     duration = max(1, round(max(2.0, scenario["traffic.duration_s"] / 2) / speed))
-    report, cpu = iperf3(keeper, cell,
-                         ["-u", "-b", f"{rate_bps * speed:.0f}", "-l", "1472"], duration)
+    report, cpu = iperf3(keeper, cell, ["-u", "-b", f"{rate_bps * speed:.0f}", "-l", "1472"], duration)
     total = report["end"]["sum"]
     received = report["end"].get("sum_received", total)
     packets, lost = total["packets"], total["lost_packets"]

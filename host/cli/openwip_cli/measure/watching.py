@@ -20,8 +20,7 @@ def telemetry_reasons(watch: Any) -> list[str]:
 def watching(cell: cells.Cell) -> Iterator[Any]:
     """What a verdict needs that has to be watched all the time: (TelemetryWatch, ApplicationClock)."""
     watch = control.TelemetryWatch({s: cell.endpoint(f"{s}.telemetry") for s in cells.STATIONS if s in cell.stations})
-    applications = ApplicationClock({s: cell.namespace(s) for s in cell.stations},
-                                    lambda: [pid for pid, _ in cell.recorded_processes()])
+    applications = ApplicationClock({s: cell.namespace(s) for s in cell.stations}, lambda: [pid for pid, _ in cell.recorded_processes()])
     try:
         yield watch, applications
     finally:

@@ -176,7 +176,7 @@ class Attenuator:
 
     # --- frames ---
 
-    def request(self, **what: Any) -> Any:
+    def request(self, **what: Any) -> pb.Reply:
         """The reply; what is lost on the way is asked again, and steps that came twice are counted once."""
         self._id = self._id % 0xffff + 1
         data = frame(pb.Request(id=self._id, **what).SerializeToString())
@@ -191,18 +191,18 @@ class Attenuator:
                         return reply
         raise NoAnswer(f"{self.line.port}: no answer to a frame ({next(iter(what))}) in {TRIES} times {self._answer_s} s")
 
-    def done(self, **what: Any) -> Any:
+    def done(self, **what: Any) -> pb.Status:
         """The status after it; Refused if it was not done."""
         reply = self.request(**what)
         if reply.error:
             raise refused(next(iter(what)), reply.error)
         return reply.status
 
-    def status(self) -> Any:
+    def status(self) -> pb.Status:
         return self.request(status=pb.Empty()).status
 
     def play(self, channels: Sequence[int], table: bytes, period_ms: int = 1, external: bool = False,
-             seen: Callable[[Any], None] = lambda status: None, ready: Callable[[], bool] = lambda: True) -> Any:
+             seen: Callable[[pb.Status], None] = lambda status: None, ready: Callable[[], bool] = lambda: True) -> pb.Status:
         """The table, a byte of quarter dB for each channel (from 1, ascending) and step; the status at the end. `seen` gets each one
         on the way. It begins when the ring is full and `ready`, or with the edge at the input."""
         mask = sum(1 << (c - 1) for c in channels)

@@ -2,6 +2,7 @@
 """Control (REQ) of the processes of a cell (mac/schema/control.proto), and the watch over its telemetry."""
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import zmq
@@ -33,14 +34,14 @@ class Control:
         """`keys`: of a remote cell (remote.Keys)."""
         self.endpoint, self.keys = endpoint, keys
 
-    def ask(self, request: Any, timeout_s: float = 1.0) -> Any:
+    def ask(self, request: pb.Request, timeout_s: float = 1.0) -> pb.Reply:
         reply = pb.Reply()
         reply.ParseFromString(exchange(self.endpoint, request.SerializeToString(), timeout_s, self.keys))
         if not reply.ok:
             raise Refused(reply.error)
         return reply
 
-    def configure(self, tree: dict[str, Any], timeout_s: float = 3.0) -> Any:
+    def configure(self, tree: dict[str, Any], timeout_s: float = 3.0) -> pb.Reply:
         """`tree`: nested settings of the process. Returns the reply, which has the slot they hold from."""
         return self.ask(pb.Request(configure_yaml=to_yaml(tree)), timeout_s)
 
@@ -62,7 +63,7 @@ class TelemetryWatch:
 
     def __init__(self, endpoints: dict[str, str]) -> None:
         self._reader = telemetry.Reader(endpoints, self.TOPICS, high_water=0)
-        self.latest: dict[Any, Any] = {}                   # name -> (time, MacStatus)
+        self.latest: dict[str, tuple[float, pb.MacStatus]] = {}
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
         self._thread.start()
@@ -73,7 +74,7 @@ class TelemetryWatch:
                 if message.topic == "status":
                     self.latest[message.source] = (time.monotonic(), message.telemetry.mac)
 
-    def _by_name(self, figure: Any) -> dict[Any, Any]:
+    def _by_name(self, figure: Callable[[str], int]) -> dict[str, int]:
         return {name: figure(name) for name in self._reader.endpoints}
 
     @property

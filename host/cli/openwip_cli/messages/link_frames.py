@@ -5,7 +5,9 @@
         for f in link_frames.of(m.telemetry.frames):
             print(f.slot, f.bin, f.payload.hex())"""
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from ..shapes import FrameBatch
 
 COLUMNS = ("bin", "bits_per_symbol", "offset", "whole", "last", "retransmissions", "outcome", "combined", "border")   # a byte each
 
@@ -29,7 +31,7 @@ class LinkFrame(NamedTuple):
     border: int = 255    # a nibble; 254: none, 255: not known
 
 
-def of(batch: Any) -> Iterator[Any]:
+def of(batch: FrameBatch) -> Iterator[LinkFrame]:
     """The frames of a FrameBatch. IndexError when its columns are not of one length."""
     at = payload_at = packet_at = 0
     columns = {name: getattr(batch, name) for name in COLUMNS}

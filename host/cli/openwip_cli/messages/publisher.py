@@ -31,8 +31,7 @@ class Publisher:
             except zmq.ZMQError:
                 break
             word = frames[0]
-            if (len(frames) != 1 or word[:1] not in (b"\0", b"\1")
-                    or not any(t.startswith(word[1:]) for t in self._topics)):
+            if (len(frames) != 1 or word[:1] not in (b"\0", b"\1") or not any(t.startswith(word[1:]) for t in self._topics)):
                 continue    # no subscription to what there is: nothing to learn from it
             if word[0]:
                 self._beginnings.add(word[1:])

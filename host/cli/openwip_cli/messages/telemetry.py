@@ -42,7 +42,7 @@ BATCH = 2000        # messages of each publisher that one poll() returns at most
 class Message(NamedTuple):
     source: str          # name of the publisher: "base", "terminal", "observer", ...
     topic: str
-    telemetry: Any       # telemetry_pb2.Telemetry
+    telemetry: telemetry_pb2.Telemetry
     lost_before: int     # messages of this topic missing right before this one
     received_ns: int     # CLOCK_MONOTONIC, as Telemetry.wall_ns
 
@@ -105,7 +105,7 @@ class Reader:
                 raise BadInput(f"telemetry endpoint {endpoint!r}: {e.strerror}; valid: ipc://PATH or tcp://ADDRESS:PORT") from None
             self._poller.register(socket, zmq.POLLIN)
 
-    def poll(self, timeout_s: float = 0.0) -> Any:
+    def poll(self, timeout_s: float = 0.0) -> list[Message]:
         """What has come, or comes within that time; [] when nothing does. At most BATCH messages of
         each publisher, so that a caller who is too slow gets to do other things."""
         try:

@@ -275,8 +275,7 @@ class Table:
                 return
             child = self.children.get(name)
             if child is None:
-                child = self.children[name] = Table(f"{self.path}/{name}", descriptor, self.strings, (("row", "u8"),),
-                                                    self.depth + 1)
+                child = self.children[name] = Table(f"{self.path}/{name}", descriptor, self.strings, (("row", "u8"),), self.depth + 1)
             for entry in entries:
                 child.add(entry, (self.rows,))
         return step

@@ -4,7 +4,7 @@ well. ./openwip record replay FILE, the monitor's own, writes them to a pipe (me
 import heapq
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy
 from google.protobuf.descriptor import FieldDescriptor as F
@@ -17,6 +17,8 @@ from .columns import MISSING, has_presence
 from .record_file import HEAD
 from .record_seal import WRITTEN_BY
 from .run_record import RunRecord, Table
+
+Recorded: TypeAlias = tuple[int, str, str, bytes]      # time of reception in ns, source, topic, body as published
 
 BLOCK = 512      # rows that are read at once
 
@@ -86,9 +88,8 @@ class Rows:
         return [v if k else None for v, k in zip(listed, known)]
 
 
-def _of_table(record: RunRecord, topic: str, source: str) -> Iterator[Any]:
+def _of_table(topic: str, source: str, table: Table) -> Iterator[Recorded]:
     content = telemetry.CONTENT[topic]
-    table = record.table(topic, source)
     rows = Rows(table, telemetry_pb2.Telemetry.DESCRIPTOR.fields_by_name[content].message_type)
     # A record of before times of reception were kept goes by those of publication.
     names = [name if name in table else "message.wall_ns" for name, _ in HEAD]
@@ -102,7 +103,7 @@ def _of_table(record: RunRecord, topic: str, source: str) -> Iterator[Any]:
             yield received_ns, source, topic, message.SerializeToString()
 
 
-def _of_refused(record: RunRecord) -> Iterator[Any]:
+def _of_refused(record: RunRecord) -> Iterator[Recorded]:
     """As messages that are refused again."""
     if record.refused is not None:
         columns = (record.refused[c].tolist() for c in ("received_ns", "source", "topic", "future"))
@@ -111,14 +112,13 @@ def _of_refused(record: RunRecord) -> Iterator[Any]:
             yield received_ns, source, topic, message if future else b""
 
 
-def messages(record: RunRecord, topics: Sequence[str]) -> Iterable[Any]:
-    """(time of reception in ns, source, topic, body as published) of each."""
-    return heapq.merge(_of_refused(record), *(_of_table(record, t, s) for t, s in record.tables() if t in topics), key=lambda m: m[0])
+def messages(record: RunRecord, topics: Sequence[str]) -> Iterable[Recorded]:
+    return heapq.merge(_of_refused(record), *(_of_table(*one) for one in record.each(*topics)), key=lambda m: m[0])
 
 
 def length_ns(record: RunRecord, topics: Sequence[str]) -> int:
     name = HEAD[-1][0]
-    times = [t[name if name in t else "message.wall_ns"] for t in (record.table(*x) for x in record.tables() if x[0] in topics) if len(t)]
+    times = [t[name if name in t else "message.wall_ns"] for _, _, t in record.each(*topics) if len(t)]
     return int(max(t[-1] for t in times) - min(t[0] for t in times)) if times else 0
 
 

@@ -9,8 +9,8 @@
 import contextlib
 import os
 import pathlib
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypedDict
 
 import h5py
 import numpy
@@ -26,7 +26,7 @@ class Table:
 
     def __init__(self, group: Any, strings: Any) -> None:
         self._group, self._strings = group, strings
-        self._read: dict[Any, Any] = {}
+        self._read: dict[str, Any] = {}
         self.columns = [n for n, x in group.items() if isinstance(x, h5py.Dataset)]
         self.children = [n for n, x in group.items() if isinstance(x, h5py.Group)]
 
@@ -65,8 +65,11 @@ class Table:
         return Table(self._group[name], self._strings) if name in self.children else None
 
     @property
-    def attributes(self) -> dict[Any, Any]:
+    def attributes(self) -> dict[str, int]:
         return {k: int(v) for k, v in self._group.attrs.items()}
+
+
+Said = TypedDict("Said", {"valid": bool, "reasons": list[str], "final": bool})      # of a verdict
 
 
 class RunRecord:
@@ -92,16 +95,19 @@ class RunRecord:
 
     # --- contents ---
 
-    def tables(self) -> list[Any]:
+    def tables(self) -> list[tuple[str, str]]:
         """[(topic, source)] of what was recorded."""
         topics = self._file.get("topics", {})
         return [(topic, source) for topic in topics for source in topics[topic]]
 
-    def sources(self, topic: str) -> list[Any]:
-        return [s for t, s in self.tables() if t == topic]
+    def each(self, *topics: str) -> Iterator[tuple[str, str, Table]]:
+        """(topic, source, its Table) of what was recorded; of `topics`, or all."""
+        for topic, source in self.tables():
+            if not topics or topic in topics:
+                yield topic, source, Table(self._file[f"topics/{topic}/{source}"], self._strings)
 
-    def table(self, topic: str, source: str) -> Any:
-        """A Table; None when nothing of it was recorded."""
+    def table(self, topic: str, source: str) -> Table | None:
+        """None when nothing of it was recorded."""
         group = self._file.get(f"topics/{topic}/{source}")
         return Table(group, self._strings) if group is not None else None
 
@@ -114,14 +120,13 @@ class RunRecord:
         return Table(self._file["refused"], self._strings) if "refused" in self._file else None
 
     @property
-    def verdict(self) -> Any:
-        """{"valid", "reasons", "final"}: of the run's report; without one (the run was stopped, or only part of it was
+    def verdict(self) -> Said | None:
+        """Of the run's report; without one (the run was stopped, or only part of it was
         recorded) the last that the cell said of itself; None when there is neither."""
         v = (self.about.get("report") or {}).get("verdict")
         if v:
             return {"valid": bool(v["valid"]), "reasons": list(v["reasons"]), "final": True}
-        for source in self.sources("verdict"):
-            t = self.table("verdict", source)
+        for _, _, t in self.each("verdict"):
             if len(t):
                 return {"valid": bool(t["valid"][-1]), "reasons": [r for r in t["reason"][-1].split("\n") if r], "final": False}
         return None
@@ -129,14 +134,14 @@ class RunRecord:
     def close(self) -> None:
         self._open.close()
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> "RunRecord":
         return self
 
     def __exit__(self, *_: Any) -> None:
         self.close()
 
 
-def verdict_words(v: Any) -> list[Any]:
+def verdict_words(v: Said | None) -> list[str]:
     """The lines that come before any figure."""
     if v is None:
         return ["verdict: NONE (neither a report nor a verdict of the cell was recorded)"]
@@ -144,24 +149,23 @@ def verdict_words(v: Any) -> list[Any]:
             *(f"  {reason}" for reason in v["reasons"])]
 
 
-def silence_words(a: Any) -> list[Any]:
+def silence_words(a: dict[str, Any]) -> list[str]:
     """Publishers that the record has little or nothing of, in words."""
     return [f"{name} was never heard" if seconds is None else f"{name} was silent for the last {seconds:.1f} s"
             for name, seconds in (a.get("silent") or {}).items()]
 
 
-def info_text(r: Any) -> str:
+def info_text(r: RunRecord) -> str:
     a = r.about
     lines = verdict_words(r.verdict)
     lines += [f"command   {a.get('command') or 'unknown'}",
               f"started   {a.get('started') or 'unknown'}, seed {a.get('seed')}, recorded until {a.get('recorded')}",
               "versions  " + ", ".join(f"{k} {v}" for k, v in (a.get("versions") or {}).items()),
               f"file      {r.path}: {os.path.getsize(r.path) / 1e6:.1f} MB, format version {record_seal.FORMAT_VERSION}"]
-    for topic, source in r.tables():
-        t = r.table(topic, source)
+    for topic, source, t in r.each():
         counts = t.attributes
         more = "".join(f", {counts[k]} {k}" for k in ("restarts", "misshapen") if counts.get(k))
-        below = "".join(f", {len(t.child(c))} {c}" for c in t.children)
+        below = "".join(f", {len(child)} {c}" for c in t.children if (child := t.child(c)) is not None)
         lines.append(f"  {topic:<9} {source:<10} {len(t):>8} messages{below}; {counts.get('lost', 0)} lost{more}")
     lines += [f"  {words}" for words in silence_words(a)]
     if a.get("unread"):

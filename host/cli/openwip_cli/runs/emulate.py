@@ -6,7 +6,6 @@ it likes in the namespaces, drains the link, checks the sums and returns the rep
 import contextlib
 import json
 import os
-import pathlib
 import subprocess
 import tempfile
 import time
@@ -79,8 +78,7 @@ def with_predictions(s: Scenario, places: Places) -> Iterator[Scenario]:
 
 def config(cell: Cell, s: Scenario) -> dict[str, Any]:
     """Of the emulator: every setting of the scenario that it has, and what belongs to the cell."""
-    errors = "none" if s["channel.error_free"] == "on" else (
-        "symbols" if s["channel.symbol_noise"] == "on" else "computed")
+    errors = "none" if s["channel.error_free"] == "on" else ("symbols" if s["channel.symbol_noise"] == "on" else "computed")
 
     def end(station: str, status: str) -> dict[str, Any]:
         address = f"{cells.ADDRESS[station]}/{30 if s['terminals'] == 1 else 24}" if station in cells.ADDRESS else cells.RADIO_ADDRESS
@@ -155,7 +153,7 @@ def phases(cell: Cell, keeper: KeeperClient, given: Options, as_run: Any, worklo
             "seconds": time.monotonic() - began} | identity(given.scenario, places)
 
 
-def bearer_report(base: Any, terminal: Any) -> dict[str, Any] | None:
+def bearer_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any] | None:
     """Of a UMTS bearer, each way; nothing: the link is none."""
     if not base.HasField("bearer"):
         return None
@@ -163,7 +161,7 @@ def bearer_report(base: Any, terminal: Any) -> dict[str, Any] | None:
             for way, status in (("down", base), ("up", terminal))}
 
 
-def emulator_report(base: Any, terminal: Any) -> dict[str, Any]:
+def emulator_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any]:
     return {"mean_snr_db": terminal.radio.mean_snr_db, "prediction_nmse": terminal.radio.prediction_nmse,
             "frames_combined": terminal.terminal.frames_combined,
             "packets_damaged": terminal.terminal.delivered_damaged.packets,
@@ -184,7 +182,7 @@ def generate(s: Scenario, seconds: float, places: Places, packet_bytes: int = ac
         raise BadInput(last_line(done.stderr, f.name))
     raw = json.loads(done.stdout)
 
-    def status(when: str, end: str) -> Any:
+    def status(when: str, end: str) -> pb.MacStatus:
         return json_format.ParseDict(raw[when][end], pb.MacStatus())
 
     base, terminal = status("drained", "base"), status("drained", "terminal")
@@ -208,7 +206,7 @@ def generate(s: Scenario, seconds: float, places: Places, packet_bytes: int = ac
     } | identity(s, places), raw
 
 
-def users_of(base: Any, terminal: Any) -> list[dict[str, Any]]:
+def users_of(base: pb.MacStatus, terminal: pb.MacStatus) -> list[dict[str, Any]]:
     """Several terminals: what each of them got, and what became of what was sent to it and by it, as its sender knows."""
     return [{"downlink": accounting.End(b.downlink).report(), "uplink": accounting.End(t.uplink).report(), "delivered_packets": t.downlink.delivered.packets, "delivered_bytes": t.downlink.delivered.bytes,
              "mean_snr_db": t.radio.mean_snr_db, "frames_sent": b.base.frames_sent,

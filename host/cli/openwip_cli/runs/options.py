@@ -109,8 +109,7 @@ def parse_demo(arguments: list[str]) -> Options:
     parser.add_argument("--record-iq-base", metavar="FILE", help="the same of what the base station transmits")
     parser.add_argument("--record-iq-fader", metavar="FILE", help="with --air cabled: what the fader receives and sends, FILE-base-input and "
                         "FILE-terminal-output")
-    parser.add_argument("--record-iq-seconds", metavar="X", default="10",
-                        help="so much air time; 0.01..3600 s (default 10)")
+    parser.add_argument("--record-iq-seconds", metavar="X", default="10", help="so much air time; 0.01..3600 s (default 10)")
     parser.add_argument("--replay-iq", metavar="FILE", help="play a recording in the place of the radio: no base "
                         "station, nothing is measured, the decisions are compared with the recorded ones")
     given = parser.parse_args(arguments)
@@ -139,8 +138,7 @@ def parse_emulate(arguments: list[str]) -> Options:
         "emulate", "The downlink at one SNR for each bin and slot, between two network namespaces: TCP "
                    "through it, and a verdict.", emulator.SETTINGS, emulator.NAME,
         "IP and link frames of the run, for Wireshark (pcapng); with --time virtual or ns3 IP packets alone (pcap)")
-    parser.add_argument("--generator", action="store_true",
-                        help="virtual time, full queues, no interfaces: as fast as the machine can")
+    parser.add_argument("--generator", action="store_true", help="virtual time, full queues, no interfaces: as fast as the machine can")
     parser.add_argument("--time", choices=CLOCKS, default="real",
                         help="virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both as fast as the machine can, the "
                         "same seed the same packets, without root (docs/virtual-time.md, docs/ns3.md; default real)")

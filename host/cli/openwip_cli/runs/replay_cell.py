@@ -188,8 +188,7 @@ def report_of(recording: recordings.Recording, live: Any, replayed: Any, pace: A
         result["radio"] = {"state": terminal.radio.mode, "cell": terminal.radio.cell, "locks": terminal.radio.locks,
                            "lock_losses": terminal.radio.lock_losses, "mean_snr_db": terminal.radio.mean_snr_db,
                            "evm_percent": terminal.radio.evm_percent, "cfo_hz": terminal.radio.cfo_hz}
-        result["packets"] = {"downlink": {"delivered": d.delivered.packets,
-                                          "dropped": meaning.drops(d)}}
+        result["packets"] = {"downlink": {"delivered": d.delivered.packets, "dropped": meaning.drops(d)}}
     if "openwip:verdict" in recording.whole:
         result["recorded_verdict"] = recording.whole["openwip:verdict"]
     return result

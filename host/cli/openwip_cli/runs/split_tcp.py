@@ -29,6 +29,7 @@ from ..machine.places import Places
 from ..messages import control
 from ..settings import table
 from ..settings.scenario import Scenario, text_of
+from ..shapes import Interface, PathSums
 from . import run as runs
 
 PROGRAM, GUEST = "host/split/wip_split", "host/split/wip_split_guest"
@@ -162,7 +163,7 @@ class SplitCell(runs.MeasuredCell):
 
 
 class SplitStatuses(accounting.Statuses):
-    def __init__(self, link: accounting.Statuses, wired: accounting.Statuses, proxy: Any) -> None:
+    def __init__(self, link: accounting.Statuses, wired: accounting.Statuses, proxy: pb.SplitStatus) -> None:
         super().__init__(link.air, link.base, link.terminal)
         self.wired, self.split = wired, proxy
 
@@ -211,18 +212,17 @@ def of_virtual_run(wired: dict[str, Any], proxy: dict[str, Any], kernels_counts:
 
 # --- what it says, in real time and in virtual time ---
 
-def report_of(status: Any) -> dict[str, Any]:
-    """`status`: of the proxy (SplitStatus)."""
+def report_of(status: pb.SplitStatus) -> dict[str, Any]:
     names = ("split", "open", "ended", "reset", "not_reached", "full")
     ways = {name: {f.name: getattr(w, f.name) for f in w.DESCRIPTOR.fields} for name, w in zip(WAYS, status.ways)}
     return {"connections": {n: getattr(status, n) for n in names}, "bytes_from": ways}
 
 
-def wired_report(base: Any, terminal: Any) -> dict[str, Any]:
+def wired_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, PathSums]:
     return {name: path.report() for name, path in accounting.paths_of(base, terminal).items()}
 
 
-def checks(base: Any, terminal: Any, there: Any, found: dict[str, Any], pacing: list[str]) -> list[tuple[str, list[str]]]:
+def checks(base: pb.MacStatus, terminal: pb.MacStatus, there: dict[str, Interface], found: dict[str, Any], pacing: list[str]) -> list[tuple[str, list[str]]]:
     """Of the verdict. `base`, `terminal`: of the wired network; `there`: what the kernel counted at its interfaces."""
     sums = accounting.check_sums(accounting.paths_of(base, terminal), there)
     c = found["connections"]

@@ -17,7 +17,7 @@ from ..machine import outputs, own_files, slot_path, system
 from ..machine.places import Places
 from ..measure.watching import telemetry_reasons, watching
 from ..messages import control
-from ..shapes import Clipped
+from ..shapes import Clipped, MacStatus
 from . import cable_attenuator, loop, run
 from .options import Options
 from .station_options import Station, parse
@@ -37,13 +37,13 @@ class Follower:
         self.other = "the base station" if role == "terminal" else "the terminal"
         self.terminal = role == "terminal"
         self.returns = -1           # of the other station
-        self.until: Any = None      # status from before it left for good: what follows says nothing about the link
+        self.until: MacStatus | None = None      # status from before it left for good: what follows says nothing about the link
         self.before: tuple[bool, bool] = (False, False)
-        self.first: Any = None
+        self.first: MacStatus | None = None
         self.clips = False
-        self.recent: collections.deque[Any] = collections.deque(maxlen=round(BEFORE_LEAVING_S / LOOK_S))
+        self.recent: collections.deque[MacStatus] = collections.deque(maxlen=round(BEFORE_LEAVING_S / LOOK_S))
 
-    def __call__(self, now: Any) -> None:
+    def __call__(self, now: MacStatus) -> None:
         peer, locked = now.peer_connected, self.terminal and now.radio.locked
         was_there, was_locked = self.before
         self.recent.append(now)
@@ -89,7 +89,7 @@ class Running:
 
     def at_rest(self) -> tuple[Any, Any]:
         """(status, the kernel's counts), the latter only if nothing moved meanwhile."""
-        def counts(s: Any) -> tuple[bytes, bytes]:
+        def counts(s: MacStatus) -> tuple[bytes, bytes]:
             return s.downlink.SerializeToString(deterministic=True), s.uplink.SerializeToString(deterministic=True)
         before = self.status()
         self.keeper.pause(STILL_S)

@@ -144,7 +144,7 @@ def phases(cell: Cell, keeper: KeeperClient, s: Scenario, point: dict[str, Any],
     return result_of(point, moved, failed, running.ask(running.air), checksum_errors)
 
 
-def result_of(point: dict[str, Any], moved: dict[str, Any], failed: list[str], status: Any, checksum_errors: int) -> dict[str, Any]:
+def result_of(point: dict[str, Any], moved: dict[str, Any], failed: list[str], status: pb.PathStatus, checksum_errors: int) -> dict[str, Any]:
     """`moved`: what the two programs said of the transfer."""
     ends = {way: accounting.End(direction) for way, direction in both_ways(status).items()}
     late = status.late_max_ms
@@ -161,7 +161,7 @@ def result_of(point: dict[str, Any], moved: dict[str, Any], failed: list[str], s
             ("pacing", [f"pacing: a packet left {late:.0f} ms late (limit {LATE_LIMIT_MS:g} ms)"] if late > LATE_LIMIT_MS else [])])}
 
 
-def both_ways(status: Any) -> dict[str, Any]:
+def both_ways(status: pb.PathStatus) -> dict[str, pb.Direction]:
     return {"forward": status.forward, "back": status.back}
 
 

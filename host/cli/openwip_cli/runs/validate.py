@@ -95,8 +95,7 @@ def tcp_transfer(duration: float) -> Any:
             except (ValueError, IndexError):
                 words = (sender.stderr + receiver.stderr).strip().splitlines() or ["no report"]
                 raise traffic.TrafficFailed(f"TCP transfer: {words[-1]}") from None
-        wrong = [] if sent["sent"] == received["received"] else [
-            f"traffic: {received['received']} bytes arrived of {sent['sent']}"]
+        wrong = [] if sent["sent"] == received["received"] else [f"traffic: {received['received']} bytes arrived of {sent['sent']}"]
         return {"transfer": received | sent, "failed": wrong}
     return workload
 

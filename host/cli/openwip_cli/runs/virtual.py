@@ -26,6 +26,7 @@ from ..machine.places import KERNEL, Places, virtual_kernel
 from ..records import record
 from ..settings.emulator import NAME
 from ..settings.scenario import Scenario
+from ..shapes import Interface
 from ..text import to_yaml
 from . import emulate, split_tcp
 
@@ -35,8 +36,7 @@ CONFIG, TELEMETRY, CAPTURE = "config.yaml", "telemetry", "packets.pcap"     # of
 MEMORY_MB = 128     # of the kernel
 START_S = 1.0       # of the traffic; the kernel is up after some hundredths of a second
 # Of a machine with memory enough; a small kernel would compute smaller ones. tcp_rmem, tcp_wmem: Linux's usual.
-SYSCTLS = {"net/ipv4/tcp_rmem": "4096 131072 6291456", "net/ipv4/tcp_wmem": "4096 16384 4194304",
-           "net/ipv4/tcp_mem": "16384 24576 32768"}
+SYSCTLS = {"net/ipv4/tcp_rmem": "4096 131072 6291456", "net/ipv4/tcp_wmem": "4096 16384 4194304", "net/ipv4/tcp_mem": "16384 24576 32768"}
 
 
 @dataclasses.dataclass
@@ -65,8 +65,7 @@ class Plan:
 
 def download(s: Scenario, sysctls: dict[str, str] | None = None) -> Plan:
     """What emulate does in real time with iperf3: one TCP connection from the server to the (first) terminal."""
-    return Plan([f"bulk 0 1 {START_S:g} {s['traffic.duration_s']:g} {s['traffic.tcp_cc']} {s['traffic.tcp_window_kb']}"],
-                sysctls or {})
+    return Plan([f"bulk 0 1 {START_S:g} {s['traffic.duration_s']:g} {s['traffic.tcp_cc']} {s['traffic.tcp_window_kb']}"], sysctls or {})
 
 
 def run(s: Scenario, places: Places, plan: Plan | None = None, packets: str | None = None,
@@ -192,7 +191,7 @@ def read_result(text: str) -> dict[str, Any]:
 
 
 def report(s: Scenario, places: Places, tree: dict[str, Any], raw: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
-    def status(when: str, end: str) -> Any:
+    def status(when: str, end: str) -> pb.MacStatus:
         return json_format.ParseDict(raw[when][end], pb.MacStatus())
 
     base, terminal = status("drained", "base"), status("drained", "terminal")
@@ -228,10 +227,11 @@ def delays_ms(delays: list[float]) -> dict[str, float]:
         name: there[int(q * (len(there) - 1))] for name, q in (("median", 0.5), ("p95", 0.95), ("p99", 0.99), ("max", 1.0))}
 
 
-def kernels_counts(interfaces: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def kernels_counts(interfaces: Sequence[dict[str, Any]]) -> dict[str, Interface]:
     """As accounting.check_sums() takes them: what the interfaces of the kernel sent and received."""
-    def end(of: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        return {name: tuple(sum(i[key][n] for i in of) for n in (0, 1)) for name, key in (("to_macd", "sent"), ("from_macd", "received"))}
+    def end(of: Sequence[dict[str, Any]]) -> Interface:
+        sent, received = ((sum(i[key][0] for i in of), sum(i[key][1] for i in of)) for key in ("sent", "received"))
+        return {"to_macd": sent, "from_macd": received}
     return {"base": end(interfaces[:1]), "terminal": end(interfaces[1:])}
 
 

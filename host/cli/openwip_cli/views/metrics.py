@@ -14,6 +14,7 @@ from ..machine.places import Places
 from ..messages import telemetry
 from ..settings.command_line import Parser
 from ..settings.kinds import Integer
+from ..shapes import Telemetry
 from . import follow
 
 TOPICS = ("status", "air", "tcp", "cpu", "verdict", "event")
@@ -125,7 +126,7 @@ def status_samples(put: Any, source: str, mac: Any) -> None:
             put(f"openwip_receiver_{name}", value, station=source)
 
 
-def samples_of(put: Any, source: str, topic: str, t: Any) -> None:
+def samples_of(put: Any, source: str, topic: str, t: Telemetry) -> None:
     """All samples of one message."""
     if topic == "status":
         status_samples(put, source, t.mac)

@@ -13,6 +13,7 @@ from ..machine.places import Places
 from ..messages import control, telemetry
 from ..settings.command_line import Parser, read
 from ..settings.kinds import Choice, Integer
+from ..shapes import PacketBatch
 from . import follow as follow_cell
 
 PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP", 58: "ICMPv6", 136: "UDP-Lite"}
@@ -90,10 +91,10 @@ class Printer:
     def __init__(self, out: Any, as_json: Any, count: Any, pdu: int | None = None, way: str = "both") -> None:
         self.out, self.as_json, self.left, self.pdu, self.way = out, as_json, count, pdu, way
         self.shown = 0
-        self.skipped_first: Any = None
-        self.skipped_last: Any = None
+        self.skipped_first: int | None = None
+        self.skipped_last: int | None = None
 
-    def batch(self, batch: Any) -> bool:
+    def batch(self, batch: PacketBatch) -> bool:
         """True when enough have been shown."""
         if self.skipped_last is not None and batch.skipped < self.skipped_last:
             self.skipped_first = 0      # a new watch counts anew
@@ -118,8 +119,8 @@ class Printer:
         return self.left == 0
 
     @property
-    def skipped(self) -> Any:
-        return 0 if self.skipped_last is None else self.skipped_last - self.skipped_first
+    def skipped(self) -> int:
+        return 0 if self.skipped_last is None or self.skipped_first is None else self.skipped_last - self.skipped_first
 
 
 def follow(reader: telemetry.Reader, alive: Callable[[], bool], printer: Printer, say: Callable[[str], None]) -> None:

@@ -167,6 +167,5 @@ def main(arguments: list[str], _places: Places) -> int:
     finally:
         source.reader.close()
     if code == DIED:
-        print(f"openwip: cell '{cell.name}' has ended" + (f": {top_screen.clean(source.why)}" if source.why else ""),
-              file=sys.stderr)
+        print(f"openwip: cell '{cell.name}' has ended" + (f": {top_screen.clean(source.why)}" if source.why else ""), file=sys.stderr)
     return code

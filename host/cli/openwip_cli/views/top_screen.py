@@ -167,8 +167,7 @@ def _modulation(f: Figures, frame: Frame, width: int) -> list[Any]:
         part = histogram[k] / total
         return f"{meaning.MODULATIONS[k + 1]:>8} {share(part):>7} {bar(part, BARS):<{BARS}}"
 
-    return [Line(("sent      " if row == 0 else "          ") + cell(row) + "  " + cell(row + 4), PLAIN, 3 + row)
-            for row in range(4)]
+    return [Line(("sent      " if row == 0 else "          ") + cell(row) + "  " + cell(row + 4), PLAIN, 3 + row) for row in range(4)]
 
 
 def _arq(f: Figures, frame: Frame, width: int) -> list[Any]:
@@ -192,8 +191,7 @@ def _drops(direction: Any) -> str:
 def _queues(f: Figures, frame: Frame, width: int) -> list[Line]:
     base, terminal = f.mac("base", frame.now_ns), f.mac("terminal", frame.now_ns)
     if f.replays(frame.now_ns):
-        d = terminal.downlink if terminal is not None else None
-        return [Line(f"downlink  {count(d.delivered.packets)} packets put together" if d else "downlink  not known", PLAIN, 1)]
+        return [Line(f"downlink  {count(terminal.downlink.delivered.packets)} packets put together" if terminal else "downlink  not known", PLAIN, 1)]
     lines = []
     for name, sender, receiver in (("downlink", base, terminal), ("uplink", terminal, base)):
         if sender is None:
@@ -218,8 +216,7 @@ def _tcp(f: Figures, frame: Frame, width: int) -> list[Line]:
     text = f"TCP       {count(len(flows))} flows" + (f", {count(left_out)} beyond the observer's limit" if left_out else "")
     if not flows:
         return [Line("TCP       no connections", DIM, 2)]
-    lines = [Line(f"{text + (f', {count(more)} not shown' if more > 0 else ''):<38}  cwnd  rtt ms rto ms resent cc     state",
-                  PLAIN, 2)]
+    lines = [Line(f"{text + (f', {count(more)} not shown' if more > 0 else ''):<38}  cwnd  rtt ms rto ms resent cc     state", PLAIN, 2)]
     for n, flow in enumerate(flows[:MOST_FLOWS]):
         name = f"{clean(flow.local)}>{clean(flow.remote)}"
         lines.append(Line(f"  {name[:36]:<36} {count(flow.cwnd_segments):>6} {number(flow.rtt_ms):>7} "

@@ -29,7 +29,7 @@ def number(value: float | None, digits: int = 1) -> str:
     return "-"
 
 
-def count(value: int) -> str:
+def count(value: int | None) -> str:
     """At most 6 characters."""
     return number(value, 0)
 

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the page shows, as arrays from a run record: no plot, no text. Every function gives None when the record has
 nothing to make it of. Time is air time in seconds since slot 0, the same axis everywhere."""
-from typing import Any, NamedTuple
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy
+from numpy.typing import NDArray
 
 from ...air import BINS, SLOTS_PER_SECOND
 from ...figures.meaning import DELAY_PARTS, link_capacity, link_settings
-from ...records.run_record import RunRecord
+from ...records.run_record import RunRecord, Table
 
 COLUMNS = 900          # of a heat map, at most
 STEPS = 240            # of a curve of means, at most
@@ -15,17 +18,19 @@ MISSING = 255
 UNUSED, GOOD, BAD, UNKNOWN = range(4)
 POINTS = 6000          # of a constellation, at most
 MOST_USERS = 25
+Numbers: TypeAlias = NDArray[numpy.float64]
+Indices: TypeAlias = NDArray[numpy.int64]
 
 
 class HeatMap(NamedTuple):
-    edges: Any      # seconds, one more than columns
-    values: Any     # bins x columns, NaN where nothing was recorded
+    edges: Numbers     # seconds, one more than columns
+    values: Numbers    # bins x columns, NaN where nothing was recorded
     slots: int         # that are in it
 
 
 class Series(NamedTuple):
-    t: Any
-    y: Any
+    t: Numbers         # s
+    y: Numbers
 
 
 class Times:
@@ -33,26 +38,21 @@ class Times:
     by what those said."""
 
     def __init__(self, record: RunRecord) -> None:
-        walls: list[Any] = []
-        slots: list[Any] = []
-        for topic in ("status", "slot"):
-            for source in record.sources(topic):
-                t = record.table(topic, source)
-                walls.append(t["message.wall_ns"])
-                slots.append(t["message.slot"])
+        tables = [t for topic in ("status", "slot") for _, _, t in record.each(topic)]
+        walls, slots = [t["message.wall_ns"] for t in tables], [t["message.slot"] for t in tables]
         wall, slot = (numpy.concatenate(x) if x else numpy.empty(0) for x in (walls, slots))
         known = (wall > 0) & (slot > 0)
         order = numpy.argsort(wall[known], kind="stable")
         self.wall, self.slot = wall[known][order].astype("f8"), slot[known][order].astype("f8")
 
-    def of(self, table: Any, counts_slots: bool = False) -> Any:
+    def of(self, table: Table, counts_slots: bool = False) -> Numbers:
         slots = table["message.slot"].astype("f8")
         if not counts_slots and len(self.wall):
             slots = numpy.interp(table["message.wall_ns"].astype("f8"), self.wall, self.slot)
         return slots / SLOTS_PER_SECOND
 
 
-def _edges(t: Any, most: Any) -> Any:
+def _edges(t: Numbers, most: int) -> Numbers:
     """Time steps so that each has about a sample or more; regular samples are in the middle of theirs."""
     n = int(min(most, max(1, len(numpy.unique(t)))))
     begin, end = float(t.min()), float(t.max())
@@ -60,7 +60,7 @@ def _edges(t: Any, most: Any) -> Any:
     return begin + step * (numpy.arange(n + 1) - 0.5)
 
 
-def reduced(t: Any, rows: Any, how: str = "mean", most: Any = COLUMNS) -> "HeatMap | None":
+def reduced(t: Numbers, rows: Numbers, how: str = "mean", most: int = COLUMNS) -> HeatMap | None:
     """`rows` (samples x bins, NaN: not known) over time as a heat map. `how`: mean, max, or last (of ascending t)."""
     if len(t) == 0 or numpy.isnan(rows).all():
         return None
@@ -83,7 +83,7 @@ def reduced(t: Any, rows: Any, how: str = "mean", most: Any = COLUMNS) -> "HeatM
     return HeatMap(edges, values.T, len(t))
 
 
-def _bytes(table: Any, name: str) -> Any:
+def _bytes(table: Table, name: str) -> Numbers:
     values = table[name].astype("f4")
     values[values == MISSING] = numpy.nan
     return values
@@ -98,46 +98,48 @@ class Slots:
         tables = [t for t in (self.base, self.terminal) if t is not None and len(t)]
         self.users = min(MOST_USERS, 1 + max((int(t["message.user"].max()) for t in tables), default=0))
 
-    def _map(self, table: Any, values: Any, how: str = "mean", user: int | None = None) -> Any:
+    def _map(self, table: Table | None, values: Callable[[Table], Numbers], how: str = "mean", user: int | None = None) -> HeatMap | None:
         if table is None or not len(table):
             return None
         mine = slice(None) if user is None else table["message.user"] == user
         return reduced(table["message.slot"][mine] / SLOTS_PER_SECOND, values(table)[mine], how)
 
-    def _granted(self, rows: Any, of: Any = slice(None)) -> Any:
+    def _granted(self, rows: Numbers, of: Any = slice(None)) -> Numbers:
         """`rows` (samples x bins), each about the terminal of one sample of the base station (`of`: which): only the bins that
         this terminal was granted. Of a single terminal all."""
-        if self.users > 1:
+        if self.users > 1 and self.base is not None:
             rows = numpy.where(self.base["user"][of] == self.base["message.user"][of][:, None], rows, numpy.nan)
         return rows
 
     @staticmethod
-    def _keys(table: Any) -> Any:
+    def _keys(table: Table) -> Indices:
         return table["message.slot"].astype("i8") * MOST_USERS + table["message.user"]
 
-    def _same_slot(self) -> Any:
+    def _same_slot(self) -> tuple[Indices, Indices, Indices]:
         """(keys ascending, rows of the base station, rows of the terminal): samples of both about the same slot and terminal.
         A key // MOST_USERS is the slot."""
         if self.base is None or self.terminal is None:
-            return (numpy.empty(0, "i8"),) * 3
-        return numpy.intersect1d(self._keys(self.base), self._keys(self.terminal), return_indices=True)
+            none = numpy.empty(0, "i8")
+            return none, none, none
+        keys, base, terminal = numpy.intersect1d(self._keys(self.base), self._keys(self.terminal), return_indices=True)
+        return keys, base, terminal
 
-    def _locked(self, name: str) -> Any:
+    def _locked(self, name: str) -> Callable[[Table], Numbers]:
         """Of a receiver without lock nothing was measured."""
-        def values(table: Any) -> Any:
+        def values(table: Table) -> Numbers:
             rows = table[name].astype("f4").copy()
             if table["locked"].any():
                 rows[~table["locked"]] = numpy.nan
             return rows
         return values
 
-    def measured(self, user: int = 0) -> Any:
+    def measured(self, user: int = 0) -> HeatMap | None:
         return self._map(self.terminal, self._locked("snr_db"), user=user)
 
-    def true(self) -> Any:
+    def true(self) -> HeatMap | None:
         if self.users > 1:
             keys, i, j = self._same_slot()
-            rows = self._granted(self.terminal["true_snr_db"][j], i) if len(keys) else numpy.empty((0, 0))
+            rows = self._granted(self.terminal["true_snr_db"][j], i) if self.terminal is not None and len(keys) else numpy.empty((0, 0))
             return reduced(keys // MOST_USERS / SLOTS_PER_SECOND, rows)
         for table in (self.terminal, self.base):
             found = self._map(table, lambda t: t["true_snr_db"])
@@ -145,17 +147,17 @@ class Slots:
                 return found
         return None
 
-    def predicted(self) -> Any:
+    def predicted(self) -> HeatMap | None:
         return self._map(self.base, lambda t: self._granted(t["predicted_snr_db"]))
 
-    def modulation(self) -> Any:
-        def used(table: Any) -> Any:
+    def modulation(self) -> HeatMap | None:
+        def used(table: Table) -> Numbers:
             values = _bytes(table, "bits_per_symbol")
             values[values == 0] = numpy.nan
             return values
         return self._map(self.base, used)
 
-    def outcomes(self) -> tuple[Any, Any]:
+    def outcomes(self) -> tuple[Indices, Numbers]:
         """(slot, outcome by bin): as the base station says, which decides what is sent again, or if it does not, the terminal."""
         keys, rows = [numpy.empty(0, "i8")], [numpy.empty((0, BINS), "f4")]
         for table in (self.base, self.terminal):
@@ -167,28 +169,28 @@ class Slots:
         found, first = numpy.unique(numpy.concatenate(keys), return_index=True)
         return found // MOST_USERS, numpy.concatenate(rows)[first]
 
-    def outcome(self) -> Any:
+    def outcome(self) -> HeatMap | None:
         """The worst of what happened in a cell of the map: bad before unknown before good before unused."""
         slots, values = self.outcomes()
         rank = numpy.select([values == BAD, values == UNKNOWN, values == GOOD, values == UNUSED], [3.0, 2.0, 1.0, 0.0], numpy.nan)
         return reduced(slots / SLOTS_PER_SECOND, rank, "max")
 
-    def allocation(self) -> Any:
+    def allocation(self) -> HeatMap | None:
         """Whom each bin was granted to, from 0; of several slots in a cell of the map the last. None of a single terminal."""
         if self.users < 2 or self.base is None:
             return None
         return self._map(self.base, lambda t: _bytes(t, "user"), "last", user=0)
 
-    def error_pairs(self) -> tuple[Any, Any] | None:
+    def error_pairs(self) -> tuple[Indices, Numbers] | None:
         """(slot, predicted - measured) of the slots that both ends said something about: what the base station planned
         the slot with, against what the terminal measured in it."""
         keys, i, j = self._same_slot()
-        if len(keys) == 0:
+        if self.base is None or self.terminal is None or len(keys) == 0:
             return None
         error = self._granted(self.base["predicted_snr_db"][i], i) - self._locked("snr_db")(self.terminal)[j]
         return None if numpy.isnan(error).all() else (keys // MOST_USERS, error)
 
-    def error(self) -> Any:
+    def error(self) -> HeatMap | None:
         pairs = self.error_pairs()
         return None if pairs is None else reduced(pairs[0] / SLOTS_PER_SECOND, pairs[1])
 
@@ -201,14 +203,14 @@ class Slots:
         return None
 
 
-def _goodput(slots: int, bits: Any) -> tuple[Any, Any]:
+def _goodput(slots: Numbers, bits: Numbers) -> tuple[NDArray[numpy.bool_], Numbers]:
     """(which intervals between statuses count, bit/s in those)."""
     seconds = numpy.diff(slots) / SLOTS_PER_SECOND
     good = (seconds > 0) & (numpy.diff(bits) >= 0)
     return good, numpy.diff(bits)[good] / seconds[good]
 
 
-def link(record: RunRecord) -> tuple[Any, Any] | None:
+def link(record: RunRecord) -> tuple[Series, Series | None] | None:
     """Goodput of the link and what the air interface could have carried, between statuses of the base station: two
     Series in bit/s, or None. Every status says what the base station runs with, so the capacity follows what is changed
     in between; a record without that has the scenario's settings throughout."""
@@ -230,11 +232,12 @@ class Terminals:
     """What each of several terminals got, from the statuses; `n` is 0 in a record of one terminal."""
 
     def __init__(self, record: RunRecord) -> None:
-        self.ends, self.n = {}, 0
+        self.ends: dict[str, tuple[Numbers, Table, Indices]] = {}
+        self.n = 0
         for source in ("base", "terminal"):
             table = record.table("status", source)
             child = table.child("users") if table is not None and len(table) > 1 else None
-            if child is None or not len(child):
+            if table is None or child is None or not len(child):
                 continue
             # Every status lists all terminals in the same order; one that does not is left out.
             rows = child["row"].astype("i8")
@@ -245,41 +248,41 @@ class Terminals:
             self.ends[source] = (table["slot"].astype("f8")[whole], child, first)
             self.n = max(self.n, n)
 
-    def column(self, source: str, user: int, name: str) -> tuple[Any, Any] | None:
+    def column(self, source: str, user: int, name: str) -> tuple[Numbers, Numbers] | None:
         """(slots, values) or None."""
         if source not in self.ends or user >= self.n:
             return None
         slots, child, first = self.ends[source]
         return slots, child[name][first + user].astype("f8")
 
-    def goodput(self, user: int) -> "Series | None":
+    def goodput(self, user: int) -> Series | None:
         found = self.column("base", user, "base.payload_bits_acknowledged")
         if found is None:
             return None
         good, goodput = _goodput(*found)
         return Series(found[0][1:][good] / SLOTS_PER_SECOND, goodput)
 
-    def queue(self, user: int) -> "Series | None":
+    def queue(self, user: int) -> Series | None:
         found = self.column("base", user, "downlink.queued.packets")
         return None if found is None else Series(found[0] / SLOTS_PER_SECOND, found[1])
 
-    def grown(self, user: int, name: str) -> Any:
+    def grown(self, user: int, name: str) -> float:
         """How much a counter of the base station grew over the record; NaN: not known."""
         found = self.column("base", user, name)
-        return numpy.nan if found is None or not len(found[1]) else float(found[1][-1] - found[1][0])
+        return math.nan if found is None or not len(found[1]) else float(found[1][-1] - found[1][0])
 
-    def mean_goodput(self, user: int) -> Any:
+    def mean_goodput(self, user: int) -> float:
         found = self.column("base", user, "base.payload_bits_acknowledged")
         if found is None or len(found[0]) < 2 or found[0][-1] <= found[0][0]:
-            return numpy.nan
+            return math.nan
         return float((found[1][-1] - found[1][0]) * SLOTS_PER_SECOND / (found[0][-1] - found[0][0]))
 
-    def mean_snr_db(self, user: int) -> Any:
+    def mean_snr_db(self, user: int) -> float:
         found = self.column("terminal", user, "radio.mean_snr_db")
-        return numpy.nan if found is None or not len(found[1]) else float(found[1][-1])
+        return math.nan if found is None or not len(found[1]) else float(found[1][-1])
 
 
-def queue(record: RunRecord) -> Any:
+def queue(record: RunRecord) -> dict[str, Series] | None:
     """{"downlink": Series, "uplink": Series} of packets waiting where they enter the air."""
     found = {}
     for source, way in (("base", "downlink"), ("terminal", "uplink")):
@@ -289,19 +292,18 @@ def queue(record: RunRecord) -> Any:
     return found or None
 
 
-def packets(record: RunRecord) -> Any:
-    """Table of the packets, or None."""
+def packets(record: RunRecord) -> Table | None:
     table = record.table("packet", "base")
     child = table.child("packet") if table is not None else None
     return child if child is not None and len(child) else None
 
 
-def _downlink(child: Any) -> Any:
+def _downlink(child: Table) -> NDArray[numpy.bool_]:
     """Of a UMTS bearer the uplink is followed, too; older records have no such column."""
     return child["uplink"] == 0 if "uplink" in child else numpy.full(len(child), True)
 
 
-def delays(child: Any, user: int | None = None) -> tuple[Any, Any, Any]:
+def delays(child: Table, user: int | None = None) -> tuple[Numbers, dict[str, Numbers], Numbers]:
     """(arrival in s, {part: ms}, total in ms) of the delivered packets of the downlink in the order of arrival; `user`: of that terminal."""
     delivered = (child["dropped"] == "") & _downlink(child)
     if user is not None:
@@ -313,7 +315,7 @@ def delays(child: Any, user: int | None = None) -> tuple[Any, Any, Any]:
     return t[order], parts, total
 
 
-def stacked(t: Any, parts: Any) -> tuple[Any, Any]:
+def stacked(t: Numbers, parts: dict[str, Numbers]) -> tuple[Numbers, dict[str, Numbers]]:
     """Means over time steps: (middle of the steps, {part: ms}); steps without a packet are NaN."""
     edges = _edges(t, STEPS)
     at = numpy.clip(numpy.searchsorted(edges, t, side="right") - 1, 0, len(edges) - 2)
@@ -323,17 +325,16 @@ def stacked(t: Any, parts: Any) -> tuple[Any, Any]:
     return (edges[:-1] + edges[1:]) / 2, means
 
 
-def drops(child: Any) -> Any:
+def drops(child: Table) -> dict[str, int]:
     """{reason: packets} of those that were dropped."""
     reasons, counts = numpy.unique(child["dropped"][(child["dropped"] != "") & _downlink(child)].astype(str), return_counts=True)
     return dict(zip(reasons.tolist(), counts.tolist()))
 
 
-def flows(record: RunRecord, times: Times) -> Any:
+def flows(record: RunRecord, times: Times) -> list[tuple[str, dict[str, Any], Numbers]] | None:
     """[(name, table rows by column, t)] of the TCP connections that carried most, at the sender."""
     found = []
-    for source in record.sources("tcp"):
-        table = record.table("tcp", source)
+    for _, _, table in record.each("tcp"):
         child = table.child("flow")
         if child is None:
             continue
@@ -348,13 +349,13 @@ def flows(record: RunRecord, times: Times) -> Any:
     return sorted(found, key=lambda f: -int(f[1]["bytes_acknowledged"].max()))[:4] or None
 
 
-def constellations(record: RunRecord) -> Any:
+def constellations(record: RunRecord) -> dict[int, NDArray[numpy.complex64]] | None:
     """{bits per symbol: complex points} of the last slots that used it, in units of the root mean symbol energy."""
     table = record.table("receiver", "terminal")
     if table is None or not len(table):
         return None
-    found: dict[Any, Any] = {}
-    counts: dict[Any, Any] = {}
+    found: dict[int, list[NDArray[numpy.complex64]]] = {}
+    counts: dict[int, int] = {}
     bits_of, symbols_of = table["bits_per_symbol"], table["symbols_of_bin"]
     points_of = table.ragged("points")
     for row in range(len(table) - 1, -1, -1):
@@ -370,7 +371,7 @@ def constellations(record: RunRecord) -> Any:
     return {b: numpy.concatenate(p)[:POINTS] for b, p in sorted(found.items())} or None
 
 
-def channel(record: RunRecord) -> Any:
+def channel(record: RunRecord) -> HeatMap | None:
     """|channel estimate| in dB as a heat map over 500 subcarriers, or None."""
     table = record.table("receiver", "terminal")
     if table is None or not len(table):
@@ -383,19 +384,17 @@ def channel(record: RunRecord) -> Any:
     return reduced(table["message.slot"] / SLOTS_PER_SECOND, level)
 
 
-def air(record: RunRecord, times: Times) -> tuple[Any, Any] | None:
+def air(record: RunRecord, times: Times) -> tuple[Numbers, Table] | None:
     """(t, table) of the medium or the emulator."""
-    for source in record.sources("air"):
-        table = record.table("air", source)
+    for _, _, table in record.each("air"):
         if len(table):
             return times.of(table), table
     return None
 
 
-def cpu(record: RunRecord, times: Times) -> tuple[Any, dict[str, Any], Any, int] | None:
+def cpu(record: RunRecord, times: Times) -> tuple[Numbers, dict[str, Numbers], Numbers, int] | None:
     """(t, {process: cores over time}, pressure in per cent, cores of the machine)."""
-    for source in record.sources("cpu"):
-        table = record.table("cpu", source)
+    for _, _, table in record.each("cpu"):
         child = table.child("process")
         if child is None:
             continue
@@ -409,11 +408,10 @@ def cpu(record: RunRecord, times: Times) -> tuple[Any, dict[str, Any], Any, int]
     return None
 
 
-def events(record: RunRecord, times: Times) -> list[Any] | None:
+def events(record: RunRecord, times: Times) -> list[tuple[float, str, int, str, str, int]] | None:
     """[(t, source, severity, kind, reason, count)] in the order of time."""
     found = []
-    for source in record.sources("event"):
-        table = record.table("event", source)
+    for _, source, table in record.each("event"):
         t = times.of(table)
         for i in range(len(table)):
             found.append((float(t[i]), str(table["source"][i] or source), int(table["severity"][i]), str(table["kind"][i]),

@@ -26,14 +26,13 @@ class Page:
         self.report = record.about.get("report") or {}
         self.times = data.Times(record)
         self.slots, self.terminals = data.Slots(record), data.Terminals(record)
-        self.sections: list[Any] = []
+        self.sections: list[dict[str, Any]] = []
         self.limits = self._limits()
         self.verdict = self._verdict()
 
-    def _limits(self) -> tuple[Any, Any] | None:
+    def _limits(self) -> tuple[float, float] | None:
         """One time axis for all plots: from the first to the last slot that was heard of."""
-        ends = [x for topic in ("status", "slot") for source in self.record.sources(topic)
-                for x in self.record.table(topic, source)["message.slot"][[0, -1]] if x >= 0]
+        ends = [x for _, _, table in self.record.each("status", "slot") for x in table["message.slot"][[0, -1]] if x >= 0]
         if not ends or min(ends) == max(ends):
             return None
         return min(ends) / data.SLOTS_PER_SECOND, max(ends) / data.SLOTS_PER_SECOND
@@ -48,8 +47,9 @@ class Page:
                 "note": note, "checks": (self.report.get("verdict") or {}).get("checks", {})}
 
     @property
-    def of_the_run(self) -> Any:
-        return self.verdict["word"] + ("" if self.record.verdict["final"] else " so far")
+    def of_the_run(self) -> str:
+        v = self.record.verdict
+        return str(self.verdict["word"]) + ("" if v and v["final"] else " so far")
 
     # --- sections ---
 
@@ -235,10 +235,10 @@ class Page:
 
     def lost(self) -> None:
         """What this page does not know."""
-        r, rows = self.record, []
-        for topic, source in r.tables():
-            table = r.table(topic, source)
+        r, total, rows = self.record, 0, []
+        for topic, source, table in r.each():
             counts = table.attributes
+            total += counts.get("lost", 0)
             rows.append([topic, source, len(table), counts.get("lost", 0), counts.get("restarts", 0), counts.get("misshapen", 0)])
         refused = [f"{sum((r.about.get(k) or {}).values())} {words}" for k, words in (
             ("malformed", "messages did not parse"), ("future", "messages were of a later version")) if sum((r.about.get(k) or {}).values())]
@@ -249,7 +249,6 @@ class Page:
                      for i in range(min(len(gaps), MOST_GAPS))]
             more = len(gaps) - MOST_GAPS
             texts = [(f"{len(gaps)} gaps", "\n".join(lines + ([f"and {more} more"] if more > 0 else [])))]
-        total = sum(row[3] for row in rows)
         how = "Telemetry that the recorder did not get: publishers never wait for it. " + (
             "Nothing was lost." if not total else f"{total} messages were lost, and are missing in the plots.")
         refused += [f"{words}." for words in silence_words(r.about)]
