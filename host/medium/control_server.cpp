@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <stdexcept>
 #include <thread>
 #include <zmq.hpp>
 
 #include "schema/control.pb.h"
+#include "types/failure.h"
 #include "types/grid.h"
 
 namespace wip::air {
@@ -163,7 +163,7 @@ control_server::control_server(controlled air, std::function<void(const std::str
         state_->socket.bind(air.endpoint);
     } catch (const zmq::error_t& e) {
         pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        throw std::runtime_error("control endpoint " + air.endpoint + ": " + e.what());
+        throw bad_input("control endpoint " + air.endpoint + ": " + e.what());
     }
     state* s = state_.get();
     s->thread =

@@ -32,7 +32,7 @@ struct controlled {
 
 class control_server {
 public:
-    // Throws std::runtime_error if the endpoint cannot be bound.
+    // Throws bad_input if the endpoint cannot be bound.
     control_server(controlled air, std::function<void(const std::string&)> log,
                    std::function<void(const std::string&)> on_stop);
     ~control_server();
