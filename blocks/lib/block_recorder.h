@@ -7,10 +7,10 @@
 
 #include <memory>
 #include <mutex>
-#include <stdexcept>
 #include <utility>
 
 #include "sample_recorder.h"
+#include "types/failure.h"
 
 namespace wip {
 
@@ -31,7 +31,7 @@ public:
         if (nof_slots > 0) config.most = sample_count(nof_slots * slot_samples);
         {
             const auto holding = hold();
-            if (recorder_ || starting_) throw std::runtime_error("a recording is running already");
+            if (recorder_ || starting_) throw bad_input("a recording is running already");
             starting_ = true;
         }
         std::unique_ptr<sample_recorder> made;
@@ -63,7 +63,7 @@ public:
             const auto holding = hold();
             ended = std::move(recorder_);
         }
-        if (!ended) throw std::runtime_error("no recording is running");
+        if (!ended) throw bad_input("no recording is running");
         const auto facts = ended->finish();
         gr::wip::recording_status s;
         s.complete = ended->complete();

@@ -54,7 +54,7 @@ class sample_recorder {
 public:
     using cf32 = std::complex<float>;
 
-    // Creates the files. Throws std::runtime_error naming the file.
+    // Creates the files. Throws bad_input naming the file.
     explicit sample_recorder(const sample_recorder_config& config);
     ~sample_recorder();
     sample_recorder(const sample_recorder&) = delete;

@@ -7,25 +7,25 @@
 #include <cstddef>
 #include <cstring>
 #include <fstream>
-#include <stdexcept>
 #include <string>
+
+#include "types/failure.h"
 
 namespace wip {
 
 inline constexpr std::size_t largest_file_text = 1 << 20;
 
-// Throws std::invalid_argument, naming the path: it cannot be read, or is larger.
+// Throws bad_input, naming the path: it cannot be read, or is larger.
 inline std::string file_text(const std::string& path) {
     errno = 0;
     std::ifstream in(path, std::ios::binary);
-    if (!in) throw std::invalid_argument(path + ": " + std::strerror(errno));
+    if (!in) throw bad_input(path + ": " + std::strerror(errno));
     std::string text(largest_file_text + 1, '\0');
     in.read(text.data(), static_cast<std::streamsize>(text.size()));
-    if (in.bad() || (in.fail() && !in.eof()))
-        throw std::invalid_argument(path + ": cannot be read");
+    if (in.bad() || (in.fail() && !in.eof())) throw bad_input(path + ": cannot be read");
     text.resize(static_cast<std::size_t>(in.gcount()));
     if (text.size() > largest_file_text)
-        throw std::invalid_argument(path + ": more than 1 MiB is not a configuration");
+        throw bad_input(path + ": more than 1 MiB is not a configuration");
     return text;
 }
 

@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
-#include <stdexcept>
 
 #include "air/process_watch.h"
+#include "types/failure.h"
 
 namespace wip::air {
 namespace {
@@ -63,21 +63,21 @@ std::unique_ptr<shared_air> shared_air::create(const std::string& name,
         fd = shm_open(segment(name).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (fd >= 0 || errno != EEXIST) break;
         if (const std::int64_t owner = living_owner(name))
-            throw std::runtime_error("a medium named '" + name + "' is running already (process " +
-                                     std::to_string(owner) + ")");
+            throw machine_error("a medium named '" + name + "' is running already (process " +
+                                std::to_string(owner) + ")");
         air->cleaned_ = shm_unlink(segment(name).c_str()) == 0;
     }
-    if (fd < 0) throw std::runtime_error("/dev/shm" + segment(name) + ": " + std::strerror(errno));
+    if (fd < 0) throw machine_error("/dev/shm" + segment(name), errno);
     air->unlink_ = segment(name);
     air->bytes_ = head_bytes(nodes.size()) + nodes.size() * node_sample_bytes;
     if (const int error = posix_fallocate(fd, 0, static_cast<off_t>(air->bytes_))) {
         close(fd);
-        throw std::runtime_error("/dev/shm has no room for " + std::to_string(air->bytes_ >> 20) +
-                                 " MiB: " + std::strerror(error));
+        throw machine_error(
+            "/dev/shm has no room for " + std::to_string(air->bytes_ >> 20) + " MiB", error);
     }
     void* p = mmap(nullptr, air->bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
     close(fd);
-    if (p == MAP_FAILED) throw std::runtime_error(std::string("mmap: ") + std::strerror(errno));
+    if (p == MAP_FAILED) throw machine_error("mmap", errno);
     air->memory_ = p;
     air->build(nodes, clock, speed);
     return air;
@@ -89,7 +89,7 @@ std::unique_ptr<shared_air> shared_air::create_private(const std::vector<std::st
     air->bytes_ = head_bytes(nodes.size()) + nodes.size() * node_sample_bytes;
     void* p =
         mmap(nullptr, air->bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) throw std::runtime_error(std::string("mmap: ") + std::strerror(errno));
+    if (p == MAP_FAILED) throw machine_error("mmap", errno);
     air->memory_ = p;
     air->build(nodes, clock, speed);
     return air;
@@ -115,21 +115,21 @@ void shared_air::build(const std::vector<std::string>& nodes, clock_kind clock, 
 std::unique_ptr<shared_air> shared_air::attach(const std::string& name) {
     if (living_owner(name) == 0) return nullptr;
     const int fd = shm_open(segment(name).c_str(), O_RDWR | O_CLOEXEC, 0);
-    if (fd < 0) throw std::runtime_error("/dev/shm" + segment(name) + ": " + std::strerror(errno));
+    if (fd < 0) throw machine_error("/dev/shm" + segment(name), errno);
     std::unique_ptr<shared_air> air(new shared_air);
     struct stat s {};
     fstat(fd, &s);
     air->bytes_ = static_cast<std::size_t>(s.st_size);
     void* p = mmap(nullptr, air->bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
     close(fd);
-    if (p == MAP_FAILED) throw std::runtime_error(std::string("mmap: ") + std::strerror(errno));
+    if (p == MAP_FAILED) throw machine_error("mmap", errno);
     air->memory_ = p;
     const air_header& h = air->header();
     if (h.version != layout_version || h.bytes != air->bytes_ || h.nodes > max_nodes ||
         air->bytes_ != head_bytes(h.nodes) + h.nodes * node_sample_bytes)
-        throw std::runtime_error("medium '" + name + "' has layout version " +
-                                 std::to_string(h.version) + ", this module has " +
-                                 std::to_string(layout_version) + ": build both from one tree");
+        throw peer_error("medium '" + name + "' has layout version " + std::to_string(h.version) +
+                         ", this module has " + std::to_string(layout_version) +
+                         ": build both from one tree");
     if (h.state.load() != air_state::ready) return nullptr;
     return air;
 }

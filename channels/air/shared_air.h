@@ -15,7 +15,7 @@ namespace wip::air {
 
 class shared_air {
 public:
-    // Throws std::runtime_error with one line: running already, no memory. A segment whose
+    // Throws machine_error with one line: running already, no memory. A segment whose
     // process died is removed first; `cleaned` then says so.
     static std::unique_ptr<shared_air> create(const std::string& name,
                                               const std::vector<std::string>& nodes,

@@ -36,7 +36,7 @@ source_text read_source(const std::string& name, const std::string& beside) {
                                  : beside.substr(0, folder + 1) + name;
     try {
         return {file_text(path), path};
-    } catch (const std::invalid_argument& e) {
+    } catch (const bad_input& e) {
         refuse(std::string(e.what()) + "; valid: a YAML file");
     }
 }

@@ -21,6 +21,7 @@
 
 #include "air/medium_config.h"
 #include "sample/snr_range.h"
+#include "types/failure.h"
 #include "types/number_text.h"
 
 namespace wip::vusrp {
@@ -39,7 +40,7 @@ std::vector<std::shared_ptr<node_port>> open_ports(const uhd::device_addr_t& arg
         if (args.has_key("air")) {
             const std::string nodes = node_of(args);
             const auto refuse = [&nodes](const std::string& valid) {
-                throw std::runtime_error("device argument node=" + nodes + ": valid " + valid);
+                throw bad_input("device argument node=" + nodes + ": valid " + valid);
             };
             std::vector<std::shared_ptr<node_port>> ports;
             std::istringstream names(nodes + ":");

@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <stdexcept>
 #include <thread>
 
 #include "air/medium.h"
 #include "runtime/monotonic.h"
+#include "types/failure.h"
 
 namespace wip::vusrp {
 namespace {
@@ -75,8 +75,8 @@ std::shared_ptr<node_port> node_port::attach(const std::string& name, const std:
     std::unique_ptr<air::shared_air> memory;
     while (!(memory = air::shared_air::attach(name))) {
         if (clock::now() >= deadline)
-            throw std::runtime_error("no medium named '" + name +
-                                     "' is running (start one: air --config FILE)");
+            throw peer_error("no medium named '" + name +
+                             "' is running (start one: air --config FILE)");
         std::this_thread::sleep_for(10ms);
     }
     std::string names;
@@ -86,8 +86,8 @@ std::shared_ptr<node_port> node_port::attach(const std::string& name, const std:
         if (memory->node(i).name == node) index = i;
     }
     if (index == memory->nodes())
-        throw std::runtime_error("medium '" + name + "' has no node '" + node +
-                                 "'; device argument node= takes one of: " + names);
+        throw bad_input("medium '" + name + "' has no node '" + node +
+                        "'; device argument node= takes one of: " + names);
     std::shared_ptr<node_port> port(new node_port);
     port->attached_ = std::move(memory);
     port->air_ = port->attached_.get();
@@ -122,8 +122,7 @@ void node_port::claim(std::size_t index, double timeout_seconds) {
     std::int64_t owner = 0;
     while (!block.process.compare_exchange_strong(owner, getpid())) {
         if (clock::now() >= deadline)
-            throw std::runtime_error(description_ + " is in use by process " +
-                                     std::to_string(owner));
+            throw bad_input(description_ + " is in use by process " + std::to_string(owner));
         std::this_thread::sleep_for(10ms);
         owner = 0;
     }
@@ -132,7 +131,7 @@ void node_port::claim(std::size_t index, double timeout_seconds) {
     while (block.served.load(std::memory_order_acquire) != claim) {
         if (clock::now() >= deadline || !connected()) {
             block.process.store(0);
-            throw std::runtime_error(description_ + " does not answer");
+            throw peer_error(description_ + " does not answer");
         }
         block.room.wait([&] { return block.served.load() == claim; }, 100ms);
     }
@@ -171,7 +170,7 @@ bool node_port::connected() const noexcept {
 }
 
 void node_port::check() const {
-    if (!connected()) throw std::runtime_error("the medium of " + description_ + " is gone");
+    if (!connected()) throw peer_error("the medium of " + description_ + " is gone");
 }
 
 void node_port::command(air::command_kind kind, tick time, double value, std::int64_t count) {

@@ -32,7 +32,7 @@ struct private_air_config {
 
 class node_port {
 public:
-    // Throw std::runtime_error with one line that says what to do.
+    // Throw peer_error with one line that says what to do.
     static std::shared_ptr<node_port> attach(const std::string& air, const std::string& node,
                                              double timeout_seconds);
     // A medium of its own, of so many nodes, each of which hears itself.
@@ -47,7 +47,7 @@ public:
     bool running() const noexcept { return header_->running.load() != 0; }
     bool lockstep() const noexcept { return header_->clock == air::clock_kind::lockstep; }
     bool connected() const noexcept;
-    // Throws std::runtime_error when the medium is gone.
+    // Throws peer_error when the medium is gone.
     void check() const;
     void command(air::command_kind kind, tick time, double value, std::int64_t count = 0);
 

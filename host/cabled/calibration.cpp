@@ -9,9 +9,9 @@
 #include <optional>
 #include <random>
 #include <sstream>
-#include <stdexcept>
 
 #include "radio/levels.h"
+#include "types/failure.h"
 #include "types/grid.h"
 
 namespace wip::cabled {
@@ -69,12 +69,12 @@ std::optional<std::vector<cf32>> heard_once(fading_radio& transmitter, fading_ra
         const auto got = receiver.receive(piece);
         using what = fading_radio::received;
         if (got.what == what::nothing && ++silent > 30)
-            throw std::runtime_error("the receiver delivers no samples");
+            throw machine_error("the receiver delivers no samples");
         if (got.what == what::samples && got.time < begin) continue;  // of the start before
         const tick next = begin + static_cast<tick>(all.size());
         if (got.what == what::lost || (got.what == what::samples && got.time != next))
-            throw std::runtime_error("samples were lost after " + std::to_string(all.size()) +
-                                     ": nothing else may run while it calibrates");
+            throw machine_error("samples were lost after " + std::to_string(all.size()) +
+                                ": nothing else may run while it calibrates");
         if (got.what != what::samples) continue;
         silent = 0;
         all.insert(all.end(), piece.begin(), piece.begin() + static_cast<tick>(got.size));
@@ -92,8 +92,7 @@ std::vector<cf32> heard(fading_radio& transmitter, fading_radio& receiver,
                         std::span<const cf32> sent) {
     for (int i = 0; i < 5; ++i)
         if (auto found = heard_once(transmitter, receiver, sent)) return std::move(*found);
-    throw std::runtime_error(
-        "samples come to the transmitter too late: this computer stands still");
+    throw machine_error("samples come to the transmitter too late: this computer stands still");
 }
 
 std::optional<tick> delay_of(std::span<const cf32> in, std::span<const cf32> sent) {

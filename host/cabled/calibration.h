@@ -18,7 +18,7 @@
 namespace wip::cabled {
 
 // One radio for each node. JSON: [{"from": ..., "to": ..., "heard": ..., ...}], by path. Throws
-// std::runtime_error when samples are lost.
+// machine_error when samples are lost.
 std::string calibrate(const fader_config& config, const std::vector<fading_radio*>& radios);
 
 }  // namespace wip::cabled

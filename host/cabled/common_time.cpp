@@ -2,7 +2,8 @@
 #include "cabled/common_time.h"
 
 #include <algorithm>
-#include <stdexcept>
+
+#include "types/failure.h"
 
 namespace wip::cabled {
 namespace {
@@ -15,7 +16,7 @@ constexpr double settled_s = 0.2;
 constexpr tick apart = 77;  // 10 us: of two pulses, beyond the time that reading takes
 
 [[noreturn]] void refuse(const timed_device& d, const std::string& why) {
-    throw std::runtime_error(d.name() + ": " + why);
+    throw bad_input(d.name() + ": " + why);
 }
 
 std::string seconds(tick t) {

@@ -29,7 +29,7 @@ public:
 
 using sleep_fn = std::function<void(double seconds)>;
 
-// Throws std::runtime_error naming the device and what it needs.
+// Throws bad_input naming the device and what it needs.
 void give_common_time(const std::vector<timed_device*>& devices, const sleep_fn& sleep);
 
 }  // namespace wip::cabled

@@ -19,6 +19,7 @@
 #include "fader/fader.h"
 #include "medium/control_server.h"
 #include "medium/said_bursts.h"
+#include "peer/endpoint.h"
 #include "runtime/privileged_start.h"
 #include "runtime/process.h"
 #include "runtime/program.h"
@@ -166,9 +167,7 @@ int run(config::settings& settings, trace::played_traces& traces, bool calibrate
             controlled_fader(config, running), [](const std::string& line) { spdlog::info(line); },
             [&running](const std::string&) { running.stop(); });
     if (config.priority > 0) runtime::use_realtime(config.priority);
-    const std::string ipc = "ipc://";
-    start.give_up(config.control.starts_with(ipc) ? std::vector{config.control.substr(ipc.size())}
-                                                  : std::vector<std::string>{});
+    start.give_up({peer::socket_path(config.control)});
     spdlog::info("fader '{}' is up: {} samples ({:.1f} us) from receiver to transmitter",
                  config.name, config.setup.delay,
                  static_cast<double>(config.setup.delay) / mix::sample_rate * 1e6);

@@ -19,7 +19,7 @@ namespace wip::cabled {
 
 class side_recorder {
 public:
-    // Throws std::runtime_error naming the file that cannot be made.
+    // Throws bad_input naming the file that cannot be made.
     explicit side_recorder(const fader_config& config);
     ~side_recorder();  // finish()
 

@@ -7,12 +7,12 @@
 #include <iomanip>
 #include <map>
 #include <sstream>
-#include <stdexcept>
 #include <thread>
 #include <tuple>
 #include <utility>
 
 #include "cabled/common_time.h"
+#include "types/failure.h"
 
 namespace wip::cabled {
 namespace {
@@ -28,7 +28,7 @@ uhd::time_spec_t to_time(tick t) { return uhd::time_spec_t::from_ticks(t, sample
 tick to_tick(const uhd::time_spec_t& t) { return t.to_ticks(sample_rate); }
 
 [[noreturn]] void refuse(const radio_config& c, const std::string& why) {
-    throw std::runtime_error("nodes." + c.node + ".radio = '" + c.arguments + "': " + why);
+    throw bad_input("nodes." + c.node + ".radio = '" + c.arguments + "': " + why);
 }
 
 void need_channel(const radio_config& c, std::size_t there, const char* what) {
@@ -140,9 +140,9 @@ fading_radio::received usrp_radio::receive(std::span<mix::cf32> out) {
         case error::ERROR_CODE_TIMEOUT:
             return {};
         case error::ERROR_CODE_LATE_COMMAND:
-            throw std::runtime_error("nodes." + config_.node +
-                                     ": the stream was to begin in the past (fader.start_delay_s "
-                                     "is too short)");
+            throw machine_error("nodes." + config_.node +
+                                ": the stream was to begin in the past (fader.start_delay_s "
+                                "is too short)");
         default:
             return {received::lost, 0, 0};
     }

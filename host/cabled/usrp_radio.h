@@ -15,7 +15,7 @@ namespace wip::cabled {
 
 class usrp_radio final : public fading_radio {
 public:
-    // Throws std::runtime_error naming the node and what the device does not have or give.
+    // Throws bad_input naming the node and what the device does not have or give.
     usrp_radio(uhd::usrp::multi_usrp::sptr device, const radio_config& config, double frequency_hz);
 
     void start(mix::tick time, bool receives, bool transmits) override;

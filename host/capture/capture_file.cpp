@@ -10,7 +10,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <stdexcept>
+
+#include "types/failure.h"
 
 namespace wip::capture {
 namespace {
@@ -23,7 +24,7 @@ capture_file::capture_file(const std::string& name, int stop) : name_(name), sto
     if (name == "-") {
         name_ = "standard output";
         if (::isatty(STDOUT_FILENO) != 0)
-            throw std::runtime_error(
+            throw bad_input(
                 "-o -: standard output is a terminal; pipe it, e.g. to wireshark -k -i -");
         fd_ = STDOUT_FILENO;
     } else {
@@ -31,7 +32,7 @@ capture_file::capture_file(const std::string& name, int stop) : name_(name), sto
         const bool exists = ::stat(name.c_str(), &info) == 0;
         const int flags = exists && S_ISFIFO(info.st_mode) ? 0 : O_CREAT | O_TRUNC;
         fd_ = ::open(name.c_str(), O_WRONLY | O_CLOEXEC | flags, 0644);
-        if (fd_ < 0) throw std::runtime_error("-o " + name + ": " + std::strerror(errno));
+        if (fd_ < 0) throw bad_input("-o " + name + ": " + std::strerror(errno));
     }
     seekable_ = ::fstat(fd_, &info) == 0 && S_ISREG(info.st_mode) && fd_ != STDOUT_FILENO;
 }

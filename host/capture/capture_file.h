@@ -13,7 +13,7 @@ namespace wip::capture {
 
 class capture_file {
 public:
-    // "-": standard output. Throws std::runtime_error that names the file and the reason. While
+    // "-": standard output. Throws bad_input that names the file and the reason. While
     // `stop` is readable a reader that does not read is not waited for.
     explicit capture_file(const std::string& name, int stop = -1);
     ~capture_file();

@@ -10,13 +10,13 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <fstream>
-#include <stdexcept>
 
 #include "capture/capture.h"
 #include "config/command_line.h"
 #include "config/number_option.h"
 #include "runtime/process.h"
 #include "runtime/telemetry_reader.h"
+#include "types/failure.h"
 
 namespace {
 
@@ -24,7 +24,6 @@ using namespace wip;
 using namespace wip::capture;
 using wip_clock = std::chrono::steady_clock;
 
-constexpr int exit_output_failed = 1;
 constexpr std::chrono::milliseconds flush_every{100};
 constexpr std::chrono::seconds drain_patience{3};
 
@@ -206,7 +205,7 @@ void summarise(const std::string& file, const std::string& why, const wip::captu
 void give_up_root(const std::string& user) {
     if (user.empty() || ::geteuid() != 0) return;
     const auto account = host::find_account(user);
-    if (!account) throw std::runtime_error("--user " + user + ": there is no such user");
+    if (!account) throw bad_input("--user " + user + ": there is no such user");
     int signal = 0;  // of the parent's death; lost with the user
     prctl(PR_GET_PDEATHSIG, &signal);
     const pid_t parent = ::getppid();
@@ -232,12 +231,12 @@ int run(arguments& a) {
     if (!said.why.empty()) why = said.why;
     c.finish(said.verdict.empty() ? from.verdict() : said.verdict);
     if (c.enough()) why = "as much as was asked for";
-    if (!from.no_cell().empty()) throw std::runtime_error("no cell answers at " + from.no_cell());
+    if (!from.no_cell().empty()) throw bad_input("no cell answers at " + from.no_cell());
     if (!a.quiet) summarise(a.file, file.reader_gone() ? "the reader has gone" : why, c, from);
     if (file.failed() && !file.reader_gone()) {
         std::fprintf(stderr, "openwip capture: %s; the capture ends there\n",
                      file.failure().c_str());
-        return exit_output_failed;
+        return host::exit_failed;
     }
     return 0;
 }

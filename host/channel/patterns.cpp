@@ -17,6 +17,7 @@
 #include "link/symbol_error.h"
 #include "sample/counter_random.h"
 #include "trace/trace_file.h"
+#include "types/failure.h"
 #include "types/require.h"
 
 namespace wip::channel_program {
@@ -75,12 +76,12 @@ private:
 
 std::ofstream open(const std::string& file) {
     std::ofstream out(file);
-    if (!out) throw std::invalid_argument(file + ": cannot be written: " + std::strerror(errno));
+    if (!out) throw bad_input(file + ": cannot be written: " + std::strerror(errno));
     return out;
 }
 void close(std::ofstream& out, const std::string& file) {
     out.close();
-    if (!out) throw std::invalid_argument(file + ": cannot be written: is the disk full?");
+    if (!out) throw machine_error(file + ": cannot be written: is the disk full?");
 }
 
 template <class Slot>

@@ -150,13 +150,7 @@ void settings::merge_yaml(const std::string& document, const std::string& origin
 }
 
 void settings::merge_file(const std::string& path) {
-    std::string text;
-    try {
-        text = file_text(path);
-    } catch (const std::invalid_argument& e) {
-        throw error(e.what());
-    }
-    merge_yaml(text, path);
+    merge_yaml(file_text(path), path);
 }
 
 void settings::merge_assignment(const std::string& assignment) {

@@ -14,20 +14,17 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "types/failure.h"
 #include "types/one_line.h"
 
 namespace wip::config {
 
-// what() is one line: place, key, value, and what would be valid. Programs print it and exit 2.
-class error : public std::runtime_error {
-public:
-    explicit error(const std::string& what) : std::runtime_error(one_line(what)) {}
-};
+// One line: place, key, value, and what would be valid.
+using error = bad_input;
 
 enum class kind : std::uint8_t {
     boolean,

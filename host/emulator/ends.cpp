@@ -80,13 +80,11 @@ void publish_status(station_sockets& e, slot k, const std::function<void(MacStat
 }
 
 std::vector<std::string> paths_of(const emulator_config& c) {
-    std::vector<std::string> paths{peer::socket_path(c.server.control_endpoint),
-                                   peer::socket_path(c.server.telemetry_endpoint),
-                                   peer::socket_path(c.terminals[0].control_endpoint),
-                                   peer::socket_path(c.terminals[0].telemetry_endpoint),
-                                   peer::socket_path(c.air_control_endpoint)};
-    std::erase(paths, "");
-    return paths;
+    return {peer::socket_path(c.server.control_endpoint),
+            peer::socket_path(c.server.telemetry_endpoint),
+            peer::socket_path(c.terminals[0].control_endpoint),
+            peer::socket_path(c.terminals[0].telemetry_endpoint),
+            peer::socket_path(c.air_control_endpoint)};
 }
 
 }  // namespace wip::emulator

@@ -36,7 +36,7 @@ public:
     path_run& operator=(const path_run&) = delete;
 
     // Statuses of both ends at the first count, at the last, and when everything is drained; time
-    // on the calendar and on the wall, packets at the interfaces. Throws std::runtime_error when
+    // on the calendar and on the wall, packets at the interfaces. Throws peer_error when
     // the traffic does not come to an end.
     void write(double longest_s, std::ostream& out);
 

@@ -19,7 +19,7 @@ struct virtual_config {
     run_times times;
 };
 
-// Writes what a path_run does. Throws std::runtime_error, also when the kernel fails.
+// Writes what a path_run does. Throws peer_error when the kernel fails.
 void run_virtual(const emulator_config& config, const virtual_config& v, std::ostream& out);
 
 }  // namespace wip::emulator

@@ -12,17 +12,18 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
-#include <stdexcept>
 
 #include "config/command_line.h"
 #include "gui/cell/remote_cell.h"
 #include "gui/cell/session.h"
 #include "gui/main_window.h"
 #include "gui/window_words.h"
+#include "types/failure.h"
 
 namespace {
 
 using namespace wip::gui;
+using wip::bad_input;
 
 using wip::config::exit_bad_input;
 constexpr int exit_not_written = 3;  // a record, as of ./openwip record
@@ -53,7 +54,7 @@ QSize size_of(const std::string& text) {
     char rest = 0;
     if (std::sscanf(text.c_str(), "%dx%d%c", &width, &height, &rest) != 2 || width < 400 ||
         height < 300 || width > 10000 || height > 10000)
-        throw std::runtime_error("--size is '" + text + "'; valid: WIDTHxHEIGHT, such as 1280x800");
+        throw bad_input("--size is '" + text + "'; valid: WIDTHxHEIGHT, such as 1280x800");
     return {width, height};
 }
 

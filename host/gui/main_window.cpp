@@ -8,7 +8,6 @@
 #include <QStatusBar>
 #include <QToolBar>
 #include <cmath>
-#include <stdexcept>
 
 #include "gui/plot/plot_help.h"
 #include "gui/views/bearer_view.h"
@@ -27,6 +26,7 @@
 #include "gui/views/spectrum_view.h"
 #include "gui/views/tcp_view.h"
 #include "gui/window_files.h"
+#include "types/failure.h"
 
 namespace wip::gui {
 namespace {
@@ -255,8 +255,7 @@ void main_window::record(const QString& path) {
     Q_EMIT recording_changed(false);
     if (path.isEmpty()) return;
     if (session_.replaying())
-        throw std::runtime_error(
-            (path + ": a replay is not recorded, it is a recording").toStdString());
+        throw bad_input((path + ": a replay is not recorded, it is a recording").toStdString());
     writer_ = std::make_unique<record_writer>(path, session_.cell());
     session_.set_tap([this](const raw_message& m) { writer_->write(m); });
     Q_EMIT recording_changed(true);

@@ -35,7 +35,7 @@ public:
     void frame();
     double frames_per_second() const { return frames_per_second_; }
 
-    // Each throws std::runtime_error with one line. An empty path ends it. A replay is not
+    // Each throws bad_input with one line. An empty path ends it. A replay is not
     // recorded.
     void record(const QString& path);
     void replay(const QString& path);

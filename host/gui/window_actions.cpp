@@ -13,11 +13,11 @@
 #include <QTextBrowser>
 #include <QVBoxLayout>
 #include <map>
-#include <stdexcept>
 
 #include "gui/main_window.h"
 #include "gui/plot/colour_map.h"
 #include "gui/window_files.h"
+#include "types/failure.h"
 
 namespace wip::gui {
 namespace {
@@ -79,7 +79,7 @@ void main_window::add_file_actions(QMenu* menu) {
                 return;
             }
             if (session_.replaying())
-                throw std::runtime_error("A replay is not recorded, it is a recording");
+                throw bad_input("A replay is not recorded, it is a recording");
             const QString path =
                 QFileDialog::getSaveFileName(this, "Run record", name_with_time("run", ".h5"));
             if (!path.isEmpty()) record(path);

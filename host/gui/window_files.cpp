@@ -4,25 +4,25 @@
 #include <QDir>
 #include <QPixmap>
 #include <QSaveFile>
-#include <stdexcept>
+
+#include "types/failure.h"
 
 namespace wip::gui {
 
 void save_picture(QWidget* of, const QString& path) {
     if (!of->grab().save(path, "PNG"))
-        throw std::runtime_error((path + ": the picture cannot be written").toStdString());
+        throw bad_input((path + ": the picture cannot be written").toStdString());
 }
 
 void save_table(const view& of, const QString& path) {
     QSaveFile file(path);
     const QByteArray text = of.csv().toUtf8();
     if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size() || !file.commit())
-        throw std::runtime_error((path + ": " + file.errorString()).toStdString());
+        throw bad_input((path + ": " + file.errorString()).toStdString());
 }
 
 QStringList make_folder(const QString& folder) {
-    if (!QDir().mkpath(folder))
-        throw std::runtime_error((folder + ": cannot be made").toStdString());
+    if (!QDir().mkpath(folder)) throw bad_input((folder + ": cannot be made").toStdString());
     return {};
 }
 

@@ -10,7 +10,7 @@
 
 namespace wip::gui {
 
-// Each throws std::runtime_error with path and reason.
+// Each throws bad_input with path and reason.
 void save_picture(QWidget* of, const QString& path);
 void save_table(const view& of, const QString& path);
 // The folder, made when it is not there; an empty list, to be filled.

@@ -7,9 +7,9 @@
 #include <QSaveFile>
 #include <QStatusBar>
 #include <cstdio>
-#include <stdexcept>
 
 #include "gui/views/controls_view.h"
+#include "types/failure.h"
 
 namespace wip::gui {
 namespace {
@@ -22,10 +22,9 @@ constexpr int counted_at_once = 4;
 window_words::window_words(const main_window& of, const QString& path) : of_(of), path_(path) {
     const QString trouble = write();
     if (!trouble.isEmpty())
-        throw std::runtime_error(
-            QStringLiteral("--words is '%1': %2; valid: a file that can be written")
-                .arg(path_, trouble)
-                .toStdString());
+        throw bad_input(QStringLiteral("--words is '%1': %2; valid: a file that can be written")
+                            .arg(path_, trouble)
+                            .toStdString());
     QObject::connect(&timer_, &QTimer::timeout, &timer_, [this] {
         const QString now = write();
         if (!now.isEmpty() && !complained_)

@@ -13,7 +13,7 @@ namespace wip::gui {
 
 class window_words {
 public:
-    // Throws std::runtime_error with one line when the file cannot be written. What goes wrong
+    // Throws bad_input with one line when the file cannot be written. What goes wrong
     // later is said once on standard error.
     window_words(const main_window& of, const QString& path);
 

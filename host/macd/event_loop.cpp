@@ -66,7 +66,6 @@ std::vector<std::string> event_loop::bound_paths() const {
                                    peer::socket_path(config_.telemetry_endpoint)};
     if (config_.role == station_role_kind::base)
         paths.push_back(peer::socket_path(config_.uplink_endpoint));
-    std::erase(paths, "");
     return paths;
 }
 

@@ -31,7 +31,7 @@ class event_loop final : public station_port {
 public:
     using clock = std::chrono::steady_clock;
 
-    // Opens and binds all sockets. Throws peer::endpoint_error.
+    // Opens and binds all sockets. Throws bad_input.
     event_loop(zmq::context_t& context, const config::settings& settings,
                const macd_config& config);
 

@@ -12,6 +12,7 @@
 #include "runtime/program.h"
 #include "runtime/realtime.h"
 #include "tun/tun_in_namespace.h"
+#include "types/failure.h"
 
 namespace {
 
@@ -24,8 +25,8 @@ void check_reachable(const std::string& endpoint, const std::string& user) {
     if (path.empty() || slash == std::string::npos) return;
     const std::string folder = path.substr(0, slash + 1);
     if (::access(folder.c_str(), X_OK) != 0)
-        throw std::runtime_error("endpoints.uplink = " + endpoint + ": user " + user +
-                                 " cannot enter " + folder + ": " + strerror(errno));
+        throw bad_input("endpoints.uplink = " + endpoint + ": user " + user + " cannot enter " +
+                        folder + ": " + strerror(errno));
 }
 
 int run(config::settings& settings) {

@@ -10,6 +10,7 @@
 #include "medium/impairment_config.h"
 #include "profiles/channel_definition.h"
 #include "runtime/privileges.h"
+#include "types/failure.h"
 
 namespace wip::air {
 namespace {
@@ -88,7 +89,7 @@ void read_trace_of(const config::settings& s, const std::string& at, path_config
                        "not valid; expected off with a trace, which has its own");
     const double unit = unit_snr_db(s, at, path, c);
     try {
-        if (!read_trace) throw std::runtime_error("no traces are played here");
+        if (!read_trace) throw bad_input("no traces are played here");
         path.trace = {read_trace(path.request.model, s.text("air.user")), unit};
         const sample_model::trace_filter checked(*path.trace);
     } catch (const std::exception& e) {

@@ -13,7 +13,7 @@
 
 namespace wip::air {
 
-// Rows of a trace, read as that account where this is root. Throws std::runtime_error, one line.
+// Rows of a trace, read as that account where this is root. Throws bad_input, one line.
 // Empty: traces are refused.
 using read_trace_fn = std::function<std::shared_ptr<const sample_model::trace_rows>(
     const std::string& file, const std::string& user)>;

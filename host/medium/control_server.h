@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The control endpoint of a medium or a fader: ZeroMQ REP with Request and Reply of
-// mac/schema/control.proto, in a thread of its own. What is not a request gets Reply{ok: false} and
-// a line in the log.
+// mac/schema/control.proto, in a thread of its own. What is refused is a line in the log as well.
 #pragma once
 
 #include <chrono>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -32,7 +30,7 @@ struct controlled {
 
 class control_server {
 public:
-    // Throws std::runtime_error if the endpoint cannot be bound.
+    // Throws bad_input if the endpoint cannot be bound.
     control_server(controlled air, std::function<void(const std::string&)> log,
                    std::function<void(const std::string&)> on_stop);
     ~control_server();
@@ -40,14 +38,6 @@ public:
 private:
     struct state;
     std::unique_ptr<state> state_;
-};
-
-// What was changed since the start, the last 200 of it.
-struct changes_made {
-    void add(std::int64_t slot, const channel_control::changed& c);
-    static constexpr std::size_t most = 200;
-    std::deque<openwip::control::SettingChange> last;
-    std::uint64_t count = 0;
 };
 
 // Asks a process over its control endpoint. One thread.
@@ -62,10 +52,5 @@ private:
     struct state;
     std::unique_ptr<state> state_;
 };
-
-// The answer to one message; separate from the socket for the test of it.
-std::string answer(const std::string& message, const controlled& air, channel_control& channel,
-                   changes_made& made, const std::function<void(const std::string&)>& log,
-                   const std::function<void(const std::string&)>& on_stop);
 
 }  // namespace wip::air

@@ -5,15 +5,16 @@
 #include <signal.h>
 
 #include <cstdio>
+#include <exception>
 #include <memory>
 #include <mutex>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "air/medium.h"
 #include "medium/air_config.h"
 #include "medium/controlled_medium.h"
+#include "peer/endpoint.h"
 #include "runtime/privileges.h"
 #include "runtime/process.h"
 #include "runtime/realtime.h"
@@ -35,30 +36,23 @@ void say(const std::string& line) {
     std::fprintf(stderr, "air: %s\n", line.c_str());
 }
 
-// The segment goes with it, so that it can be removed at the end.
+// Segment and socket go with it, so that they can be removed at the end.
 void give_up_root(const wip::air::medium_config& config) {
     if (config.user.empty()) return;
     const auto account = wip::runtime::find_account(config.user).value();
-    wip::runtime::hand_over({"/dev/shm/openwip-air-" + config.name}, account);
+    wip::runtime::hand_over(
+        {"/dev/shm/openwip-air-" + config.name, wip::peer::socket_path(config.control)}, account);
     wip::runtime::drop_privileges(account);
     wip::host::follow_parent();  // lost with the user
 }
 
 int run(const std::string& file, bool check) {
     using namespace wip::air;
-    medium_config config;
-    std::unique_ptr<shared_air> memory;
-    try {
-        config = read_config_file(file, wip::trace::played_traces());
-    } catch (const wip::config::error& e) {
-        say(e.what());
-        return signalled ? wip::host::exit_asked
-                         : wip::host::exit_bad_input;  // it was asked to stop while it read a trace
-    }
+    const medium_config config = read_config_file(file, wip::trace::played_traces());
     if (check) return 0;
     std::vector<std::string> names;
     for (const node_config& n : config.nodes) names.push_back(n.name);
-    memory = shared_air::create(config.name, names, config.clock, config.speed);
+    const auto memory = shared_air::create(config.name, names, config.clock, config.speed);
     if (memory->cleaned()) say("removed what a killed medium '" + config.name + "' had left");
     medium m(*memory, config, say);
     running = &m;
@@ -129,6 +123,7 @@ int main(int argc, char** argv) {
         return run(file, check);
     } catch (const std::exception& e) {
         say(e.what());
-        return wip::host::exit_failed;
+        const int code = wip::config::exit_code_of(e);  // asked to stop while it read a trace?
+        return signalled && code == wip::host::exit_bad_input ? wip::host::exit_asked : code;
     }
 }

@@ -129,9 +129,7 @@ observer_process::observer_process(zmq::context_t& context, const observer_confi
 observer_process::~observer_process() = default;
 
 std::vector<std::string> observer_process::bound_paths() const {
-    std::vector<std::string> paths{peer::socket_path(state_->config.telemetry_endpoint)};
-    std::erase(paths, "");
-    return paths;
+    return {peer::socket_path(state_->config.telemetry_endpoint)};
 }
 
 int observer_process::run(int signal_fd) {

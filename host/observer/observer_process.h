@@ -14,7 +14,7 @@ namespace wip::observer {
 
 class observer_process {
 public:
-    // Opens the netlink sockets and binds. Throws endpoint_error and std::runtime_error (a
+    // Opens the netlink sockets and binds. Throws bad_input (also for a
     // namespace that is not there).
     observer_process(zmq::context_t& context, const observer_config& config);
     ~observer_process();

@@ -12,10 +12,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <stdexcept>
 #include <utility>
 
 #include "tun/network_namespace.h"
+#include "types/failure.h"
 
 namespace wip::observer {
 namespace {
@@ -77,8 +77,7 @@ tcp_diag::tcp_diag(const std::string& network_namespace, const std::string& key,
     : limit_(limit) {
     in_network_namespace(network_namespace, key, [&] {
         fd_ = ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-        if (fd_ < 0)
-            throw std::runtime_error(key + ": no NETLINK_SOCK_DIAG socket: " + strerror(errno));
+        if (fd_ < 0) throw machine_error(key + ": no NETLINK_SOCK_DIAG socket", errno);
     });
     // The kernel answers within the call; the limit is there so that a surprise cannot hang us.
     const timeval patience{0, 200'000};

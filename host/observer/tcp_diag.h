@@ -30,7 +30,7 @@ struct tcp_connection {
 class tcp_diag {
 public:
     // In the namespace (a name as in /run/netns; empty: that of the process). At most `limit`
-    // connections are kept. `key` names the setting in errors. Throws std::runtime_error.
+    // connections are kept. `key` names the setting in errors. Throws bad_input, machine_error.
     tcp_diag(const std::string& network_namespace, const std::string& key, std::size_t limit);
     ~tcp_diag();
     tcp_diag(tcp_diag&& other) noexcept;

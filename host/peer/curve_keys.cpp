@@ -12,6 +12,7 @@
 #include <zmq.hpp>
 
 #include "peer/endpoint.h"
+#include "types/failure.h"
 
 namespace wip::peer {
 namespace {
@@ -27,15 +28,13 @@ bool is_key(const std::string& text) {
 std::string field_of(const std::string& file, const std::string& name) {
     std::ifstream in(file);
     if (!in)
-        throw endpoint_error(file + ": " + std::strerror(errno) +
-                             "; ./openwip keys DIR makes keys");
+        throw bad_input(file + ": " + std::strerror(errno) + "; ./openwip keys DIR makes keys");
     for (std::string line; std::getline(in, line);) {
         std::istringstream words(line);
         std::string first, value;
         if (words >> first >> value && first == name && is_key(value)) return value;
     }
-    throw endpoint_error(file + ": not a key file; expected a line `" + name +
-                         " KEY`, 40 characters");
+    throw bad_input(file + ": not a key file; expected a line `" + name + " KEY`, 40 characters");
 }
 
 }  // namespace
@@ -45,7 +44,7 @@ curve_keys read_curve_keys(const std::string& folder, end which) {
     const std::string own = folder + (server ? "/server.key" : "/client.key");
     struct stat info {};
     if (::stat(own.c_str(), &info) == 0 && (info.st_mode & 077) != 0)
-        throw endpoint_error(own + ": others may read it; valid: mode 0600");
+        throw bad_input(own + ": others may read it; valid: mode 0600");
     return {field_of(own, "public-key:"), field_of(own, "secret-key:"),
             field_of(folder + (server ? "/client.public" : "/server.public"), "public-key:")};
 }

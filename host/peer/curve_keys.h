@@ -15,7 +15,7 @@ struct curve_keys {
     std::string own_public, own_secret, other_public;
 };
 
-// Throws endpoint_error: "FILE: what is wrong".
+// Throws bad_input: "FILE: what is wrong".
 curve_keys read_curve_keys(const std::string& folder, end which);
 
 }  // namespace wip::peer

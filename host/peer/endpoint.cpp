@@ -8,6 +8,8 @@
 
 #include <cstring>
 
+#include "types/failure.h"
+
 namespace wip::peer {
 namespace {
 
@@ -38,14 +40,13 @@ std::string socket_path(const std::string& endpoint) {
 }
 
 void check_free(const std::string& path, const std::string& what) {
-    if (somebody_listens(path))
-        throw endpoint_error(what + "in use: another process listens there");
+    if (somebody_listens(path)) throw bad_input(what + "in use: another process listens there");
     struct stat info {};
     if (::lstat(path.c_str(), &info) == 0 && !S_ISSOCK(info.st_mode))
-        throw endpoint_error(what + "a file is in the way that is not a socket");
+        throw bad_input(what + "a file is in the way that is not a socket");
     const auto folder = path.substr(0, path.rfind('/') + 1);
     if (!folder.empty() && ::access(folder.c_str(), F_OK) != 0)
-        throw endpoint_error(what + "there is no folder " + folder);
+        throw bad_input(what + "there is no folder " + folder);
 }
 
 void bind_endpoint(zmq::socket_t& socket, const std::string& endpoint, const std::string& key) {
@@ -56,7 +57,7 @@ void bind_endpoint(zmq::socket_t& socket, const std::string& endpoint, const std
         socket.bind(endpoint);
     } catch (const zmq::error_t& e) {
         ::umask(before);
-        throw endpoint_error(what + e.what());
+        throw bad_input(what + e.what());
     }
     ::umask(before);
 }

@@ -63,7 +63,7 @@ public:
     std::string refusal{};
 };
 
-// Opens it. Throws endpoint_error.
+// Opens it. Throws bad_input.
 std::unique_ptr<peer_link> make_link(const link_config& config);
 
 }  // namespace wip::peer

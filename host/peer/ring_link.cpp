@@ -15,10 +15,10 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <system_error>
 #include <utility>
 
 #include "peer/endpoint.h"
+#include "types/failure.h"
 
 namespace wip::peer {
 namespace {
@@ -31,7 +31,7 @@ constexpr auto retry_every = 20ms;
 constexpr int sealed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 int checked(int fd, const char* what) {
-    if (fd < 0) throw std::system_error(errno, std::generic_category(), what);
+    if (fd < 0) throw machine_error(what, errno);
     return fd;
 }
 
@@ -81,8 +81,8 @@ ring_link::ring_link(const link_config& config)
                      "timerfd_create")) {
     const std::string what = "endpoints." + config.name + " = " + config.endpoint + ": ";
     if (path_.empty() || path_.size() >= sizeof(sockaddr_un::sun_path))
-        throw endpoint_error(what + "the path has to have 1 to " +
-                             std::to_string(sizeof(sockaddr_un::sun_path) - 1) + " characters");
+        throw bad_input(what + "the path has to have 1 to " +
+                        std::to_string(sizeof(sockaddr_un::sun_path) - 1) + " characters");
     poll_for(timer_.get());
     if (config.which == end::bind)
         listen_on(path_, what);
@@ -108,7 +108,7 @@ void ring_link::listen_on(const std::string& path, const std::string& what) {
     ::umask(before);
     if (!bound) {
         listener_.reset();
-        throw endpoint_error(what + std::strerror(error));
+        throw bad_input(what + std::strerror(error));
     }
     poll_for(listener_.get());
 }

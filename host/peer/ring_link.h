@@ -28,7 +28,7 @@ namespace wip::peer {
 
 class ring_link final : public peer_link {
 public:
-    explicit ring_link(const link_config& config);  // throws endpoint_error
+    explicit ring_link(const link_config& config);  // throws bad_input
     ~ring_link() override;
     ring_link(const ring_link&) = delete;
     ring_link& operator=(const ring_link&) = delete;

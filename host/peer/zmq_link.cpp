@@ -11,6 +11,7 @@
 
 #include "peer/curve_keys.h"
 #include "peer/endpoint.h"
+#include "types/failure.h"
 
 namespace wip::peer {
 namespace {
@@ -68,8 +69,7 @@ zmq_link::zmq_link(const link_config& config)
         try {
             socket_.connect(config.endpoint);
         } catch (const zmq::error_t& e) {
-            throw endpoint_error("endpoints." + config.name + " = " + config.endpoint + ": " +
-                                 e.what());
+            throw bad_input("endpoints." + config.name + " = " + config.endpoint + ": " + e.what());
         }
     }
     message_fd_ = socket_.get(zmq::sockopt::fd);

@@ -20,7 +20,7 @@ namespace wip::peer {
 
 class zmq_link final : public peer_link {
 public:
-    explicit zmq_link(const link_config& config);  // throws endpoint_error
+    explicit zmq_link(const link_config& config);  // throws bad_input
     ~zmq_link() override;
     zmq_link(const zmq_link&) = delete;
     zmq_link& operator=(const zmq_link&) = delete;

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "types/failure.h"
 #include "types/grid.h"
 
 namespace wip::radio {
@@ -29,8 +30,7 @@ void wait_for_lo(usrp& radio, side s) {
     };
     for (double waited = 0; !locked(); waited += 0.01) {
         if (waited > lo_timeout_s)
-            throw std::runtime_error(
-                "the oscillator of the mixer does not lock (sensor lo_locked)");
+            throw machine_error("the oscillator of the mixer does not lock (sensor lo_locked)");
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
 }
@@ -59,12 +59,12 @@ station_rate set_rate(usrp& radio, side s) {
     auto divider = static_cast<long>(clock / wanted);
     if (divider > 1) divider -= divider % 2;
     if (divider < 1)
-        throw std::runtime_error("its clock is " + std::to_string(clock / 1e6) +
-                                 " MHz; needed is 7.68 MHz or more");
+        throw bad_input("its clock is " + std::to_string(clock / 1e6) +
+                        " MHz; needed is 7.68 MHz or more");
     const double hz = clock / static_cast<double>(divider);
     if (const double got = ask(hz); std::abs(got - hz) > 1)
-        throw std::runtime_error("sample rate is " + std::to_string(got / 1e6) +
-                                 " MS/s; needed is 7.68, or " + std::to_string(hz / 1e6));
+        throw bad_input("sample rate is " + std::to_string(got / 1e6) +
+                        " MS/s; needed is 7.68, or " + std::to_string(hz / 1e6));
     return {clock, hz, true};
 }
 
@@ -114,10 +114,10 @@ std::vector<cf32> receiver::take(std::size_t count, std::size_t skip) {
         done += stream_->recv(samples.data() + done, samples.size() - done, about, timeout_s);
         if (about.error_code == uhd::rx_metadata_t::ERROR_CODE_NONE) continue;
         if (about.error_code != uhd::rx_metadata_t::ERROR_CODE_OVERFLOW)
-            throw std::runtime_error("the radio delivers no samples: " + about.strerror());
+            throw machine_error("the radio delivers no samples: " + about.strerror());
         ++gaps_;
         if (++begun > attempts)
-            throw std::runtime_error(
+            throw machine_error(
                 "samples are lost in each of 5 attempts: this computer does not keep up (./openwip "
                 "doctor says what it lacks)");
         done = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A radio that UHD opens, set up as a station does: its rate, its tuning, its streams. What UHD
-// refuses is std::runtime_error in one line.
+// refuses is bad_input in one line.
 #pragma once
 
 #include <atomic>

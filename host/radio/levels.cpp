@@ -5,10 +5,10 @@
 #include <array>
 #include <cmath>
 #include <numbers>
-#include <stdexcept>
 #include <utility>
 
 #include "power_spectrum.h"
+#include "types/failure.h"
 
 namespace wip::radio {
 namespace {
@@ -26,7 +26,7 @@ double db(double power) { return 10 * std::log10(std::max(power, lowest)); }
 points spectrum(std::span<const cf32> in) {
     points p{};
     if (!power_spectrum().work(in, p))
-        throw std::runtime_error("the radio delivers samples that are no numbers");
+        throw machine_error("the radio delivers samples that are no numbers");
     return p;
 }
 
@@ -98,7 +98,7 @@ double power_at(std::span<const cf32> in, double frequency) {
             sum += wide(in[at + n]) * window()[n] * phasor.next();
         total += std::norm(sum);
     }
-    if (blocks == 0) throw std::runtime_error("fewer samples than a tone is measured over");
+    if (blocks == 0) throw bad_input("fewer samples than a tone is measured over");
     return total / static_cast<double>(blocks);
 }
 

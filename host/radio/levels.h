@@ -32,7 +32,7 @@ struct level_summary {
 };
 
 // At least 2^16 samples; `lo` is the receiver's, relative to its centre, cycles per sample: there
-// is its constant. Throws std::runtime_error when some are no numbers.
+// is its constant. Throws machine_error when some are no numbers.
 level_summary levels_of(std::span<const cf32> in, double lo);
 
 // Mean and largest spectrum over stretches of `stretch` samples, dBFS, 768 points from -1/2 of the

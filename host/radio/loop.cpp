@@ -9,13 +9,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
-#include <stdexcept>
 #include <utility>
 
 #include "radio/lateness.h"
 #include "radio_clock.h"
 #include "runtime/monotonic.h"
 #include "runtime/realtime.h"
+#include "types/failure.h"
 #include "types/grid.h"
 
 namespace wip::radio {
@@ -85,7 +85,7 @@ public:
         ends_ = true;
         thread_.join();
         stream_->issue_stream_cmd(uhd::stream_cmd_t::STREAM_MODE_STOP_CONTINUOUS);
-        if (!trouble_.empty()) throw std::runtime_error(trouble_);
+        if (!trouble_.empty()) throw machine_error(trouble_);
         return std::exchange(latencies_, {});
     }
     int gaps() const noexcept { return gaps_; }
@@ -118,7 +118,7 @@ private:
                 ++gaps_;
                 settled = 0;
             } else if (got == 0) {
-                if (++silent > 3) throw std::runtime_error("the radio delivers no samples");
+                if (++silent > 3) throw machine_error("the radio delivers no samples");
             } else if (++settled > 30) {  // the start of a stream is not how it goes on
                 const double last = static_cast<double>(got) / rate;
                 latencies_.push_back(arrived - about.time_spec.get_real_secs() - last);
@@ -237,7 +237,7 @@ json measure_loop(const usrp::sptr& radio, double seconds) {
         if (was)
             search.add(*was);
         else if (++lost > lost_at_most)
-            throw std::runtime_error("the radio does not say what became of its bursts");
+            throw machine_error("the radio does not say what became of its bursts");
     }
     json receive = of_latencies(watch.end());
     receive["gaps"] = watch.gaps();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // wip_radio: what `openwip radio` and `openwip doctor --loop` do with a radio. One JSON object on
 // standard output. Exit code 2 with one line on standard error: the radio refuses what was asked,
-// or is not there; 1: it does not do it.
+// or is not there; 1: it does not do it; 3: its medium is gone.
 //   wip_radio probe --args ARGS        what it is
 //   wip_radio levels --args ARGS ...   noise, constant, clipping; with a tone, images and leakage
 //   wip_radio spectrum --args ARGS ... power spectrum, mean and largest
@@ -13,21 +13,24 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <regex>
-#include <stdexcept>
 #include <string>
 #include <uhd/exception.hpp>
 #include <vector>
 
+#include "config/exit_code.h"
 #include "radio/device.h"
 #include "radio/levels.h"
 #include "radio/loop.h"
 #include "radio/probe.h"
+#include "types/failure.h"
 #include "types/grid.h"
 
 namespace {
 
 using namespace wip::radio;
+using namespace wip::config;
 using nlohmann::json;
+using wip::bad_input, wip::machine_error;
 
 constexpr double settling_s = 0.05;  // of gains and oscillators, before samples count
 // LO of the transmitter above the receiver's: enough to tell images and leakage apart, and within
@@ -52,8 +55,7 @@ struct opened {
 
 opened prepared(const usrp::sptr& radio, side s, const tuning& wish) {
     if ((s == side::receive ? radio->get_rx_num_channels() : radio->get_tx_num_channels()) == 0)
-        throw std::runtime_error(s == side::receive ? "it has no receiver"
-                                                    : "it has no transmitter");
+        throw bad_input(s == side::receive ? "it has no receiver" : "it has no transmitter");
     const station_rate rate = set_rate(*radio, s);
     return {radio, rate, tune(*radio, s, wish)};
 }
@@ -85,7 +87,7 @@ json levels(const wishes& w, const usrp::sptr& radio) {
     std::vector<cf32> got;
     for (int attempt = 1; attempt == 1 || (sent && sent->gaps() > 0); ++attempt) {
         if (attempt > attempts)
-            throw std::runtime_error(
+            throw machine_error(
                 "the transmitter runs out of samples in each of 5 attempts: "
                 "this computer does not keep up (./openwip doctor says what it lacks)");
         if (sent) sent->forget_gaps();
@@ -189,7 +191,7 @@ int main(int argc, char** argv) {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
         if (e.get_exit_code() == 0) return app.exit(e);
-        return fail(e.what(), 2);
+        return fail(e.what(), exit_bad_input);
     }
     for (const auto* o : receive_gains)
         if (o->count()) w.receive.gain_db = receive_gain;
@@ -200,9 +202,9 @@ int main(int argc, char** argv) {
     try {
         radio = open(w.arguments);
     } catch (const uhd::key_error&) {
-        return fail("no radio answers to '" + w.arguments + "'", 2);
+        return fail("no radio answers to '" + w.arguments + "'", exit_bad_input);
     } catch (const std::exception& e) {
-        return fail(e.what(), 2);
+        return fail(e.what(), exit_bad_input);
     }
     try {
         const json j = app.got_subcommand("probe")      ? probe(*radio)
@@ -211,11 +213,13 @@ int main(int argc, char** argv) {
                                                         : loop(w, radio);
         std::puts(j.dump().c_str());
         return 0;
-    } catch (const std::invalid_argument& e) {
-        return fail(e.what(), 2);
+    } catch (const uhd::environment_error& e) {  // it was there, and is not any more
+        return fail(e.what(), exit_failed);
+    } catch (const uhd::usb_error& e) {
+        return fail(e.what(), exit_failed);
     } catch (const uhd::exception& e) {
-        return fail(e.what(), 2);
+        return fail(e.what(), exit_bad_input);
     } catch (const std::exception& e) {
-        return fail(e.what(), 1);
+        return fail(e.what(), exit_code_of(e));
     }
 }

@@ -16,7 +16,7 @@ namespace wip::host {
 
 class control_socket {
 public:
-    // Throws peer::endpoint_error; `key` names the endpoint in its text.
+    // Throws bad_input; `key` names the endpoint in its text.
     control_socket(zmq::context_t& context, const std::string& endpoint, const std::string& key);
 
     zmq::socket_t& socket() { return socket_; }

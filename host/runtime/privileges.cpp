@@ -9,15 +9,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
-#include <stdexcept>
+
+#include "types/failure.h"
 
 namespace wip::runtime {
 namespace {
 
-[[noreturn]] void fail(const std::string& what) {
-    throw std::runtime_error(what + ": " + strerror(errno));
-}
+[[noreturn]] void fail(const std::string& what) { throw machine_error(what, errno); }
 
 }  // namespace
 
@@ -42,7 +40,7 @@ void drop_privileges(const account& a, const std::vector<int>& keep) {
             // glibc carries these to all threads, and with them the loss of the capabilities.
             if (::setresgid(a.gid, a.gid, a.gid) != 0) fail("setresgid " + a.name);
             if (::setresuid(a.uid, a.uid, a.uid) != 0) fail("setresuid " + a.name);
-            if (::setuid(0) == 0) throw std::runtime_error("root could be taken back");
+            if (::setuid(0) == 0) throw machine_error("root could be taken back");
         }
     }
     if (::geteuid() == 0) return;  // `user: root`: keeps what root has
@@ -58,7 +56,7 @@ void drop_privileges(const account& a, const std::vector<int>& keep) {
 
 void hand_over(const std::vector<std::string>& paths, const account& a) {
     for (const auto& path : paths)
-        if (::geteuid() == 0 && ::chown(path.c_str(), a.uid, a.gid) != 0)
+        if (!path.empty() && ::geteuid() == 0 && ::chown(path.c_str(), a.uid, a.gid) != 0)
             fail(path + ": cannot be given to user " + a.name);
 }
 

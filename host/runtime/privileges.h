@@ -23,10 +23,10 @@ std::optional<account> find_account(const std::string& name);
 void forbid_new_privileges();
 // Become `a` for good, in all threads: supplementary groups, group, user, and with the user the
 // capabilities but those of `keep` (linux/capability.h), in this thread and those made later. As a
-// user other than root only what that user holds is given up. Throws std::runtime_error.
+// user other than root only what that user holds is given up. Throws machine_error.
 void drop_privileges(const account& a, const std::vector<int>& keep = {});
 // The files of the sockets go to the user that this process becomes; their folder must let it pass.
-// Throws std::runtime_error.
+// An empty path is that of an endpoint without one. Throws machine_error.
 void hand_over(const std::vector<std::string>& paths, const account& a);
 
 }  // namespace wip::runtime

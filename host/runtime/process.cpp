@@ -11,14 +11,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <stdexcept>
+
+#include "types/failure.h"
 
 namespace wip::host {
 namespace {
 
-[[noreturn]] void fail(const std::string& what) {
-    throw std::runtime_error(what + ": " + strerror(errno));
-}
+[[noreturn]] void fail(const std::string& what) { throw machine_error(what, errno); }
 
 }  // namespace
 
@@ -63,7 +62,7 @@ int run_to_its_end(const std::function<int()>& run) noexcept {
         return run();
     } catch (const std::exception& e) {
         spdlog::critical("ends: failed: {}", e.what());
-        return exit_failed;
+        return config::is<peer_error>(e) ? exit_peer_lost : exit_failed;
     }
 }
 

@@ -15,10 +15,7 @@
 
 namespace wip::host {
 
-inline constexpr int exit_asked = 0;
-inline constexpr int exit_failed = 1;  // a fault of its own, once it was up
-using config::exit_bad_input;
-inline constexpr int exit_peer_lost = 3;  // something this process depends on died
+using config::exit_asked, config::exit_failed, config::exit_bad_input, config::exit_peer_lost;
 
 // Blocks SIGTERM, SIGINT and SIGHUP in this thread (threads made later inherit it) and returns a
 // descriptor that they are read from.
@@ -35,7 +32,7 @@ inline constexpr const char* asked_to_stop = "asked to stop";
 std::string reason_to_stop();
 
 // What a process does once it is up; returns its exit code. An exception that leaves it is no fault
-// of the input any more: logged, exit_failed.
+// of the input any more: logged, exit_peer_lost for a peer's, exit_failed for all others.
 int run_to_its_end(const std::function<int()>& run) noexcept;
 
 // A reason that tells of a failure, by its words ("died", "killed", "silent", ...), ends in 3.

@@ -20,7 +20,7 @@ struct program {
     const std::vector<config::key>* keys;
     // Checks what only all keys together tell; returns nothing, throws config::error.
     std::function<void(config::settings&)> check;
-    // Runs with checked settings; returns the exit code. What it throws is bad input as well.
+    // Runs with checked settings; returns the exit code. What it throws ends with that of its kind.
     std::function<int(config::settings&)> run;
     // Options beyond the four; may be empty.
     std::function<void(CLI::App&)> add_options = {};

@@ -12,11 +12,11 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
-#include <system_error>
 #include <utility>
 
 #include "runtime/descriptor.h"
 #include "runtime/realtime.h"
+#include "types/failure.h"
 
 namespace wip::runtime {
 
@@ -25,7 +25,7 @@ namespace {
 constexpr std::uint64_t wakes_between_looks = 50;  // at standard input
 
 void check(int error, const char* what) {
-    if (error != 0) throw std::system_error(error, std::generic_category(), what);
+    if (error != 0) throw machine_error(what, error);
 }
 
 // Nothing is ever written there: readable is its end.

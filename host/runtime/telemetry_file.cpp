@@ -2,8 +2,8 @@
 #include "runtime/telemetry_file.h"
 
 #include <cerrno>
-#include <system_error>
 
+#include "types/failure.h"
 #include "types/grid.h"
 #include "types/slot_time.h"
 
@@ -23,7 +23,7 @@ void append_part(std::string& out, std::string_view part) {
 
 telemetry_file::file telemetry_file::open(const std::string& path) {
     std::FILE* f = std::fopen(path.c_str(), "wb");
-    if (f == nullptr) throw std::system_error(errno, std::generic_category(), path);
+    if (f == nullptr) throw machine_error(path, errno);
     return {f, [](std::FILE* p) { std::fclose(p); }};
 }
 
@@ -51,7 +51,7 @@ void telemetry_file::publish(topic t, slot now, int user) {
     append_part(packed_, topic_names[index(t)]);
     append_part(packed_, message.SerializeAsString());
     if (std::fwrite(packed_.data(), 1, packed_.size(), file_.get()) != packed_.size())
-        throw std::system_error(errno, std::generic_category(), "telemetry of the run");
+        throw machine_error("telemetry of the run", errno);
 }
 
 }  // namespace wip::host

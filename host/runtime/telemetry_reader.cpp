@@ -2,7 +2,8 @@
 #include "runtime/telemetry_reader.h"
 
 #include <cstring>
-#include <stdexcept>
+
+#include "types/failure.h"
 
 namespace wip::capture {
 namespace {
@@ -29,7 +30,7 @@ telemetry_reader::telemetry_reader(zmq::context_t& context, const std::string& e
     try {
         socket_.connect(endpoint);
     } catch (const zmq::error_t& e) {
-        throw std::runtime_error("--" + name + " " + endpoint + ": " + e.what());
+        throw bad_input("--" + name + " " + endpoint + ": " + e.what());
     }
 }
 

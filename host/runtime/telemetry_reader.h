@@ -14,7 +14,7 @@ namespace wip::capture {
 
 class telemetry_reader {
 public:
-    // Throws std::runtime_error that names the endpoint.
+    // Throws bad_input that names the endpoint.
     telemetry_reader(zmq::context_t& context, const std::string& endpoint, const std::string& name,
                      const std::vector<std::string>& topics);
 

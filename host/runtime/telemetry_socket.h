@@ -26,7 +26,7 @@ class telemetry_socket final : public telemetry_port {
 public:
     // `queue`: messages that wait for one reader, more are lost to it. Every topic is
     // due in every slot until set_every says otherwise. `key` names the endpoint in
-    // errors. Throws peer::endpoint_error.
+    // errors. Throws bad_input.
     telemetry_socket(zmq::context_t& context, const std::string& endpoint, int queue,
                      const std::string& key);
 

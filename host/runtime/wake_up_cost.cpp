@@ -11,10 +11,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <system_error>
 #include <thread>
 
 #include "runtime/realtime.h"
+#include "types/failure.h"
 
 namespace wip::runtime {
 namespace {
@@ -43,7 +43,7 @@ int pin(int core) {
 }
 
 void check(int error) {
-    if (error != 0) throw std::system_error(error, std::generic_category(), "placing a thread");
+    if (error != 0) throw machine_error("placing a thread", error);
 }
 
 void wait_while(word& w, int value) {

@@ -11,7 +11,6 @@
 #include "runtime/privileged_start.h"
 #include "runtime/program.h"
 #include "simulator/line_simulation.h"
-#include "simulator/plan_program.h"
 #include "virtual/timed_run.h"
 
 namespace {
@@ -23,7 +22,8 @@ int run(config::settings& settings, const std::string& plan, double seconds) {
     const host::privileged_start start(settings, ::geteuid() != 0 ? std::string() : config.user);
     start.give_up({});
     virtual_time::end_with_parent();
-    return simulator::run_plan([&] { simulator::run_line(config, plan, seconds, std::cout); });
+    simulator::run_line(config, plan, seconds, std::cout);
+    return host::exit_asked;
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include "emulator/path_run_program.h"
 #include "runtime/privileged_start.h"
 #include "runtime/program.h"
-#include "simulator/plan_program.h"
 #include "simulator/simulation.h"
 
 namespace {
@@ -22,7 +21,8 @@ int run(config::settings& settings, const simulator::run_config& r) {
     const emulator::emulator_config config = emulator::translate(settings);
     const host::privileged_start start(settings, ::geteuid() != 0 ? std::string() : config.user);
     emulator::give_up_rights(start);
-    return simulator::run_plan([&] { simulator::run_simulation(config, r, std::cout); });
+    simulator::run_simulation(config, r, std::cout);
+    return host::exit_asked;
 }
 
 void add_options(CLI::App& app, simulator::run_config& r) {

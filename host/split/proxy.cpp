@@ -11,11 +11,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <new>
 #include <stdexcept>
 #include <string>
 #include <utility>
+
+#include "types/failure.h"
 
 namespace wip::split {
 namespace {
@@ -27,9 +28,7 @@ constexpr std::chrono::seconds pause{1};  // until it tries to listen again
 // Which socket an event is of: the listeners' numbers are below, a connection has two.
 constexpr std::uint64_t first_number = 1U << 16;
 
-[[noreturn]] void fail(const std::string& what) {
-    throw std::runtime_error("split: " + what + ": " + strerror(errno));
-}
+[[noreturn]] void fail(const std::string& what) { throw machine_error("split: " + what, errno); }
 
 bool set(int fd, int level, int option, int value) {
     return ::setsockopt(fd, level, option, &value, sizeof value) == 0;
@@ -66,10 +65,9 @@ void allow_descriptors(const proxy_config& c) {
     if (::setrlimit(RLIMIT_NOFILE, &more) == 0) return;
     const std::string valid =
         now.rlim_max > others + 1 ? "1.." + std::to_string((now.rlim_max - others) / 2) : "none";
-    throw std::runtime_error("split_tcp.connections is " + std::to_string(c.connections) +
-                             ", which needs " + std::to_string(needed) +
-                             " descriptors, and the kernel grants " + std::to_string(now.rlim_max) +
-                             " (ulimit -Hn); valid there: " + valid);
+    throw bad_input("split_tcp.connections is " + std::to_string(c.connections) + ", which needs " +
+                    std::to_string(needed) + " descriptors, and the kernel grants " +
+                    std::to_string(now.rlim_max) + " (ulimit -Hn); valid there: " + valid);
 }
 
 sockaddr* as_any(sockaddr_in& a) { return reinterpret_cast<sockaddr*>(&a); }
@@ -94,9 +92,9 @@ void ask_kernel(const proxy_config& c) {
     const std::size_t asked = c.buffer_bytes >> 10;
     for (const auto& [option, name] : {std::pair(SO_RCVBUF, "rmem"), {SO_SNDBUF, "wmem"}})
         if (const auto kb = granted(s.get(), option) >> 10; kb < asked)
-            throw std::runtime_error("split_tcp.buffer_kb is " + std::to_string(asked) +
-                                     ": the kernel grants " + std::to_string(kb) + " (net.core." +
-                                     name + "_max); valid there: 4.." + std::to_string(kb));
+            throw bad_input("split_tcp.buffer_kb is " + std::to_string(asked) +
+                            ": the kernel grants " + std::to_string(kb) + " (net.core." + name +
+                            "_max); valid there: 4.." + std::to_string(kb));
 }
 
 proxy::proxy(const proxy_config& config) : config_(config), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {

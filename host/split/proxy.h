@@ -49,13 +49,13 @@ struct proxy_counts {
     std::array<way_counts, 2> ways;  // of who opened the connections, and back
 };
 
-// Raises the process's limit of descriptors to what the connections need. Throws std::runtime_error
+// Raises the process's limit of descriptors to what the connections need. Throws bad_input
 // where the kernel refuses that, or would silently make the sockets' buffers smaller.
 void ask_kernel(const proxy_config& config);
 
 class proxy {
 public:
-    // Asks the kernel, opens its sockets. Throws std::runtime_error.
+    // Asks the kernel, opens its sockets. Throws bad_input, machine_error.
     explicit proxy(const proxy_config& config);
 
     int fd() const { return epoll_.get(); }  // readable: there is something to do

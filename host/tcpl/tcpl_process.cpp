@@ -76,9 +76,7 @@ tcpl_process::tcpl_process(zmq::context_t& context, const config::settings& sett
 tcpl_process::~tcpl_process() = default;
 
 std::vector<std::string> tcpl_process::bound_paths() const {
-    std::vector<std::string> paths{peer::socket_path(state_->control_endpoint)};
-    std::erase(paths, "");
-    return paths;
+    return {peer::socket_path(state_->control_endpoint)};
 }
 
 int tcpl_process::run(int signal_fd, bool realtime_priority) {

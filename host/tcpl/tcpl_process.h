@@ -12,8 +12,8 @@ namespace wip::tcpl {
 
 class tcpl_process {
 public:
-    // Makes the interfaces and binds the socket. Throws tun_error, endpoint_error,
-    // std::runtime_error (a namespace that is not there).
+    // Makes the interfaces and binds the socket. Throws bad_input, bad_input,
+    // also for a namespace that is not there.
     tcpl_process(zmq::context_t& context, const config::settings& settings,
                  const tcpl_config& config);
     ~tcpl_process();

@@ -11,7 +11,7 @@
 namespace wip::tcpl {
 
 // Writes one JSON object: the status of the path when everything is through, the time that took.
-// Throws std::runtime_error when the kernel fails or does not come to an end.
+// Throws peer_error when the kernel fails or does not come to an end.
 void run_virtual(const tcpl_config& config, const virtual_time::run_config& v, std::ostream& out);
 
 }  // namespace wip::tcpl

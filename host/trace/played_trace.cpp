@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "trace/played_trace.h"
 
-#include <stdexcept>
-
 #ifdef OPENWIP_HDF5
 #include "trace/confined_trace.h"
+#include "types/failure.h"
 #endif
 
 namespace wip::trace {
@@ -15,7 +14,7 @@ std::shared_ptr<const sample_model::trace_rows> read_played(
     return std::make_shared<const sample_model::trace_rows>(
         read_confined(file, user.empty() ? "nobody" : user).snr_db);
 #else
-    throw std::runtime_error(file + ": cannot be read: built without HDF5 (libhdf5-dev)");
+    throw bad_input(file + ": cannot be read: built without HDF5 (libhdf5-dev)");
 #endif
 }
 

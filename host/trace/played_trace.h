@@ -11,7 +11,7 @@
 
 namespace wip::trace {
 
-// Throws std::runtime_error, one line. `user`: who reads it where this is root (confined_trace.h);
+// Throws bad_input, one line. `user`: who reads it where this is root (confined_trace.h);
 // empty: nobody.
 std::shared_ptr<const sample_model::trace_rows> read_played(const std::string& file,
                                                             const std::string& user);

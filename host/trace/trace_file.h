@@ -9,22 +9,19 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "bin/trace_channel.h"
+#include "types/failure.h"
 #include "types/grid.h"
 
 namespace wip::trace {
 
 using bin_model::trace_row;
 
-// One line: file, what is wrong, what is valid. Programs print it and exit with 2.
-class error : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
-};
+// One line: file, what is wrong, what is valid.
+using error = bad_input;
 
 inline constexpr const char* format_name = "openwip-snr-trace";
 inline constexpr int format_version = 1;

@@ -12,6 +12,7 @@
 
 #include "trace/hdf5_handle.h"
 #include "trace/trace_file.h"
+#include "types/failure.h"
 
 namespace wip::trace {
 namespace {
@@ -31,6 +32,9 @@ struct writer::impl {
     std::vector<trace_row> rounded;
 
     [[noreturn]] void fail(const std::string& why) const { throw error(name + ": " + why); }
+    [[noreturn]] void disk_full() const {
+        throw machine_error(name + ": cannot be written: is the disk full?");
+    }
 
     void put(hid_t where, const char* key, hid_t file_type, hid_t memory_type, const void* value) {
         const hdf5_handle space = scalar();
@@ -120,7 +124,7 @@ struct writer::impl {
         const hdf5_handle memory(H5Screate_simple(2, count, nullptr), H5Sclose);
         H5Sselect_hyperslab(space, H5S_SELECT_SET, start, nullptr, count, nullptr);
         if (H5Dwrite(data, H5T_NATIVE_FLOAT, memory, space, H5P_DEFAULT, rounded.data()) < 0)
-            fail("cannot be written: is the disk full?");
+            disk_full();
     }
 
     void put_prediction() {
@@ -180,7 +184,7 @@ void writer::finish(const std::optional<prediction_info>& prediction) {
     bool good = w.snr.reset();
     good = w.predicted.reset() && good;
     good = w.file.reset() && good;
-    if (!good) w.fail("cannot be written: is the disk full?");
+    if (!good) w.disk_full();
     w.give_name();
 }
 

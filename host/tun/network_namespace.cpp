@@ -7,14 +7,15 @@
 
 #include <cerrno>
 #include <cstring>
-#include <stdexcept>
+
+#include "types/failure.h"
 
 namespace wip {
 namespace {
 
 int open_namespace(const std::string& path) {
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) throw std::runtime_error(path + ": " + strerror(errno));
+    if (fd < 0) throw machine_error(path, errno);
     return fd;
 }
 
@@ -28,22 +29,22 @@ void in_network_namespace(const std::string& network_namespace, const std::strin
     int there = -1;
     try {
         there = open_namespace("/run/netns/" + network_namespace);
-    } catch (const std::runtime_error& e) {
+    } catch (const machine_error& e) {
         ::close(home);
-        throw std::runtime_error(what + e.what());
+        throw bad_input(what + e.what());
     }
     const bool entered = ::setns(there, CLONE_NEWNET) == 0;
     const int why = errno;
     ::close(there);
     if (!entered) {
         ::close(home);
-        throw std::runtime_error(what + strerror(why));
+        throw bad_input(what + strerror(why));
     }
     const auto go_home = [home] {
         const bool back = ::setns(home, CLONE_NEWNET) == 0;
         const int e = errno;
         ::close(home);
-        if (!back) throw std::runtime_error(std::string("back from a namespace: ") + strerror(e));
+        if (!back) throw machine_error("back from a namespace", e);
     };
     try {
         act();

@@ -10,7 +10,7 @@
 namespace wip {
 
 // `network_namespace` is a name as in /run/netns; empty: that of the process. `key` names the
-// setting in errors. Throws std::runtime_error (one line) for a namespace that is not there or
+// setting in errors. Throws bad_input (one line) for a namespace that is not there or
 // cannot be entered or left, and whatever `act` throws.
 void in_network_namespace(const std::string& network_namespace, const std::string& key,
                           const std::function<void()>& act);

@@ -20,6 +20,8 @@
 #include <sstream>
 #include <utility>
 
+#include "types/failure.h"
+
 namespace wip {
 namespace {
 
@@ -53,7 +55,7 @@ std::optional<prefix> parse_prefix(std::string_view text) {
 class socket_fd {
 public:
     explicit socket_fd(int family) : fd_(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
-        if (fd_ < 0) throw tun_error(std::string("tun: no control socket: ") + strerror(errno));
+        if (fd_ < 0) throw machine_error("tun: no control socket", errno);
     }
     ~socket_fd() { ::close(fd_); }
     socket_fd(const socket_fd&) = delete;
@@ -61,7 +63,7 @@ public:
     void call(unsigned long request, void* argument, const std::string& what) const {
         if (::ioctl(fd_, request, argument) == 0) return;
         const int e = errno;
-        throw tun_error(what + ": " + strerror(e) +
+        throw bad_input(what + ": " + strerror(e) +
                         (e == EPERM ? " (needs root or CAP_NET_ADMIN)" : ""));
     }
 
@@ -131,12 +133,12 @@ int open_device(const tun_settings& s) {
     if (fd >= 0) return fd;
     const int e = errno;
     if (e == ENOENT || e == ENXIO || e == ENODEV)
-        throw tun_error(s.device +
+        throw bad_input(s.device +
                         ": not there: the kernel has no TUN support, or the container "
                         "does not pass it through (modprobe tun; docker: --device /dev/net/tun)");
     if (e == EACCES || e == EPERM)
-        throw tun_error(s.device + ": no permission to open it (start as root, see docs/macd.md)");
-    throw tun_error(s.device + ": " + strerror(e));
+        throw bad_input(s.device + ": no permission to open it (start as root, see docs/macd.md)");
+    throw bad_input(s.device + ": " + strerror(e));
 }
 
 }  // namespace
@@ -168,12 +170,12 @@ tun_device::tun_device(const tun_settings& s) : name_(s.name) {
             const int e = errno;
             const std::string what = "tun.name = " + s.name + ": ";
             if (e == EBUSY || e == EEXIST || e == EINVAL)
-                throw tun_error(what + "an interface of this name exists already");
+                throw bad_input(what + "an interface of this name exists already");
             if (e == EPERM)
-                throw tun_error(what +
+                throw bad_input(what +
                                 "no permission to make an interface (needs root or "
                                 "CAP_NET_ADMIN in this network namespace)");
-            throw tun_error(what + strerror(e));
+            throw bad_input(what + strerror(e));
         }
         const bool ipv6 = p->family == AF_INET6;
         if (!ipv6) {

@@ -28,12 +28,6 @@ struct tun_settings {
     std::string device = "/dev/net/tun";
 };
 
-// Message of one line that says what is missing and how to get it.
-class tun_error : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
-};
-
 // Empty when valid, else what would be valid.
 std::string check_interface_name(std::string_view name);
 std::string check_interface_address(std::string_view address);

@@ -10,7 +10,7 @@
 namespace wip {
 
 // `network_namespace` is a name as in /run/netns; empty: that of the process. `key` names the
-// setting in errors. Throws tun_error, and std::runtime_error (one line) for a namespace that is
+// setting in errors. Throws bad_input, also for a namespace that is
 // not there or cannot be entered or left.
 tun_device make_tun_in(const std::string& network_namespace, const tun_settings& settings,
                        const std::string& key);

@@ -4,10 +4,10 @@
 
 #include <unistd.h>
 
-#include <stdexcept>
 #include <string>
 
 #include "calendar/calendar.h"
+#include "types/failure.h"
 #include "virtual/linux_guest.h"
 #include "virtual/timed_run.h"
 
@@ -25,11 +25,11 @@ public:
     guest_run(calendar& time, const linux_guest& guest, const std::string& folder)
         : time_(&time), guest_(&guest), result_(folder + "/result") {}
 
-    // Throws std::runtime_error when the kernel has ended.
+    // Throws peer_error when the kernel has ended.
     void go_to(std::int64_t ns) override {
         while (time_->step(ns)) {
             if (guest_->ended())
-                throw std::runtime_error(
+                throw peer_error(
                     "virtual time: the Linux kernel ended before its run was over; its last words "
                     "are in kernel.log");
         }

@@ -14,9 +14,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <stdexcept>
-#include <system_error>
 
+#include "types/failure.h"
 #include "virtual/unix_socket.h"
 
 namespace wip::virtual_time {
@@ -85,7 +84,7 @@ void linux_guest::start(const guest_config& config) {
 
     const pid_t parent = ::getpid();
     process_ = ::fork();
-    if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
+    if (process_ < 0) throw machine_error("fork", errno);
     if (process_ > 0) {
         ::setpgid(process_, process_);
         return;
@@ -157,14 +156,13 @@ void linux_guest::wait_for_message() {
     }
     const int ready =
         ::poll(watched, n, process_ > 0 && !clock_.attached() ? 1000 : silence_s * 1000);
-    if (ready < 0 && errno != EINTR)
-        throw std::system_error(errno, std::generic_category(), "poll");
+    if (ready < 0 && errno != EINTR) throw machine_error("poll", errno);
     if (ready == 0 && clock_.attached())
-        throw std::runtime_error("virtual time: the Linux kernel has been silent for " +
-                                 std::to_string(silence_s) + " s");
+        throw peer_error("virtual time: the Linux kernel has been silent for " +
+                         std::to_string(silence_s) + " s");
     if (ready == 0 && ::waitpid(process_, nullptr, WNOHANG) == process_) {
         process_ = -1;
-        throw std::runtime_error("virtual time: the Linux kernel has not started");
+        throw peer_error("virtual time: the Linux kernel has not started");
     }
     if (ready <= 0) return;
     for (std::size_t i = n; i-- > 0;) {

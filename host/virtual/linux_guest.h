@@ -44,7 +44,7 @@ public:
     int give(int interface, std::span<const std::uint8_t> packet);
 
     std::int64_t next_wakeup() const override;
-    // Throws std::runtime_error when it breaks the protocols, or is silent for silence_s.
+    // Throws peer_error when it breaks the protocols, or is silent for silence_s.
     std::int64_t advance(std::int64_t now_ns) override;
     bool ended() const { return clock_.ended(); }
     // Of the interface's packets.

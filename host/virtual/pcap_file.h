@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <span>
-#include <stdexcept>
 #include <string>
-#include <system_error>
+
+#include "types/failure.h"
 
 namespace wip::virtual_time {
 
@@ -40,9 +40,7 @@ private:
     void put(const Words& words) {
         if (std::fwrite(words.data(), sizeof words[0], words.size(), file_) != words.size()) fail();
     }
-    [[noreturn]] void fail() const {
-        throw std::system_error(errno, std::generic_category(), name_);
-    }
+    [[noreturn]] void fail() const { throw machine_error(name_, errno); }
 
     std::string name_;
     std::FILE* file_;

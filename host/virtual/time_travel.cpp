@@ -7,10 +7,9 @@
 
 #include <cerrno>
 #include <limits>
-#include <stdexcept>
 #include <string>
-#include <system_error>
 
+#include "types/failure.h"
 #include "virtual/unix_socket.h"
 
 namespace wip::virtual_time {
@@ -50,10 +49,9 @@ time_travel::time_travel() {
     static_assert(sizeof(shared) == 4096 + nof_ids * 128);
     memory_ = ::memfd_create("openwip-time", MFD_CLOEXEC);
     if (memory_ < 0 || ::ftruncate(memory_, sizeof(shared)) != 0)
-        throw std::system_error(errno, std::generic_category(), "memory of the virtual clock");
+        throw machine_error("memory of the virtual clock", errno);
     void* at = ::mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED, memory_, 0);
-    if (at == MAP_FAILED)
-        throw std::system_error(errno, std::generic_category(), "memory of the virtual clock");
+    if (at == MAP_FAILED) throw machine_error("memory of the virtual clock", errno);
     shared_ = static_cast<shared*>(at);
     shared_->version = memory_version;
     shared_->length = sizeof(shared);
@@ -103,8 +101,8 @@ void time_travel::serve() {
         case op_broadcast:
             break;
         default:
-            throw std::runtime_error("virtual time: the kernel says " + std::to_string(m.op) +
-                                     ", which is no word of this protocol");
+            throw peer_error("virtual time: the kernel says " + std::to_string(m.op) +
+                             ", which is no word of this protocol");
     }
     if (m.op == op_request) {
         shared_->clients[kernel_id].request = m.time;

@@ -9,9 +9,10 @@
 #include <csignal>
 #include <cstdint>
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <utility>
+
+#include "types/failure.h"
 
 namespace wip::virtual_time {
 
@@ -47,12 +48,11 @@ public:
     void go_on(std::int64_t ns) {
         while (now() < ns && !over()) step_to(std::min(now() + look_every_ns, ns));
     }
-    // Throws std::runtime_error when it is not over in time.
+    // Throws peer_error when it is not over in time.
     void to_result(double longest_s) {
         go_on(to_ns(longest_s));
         if (!over())
-            throw std::runtime_error("the run was not over after " + std::to_string(longest_s) +
-                                     " s");
+            throw peer_error("the run was not over after " + std::to_string(longest_s) + " s");
     }
     // One look at least: an end may just have sent its last packet.
     void drain(const std::function<bool()>& idle) {

@@ -7,7 +7,8 @@
 
 #include <cerrno>
 #include <cstring>
-#include <system_error>
+
+#include "types/failure.h"
 
 namespace wip::virtual_time::unix_socket {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 constexpr std::size_t most_fds = 8;
 
 [[noreturn]] void fail(const std::string& what) {
-    throw std::system_error(errno, std::generic_category(), "virtual time: " + what);
+    throw machine_error("virtual time: " + what, errno);
 }
 
 }  // namespace

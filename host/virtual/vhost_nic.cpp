@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <stdexcept>
 #include <string>
 
+#include "types/failure.h"
 #include "virtual/unix_socket.h"
 
 namespace wip::virtual_time {
@@ -52,8 +52,7 @@ struct vhost_nic::message {
     template <class T>
     T at(std::size_t offset) const {
         if (offset + sizeof(T) > head.size)
-            throw std::runtime_error(
-                "virtual time: a message of the network interface is too short");
+            throw peer_error("virtual time: a message of the network interface is too short");
         T v;
         std::memcpy(&v, payload.data() + offset, sizeof v);
         return v;
@@ -66,7 +65,7 @@ vhost_nic::~vhost_nic() {
 }
 
 void vhost_nic::attach(int fd) {
-    if (fd_ >= 0) throw std::runtime_error("virtual time: a network interface was made twice");
+    if (fd_ >= 0) throw peer_error("virtual time: a network interface was made twice");
     fd_ = fd;
 }
 
@@ -75,7 +74,7 @@ bool vhost_nic::serve() {
     std::vector<int> fds;
     if (!unix_socket::receive(fd_, &m.head, sizeof m.head, &fds)) return false;
     if (m.head.size > most_payload)
-        throw std::runtime_error("virtual time: a message of the network interface is too long");
+        throw peer_error("virtual time: a message of the network interface is too long");
     if (m.head.size > 0 && !unix_socket::receive(fd_, m.payload.data(), m.head.size)) return false;
     handle(m, fds);
     for (const int fd : fds)
@@ -87,7 +86,7 @@ void vhost_nic::handle(const message& m, std::vector<int>& fds) {
     const auto queue = [&]() -> vring& {
         const auto i = m.at<std::uint32_t>(0);
         if (i >= nof_queues)
-            throw std::runtime_error("virtual time: queue " + std::to_string(i) + " of two");
+            throw peer_error("virtual time: queue " + std::to_string(i) + " of two");
         return queues_[i];
     };
     switch (m.head.request) {
@@ -134,8 +133,8 @@ void vhost_nic::handle(const message& m, std::vector<int>& fds) {
         case set_protocol:
             break;
         default:
-            throw std::runtime_error("virtual time: the network interface asks for " +
-                                     std::to_string(m.head.request) + ", which it was not offered");
+            throw peer_error("virtual time: the network interface asks for " +
+                             std::to_string(m.head.request) + ", which it was not offered");
     }
     if ((m.head.flags & needs_reply) != 0) answer(m, 0);
 }
@@ -150,7 +149,7 @@ void vhost_nic::answer(const message& m, std::uint64_t value) {
 
 void vhost_nic::show_memory(const message& m, const std::vector<int>& fds) {
     const auto n = m.at<std::uint32_t>(0);
-    if (n != fds.size()) throw std::runtime_error("virtual time: memory without its files");
+    if (n != fds.size()) throw peer_error("virtual time: memory without its files");
     for (auto& q : queues_) q.stop();
     memory_.clear();
     for (std::size_t i = 0; i < n; ++i) {

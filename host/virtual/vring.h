@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The device's side of a split virtqueue (virtio 1.2, 2.7) in the memory of a guest. What stands
 // there is the guest's: every index and address is checked before it is followed, and a queue that
-// does not hold together throws std::runtime_error.
+// does not hold together throws peer_error.
 #pragma once
 
 #include <cstddef>

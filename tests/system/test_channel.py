@@ -279,6 +279,11 @@ class Traces(unittest.TestCase):
         self.refused("cannot be read: No such file", "info", self.file("none.h5"))
         self.refused("not an HDF5", "info", str(self.folder))
 
+    def test_a_full_disk_is_no_bad_input(self):
+        done = self.run_it("export", self.trace, "--mahimahi", "/dev/full")
+        self.assertEqual((done.returncode, done.stdout), (1, ""), done)
+        self.assertRegex(done.stderr, "^openwip: /dev/full: cannot be written: is the disk full\\?\n$")
+
     def test_bad_arguments_are_refused(self):
         x = self.file("x.h5")
         for pattern, arguments in (

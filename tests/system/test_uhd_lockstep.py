@@ -103,6 +103,17 @@ class Lockstep(unittest.TestCase):
             self.assertIn("is running already (process", second.stderr)
             self.assertTrue(air.ask().ok)   # and the first is unharmed
 
+    def test_a_control_socket_that_somebody_listens_on_is_left_to_him(self):
+        with Medium(LOCKSTEP, PAIR, PATH) as air:
+            wait_for(lambda: "ready" in air.text())
+            other = pathlib.Path(air.folder.name) / "other.yaml"
+            other.write_text(air.file.read_text().replace(air.name, air.name + "b", 1))
+            second = subprocess.run([AIR, "--config", other], capture_output=True, text=True)
+            self.assertEqual(second.returncode, 2, second.stderr)
+            self.assertRegex(second.stderr, "^air: air.control = ipc://.*: in use: another process listens there\n$")
+            self.assertFalse(pathlib.Path(f"/dev/shm/openwip-air-{air.name}b").exists())
+            self.assertTrue(air.ask().ok)
+
     def test_garbage_on_the_control_socket_is_refused_and_logged(self):
         with Medium(LOCKSTEP, PAIR, PATH) as air:
             from openwip_schema import control_pb2

@@ -19,6 +19,11 @@ class BadInput(Stop):
     code = BAD_INPUT
 
 
+def of_program(code: int, why: str) -> Stop:
+    """What a program that we ran refused, or could not do."""
+    return BadInput(why) if code == BAD_INPUT else Stop(why)
+
+
 class CellDied(Stop):
     """A process of the cell ended although nobody asked it to, or does not answer."""
     code = DIED

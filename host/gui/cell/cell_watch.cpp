@@ -11,7 +11,8 @@
 #include <QJsonObject>
 #include <algorithm>
 #include <filesystem>
-#include <stdexcept>
+
+#include "types/failure.h"
 
 namespace wip::gui {
 namespace {
@@ -56,7 +57,7 @@ cell_sockets cell_watch::sockets_of(const std::string& cell) const {
     std::error_code failed;
     if (!fs::exists(run, failed)) return {};
     if (::access(run.c_str(), R_OK | X_OK) != 0)
-        throw std::runtime_error(run.string() + ": no permission; run the monitor as root (sudo)");
+        throw bad_input(run.string() + ": no permission; run the monitor as root (sudo)");
     cell_sockets found;
     for (const auto& entry : fs::directory_iterator(run, failed)) {
         const fs::path& path = entry.path();

@@ -23,7 +23,7 @@ public:
 
     // Cells whose keeper lives.
     std::vector<std::string> running() const;
-    // Throws std::runtime_error when the directory cannot be entered. Nothing there: empty.
+    // Throws bad_input when the directory cannot be entered. Nothing there: empty.
     cell_sockets sockets_of(const std::string& cell) const;
     bool is_running(const std::string& cell) const;
 

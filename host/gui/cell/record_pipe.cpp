@@ -8,7 +8,8 @@
 #include <QJsonObject>
 #include <algorithm>
 #include <cstring>
-#include <stdexcept>
+
+#include "types/failure.h"
 
 namespace wip::gui {
 namespace {
@@ -39,7 +40,7 @@ QString last_words(QProcess& process) {
 }
 
 [[noreturn]] void refuse(const QString& path, const QString& why) {
-    throw std::runtime_error((why.contains(path) ? why : path + ": " + why).toStdString());
+    throw bad_input((why.contains(path) ? why : path + ": " + why).toStdString());
 }
 
 }  // namespace
@@ -91,7 +92,7 @@ void record_writer::finish() {
 
 record_reader::record_reader(const QString& path) : pipe_(&player_), file_(&kept_) {
     if (!kept_.open())
-        throw std::runtime_error(
+        throw machine_error(
             ("a replay needs a temporary file: " + kept_.errorString()).toStdString());
     start(player_, {"replay", path});
     for (bool more = true; more && !begun_;) {

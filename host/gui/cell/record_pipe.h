@@ -19,7 +19,7 @@ namespace wip::gui {
 
 class record_writer {
 public:
-    // Throws std::runtime_error with one line when there can be no such file. `cell`: its run is
+    // Throws bad_input with one line when there can be no such file. `cell`: its run is
     // described in the record while it is one of this machine.
     record_writer(const QString& path, const std::string& cell);
     ~record_writer();
@@ -41,7 +41,7 @@ private:
 
 class record_reader {
 public:
-    // Throws std::runtime_error with one line when it is no whole run record.
+    // Throws bad_input with one line when it is no whole run record.
     explicit record_reader(const QString& path);
     ~record_reader();
 

@@ -4,7 +4,8 @@
 #include <charconv>
 #include <fstream>
 #include <iterator>
-#include <stdexcept>
+
+#include "types/failure.h"
 
 namespace wip::gui {
 namespace {
@@ -19,23 +20,22 @@ bool is_key(const std::string& text) {
 // Lines `public-key: KEY` and `secret-key: KEY`.
 void read_key_file(const std::string& path, std::string& public_key, std::string* secret_key) {
     std::ifstream file(path);
-    if (!file) throw std::runtime_error(path + ": cannot be read");
+    if (!file) throw bad_input(path + ": cannot be read");
     std::string name, value;
     while (file >> name >> value) {
         if (name == "public-key:") public_key = value;
         if (name == "secret-key:" && secret_key != nullptr) *secret_key = value;
     }
     if (!is_key(public_key) || (secret_key != nullptr && !is_key(*secret_key)))
-        throw std::runtime_error(path + ": no key file; expected lines public-key: KEY" +
-                                 (secret_key != nullptr ? " and secret-key: KEY" : "") +
-                                 ", 40 characters each");
+        throw bad_input(path + ": no key file; expected lines public-key: KEY" +
+                        (secret_key != nullptr ? " and secret-key: KEY" : "") +
+                        ", 40 characters each");
 }
 
 [[noreturn]] void refuse(const char* option, const std::string& word) {
-    throw std::runtime_error(
-        std::string(option) + " is '" + word +
-        "'; valid: tcp://HOST:PORT of a cell that listens, or SOURCE=tcp://HOST:PORT "
-        "or SOURCE=ipc://PATH for each of its sockets");
+    throw bad_input(std::string(option) + " is '" + word +
+                    "'; valid: tcp://HOST:PORT of a cell that listens, or SOURCE=tcp://HOST:PORT "
+                    "or SOURCE=ipc://PATH for each of its sockets");
 }
 
 bool is_endpoint(const std::string& text) {
@@ -50,8 +50,7 @@ std::map<std::string, std::string> named(const std::vector<std::string>& words,
         if (equal == std::string::npos || equal == 0 || !is_endpoint(w.substr(equal + 1)))
             refuse(option, w);
         if (!found.emplace(w.substr(0, equal), w.substr(equal + 1)).second)
-            throw std::runtime_error(std::string(option) + ": source '" + w.substr(0, equal) +
-                                     "' twice");
+            throw bad_input(std::string(option) + ": source '" + w.substr(0, equal) + "' twice");
     }
     return found;
 }
@@ -89,18 +88,16 @@ curve_keys read_keys(const std::string& folder, const std::string& server_key,
     curve_keys keys;
     if (!folder.empty()) {
         if (!server_key.empty() || !key_file.empty())
-            throw std::runtime_error(
-                "--keys stands for --server-key and --key-file: give one or the other");
+            throw bad_input("--keys stands for --server-key and --key-file: give one or the other");
         read_key_file(folder + "/server.public", keys.server_public, nullptr);
         read_key_file(folder + "/client.key", keys.own_public, &keys.own_secret);
         return keys;
     }
     if (server_key.empty() != key_file.empty())
-        throw std::runtime_error("--server-key and --key-file go together");
+        throw bad_input("--server-key and --key-file go together");
     if (server_key.empty()) return keys;
     if (!is_key(server_key))
-        throw std::runtime_error("--server-key is '" + server_key +
-                                 "'; valid: 40 characters (Z85)");
+        throw bad_input("--server-key is '" + server_key + "'; valid: 40 characters (Z85)");
     keys.server_public = server_key;
     read_key_file(key_file, keys.own_public, &keys.own_secret);
     return keys;

@@ -20,7 +20,7 @@ inline constexpr forwarded_socket forwarded[] = {
     {"terminal", true}, {"observer", true}, {"keeper", true},    {"attenuator", true}};
 
 // Words of --connect and --control to endpoints. A lone tcp://HOST:PORT is a forwarded cell;
-// otherwise each is SOURCE=ENDPOINT. Throws std::runtime_error with one line.
+// otherwise each is SOURCE=ENDPOINT. Throws bad_input with one line.
 void use_endpoints(const std::vector<std::string>& connect, const std::vector<std::string>& control,
                    session_options& options);
 

@@ -28,7 +28,7 @@ enum class stream_state { no_cell, waiting, live, stalled, ended, replay };
 
 class session {
 public:
-    // Throws std::runtime_error with one line about an endpoint or key that cannot be used.
+    // Throws bad_input with one line about an endpoint or key that cannot be used.
     explicit session(session_options options);
 
     // Once per frame: looks for cells now and then, reads what has come.

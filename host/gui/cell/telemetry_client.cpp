@@ -3,7 +3,8 @@
 
 #include <array>
 #include <chrono>
-#include <stdexcept>
+
+#include "types/failure.h"
 
 namespace wip::gui {
 namespace {
@@ -45,8 +46,7 @@ void telemetry_client::connect(const std::string& source, const std::string& end
         socket.connect(endpoint);
         sockets_.insert_or_assign(source, std::move(socket));
     } catch (const zmq::error_t& e) {
-        throw std::runtime_error(endpoint + ": " + e.what() +
-                                 "; valid: ipc://PATH or tcp://HOST:PORT");
+        throw bad_input(endpoint + ": " + e.what() + "; valid: ipc://PATH or tcp://HOST:PORT");
     }
 }
 

@@ -27,7 +27,7 @@ class telemetry_client {
 public:
     telemetry_client();
 
-    // Throws std::runtime_error with one line when the endpoint is no endpoint.
+    // Throws bad_input with one line when the endpoint is no endpoint.
     void connect(const std::string& source, const std::string& endpoint, const curve_keys& keys);
     void disconnect_all();
     bool knows(const std::string& source) const { return sockets_.contains(source); }

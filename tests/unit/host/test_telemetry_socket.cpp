@@ -9,6 +9,7 @@
 
 #include "peer/endpoint.h"
 #include "runtime/telemetry_socket.h"
+#include "types/failure.h"
 
 namespace wip::host {
 namespace {
@@ -238,7 +239,7 @@ TEST(telemetry_socket, the_endpoint_in_use_is_named) {
     try {
         telemetry_socket s(context, endpoint, 10, "endpoints.telemetry");
         FAIL();
-    } catch (const wip::peer::endpoint_error& e) {
+    } catch (const bad_input& e) {
         EXPECT_NE(std::string(e.what()).find("endpoints.telemetry = " + endpoint),
                   std::string::npos);
     }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "tun/tun_device.h"
+#include "types/failure.h"
 
 using namespace wip;
 
@@ -26,7 +27,7 @@ namespace {
 std::string error_with(const tun_settings& s) {
     try {
         tun_device t(s);
-    } catch (const tun_error& e) {
+    } catch (const bad_input& e) {
         return e.what();
     }
     return "no error";

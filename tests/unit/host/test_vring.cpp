@@ -8,6 +8,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "types/failure.h"
 #include "virtual/vring.h"
 
 namespace wip::virtual_time {
@@ -94,7 +95,7 @@ TEST_F(guest, wants_no_call_while_it_looks_itself) {
 
 TEST_F(guest, what_points_nowhere_is_refused) {
     const auto refused = [this](bool device_writes) {
-        EXPECT_THROW(ring.take(memory, device_writes, taken), std::runtime_error);
+        EXPECT_THROW(ring.take(memory, device_writes, taken), wip::peer_error);
     };
     offer(4);  // there are four, from 0 on
     refused(false);
@@ -117,11 +118,10 @@ TEST_F(guest, what_points_nowhere_is_refused) {
 }
 
 TEST_F(guest, a_queue_that_cannot_be_is_refused) {
-    for (const std::uint32_t n : {0U, 3U, 65536U})
-        EXPECT_THROW(ring.set_size(n), std::runtime_error);
-    EXPECT_THROW(ring.set_addresses(memory, base + bytes - 8, used, available), std::runtime_error);
-    EXPECT_THROW(memory.add(fd, base, 0, 0), std::runtime_error);
-    EXPECT_THROW(memory.add(fd, base, ~std::uint64_t{0}, 0), std::runtime_error);
+    for (const std::uint32_t n : {0U, 3U, 65536U}) EXPECT_THROW(ring.set_size(n), wip::peer_error);
+    EXPECT_THROW(ring.set_addresses(memory, base + bytes - 8, used, available), wip::peer_error);
+    EXPECT_THROW(memory.add(fd, base, 0, 0), wip::peer_error);
+    EXPECT_THROW(memory.add(fd, base, ~std::uint64_t{0}, 0), wip::peer_error);
 }
 
 }  // namespace

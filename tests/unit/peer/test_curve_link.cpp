@@ -15,6 +15,7 @@
 
 #include "peer/endpoint.h"
 #include "peer/peer_link.h"
+#include "types/failure.h"
 
 namespace {
 
@@ -102,7 +103,7 @@ protected:
                        .which = which,
                        .name = "uplink",
                        .keys = folder});
-        } catch (const endpoint_error& e) {
+        } catch (const wip::bad_input& e) {
             return e.what();
         }
         return {};

@@ -22,9 +22,11 @@
 
 #include "runtime/memory_lock.h"
 #include "runtime/pacing.h"
+#include "runtime/privileges.h"
 #include "runtime/realtime.h"
 #include "runtime/standstills.h"
 #include "runtime/wake_up_cost.h"
+#include "types/failure.h"
 
 namespace {
 
@@ -192,8 +194,8 @@ TEST(standstills, are_wake_ups_that_came_late_and_each_counts_once) {
     EXPECT_EQ(found.json(),
               "{\"least_ms\": 2, \"count\": 3, \"longest_ms\": 14.200, \"together_ms\": 22.200, "
               "\"held_back\": {\"count\": 1, \"longest_ms\": 6.000, \"together_ms\": 6.000}}");
-    EXPECT_THROW(watch_core(-1, 2ms), std::system_error);
-    EXPECT_THROW(watch_core(1000, 2ms), std::system_error);
+    EXPECT_THROW(watch_core(-1, 2ms), wip::machine_error);
+    EXPECT_THROW(watch_core(1000, 2ms), wip::machine_error);
 }
 
 // Two that always have something to do, on one core: each is ready while the other one has it.
@@ -222,7 +224,7 @@ TEST(wake_up_cost, is_measured_on_one_core_and_across_two) {
     if (cores.size() > 1) {
         EXPECT_GT(measure_wake_up(cores[0], cores[1], 20).round_trip_us, 0.2);
     }
-    EXPECT_THROW(measure_wake_up(cores[0], 1000, 5), std::system_error);
+    EXPECT_THROW(measure_wake_up(cores[0], 1000, 5), wip::machine_error);
 }
 
 TEST(Pacing, summarises_to_the_microsecond) {
@@ -237,6 +239,13 @@ TEST(Pacing, summarises_to_the_microsecond) {
     p.reset();
     EXPECT_EQ(p.summary().slots, 0u);
     EXPECT_EQ(p.summary().p99_us, 0);
+}
+
+TEST(Privileges, what_has_no_file_is_not_handed_over) {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+    const account root{0, 0, "root"};
+    EXPECT_NO_THROW(hand_over({""}, root));  // of tcp://
+    EXPECT_THROW(hand_over({"", "/no/such"}, root), wip::machine_error);
 }
 
 }  // namespace

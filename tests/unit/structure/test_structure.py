@@ -52,9 +52,9 @@ ALLOWED = {
     "channels/air": {"types", "sample", "mix", "runtime"},
     "channels/vusrp": {"types", "sample", "air", "runtime", "yaml"},
     # Lines of messages between processes, for flowgraphs and host alike.
-    "host/peer": set(),
+    "host/peer": {"types"},
     "host/config": {"types"},
-    "host/tun": set(),
+    "host/tun": {"types"},
     # What a process is to the operating system and to others; of the MAC it knows nothing.
     "host/runtime": {"types", "config", "peer", "schema"},
     "host/trace": {"types", "bin", "sample", "runtime"},
@@ -66,24 +66,24 @@ ALLOWED = {
     "host/emulator": {"bin", "calendar", "cell", "umts", "packet", "profiles", "relay", "wlan", "runtime", "station", "macd", "schema", "config", "peer", "trace", "tun", "virtual"} | MAC,
     # The emulator's links under ns-3.
     "host/simulator": {"types", "port", "wire", "emulator", "station", "tcpl", "virtual", "runtime", "config"},
-    "host/medium": {"types", "sample", "mix", "air", "profiles", "runtime", "schema", "config", "trace"},
+    "host/medium": {"types", "sample", "mix", "air", "profiles", "peer", "runtime", "schema", "config", "trace"},
     # Radios on cables: the fader behind UHD, controlled as the medium is, calibrated as any radio is looked at.
-    "host/cabled": {"types", "sample", "mix", "fader", "medium", "radio", "runtime", "schema", "config", "trace"},
+    "host/cabled": {"types", "sample", "mix", "fader", "medium", "radio", "peer", "runtime", "schema", "config", "trace"},
     "host/observer": {"types", "runtime", "schema", "config", "peer", "tun"},
-    "host/split": {"runtime", "schema", "config", "peer"},
+    "host/split": {"types", "runtime", "schema", "config", "peer"},
     "host/tcpl": {"types", "wire", "packet", "relay", "runtime", "station", "schema", "config", "peer", "tun", "virtual"},
     "host/capture": {"types", "runtime", "schema", "config"},
     # It runs the receiver's predictor over a bin-level channel (--predictor).
     "host/channel": {"types", "link", "sample", "bin", "profiles", "trace", "config", "phy/prediction"},
     # UHD's radios, looked at without a cell.
-    "host/radio": {"types", "runtime"},
+    "host/radio": {"types", "runtime", "config"},
     # A reader of what every process publishes, and of nothing else: it runs on another machine as well.
     "host/gui/model": {"schema"},
     "host/gui/plot": {"gui/model"},
-    "host/gui/cell": {"schema", "gui/model"},
+    "host/gui/cell": {"types", "schema", "gui/model"},
     # The controls are made from the table of settings.
     "host/gui/views": {"config", "schema", "gui/model", "gui/plot", "gui/cell"},
-    "host/gui": {"config", "schema", "gui/model", "gui/plot", "gui/cell", "gui/views"},
+    "host/gui": {"types", "config", "schema", "gui/model", "gui/plot", "gui/cell", "gui/views"},
     # The attenuator's firmware shares nothing with the rest but its schema.
     "firmware/core": set(),
     "firmware/board": {"core"},
@@ -160,6 +160,12 @@ class Structure(unittest.TestCase):
                     if IMPURE.search(line.split("//")[0]):
                         wrong.append(f"{path.relative_to(TOP)}:{number}: {line.strip()}")
         self.assertEqual(wrong, [])
+
+    def test_what_is_thrown_says_whose_failure_it_is(self):
+        """types/failure.h: bad_input, machine_error, peer_error, from which exit codes follow; tests and tools throw what they like."""
+        wrong = [f"{path.relative_to(TOP)}: {line.strip()}" for folder in ALLOWED for path in sources(folder) for line in path.read_text().splitlines()
+                 if re.search(r"throw (std::)?(runtime_error|system_error|exception|range_error)\b|class \w+ (final )?: public std::\w*(error|exception)\b", line)]
+        self.assertEqual(wrong, [f"blocks/types/failure.h: class {kind} : public std::runtime_error {{" for kind in ("bad_input", "machine_error", "peer_error")])
 
     def test_nothing_includes_tests(self):
         for folder in ALLOWED:

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..air import SAMPLE_RATE, SLOT_SAMPLES, SLOTS_PER_SECOND
-from ..errors import BAD_INPUT, BadInput, Stop
+from ..errors import BadInput, Stop, of_program
 from ..machine import rights, system
 from ..machine.places import Places
 from ..settings import table
@@ -52,7 +52,7 @@ def ask(places: Places, command: str, radio: str, options: list[str], environ: M
     if done.returncode != 0:
         said = [line for line in done.stderr.splitlines() if line.strip()] or [f"radio: ended with {done.returncode}"]
         why = f"{said[-1].removeprefix('radio: ').rstrip()} (--radio {radio or 'not given: the first that is found'})"
-        raise BadInput(why) if done.returncode == BAD_INPUT else Stop(why)
+        raise of_program(done.returncode, why)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 

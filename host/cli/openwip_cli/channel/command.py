@@ -9,7 +9,7 @@ from typing import Any
 
 from ..air import BINS, SLOTS_PER_SECOND
 from ..cell.running import running_cell
-from ..errors import BadInput
+from ..errors import BadInput, Stop, of_program
 from ..machine import outputs
 from ..machine.places import Places, version
 from ..settings import table
@@ -31,14 +31,18 @@ USAGE = """usage: ./openwip channel COMMAND [OPTIONS]
 openwip channel COMMAND --help says more."""
 
 
+def failure(code: int, said: str) -> Stop:
+    lines = said.strip().splitlines()
+    return of_program(code, lines[-1].removeprefix("wip_channel: ") if lines else f"wip_channel ended with exit code {code}")
+
+
 def run_program(places: Places, arguments: list[str], **kwargs: Any) -> Any:
     """Runs wip_channel; its one line of what is wrong becomes ours."""
     done = subprocess.run([places.program(PROGRAM), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=kwargs.pop("text", True), **kwargs)
     if done.returncode != 0:
         said = done.stderr if isinstance(done.stderr, str) else done.stderr.decode(errors="replace")
-        lines = said.strip().splitlines()
-        raise BadInput(lines[-1].removeprefix("wip_channel: ") if lines else f"wip_channel ended with exit code {done.returncode}")
+        raise failure(done.returncode, said)
     return done.stdout
 
 
@@ -90,9 +94,9 @@ class Writer:
             self.process.stdin.close()
         except BrokenPipeError:
             pass
-        said = self.process.stderr.read().decode(errors="replace").strip().splitlines()
-        if self.process.wait() != 0:
-            raise BadInput(said[-1].removeprefix("wip_channel: ") if said else "wip_channel died")
+        said = self.process.stderr.read().decode(errors="replace")
+        if code := self.process.wait():
+            raise failure(code, said)
 
 
 def open_trace(places: Places, file: str) -> tuple[Any, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 from .finding import Finding, as_json, show
 from ..air import SAMPLE_RATE
 from ..cell import faders, radio_loop, remote
-from ..errors import BAD_INPUT, INVALID, VALID, BadInput, Stop
+from ..errors import BAD_INPUT, INVALID, VALID, BadInput, of_program
 from ..figures import accounting, report, through_radios
 from ..iq import fader_recordings, recordings
 from ..machine import outputs, system
@@ -145,7 +145,7 @@ def calibrate(arguments: list[str], places: Places) -> int:
                           env=radio_loop.environment(places))
     if done.returncode != 0:
         said = [line for line in done.stderr.splitlines() if line.strip()] or [f"wip_fader ended with {done.returncode}"]
-        raise BadInput(said[-1].removeprefix("wip_fader: ")) if done.returncode == BAD_INPUT else Stop(said[-1])
+        raise of_program(done.returncode, said[-1].removeprefix("wip_fader: "))
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     nodes = of_yaml(pathlib.Path(given.config).read_text(encoding="utf-8"))["nodes"]
     findings = [f for path in found["paths"] for f in findings_of(path)]
