@@ -142,7 +142,7 @@ void basic_combining_store<Copy>::forget_before(wire_sn edge) noexcept {
         auto& s = slots_[sweep_];
         if (s.used && static_cast<std::int16_t>(static_cast<wire_sn>(s.key.sn - edge)) < 0)
             free(sweep_);
-        sweep_ = (sweep_ + 1) % slots_.size();
+        sweep_ = (sweep_ + 1) & (slots_.size() - 1);  // a power of two
     }
 }
 
