@@ -83,8 +83,7 @@ struct slot_grant {
     wire_sn first_new_sn = 0;
     std::uint16_t window_edge = 0;
     std::array<bin_grant, nof_bins> bins{};
-    std::array<border_run, most_border_runs>
-        runs{};  // in ascending order; those without frames last
+    std::array<border_run, most_border_runs> runs{};  // ascending; those without frames last
     bool operator==(const slot_grant&) const = default;
 };
 

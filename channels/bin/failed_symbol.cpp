@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "link/decision_region.h"
-#include "link/symbol_error.h"
+#include "link/frame_success.h"
 #include "phy/qam/constellation.h"
 #include "sample/fast_math.h"
 #include "types/grid.h"
@@ -15,8 +15,7 @@
 namespace wip::bin_model {
 namespace {
 
-constexpr double lowest_db = -40, highest_db = 60, per_db = 20;
-constexpr double least_log_rate = -300;  // beyond it nothing fails
+constexpr double lowest_db = symbol_error_lowest_db, per_db = symbol_error_per_db;
 
 double ok_from_rate(double rate) noexcept {
     return std::exp(payload_symbols_per_bin * std::log1p(-rate));
@@ -25,13 +24,9 @@ double ok_from_rate(double rate) noexcept {
 }  // namespace
 
 failed_symbol::failed_symbol(int bits_per_symbol, std::span<const std::complex<float>> points,
-                             eight_points eight) {
-    const symbol_error exact(bits_per_symbol, eight);
-    for (double db = lowest_db; db <= highest_db; db += 1 / per_db) {
-        const double rate = exact.rate(std::pow(10, db / 10));
-        log_rate_.push_back(rate > 0 ? std::max(std::log(rate), least_log_rate) : least_log_rate);
-        ok_.push_back(ok_from_rate(std::exp(log_rate_.back())));
-    }
+                             eight_points eight)
+    : log_rate_(log_symbol_errors(bits_per_symbol, eight)) {
+    for (const double log_rate : log_rate_) ok_.push_back(ok_from_rate(std::exp(log_rate)));
     const std::vector<std::complex<double>> all(points.begin(), points.end());
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t label = 0; label < all.size(); ++label) {

@@ -41,13 +41,13 @@ private:
     };
     std::vector<neighbour> neighbours_;  // of label 0, of label 1, ...
     std::vector<std::size_t> first_;     // of each label in it, and its size
-    std::vector<double> log_rate_;       // by SNR in dB
+    std::span<const double> log_rate_;   // by SNR in dB
     std::vector<double> ok_;             // frame_ok, by SNR in dB
     double nearest_squared_ = 0;
 };
 
 // Of k = 1..8 bits per symbol. Never changes, so terminals with the same set of eight points share
-// one: making it takes as long as a hundred slots.
+// one: making it takes as long as ten slots.
 class failure_tables {
 public:
     explicit failure_tables(eight_points eight);

@@ -29,7 +29,7 @@ using label_block = std::array<std::uint8_t, padded>;
 struct copy {
     alignas(64) float_block re, im;  // sums, each copy weighted by its SNR
     label_block sent;
-    float weight = 0;  // sum of SNRs
+    float weight;  // sum of SNRs
 };
 
 }  // namespace
@@ -42,10 +42,6 @@ struct symbol_channel::state {
           store(store_capacity),
           outcome_key(sample_model::derive_key(c.seed, 0x53594d33)) {
         for (int k = 1; k <= max_bits_per_symbol; ++k) sets.emplace_back(k, c.eight);
-        if (config.errors == error_method::computed) prepare();
-    }
-    void prepare() {
-        if (!config.failures) config.failures = std::make_shared<failure_tables>(config.eight);
     }
 
     void draw_labels(std::uint64_t frame, int k) noexcept;
@@ -54,7 +50,7 @@ struct symbol_channel::state {
     void damage(int k, std::vector<std::uint8_t>& payload) const noexcept;
     void transmit(std::uint64_t frame, int k, float snr, bool same_points) noexcept;
     void make_it_fail(std::uint64_t frame, int k, float snr) noexcept;
-    void remember(const phy::unit_key& key, float snr, const copy* earlier) noexcept;
+    void remember(const phy::unit_key& key, float snr, bool combined) noexcept;
     frame_outcome carry_bin(std::uint64_t frame, const bin_grant& g, float snr,
                             std::vector<std::uint8_t>& payload, bool& combined) noexcept;
 
@@ -65,15 +61,16 @@ struct symbol_channel::state {
     phy::basic_combining_store<copy> store;
     std::uint32_t outcome_key;
 
-    copy now;  // of the frame at hand
     bool keep = false;
     slot_symbols kept;
-    alignas(64) float_block re{}, im{};
-    label_block detected{};
+    alignas(64) float_block re{}, im{};  // of the frame at hand
+    label_block sent{}, detected{};
 };
 
 symbol_channel::symbol_channel(const symbol_channel_config& config)
-    : state_(std::make_unique<state>(config)) {}
+    : state_(std::make_unique<state>(config)) {
+    set_errors(config.errors);
+}
 symbol_channel::~symbol_channel() = default;
 symbol_channel::symbol_channel(symbol_channel&&) noexcept = default;
 symbol_channel& symbol_channel::operator=(symbol_channel&&) noexcept = default;
@@ -83,13 +80,13 @@ void symbol_channel::set_combining(bool on) {
     if (!on) state_->store.clear();
 }
 
-void symbol_channel::set_errors(error_method errors) {
-    state_->config.errors = errors;
-    if (errors == error_method::computed) state_->prepare();
-}
-
-void symbol_channel::use_failures(std::shared_ptr<const failure_tables> failures) {
-    state_->config.failures = std::move(failures);
+void symbol_channel::set_errors(error_method errors,
+                                std::shared_ptr<const failure_tables> failures) {
+    symbol_channel_config& c = state_->config;
+    c.errors = errors;
+    if (failures) c.failures = std::move(failures);
+    if (errors == error_method::computed && !c.failures)
+        c.failures = std::make_shared<failure_tables>(c.eight);
 }
 
 void symbol_channel::keep_symbols(bool on) { state_->keep = on; }
@@ -108,7 +105,7 @@ void symbol_channel::state::draw_labels(std::uint64_t frame, int k) noexcept {
         const auto p = sample_model::philox(frame * (counters / 8) + i, label_key);
         const std::uint64_t word = std::uint64_t{p.a} << 32 | p.b;
         for (std::size_t j = 0; j < 8; ++j)
-            now.sent[8 * i + j] = static_cast<std::uint8_t>(word >> (8 * j)) & mask;
+            sent[8 * i + j] = static_cast<std::uint8_t>(word >> (8 * j)) & mask;
     }
 }
 
@@ -116,7 +113,7 @@ void symbol_channel::state::draw_labels(std::uint64_t frame, int k) noexcept {
 bool symbol_channel::state::detect(int k) noexcept {
     sets[static_cast<std::size_t>(k - 1)].slice(re.data(), im.data(), detected.data(),
                                                 static_cast<int>(padded));
-    return std::equal(detected.begin(), detected.begin() + symbols, now.sent.begin());
+    return std::equal(detected.begin(), detected.begin() + symbols, sent.begin());
 }
 
 void symbol_channel::state::damage(int k, std::vector<std::uint8_t>& payload) const noexcept {
@@ -125,7 +122,7 @@ void symbol_channel::state::damage(int k, std::vector<std::uint8_t>& payload) co
         // Eight symbols at a time: most are right.
         std::uint64_t a, b;
         std::memcpy(&a, &detected[first], 8);
-        std::memcpy(&b, &now.sent[first], 8);
+        std::memcpy(&b, &sent[first], 8);
         for (std::uint64_t differ = a ^ b; differ != 0;) {
             const auto byte = static_cast<std::size_t>(std::countr_zero(differ)) / 8;
             const std::size_t i = first + byte;
@@ -152,8 +149,8 @@ void symbol_channel::state::transmit(std::uint64_t frame, int k, float snr,
     const auto points = sets[static_cast<std::size_t>(k - 1)].points();
     const float sigma = 1 / std::sqrt(snr);
     for (std::size_t i = 0; i < padded; ++i) {
-        re[i] = points[now.sent[i]].real() + sigma * re[i];
-        im[i] = points[now.sent[i]].imag() + sigma * im[i];
+        re[i] = points[sent[i]].real() + sigma * re[i];
+        im[i] = points[sent[i]].imag() + sigma * im[i];
     }
 }
 
@@ -166,7 +163,7 @@ void symbol_channel::state::make_it_fail(std::uint64_t frame, int k, float snr) 
     const auto draw = [&] { return sample_model::uniform(++counter, outcome_key); };
     const float sigma = 1 / std::sqrt(snr);
     const auto place = [&](std::size_t i, std::uint8_t label, float radius, double turn) {
-        now.sent[i] = label;
+        sent[i] = label;
         const auto angle = static_cast<float>(2 * std::numbers::pi * turn);
         re[i] = points[label].real() + radius * std::cos(angle);
         im[i] = points[label].imag() + radius * std::sin(angle);
@@ -177,7 +174,7 @@ void symbol_channel::state::make_it_fail(std::uint64_t frame, int k, float snr) 
     const std::size_t first = f.first_wrong(snr, draw());
     detect(k);
     for (std::size_t i = 0; i < first; ++i) {
-        while (detected[i] != now.sent[i]) {
+        while (detected[i] != sent[i]) {
             const double u = draw(), r = draw(), turn = draw();
             place(i, label(u), sigma * static_cast<float>(std::sqrt(-std::log(r))), turn);
             sets[static_cast<std::size_t>(k - 1)].slice(&re[i], &im[i], &detected[i], 1);
@@ -193,18 +190,17 @@ void symbol_channel::state::make_it_fail(std::uint64_t frame, int k, float snr) 
     }
 }
 
-// Keeps what is needed to combine the next copy with this one.
-void symbol_channel::state::remember(const phy::unit_key& key, float snr,
-                                     const copy* earlier) noexcept {
+// Keeps what is needed to combine the next copy with this one; `combined`: it is there already.
+void symbol_channel::state::remember(const phy::unit_key& key, float snr, bool combined) noexcept {
     if (!config.combining) return;
-    if (earlier == nullptr) {
-        now.weight = snr;
-        for (std::size_t i = 0; i < padded; ++i) {
-            now.re[i] = snr * re[i];
-            now.im[i] = snr * im[i];
-        }
+    copy& first = store.place_of(key);
+    if (combined) return;
+    first.sent = sent;
+    first.weight = snr;
+    for (std::size_t i = 0; i < padded; ++i) {
+        first.re[i] = snr * re[i];
+        first.im[i] = snr * im[i];
     }
-    store.put(key, now);
 }
 
 frame_outcome symbol_channel::state::carry_bin(std::uint64_t frame, const bin_grant& g, float snr,
@@ -212,8 +208,8 @@ frame_outcome symbol_channel::state::carry_bin(std::uint64_t frame, const bin_gr
                                                bool& combined) noexcept {
     const int k = g.bits_per_symbol;
     const phy::unit_key key{g.sn, g.whole ? std::uint8_t{0} : g.offset, g.bits_per_symbol};
-    const copy* earlier = config.combining && g.retransmission ? store.find(key) : nullptr;
-    if (earlier != nullptr) now = *earlier;
+    copy* earlier = config.combining && g.retransmission ? store.find(key) : nullptr;
+    if (earlier != nullptr) sent = earlier->sent;
     if (earlier == nullptr && config.errors == error_method::computed) {
         const auto& f = config.failures->of(k);
         if (f.frame_right(snr, sample_model::uniform(frame << 16, outcome_key)))
@@ -222,19 +218,19 @@ frame_outcome symbol_channel::state::carry_bin(std::uint64_t frame, const bin_gr
         make_it_fail(frame, k, snr);
         detect(k);
         if (keep) keep_bin(bin_index(frame % nof_bins));
-        remember(key, snr, nullptr);
+        remember(key, snr, false);
         damage(k, payload);
         return frame_outcome::bad;
     }
     transmit(frame, k, snr, earlier != nullptr);
     if (earlier != nullptr) {
-        now.weight += snr;
-        const float inverse = 1 / now.weight;
+        earlier->weight += snr;
+        const float inverse = 1 / earlier->weight;
         for (std::size_t i = 0; i < padded; ++i) {
-            now.re[i] += snr * re[i];
-            now.im[i] += snr * im[i];
-            re[i] = now.re[i] * inverse;
-            im[i] = now.im[i] * inverse;
+            earlier->re[i] += snr * re[i];
+            earlier->im[i] += snr * im[i];
+            re[i] = earlier->re[i] * inverse;
+            im[i] = earlier->im[i] * inverse;
         }
         combined = true;
     }
@@ -243,7 +239,7 @@ frame_outcome symbol_channel::state::carry_bin(std::uint64_t frame, const bin_gr
         if (earlier != nullptr) store.erase(key);
         return frame_outcome::good;
     }
-    remember(key, snr, earlier);
+    remember(key, snr, earlier != nullptr);
     damage(k, payload);
     return frame_outcome::bad;
 }

@@ -82,8 +82,7 @@ public:
     void set_combining(bool on);
     // From the next slot on. The first change to `computed` makes its tables, which takes too long
     // for a slot, unless it has been given some.
-    void set_errors(error_method errors);
-    void use_failures(std::shared_ptr<const failure_tables> failures);
+    void set_errors(error_method errors, std::shared_ptr<const failure_tables> failures = {});
 
     // For those who watch: the symbols of the slots carried from now on. `computed` makes them only
     // for frames that it does not decide by probability, `none` never.

@@ -73,7 +73,6 @@ emulated_cell::emulated_cell(const emulation_config& config, std::vector<snr_sou
 void emulated_cell::prepare_errors() {
     if (!failures_)
         failures_ = std::make_shared<bin_model::failure_tables>(config_.cell.link.eight);
-    for (auto& t : terminals_) t.air.use_failures(failures_);
 }
 
 bool emulated_cell::direction::offer(std::span<const std::uint8_t> packet, std::int64_t now_ns,
@@ -243,7 +242,7 @@ void emulated_cell::reconfigure(const cell_config& cell) {
 
 void emulated_cell::reconfigure(bin_model::error_method errors) {
     if (errors == bin_model::error_method::computed) prepare_errors();
-    for (auto& t : terminals_) t.air.set_errors(errors);
+    for (auto& t : terminals_) t.air.set_errors(errors, failures_);
     config_.errors = errors;
 }
 

@@ -32,7 +32,6 @@ clarke_waves::clarke_waves(double doppler_hz, double sample_rate, int spacing, s
     for (int n = 0; n < waves; ++n) {
         const double angle = 2 * std::numbers::pi * (n + offset) / waves;
         direction_[n] = std::cos(angle);
-        radians_per_wavelength_[n] = static_cast<float>(2 * std::numbers::pi * direction_[n]);
         turns_per_knot_[n] = doppler_hz * direction_[n] * spacing / sample_rate;
         phase_turns_[n] = uniform(static_cast<std::uint64_t>(n) + 1, key);
         radians_per_knot_[n] = static_cast<float>(2 * std::numbers::pi * turns_per_knot_[n]);
@@ -65,7 +64,8 @@ clarke_row::clarke_row(std::span<const clarke_waves> of, bool steady) : size_(of
         for (const clarke_waves& w : of) {
             turns_.push_back(steady ? w.turns_per_knot_[n] : w.direction_[n]);
             phase_turns_.push_back(w.phase_turns_[n]);
-            radians_.push_back(steady ? w.radians_per_knot_[n] : w.radians_per_wavelength_[n]);
+            radians_.push_back(steady ? w.radians_per_knot_[n]
+                                      : static_cast<float>(2 * std::numbers::pi * w.direction_[n]));
         }
     radians_.resize(radians_.size() + nof_lanes);  // the last wave is read as a whole vector, too
 }

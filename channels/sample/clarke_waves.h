@@ -38,7 +38,6 @@ private:
     friend class clarke_row;
     static constexpr int waves = 64;
     alignas(64) std::array<double, waves> direction_;  // cosine of the angle to the motion
-    alignas(64) std::array<float, waves> radians_per_wavelength_;
     alignas(64) std::array<double, waves> turns_per_knot_;
     alignas(64) std::array<double, waves> phase_turns_;
     alignas(64) std::array<float, waves> radians_per_knot_;
@@ -48,8 +47,7 @@ private:
 // of one have to follow each other, those of several go side by side.
 class clarke_row {
 public:
-    // Of one Doppler shift for ever: at knot x, scale 1. Else after x wavelengths, `scale` of them
-    // in a knot spacing.
+    // Steady: at knot x, scale 1. Else after x wavelengths, `scale` of them in a knot spacing.
     clarke_row(std::span<const clarke_waves> of, bool steady);
 
     std::size_t size() const noexcept { return size_; }

@@ -39,12 +39,6 @@ std::int64_t clock_offset::delay(std::int64_t n) const noexcept {
         std::clamp<wide>(start_ + moved, 0, static_cast<wide>(limit_)));
 }
 
-std::int64_t clock_offset::frozen_at() const noexcept {
-    if (parts_ == 0) return INT64_MAX;
-    const wide room = parts_ > 0 ? limit_ - start_ : start_;
-    return static_cast<std::int64_t>(room * whole / (static_cast<wide>(std::abs(parts_)) * one));
-}
-
 void clock_offset::work(std::int64_t first, std::span<const cf32> in,
                         std::span<cf32> out) noexcept {
     filter_blocks<moving_delay::block>(

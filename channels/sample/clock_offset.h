@@ -3,8 +3,7 @@
 // d(n) = d0 + n ppm/10^6 (n from the medium's time zero). A fast clock therefore sees a delay that
 // grows, a slow one a delay that shrinks from the store d0; a stage cannot see the future, so at
 // the end of its store (d = 0 or d = max_delay_samples) the delay stays where it is: 65536 samples
-// last 28 minutes at 5 ppm. `frozen_at` says when. A receiver of the medium has no such end: its
-// clock is a sample_clock.
+// last 28 minutes at 5 ppm. A receiver of the medium has no such end: its clock is a sample_clock.
 //
 // d(n) is computed in integers (ppm in units of 10^-6, i.e. parts in 10^12; 2^-32 samples), exact
 // at every multiple of 64; interpolation: moving_delay.h. Only the sampling moves here; an
@@ -31,8 +30,6 @@ public:
     std::int64_t latency() const noexcept { return moving_delay::latency; }
     // d(n) in units of 2^-32 samples.
     std::int64_t delay(std::int64_t n) const noexcept;
-    // First index at which the delay no longer moves; INT64_MAX without an offset.
-    std::int64_t frozen_at() const noexcept;
 
 private:
     moving_delay filter_;

@@ -2,7 +2,6 @@
 #include "sample/delay_profile.h"
 
 #include <cmath>
-#include <numbers>
 
 #include "sample/sample_stage.h"
 
@@ -33,14 +32,6 @@ double delay_profile::rms_delay_spread_s() const {
     for (std::size_t i = 0; i < p.size(); ++i)
         square += p[i] * (taps[i].delay_s - mean) * (taps[i].delay_s - mean);
     return std::sqrt(square);
-}
-
-std::complex<double> delay_profile::frequency_correlation(double separation_hz) const {
-    const std::vector<double> p = powers();
-    std::complex<double> r;
-    for (std::size_t i = 0; i < p.size(); ++i)
-        r += std::polar(p[i], 2 * std::numbers::pi * separation_hz * taps[i].delay_s);
-    return r;
 }
 
 void check_profile(const delay_profile& profile) {

@@ -2,7 +2,6 @@
 // A power delay profile: what arrives when, how strong, and how it fades.
 #pragma once
 
-#include <complex>
 #include <string>
 #include <vector>
 
@@ -25,8 +24,6 @@ struct delay_profile {
     std::vector<double> powers() const;
     double mean_delay_s() const;
     double rms_delay_spread_s() const;
-    // E h(f) h*(f + separation), the frequency correlation of the mean profile.
-    std::complex<double> frequency_correlation(double separation_hz) const;
 };
 
 inline constexpr double max_profile_delay_s = 12.5e-6;  // 96 samples

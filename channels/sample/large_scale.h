@@ -8,9 +8,8 @@
 // says at which distances the text's own AR(1) stood. To be a function of the index without a
 // recursion, s_k is its moving average, sum_j a^j w_{k-j} cut where a^j < 10^-4 (10^-8 of the
 // variance), with w_k from a counter. Steps are made eight times finer than d0 (pole a^(1/8)) and
-// joined by
-// ((1-x) s_k + x s_{k+1})/sqrt((1-x)^2 + x^2 + 2x(1-x)a^(1/8)): continuous, variance sigma^2
-// everywhere, autocorrelation within 2 % of the exponential.
+// joined by ((1-x) s_k + x s_{k+1})/sqrt((1-x)^2 + x^2 + 2x(1-x)a^(1/8)): continuous, variance
+// sigma^2 everywhere, autocorrelation within 2 % of the exponential.
 // `mean`: of the linear gain 1 (subtracts sigma^2 ln(10)/20 dB), so that a mean SNR stays the mean
 // of the linear SNR, or of the dB 0.
 //

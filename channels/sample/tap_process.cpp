@@ -30,11 +30,10 @@ tap_processes::tap_processes(const delay_profile& profile, const motion& movemen
                          uniform(0, derive_key(context.seed, purpose ^ 0x4C4F5300u))});
     }
     if (std::ranges::none_of(taps_, [](const tap& t) { return t.scattered > 0; })) return;
-    for (std::span<const clarke_waves> left(waves); !left.empty();) {
-        const auto some = left.first(std::min<std::size_t>(left.size(), nof_lanes));
-        rows_.emplace_back(some, movement.constant());
-        left = left.subspan(some.size());
-    }
+    for (std::size_t p = 0; p < waves.size(); p += nof_lanes)
+        rows_.emplace_back(
+            std::span(waves).subspan(p, std::min<std::size_t>(waves.size() - p, nof_lanes)),
+            movement.constant());
 }
 
 void tap_processes::evaluate(std::int64_t knot, std::span<clarke_waves::knot> out) const noexcept {
@@ -50,12 +49,9 @@ void tap_processes::evaluate(std::int64_t knot, std::span<clarke_waves::knot> ou
     for (std::size_t p = 0; p < taps_.size(); ++p) {
         const tap& t = taps_[p];
         clarke_waves::knot& k = out[p];
-        if (t.scattered > 0) {
-            k.value *= static_cast<float>(t.scattered);
-            k.slope *= static_cast<float>(t.scattered);
-        } else {
-            k = {};
-        }
+        if (t.scattered <= 0) k = {};
+        k.value *= static_cast<float>(t.scattered);
+        k.slope *= static_cast<float>(t.scattered);
         if (t.direct > 0) add_direct(t, n, k);
     }
 }

@@ -5,6 +5,8 @@
 // good to 1e-4, is too slow to make.
 #pragma once
 
+#include <span>
+
 #include "types/db.h"
 #include "types/eight_points.h"
 
@@ -12,5 +14,9 @@ namespace wip {
 
 // NaN is the lowest SNR. `eight`: the set of 3 bits per symbol.
 double frame_success(int bits_per_symbol, db snr, eight_points eight = eight_points::star) noexcept;
+
+// Logarithm of the symbol error rate, at least -300, of so many SNRs a dB from the lowest one on.
+inline constexpr double symbol_error_lowest_db = -40, symbol_error_per_db = 20;
+std::span<const double> log_symbol_errors(int bits_per_symbol, eight_points eight) noexcept;
 
 }  // namespace wip

@@ -25,12 +25,14 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <iomanip>
 #include <map>
 #include <memory>
 #include <numbers>
 #include <string>
 #include <vector>
 
+#include "link/frame_success.h"
 #include "link/symbol_error.h"
 #include "types/db.h"
 #include "types/frame.h"
@@ -228,6 +230,23 @@ void write_frame_curves(std::ostream& out, const curves& c) {
     out << "}};\n";
 }
 
+void write_symbol_errors(std::ostream& out) {
+    std::vector<double> grid;
+    for (double db = wip::symbol_error_lowest_db; db <= high_db; db += 1 / wip::symbol_error_per_db)
+        grid.push_back(db);
+    out << "inline constexpr std::array<std::array<double, " << grid.size() << ">, "
+        << nof_curves - 1 << "> log_symbol_error_values{{";
+    for (std::size_t curve = 1; curve < nof_curves; ++curve) {
+        const std::size_t set = curve > wip::max_bits_per_symbol ? curve - 8 : 0;
+        const wip::symbol_error exact(bits_of(curve), eight_sets[set]);
+        out << "\n    {{" << std::setprecision(17);
+        for (const double db : grid)
+            out << std::max(std::log(exact.rate(std::pow(10, db / 10))), -300.0) << ", ";
+        out << "}},";
+    }
+    out << "}};\n";
+}
+
 int write_header(const curves& c, const char* path) {
     std::ofstream out(path);
     out << "// Written by switch_table: lowest predicted SNR (dB) of each bits/symbol.\n"
@@ -242,6 +261,7 @@ int write_header(const curves& c, const char* path) {
     write_tables(out, c, wip::link_profile::wipemu, "wipemu");
     write_tables(out, c, wip::link_profile::radio, "radio");
     write_frame_curves(out, c);
+    write_symbol_errors(out);
     out << "}  // namespace wip\n";
     out.close();
     if (out) return 0;

@@ -28,9 +28,8 @@ public:
 
     bool empty() const { return queue_.empty(); }
     std::size_t packets() const { return queue_.size(); }
-    std::size_t bytes() const {
-        return bytes_;
-    }  // of the packets in the queue, sent parts included
+    // Of the packets in the queue, sent parts included.
+    std::size_t bytes() const { return bytes_; }
     // Nibbles of packet i of the queue that are not cut yet; i < packets().
     int nibbles_left(std::size_t i) const {
         return static_cast<int>(queue_[i].size() * 2 - (i == 0 ? position_ : 0));
@@ -52,9 +51,8 @@ public:
 
 private:
     std::deque<std::vector<std::uint8_t>> queue_;
-    std::vector<std::vector<std::uint8_t>>
-        spare_;                 // buffers of packets that left, to be used again
-    std::size_t position_ = 0;  // nibbles of the first packet that are cut
+    std::vector<std::vector<std::uint8_t>> spare_;  // of packets that left, to be used again
+    std::size_t position_ = 0;                      // nibbles of the first packet that are cut
     std::size_t bytes_ = 0;
     sdu_number first_ = 0;
     bool packing_;

@@ -14,6 +14,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <vector>
 
@@ -44,14 +45,16 @@ public:
         if (capacity < 4 || !std::has_single_bit(static_cast<unsigned>(capacity)))
             throw std::invalid_argument("capacity: a power of two from 4 up");
         slots_.resize(static_cast<std::size_t>(capacity));
-        copies_.resize(static_cast<std::size_t>(capacity));
+        copies_ = std::make_unique_for_overwrite<Copy[]>(static_cast<std::size_t>(capacity));
         for (std::uint32_t i = static_cast<std::uint32_t>(capacity); i > 0; --i)
             spare_.push_back(i - 1);
     }
 
     // The stored copy, or nullptr.
-    const Copy* find(unit_key key) const noexcept;
-    void put(unit_key key, const Copy& copy) noexcept;
+    Copy* find(unit_key key) noexcept;
+    // Where the copy of the unit is from now on, the newest of all; as it was, if there was one.
+    Copy& place_of(unit_key key) noexcept;
+    void put(unit_key key, const Copy& copy) noexcept { place_of(key) = copy; }
     void erase(unit_key key) noexcept;
     // SNs before `edge` (half of the SN space) are given up. A few sets are visited at each call.
     void forget_before(wire_sn edge) noexcept;
@@ -71,7 +74,7 @@ private:
     void free(std::size_t i) noexcept;
 
     std::vector<place> slots_;
-    aligned_vector<Copy> copies_;
+    std::unique_ptr<Copy[]> copies_;    // not cleared: most are never touched
     std::vector<std::uint32_t> spare_;  // copies that are not in use
     std::uint32_t clock_ = 0;
     std::size_t sweep_ = 0;
@@ -95,7 +98,7 @@ void basic_combining_store<Copy>::free(std::size_t i) noexcept {
 }
 
 template <class Copy>
-const Copy* basic_combining_store<Copy>::find(unit_key key) const noexcept {
+Copy* basic_combining_store<Copy>::find(unit_key key) noexcept {
     const auto first = set_of(key);
     for (std::size_t i = first; i < first + ways; ++i)
         if (slots_[i].used && slots_[i].key == key) return &copies_[slots_[i].copy];
@@ -103,7 +106,7 @@ const Copy* basic_combining_store<Copy>::find(unit_key key) const noexcept {
 }
 
 template <class Copy>
-void basic_combining_store<Copy>::put(unit_key key, const Copy& copy) noexcept {
+Copy& basic_combining_store<Copy>::place_of(unit_key key) noexcept {
     const auto first = set_of(key);
     std::size_t at = first;
     for (std::size_t i = first; i < first + ways; ++i) {
@@ -123,7 +126,7 @@ void basic_combining_store<Copy>::put(unit_key key, const Copy& copy) noexcept {
         spare_.pop_back();
     }
     slots_[at] = {key, true, ++clock_, slots_[at].copy};
-    copies_[slots_[at].copy] = copy;
+    return copies_[slots_[at].copy];
 }
 
 template <class Copy>
@@ -139,7 +142,7 @@ void basic_combining_store<Copy>::forget_before(wire_sn edge) noexcept {
         auto& s = slots_[sweep_];
         if (s.used && static_cast<std::int16_t>(static_cast<wire_sn>(s.key.sn - edge)) < 0)
             free(sweep_);
-        sweep_ = (sweep_ + 1) % slots_.size();
+        sweep_ = (sweep_ + 1) & (slots_.size() - 1);  // a power of two
     }
 }
 

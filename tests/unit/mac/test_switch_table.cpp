@@ -101,6 +101,21 @@ TEST(DecisionRegion, TheBoundingPointsAreEnoughInEveryDirection) {
     EXPECT_GE(inside, 8U);
 }
 
+TEST(SymbolError, TheKeptLogarithmsAreThoseOfTheCurves) {
+    const auto same = [](int k, eight_points eight) {
+        const symbol_error exact(k, eight);
+        const auto kept = log_symbol_errors(k, eight);
+        for (std::size_t i = 0; i < kept.size(); i += 20) {
+            const double db = symbol_error_lowest_db + static_cast<double>(i) / symbol_error_per_db;
+            const double expected = std::max(std::log(exact.rate(power(db))), -300.0);
+            ASSERT_NEAR(kept[i], expected, 1e-9 * std::abs(expected)) << k << " bits, " << db;
+        }
+        EXPECT_EQ(kept.size(), 2001U);
+    };
+    for (int k = 1; k <= max_bits_per_symbol; ++k) same(k, eight_points::star);
+    for (const auto eight : {eight_points::cross, eight_points::rectangle}) same(3, eight);
+}
+
 TEST(SymbolError, EverySetHasItsPointsUnitEnergyAndZeroMean) {
     for (int k = 1; k <= 8; ++k) {
         const auto p = constellation_points(k);
