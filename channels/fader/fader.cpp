@@ -117,8 +117,7 @@ void fader::run(tick begin) {
 
 // Until every radio that is listened to is known so far. False: asked to stop.
 bool fader::collect(tick until) {
-    // The last first: a medium fills them in their order, so there is one wait for all.
-    for (std::size_t i = radios_.size(); i-- > 0;)
+    for (std::size_t i = 0; i < radios_.size(); ++i)
         while (sends_[i] && rings_[i].end() < until) {
             if (stop_.load()) return false;
             if (rings_[i].catch_up(until) || receive_from(i)) continue;
