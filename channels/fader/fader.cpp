@@ -11,9 +11,12 @@ namespace {
 
 constexpr auto longest_silence = static_cast<tick>(mix::sample_rate);
 
-// What a mixer may go back to, and as much again for what has come and is not mixed yet.
+// What a mixer may go back to, whatever channel is put in while it runs, a piece that is not mixed
+// yet and one that has come; as much again for what is lost between. No more: it stays in a cache.
 std::size_t ring_size(const mix::mixer& m, tick chunk) {
-    return std::bit_ceil(static_cast<std::size_t>(2 * (m.max_delay() + chunk) + 65536));
+    constexpr double another = 10 * sample_model::max_profile_delay_s * mix::sample_rate;
+    return std::bit_ceil(
+        static_cast<std::size_t>(2 * (m.max_delay() + static_cast<tick>(another) + 2 * chunk)));
 }
 
 // The sum of of(v) over all components. In lanes of their own: the compiler puts them side by side,
@@ -48,15 +51,10 @@ double fader::power_sum::take() {
 fader_status fader_status::since(const fader_status& before) const noexcept {
     if (pieces < before.pieces) return *this;
     fader_status s = *this;
-    s.pieces -= before.pieces;
-    s.overflows -= before.overflows;
-    s.gaps -= before.gaps;
-    s.lost_samples -= before.lost_samples;
-    s.silences -= before.silences;
-    s.late -= before.late;
-    s.underflows -= before.underflows;
-    s.stalls -= before.stalls;
-    s.clipped -= before.clipped;
+    using of = fader_status;
+    for (const auto count : {&of::pieces, &of::overflows, &of::gaps, &of::lost_samples,
+                             &of::silences, &of::late, &of::underflows, &of::stalls, &of::clipped})
+        s.*count -= before.*count;
     return s;
 }
 
@@ -122,7 +120,7 @@ bool fader::collect(tick until) {
     for (std::size_t i = 0; i < radios_.size(); ++i)
         while (sends_[i] && rings_[i].end() < until) {
             if (stop_.load()) return false;
-            if (receive_from(i)) continue;
+            if (rings_[i].catch_up(until) || receive_from(i)) continue;
             count_events();
             look_for_silence(i);
         }

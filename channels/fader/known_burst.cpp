@@ -134,7 +134,8 @@ burst_response response_of(std::span<const mix::path_tap> taps, double cfo) {
 }
 
 void burst_listener::take(tick first, std::span<const cf32> x, const on_burst_fn& on_burst) {
-    if (first != end_) begin_ = end_ = first, since_ = 0, alike_ = {}, power_ = {};
+    if (first != end_)
+        begin_ = end_ = first, since_ = 0, alike_ = {}, power_ = {}, sum_ = 0, now_ = before_ = 0;
     while (!x.empty()) {
         const tick n = std::min(block - (end_ & (block - 1)), static_cast<tick>(x.size()));
         std::copy_n(x.begin(), n, ring_.begin() + static_cast<tick>(index(end_)));
@@ -145,29 +146,34 @@ void burst_listener::take(tick first, std::span<const cf32> x, const on_burst_fn
 }
 
 burst_listener::likeness burst_listener::of_block() {
-    const auto slot = [](tick number) { return static_cast<std::size_t>(number) % nof_blocks; };
-    const tick last = end_ / block - 1;
-    complex alike{};
-    double power = 0;
-    for (tick t = end_ - block; t < end_; t += step) {
-        alike += complex(ring_[index(t)] * std::conj(ring_[index(t - known_burst::period)]));
-        power += static_cast<double>(std::norm(ring_[index(t)]));
+    const auto ago = [last = end_ / block - 1](tick blocks) {
+        return static_cast<std::size_t>(last - blocks) % nof_blocks;
+    };
+    // Both in one piece: a block, and a period as well, is a divisor of the ring.
+    const cf32* x = &ring_[index(end_ - block)];
+    const cf32* y = &ring_[index(end_ - block - known_burst::period)];
+    complex& alike = alike_[ago(0)] = {};
+    double& power = power_[ago(0)] = 0;
+    for (tick t = 0; t < block; t += step) {
+        const float a = x[t].real(), b = x[t].imag(), c = y[t].real(), d = y[t].imag();
+        alike += complex(cf32(a * c + b * d, b * c - a * d));
+        power += static_cast<double>(a * a + b * b);
     }
-    alike_[slot(last)] = alike;
-    power_[slot(last)] = power;
-    complex sum{};
-    double now = 0, before = 0;
-    for (tick b = last - window_blocks + 1; b <= last; ++b) {
-        sum += alike_[slot(b)];
-        now += power_[slot(b)];
-        before += power_[slot(b - blocks_in_period)];
-    }
+    sum_ += alike - alike_[ago(window_blocks)];
+    now_ += power - power_[ago(window_blocks)];
+    before_ += power_[ago(blocks_in_period)] - power_[ago(blocks_in_period + window_blocks)];
+    // What was very loud, or no number, does not stay in them.
+    if (ago(0) == 0) sum_ = 0, now_ = before_ = 0;
+    for (tick b = 0; ago(0) == 0 && b < window_blocks; ++b)
+        sum_ += alike_[ago(b)], now_ += power_[ago(b)],
+            before_ += power_[ago(b + blocks_in_period)];
     constexpr double looked_at = window_blocks * block / step;
-    if (std::min(now, before) < silent * looked_at) return {};
+    if (std::min(now_, before_) < silent * looked_at) return {};
     // Nearly always: root and angle are for what may be alike.
-    if (std::norm(sum) < 0.9 * alike_from * alike_from * now * before) return {};
-    return {std::abs(sum) / std::sqrt(now * before),
-            std::arg(sum) / (2 * std::numbers::pi * double{known_burst::period}), now / looked_at};
+    if (std::norm(sum_) < 0.9 * alike_from * alike_from * now_ * before_) return {};
+    return {std::abs(sum_) / std::sqrt(now_ * before_),
+            std::arg(sum_) / (2 * std::numbers::pi * double{known_burst::period}),
+            now_ / looked_at};
 }
 
 void burst_listener::on_block(const on_burst_fn& on_burst) {

@@ -69,7 +69,6 @@ private:
     struct likeness {
         double value = 0, cfo = 0, power = 0;
     };
-    std::span<const cf32> at(tick t) const { return std::span(ring_).subspan(index(t)); }
     static std::size_t index(tick t) { return static_cast<std::size_t>(t) & (ring_size - 1); }
     likeness of_block();
     void on_block(const on_burst_fn& on_burst);
@@ -77,8 +76,10 @@ private:
     std::vector<cf32> ring_ = std::vector<cf32>(static_cast<std::size_t>(ring_size));
     std::array<std::complex<double>, nof_blocks> alike_{};
     std::array<double, nof_blocks> power_{};
-    tick begin_ = 0, end_ = 0;  // known
-    tick since_ = 0;            // it is alike; 0: it is not
+    std::complex<double> sum_;     // over a window
+    double now_ = 0, before_ = 0;  // of power: over that and the one a period before
+    tick begin_ = 0, end_ = 0;     // known
+    tick since_ = 0;               // it is alike; 0: it is not
     likeness best_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "mix/sample_source.h"
@@ -23,13 +24,18 @@ public:
     // Before the first one: everything is zero up to `time`.
     void begin(tick time) {
         std::fill(ring_.begin(), ring_.end(), cf32{});
-        end_ = time;
-        begun_ = true;
+        ahead_.clear();
+        end_ = time, begun_ = true;
     }
-    // Samples from `time` on. A stretch that is missing before them becomes zero, one that is there
-    // already stays as it is. How many were missing.
+    // Samples from `time` on. What is missing before them becomes zero, what is there already stays
+    // as it is. How many were missing: more than half a ring wait, with the samples, for
+    // catch_up(), or what is not mixed yet would be lost.
     tick write(tick time, std::span<const cf32> x) {
         const tick missing = std::max<tick>(0, time - end_);
+        if (missing > static_cast<tick>(ring_.size() / 2)) {
+            ahead_time_ = time, ahead_.assign(x.begin(), x.end());
+            return missing;
+        }
         pass(missing);
         const std::size_t again =
             static_cast<std::size_t>(std::clamp<tick>(end_ - time, 0, static_cast<tick>(x.size())));
@@ -40,6 +46,13 @@ public:
             left = left.subspan(part.size());
         }
         return missing;
+    }
+    // What is missing before samples that have come, up to `until`. False: there are none.
+    bool catch_up(tick until) {
+        if (ahead_.empty()) return false;
+        pass(std::min(until, ahead_time_) - end_);
+        if (end_ == ahead_time_) write(end_, std::exchange(ahead_, {}));
+        return true;
     }
     // The time up to which it is known.
     tick end() const noexcept { return end_; }
@@ -65,14 +78,11 @@ private:
         return static_cast<std::size_t>(t) & (ring_.size() - 1);
     }
     void pass(tick n) {
-        if (n >= static_cast<tick>(ring_.size()))
-            std::fill(ring_.begin(), ring_.end(), cf32{}), end_ += n;
-        else
-            for (tick i = 0; i < n; ++i) ring_[index(end_++)] = cf32{};
+        for (tick i = 0; i < n; ++i) ring_[index(end_++)] = cf32{};
     }
 
-    std::vector<cf32> ring_;
-    tick end_ = 0;
+    std::vector<cf32> ring_, ahead_;
+    tick end_ = 0, ahead_time_ = 0;
     bool begun_ = false;
 };
 

@@ -324,7 +324,7 @@ void mixer::sum(std::size_t receiver, tick at, std::span<cf32> out,
                                   : out.size() - done;
         const float g = amplitude(db(own.receive_gain.at(t)));
         float* x = reinterpret_cast<float*>(out.data() + done);
-        for (std::size_t i = 0; i < 2 * n; ++i) x[i] *= g;
+        for (std::size_t i = 0; g != 1 && i < 2 * n; ++i) x[i] *= g;
         done += n;
     }
 }

@@ -34,20 +34,17 @@ void wait_for_edge(timed_device& d, const sleep_fn& sleep) {
 }
 
 void compare(timed_device& first, timed_device& other) {
+    const char* mend = "; connect the same 1 PPS and reference to both (time_source, clock_source)";
     tick a = first.time_of_last_edge(), b = other.time_of_last_edge();
     if (a != b)  // an edge in between
         a = first.time_of_last_edge(), b = other.time_of_last_edge();
     if (a != b)
         refuse(other, "its time at the last edge of the second is " + seconds(b) + ", that of " +
-                          first.name() + " " + seconds(a) +
-                          "; connect the same 1 PPS and reference to both (time_source, "
-                          "clock_source)");
+                          first.name() + " " + seconds(a) + mend);
     const tick earliest = first.now(), now = other.now(), latest = first.now();
     if (now < earliest - apart || now > latest + apart)
         refuse(other, "its time is " + seconds(now) + " while that of " + first.name() + " is " +
-                          seconds(earliest) + " to " + seconds(latest) +
-                          "; connect the same 1 PPS and reference to both (time_source, "
-                          "clock_source)");
+                          seconds(earliest) + " to " + seconds(latest) + mend);
 }
 
 }  // namespace

@@ -113,6 +113,10 @@ usrp_radio::usrp_radio(uhd::usrp::multi_usrp::sptr device, const radio_config& c
     device_->set_tx_freq(uhd::tune_request_t(frequency_hz), ch);
     device_->set_rx_gain(config.receive_gain_db, ch);
     device_->set_tx_gain(config.transmit_gain_db, ch);
+    // get_time_now() looks for it by its name each time, which is most of what asking costs.
+    const auto tree = device_->get_tree();
+    if (const char* at = "/mboards/0/time/now"; tree->exists(at))
+        now_ = &tree->access<uhd::time_spec_t>(at);
 } catch (const uhd::exception& e) {
     refuse(config, e.what());
 }
@@ -190,7 +194,7 @@ void usrp_radio::stop() {
     transmitter_.reset();
 }
 
-tick usrp_radio::now() { return to_tick(device_->get_time_now()); }
+tick usrp_radio::now() { return to_tick(now_ ? now_->get() : device_->get_time_now()); }
 
 std::string usrp_radio::identity() const {
     const auto rx = device_->get_usrp_rx_info(config_.channel);

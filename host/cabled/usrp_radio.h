@@ -33,6 +33,7 @@ private:
     radio_config config_;
     uhd::rx_streamer::sptr receiver_;
     uhd::tx_streamer::sptr transmitter_;
+    uhd::property<uhd::time_spec_t>* now_ = nullptr;  // of the device, where UHD keeps it
     bool burst_begins_ = true;
     std::uint64_t stalls_ = 0;  // since take_events()
 };

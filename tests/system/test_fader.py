@@ -215,7 +215,8 @@ class OnItsOwnCable(unittest.TestCase):
         process = subprocess.Popen([TOP / "openwip", "fader", fader.file, "--record", folder / "run", "--seconds", "0.02"], env=environment(),
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.addCleanup(lambda: process.poll() is None and process.kill())
-        self.assertTrue(wait_until(lambda: process.poll() is not None or fader.ask().now > 800_000, 60))
+        files = [folder / f"run-{side}.sigmf-data" for side in ("base-input", "terminal-output")]
+        self.assertTrue(wait_until(lambda: process.poll() is not None or all(f.exists() and f.stat().st_size >= 8 * 153600 for f in files), 60))
         process.terminate()
         said = process.communicate(timeout=30)[0]
         self.assertEqual(process.returncode, 0, said)

@@ -83,17 +83,21 @@ TEST_F(Fader, begun_again_it_is_the_same) {
 }
 
 TEST_F(Fader, what_a_receiver_loses_is_zero_and_what_follows_keeps_its_time) {
-    fader_setup s = one_way();
-    auto known = base.in;
-    base.lost_at = 12345, base.lost_for = 4321;
-    std::fill_n(known.begin() + 12345, 4321, cf32{});
-    run(s);
-    EXPECT_EQ(status.overflows, 1U);
-    EXPECT_EQ(status.gaps, 1U);
-    EXPECT_EQ(status.lost_samples, 4321U);
-    const auto expected = mixed(s, known);
-    for (std::size_t i = 0; i < expected.size(); ++i)
-        ASSERT_EQ(terminal.sent[i + static_cast<std::size_t>(s.delay)], expected[i]) << i;
+    const fader_setup s = one_way();
+    for (const tick lost : {4, 1500, 4321, 9000, 30'000}) {  // more than is kept, too
+        SCOPED_TRACE(lost);
+        auto known = base.in;
+        base.at = 0, base.lost_at = 12345, base.lost_for = lost;
+        terminal.sent.clear();
+        std::fill_n(known.begin() + 12345, lost, cf32{});
+        run(s);
+        EXPECT_EQ(status.overflows, 1U);
+        EXPECT_EQ(status.gaps, 1U);
+        EXPECT_EQ(status.lost_samples, static_cast<std::uint64_t>(lost));
+        const auto expected = mixed(s, known);
+        for (std::size_t i = 0; i < expected.size(); ++i)
+            ASSERT_EQ(terminal.sent[i + static_cast<std::size_t>(s.delay)], expected[i]) << i;
+    }
 }
 
 TEST_F(Fader, events_of_the_transmitter_are_counted) {
@@ -379,6 +383,22 @@ TEST(StationSoundings, nothing_else_is_taken_for_a_burst) {
             x[60000 + i] = other[i % 512];
         burst_listener l;
         l.take(0, x, [&](const heard_burst& b) { ADD_FAILURE() << kind << " at " << b.centre; });
+    }
+}
+
+TEST(StationSoundings, a_burst_is_heard_after_what_is_loud_or_no_number) {
+    constexpr float infinite = std::numeric_limits<float>::infinity();
+    for (const cf32 before : {cf32(NAN, 0), cf32(0, infinite), cf32(1e15F, 1e15F), cf32(1, 1)}) {
+        std::vector<cf32> x = random_samples(20 * slot_samples, 4);
+        for (cf32& v : x) v *= 0.003F;
+        std::fill_n(x.begin() + 20'000, 700, before);
+        for (tick i = 0; i < 3072; ++i)
+            x[static_cast<std::size_t>(60'000 + i)] += 0.01F * known_burst::sample(i);
+        std::vector<tick> centres;
+        burst_listener l;
+        l.take(0, x, [&](const heard_burst& b) { centres.push_back(b.centre); });
+        ASSERT_EQ(centres.size(), 1U) << before;
+        EXPECT_NEAR(static_cast<double>(centres[0]), 61'536, 256);
     }
 }
 

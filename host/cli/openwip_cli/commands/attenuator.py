@@ -53,6 +53,13 @@ def as_json(status: Any) -> dict[str, Any]:
             "attenuation_db": [q * link.STEP_DB for q in status.levels]}
 
 
+def said_errors(device: link.Attenuator) -> list[list[Any]]:
+    errors = device.errors()
+    for code, words in errors:
+        print(f"  {code}: {words}")
+    return [list(e) for e in errors]
+
+
 def played(device: link.Attenuator, channels: list[int], table: bytes, given: Any) -> int:
     """Plays, and says what came of it."""
     steps = len(table) // len(channels)
@@ -66,13 +73,11 @@ def played(device: link.Attenuator, channels: list[int], table: bytes, given: An
     except (KeyboardInterrupt, Terminated):
         device.stop()
         raise
-    errors = device.errors()
-    result = as_json(status) | {"nof_steps": steps, "errors": [list(e) for e in errors], "took_s": time.monotonic() - begun}
+    result = as_json(status) | {"nof_steps": steps, "took_s": time.monotonic() - begun}
     missed = status.missed_ticks - missed_before
     good = result["state"] == "ended" and not (status.underflows or status.late or missed)
     print(f"{result['state']}: {status.played} steps in {result['took_s']:.1f} s; not there when due {status.underflows}, ticks missed {missed}")
-    for code, words in errors:
-        print(f"  {code}: {words}")
+    result["errors"] = said_errors(device)
     outputs.write_json(given.json, result)
     return VALID if good else INVALID
 
@@ -117,10 +122,7 @@ def do_status(given: Any, _places: Places) -> int:
         print(f"{name}\n{result['state']}, up {status.tick / 1000:.1f} s, switch {result['switch']}, "
               f"steps not there when due {status.underflows}, ticks missed {status.missed_ticks}, damaged frames {status.damaged}")
         print("attenuation " + " ".join(f"{v:g}" for v in levels) + " dB")
-        errors = device.errors()
-        result["errors"] = [list(e) for e in errors]
-        for code, words in errors:
-            print(f"  {code}: {words}")
+        result["errors"] = said_errors(device)
     outputs.write_json(given.json, result)
     return VALID
 
@@ -138,12 +140,8 @@ def do_set(given: Any, _places: Places) -> int:
             raise BadInput(f"{pair!r} is no level; valid: CHANNEL=DB, or all=DB")
         level = quarters(pair, db) * link.STEP_DB
         lines.append(f"INP:ATT:ALL {level}" if channel == "all" else f"INP{channel_numbers(pair, [channel])[0]}:ATT {level}")
-    if given.switch is not None:
-        lines.append(f"ROUT:SWIT {given.switch}")
-    if given.watchdog is not None:
-        lines.append(f"SYST:WATC:TIM {given.watchdog} MS")
-    if given.save:
-        lines.append("*SAV 0")
+    lines += [line for asked, line in ((given.switch, f"ROUT:SWIT {given.switch}"), (given.watchdog, f"SYST:WATC:TIM {given.watchdog} MS"),
+                                       (given.save, "*SAV 0")) if asked]     # none may be 0
     if not lines:
         raise BadInput("nothing to set; valid: CHANNEL=DB ..., --switch, --series, --watchdog, --save")
     with link.Attenuator(the_port(given.port)) as device:
@@ -177,16 +175,11 @@ def do_sweep(given: Any, _places: Places) -> int:
         return played(device, [given.channel], table, given)
 
 
-class SubParser(Parser):
-    """argparse makes it, and gives it a `prog` that begins with the command's."""
-
-    def __init__(self, prog: str, **more: Any) -> None:
-        super().__init__(prog.removeprefix("./openwip "), **more)
-
-
 def main(arguments: list[str], places: Places) -> int:
     p = Parser("attenuator", "The programmable attenuator, on a serial port or in QEMU.")
-    commands = p.add_subparsers(dest="what", required=True, metavar="list|qemu|status|set|play|sweep", parser_class=SubParser)
+    # argparse gives it a `prog` that begins with the command's.
+    of_one: Any = lambda prog, **more: Parser(prog.removeprefix("./openwip "), **more)      # noqa: E731
+    commands = p.add_subparsers(dest="what", required=True, metavar="list|qemu|status|set|play|sweep", parser_class=of_one)
 
     def command(name: str, words: str, function: Any) -> Any:
         sub = commands.add_parser(name, help=words, description=words)

@@ -71,8 +71,7 @@ class Line:
         self.port = port
         self.lines: collections.deque[str] = collections.deque()
         self.messages: collections.deque[bytes] = collections.deque()
-        self._text, self._frame = bytearray(), bytearray()
-        self._inside = False
+        self._text, self._frame, self._inside = bytearray(), bytearray(), False
 
     def close(self) -> None:
         os.close(self.fd)
@@ -120,9 +119,7 @@ class Line:
 
 class Attenuator:
     def __init__(self, port: str, answer_s: float = ANSWER_S) -> None:
-        self.line = Line(port)
-        self._answer_s = answer_s
-        self._id = 0
+        self.line, self._answer_s, self._id = Line(port), answer_s, 0
 
     def __enter__(self) -> "Attenuator":
         return self
@@ -144,8 +141,6 @@ class Attenuator:
                 self.line.lines.clear()
                 return name
         raise NoAnswer(f"{self.line.port}: no attenuator answers *IDN?")
-
-    # --- text ---
 
     def ask(self, line: str, timeout_s: float | None = None) -> str:
         timeout_s = timeout_s or self._answer_s
@@ -173,8 +168,6 @@ class Attenuator:
             raise NoAnswer(f"{self.line.port}: {line} was not answered as asked")
         if found := self.errors():
             raise refused(line, found[0][0])
-
-    # --- frames ---
 
     def request(self, **what: Any) -> pb.Reply:
         """The reply; what is lost on the way is asked again, and steps that came twice are counted once."""

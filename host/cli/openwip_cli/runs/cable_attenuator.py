@@ -28,6 +28,7 @@ from ..machine import rights
 from ..machine.places import Places
 from ..messages import attenuator as link, control, telemetry
 from ..messages.publisher import Publisher
+from ..settings.command_line import read
 from ..settings.scenario import NONE, Scenario, text_of
 from ..settings.table import setting
 from ..text import of_yaml, to_yaml
@@ -104,18 +105,13 @@ class Player:
             for c in self.channels if self.wanted["at_end"] == "maximum" else ():
                 self.device.command(f"INP{c}:ATT MAX")
 
-    # --- as it is asked ---
-
     def configure(self, text: str) -> None:
         tree = of_yaml(text)
         if not isinstance(tree, dict) or tree.keys() != {"attenuator"} or not isinstance(tree["attenuator"], dict) or tree["attenuator"].keys() != {"levels_db"}:
             raise BadInput(f"only {LEVELS.key} changes in an attenuator of a run")
-        try:
-            levels = LEVELS.kind.read(tree["attenuator"]["levels_db"])
-        except (ValueError, TypeError):
-            levels = []
+        levels = read(LEVELS.key, LEVELS.kind, tree["attenuator"]["levels_db"])
         if not levels:
-            raise BadInput(f"{LEVELS.key} = {tree['attenuator']['levels_db']}: not valid; expected {LEVELS.kind.valid}")
+            raise BadInput(f"{LEVELS.key} is empty; valid: {LEVELS.kind.valid}")
         if link.STATES[self.status.state] in BUSY:
             raise BadInput(f"{LEVELS.key} cannot change while the attenuator plays; valid: once that is over, or a run without --attenuator-trace")
         answer: queue.SimpleQueue[str] = queue.SimpleQueue()
