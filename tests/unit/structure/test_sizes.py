@@ -9,14 +9,14 @@ LONGEST_PAGE = 7000     # words
 ONE_TABLE = {"mac/schema/settings.yaml": 620}      # an entry a setting
 # Of each part: lines of product, words of its pages. More than asked; who gets below lowers it, who needs more says why (docs/develop.md).
 AT_MOST = {
-    "house": (73_200, 25_300),
-    "UMTS": (6_500, 6_520),
+    "house": (73_450, 25_300),
+    "UMTS": (6_500, 6_600),
     "WLAN": (2_050, 4_650),
     "cabled, attenuator, firmware": (6_950, 6_700),
     "radios and devices": (6_350, 5_900),
-    "virtual time, ns-3, campaigns": (9_300, 7_600),
+    "virtual time, ns-3, campaigns": (9_250, 7_650),
 }
-COMMAND_AT_MOST = 20_850     # lines of host/cli, whatever part they are of
+COMMAND_AT_MOST = 20_900     # lines of host/cli, whatever part they are of
 
 
 @unittest.skipIf(sizes.tracked() is None, "not a git checkout")
