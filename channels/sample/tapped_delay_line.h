@@ -44,6 +44,7 @@ public:
     std::int64_t latency() const noexcept { return half_width - 1; }
 
     std::size_t nof_taps() const noexcept { return taps_.size(); }
+    double delay_s(std::size_t tap) const noexcept { return taps_.delay_s(tap); }
     // Gains of the taps at an absolute index, sqrt(power) included: what a receiver would have to
     // estimate. Does not disturb the stream.
     void gains(std::int64_t index, std::span<cf32> out) const noexcept { taps_.at(index, out); }
