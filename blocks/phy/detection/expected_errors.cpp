@@ -2,18 +2,15 @@
 #include "phy/detection/expected_errors.h"
 
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 
+#include "phy/math/rough_exp.h"
 #include "types/lanes.h"
 
 namespace wip::phy {
 
 namespace {
-
-typedef std::int32_t whole_lanes __attribute__((vector_size(nof_lanes * sizeof(std::int32_t))));
 
 // Half the least distance, squared, and the mean number of neighbours at it (constellation.h).
 struct shape {
@@ -27,13 +24,6 @@ constexpr std::array<shape, max_bits_per_symbol> shapes{{{1.F, 1.F},
                                                          {1.F / 42, 3.5F},
                                                          {1.F / 82, 3.625F},
                                                          {1.F / 170, 3.75F}}};
-
-// exp(v) for v <= 0: the bits of 2^x are a straight line between powers of two.
-lanes rough_exp(lanes v) noexcept {
-    v = v < -80.F ? v - v - 80.F : v;
-    const lanes bits = v * 12102203.2F + 1064986823.F;
-    return std::bit_cast<lanes>(__builtin_convertvector(bits, whole_lanes));
-}
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "phy/detection/expected_errors.h"
+#include "phy/detection/wrong_decisions.h"
 #include "phy/grid/sequence.h"
 
 namespace wip::phy {
@@ -176,21 +177,6 @@ bool slot_detector::is_clear(bin_index bin, int k, float noise) const noexcept {
     return least > clear_snr(k) * noise;
 }
 
-// The weights say how the symbols differ; the noise is what the frame itself shows of it.
-bool slot_detector::believable(bin_index bin, const soft_copy& symbols, int k) const noexcept {
-    alignas(vector_alignment) std::array<float, label_capacity> re, im;
-    constellations_[static_cast<std::size_t>(k - 1)].points_of(symbols.re.data(), symbols.im.data(),
-                                                               labels_[bin.n()].data(), re.data(),
-                                                               im.data(), label_capacity);
-    float spread = 0;
-    for (std::size_t i = 0; i < nof_symbols; ++i) {
-        const float dr = symbols.re[i] - re[i], di = symbols.im[i] - im[i];
-        spread += (dr * dr + di * di) * symbols.weight[i];
-    }
-    return expected_errors(symbols.weight.data(), nof_symbols / (spread + 1e-30F), k) <=
-           most_errors(k);
-}
-
 bool slot_detector::decode(bin_index bin, const soft_copy& symbols, int k, std::uint64_t key,
                            bool clear) noexcept {
     // Whole vectors: the four symbols of padding are sliced too.
@@ -198,7 +184,9 @@ bool slot_detector::decode(bin_index bin, const soft_copy& symbols, int k, std::
                                                            labels_[bin.n()].data(), label_capacity);
     const bool holds = decode_frame(labels_[bin.n()], k, key, frames_[bin.n()]);
     const bool asked = holds || watcher_ != nullptr;
-    const bool believed = asked && (clear || believable(bin, symbols, k));
+    const bool believed =
+        asked && (clear || wrong_decisions(constellations_[static_cast<std::size_t>(k - 1)],
+                                           symbols, labels_[bin.n()]) <= most_wrong(k));
     if (watcher_ != nullptr) watcher_->on_check(bin, labels_[bin.n()], holds, believed);
     return holds && believed;
 }

@@ -4,8 +4,8 @@
 // stored copies. When frames of the slot still fail and are not hopeless, the channel is estimated
 // again from all decisions (decision_feedback.h) and the failed ones that have hope are detected
 // again, combined where there is a copy: once, or twice where interference between subcarriers is
-// most of the noise. So there are three checks of a frame at most, four there; one whose SNR does
-// not let it be right is not believed when its CRC holds (expected_errors.h).
+// most of the noise. So there are three checks of a frame at most, four there; one that is
+// too likely to be wrong is not believed when its CRC holds (wrong_decisions.h).
 #pragma once
 
 #include <array>
@@ -70,7 +70,6 @@ private:
                     const std::array<float, nof_bins>& noise, const slot_grant& grant,
                     std::array<bin_result, nof_bins>& out, const known_symbols& known) noexcept;
     bool is_clear(bin_index bin, int k, float noise) const noexcept;
-    bool believable(bin_index bin, const soft_copy& symbols, int k) const noexcept;
     void place_decisions(bin_index bin, int k) noexcept;
     unit_key key_of(const bin_grant& grant) const noexcept;
     void load_weights(bin_index bin, float noise, soft_copy& copy) const noexcept;

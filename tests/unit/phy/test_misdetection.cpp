@@ -7,9 +7,12 @@
 #include <array>
 #include <cmath>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include "phy/detection/expected_errors.h"
 #include "phy/detection/slot_detector.h"
+#include "phy/detection/wrong_decisions.h"
 #include "phy/grid/sequence.h"
 #include "phy/math/aligned.h"
 
@@ -19,12 +22,12 @@ using namespace wip;
 using namespace wip::phy;
 
 // Symbols of a frame through noise, sliced.
-struct noisy_frame {
-    alignas(vector_alignment) std::array<float, label_capacity> re{}, im{}, weight{};
+struct noisy_frame : soft_copy {
+    label_array got{};
     int wrong = 0;
-    noisy_frame(const constellation& c, double snr, std::mt19937& random) {
+    noisy_frame(const constellation& c, double snr, std::mt19937& random) : soft_copy{} {
         std::normal_distribution<float> noise(0, static_cast<float>(std::sqrt(0.5 / snr)));
-        label_array sent{}, got{};
+        label_array sent{};
         for (std::size_t i = 0; i < nof_labels; ++i) {
             sent[i] = static_cast<std::uint8_t>(random() % c.points().size());
             re[i] = c.points()[sent[i]].real() + noise(random);
@@ -56,6 +59,40 @@ TEST(expected_errors, are_those_that_happen_or_a_few_more) {
         EXPECT_LT(expected_errors(one.data(), 1, k), 1e-6F);
         one.fill(0);
         EXPECT_GT(expected_errors(one.data(), 1, k), 30);
+    }
+}
+
+// Frames of one SNR, those that look better than the mean and the others apart: in both as many
+// symbols are wrong as are told.
+TEST(wrong_decisions, are_as_many_as_the_symbols_tell) {
+    std::mt19937 random(5);
+    for (const int k : {1, 2, 4, 5, 6, 7, 8}) {
+        const constellation c(k);
+        const double snr = 3.3 / static_cast<double>(c.unit() * c.unit());  // two or three wrong
+        constexpr int frames = 4000;
+        std::vector<std::pair<float, int>> told_and_wrong;
+        for (int n = 0; n < frames; ++n) {
+            noisy_frame f(c, snr, random);
+            f.weight.fill(0.01F);  // of these only the ratio counts
+            told_and_wrong.emplace_back(wrong_decisions(c, f, f.got), f.wrong);
+        }
+        std::ranges::sort(told_and_wrong);
+        double least = 0;
+        for (const bool upper : {false, true}) {
+            double told = 0, wrong = 0;
+            for (int n = 0; n < frames / 2; ++n) {
+                const auto& [t, w] =
+                    told_and_wrong[static_cast<std::size_t>(n + (upper ? frames / 2 : 0))];
+                told += static_cast<double>(t);
+                wrong += w;
+            }
+            EXPECT_GT(told, 0.85 * wrong) << k << " " << upper;
+            EXPECT_LT(told, 1.2 * wrong) << k << " " << upper;
+            if (!upper)
+                least = wrong;
+            else
+                EXPECT_GT(wrong, 1.4 * least) << k;  // so the halves do differ
+        }
     }
 }
 
