@@ -34,6 +34,11 @@ strings words(const std::string& text) {
     return {std::istream_iterator<std::string>(in), {}};
 }
 
+// One, or a list.
+strings texts(const YAML::Node& n) {
+    return n.IsSequence() ? n.as<strings>() : strings{n.as<std::string>()};
+}
+
 double number(const YAML::Node& n, const std::string& key) { return field(n, key).as<double>(); }
 
 clock_choice read_clock(const YAML::Node& n) {
@@ -71,7 +76,9 @@ front_end read_front(const YAML::Node& n, const std::string& side, const std::st
         return field(n, side + key).as<std::vector<double>>();
     };
     const auto gain = three("_gain"), band = three("_bandwidth");
-    const YAML::Node forced = field_if(n, "bandwidth_forced");
+    const YAML::Node forced = field_if(n, "bandwidth_forced"),
+                     other = field_if(n, side + "_frequency"),
+                     hz = other ? other : field(n, "frequency");
     const auto limit = [&](int i) {
         return forced ? forced[i].as<double>() : band[std::size_t(i)];
     };
@@ -79,6 +86,8 @@ front_end read_front(const YAML::Node& n, const std::string& side, const std::st
             .bandwidth = {band[0], band[1], band[2], limit(0), limit(1)},
             .filter = read_filter(field_if(n, side + "_filter")),
             .antennas = field(n, side + "_antennas").as<strings>(),
+            .lowest_hz = hz[0].as<double>(),
+            .highest_hz = hz[1].as<double>(),
             .bits = field(n, bits).as<int>(),
             .dc_dbfs = number(n, dc),
             .image_db = number(n, side + "_image_db"),
@@ -88,14 +97,12 @@ front_end read_front(const YAML::Node& n, const std::string& side, const std::st
 product read_product(const std::string& name, const YAML::Node& n) {
     product p{.name = name,
               .board = field(n, "board").as<std::string>(),
-              .front = field(n, "front").as<std::string>(),
               .gain_name = field(n, "gain_name").as<std::string>(),
+              .front = texts(field(n, "front")),
               .subdevices = words(field(n, "subdevices").as<std::string>()),
               .packet = field(n, "packet").as<int>(),
               .clock = read_clock(field(n, "clock")),
               .decimation = {},
-              .lowest_hz = field(n, "frequency")[0].as<double>(),
-              .highest_hz = field(n, "frequency")[1].as<double>(),
               .transmit = read_front(n, "transmit", "dac_bits", "transmit_leakage_dbfs", 0),
               .receive = read_front(n, "receive", "adc_bits", "receive_dc_dbfs", 1),
               .antenna_refusal = field(n, "antenna_refusal").as<std::string>(),
@@ -107,6 +114,7 @@ product read_product(const std::string& name, const YAML::Node& n) {
               .spread_us = number(n, "spread_us"),
               .timed_commands = field(n, "command_timing").as<std::string>() == "exact",
               .settling_us = number(n, "settling_us"),
+              .calibrated = n["calibrated"] && n["calibrated"].as<bool>(),
               .command_queue = field(n, "command_queue").as<int>()};
     for (const YAML::Node& rule : field(n, "decimation"))
         p.decimation.push_back(
