@@ -99,7 +99,7 @@ sample_format format_of(const uhd::stream_args_t& args, const radio_model& model
 std::string node_of(const uhd::device_addr_t& args) { return args.get("node", "radio"); }
 
 struct device::side_properties {
-    std::string front, gain_name;
+    std::string gain_name;
     uhd::meta_range_t gains, frequency, bandwidth, dsp;
     double bandwidth_hz;
     strings antennas;
@@ -109,7 +109,6 @@ device::side_properties device::properties(side s) const {
     const bool receive = s == side::receive;
     if (model_.ideal())
         return {
-            .front = std::string("Software ") + name_of(s),
             .gain_name = "PGA0",
             .gains = receive ? uhd::meta_range_t(-40, 60, 0.25) : uhd::meta_range_t(-80, 20, 0.25),
             .frequency = {10e6, 6e9},
@@ -117,13 +116,11 @@ device::side_properties device::properties(side s) const {
             .dsp = {-native_rate / 2, native_rate / 2},
             .bandwidth_hz = native_rate,
             .antennas = receive ? strings{"RX2", "TX/RX"} : strings{"TX/RX"}};
-    const product& kind = model_.kind();
     const front_end& f = model_.front(s);
     const double clock = model_.clock();
-    return {.front = kind.front,
-            .gain_name = kind.gain_name,
+    return {.gain_name = model_.kind().gain_name,
             .gains = {f.gain.lowest, f.gain.highest, f.gain.step},
-            .frequency = {kind.lowest_hz, kind.highest_hz},
+            .frequency = {f.lowest_hz, f.highest_hz},
             .bandwidth = {f.bandwidth.lowest, f.bandwidth.highest},
             .dsp = {-clock / 2, clock / 2},
             .bandwidth_hz = f.bandwidth.initial,
@@ -333,7 +330,8 @@ uhd::fs_path device::dsp_path(side s, std::size_t i) const {
 
 void device::make_antennas(side s, std::size_t i, const side_properties& p) {
     const uhd::fs_path front = front_path(s, i);
-    _tree->create<std::string>(front / "name").set(p.front);
+    _tree->create<std::string>(front / "name")
+        .set(model_.ideal() ? std::string("Software ") + name_of(s) : model_.front_name(s, i));
     _tree->create<std::string>(front / "connection").set("IQ");
     const strings antennas = p.antennas;
     _tree->create<strings>(front / "antenna/options").set(antennas);

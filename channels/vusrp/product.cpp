@@ -63,11 +63,15 @@ front_end read_front(const place& p, const std::string& side, const char* bits, 
                      std::size_t level) {
     const auto gain = p.at(side + "_gain").just<3>(), band = p.at(side + "_bandwidth").just<3>();
     const place forced = p.at("bandwidth_forced");
+    const place other = p.at(side + "_frequency");
+    const auto hz = (other.given() ? other : p.at("frequency")).just<2>();
     const auto limits = forced.given() ? forced.just<2>() : std::array{band[0], band[1]};
     return {.gain = {gain[0], gain[1], gain[2]},
             .bandwidth = {band[0], band[1], band[2], limits[0], limits[1]},
             .filter = read_filter(p.at(side + "_filter")),
             .antennas = p.at(side + "_antennas").texts(),
+            .lowest_hz = hz[0],
+            .highest_hz = hz[1],
             .bits = p.at(bits).number<int>(),
             .dc_dbfs = p.at(dc).number(),
             .image_db = p.at(side + "_image_db").number(),
@@ -75,17 +79,15 @@ front_end read_front(const place& p, const std::string& side, const char* bits, 
 }
 
 product read_product(const std::string& name, const place& p) {
-    const auto hz = p.at("frequency").just<2>();
+    const place front = p.at("front"), calibrated = p.at("calibrated");
     product made{.name = name,
                  .board = text(p, "board"),
-                 .front = text(p, "front"),
                  .gain_name = text(p, "gain_name"),
+                 .front = front.is_list() ? front.texts() : strings{text(p, "front")},
                  .subdevices = words(text(p, "subdevices")),
                  .packet = p.at("packet").number<int>(),
                  .clock = read_clock(p.at("clock")),
                  .decimation = {},
-                 .lowest_hz = hz[0],
-                 .highest_hz = hz[1],
                  .transmit = read_front(p, "transmit", "dac_bits", "transmit_leakage_dbfs", 0),
                  .receive = read_front(p, "receive", "adc_bits", "receive_dc_dbfs", 1),
                  .antenna_refusal = text(p, "antenna_refusal"),
@@ -95,6 +97,7 @@ product read_product(const std::string& name, const place& p) {
                  .spread_us = p.at("spread_us").number(),
                  .timed_commands = p.at("command_timing").one_of({"exact", "at_once"}) == 0,
                  .settling_us = p.at("settling_us").number(),
+                 .calibrated = calibrated.given() && calibrated.one_of({"false", "true"}) == 1,
                  .command_queue = p.at("command_queue").number<int>()};
     p.at("decimation").each_item([&made](const place& rule) {
         const auto r = rule.just<3, std::int64_t>();

@@ -58,24 +58,26 @@ struct front_end {
     bandwidth_range bandwidth;
     std::optional<analog_shape> filter;  // none: wider than the medium
     std::vector<std::string> antennas;
+    double lowest_hz, highest_hz;
     int bits;
     double dc_dbfs, image_db;
     double full_scale_dbm;  // sent at the highest gain; received at gain 0
 };
 
 struct product {
-    std::string name, board, front, gain_name;
+    std::string name, board, gain_name;
+    std::vector<std::string> front;       // of each channel, the last of all others; {RX}: or TX
     std::vector<std::string> subdevices;  // one for each channel: "A:0"
     int packet;                           // samples in the largest
     clock_choice clock;
     std::vector<decimation_rule> decimation;
-    double lowest_hz, highest_hz;
     front_end transmit, receive;
     std::string antenna_refusal, bandwidth_warning;
     double ppm;
     double latency_us, spread_us;
     bool timed_commands;  // of gain and LO
     double settling_us;
+    bool calibrated;  // its power, by UHD itself
     int command_queue;
 
     // All that the master clock can be divided by, in rising order.

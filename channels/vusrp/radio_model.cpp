@@ -96,7 +96,7 @@ radio_model::radio_model(const uhd::device_addr_t& args)
     settling_ = kind_ ? microseconds(kind_->settling_us) : 0;
     if (!kind_) return;
     faults_ = number_of(args, "faults", 1, 0, 1) != 0;
-    calibrated_ = number_of(args, "calibrated", 0, 0, 1) != 0;
+    calibrated_ = number_of(args, "calibrated", kind_->calibrated, 0, 1) != 0;
     automatic_ = kind_->clock.automatic && !args.has_key("master_clock_rate");
     clock_hz_ = std::llround(first_clock(args));
     for (std::size_t i = 0; i < channels(); ++i)
@@ -268,6 +268,11 @@ double radio_model::reference_dbm(side s, double gain) const {
 double radio_model::gain_for(side s, double reference_dbm) const {
     return s == side::receive ? kind_->receive.full_scale_dbm - reference_dbm
                               : reference_dbm - kind_->transmit_level_db(0);
+}
+
+std::string radio_model::front_name(side s, std::size_t channel) const {
+    const std::pair<std::string, std::string> values[] = {{"RX", capital_name_of(s)}};
+    return filled_in(kind_->front[std::min(channel, kind_->front.size() - 1)], values);
 }
 
 std::string radio_model::antenna_refusal(side s, const std::string& antenna) const {

@@ -106,6 +106,7 @@ public:
     bool calibrated() const noexcept { return calibrated_; }
     double reference_dbm(side s, double gain) const;
     double gain_for(side s, double reference_dbm) const;
+    std::string front_name(side s, std::size_t channel) const;
     std::string antenna_refusal(side s, const std::string& antenna) const;
 
 private:

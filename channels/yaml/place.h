@@ -116,6 +116,7 @@ public:
         if (!node_.IsScalar()) refuse(valid);
         return node_.Scalar();
     }
+    bool is_list() const { return node_.IsSequence(); }
     std::vector<std::string> texts() const {
         std::vector<std::string> all;
         each_item([&all](const place& p) { all.push_back(p.text("a word")); });

@@ -30,8 +30,9 @@ TEST(Properties, ranges_are_those_of_the_table) {
         SCOPED_TRACE(p.name);
         const auto radio = make("product=" + p.name);
         EXPECT_EQ(radio->get_mboard_name(), p.board);
-        EXPECT_EQ(radio->get_fe_rx_freq_range().start(), p.lowest_hz);
-        EXPECT_EQ(radio->get_fe_tx_freq_range().stop(), p.highest_hz);
+        EXPECT_EQ(radio->get_fe_rx_freq_range().start(), p.receive.lowest_hz);
+        EXPECT_EQ(radio->get_fe_tx_freq_range().start(), p.transmit.lowest_hz);
+        EXPECT_EQ(radio->get_fe_tx_freq_range().stop(), p.transmit.highest_hz);
         EXPECT_EQ(radio->get_rx_gain_range().stop(), p.receive.gain.highest);
         EXPECT_EQ(radio->get_tx_gain_range().stop(), p.transmit.gain.highest);
         EXPECT_EQ(radio->get_rx_bandwidth_range().start(), p.receive.bandwidth.lowest);
@@ -51,6 +52,20 @@ TEST(Properties, ranges_are_those_of_the_table) {
     }
 }
 
+// As UHD 4.9 names them: db_ubx.cpp, ad936x_manager.cpp and b200_impl.cpp, get_fe_name.
+TEST(Properties, front_ends_have_the_names_that_uhd_gives_them) {
+    std::string names;
+    for (const product& p : products()) {
+        const auto radio = make("product=" + p.name);
+        names += radio->get_rx_subdev_name(0) + ", " + radio->get_tx_subdev_name(0) + "; ";
+        if (p.name == "b210") names += radio->get_tx_subdev_name(1) + "; ";
+    }
+    EXPECT_EQ(names,
+              "FE-RX1, FE-TX1; FE-RX2, FE-TX2; FE-TX1; UBX RX, UBX TX; UBX RX, UBX TX; Magnesium, "
+              "Magnesium; Rhodium, Rhodium; E3xx, E3xx; ZBX, ZBX; ");
+    EXPECT_EQ(find_product("e320").transmit.lowest_hz, 47e6);
+}
+
 // UHD's power calibration: the reference power is what full scale is at the connector.
 TEST(Properties, with_calibration_data_a_power_can_be_asked_for) {
     const auto radio = make("product=b210,calibrated=1");
@@ -62,6 +77,11 @@ TEST(Properties, with_calibration_data_a_power_can_be_asked_for) {
     radio->set_rx_power_reference(-40);  // -10 dBm at gain 0
     EXPECT_NEAR(radio->get_rx_gain(), 30, 0.5);
     EXPECT_FALSE(make("product=b210")->has_tx_power_reference());
+    // UHD brings data of the X410's board along: 22.3 dBm, and 14.9 dBm, at 1.8 GHz.
+    const auto x410 = make("product=x410");
+    EXPECT_EQ(x410->get_tx_power_range(0).stop(), 22);
+    EXPECT_EQ(x410->get_rx_power_range(0).stop(), 15);
+    EXPECT_FALSE(make("product=x410,calibrated=0")->has_tx_power_reference());
 }
 
 TEST(Properties, without_a_product_everything_is_as_before) {

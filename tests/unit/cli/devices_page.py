@@ -38,7 +38,7 @@ ROWS = (   # title, key of its source, text of a product
     ("what cannot be had is", "clock", lambda p: {"refuse": "refused", "force": "forced into the range, warned",
                                                    "default": "warned, default taken", "ignore": "ignored"}[p["clock"]["wrong"]]),
     ("clock / sample rate", "decimation", lambda p: "; ".join(f"{a}..{b}" + (f" by {s}" if s > 1 else "") for a, b, s in p["decimation"])),
-    ("frequency, MHz", "frequency", lambda p: span(p["frequency"], mega)),
+    ("frequency, MHz (sent; received, if another)", "frequency", lambda p: "; ".join(span(p[k], mega) for k in ("transmit_frequency", "frequency") if k in p)),
     ("gain sent, dB, step", "gain", lambda p: span(p["transmit_gain"])),
     ("gain received", "gain", lambda p: span(p["receive_gain"])),
     ("bandwidth sent, received, MHz", "bandwidth", lambda p: "; ".join(span(p[f"{d}_bandwidth"][:2], mega) for d in ("transmit", "receive"))),
