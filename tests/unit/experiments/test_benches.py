@@ -26,6 +26,7 @@ def bench(name):
 five, other = bench("five_fidelities"), bench("other_processors")
 free, beside, clocks = bench("free_running"), bench("adjacent_channel"), bench("two_clocks")
 applications, senders, stations = bench("umts_applications"), bench("tahoe_to_bbr"), bench("demo_and_stations")
+westwood = bench("westwood_estimate")
 
 
 def code_of(module, *arguments):
@@ -37,6 +38,25 @@ def code_of(module, *arguments):
         except SystemExit as e:
             code = e.code
     return code, said.getvalue().strip().splitlines()[-1]
+
+
+class WestwoodEstimate(unittest.TestCase):
+    """Segments are acknowledged 200 ms after they leave, 2 and then 10 bytes a ms; then three duplicates and what ends the recovery."""
+    SLOW, FAST = (range(n, m) for n, m in ((1, 41), (41, 341)))
+
+    def events(self):
+        ends = [n * westwood.MSS for n in (*self.SLOW, *self.FAST)]
+        at = [n * westwood.MSS / 2 for n in self.SLOW]
+        at += [at[-1] + (n + 1) * westwood.MSS / 10 for n in range(len(self.FAST))]
+        found = [(ms, end, True) for ms, end in zip(at, ends)] + [(ms + 200, end, False) for ms, end in zip(at, ends)]
+        last = at[-1] + 200
+        return sorted(found) + [(last + n, ends[-1], False) for n in (1, 2, 3)] + [(last + 4, ends[-1] + 1, True), (last + 204, ends[-1] + 1, False)]
+
+    def test_what_is_not_rounded_comes_to_the_rate_and_the_kernels_stays_below_it(self):
+        exact, kernel = (westwood.estimates(self.events(), 1, whole) for whole in (False, True))
+        self.assertEqual((len(exact), len(kernel)), (1, 1))
+        self.assertAlmostEqual(exact[0], 10 * 200 / westwood.MSS, delta=0.2)
+        self.assertEqual(kernel[0], 2)      # segments, the least: it stands at 2 or 3 bytes a ms, 1.1 segments
 
 
 class FromTahoeToBbr(unittest.TestCase):
