@@ -109,6 +109,8 @@ product read_product(const std::string& name, const YAML::Node& n) {
               .bandwidth_warning = field_if(n, "bandwidth_warning")
                                        ? field(n, "bandwidth_warning").as<std::string>()
                                        : "",
+              .source_refusal = field(n, "source_refusal").as<strings>(),
+              .offered_gpsdo = std::nullopt,
               .ppm = number(n, "ppm"),
               .latency_us = number(n, "latency_us"),
               .spread_us = number(n, "spread_us"),
@@ -116,6 +118,8 @@ product read_product(const std::string& name, const YAML::Node& n) {
               .settling_us = number(n, "settling_us"),
               .calibrated = n["calibrated"] && n["calibrated"].as<bool>(),
               .command_queue = field(n, "command_queue").as<int>()};
+    if (const YAML::Node words = field_if(n, "offered_gpsdo"))
+        p.offered_gpsdo = words.as<strings>();
     for (const YAML::Node& rule : field(n, "decimation"))
         p.decimation.push_back(
             {rule[0].as<std::int64_t>(), rule[1].as<std::int64_t>(), rule[2].as<std::int64_t>()});
