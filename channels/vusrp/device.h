@@ -84,6 +84,7 @@ private:
     std::vector<std::size_t> order_[2];  // by channel number: places of subdevices
     const clock_inputs inputs_;
     std::string clock_source_ = "internal";
+    bool follows_ = false;    // another one
     tick stopped_edge_ = -1;  // the last one of the second before the source had none; -1: it has
     std::mutex mutex_, queue_mutex_;
     bool hold_ = false;

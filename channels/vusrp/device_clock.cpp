@@ -31,13 +31,19 @@ clock_inputs inputs_of(const uhd::device_addr_t& args) {
 void device::make_sources(const uhd::device_addr_t& args) {
     const uhd::fs_path board = "/mboards/0";
     strings known{"internal", "external"};
-    if (inputs_.gpsdo) known.push_back("gpsdo");
+    bool refused = false;  // one that is among them
+    if (inputs_.gpsdo || (!model_.ideal() && model_.kind().offered_gpsdo)) {
+        known.push_back("gpsdo");
+        refused = !inputs_.gpsdo && !model_.kind().offered_gpsdo->empty();
+    }
     const auto make = [&](const std::string& source, void (device::*choose)(const std::string&)) {
         _tree->create<strings>(board / source / "options").set(known);
         _tree->create<std::string>(board / source / "value")
-            .set_coercer([this, source, known, choose](const std::string& value) {
-                if (std::find(known.begin(), known.end(), value) == known.end())
-                    throw uhd::key_error("update_" + source + ": unknown source: " + value);
+            .set_coercer([this, source, known, choose, refused](const std::string& value) {
+                if (std::find(known.begin(), known.end(), value) == known.end() ||
+                    (refused && value == "gpsdo"))
+                    throw uhd::key_error(model_.source_refusal(source == "time_source", value,
+                                                               "internal, external"));
                 (this->*choose)(value);
                 return value;
             })
@@ -49,8 +55,8 @@ void device::make_sources(const uhd::device_addr_t& args) {
         _tree->create<uhd::sensor_value_t>(board / "sensors" / name).set_publisher(value);
     };
     sensor("ref_locked", [this] {
-        return uhd::sensor_value_t("Ref", clock_source_ != "external" || inputs_.reference,
-                                   "locked", "unlocked");
+        return uhd::sensor_value_t("Ref", clock_source_ == "internal" || follows_, "locked",
+                                   "unlocked");
     });
     sensor("air_connected", [port = port_] {
         return uhd::sensor_value_t("Air", port->connected(), "connected", "gone");
@@ -70,15 +76,17 @@ void device::choose_clock(const std::string& source) {
     if (streaming(side::receive) + streaming(side::transmit) > 0)
         throw uhd::runtime_error("vusrp: the clock source cannot change while the radio streams");
     const tick now = port_->now(), before = model_.own_of_medium(now);
-    model_.follow_reference(source == "gpsdo" || (source == "external" && inputs_.reference));
-    port_->set_offset(port_->offset() + before - model_.own_of_medium(now));
     clock_source_ = source;
+    follows_ = source == "gpsdo" ? inputs_.gpsdo : source == "external" && inputs_.reference;
+    model_.follow_reference(follows_);
+    port_->set_offset(port_->offset() + before - model_.own_of_medium(now));
     for (std::size_t i = 0; i < channels_.size(); ++i)
         for (const side s : {side::receive, side::transmit}) tune(s, i);
 }
 
 void device::choose_time(const std::string& source) {
-    const bool stands = source == "external" && !inputs_.pps;
+    const bool stands =
+        (source == "external" && !inputs_.pps) || (source == "gpsdo" && !inputs_.gpsdo);
     stopped_edge_ = stands ? last_edge() : -1;
 }
 

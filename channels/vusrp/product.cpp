@@ -92,6 +92,8 @@ product read_product(const std::string& name, const place& p) {
                  .receive = read_front(p, "receive", "adc_bits", "receive_dc_dbfs", 1),
                  .antenna_refusal = text(p, "antenna_refusal"),
                  .bandwidth_warning = text_if(p, "bandwidth_warning"),
+                 .source_refusal = p.at("source_refusal").texts(),
+                 .offered_gpsdo = std::nullopt,
                  .ppm = p.at("ppm").number(),
                  .latency_us = p.at("latency_us").number(),
                  .spread_us = p.at("spread_us").number(),
@@ -99,6 +101,7 @@ product read_product(const std::string& name, const place& p) {
                  .settling_us = p.at("settling_us").number(),
                  .calibrated = calibrated.given() && calibrated.one_of({"false", "true"}) == 1,
                  .command_queue = p.at("command_queue").number<int>()};
+    if (const place said = p.at("offered_gpsdo"); said.given()) made.offered_gpsdo = said.texts();
     p.at("decimation").each_item([&made](const place& rule) {
         const auto r = rule.just<3, std::int64_t>();
         made.decimation.push_back({r[0], r[1], r[2]});

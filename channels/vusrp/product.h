@@ -73,6 +73,8 @@ struct product {
     std::vector<decimation_rule> decimation;
     front_end transmit, receive;
     std::string antenna_refusal, bandwidth_warning;
+    std::vector<std::string> source_refusal;  // of clock, of time
+    std::optional<std::vector<std::string>> offered_gpsdo;
     double ppm;
     double latency_us, spread_us;
     bool timed_commands;  // of gain and LO

@@ -283,4 +283,13 @@ std::string radio_model::antenna_refusal(side s, const std::string& antenna) con
     return filled_in(kind_->antenna_refusal, values);
 }
 
+std::string radio_model::source_refusal(bool of_time, const std::string& source,
+                                        const std::string& sources) const {
+    if (!kind_)
+        return (of_time ? "update_time" : "update_clock") + ("_source: unknown source: " + source);
+    if (source == "gpsdo" && kind_->offered_gpsdo) return kind_->offered_gpsdo->at(of_time);
+    const std::pair<std::string, std::string> values[] = {{"source", source}, {"sources", sources}};
+    return filled_in(kind_->source_refusal.at(of_time), values);
+}
+
 }  // namespace wip::vusrp

@@ -108,6 +108,8 @@ public:
     double gain_for(side s, double reference_dbm) const;
     std::string front_name(side s, std::size_t channel) const;
     std::string antenna_refusal(side s, const std::string& antenna) const;
+    std::string source_refusal(bool of_time, const std::string& source,
+                               const std::string& sources) const;
 
 private:
     struct channel_state {

@@ -54,7 +54,8 @@ WAITING = {}    # started with the first test, looked at by the last: a referenc
 
 
 def setUpModule():
-    for what, program, *more in (("reference", "terminal", "type=vusrp,product=b210", "--clock-source", "external"),
+    for what, program, *more in (("gpsdo", "terminal", "type=vusrp,product=b210", "--clock-source", "gpsdo"),
+                                 ("reference", "terminal", "type=vusrp,product=b210", "--clock-source", "external"),
                                  ("edge", "base_station", "type=vusrp,reference=1", "--clock-source", "external", "--time-source", "external"),
                                  ("both", "terminal", "type=vusrp,reference=1,pps=1", "--clock-source", "external", "--time-source", "external",
                                   "--start-in", "0.2")):
@@ -348,6 +349,9 @@ class WhatTheClockNeeds(unittest.TestCase):
         """(exit code, standard error) of a program that was started with the first test."""
         out, err = WAITING[what].communicate(timeout=20)
         return WAITING[what].returncode, err.splitlines()
+
+    def test_a_source_that_the_radio_refuses_ends_the_program_in_its_words(self):
+        self.assertEqual(self.said("gpsdo"), (2, ["terminal: radio: LookupError: KeyError: update_clock_source: gpsdo selected, but no gpsdo detected!"]))
 
     def test_a_reference_that_is_not_connected_ends_the_program_in_one_line(self):
         self.assertEqual(self.said("reference"), (2, [

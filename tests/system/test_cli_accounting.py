@@ -8,7 +8,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
 from openwip_schema import control_pb2 as pb, telemetry_pb2      # noqa: E402
-from openwip_cli.figures import accounting  # noqa: E402
+from openwip_cli.figures import accounting, report  # noqa: E402
 from openwip_cli.messages.control import TelemetryWatch  # noqa: E402
 from openwip_cli.measure.watching import telemetry_reasons  # noqa: E402
 
@@ -56,6 +56,15 @@ class Capacity(unittest.TestCase):
         alone = accounting.capacity(25, 8, [0] * 9, 1448, packing=False)
         # 12000 bits in frames of 840: 15 frames of 12600 bits
         self.assertAlmostEqual(alone["tcp_payload_bps"] / packed["tcp_payload_bps"], 12000 / 12600)
+
+
+class Screen(unittest.TestCase):
+    def test_a_link_that_does_not_count_frames_by_their_retransmissions_is_not_said_to_have_none(self):
+        link = {"goodput_bps": 1e6, "frames_sent": 5, "frames_failed": 2, "frame_error_rate": 0.4, "frames_given_up": 0,
+                "modulation_histogram": [0] * 9, "retransmission_histogram": [3, 2]}
+        self.assertIn("0: 3, 1: 2", report.link_lines(link)[-1])
+        self.assertNotIn("ARQ", report.link_lines(link | {"retransmission_histogram": [0, 0]})[-1])
+        self.assertIn("retransmissions: none", report.link_lines(link | {"frames_sent": 0, "retransmission_histogram": [0]})[-1])
 
 
 class Sums(unittest.TestCase):

@@ -153,14 +153,6 @@ TEST(Properties, refusals_are_in_the_words_of_the_device) {
     EXPECT_NE(says("product=b210", [](usrp& u) { u.set_rx_rate(70e6); })
                   .find("sampling rate exceeds maximum tick rate"),
               std::string::npos);
-    for (const char* kind : {"product=b210", "product=n310", "gain_db=0"}) {
-        EXPECT_NE(says(kind, [](usrp& u) { u.set_clock_source("gpsdo"); })
-                      .find("update_clock_source: unknown source: gpsdo"),
-                  std::string::npos);
-        EXPECT_NE(says(kind, [](usrp& u) { u.set_time_source("sun"); })
-                      .find("update_time_source: unknown source: sun"),
-                  std::string::npos);
-    }
     EXPECT_NE(refusal("clock_source=gpsdo").find("unknown source: gpsdo"), std::string::npos);
     EXPECT_NE(refusal("reference=2").find("reference=2: valid is a number from"),
               std::string::npos);

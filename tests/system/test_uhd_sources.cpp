@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <thread>
+#include <tuple>
 #include <uhd/exception.hpp>
 
 #include "two_radios.h"
@@ -49,6 +50,55 @@ TEST(Sources, without_an_edge_of_the_second_none_is_seen_and_no_time_is_set_at_o
     EXPECT_FALSE(edge("reference=1", "external"));
     EXPECT_TRUE(edge("pps=1", "external"));
     EXPECT_TRUE(edge("gpsdo=1", "gpsdo"));
+    EXPECT_FALSE(edge("product=x310", "gpsdo"));
+}
+
+// Of a GPSDO that is not there, and of a source that no radio has; as UHD 4.9 and MPM say it.
+TEST(Sources, what_there_is_not_is_refused_in_the_words_of_the_device) {
+    const auto says = [](const std::string& kind, auto choose) {
+        const auto radio = make(kind);
+        try {
+            choose(*radio);
+        } catch (const uhd::exception& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    const auto clock = [&](const std::string& kind, const char* source) {
+        return says(kind, [&](usrp& u) { u.set_clock_source(source); });
+    };
+    const auto time = [&](const std::string& kind, const char* source) {
+        return says(kind, [&](usrp& u) { u.set_time_source(source); });
+    };
+    for (const auto& [kind, gpsdo, of_clock, of_time] :
+         {std::tuple("product=b210", "gpsdo selected, but no gpsdo detected!",
+                     "Invalid option chosen for: clock source",
+                     "Invalid option chosen for: time source"),
+          {"product=n210", "unhandled clock configuration reference source: gpsdo",
+           "reference source: sun", "sun is not a valid time source.\n  possible values are: ["},
+          {"product=x310", "", "set_clock_source: unknown source: sun",
+           "update_time_source: unknown source: sun"},
+          {"product=n310", "`gpsdo' is not a valid clock source", "`sun' is not a valid clock",
+           "`sun' is not a valid time source, valid choices are: internal, external"},
+          {"product=e320", "", "RPC call to `set_clock_source'", "RPC call to `set_time_source'"},
+          {"product=x410", "Clock source gpsdo is not", "Clock source sun is not a valid selection",
+           "Time source sun is not a valid selection"},
+          {"gain_db=0", "update_clock_source: unknown source: gpsdo", "clock_source: unknown",
+           "update_time_source: unknown source: sun"}}) {
+        EXPECT_NE(clock(kind, "gpsdo").find(gpsdo), std::string::npos) << clock(kind, "gpsdo");
+        EXPECT_NE(clock(kind, "sun").find(of_clock), std::string::npos) << clock(kind, "sun");
+        EXPECT_NE(time(kind, "sun").find(of_time), std::string::npos) << time(kind, "sun");
+    }
+    EXPECT_EQ(time("product=b200", "gpsdo"),
+              "LookupError: KeyError: update_time_source: unknown source: gpsdo");
+    // An X310 and an E320 take one that is not there, and wait for it.
+    for (const char* kind : {"product=x310", "product=e320"}) {
+        const auto radio = make(kind);
+        radio->set_clock_source("gpsdo");
+        radio->set_time_source("gpsdo");
+        EXPECT_FALSE(locked(*radio)) << kind;
+        EXPECT_TRUE(locked(*make(std::string(kind) + ",gpsdo=1,clock_source=gpsdo"))) << kind;
+    }
 }
 
 TEST(Sources, gps_says_the_same_time_at_the_same_edge) {

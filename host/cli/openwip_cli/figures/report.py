@@ -90,7 +90,8 @@ def link_lines(link: Link) -> list[str]:
     return [f"  link         {rate(link['goodput_bps'])} acknowledged; frames: {link['frames_sent']} sent, "
             f"{link['frames_failed']} failed ({link['frame_error_rate']:.3%}), "
             f"{link['frames_given_up']} given up", *histogram(link["modulation_histogram"], MODULATIONS),
-            f"  ARQ          frames by number of retransmissions: {', '.join(arq) or 'none'}"]
+            # A link that does not count its frames so (802.11) says nothing of it.
+            *([f"  ARQ          frames by number of retransmissions: {', '.join(arq) or 'none'}"] if arq or not link["frames_sent"] else [])]
 
 
 def change_lines(r: dict[str, Any]) -> list[str]:
