@@ -54,7 +54,6 @@ void scatter(const float* list, std::array<plane, symbols_per_slot>& planes, bin
 
 slot_detector::slot_detector(int cell, bool combining)
     : cell_(cell), combining_(combining), llr_(nof_bins * llr_per_bin) {
-    static_assert(sizeof(plane) == 2 * plane_size * sizeof(float));
     for (int k = 1; k <= max_bits_per_symbol; ++k) constellations_.emplace_back(k);
 }
 
@@ -110,6 +109,10 @@ void slot_detector::look_again(const std::array<plane, symbols_per_slot>& y,
     const float floor = *std::min_element(noise.begin(), noise.end());
     const float between = std::min(intercarrier_power(channel), 0.9F * floor);
     const bool cancel = between > least_interference * floor;
+    // Where the interference is most of the noise, many decisions of the first look are wrong, and
+    // the estimate with them. Those of the second are better.
+    const bool twice = between >= most_of_noise * floor;
+    const float most = twice ? most_for_hope_twice : most_for_hope;
     std::array<bool, nof_bins> hopeful{};
     float saved = 0;  // frames that a channel without error would save
     for (std::size_t b = 0; b < nof_bins; ++b) {
@@ -117,7 +120,7 @@ void slot_detector::look_again(const std::array<plane, symbols_per_slot>& y,
         const float gain = cancel ? noise[b] / (noise[b] - between) : 1;
         const float errors =
             expected_errors(copies_[b].weight.data(), gain, grant.bins[b].bits_per_symbol);
-        hopeful[b] = errors <= most_for_hope;
+        hopeful[b] = errors <= most;
         if (hopeful[b]) saved += std::exp(-errors);
     }
     second_look_ = saved > least_saved;
@@ -141,9 +144,7 @@ void slot_detector::look_again(const std::array<plane, symbols_per_slot>& y,
         }
         return all;
     };
-    if (detect_failed() || between < most_of_noise * floor) return;
-    // Where the interference was most of the noise, many decisions of the first look were wrong,
-    // and the estimate with them. Those of the second are better.
+    if (detect_failed() || !twice) return;
     for (std::size_t b = 0; b < nof_bins; ++b)
         if (hopeful[b] && out[b].outcome == bin_outcome::bad)
             place_decisions(bin_index(b), grant.bins[b].bits_per_symbol);

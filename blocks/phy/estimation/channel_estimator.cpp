@@ -30,7 +30,7 @@ int step_of(float snr) {
 
 void channel_estimator::known_elements::add(int symbol, int subcarrier) {
     const auto r = static_cast<std::size_t>(count++);
-    place[r] = symbol * 2 * plane_size + subcarrier;
+    place[r] = symbol * static_cast<int>(sizeof(plane) / sizeof(float)) + subcarrier;
     n[r] = subcarrier;
     time[r] = symbol_time(symbol);
 }

@@ -33,11 +33,13 @@ template <class T>
 using aligned_vector = std::vector<T, aligned_allocator<T>>;
 
 // Complex values of one OFDM symbol (500 used, padded) with the parts apart: vector loops need no
-// shuffles.
+// shuffles. A cache line more than 4 KiB: the same subcarrier of all symbols lies in different sets
+// of the first cache, which has 8 lines for addresses that are 4 KiB apart.
 inline constexpr int plane_size = 512;
 struct alignas(vector_alignment) plane {
     float re[plane_size] = {};
     float im[plane_size] = {};
+    float apart[vector_alignment / sizeof(float)] = {};
 };
 
 }  // namespace wip::phy
