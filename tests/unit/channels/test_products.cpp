@@ -125,6 +125,7 @@ constexpr const char* table = R"yaml(products:
     transmit_antennas: [T]
     receive_antennas: [R]
     antenna_refusal: no
+    source_refusal: [no clock, no time]
     dac_bits: 12
     adc_bits: 12
     transmit_leakage_dbfs: -50
