@@ -143,6 +143,7 @@ private:
     void fade(std::span<const gr_complex> in, std::span<gr_complex> out, mix::tick at) {
         if (at < sent_.end()) sent_.begin(at);  // back in time: nothing of it is known
         sent_.write(at, in);
+        sent_.catch_up(at);  // behind a long silence nothing waits to be mixed
         changes_.serve(mixer_, paths_, at + ::wip::slot_samples - 1);
         // Before the first sample there was silence: its burst has to stand out of something.
         if (at != heard_) stations_.received(sender, at - silence_size, silence_, mixer_);

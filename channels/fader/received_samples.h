@@ -78,7 +78,10 @@ private:
         return static_cast<std::size_t>(t) & (ring_.size() - 1);
     }
     void pass(tick n) {
-        for (tick i = 0; i < n; ++i) ring_[index(end_++)] = cf32{};
+        if (n >= static_cast<tick>(ring_.size()))
+            std::fill(ring_.begin(), ring_.end(), cf32{}), end_ += n;
+        else
+            for (tick i = 0; i < n; ++i) ring_[index(end_++)] = cf32{};
     }
 
     std::vector<cf32> ring_, ahead_;

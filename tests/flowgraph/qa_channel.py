@@ -166,6 +166,7 @@ class TransmitChannel(unittest.TestCase):
         whole, _ = self.sent(x, {0: 9_000_000, 12000: 9_050_000}, **channel)
         cut, _ = self.sent(x, {0: 9_000_000, 12000: 9_050_000}, chunk=777, **channel)
         np.testing.assert_array_equal(whole, cut)
+        self.assertGreater(np.mean(np.abs(whole[100:12000]) ** 2), 1e-4)     # the first samples come after a second of silence
         later, _ = self.sent(x[12000:], {0: 9_050_000}, **channel)
         np.testing.assert_array_equal(whole[12100:], later[100:])     # once nothing is left in the filter of what was sent before
 
@@ -175,7 +176,7 @@ class TransmitChannel(unittest.TestCase):
         np.testing.assert_allclose(self.sent(x, {0: 0}, channel="epa", speed_kmh=100, seed=5)[0], expected, atol=1e-5)
 
     def test_noise_and_clipping(self):
-        out, block = self.sent(np.zeros(50000, np.complex64), {0: 768000}, channel="awgn", noise_dbfs=-40)
+        out, block = self.sent(np.zeros(50000, np.complex64), {0: 10 ** 15}, channel="awgn", noise_dbfs=-40)     # a device that has run for years
         self.assertAlmostEqual(10 * np.log10(np.mean(np.abs(out) ** 2)), -40, delta=0.1)
         self.assertEqual(block.clipped(), 0)
         self.assertEqual(self.sent(tone(0, amplitude=1.01, count=100), {0: 0}, channel="awgn")[1].clipped(), 94)   # the path's six samples of delay
