@@ -7,6 +7,7 @@
 #include <atomic>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -32,6 +33,7 @@ namespace {
 
 namespace mix = ::wip::mix;
 namespace profiles = ::wip::profiles;
+using std::filesystem::perms;
 
 // What the filter of a path is late, taken back: as the paths of a cell on the medium have it.
 constexpr std::int64_t path_delay = 6;
@@ -96,6 +98,11 @@ public:
                 controlled(control, config),
                 [this](const std::string& line) { d_logger->info(line); },
                 [](const std::string&) {});
+        // The medium of a cell asks there, too: another user of the same group.
+        if (control.starts_with("ipc://"))
+            std::filesystem::permissions(control.substr(6), perms::owner_read | perms::owner_write |
+                                                                perms::group_read |
+                                                                perms::group_write);
     }
 
     int work(int n, gr_vector_const_void_star& in, gr_vector_void_star& out) override {
