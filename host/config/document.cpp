@@ -149,9 +149,7 @@ void settings::merge_yaml(const std::string& document, const std::string& origin
     *this = std::move(merged);
 }
 
-void settings::merge_file(const std::string& path) {
-    merge_yaml(file_text(path), path);
-}
+void settings::merge_file(const std::string& path) { merge_yaml(file_text(path), path); }
 
 void settings::merge_assignment(const std::string& assignment) {
     const auto equals = assignment.find('=');
