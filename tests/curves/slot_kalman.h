@@ -79,8 +79,7 @@ public:
 
 private:
     void expand(phy::plane& middle, phy::plane& slope) const noexcept {
-        basis_.expand(re_.data(), im_.data(), middle);
-        basis_.expand(re_.data() + order_, im_.data() + order_, slope);
+        basis_.expand<2>(re_.data(), im_.data(), static_cast<int>(order_), {&middle, &slope});
     }
     void carry(float& a, float& b) const noexcept {
         const float now = a;

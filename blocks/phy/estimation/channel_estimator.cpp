@@ -161,8 +161,7 @@ void channel_estimator::estimate(const side& s, int spread, int snr_step,
                                  channel_estimate& out) noexcept {
     apply(s, spread, snr_step);
     const auto& basis = bases_[static_cast<std::size_t>(spread)];
-    basis.expand(re_.data(), im_.data(), out.middle);
-    basis.expand(re_.data() + basis.order(), im_.data() + basis.order(), out.slope);
+    basis.expand<2>(re_.data(), im_.data(), basis.order(), {&out.middle, &out.slope});
     const auto& f = filter_of(s, spread, snr_step);
     out.error = f.dof / static_cast<float>(s.count);
     out.bin_share = f.bin_share;

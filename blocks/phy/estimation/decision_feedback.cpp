@@ -90,36 +90,42 @@ void decision_feedback::work(const grid& y, const channel_estimate& first,
     h_[2] = {};
     if (cancel_interference) return again(y, known, noise);
     compare<false>(y);
-    refine(known, noise, terms - 1);
+    refine<terms - 1>(known, noise);
 }
 
 void decision_feedback::again(const grid& y, const known_symbols& known, float noise) noexcept {
     between_.work(h_[1], h_[2], x_, interference_);
     compare<true>(y);
-    refine(known, noise, terms);
+    refine<terms>(known, noise);
 }
 
 // Where the interference drowns in the noise, the curvature does too: two terms.
-void decision_feedback::refine(const known_symbols& known, float noise, std::size_t used) noexcept {
+template <std::size_t Used>
+void decision_feedback::refine(const known_symbols& known, float noise) noexcept {
     const auto& basis = *known.basis;
-    if (used < terms) moment_[2] = {};
-    for (std::size_t i = 0; i < used; ++i) {
-        std::array<float, delay_basis::max_order> re, im;
-        basis.project(moment_[i], re.data(), im.data());
+    constexpr int apart = delay_basis::max_order;
+    std::array<float, Used * apart> re, im;
+    delay_basis::to<Used> moments;
+    delay_basis::from<Used> residuals;
+    for (std::size_t i = 0; i < Used; ++i) residuals[i] = moments[i] = &moment_[i];
+    basis.project<Used>(residuals, re.data(), im.data(), apart);
+    for (std::size_t i = 0; i < Used; ++i) {
         const float floor = noise / (energy[i] * nof_subcarriers);
         for (int d = 0; d < basis.order(); ++d) {
-            const auto ud = static_cast<std::size_t>(d);
+            const auto at = i * apart + static_cast<std::size_t>(d);
             const float q = known.signal * prior[i] * static_cast<float>(basis.variance(d));
             const float gain = q / ((q + floor) * energy[i]);
-            re[ud] *= gain;
-            im[ud] *= gain;
+            re[at] *= gain;
+            im[at] *= gain;
         }
-        basis.expand(re.data(), im.data(), moment_[i]);
+    }
+    basis.expand<Used>(re.data(), im.data(), apart, moments);
+    for (std::size_t i = 0; i < Used; ++i)
         for (int n = 0; n < nof_subcarriers; ++n) {
             h_[i].re[n] += moment_[i].re[n];
             h_[i].im[n] += moment_[i].im[n];
         }
-    }
+    if (Used < terms) moment_[2] = {};
 }
 
 // A bin begins at a multiple of four subcarriers and lies within so many aligned vectors; what

@@ -63,7 +63,8 @@ private:
     void set_known(const known_symbols& known) noexcept;
     template <bool Whole>
     void compare(const grid& y) noexcept;
-    void refine(const known_symbols& known, float noise, std::size_t used) noexcept;
+    template <std::size_t Used>
+    void refine(const known_symbols& known, float noise) noexcept;
     static constexpr std::size_t terms = 3;
     grid x_, r_, interference_;
     std::array<plane, terms> h_;  // a, b, c

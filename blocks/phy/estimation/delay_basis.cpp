@@ -113,75 +113,71 @@ float delay_basis::at(int d, int n) const noexcept {
     return n < half_band && row % 2 != 0 ? -v : v;
 }
 
-void delay_basis::expand(const float* re, const float* im, plane& out) const noexcept {
-    // By row: zero where there is no member.
-    float cr[max_order + 2] = {};
-    float ci[max_order + 2] = {};
-    for (int d = 0; d < order_; ++d) {
-        cr[row_[static_cast<std::size_t>(d)]] = re[d];
-        ci[row_[static_cast<std::size_t>(d)]] = im[d];
-    }
-    alignas(vector_alignment) float sum[4][half_padded];  // re, im of upper half; of lower half
-    for (int c = 0; c < half_padded; c += 2 * nof_lanes) {
-        lanes e0r{}, e0i{}, o0r{}, o0i{}, e1r{}, e1i{}, o1r{}, o1i{};
+template <std::size_t Terms>
+void delay_basis::expand(const float* re, const float* im, int apart,
+                         const to<Terms>& out) const noexcept {
+    constexpr std::size_t n = 2 * Terms;  // real parts and imaginary parts in turns
+    float by_row[n][max_order + 2] = {};  // zero where there is no member
+    for (std::size_t t = 0; t < Terms; ++t, re += apart, im += apart)
+        for (int d = 0; d < order_; ++d) {
+            by_row[2 * t][row_[static_cast<std::size_t>(d)]] = re[d];
+            by_row[2 * t + 1][row_[static_cast<std::size_t>(d)]] = im[d];
+        }
+    alignas(vector_alignment) float upper[n][half_padded], lower[n][half_padded];
+    for (int c = 0; c < half_padded; c += nof_lanes) {
+        lanes even[n]{}, odd[n]{};
         const float* q = half_.data() + c;
         for (int i = 0; i < pairs_; ++i, q += 2 * half_padded) {
-            const auto* even = reinterpret_cast<const lanes*>(q);
-            const auto* odd = reinterpret_cast<const lanes*>(q + half_padded);
-            e0r += even[0] * cr[2 * i];
-            e0i += even[0] * ci[2 * i];
-            e1r += even[1] * cr[2 * i];
-            e1i += even[1] * ci[2 * i];
-            o0r += odd[0] * cr[2 * i + 1];
-            o0i += odd[0] * ci[2 * i + 1];
-            o1r += odd[1] * cr[2 * i + 1];
-            o1i += odd[1] * ci[2 * i + 1];
+            const lanes e = *reinterpret_cast<const lanes*>(q);
+            const lanes o = *reinterpret_cast<const lanes*>(q + half_padded);
+            for (std::size_t k = 0; k < n; ++k) {
+                even[k] += e * by_row[k][2 * i];
+                odd[k] += o * by_row[k][2 * i + 1];
+            }
         }
-        const auto store = [&](int part, lanes a, lanes b) {
-            auto* to = reinterpret_cast<lanes*>(sum[part] + c);
-            to[0] = a;
-            to[1] = b;
-        };
-        store(0, e0r + o0r, e1r + o1r);
-        store(1, e0i + o0i, e1i + o1i);
-        store(2, e0r - o0r, e1r - o1r);
-        store(3, e0i - o0i, e1i - o1i);
+        for (std::size_t k = 0; k < n; ++k) {
+            *reinterpret_cast<lanes*>(upper[k] + c) = even[k] + odd[k];
+            *reinterpret_cast<lanes*>(lower[k] + c) = even[k] - odd[k];
+        }
     }
-    for (int c = 0; c < half_band; ++c) {
-        out.re[half_band + c] = sum[0][c];
-        out.im[half_band + c] = sum[1][c];
-    }
-    for (int n = 0; n < half_band; ++n) {
-        out.re[n] = sum[2][half_band - 1 - n];
-        out.im[n] = sum[3][half_band - 1 - n];
+    for (std::size_t k = 0; k < n; ++k) {
+        float* band = k % 2 == 0 ? out[k / 2]->re : out[k / 2]->im;
+        for (int c = 0; c < half_band; ++c) band[half_band + c] = upper[k][c];
+        for (int c = 0; c < half_band; ++c) band[c] = lower[k][half_band - 1 - c];
     }
 }
 
-void delay_basis::project(const plane& in, float* re, float* im) const noexcept {
-    alignas(vector_alignment) float fold[4][half_padded] = {};  // even re, im; odd re, im
-    for (int c = 0; c < half_band; ++c) {
-        const float ur = in.re[half_band + c];
-        const float ui = in.im[half_band + c];
-        const float lr = in.re[half_band - 1 - c];
-        const float li = in.im[half_band - 1 - c];
-        fold[0][c] = ur + lr;
-        fold[1][c] = ui + li;
-        fold[2][c] = ur - lr;
-        fold[3][c] = ui - li;
+template <std::size_t Terms>
+void delay_basis::project(const from<Terms>& in, float* re, float* im, int apart) const noexcept {
+    constexpr std::size_t n = 2 * Terms;
+    alignas(vector_alignment) float fold[2][n][half_padded];  // even, odd
+    for (std::size_t k = 0; k < n; ++k) {
+        const float* band = k % 2 == 0 ? in[k / 2]->re : in[k / 2]->im;
+        for (int c = 0; c < half_band; ++c) {
+            fold[0][k][c] = band[half_band + c] + band[half_band - 1 - c];
+            fold[1][k][c] = band[half_band + c] - band[half_band - 1 - c];
+        }
+        for (int c = half_band; c < half_padded; ++c) fold[0][k][c] = fold[1][k][c] = 0;
     }
     for (int d = 0; d < order_; ++d) {
         const int row = row_[static_cast<std::size_t>(d)];
-        const auto* q = reinterpret_cast<const lanes*>(half_.data() + row * half_padded);
-        const auto* fr = reinterpret_cast<const lanes*>(fold[row % 2 * 2]);
-        const auto* fi = reinterpret_cast<const lanes*>(fold[row % 2 * 2 + 1]);
-        lanes sr{}, si{};
-        for (int i = 0; i < half_padded / nof_lanes; ++i) {
-            sr += q[i] * fr[i];
-            si += q[i] * fi[i];
-        }
-        re[d] = sum_of(sr) / nof_subcarriers;
-        im[d] = sum_of(si) / nof_subcarriers;
+        const float* q = half_.data() + row * half_padded;
+        lanes sum[n]{};
+        for (int c = 0; c < half_padded; c += nof_lanes)
+            for (std::size_t k = 0; k < n; ++k)
+                sum[k] += *reinterpret_cast<const lanes*>(q + c) *
+                          *reinterpret_cast<const lanes*>(fold[row % 2][k] + c);
+        for (std::size_t k = 0; k < n; ++k)
+            (k % 2 == 0 ? re : im)[static_cast<int>(k / 2) * apart + d] =
+                sum_of(sum[k]) / nof_subcarriers;
     }
 }
+
+template void delay_basis::expand(const float*, const float*, int, const to<1>&) const noexcept;
+template void delay_basis::project(const from<1>&, float*, float*, int) const noexcept;
+template void delay_basis::expand(const float*, const float*, int, const to<2>&) const noexcept;
+template void delay_basis::project(const from<2>&, float*, float*, int) const noexcept;
+template void delay_basis::expand(const float*, const float*, int, const to<3>&) const noexcept;
+template void delay_basis::project(const from<3>&, float*, float*, int) const noexcept;
 
 }  // namespace wip::phy

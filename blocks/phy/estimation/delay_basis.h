@@ -16,6 +16,7 @@
 // after. Mean square of a member over the band: 1 (to 1/500, because DC is left out).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -35,10 +36,17 @@ public:
     double variance(int d) const noexcept { return variance_[static_cast<std::size_t>(d)]; }
     float at(int d, int n) const noexcept;
 
-    // out[n] = sum_d c[d] at(d, n), for the used subcarriers.
-    void expand(const float* re, const float* im, plane& out) const noexcept;
+    template <std::size_t Terms>
+    using to = std::array<plane*, Terms>;
+    template <std::size_t Terms>
+    using from = std::array<const plane*, Terms>;
+    // out[n] = sum_d c[d] at(d, n), for the used subcarriers. Up to three at once, the coefficients
+    // `apart` from each other: the members fill the first cache, so each is loaded only once.
+    template <std::size_t Terms>
+    void expand(const float* re, const float* im, int apart, const to<Terms>& out) const noexcept;
     // c[d] = mean over n of in[n] at(d, n). Writes order() values.
-    void project(const plane& in, float* re, float* im) const noexcept;
+    template <std::size_t Terms>
+    void project(const from<Terms>& in, float* re, float* im, int apart) const noexcept;
 
 private:
     int order_ = 0;

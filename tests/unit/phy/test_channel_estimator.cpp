@@ -47,7 +47,7 @@ TEST_P(every_spread, expands_and_projects_as_plain_sums_do) {
         im[static_cast<std::size_t>(d)] = normal(random);
     }
     plane p;
-    basis.expand(re.data(), im.data(), p);
+    basis.expand<1>(re.data(), im.data(), 0, {&p});
     for (int n = 0; n < nof_subcarriers; ++n) {
         cf64 sum{};
         for (int d = 0; d < basis.order(); ++d)
@@ -56,7 +56,7 @@ TEST_P(every_spread, expands_and_projects_as_plain_sums_do) {
                         static_cast<double>(im[static_cast<std::size_t>(d)]));
         EXPECT_LT(std::abs(get(p, n) - sum), 1e-4) << n;
     }
-    basis.project(p, back_re.data(), back_im.data());
+    basis.project<1>({&p}, back_re.data(), back_im.data(), 0);
     for (int d = 0; d < basis.order(); ++d) {
         cf64 sum{};
         for (int n = 0; n < nof_subcarriers; ++n)
