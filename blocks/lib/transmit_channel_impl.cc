@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <gnuradio/io_signature.h>
 #include <gnuradio/wip/transmit_channel.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -33,7 +34,6 @@ namespace {
 
 namespace mix = ::wip::mix;
 namespace profiles = ::wip::profiles;
-using std::filesystem::perms;
 
 // What the filter of a path is late, taken back: as the paths of a cell on the medium have it.
 constexpr std::int64_t path_delay = 6;
@@ -98,11 +98,14 @@ public:
                 controlled(control, config),
                 [this](const std::string& line) { d_logger->info(line); },
                 [](const std::string&) {});
-        // The medium of a cell asks there, too: another user of the same group.
-        if (control.starts_with("ipc://"))
-            std::filesystem::permissions(control.substr(6), perms::owner_read | perms::owner_write |
-                                                                perms::group_read |
-                                                                perms::group_write);
+        // For whom the process's umask lets: a medium, of the same group, asks there too
+        // (flowgraphs/apps/base_station.py).
+        if (control.starts_with("ipc://")) {
+            const mode_t mask = ::umask(0);
+            ::umask(mask);
+            std::filesystem::permissions(control.substr(6),
+                                         static_cast<std::filesystem::perms>(0666 & ~mask));
+        }
     }
 
     int work(int n, gr_vector_const_void_star& in, gr_vector_void_star& out) override {

@@ -109,8 +109,8 @@ private:
     ending end;
 };
 
-// By link.kind. Makes the interfaces and binds the sockets. Throws bad_input, bad_input,
-// config::error, also for a namespace that is not there.
+// By link.kind. Makes the interfaces and binds the sockets. Throws bad_input,
+// also for a namespace that is not there, and machine_error.
 std::unique_ptr<emulator_process> make_process(zmq::context_t& context,
                                                const config::settings& settings,
                                                const emulator_config& config);

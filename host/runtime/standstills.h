@@ -51,7 +51,7 @@ private:
 // kernel does not count that.
 std::optional<standstills::duration> ready_without_core();
 
-// Watches a core until standard input ends. Throws std::system_error where the thread does not get
+// Watches a core until standard input ends. Throws machine_error where the thread does not get
 // the core or its priority: without, a gap may be anybody's.
 standstills watch_core(int core, standstills::duration least);
 

@@ -18,7 +18,7 @@ namespace wip::host {
 class telemetry_file final : public telemetry_port {
 public:
     using file = std::shared_ptr<std::FILE>;
-    // Throws std::system_error.
+    // Throws machine_error.
     static file open(const std::string& path);
 
     // `source`: who speaks. What applications sent (topics frames, ip) is left out, as in records.

@@ -82,11 +82,21 @@ void linux_guest::start(const guest_config& config) {
     const bool in_shm = shm_holds(std::uint64_t(config.memory_mb) << 20);
     char* environment[] = {home.data(), path.data(), in_shm ? nullptr : memory.data(), nullptr};
 
+    const auto opened = [](const std::string& path, int flags) {
+        const int fd = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
+        if (fd < 0) throw machine_error("virtual time: " + path, errno);
+        return fd;
+    };
+    const int log = opened(config.folder + "/kernel.log", O_WRONLY | O_CREAT | O_TRUNC);
+    const int in = opened("/dev/null", O_RDWR);
+
     const pid_t parent = ::getpid();
     process_ = ::fork();
     if (process_ < 0) throw machine_error("fork", errno);
     if (process_ > 0) {
         ::setpgid(process_, process_);
+        ::close(in);
+        ::close(log);
         return;
     }
     ::setpgid(0, 0);
@@ -96,10 +106,8 @@ void linux_guest::start(const guest_config& config) {
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     // Where the host puts its heap is how much memory it has.
     ::personality(ADDR_NO_RANDOMIZE);
-    if (::getppid() != parent || ::chdir(config.folder.c_str()) != 0) ::_exit(126);
-    const int in = ::open("/dev/null", O_RDWR);
-    const int log = ::open("kernel.log", O_WRONLY | O_CREAT | O_TRUNC, 0644);
-    if (in < 0 || log < 0 || ::dup2(in, 0) < 0 || ::dup2(log, 1) < 0 || ::dup2(log, 2) < 0)
+    if (::getppid() != parent || ::chdir(config.folder.c_str()) != 0 || ::dup2(in, 0) < 0 ||
+        ::dup2(log, 1) < 0 || ::dup2(log, 2) < 0)
         ::_exit(126);
     ::execve(arguments[0], arguments.data(), environment);
     ::_exit(127);
@@ -160,9 +168,11 @@ void linux_guest::wait_for_message() {
     if (ready == 0 && clock_.attached())
         throw peer_error("virtual time: the Linux kernel has been silent for " +
                          std::to_string(silence_s) + " s");
-    if (ready == 0 && ::waitpid(process_, nullptr, WNOHANG) == process_) {
+    if (int how = 0; ready == 0 && ::waitpid(process_, &how, WNOHANG) == process_) {
         process_ = -1;
-        throw peer_error("virtual time: the Linux kernel has not started");
+        throw peer_error("virtual time: the Linux kernel has not started: " +
+                         (WIFSIGNALED(how) ? "signal " + std::to_string(WTERMSIG(how))
+                                           : "exit code " + std::to_string(WEXITSTATUS(how))));
     }
     if (ready <= 0) return;
     for (std::size_t i = n; i-- > 0;) {

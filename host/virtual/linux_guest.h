@@ -36,7 +36,7 @@ public:
     using packet_fn =
         std::function<void(int interface, std::span<const std::uint8_t>, std::int64_t now_ns)>;
 
-    // Starts the process, which waits for the calendar. Throws std::system_error.
+    // Starts the process, which waits for the calendar. Throws machine_error.
     linux_guest(const guest_config& config, const calendar& time, packet_fn sent);
     ~linux_guest() override;
 

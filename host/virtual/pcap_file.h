@@ -16,7 +16,7 @@ namespace wip::virtual_time {
 
 class pcap_file {
 public:
-    // Throws std::system_error that names the file.
+    // Throws machine_error that names the file.
     explicit pcap_file(const std::string& name)
         : name_(name), file_(std::fopen(name.c_str(), "wb")) {
         if (file_ == nullptr) fail();

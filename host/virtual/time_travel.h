@@ -16,7 +16,7 @@ namespace wip::virtual_time {
 
 class time_travel {
 public:
-    // Throws std::system_error.
+    // Throws machine_error.
     time_travel();
     ~time_travel();
     time_travel(const time_travel&) = delete;

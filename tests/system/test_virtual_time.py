@@ -6,14 +6,16 @@ import json
 import os
 import pathlib
 import shutil
+import stat
 import struct
 import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 from openwip_cli.campaign import in_virtual_time, metrics, plan, tcp_settings
-from openwip_cli.errors import BadInput
+from openwip_cli.errors import BadInput, CellDied
 from openwip_cli.machine.places import Places
 from openwip_cli.records.run_record import RunRecord
 from openwip_cli.runs import tcpl, validate, virtual
@@ -131,6 +133,19 @@ class Runs(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 digests[options] = hashlib.sha256(packets.read_bytes()).hexdigest()
         self.assertEqual(len(set(digests.values())), 1, digests)
+
+    def test_a_kernel_that_ends_before_it_has_started_says_how(self):
+        with mock.patch.object(virtual, "KERNEL", "/bin/false"), self.assertRaisesRegex(CellDied, "kernel has not started: exit code 1$"):
+            run()
+
+    @unittest.skipIf(os.geteuid() != 0, "makes a device, which needs root")
+    def test_packets_written_into_a_device_leave_its_mode_alone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            null = pathlib.Path(folder, "null")
+            os.mknod(null, stat.S_IFCHR | 0o600, os.makedev(1, 3))
+            os.chmod(null, 0o666)
+            run(packets=str(null), traffic__duration_s=1)
+            self.assertEqual((null.stat().st_mode, null.stat().st_uid), (stat.S_IFCHR | 0o666, 0))
 
     @unittest.skipIf(os.geteuid() == 0 and shutil.which("setpriv") is None, "needs setpriv, to give up what root may")
     def test_it_needs_no_rights(self):

@@ -37,7 +37,8 @@ def capacity(bins: int, modulation: int | str, histogram: Sequence[int], mss: in
     profile = frames * (SYMBOLS_PER_BIN * k - crc_bits) if k else 0.0
     share = mss / MTU
     which = (f"mean {k:.2f} bits/symbol of the frames sent" if adaptive else f"{k} bits/symbol")
-    how = [f"payload = {SLOTS_PER_SECOND} slots/s x {bins} bins x {SYMBOLS_PER_BIN} symbols x {which}", f"profile = payload less the {crc_bits}-bit CRC of each frame" if crc_bits else
+    how = [f"payload = {SLOTS_PER_SECOND} slots/s x {bins} bins x {SYMBOLS_PER_BIN} symbols x {which}",
+           f"profile = payload less the {crc_bits}-bit CRC of each frame" if crc_bits else
            "profile = payload: error detection is ideal and takes no bits",
            f"TCP payload = profile x {mss}/{MTU} ({MTU - mss} bytes of IP and TCP headers a packet)"]
     if not packing and not adaptive:
@@ -360,7 +361,8 @@ def fader_of(air: AirStatus, terminal: RadioState | None, before: AirStatus | No
 
     return {"delay_samples": air.delay_samples, "delay_us": air.delay_samples / SAMPLE_RATE * 1e6, "least_lead_us": air.least_lead_us,
             "lost_samples": lost, "clipped": clipped["clipped"], "slots": clipped["slots"], "late": since("late"), "underflows": since("underflows"),
-            "overflows": since("overflows"), "stalls": since("stalls"), "silences": since("silences"), "soundings": [{"from": getattr(s, "from"), "to": s.to, "residual_db": s.residual_db, "limit_db": s.limit_db,
+            "overflows": since("overflows"), "stalls": since("stalls"), "silences": since("silences"),
+            "soundings": [{"from": getattr(s, "from"), "to": s.to, "residual_db": s.residual_db, "limit_db": s.limit_db,
                            "not_judged": s.not_judged} for s in air.soundings],
             "through_radios": None if terminal is None else through_radios.compare(air.bursts, terminal.bursts)}
 

@@ -78,7 +78,8 @@ class Player:
         """Until Terminated."""
         if self.table:
             with self.noted():
-                self.device.play(self.channels, self.table, self.wanted["period_ms"], self.wanted["start"] == "external", seen=self.see, ready=self.begins.is_set)
+                self.device.play(self.channels, self.table, self.wanted["period_ms"], self.wanted["start"] == "external",
+                                 seen=self.see, ready=self.begins.is_set)
         while True:
             with self.noted():
                 self.see(self.device.status())

@@ -21,7 +21,7 @@ from ..cell.program_check import check_config, last_line
 from ..cell.session import identity
 from ..errors import BadInput, CellDied
 from ..figures import accounting
-from ..machine import system
+from ..machine import outputs, system
 from ..machine.places import KERNEL, Places, virtual_kernel
 from ..records import record
 from ..settings.emulator import NAME
@@ -145,7 +145,9 @@ def run_program(places: Places, root: pathlib.Path, plan: Plan, s: Scenario, pac
     found = launch(places.program(emulate.PROGRAM), root, times(plan, s)[2], cores, [
         "--memory-mb", str(MEMORY_MB), *counts_and_files(plan, s, root, packets, tells)])
     if packets:
-        shutil.copy(root / CAPTURE, packets)
+        # What is written may be a device: its contents alone.
+        with open(root / CAPTURE, "rb") as found_packets, outputs.writing("--capture", packets), open(packets, "wb") as target:
+            shutil.copyfileobj(found_packets, target)
     return found
 
 
