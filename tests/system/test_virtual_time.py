@@ -134,6 +134,16 @@ class Runs(unittest.TestCase):
                 digests[options] = hashlib.sha256(packets.read_bytes()).hexdigest()
         self.assertEqual(len(set(digests.values())), 1, digests)
 
+    def test_streams_that_are_closed_and_a_disk_that_holds_no_more(self):
+        environment = os.environ | {"OPENWIP_NO_BUILD": "1"}
+        command = 'exec "$0" emulate --time virtual --duration 1'
+        for closed in (">&-", "2>&-", "<&- >&- 2>&-"):
+            with self.subTest(closed):
+                self.assertEqual(subprocess.run(["sh", "-c", f"{command} {closed}", PLACES.top / "openwip"], env=environment, timeout=120).returncode, 0)
+        full = subprocess.run(["sh", "-c", f"ulimit -f 100; {command}", PLACES.top / "openwip"], env=environment, timeout=120, capture_output=True, text=True)
+        self.assertEqual(full.returncode, 1, full.stderr)
+        self.assertRegex(full.stderr.splitlines()[-1], "^openwip: this machine cannot: File too large: .*/linux$")
+
     def test_a_kernel_that_ends_before_it_has_started_says_how(self):
         with mock.patch.object(virtual, "KERNEL", "/bin/false"), self.assertRaisesRegex(CellDied, "kernel has not started: exit code 1$"):
             run()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """python -m openwip_cli COMMAND ...; ./openwip sets the environment and calls it."""
+import errno
 import importlib
 import os
 import sys
@@ -12,17 +13,16 @@ from .machine import places as whereabouts
 # command is imported: before anything is built there are no messages, and a view needs no plots.
 COMMANDS = {
     "check": "campaign.check", "demo": "runs.demo", "emulate": "runs.emulate_command", "experiment": "campaign.command", "campaign": "campaign.command", "experiment-run": "campaign.one_run",
-    "station": "runs.station", "tcp-l": "runs.tcpl", "validate": "runs.validate",
-    "top": "views.top", "telemetry": "views.telemetry_lines", "packets": "views.packets", "metrics": "views.metrics",
+    "station": "runs.station", "tcp-l": "runs.tcpl", "validate": "runs.validate", "top": "views.top", "telemetry": "views.telemetry_lines", "packets": "views.packets", "metrics": "views.metrics",
     "record": "records.record", "report": "views.run_report.page", "capture": "capture.capture", "extcap": "capture.extcap",
-    "iq": "iq.command", "channel": "channel.command", "keys": "cell.remote:keys_main",
-    "set": "commands.settings_command:set_main", "get": "commands.settings_command:get_main",
-    "bridge": "commands.bridge", "attenuator": "commands.attenuator", "doctor": "commands.doctor", "radio": "commands.radio", "down": "commands.commands:down", "status": "commands.commands:status", "exec": "commands.commands:execute",
-    "bench": "commands.commands:bench", "switch-table": "commands.commands:switch_table", "fader": "commands.fader",
-    "curves": "commands.commands:curves",
-    # Processes of a cell, started by others of this package.
+    "iq": "iq.command", "channel": "channel.command", "keys": "cell.remote:keys_main", "set": "commands.settings_command:set_main", "get": "commands.settings_command:get_main",
+    "bridge": "commands.bridge", "attenuator": "commands.attenuator", "doctor": "commands.doctor", "radio": "commands.radio", "down": "commands.commands:down", "status": "commands.commands:status", "exec": "commands.commands:execute", "bench": "commands.commands:bench", "switch-table": "commands.commands:switch_table", "fader": "commands.fader", "curves": "commands.commands:curves",
+    # Of a cell, started by others of this package.
     "judge": "measure.judge", "forward": "cell.remote", "replay-radio": "runs.replay_radio", "cable-attenuator": "runs.cable_attenuator",
 }
+
+# Of a call: this machine has no more of it, wherever it was asked. Any other one that nobody expected is a fault of the program.
+USED_UP = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 
 
 def find(command: str) -> Any:
@@ -33,16 +33,21 @@ def find(command: str) -> Any:
 
 
 def main() -> int:
-    command, *arguments = sys.argv[1:] or [""]
     try:
+        command, *arguments = sys.argv[1:] or [""]
         return find(command)(arguments, whereabouts.default())
     except Stop as e:
         print(f"openwip: {e}", file=sys.stderr)
         for name, words in getattr(e, "last_words", ()):
             print(f"  {name}: {words}", file=sys.stderr)
         return e.code
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except OSError as e:
+        if isinstance(e, BrokenPipeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        elif e.errno not in USED_UP:
+            raise
+        else:
+            print(": ".join(str(w) for w in ("openwip: this machine cannot", e.strerror, e.filename2 or e.filename) if w), file=sys.stderr)
         return INVALID
     except SystemExit as e:     # --help
         return int(e.code or 0)

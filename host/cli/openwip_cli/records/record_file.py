@@ -31,7 +31,7 @@ FLAT_CHUNK = 1 << 16
 def check_target(path: pathlib.Path | str) -> Any:
     """The path as an absolute one, if a record can be written there. Only a record is replaced."""
     target = outputs.check("record", path)
-    if target.exists() and not record_seal.is_record(target):
+    if target.exists() and not (target.is_file() and record_seal.is_record(target)):
         raise BadInput(f"record {path}: exists and is no run record; valid: a new name, or that of a record")
     return target
 
