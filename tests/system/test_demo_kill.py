@@ -165,6 +165,18 @@ class Machine(unittest.TestCase):
         self.refused(done, "/dev/net/tun does not exist")
         self.assertEqual(left_of(cells.Cell(CELL)), [])
 
+    @unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
+    @unittest.skipUnless(built(), "macd is not built")
+    def test_a_root_whose_files_are_for_nobody_else(self):
+        before = os.umask(0o077)
+        self.addCleanup(os.umask, before)
+        with tempfile.TemporaryDirectory() as folder:
+            report = pathlib.Path(folder, "r.json")
+            done = openwip("demo", "--name", CELL, "--duration", "1", "--json", str(report))
+            self.assertIn(done.returncode, (0, 1), done.stderr)     # a verdict, whichever the machine's load leaves
+            self.assertGreater(json.loads(report.read_text())["tcp"]["goodput_bps"], 0)
+            self.assertEqual(report.stat().st_mode & 0o777, 0o600)
+
     def test_not_root(self):
         kwargs = {}
         if os.geteuid() == 0:

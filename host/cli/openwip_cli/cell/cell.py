@@ -117,7 +117,8 @@ class Cell:
         """Become the owner: True, or False when somebody else is. Creates the directory."""
         while True:
             try:
-                RUN_ROOT.mkdir(mode=0o755, exist_ok=True)
+                RUN_ROOT.mkdir(exist_ok=True)
+                os.chmod(RUN_ROOT, 0o755)       # whatever the umask
                 self.run.mkdir(mode=0o700, exist_ok=True)
                 fd = os.open(self.run, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             except FileNotFoundError:
@@ -158,8 +159,7 @@ class Cell:
             return False
 
     def prepare_directory(self) -> None:
-        """What is made here belongs to the group of the account, so that it reaches the sockets after its processes
-        gave up their privileges; nobody else enters."""
+        """What is made here is of the account's group, so that its processes reach it after they gave up their privileges; nobody else enters."""
         _, _, group = system.account()
         os.chown(self.run, 0, group)
         os.chmod(self.run, 0o2750)
