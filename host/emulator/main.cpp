@@ -48,10 +48,8 @@ int run(config::settings& settings, const modes& mode) {
     const host::privileged_start start(settings, stays ? std::string() : config.user);
     if (in_virtual_time) {
         give_up_rights(start);
-        return host::run_to_its_end([&] {
-            run_virtual(config, mode.kernel, std::cout);
-            return 0;
-        });
+        run_virtual(config, mode.kernel, std::cout);
+        return 0;
     }
     zmq::context_t context(1);
     const auto process = make_process(context, settings, config);

@@ -30,10 +30,8 @@ int run(config::settings& settings, const virtual_time::run_config& kernel) {
     if (in_virtual_time) {
         start.give_up({});
         virtual_time::end_with_parent();
-        return host::run_to_its_end([&] {
-            run_virtual(config, kernel, std::cout);
-            return 0;
-        });
+        run_virtual(config, kernel, std::cout);
+        return 0;
     }
     zmq::context_t context(1);
     tcpl_process process(context, settings, config);

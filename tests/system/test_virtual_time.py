@@ -144,6 +144,10 @@ class Runs(unittest.TestCase):
         self.assertEqual(full.returncode, 1, full.stderr)
         self.assertRegex(full.stderr.splitlines()[-1], "^openwip: this machine cannot: File too large: .*/linux$")
 
+    def test_a_trace_that_is_not_there_is_bad_input(self):
+        with self.assertRaisesRegex(BadInput, "^/nonexistent.h5: cannot be read: No such file or directory$"):
+            run(channel__model="/nonexistent.h5")
+
     def test_a_kernel_that_ends_before_it_has_started_says_how(self):
         with mock.patch.object(virtual, "KERNEL", "/bin/false"), self.assertRaisesRegex(CellDied, "kernel has not started: exit code 1$"):
             run()
