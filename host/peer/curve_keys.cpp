@@ -13,6 +13,7 @@
 
 #include "peer/endpoint.h"
 #include "types/failure.h"
+#include "types/file_text.h"
 
 namespace wip::peer {
 namespace {
@@ -26,9 +27,9 @@ bool is_key(const std::string& text) {
 
 // The word behind each of these at the start of a line.
 std::string field_of(const std::string& file, const std::string& name) {
-    std::ifstream in(file);
-    if (!in)
+    if (!std::ifstream(file))
         throw bad_input(file + ": " + std::strerror(errno) + "; ./openwip keys DIR makes keys");
+    std::istringstream in(file_text(file));
     for (std::string line; std::getline(in, line);) {
         std::istringstream words(line);
         std::string first, value;

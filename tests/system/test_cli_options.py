@@ -10,7 +10,9 @@ import unittest
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
+from openwip_cli.cell import attenuator_tables, remote  # noqa: E402
 from openwip_cli.cell import cell as cells  # noqa: E402
+from openwip_cli.channel import csv_file  # noqa: E402
 from openwip_cli.machine.places import Places  # noqa: E402
 from openwip_cli.runs import options  # noqa: E402
 from openwip_cli.settings import scenario  # noqa: E402
@@ -83,6 +85,18 @@ class Options(unittest.TestCase):
                 with self.subTest(flag=flag, text=text[:20]), self.assertRaisesRegex(BadInput, f"{flag} .*{said}") as caught:
                     options.parse_emulate([flag, self.file(text)])
                 self.assertNotIn("\n", str(caught.exception))
+
+    def test_files_that_have_no_end_are_refused(self):
+        """The machine's memory would be full before they are."""
+        for flag in ("--spikes", "--outages", "--error-trace", "--up-error-trace"):
+            with self.assertRaisesRegex(BadInput, f"{flag} /dev/zero: has more than 64 MiB"):
+                options.parse_emulate(["--link", "umts", flag, "/dev/zero"])
+        with self.assertRaisesRegex(BadInput, "/dev/zero: line 1 has 1 columns"):
+            csv_file.read("/dev/zero", 1500)
+        with self.assertRaisesRegex(BadInput, "/dev/zero: cannot be read: has more than 64 MiB"):
+            attenuator_tables.read_table("/dev/zero")
+        with self.assertRaisesRegex(BadInput, "/dev/zero: not a key file"):
+            remote.read_key_file("/dev/zero", secret=False)
 
     def test_ports_to_split_are_taken_as_yaml_reads_them(self):
         for value, wanted in (("off", "off"), ("all", "all"), ("80", "80"), ("[80, 5001-5010]", "80,5001-5010"), ("'80,443'", "80,443")):

@@ -21,7 +21,7 @@ COMMANDS = {
     "judge": "measure.judge", "forward": "cell.remote", "replay-radio": "runs.replay_radio", "cable-attenuator": "runs.cable_attenuator",
 }
 
-# Of a call: this machine has no more of it, wherever it was asked. Any other one that nobody expected is a fault of the program.
+# This machine has no more of it, wherever it was asked. Any other one that nobody expected is a fault of the program.
 USED_UP = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 
 

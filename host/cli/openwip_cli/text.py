@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Trees as text and from text: configurations in YAML, reports in JSON. YAML by libyaml where PyYAML has it: seven to ten times faster, and the
-same trees."""
+"""Trees as text and from text: configurations in YAML, reports in JSON. YAML by libyaml where there is it: seven to ten times faster."""
 import json
 import pathlib
 from typing import Any
@@ -9,7 +8,7 @@ import yaml
 
 from .errors import BadInput
 
-LONGEST = 1 << 20   # characters
+LONGEST, LONGEST_TABLE = 1 << 20, 1 << 26   # characters
 DEEPEST = 100       # lists in lists; with thousands libyaml ends the process, and Python its stack
 
 
@@ -21,12 +20,12 @@ def to_yaml(tree: Any) -> str:
     return str(yaml.dump(tree, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), sort_keys=False))
 
 
-def of_file(path: pathlib.Path | str) -> str:
-    """Of a configuration. OSError, UnicodeDecodeError; ValueError: it is longer than those are, or has no end (/dev/zero)."""
+def of_file(path: pathlib.Path | str, longest: int = LONGEST) -> str:
+    """OSError, UnicodeDecodeError; ValueError: it is longer than a configuration, a table of numbers are, or has no end (/dev/zero)."""
     with open(path, encoding="utf-8") as f:
-        text = f.read(LONGEST + 1)
-    if len(text) > LONGEST:
-        raise ValueError("has more than 1 MiB")
+        text = f.read(longest + 1)
+    if len(text) > longest:
+        raise ValueError(f"has more than {longest >> 20} MiB")
     return text
 
 

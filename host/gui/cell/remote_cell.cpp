@@ -2,10 +2,11 @@
 #include "gui/cell/remote_cell.h"
 
 #include <charconv>
-#include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include "types/failure.h"
+#include "types/file_text.h"
 
 namespace wip::gui {
 namespace {
@@ -19,8 +20,7 @@ bool is_key(const std::string& text) {
 
 // Lines `public-key: KEY` and `secret-key: KEY`.
 void read_key_file(const std::string& path, std::string& public_key, std::string* secret_key) {
-    std::ifstream file(path);
-    if (!file) throw bad_input(path + ": cannot be read");
+    std::istringstream file(file_text(path));
     std::string name, value;
     while (file >> name >> value) {
         if (name == "public-key:") public_key = value;

@@ -8,6 +8,7 @@ from typing import Any
 from ..errors import BadInput
 from ..messages.attenuator import STEP_DB, Attenuator
 from ..settings.table import setting
+from ..text import LONGEST_TABLE, of_file
 
 
 def limits_of(key: str) -> tuple[float, float]:
@@ -41,9 +42,8 @@ def channel_numbers(where: str, words: Sequence[str]) -> list[int]:
 def read_table(path: str) -> tuple[list[int], bytes]:
     """(channels, levels). A CSV file: a line of channels (1,3), then a line of dB for each step."""
     try:
-        with open(path, newline="", encoding="utf-8") as f:
-            rows = [(n, row) for n, row in enumerate(csv.reader(f), 1) if row and not row[0].lstrip().startswith("#")]
-    except (OSError, UnicodeDecodeError, csv.Error) as e:
+        rows = [(n, row) for n, row in enumerate(csv.reader(of_file(path, LONGEST_TABLE).splitlines()), 1) if row and not row[0].lstrip().startswith("#")]
+    except (OSError, ValueError, csv.Error) as e:
         raise BadInput(f"{path}: cannot be read: {getattr(e, 'strerror', None) or e}; valid: a CSV file") from None
     if len(rows) < 2:
         raise BadInput(f"{path} has {len(rows)} lines; valid: a line of channels (1,3), then a line of dB for each step")

@@ -30,6 +30,7 @@ from ..errors import BAD_INPUT, SIGNALS, BadInput, CellDied
 from ..machine import own_files, rights, system
 from ..machine.places import Places
 from ..settings.command_line import Parser
+from ..text import of_file
 from .cell import Cell, Process
 from .keeper import KeeperClient
 
@@ -102,11 +103,11 @@ def read_key_file(path: pathlib.Path | str, secret: bool) -> Any:
     try:
         if secret and os.stat(path).st_mode & 0o077:
             raise BadInput(f"{path}: others may read it (mode {os.stat(path).st_mode & 0o777:04o}); valid: 0600")
-        fields = dict(line.split(None, 1) for line in pathlib.Path(path).read_text().splitlines()
+        fields = dict(line.split(None, 1) for line in of_file(path).splitlines()
                       if line.startswith(("public-key:", "secret-key:")) and len(line.split(None, 1)) == 2)
     except OSError as e:
         raise BadInput(f"{path}: {e.strerror}; ./openwip keys DIR makes keys") from None
-    except UnicodeDecodeError:
+    except ValueError:
         raise BadInput(f"{path}: not a key file") from None
     found = [fields.get(name, "").strip() for name in ("public-key:", "secret-key:")[:2 if secret else 1]]
     if not all(KEY.match(k) for k in found):

@@ -47,11 +47,9 @@ def read(file: str, rate: Any) -> Any:
     rows, width = [], None
     try:
         with open(file, encoding="utf-8", errors="replace") as lines:
-            for number, line in enumerate(lines, 1):
+            for number, line in enumerate(iter(lambda: lines.readline(1 << 16), ""), 1):    # /dev/zero has no end of line
                 fields = line.strip().split(",")
-                if fields == [""]:
-                    continue
-                if number == 1 and fields[0].strip().lower().startswith("snr"):
+                if fields == [""] or number == 1 and fields[0].strip().lower().startswith("snr"):
                     continue
                 if len(fields) not in (BINS, 2 * BINS) or width not in (None, len(fields)):
                     raise BadInput(f"{file}: line {number} has {len(fields)} columns: valid is "

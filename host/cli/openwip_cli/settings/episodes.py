@@ -8,6 +8,7 @@ import os
 import pathlib
 
 from ..errors import BadInput
+from ..text import LONGEST_TABLE, of_file
 from . import table
 from .kinds import Numbers
 
@@ -17,9 +18,9 @@ KEYS = ("umts.spikes", "umts.outages", *TRACES)
 
 def lines_of(flag: str, path: pathlib.Path) -> list[str]:
     try:
-        return path.read_text(encoding="utf-8").splitlines()
+        return of_file(path, LONGEST_TABLE).splitlines()
     except (OSError, ValueError) as e:
-        raise BadInput(f"{flag} {path}: {getattr(e, 'strerror', None) or 'it is not text'}") from None
+        raise BadInput(f"{flag} {path}: {'it is not text' if isinstance(e, UnicodeDecodeError) else getattr(e, 'strerror', None) or e}") from None
 
 
 def read_trace(flag: str, path: pathlib.Path, kind: Numbers) -> str:
