@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -96,10 +97,23 @@ class Demo:
 
 
 def attenuator_in_qemu(test, folder):
-    """Runs until the test is over; its settings in the folder."""
+    """Runs until the test is over; its settings in the folder. Its machine has `trigger()`: an edge at the line of the trigger input, at the
+    interrupt controller (EXTI 8), as QEMU 7.2 ends when one comes to pins of port B."""
     from openwip_cli.messages import attenuator
-    machine = qemu.Qemu(FIRMWARE, folder)
+    pins = socket.socket(socket.AF_UNIX)
+    test.addCleanup(pins.close)
+    pins.bind(f"{folder}/pins")
+    pins.listen()
+    machine = qemu.Qemu(FIRMWARE, folder, more=("-qtest", f"unix:{folder}/pins", "-qtest-log", "none"))
     test.addCleanup(machine.end)
+    wire = pins.accept()[0]
+    test.addCleanup(wire.close)
+
+    def trigger():
+        for level in (1, 0):
+            wire.sendall(f"set_irq_in exti unnamed-gpio-in 8 {level}\n".encode())
+            test.assertEqual(wire.recv(100), b"OK\n")
+    machine.trigger = trigger
     with attenuator.Attenuator(machine.port, answer_s=3) as device:
         device.find()
         machine.settle(lambda: device.status().tick)

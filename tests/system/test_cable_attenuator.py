@@ -118,21 +118,34 @@ class InARun(unittest.TestCase):
         self.assertFalse(verdict["checks"]["attenuator"])
         self.assertRegex(" ".join(verdict["reasons"]), "attenuator: .*(no answer to a frame|has not answered for)")
 
-    def test_a_scenario_file_says_what_it_plays_and_that_it_waits_for_its_trigger(self):
-        """QEMU has no edge: it waits until the end, and the run says so."""
+    def armed_by_a_file(self):
+        """Of a scenario file: the run, which waits for the edge at the trigger input with the levels of the first step."""
         file = self.folder / "run.yaml"
         file.write_text(f"air: {{over: cabled}}\nattenuator: {{port: {self.machine.port}, trace: {self.table(300)}, start: external, channels: 2, silence_ms: 5000}}\n")
-        name = f"t{os.getpid() % 100000}"
-        run = Demo(name, *GENTLE, "--config", str(file), "--pings", "5", "--udp-mbps", "0.1", "--duration", "1", "--json", str(self.folder / "run.json"))
+        run = Demo(f"t{os.getpid() % 100000}", *GENTLE, "--config", str(file), "--pings", "5", "--udp-mbps", "0.1", "--duration", "1",
+                   "--json", str(self.folder / "run.json"))
         self.addCleanup(run.close)
         run.wait_for("TCP download")
         asked = control.Control(run.cell.endpoint("attenuator.control"))
         self.assertEqual((asked.status(3).state, list(asked.status(3).levels_db)), ("armed", [10]))
+        return run, asked
+
+    def test_without_an_edge_at_its_trigger_input_it_waits_and_the_run_says_so(self):
+        run, _ = self.armed_by_a_file()
         self.assertEqual(run.ended(60), 1, run.said)
         found = json.loads((self.folder / "run.json").read_text())
         self.assertEqual(found["config"]["attenuator"]["start"], "external")
         self.assertEqual([r for r in found["verdict"]["reasons"] if "attenuator" in r],
                          ["attenuator: its playback is armed after 0 of 300 steps (nothing has started it: attenuator.start)"])
+
+    def test_an_edge_at_its_trigger_input_starts_it(self):
+        run, asked = self.armed_by_a_file()
+        self.machine.trigger()
+        self.assertTrue(wait_until(lambda: asked.status(3).state == "ended", 20), asked.status(3))
+        self.assertEqual(run.ended(60), 0, run.said)
+        found = json.loads((self.folder / "run.json").read_text())
+        self.assertEqual([found["attenuator"][n] for n in ("state", "steps", "played", "underflows")], ["ended", 300, 300, 0])
+        self.assertTrue(found["verdict"]["checks"]["attenuator"])
 
     def test_what_it_cannot_play_is_refused_before_anything_is_made(self):
         high, many = self.folder / "high.csv", self.folder / "many.csv"

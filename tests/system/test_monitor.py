@@ -5,6 +5,7 @@ docs/monitor.md are those that this test takes (target monitor_figures).
 
 Every wait is for a condition, none for a time: a busy machine is slow, not wrong."""
 import csv
+import itertools
 import json
 import math
 import os
@@ -24,8 +25,8 @@ import monitor_window as mw                                                     
 import pictures as png                                                           # noqa: E402
 import screen as screens                                                         # noqa: E402
 from controls_support import happens, settings_of                                # noqa: E402
-from demo_support import GENTLE, TOP, Demo, built, cells, environment, left_of, openwip  # noqa: E402
-from openwip_cli.messages import telemetry  # noqa: E402
+from demo_support import GENTLE, TOP, Demo, attenuator_in_qemu, built, cells, environment, left_of, openwip  # noqa: E402
+from openwip_cli.messages import control, telemetry  # noqa: E402
 
 BUILD = mw.BUILD
 FIGURES = BUILD / "monitor-figures"      # what the test took
@@ -408,6 +409,51 @@ class Recorded(MonitorTest):
         said = w.wait_for(lambda w: all(w["views"][v]["lines"] > 5 for v in FED), "the replay feeds every view", 120)
         self.assertEqual(said["health"]["stream"], "Replay")
         self.assertRegex(said["health"]["telemetry"], r"^telemetry \d+$")
+
+
+class AnAttenuator(MonitorTest):
+    def test_its_track_moves_with_the_levels_that_it_plays(self):
+        """Its firmware runs in QEMU; the cell is on cables, its software radios do not hear it."""
+        levels = (5, 12.5, 20, 27.5)
+        table = self.folder / "table.csv"
+        table.write_text("2\n" + "".join(f"{levels[k % 4]}\n" for k in range(1200)))
+        self.folder.chmod(0o755)        # a table is read as the account
+        machine = attenuator_in_qemu(self, self.folder)
+        name = f"mon{os.getpid() % 100000}a"
+        cell = self.cell("demo", name, *GENTLE, "--air", "cabled", "--attenuator", machine.port, "--attenuator-channels", "2", "--attenuator-trace", str(table),
+                         "--attenuator-period", "1000", "--attenuator-silence", "30000", "--pings", "5", "--udp-mbps", "0.1", "--duration", "600")
+        w = self.window("--name", name)
+        cell.wait_for("TCP download", 120)
+        begun = w.lines("fader")
+        # Ten a second: in 9 s, each level at least twice.
+        w.wait_for(lambda w: w["views"]["fader"]["lines"] > begun + 300, "levels of fader and attenuator", 120)
+        asked = control.Control(cell.cell.endpoint("attenuator.control"))
+        before = asked.status(3)
+        pictures = w.pictures()
+        after = asked.status(3)
+        self.assertEqual((before.state, after.state), ("playing", "playing"))
+        rows = [r for r in self.table(pictures, "fader") if r["attenuator_channel"]]
+        self.assertEqual({r["attenuator_channel"] for r in rows}, {"2"})
+        shown = [float(r["attenuator_db"]) for r in rows]
+        # The newest is what the device has on its chips now, each change is to the next level of the table.
+        self.assertIn(shown[-1], {levels[(max(1, k) - 1) % 4] for k in range(before.played - 1, after.played + 1)})
+        turns = [(a, b) for a, b in itertools.pairwise(shown) if a != b]
+        self.assertGreater(len(turns), 6)
+        self.assertEqual([b for _, b in turns], [levels[(levels.index(a) + 1) % 4] for a, _ in turns])
+        self.assert_track(pictures / "fader.png", shown, levels)
+        self.keep(pictures, ("fader",), "attenuator_")
+
+    def assert_track(self, path, shown, levels):
+        """As far below 0 as it takes away, on an axis from -70 to 110: each level as wide as its share of the time."""
+        found, left, top, right, bottom = mw.box(path)
+        track = (found[:, left + 1:right] == mw.SERIES[5])
+        wide = []
+        for level in levels:
+            y = round(top + (110 + level) / 180 * (bottom - top))
+            wide.append(int(track[y - 2:y + 3].any(axis=0).sum()))
+        self.assertGreater(sum(wide), 0.4 * (right - left), wide)
+        for level, n in zip(levels, wide):
+            self.assertLess(abs(n / sum(wide) - shown.count(level) / len(shown)), 0.1, (levels, wide))
 
 
 class WithoutACell(MonitorTest):

@@ -41,7 +41,7 @@ class Intervals(unittest.TestCase):
 
     def test_only_common_realisations_are_compared(self):
         self.assertEqual(estimates.difference({1: 5, 2: 7, 3: 9}, {2: 6, 3: 8, 4: 0}).n, 2)
-        with self.assertRaises(ValueError):
+        with self.assertRaises(LookupError):
             estimates.difference({1: 1}, {2: 2})
 
     def test_the_interval_of_a_ratio_covers_it(self):

@@ -332,7 +332,7 @@ class Shipped(unittest.TestCase):
         for e in then + options.load(TOP, names, "quick", "virtual"):
             with self.subTest(e.name):
                 spec = e.run(e.points[0], 1).spec
-                self.assertEqual((e.duration_s, spec["emulator"]["link.kind"]), (60, "ofdm" if e.name == "D-ofdm" else "wlan"))
+                self.assertEqual((e.duration_s, spec["emulator"]["link.kind"]), (60, {"D-ofdm": "ofdm", "D-links": "umts"}.get(e.name, "wlan")))
                 flows = [f.split() for f in virtual_work.plan_of(spec["emulator"], spec["workload"]).flows]
                 self.assertEqual(len(flows), spec["emulator"]["terminals"])
                 for f in flows:     # each ends at 61 s, is counted from 21 s on

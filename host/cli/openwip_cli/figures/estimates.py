@@ -56,7 +56,7 @@ def estimate(values: Any) -> "Estimate":
 def _common(a: Any, b: Any) -> tuple[Any, Any]:
     there = sorted(set(a) & set(b))
     if not there:
-        raise ValueError("no realisation in common")
+        raise LookupError("no realisation in common")
     return [float(a[r]) for r in there], [float(b[r]) for r in there]
 
 

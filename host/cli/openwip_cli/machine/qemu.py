@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import time
 import tty
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from ..errors import BadInput, CellDied
@@ -23,16 +23,17 @@ SPI_DATA, GPIO_B, GPIO_C, ITM_STEP, ITM_TIME = "0x4001300c", "0x40020418", "0x40
 
 
 class Qemu:
-    """Runs until `end`, or the end of a `with`. Settings are kept in `folder`, so a second one there begins with those of the first."""
+    """Runs until `end`, or the end of a `with`. Settings are kept in `folder`, so a second one there begins with those of the first.
+    `more`: arguments of QEMU."""
 
-    def __init__(self, firmware: pathlib.Path | str, folder: pathlib.Path | str, trace: pathlib.Path | str | None = None) -> None:
+    def __init__(self, firmware: pathlib.Path | str, folder: pathlib.Path | str, trace: pathlib.Path | str | None = None, more: Sequence[str] = ()) -> None:
         program = shutil.which("qemu-system-arm")
         if program is None:
             raise BadInput("qemu-system-arm is not installed: run ./openwip setup attenuator")
         if not pathlib.Path(firmware).is_file():
             raise BadInput(f"{firmware} is not built: run ./openwip build attenuator")
         command = [program, "-M", "netduinoplus2", "-nographic", "-monitor", "none", "-serial", "pty", "-kernel", str(firmware),
-                   "-semihosting-config", "enable=on,target=native", "-icount", "shift=6,align=on,sleep=on"]
+                   "-semihosting-config", "enable=on,target=native", "-icount", "shift=6,align=on,sleep=on", *more]
         if trace is not None:
             command += ["-trace", "memory_region_ops_write", "-D", str(trace)]
         self.process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
