@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ratios in dB and levels in dBFS. A level plus a ratio is a level; a level plus a level does not
-// compile. Made of any number; lists of many stay plain numbers with the unit in their name.
+// Ratios in dB, levels in dBFS and dBm. A level plus a ratio is a level; a level plus a level does
+// not compile. Made of any number; lists of many stay plain numbers with the unit in their name.
 #pragma once
 
 #include <cmath>
@@ -25,19 +25,22 @@ struct db {
     constexpr float single() const { return static_cast<float>(value); }
 };
 
-// Level relative to full scale (|sample| = 1).
-struct dbfs {
+// Of a power, relative to that of the reference.
+template <class Reference>
+struct level {
     double value = 0;
-    constexpr dbfs() = default;
+    constexpr level() = default;
     template <class Number>
     requires std::is_arithmetic_v<Number>
-    constexpr explicit dbfs(Number v) : value(static_cast<double>(v)) {}
-    constexpr auto operator<=>(const dbfs&) const = default;
-    friend constexpr dbfs operator+(dbfs a, db b) { return dbfs(a.value + b.value); }
-    friend constexpr dbfs operator-(dbfs a, db b) { return dbfs(a.value - b.value); }
-    friend constexpr db operator-(dbfs a, dbfs b) { return db(a.value - b.value); }
-    double power() const { return std::pow(10.0, value / 10); }
+    constexpr explicit level(Number v) : value(static_cast<double>(v)) {}
+    constexpr auto operator<=>(const level&) const = default;
+    friend constexpr level operator+(level a, db b) { return level(a.value + b.value); }
+    friend constexpr level operator-(level a, db b) { return level(a.value - b.value); }
+    friend constexpr db operator-(level a, level b) { return db(a.value - b.value); }
+    double power() const { return db(value).power(); }
 };
+using dbfs = level<struct full_scale>;  // |sample| = 1
+using dbm = level<struct milliwatt>;
 
 // Mean level of a transmitted slot: all 500 subcarriers on, unit mean energy per resource element.
 // Far enough below full scale for the peaks of OFDM (peak to mean about 11 dB).

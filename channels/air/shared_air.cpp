@@ -47,6 +47,8 @@ std::int64_t living_owner(const std::string& name) {
 
 }  // namespace
 
+std::string shared_air::path(const std::string& name) { return "/dev/shm" + segment(name); }
+
 bool shared_air::valid_name(const std::string& name) {
     return !name.empty() && name.size() < name_size &&
            name.find_first_not_of(
@@ -67,7 +69,7 @@ std::unique_ptr<shared_air> shared_air::create(const std::string& name,
                                 std::to_string(owner) + ")");
         air->cleaned_ = shm_unlink(segment(name).c_str()) == 0;
     }
-    if (fd < 0) throw machine_error("/dev/shm" + segment(name), errno);
+    if (fd < 0) throw machine_error(path(name), errno);
     air->unlink_ = segment(name);
     air->bytes_ = head_bytes(nodes.size()) + nodes.size() * node_sample_bytes;
     if (const int error = posix_fallocate(fd, 0, static_cast<off_t>(air->bytes_))) {
@@ -115,7 +117,7 @@ void shared_air::build(const std::vector<std::string>& nodes, clock_kind clock, 
 std::unique_ptr<shared_air> shared_air::attach(const std::string& name) {
     if (living_owner(name) == 0) return nullptr;
     const int fd = shm_open(segment(name).c_str(), O_RDWR | O_CLOEXEC, 0);
-    if (fd < 0) throw machine_error("/dev/shm" + segment(name), errno);
+    if (fd < 0) throw machine_error(path(name), errno);
     std::unique_ptr<shared_air> air(new shared_air);
     struct stat s {};
     fstat(fd, &s);

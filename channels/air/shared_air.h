@@ -35,7 +35,8 @@ public:
     cf32* receive_ring(std::size_t i);
     std::size_t nodes() { return header().nodes; }
     bool cleaned() const { return cleaned_; }
-    static bool valid_name(const std::string& name);  // 1 to 31 of a-z A-Z 0-9 _ . -
+    static std::string path(const std::string& name);  // of the segment
+    static bool valid_name(const std::string& name);   // 1 to 31 of a-z A-Z 0-9 _ . -
 
 private:
     shared_air() = default;

@@ -15,7 +15,7 @@
 namespace wip::bin_model {
 namespace {
 
-constexpr double lowest_db = symbol_error_lowest_db, per_db = symbol_error_per_db;
+constexpr double per_db = symbol_errors_per_db;
 
 double ok_from_rate(double rate) noexcept {
     return std::exp(payload_symbols_per_bin * std::log1p(-rate));
@@ -48,7 +48,7 @@ failure_tables::failure_tables(eight_points eight) {
 }
 
 double failed_symbol::rate(double snr) const noexcept {
-    const double x = (10 * std::log10(snr) - lowest_db) * per_db;
+    const double x = (db::from_power(snr) - symbol_error_lowest).value * per_db;
     const double last = static_cast<double>(log_rate_.size() - 1);
     if (!(x > 0)) return std::exp(log_rate_.front());
     if (x >= last) return std::exp(log_rate_.back());
@@ -64,8 +64,8 @@ bool failed_symbol::frame_right(float snr, double uniform) const noexcept {
     // far more than the roundings of either side.
     constexpr float per_neper = static_cast<float>(per_db * 10 / std::numbers::ln10);
     constexpr double margin = 1e-9;
-    const float x =
-        per_neper * sample_model::fast_log(snr) - static_cast<float>(lowest_db * per_db);
+    const float x = per_neper * sample_model::fast_log(snr) -
+                    static_cast<float>(symbol_error_lowest.value * per_db);
     if (x > 1 && x < static_cast<float>(ok_.size() - 2)) {
         const auto below = static_cast<std::size_t>(x - 0.01F),
                    above = static_cast<std::size_t>(x + 0.01F) + 1;

@@ -15,12 +15,10 @@ struct cfo_config {
     double drift_hz_per_s = 0;  // +-100 kHz/s
 };
 
-class cfo {
+class cfo : public memoryless {
 public:
     cfo(const cfo_config& config, const stage_context& context);
     void work(std::int64_t first, std::span<const cf32> in, std::span<cf32> out) noexcept;
-    std::int64_t memory() const noexcept { return 0; }
-    std::int64_t latency() const noexcept { return 0; }
     std::uint64_t phase(std::int64_t n) const noexcept;  // turns * 2^64
 
 private:

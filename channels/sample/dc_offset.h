@@ -14,7 +14,7 @@ struct dc_offset_config {
     double angle_deg = 30;  // -360 to 360
 };
 
-class dc_offset {
+class dc_offset : public memoryless {
 public:
     dc_offset(const dc_offset_config& config, const stage_context&) {
         check_range("dc_offset dbfs", config.dbfs, -200, 0);
@@ -25,8 +25,6 @@ public:
     void work(std::int64_t, std::span<const cf32> in, std::span<cf32> out) noexcept {
         for (std::size_t i = 0; i < out.size(); ++i) out[i] = in[i] + offset_;
     }
-    std::int64_t memory() const noexcept { return 0; }
-    std::int64_t latency() const noexcept { return 0; }
 
 private:
     cf32 offset_;

@@ -12,7 +12,7 @@ struct gain_step_config {
     double start_s = 1, period_s = 1;
 };
 
-class gain_step {
+class gain_step : public memoryless {
 public:
     gain_step(const gain_step_config& config, const stage_context& context)
         : times_("gain_step", config.start_s, config.period_s, context.sample_rate) {
@@ -31,8 +31,6 @@ public:
             done += size;
         }
     }
-    std::int64_t memory() const noexcept { return 0; }
-    std::int64_t latency() const noexcept { return 0; }
 
 private:
     event_times times_;

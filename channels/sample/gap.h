@@ -12,7 +12,7 @@ struct gap_config {
     double start_s = 1, period_s = 1;
 };
 
-class gap {
+class gap : public memoryless {
 public:
     gap(const gap_config& config, const stage_context& context)
         : times_("gap", config.start_s, config.period_s, context.sample_rate) {
@@ -31,8 +31,6 @@ public:
             done += size;
         }
     }
-    std::int64_t memory() const noexcept { return 0; }
-    std::int64_t latency() const noexcept { return 0; }
 
 private:
     event_times times_;

@@ -15,12 +15,10 @@ struct tone_config {
 };
 
 // y = x + A e^{j 2 pi f n}, phase exact from the index as in cfo.h.
-class tone {
+class tone : public memoryless {
 public:
     tone(const tone_config& config, const stage_context& context);
     void work(std::int64_t first, std::span<const cf32> in, std::span<cf32> out) noexcept;
-    std::int64_t memory() const noexcept { return 0; }
-    std::int64_t latency() const noexcept { return 0; }
 
 private:
     std::uint64_t step_;
@@ -35,12 +33,10 @@ struct interference_config {
 
 // White noise that is a function of the index, through a low-pass of 64 coefficients (sinc, Kaiser
 // window, -50 dB; its edges are about 350 kHz wide), moved to the centre.
-class interference {
+class interference : public memoryless {
 public:
     interference(const interference_config& config, const stage_context& context);
     void work(std::int64_t first, std::span<const cf32> in, std::span<cf32> out) noexcept;
-    std::int64_t memory() const noexcept { return 0; }  // of the input; its own it makes again
-    std::int64_t latency() const noexcept { return 0; }
 
 private:
     static constexpr int length = 64;

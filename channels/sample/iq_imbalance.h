@@ -13,12 +13,10 @@ struct iq_imbalance_config {
     double angle_deg = 45;           // -360 to 360
 };
 
-class iq_imbalance {
+class iq_imbalance : public memoryless {
 public:
     iq_imbalance(const iq_imbalance_config& config, const stage_context& context);
     void work(std::int64_t first, std::span<const cf32> in, std::span<cf32> out) noexcept;
-    std::int64_t memory() const noexcept { return 0; }
-    std::int64_t latency() const noexcept { return 0; }
 
 private:
     float re_re_, re_im_, im_re_, im_im_;  // of the output by part of the input

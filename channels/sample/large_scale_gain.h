@@ -9,7 +9,7 @@
 
 namespace wip::sample_model {
 
-class large_scale_gain {
+class large_scale_gain : public memoryless {
 public:
     large_scale_gain(const large_scale_config& config, const motion& movement,
                      const stage_context& context)
@@ -17,8 +17,6 @@ public:
 
     bool empty() const noexcept { return gain_.empty(); }
     void work(std::int64_t first, std::span<const cf32> in, std::span<cf32> out) noexcept;
-    std::int64_t memory() const noexcept { return 0; }
-    std::int64_t latency() const noexcept { return 0; }
 
 private:
     static constexpr std::int64_t spacing = 1280;

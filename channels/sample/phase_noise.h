@@ -20,12 +20,10 @@ struct phase_noise_config {
     double linewidth_hz = 0;  // 0 to 10000
 };
 
-class phase_noise {
+class phase_noise : public memoryless {
 public:
     phase_noise(const phase_noise_config& config, const stage_context& context);
     void work(std::int64_t first, std::span<const cf32> in, std::span<cf32> out) noexcept;
-    std::int64_t memory() const noexcept { return 0; }
-    std::int64_t latency() const noexcept { return 0; }
 
 private:
     static constexpr std::int64_t interval = 8192, knot = 16;

@@ -13,12 +13,10 @@ struct quantiser_config {
     double full_scale_dbfs = 0;  // where it clips, -60 to 20
 };
 
-class quantiser {
+class quantiser : public memoryless {
 public:
     quantiser(const quantiser_config& config, const stage_context& context);
     void work(std::int64_t first, std::span<const cf32> in, std::span<cf32> out) noexcept;
-    std::int64_t memory() const noexcept { return 0; }
-    std::int64_t latency() const noexcept { return 0; }
 
 private:
     float scale_, step_, limit_;

@@ -299,7 +299,7 @@ void device::set_level(side s, std::size_t i, double gain) {
     if (!c.port) return;
     c.port->command(
         s == side::receive ? air::command_kind::receive_gain : air::command_kind::transmit_gain,
-        execution_time(c), model_.level_db(s, gain));
+        execution_time(c), model_.level(s, db(gain)).value);
 }
 
 void device::make_side(side s, std::size_t i) {
@@ -389,19 +389,18 @@ void device::make_tuning(side s, std::size_t i, const side_properties& p) {
 void device::make_power(side s, std::size_t i, const side_properties& p) {
     const uhd::fs_path power = front_path(s, i) / "ref_power";
     const uhd::fs_path gain = front_path(s, i) / "gains" / p.gain_name / "value";
-    const double a = model_.reference_dbm(s, p.gains.start()),
-                 b = model_.reference_dbm(s, p.gains.stop());
+    const auto reference = [this, s](double g) { return model_.reference(s, db(g)).value; };
+    const double a = reference(p.gains.start()), b = reference(p.gains.stop());
     _tree->create<std::string>(power / "key").set("openwip");
     _tree->create<std::string>(power / "serial").set("");
     _tree->create<uhd::meta_range_t>(power / "range")
         .set(uhd::meta_range_t(std::min(a, b), std::max(a, b), p.gains.step()));
     _tree->create<double>(power / "value")
-        .set_coercer([this, s, gain](double dbm) {
-            _tree->access<double>(gain).set(model_.gain_for(s, dbm));
-            return model_.reference_dbm(s, _tree->access<double>(gain).get());
+        .set_coercer([=, this](double wish) {
+            _tree->access<double>(gain).set(model_.gain_for(s, dbm(wish)).value);
+            return reference(_tree->access<double>(gain).get());
         })
-        .set_publisher(
-            [this, s, gain] { return model_.reference_dbm(s, _tree->access<double>(gain).get()); });
+        .set_publisher([=, this] { return reference(_tree->access<double>(gain).get()); });
 }
 
 void device::make_rate(side s, std::size_t i) {

@@ -75,7 +75,7 @@ front_end read_front(const place& p, const std::string& side, const char* bits, 
             .bits = p.at(bits).number<int>(),
             .dc_dbfs = p.at(dc).number(),
             .image_db = p.at(side + "_image_db").number(),
-            .full_scale_dbm = p.at("full_scale_dbm").just<2>()[level]};
+            .full_scale = dbm(p.at("full_scale_dbm").just<2>()[level])};
 }
 
 product read_product(const std::string& name, const place& p) {

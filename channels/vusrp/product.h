@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "types/db.h"
+
 namespace wip::vusrp {
 
 // What a master clock does that cannot be had.
@@ -61,7 +63,7 @@ struct front_end {
     double lowest_hz, highest_hz;
     int bits;
     double dc_dbfs, image_db;
-    double full_scale_dbm;  // sent at the highest gain; received at gain 0
+    dbm full_scale;  // sent at the highest gain; received at gain 0
 };
 
 struct product {
@@ -91,10 +93,10 @@ struct product {
     // Of several channels of one direction.
     double highest_clock(std::size_t channels) const;
     // At a transmitter: from full scale to the medium (0 dBFS there is 0 dBm); at a receiver back.
-    double transmit_level_db(double gain) const {
-        return transmit.full_scale_dbm + gain - transmit.gain.highest;
+    db transmit_level(db gain) const {
+        return transmit.full_scale - dbm(transmit.gain.highest) + gain;
     }
-    double receive_level_db(double gain) const { return gain - receive.full_scale_dbm; }
+    db receive_level(db gain) const { return dbm(0) + gain - receive.full_scale; }
 };
 
 const std::vector<product>& products();

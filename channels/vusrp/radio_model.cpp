@@ -256,18 +256,18 @@ std::vector<sample_model::impairment_config> radio_model::impairments(side s) co
     return {image, dc, converter};
 }
 
-double radio_model::level_db(side s, double gain) const {
+db radio_model::level(side s, db gain) const {
     if (!kind_) return gain;
-    return s == side::receive ? kind_->receive_level_db(gain) : kind_->transmit_level_db(gain);
+    return s == side::receive ? kind_->receive_level(gain) : kind_->transmit_level(gain);
 }
 
-double radio_model::reference_dbm(side s, double gain) const {
-    return s == side::receive ? -kind_->receive_level_db(gain) : kind_->transmit_level_db(gain);
+dbm radio_model::reference(side s, db gain) const {
+    return dbm(0) + (s == side::receive ? -level(s, gain) : level(s, gain));
 }
 
-double radio_model::gain_for(side s, double reference_dbm) const {
-    return s == side::receive ? kind_->receive.full_scale_dbm - reference_dbm
-                              : reference_dbm - kind_->transmit_level_db(0);
+db radio_model::gain_for(side s, dbm reference) const {
+    return s == side::receive ? kind_->receive.full_scale - reference
+                              : reference - this->reference(s, db(0));
 }
 
 std::string radio_model::front_name(side s, std::size_t channel) const {

@@ -100,12 +100,12 @@ public:
     // --- samples ---
     std::vector<sample_model::impairment_config> impairments(side s) const;
     // Medium level of a gain setting.
-    double level_db(side s, double gain) const;
+    db level(side s, db gain) const;
     // UHD's reference power: dBm at the connector that are full scale, and the gain for it. Only of
     // a product with calibration data (calibrated=1).
     bool calibrated() const noexcept { return calibrated_; }
-    double reference_dbm(side s, double gain) const;
-    double gain_for(side s, double reference_dbm) const;
+    dbm reference(side s, db gain) const;
+    db gain_for(side s, dbm reference) const;
     std::string front_name(side s, std::size_t channel) const;
     std::string antenna_refusal(side s, const std::string& antenna) const;
     std::string source_refusal(bool of_time, const std::string& source,

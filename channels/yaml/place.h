@@ -17,19 +17,13 @@
 
 #include "types/number_text.h"
 #include "types/one_line.h"
+#include "yaml/walk.h"
 
 namespace wip::yaml {
 
 // A refusal is one line, whatever was written.
 [[noreturn]] inline void refuse(const std::string& why) {
     throw std::invalid_argument(one_line(why));
-}
-
-inline std::string show(const YAML::Node& n) {
-    if (!n.IsDefined()) return "missing";
-    if (n.IsNull()) return "empty";
-    if (n.IsScalar()) return "'" + n.Scalar() + "'";
-    return n.IsMap() ? "a mapping" : "a list";
 }
 
 inline std::string list(const std::vector<std::string>& names) {
@@ -43,12 +37,12 @@ class place {
 public:
     // The whole of it.
     place(const std::string& text, std::string file) : file_(std::move(file)) {
-        try {
-            node_ = YAML::Load(text);
-        } catch (const YAML::Exception& e) {
-            yaml::refuse(file_ + ": line " + std::to_string(e.mark.line + 1) +
-                         ": not YAML: " + e.msg);
-        }
+        read(
+            text,
+            [this](const YAML::Mark& mark, const std::string& why) {
+                yaml::refuse(where(file_, mark) + ": " + why);
+            },
+            [this](const YAML::Node& root) { node_ = root; });
     }
     place(const YAML::Node& node, std::string file, std::string key)
         : node_(node.IsDefined() ? node : YAML::Node(YAML::NodeType::Undefined)),
@@ -64,20 +58,24 @@ public:
 
     void expect_keys(const std::vector<std::string>& known) const {
         if (!node_.IsMap()) refuse("a mapping with the keys " + list(known));
-        for (const auto& entry : node_) {
-            const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : "?";
+        each_entry([&](const std::string& name, const place&) {
             if (std::find(known.begin(), known.end(), name) == known.end())
                 yaml::refuse(file_ + ": " + join(name) + ": unknown key; valid: " + list(known));
-        }
+        });
     }
     place at(const std::string& name) const { return {find(node_, name), file_, join(name)}; }
     template <class Visit>
     void each_entry(Visit visit) const {
         if (!node_.IsMap()) refuse("a mapping");
-        for (const auto& entry : node_) {
-            const std::string name = entry.first.Scalar();
-            visit(name, place(entry.second, file_, join(name)));
-        }
+        yaml::each_entry(
+            node_,
+            [this](const YAML::Node& key, const std::string& why) {
+                yaml::refuse(file_ + ": " + (key.IsScalar() ? join(key.Scalar()) : key_) + ": " +
+                             why);
+            },
+            [&](const std::string& name, const YAML::Node& value, const YAML::Mark&) {
+                visit(name, place(value, file_, join(name)));
+            });
     }
     template <class Visit>
     void each_item(Visit visit) const {

@@ -201,16 +201,15 @@ int run(config::settings& settings, trace::played_traces& traces, bool calibrate
 }  // namespace
 
 int main(int argc, char** argv) {
-    bool calibrates = false, checks = false;
+    bool calibrates = false;
     trace::played_traces traces;
     return host::run_program(
         {"wip_fader", "OpenWIP: the channel between radios on cables", &fader_keys(),
          [&](config::settings& s) { translate(s, std::ref(traces)); },
-         [&](config::settings& s) { return checks ? 0 : run(s, traces, calibrates); },
+         [&](config::settings& s) { return run(s, traces, calibrates); },
          [&](CLI::App& app) {
              app.add_flag("--calibrate", calibrates,
                           "measure what the radios do, JSON to standard output");
-             app.add_flag("--check", checks, "check configuration and trace files, and end");
          }},
         argc, argv);
 }

@@ -11,20 +11,10 @@
 
 #include "config/schema.h"
 #include "types/file_text.h"
+#include "yaml/walk.h"
 
 namespace wip::config {
 namespace {
-
-std::string place(const std::string& origin, const YAML::Mark& mark) {
-    if (mark.is_null() || mark.line < 0) return origin;
-    return origin + ":" + std::to_string(mark.line + 1);
-}
-
-const char* kind_of(const YAML::Node& n) {
-    if (n.IsSequence()) return "a list";
-    if (n.IsMap()) return "a mapping";
-    return "nothing";
-}
 
 struct found_value {
     std::string path;
@@ -36,52 +26,52 @@ struct found_entry {
     std::string name, path, origin;
 };
 
-// Walks a mapping; yaml-cpp keeps duplicate keys as separate pairs, which is how they are seen.
 struct walker {
     std::string origin;
     std::set<std::string> sections{}, keys{};  // a section is what is before a dot of a key
     std::vector<found_value> values{};
     std::vector<found_entry> entries{};
 
+    // visit(name, value, FILE:LINE)
+    template <class Visit>
+    void each(const YAML::Node& map, const std::string& prefix, const Visit& visit) const {
+        yaml::each_entry(
+            map,
+            [&](const YAML::Node& key, const std::string& why) {
+                throw error(yaml::where(origin, key.Mark()) + ": " +
+                            (key.IsScalar() ? prefix + key.Scalar() + ": " : "") + why);
+            },
+            [&](const std::string& name, const YAML::Node& value, const YAML::Mark& mark) {
+                visit(name, value, yaml::where(origin, mark));
+            });
+    }
     void walk(const YAML::Node& map, const std::string& prefix, const std::string& pattern) {
-        std::set<std::string> seen;
-        for (const auto& pair : map) {
-            const auto where = place(origin, pair.first.Mark());
-            if (!pair.first.IsScalar())
-                throw error(where + ": a key must be a word, not " + kind_of(pair.first));
-            const std::string path = prefix + pair.first.Scalar();
-            const std::string section = pattern + pair.first.Scalar();
-            if (!seen.insert(path).second) throw error(where + ": " + path + ": given twice");
+        each(map, prefix, [&](const auto& name, const auto& value, const auto& where) {
+            const std::string path = prefix + name, section = pattern + name;
             if (sections.contains(section + ".*"))
-                walk_names(pair.second, path, where);
+                walk_names(value, path, where);
             else if (sections.contains(section + "[]"))
-                walk_list(pair.second, path, where);
-            else if (pair.second.IsMap() &&
+                walk_list(value, path, where);
+            else if (value.IsMap() &&
                      (sections.contains(section) || (prefix.empty() && !keys.contains(section))))
-                walk(pair.second, path + ".", section + ".");
-            else if (!pair.second.IsNull() || !sections.contains(section))
-                values.push_back({path, pair.second, where});
-        }
+                walk(value, path + ".", section + ".");
+            else if (!value.IsNull() || !sections.contains(section))
+                values.push_back({path, value, where});
+        });
     }
     void walk_names(const YAML::Node& map, const std::string& name, const std::string& where) {
         if (map.IsNull()) return;
         if (!map.IsMap()) refuse(where, name, map, "a mapping of names, for example base: {}");
-        std::set<std::string> seen;
-        for (const auto& pair : map) {
-            const auto at = place(origin, pair.first.Mark());
-            if (!pair.first.IsScalar())
-                throw error(at + ": a key must be a word, not " + kind_of(pair.first));
-            if (!seen.insert(pair.first.Scalar()).second)
-                throw error(at + ": " + name + "." + pair.first.Scalar() + ": given twice");
-            walk_entry(pair.second, name, name + "." + pair.first.Scalar(), name + ".*.", at);
-        }
+        each(map, name + ".", [&](const auto& entry, const auto& value, const auto& at) {
+            walk_entry(value, name, name + "." + entry, name + ".*.", at);
+        });
     }
     void walk_list(const YAML::Node& list, const std::string& name, const std::string& where) {
         if (list.IsNull()) return;
         if (!list.IsSequence()) refuse(where, name, list, "a list of mappings");
         for (std::size_t i = 0; i < list.size(); ++i)
             walk_entry(list[i], name, name + "[" + std::to_string(i) + "]", name + "[].",
-                       place(origin, list[i].Mark()));
+                       yaml::where(origin, list[i].Mark()));
     }
     void walk_entry(const YAML::Node& of, const std::string& name, const std::string& path,
                     const std::string& pattern, const std::string& where) {
@@ -92,7 +82,7 @@ struct walker {
     [[noreturn]] static void refuse(const std::string& where, const std::string& path,
                                     const YAML::Node& found, const std::string& valid) {
         throw error(where + ": " + path + " = " +
-                    (found.IsScalar() ? found.Scalar() : kind_of(found)) +
+                    (found.IsScalar() ? found.Scalar() : yaml::show(found)) +
                     ": not valid; expected " + valid);
     }
 };
@@ -113,22 +103,22 @@ void settings::merge_yaml(const std::string& document, const std::string& origin
         throw error(origin + ": more than 1 MiB is not a configuration");
     if (!runtime_only) file_ = origin;
     walker found{origin};
-    try {
-        const YAML::Node root = YAML::Load(document);
-        if (root.IsNull()) return;
-        if (!root.IsMap())
-            throw error(origin + ": not a YAML mapping of keys (found " +
-                        (root.IsScalar() ? "a single value" : kind_of(root)) + ")");
-        for (const auto& k : *table_) {
-            found.keys.insert(k.path);
-            for (auto dot = k.path.find('.'); dot != std::string::npos;
-                 dot = k.path.find('.', dot + 1))
-                found.sections.insert(k.path.substr(0, dot));
-        }
-        found.walk(root, "", "");
-    } catch (const YAML::Exception& e) {
-        throw error(place(origin, e.mark) + ": not YAML: " + e.msg);
+    for (const auto& k : *table_) {
+        found.keys.insert(k.path);
+        for (auto dot = k.path.find('.'); dot != std::string::npos; dot = k.path.find('.', dot + 1))
+            found.sections.insert(k.path.substr(0, dot));
     }
+    yaml::read(
+        document,
+        [&](const YAML::Mark& mark, const std::string& why) {
+            throw error(yaml::where(origin, mark) + ": " + why);
+        },
+        [&](const YAML::Node& root) {
+            if (!root.IsMap() && !root.IsNull())
+                throw error(origin + ": not a YAML mapping of keys (found " +
+                            (root.IsScalar() ? "a single value" : yaml::show(root)) + ")");
+            found.walk(root, "", "");
+        });
     settings merged = *this;
     for (const auto& e : found.entries)
         if (runtime_only && std::ranges::none_of(*table_, [&](const key& k) {
@@ -142,7 +132,7 @@ void settings::merge_yaml(const std::string& document, const std::string& origin
             throw error(f.origin + ": " + f.path + ": cannot change in a running process");
         const bool tree = k.type == kind::tree && f.node.IsDefined() && !f.node.IsScalar();
         if (!f.node.IsScalar() && !tree)
-            throw error(f.origin + ": " + f.path + " = " + kind_of(f.node) +
+            throw error(f.origin + ": " + f.path + " = " + yaml::show(f.node) +
                         ": not valid; expected " + valid_values(k));
         merged.put(f.path, tree ? YAML::Dump(f.node) : f.node.Scalar(), f.origin);
     }

@@ -8,6 +8,7 @@
 
 #include "config/endpoint.h"
 #include "types/number_text.h"
+#include "yaml/walk.h"
 
 namespace wip::config {
 namespace {
@@ -21,11 +22,6 @@ const std::set<std::string> view_names{
     "emulate", "tcp-l",    "running", "demo-live", "emulate-live", "experiment", "ns3"};
 const std::set<std::string> inherited{"type",    "range", "unit",    "words",
                                       "choices", "check", "default", "most"};
-
-[[noreturn]] void bad_table(const std::string& origin, const YAML::Node& at,
-                            const std::string& why) {
-    throw error(origin + ":" + std::to_string(at.Mark().line + 1) + ": " + why);
-}
 
 std::vector<std::string> words_of(const YAML::Node& n) {
     std::vector<std::string> words;
@@ -64,43 +60,48 @@ const text_checks& common_checks() {
 
 settings_table::settings_table(const std::string& yaml, const std::string& origin)
     : origin_(origin) {
-    try {
-        const YAML::Node root = YAML::Load(yaml);
+    const auto bad = [&](const YAML::Mark& mark, const std::string& why) {
+        throw error(yaml::where(origin, mark) + ": " + why);
+    };
+    const auto each = [&](const YAML::Node& map, const auto& visit) {
+        yaml::each_entry(
+            map,
+            [&](const YAML::Node& key, const std::string& why) {
+                bad(key.Mark(), (key.IsScalar() ? key.Scalar() + ": " : "") + why);
+            },
+            visit);
+    };
+    const auto columns_into = [&](const std::string& of, const YAML::Node& map, columns& into,
+                                  const auto& and_views) {
+        each(map, [&](const auto& name, const YAML::Node& value, const YAML::Mark& at) {
+            if (column_names.contains(name))
+                into[name] = words_of(value);
+            else if (!and_views(name, value))
+                bad(at, of + ": unknown column " + name);
+        });
+    };
+    yaml::read(yaml, bad, [&](const YAML::Node& root) {
         if (const YAML::Node reasons = root["reasons"]; reasons && reasons["format"])
             format_ = reasons["format"].Scalar();
-        for (const auto& pair : root["settings"]) {
-            entry e{pair.first.Scalar()};
-            const auto columns_into = [&](const YAML::Node& map, columns& into,
-                                          const auto& and_views) {
-                for (const auto& column : map) {
-                    const std::string name = column.first.Scalar();
-                    if (column_names.contains(name))
-                        into[name] = words_of(column.second);
-                    else if (!and_views(name, column.second))
-                        bad_table(origin, column.first, e.name + ": unknown column " + name);
-                }
-            };
-            columns_into(pair.second, e.general, [&](const std::string& name, const auto& map) {
+        each(root["settings"], [&](const auto& of, const YAML::Node& value, const YAML::Mark& at) {
+            entry e{of};
+            columns_into(of, value, e.general, [&](const std::string& name, const auto& map) {
                 if (!view_names.contains(name)) return false;
-                columns_into(map, e.of_program[name],
+                columns_into(of, map, e.of_program[name],
                              [](const auto&, const auto&) { return false; });
                 return true;
             });
             for (const auto& program : e.general["in"])
-                if (!view_names.contains(program))
-                    bad_table(origin, pair.first, e.name + ": unknown program " + program);
-            if (!by_name_.emplace(e.name, entries_.size()).second)
-                bad_table(origin, pair.first, e.name + ": given twice");
+                if (!view_names.contains(program)) bad(at, of + ": unknown program " + program);
+            by_name_.emplace(of, entries_.size());
             entries_.push_back(std::move(e));
-        }
-        for (const auto& pair : root["impairments"]) {
-            const YAML::Node short_name = pair.second["short"];
-            impairments_.push_back({pair.first.Scalar(), short_name ? short_name.Scalar() : "",
-                                    words_of(pair.second["fields"])});
-        }
-    } catch (const YAML::Exception& e) {
-        throw error(origin + ":" + std::to_string(e.mark.line + 1) + ": not a table: " + e.msg);
-    }
+        });
+        each(root["impairments"], [&](const auto& name, const YAML::Node& value, const auto&) {
+            const YAML::Node short_name = value["short"];
+            impairments_.push_back(
+                {name, short_name ? short_name.Scalar() : "", words_of(value["fields"])});
+        });
+    });
     for (const auto& e : entries_)
         if (const auto like = word(e, {}, "like"); !like.empty() && !by_name_.contains(like))
             throw error(origin + ": " + e.name + ": like " + like + ", which there is not");

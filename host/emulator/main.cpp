@@ -25,19 +25,18 @@ using namespace wip;
 using namespace wip::emulator;
 
 struct modes {
-    bool check = false;
     CLI::Option* generate = nullptr;  // given: virtual time
     generator_config generator;
     virtual_config kernel;
 };
 
+void check_channel(config::settings& settings) {
+    const emulator_config config = translate(settings);
+    if (config.kind == link_kind::ofdm) make_sources(config);
+}
+
 int run(config::settings& settings, const modes& mode) {
     const emulator_config config = translate(settings);
-    const bool cell = config.kind == link_kind::ofdm;
-    if (mode.check) {
-        if (cell) make_sources(config);
-        return 0;
-    }
     if (mode.generate->count() > 0) {
         generate(config, mode.generator, std::cout);
         return 0;
@@ -61,7 +60,6 @@ int run(config::settings& settings, const modes& mode) {
 }
 
 void add_options(CLI::App& app, modes& mode) {
-    app.add_flag("--check", mode.check, "check configuration, channel and trace file, and end");
     mode.generate =
         app.add_option("--generate", mode.generator.seconds,
                        "virtual time: so many seconds of full queues, JSON on standard output");
@@ -92,6 +90,6 @@ int main(int argc, char** argv) {
     return host::run_program({"wip_emulator", "OpenWIP: the bin-level emulator of the downlink",
                               &emulator_keys(), [](config::settings& s) { translate(s); },
                               [&mode](config::settings& s) { return run(s, mode); },
-                              [&mode](CLI::App& app) { add_options(app, mode); }},
+                              [&mode](CLI::App& app) { add_options(app, mode); }, check_channel},
                              argc, argv);
 }

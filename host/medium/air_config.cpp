@@ -76,7 +76,7 @@ double unit_snr_db(const config::settings& s, const std::string& at, const path_
         throw s.refuse(at + ".channel",
                        "not valid; expected trace_snr_db beside a trace, or "
                        "noise_dbfs of its receiver, which its SNR refers to");
-    return snr_at_unit_gain_db(c.nodes[path.from], path, *receiver.noise_dbfs);
+    return (level_at_unit_gain(c.nodes[path.from], path) - dbfs(*receiver.noise_dbfs)).value;
 }
 
 void read_trace_of(const config::settings& s, const std::string& at, path_config& path,
@@ -133,6 +133,21 @@ void read_path(const config::settings& s, const std::string& at, mix::mix_config
     c.paths.push_back(path);
 }
 
+}  // namespace
+
+const config::text_checks& air_checks() {
+    static const config::text_checks checks{{"medium_name", check_name},
+                                            {"account_or_none", check_account}};
+    return checks;
+}
+
+void read_mix(const config::settings& s, mix::mix_config& c, const read_trace_fn& read_trace) {
+    c.seed = static_cast<std::uint64_t>(s.integer("air.seed"));
+    c.hearing_hz = s.real("air.hearing_hz");
+    read_nodes(s, c);
+    for (const auto& path : s.entries("paths")) read_path(s, path, c, read_trace);
+}
+
 medium_config translate(const config::settings& s, const read_trace_fn& read_trace) {
     s.finish();
     medium_config c;
@@ -148,21 +163,6 @@ const std::vector<config::key>& file_keys() {
         return all;
     }();
     return keys;
-}
-
-}  // namespace
-
-const config::text_checks& air_checks() {
-    static const config::text_checks checks{{"medium_name", check_name},
-                                            {"account_or_none", check_account}};
-    return checks;
-}
-
-void read_mix(const config::settings& s, mix::mix_config& c, const read_trace_fn& read_trace) {
-    c.seed = static_cast<std::uint64_t>(s.integer("air.seed"));
-    c.hearing_hz = s.real("air.hearing_hz");
-    read_nodes(s, c);
-    for (const auto& path : s.entries("paths")) read_path(s, path, c, read_trace);
 }
 
 const std::vector<config::key>& running_keys() {
@@ -188,12 +188,6 @@ medium_config parse_config(const std::string& text, const std::string& file_name
                            const read_trace_fn& read_trace) {
     config::settings s(file_keys());
     s.merge_yaml(text, file_name);
-    return translate(s, read_trace);
-}
-
-medium_config read_config_file(const std::string& file, const read_trace_fn& read_trace) {
-    config::settings s(file_keys());
-    s.merge_file(file);
     return translate(s, read_trace);
 }
 

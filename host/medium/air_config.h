@@ -18,8 +18,9 @@ namespace wip::air {
 using read_trace_fn = std::function<std::shared_ptr<const sample_model::trace_rows>(
     const std::string& file, const std::string& user)>;
 
+const std::vector<config::key>& file_keys();
 // Throws config::error.
-medium_config read_config_file(const std::string& file, const read_trace_fn& read_trace = {});
+medium_config translate(const config::settings& s, const read_trace_fn& read_trace = {});
 medium_config parse_config(const std::string& text, const std::string& file_name,
                            const read_trace_fn& read_trace = {});
 

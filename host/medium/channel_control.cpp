@@ -25,11 +25,10 @@ std::string number(double v) {
     return text.str();
 }
 
-double rounded(double snr_db) { return std::round(snr_db * 1e3) / 1e3; }
+double rounded(db snr) { return std::round(snr.value * 1e3) / 1e3; }
 
-// Of a path: the noise for an SNR, or the SNR of a noise.
-double noise_or_snr(const mix::mix_config& c, std::size_t path, double of) {
-    return snr_at_unit_gain_db(c.nodes[c.paths[path].from], c.paths[path], of);
+dbfs level_of(const mix::mix_config& c, std::size_t path) {
+    return level_at_unit_gain(c.nodes[c.paths[path].from], c.paths[path]);
 }
 
 }  // namespace
@@ -47,7 +46,7 @@ channel_control::channel_control(const mix::mix_config& config, std::string head
         v.channel = path.request;
         v.user = path.user;
         if (const auto noise = config.nodes[path.to].noise_dbfs)
-            v.snr_db = rounded(noise_or_snr(config, i, *noise));
+            v.snr_db = rounded(level_of(config, i) - dbfs(*noise));
         now_.push_back(v);
     }
 }
@@ -148,7 +147,7 @@ mix::mixer_change channel_control::change_of(const config::settings& asked, std:
         }
     }
     if (next.snr_db != before.snr_db) {
-        c.noise_dbfs = noise_or_snr(config_, path, *next.snr_db);
+        c.noise_dbfs = (level_of(config_, path) - db(*next.snr_db)).value;
     }
     const bool timed = next.blackout_ms && *next.blackout_ms != unlimited;
     if (given("blackout") && (timed || next.blackout_ms != before.blackout_ms)) {
@@ -175,8 +174,8 @@ void channel_control::same_receiver(const addressed& paths, const config::settin
             for (std::size_t i = 0; i < next.size(); ++i) {
                 if (i == path || config_.paths[i].to != receiver) continue;
                 if (key == "channel.snr_db")
-                    next[i].snr_db = rounded(
-                        noise_or_snr(config_, i, noise_or_snr(config_, path, *next[path].snr_db)));
+                    next[i].snr_db = rounded(level_of(config_, i) -
+                                             (level_of(config_, path) - db(*next[path].snr_db)));
                 else
                     next[i].blackout_ms = next[path].blackout_ms;
             }

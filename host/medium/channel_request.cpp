@@ -28,11 +28,9 @@ std::vector<std::string> path_names(const mix::mix_config& config) {
     return names;
 }
 
-// The noise is that of the whole sample rate, the signal fills the subcarriers.
-double snr_at_unit_gain_db(const mix::node_config& sender, const path_config& path,
-                           double noise_dbfs) {
-    return sender.transmit_dbfs + 10 * std::log10(double{fft_size} / double{nof_subcarriers}) +
-           path.gain_db - noise_dbfs;
+dbfs level_at_unit_gain(const mix::node_config& sender, const path_config& path) {
+    return dbfs(sender.transmit_dbfs) + db(path.gain_db) +
+           db::from_power(double{fft_size} / double{nof_subcarriers});
 }
 
 shadowing_request read_shadowing(const config::settings& s, const std::string& path) {

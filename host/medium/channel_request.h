@@ -20,10 +20,9 @@ inline bool is_trace(const std::string& model) { return model.ends_with(".h5"); 
 // Of each path: SENDER:RECEIVER, and :2, :3 behind it if it is not the first between those two.
 std::vector<std::string> path_names(const mix::mix_config& config);
 
-// SNR of a subcarrier at the sender's level, without fading. The same function gives the noise for
-// an SNR in its place.
-double snr_at_unit_gain_db(const mix::node_config& sender, const path_config& path,
-                           double noise_dbfs);
+// Of the noise over the whole sample rate that is as strong as a subcarrier without fading: less a
+// noise it is the SNR.
+dbfs level_at_unit_gain(const mix::node_config& sender, const path_config& path);
 
 shadowing_request read_shadowing(const config::settings& settings, const std::string& path);
 

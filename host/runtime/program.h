@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The command line of a program that is all configuration: --config, --set, --print-config,
-// --describe-config. Bad input is one line on standard error and exit code 2.
+// The command line of a program that is all configuration: --config, --set, --check,
+// --print-config, --describe-config. Bad input is one line on standard error and exit code 2.
 #pragma once
 
 #include <functional>
@@ -22,8 +22,10 @@ struct program {
     std::function<void(config::settings&)> check;
     // Runs with checked settings; returns the exit code. What it throws ends with that of its kind.
     std::function<int(config::settings&)> run;
-    // Options beyond the four; may be empty.
+    // Options beyond the five; may be empty.
     std::function<void(CLI::App&)> add_options = {};
+    // What takes longer, for --check alone; may be empty.
+    std::function<void(config::settings&)> check_more = {};
 };
 
 int run_program(const program& p, int argc, char** argv);

@@ -47,10 +47,4 @@ bool use_realtime(int priority) noexcept {
 
 bool realtime_was_taken() noexcept { return taken.load(); }
 
-std::string realtime_words() {
-    if (taken.load())
-        return "taken away after " + std::to_string(longest_run_ms) + " ms without a pause";
-    return guarded.load() != 0 ? "granted" : "not granted";
-}
-
 }  // namespace wip::runtime

@@ -8,8 +8,6 @@
 // ordinary priority, for good. The kernel's own limit (sched_rt_runtime_us, 95 %) stands behind it.
 #pragma once
 
-#include <string>
-
 namespace wip::runtime {
 
 inline constexpr int slot_path_priority = 10;
@@ -21,7 +19,5 @@ inline constexpr int longest_run_ms = 300;
 bool use_realtime(int priority = slot_path_priority) noexcept;
 // The guard has taken it away.
 bool realtime_was_taken() noexcept;
-// "granted", "not granted" or "taken away after 300 ms without a pause"
-std::string realtime_words();
 
 }  // namespace wip::runtime

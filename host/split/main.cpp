@@ -57,14 +57,12 @@ int serve(proxy& p, host::control_socket& control, int signals) {
     return host::exit_code_of(stop);
 }
 
-struct modes {
-    bool check = false, check_here = false;
-};
-
-int run(config::settings& settings, const modes& mode) {
+int run(config::settings& settings, bool check_here) {
     const split_config config = translate(settings);
-    if (mode.check_here) ask_kernel(config.proxy);
-    if (mode.check || mode.check_here) return 0;
+    if (check_here) {
+        ask_kernel(config.proxy);
+        return 0;
+    }
     const host::privileged_start start(settings, config.user);
     zmq::context_t context(1);
     proxy p(config.proxy);
@@ -77,15 +75,13 @@ int run(config::settings& settings, const modes& mode) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    modes mode;
+    bool check_here = false;
     return host::run_program({"wip_split", "OpenWIP: split TCP, a transparent proxy", &split_keys(),
                               [](config::settings& s) { translate(s); },
-                              [&mode](config::settings& s) { return run(s, mode); },
-                              [&mode](CLI::App& app) {
-                                  app.add_flag("--check", mode.check,
-                                               "check configuration, and end");
-                                  app.add_flag("--check-here", mode.check_here,
-                                               "the same, and what this machine's kernel grants");
+                              [&](config::settings& s) { return run(s, check_here); },
+                              [&](CLI::App& app) {
+                                  app.add_flag("--check-here", check_here,
+                                               "--check, and what this machine's kernel grants");
                               }},
                              argc, argv);
 }

@@ -16,7 +16,8 @@ namespace wip {
 double frame_success(int bits_per_symbol, db snr, eight_points eight = eight_points::star) noexcept;
 
 // Logarithm of the symbol error rate, at least -300, of so many SNRs a dB from the lowest one on.
-inline constexpr double symbol_error_lowest_db = -40, symbol_error_per_db = 20;
+inline constexpr db symbol_error_lowest{-40};
+inline constexpr int symbol_errors_per_db = 20;
 std::span<const double> log_symbol_errors(int bits_per_symbol, eight_points eight) noexcept;
 
 }  // namespace wip

@@ -232,7 +232,8 @@ void write_frame_curves(std::ostream& out, const curves& c) {
 
 void write_symbol_errors(std::ostream& out) {
     std::vector<double> grid;
-    for (double db = wip::symbol_error_lowest_db; db <= high_db; db += 1 / wip::symbol_error_per_db)
+    for (double db = wip::symbol_error_lowest.value; db <= high_db;
+         db += 1.0 / wip::symbol_errors_per_db)
         grid.push_back(db);
     out << "inline constexpr std::array<std::array<double, " << grid.size() << ">, "
         << nof_curves - 1 << "> log_symbol_error_values{{";

@@ -60,7 +60,7 @@ class Lockstep(unittest.TestCase):
                     began = time.monotonic()
                     self.assertEqual(air.process.wait(3), 1)
                     self.assertLess(time.monotonic() - began, 2)
-                    self.assertIn(f"air: node '{victim}' (process {both[victim].pid}) died",
+                    self.assertIn(f"air: info: node '{victim}' (process {both[victim].pid}) died",
                                   air.text())
                     self.assertFalse(air.memory().exists())
                 finally:
@@ -139,7 +139,7 @@ class Lockstep(unittest.TestCase):
             self.assertGreater(air.ask().air.real_time_factor, 0.5)
             self.assertTrue(air.ask("stop", "enough").ok)
             self.assertEqual(air.process.wait(5), 0)
-            self.assertIn("stopping: enough", air.text())
+            self.assertIn("ends: enough", air.text())
 
     def test_a_signal_is_answered_with_the_reason_that_was_written_down(self):
         with Medium(LOCKSTEP, PAIR, PATH) as air:

@@ -19,6 +19,7 @@
 namespace {
 
 using namespace wip::test;
+using wip::db;
 using wip::vusrp::find_product;
 using wip::vusrp::product;
 using wip::vusrp::products;
@@ -206,7 +207,7 @@ TEST(Samples, a_receiver_has_the_faults_of_its_product) {
                      7.68e6, p.name == "n210" ? 10e6 : 7.68e6);
         const double rate = l.terminal->get_rx_rate();
         l.terminal->set_rx_gain(10);
-        l.base->set_tx_gain(-p.receive_level_db(10));
+        l.base->set_tx_gain(-p.receive_level(db(10)).value);
         const double hz = 617.3e3;  // in no ratio to a rate: else the rounding repeats itself
         l.hear(0.05, 20000);
         l.send(tone(hz, 7.68e6, 0.5, 40000), 0.048);
@@ -263,8 +264,8 @@ TEST(Samples, an_analog_filter_takes_the_edges_of_the_band) {
             for (std::size_t i = 0; i < x.size(); ++i) x[i] += one[i];
         }
         const product& p = find_product(kind.substr(0, kind.find(',')));
-        l.base->set_tx_gain(p.transmit.gain.highest - p.transmit.full_scale_dbm - 11);
-        const double level = -20 * std::log10(4) - 11 + p.receive_level_db(0);
+        l.base->set_tx_gain(p.transmit.gain.highest - p.transmit.full_scale.value - 11);
+        const double level = -20 * std::log10(4) - 11 + p.receive_level(db(0)).value;
         l.hear(0.05, 20000);
         l.send(x, 0.048);
         const samples y = l.take(20000);

@@ -47,7 +47,7 @@ void bin_power_filter::update(const bin_measurement& m, const band_points& point
     // Along a direction in the space of the points there are as many known elements as in half a
     // bin.
     const float per_element = m.noise * points_per_bin;
-    const int doppler = search_.doppler();
+    const doppler_index doppler = search_.doppler();
     noise_ = per_element / known_usually;
     const bool whole = components_.full();  // what is expected comes of it
     const bool expected =

@@ -23,11 +23,11 @@ void solve_toeplitz(const double* t, const double* b, double* x, int n) {
     Eigen::Map<Eigen::VectorXd>(x, n) = m.llt().solve(Eigen::Map<const Eigen::VectorXd>(b, n));
 }
 
-int clarke_filters::snr_class(float snr) noexcept {
-    if (!(snr > 0)) return 0;
-    const double db = 10 * std::log10(static_cast<double>(snr));
-    return std::clamp(static_cast<int>(std::lround((db - least_snr_db) / snr_step_db)), 0,
-                      nof_snrs - 1);
+snr_class clarke_filters::class_of(float snr) noexcept {
+    if (!(snr > 0)) return snr_class{0};
+    const db above = db::from_power(static_cast<double>(snr)) - least_snr;
+    const auto steps = std::lround(above.value / snr_step.value);
+    return snr_class{std::clamp(static_cast<int>(steps), 0, nof_snrs - 1)};
 }
 
 clarke_filters::clarke_filters(double ahead, int order, double aperture)
@@ -38,13 +38,15 @@ clarke_filters::clarke_filters(double ahead, int order, double aperture)
     const auto n = static_cast<std::size_t>(order);
     std::vector<double> among(n), towards(n), t(n), x(n), part(n);
     // Mean of the correlation from `first` on at both ends of the aperture, seen from its middle.
-    const auto average = [&](int d, double first, double width, std::vector<double>& out) {
+    const auto average = [&](doppler_index d, double first, double width,
+                             std::vector<double>& out) {
         clarke_correlation(doppler_at(d), out.data(), order, first + width);
         if (width == 0) return;
         clarke_correlation(doppler_at(d), part.data(), order, first - width);
         for (std::size_t i = 0; i < n; ++i) out[i] = (out[i] + part[i]) / 2;
     };
-    for (int d = 0; d < nof_dopplers; ++d) {
+    for (int step = 0; step < nof_dopplers; ++step) {
+        const doppler_index d{step};
         average(d, 0, 2 * aperture, among);
         if (aperture > 0) {  // the two at the same end
             clarke_correlation(doppler_at(d), part.data(), order);
@@ -53,15 +55,15 @@ clarke_filters::clarke_filters(double ahead, int order, double aperture)
         average(d, ahead, aperture, towards);
         for (int s = 0; s < nof_snrs; ++s) {
             t = among;
-            t[0] += std::pow(10, -(least_snr_db + snr_step_db * s) / 10);
+            t[0] += (-db(least_snr.value + snr_step.value * s)).power();
             solve_toeplitz(t.data(), towards.data(), x.data(), order);
-            auto* to = weights_.data() + (d * nof_snrs + s) * padded_;
+            auto* to = weights_.data() + at(d, snr_class{s}) * padded_;
             double known = 0;
             for (std::size_t i = 0; i < n; ++i) {
                 to[i] = static_cast<float>(x[i]);
                 known += x[i] * towards[i];
             }
-            errors_[static_cast<std::size_t>(d * nof_snrs + s)] =
+            errors_[static_cast<std::size_t>(at(d, snr_class{s}))] =
                 static_cast<float>(std::max(0.0, 1 - known));
         }
     }

@@ -17,36 +17,44 @@
 #include <array>
 
 #include "phy/math/aligned.h"
+#include "types/db.h"
 
 namespace wip::phy {
 
 // Doppler frequencies in cycles a slot: steps of 2.5 Hz to 180 Hz, then of 7.5 Hz to 367.5 Hz.
 // The lowest stands for channels that hardly move.
 inline constexpr int nof_dopplers = 98;
-constexpr double doppler_at(int i) {
+enum class doppler_index : int {};
+constexpr double doppler_at(doppler_index of) {
+    const int i = static_cast<int>(of);
     const double hz = i == 0 ? 0.5 : i <= 72 ? 2.5 * i : 180 + 7.5 * (i - 72);
     return hz / 1500;
 }
 
+enum class snr_class : int { none = -1 };  // or 0 .. nof_snrs - 1
+
 class clarke_filters {
 public:
-    static constexpr double least_snr_db = -10, snr_step_db = 5;
-    static constexpr int nof_snrs = 13;        // to 50 dB
-    static int snr_class(float snr) noexcept;  // of a linear SNR
+    static constexpr db least_snr{-10}, snr_step{5};
+    static constexpr int nof_snrs = 13;             // to 50 dB
+    static snr_class class_of(float snr) noexcept;  // of a linear SNR
 
     // ahead: -1..64 slots; order: at most 64. aperture: the values are means over a time of which
     // this is the rms distance from its middle, slots.
     clarke_filters(double ahead, int order, double aperture = 0);
     double ahead() const noexcept { return ahead_; }
-    const float* weights(int doppler, int snr) const noexcept {
-        return weights_.data() + (doppler * nof_snrs + snr) * padded_;
+    const float* weights(doppler_index doppler, snr_class snr) const noexcept {
+        return weights_.data() + at(doppler, snr) * padded_;
     }
     // Variance of what the estimate misses, for a process of power 1.
-    float error(int doppler, int snr) const noexcept {
-        return errors_[static_cast<std::size_t>(doppler * nof_snrs + snr)];
+    float error(doppler_index doppler, snr_class snr) const noexcept {
+        return errors_[static_cast<std::size_t>(at(doppler, snr))];
     }
 
 private:
+    static constexpr int at(doppler_index doppler, snr_class snr) noexcept {
+        return static_cast<int>(doppler) * nof_snrs + static_cast<int>(snr);
+    }
     double ahead_;
     int padded_;
     aligned_vector<float> weights_;

@@ -38,7 +38,7 @@ void doppler_search::reset() noexcept {
     turned_cross_.fill(0);
     present_ = signal_ = noise_ = 0;
     learned_ = 0;
-    snr_ = clarke_filters::nof_snrs / 2;
+    snr_ = snr_class{clarke_filters::nof_snrs / 2};
     doppler_ = 0;
     offset_ = 0;
     ready_ = false;
@@ -105,7 +105,7 @@ void doppler_search::turn(double radians) noexcept {
     }
 }
 
-double doppler_search::error_of(int doppler) const noexcept {
+double doppler_search::error_of(doppler_index doppler) const noexcept {
     const float* w = filters_.weights(doppler, snr_);
     alignas(64) std::array<float, padded> v{};
     for (std::size_t i = 0; i < order; ++i)
@@ -121,10 +121,10 @@ void doppler_search::start() noexcept {
     offset_at_start_ = offset_;
     step_ = 0;
     turn(offset_);
-    double best = error_of(0);
+    double best = error_of(doppler_index{0});
     doppler_ = 0;
     for (int d = 1; d < nof_dopplers; ++d)
-        if (const double e = error_of(d); e < best) {
+        if (const double e = error_of(doppler_index{d}); e < best) {
             best = e;
             doppler_ = d;
         }
@@ -135,10 +135,10 @@ void doppler_search::search() noexcept {
     ++step_;
     turn(offset_);
     const int before = doppler_;
-    double best = error_of(before);
+    double best = error_of(doppler_index{before});
     const auto consider = [&](int d, double offset) {
         if (d < 0 || d >= nof_dopplers) return;
-        const double e = error_of(d);
+        const double e = error_of(doppler_index{d});
         if (e < better * best) {
             best = e;
             doppler_ = d;
@@ -174,7 +174,7 @@ void doppler_search::update(const gain_sample& now) noexcept {
     ++learned_;
     if (learned_ < enough) return;
     if (learned_ % 32 == 0)
-        snr_ = clarke_filters::snr_class(
+        snr_ = clarke_filters::class_of(
             static_cast<float>(std::max(signal_ - noise_, 0.0) / (noise_ + 1e-30)));
     if (!ready_)
         start();

@@ -35,14 +35,14 @@ public:
     void update(const gain_sample& now) noexcept;
 
     bool ready() const noexcept { return ready_; }
-    int doppler() const noexcept { return doppler_; }   // into the grid of clarke_filters.h
+    doppler_index doppler() const noexcept { return doppler_index{doppler_}; }
     double offset() const noexcept { return offset_; }  // 2 pi f0 T, radians a slot
 
 private:
     static constexpr int order = 24, lag = 2, padded = 32, reach = order + lag;
     void learn(const bin_gains& now) noexcept;
-    void turn(double radians) noexcept;           // fills turned_ and turned_cross_
-    double error_of(int doppler) const noexcept;  // at the offset of turn()
+    void turn(double radians) noexcept;                     // fills turned_ and turned_cross_
+    double error_of(doppler_index doppler) const noexcept;  // at the offset of turn()
     void search() noexcept;
     void start() noexcept;
 
@@ -55,7 +55,7 @@ private:
     double present_ = 0;             // pooled |h[j]|^2
     double signal_ = 0, noise_ = 0;  // of a gain
     std::int64_t learned_ = 0;       // slots
-    int snr_ = 0;
+    snr_class snr_{};
     unsigned step_ = 0;
     int doppler_ = 0;
     double offset_ = 0, offset_at_start_ = 0;

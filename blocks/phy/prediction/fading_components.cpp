@@ -22,7 +22,7 @@ constexpr double resolution = 1e-12;  // of the power of one component in that o
 constexpr int recent_slots = 24;
 constexpr float chance = 0.5F;   // recent power over the noise, where there is nothing but noise
 constexpr float nothing = 0.1F;  // SNR of a component that is not filtered
-constexpr int strong = 3;        // class of SNR from which it says something of the level: 5 dB
+constexpr snr_class strong{3};   // from which it says something of the level: 5 dB
 constexpr double two_pi = 2 * std::numbers::pi;
 
 }  // namespace
@@ -54,7 +54,7 @@ void fading_components<Count, Depth>::reset() noexcept {
     recent_.fill(0);
     extra_.fill(0);
     level_ = 1;
-    class_.fill(-1);
+    class_.fill(snr_class::none);
     next_class_ = pair_i_ = 0;
     pair_k_ = 1;
 }
@@ -112,7 +112,7 @@ void fading_components<Count, Depth>::follow(float noise) noexcept {
         const float power =
             component_re_[i] * component_re_[i] + component_im_[i] * component_im_[i];
         recent_[i] += weight * (power - noise - recent_[i]);
-        if (class_[i] < 0) continue;
+        if (class_[i] == snr_class::none) continue;
         now += recent_[i];
         usual += static_cast<float>(covariance_re_[i][i]) - covariance_noise_;
     }
@@ -122,7 +122,7 @@ void fading_components<Count, Depth>::follow(float noise) noexcept {
 template <std::size_t Count, std::size_t Depth>
 std::size_t fading_components<Count, Depth>::innovations(
     const row& points_re, const row& points_im, float noise, const clarke_filters& next,
-    int doppler, std::span<band_level::innovation, Count> out) noexcept {
+    doppler_index doppler, std::span<band_level::innovation, Count> out) noexcept {
     static_assert(Depth >= band_level::lags);
     project(points_re, points_im);
     const double angle = phase_ + offset_;
@@ -174,7 +174,7 @@ void fading_components<Count, Depth>::rescale(std::span<const float> factors) no
 template <std::size_t Count, std::size_t Depth>
 float fading_components<Count, Depth>::store(const row& points_re, const row& points_im,
                                              float noise, float usual, const clarke_filters& next,
-                                             int doppler) noexcept {
+                                             doppler_index doppler) noexcept {
     const bool measured = std::isfinite(noise);
     follows_ = true;
     noise_ = usual;
@@ -190,7 +190,7 @@ float fading_components<Count, Depth>::store(const row& points_re, const row& po
     float surprise = 0, mean = 0;
     for (std::size_t i = 0; i < Count; ++i) {
         float re = 0, im = 0, error = 0, inherited = 0;
-        if (class_[i] >= 0) {
+        if (class_[i] != snr_class::none) {
             const float* w = next.weights(doppler, class_[i]);
             for (std::size_t n = 0; n < Depth; ++n) {
                 re += w[n] * past_re_[i][newest + n];
@@ -206,7 +206,7 @@ float fading_components<Count, Depth>::store(const row& points_re, const row& po
             const float dr = component_re_[i] * c + component_im_[i] * s - re;
             const float di = component_im_[i] * c - component_re_[i] * s - im;
             const float share = std::min(1.F, (error + noise_) / (error + noise + 1e-30F));
-            if (class_[i] >= 0) {
+            if (class_[i] != snr_class::none) {
                 surprise += dr * dr + di * di;
                 mean += error + inherited + noise;
             }
@@ -277,7 +277,7 @@ void fading_components<Count, Depth>::classify() noexcept {
         const std::size_t i = next_class_;
         next_class_ = (next_class_ + 1) % Count;
         const float snr = power_of(i) / (noise_ + 1e-30F);
-        class_[i] = snr > nothing ? clarke_filters::snr_class(snr) : -1;
+        class_[i] = snr > nothing ? clarke_filters::class_of(snr) : snr_class::none;
     }
 }
 
@@ -364,15 +364,15 @@ void fading_components<Count, Depth>::rotate(std::size_t i, std::size_t k) noexc
 }
 
 template <std::size_t Count, std::size_t Depth>
-void fading_components<Count, Depth>::filter(const clarke_filters& filters, int doppler, row& re,
-                                             row& im) const noexcept {
+void fading_components<Count, Depth>::filter(const clarke_filters& filters, doppler_index doppler,
+                                             row& re, row& im) const noexcept {
     re.fill(0);
     im.fill(0);
     const double angle = phase_ + offset_ * filters.ahead();
     const auto c = static_cast<float>(std::cos(angle));
     const auto s = static_cast<float>(std::sin(angle));
     for (std::size_t i = 0; i < Count; ++i) {
-        if (class_[i] < 0) continue;
+        if (class_[i] == snr_class::none) continue;
         const float* w = filters.weights(doppler, class_[i]);
         const float* pr = past_re_[i].data() + start_;
         const float* pi = past_im_[i].data() + start_;
@@ -393,13 +393,13 @@ void fading_components<Count, Depth>::filter(const clarke_filters& filters, int 
 
 template <std::size_t Count, std::size_t Depth>
 void fading_components<Count, Depth>::error(const clarke_filters& first,
-                                            const clarke_filters& second, int doppler,
+                                            const clarke_filters& second, doppler_index doppler,
                                             row& out) const noexcept {
     out.fill(0);
     for (std::size_t i = 0; i < Count; ++i) {
         const float power = power_of(i);
         const float e =
-            class_[i] < 0
+            class_[i] == snr_class::none
                 ? power
                 : power * (first.error(doppler, class_[i]) + second.error(doppler, class_[i])) / 2 +
                       extra_[i];

@@ -44,11 +44,12 @@ public:
     // mean. Who stores this way has components that follow the level and the noise of the last
     // slots, not only their means.
     float store(const row& re, const row& im, float noise, float usual, const clarke_filters& next,
-                int doppler) noexcept;
+                doppler_index doppler) noexcept;
     // What the points of the next slot, not yet stored, have that was not expected, of each strong
     // component. noise: as in learn(). Returns how many there are.
     std::size_t innovations(const row& re, const row& im, float noise, const clarke_filters& next,
-                            int doppler, std::span<band_level::innovation, Count> out) noexcept;
+                            doppler_index doppler,
+                            std::span<band_level::innovation, Count> out) noexcept;
     // The last slots of the history times these factors, the newest first.
     void rescale(std::span<const float> factors) noexcept;
     // Learns from the points stored last. noise: variance of their error along any unit direction
@@ -62,9 +63,10 @@ public:
     int learned() const noexcept { return averaged_; }  // slots, up to those of the covariance
 
     // The points at the time for which `filters` (of order Depth) are made.
-    void filter(const clarke_filters& filters, int doppler, row& re, row& im) const noexcept;
+    void filter(const clarke_filters& filters, doppler_index doppler, row& re,
+                row& im) const noexcept;
     // Error variance of each point of that, mean of two times.
-    void error(const clarke_filters& first, const clarke_filters& second, int doppler,
+    void error(const clarke_filters& first, const clarke_filters& second, doppler_index doppler,
                row& out) const noexcept;
 
 private:
@@ -92,10 +94,10 @@ private:
     float noise_ = 0;             // now
     float covariance_noise_ = 0;  // that of the covariance
     bool follows_ = false;
-    row extra_{};                     // error of the last slot beyond the usual
-    alignas(64) row recent_{};        // power of the components over the last slots
-    float level_ = 1;                 // power of the signal now over that in the covariance
-    std::array<int, Count> class_{};  // of the SNR; -1: nothing there
+    row extra_{};               // error of the last slot beyond the usual
+    alignas(64) row recent_{};  // power of the components over the last slots
+    float level_ = 1;           // power of the signal now over that in the covariance
+    std::array<snr_class, Count> class_{};
     std::size_t next_class_ = 0, pair_i_ = 0, pair_k_ = 1;
 };
 

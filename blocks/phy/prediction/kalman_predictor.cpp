@@ -28,7 +28,7 @@ bin_gains turned(const bin_gains& g, double radians) noexcept {
 kalman_predictor::kalman_predictor(int horizon) : horizon_(horizon), models_(nof_dopplers) {
     for (int d = 0; d < nof_dopplers; ++d) {
         std::array<double, order + 1> r;
-        clarke_correlation(doppler_at(d), r.data(), static_cast<int>(order + 1));
+        clarke_correlation(doppler_at(doppler_index{d}), r.data(), static_cast<int>(order + 1));
         r[0] += loading;
         auto& m = models_[static_cast<std::size_t>(d)];
         solve_toeplitz(r.data(), r.data() + 1, m.a.data(), static_cast<int>(order));

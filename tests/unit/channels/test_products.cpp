@@ -10,6 +10,7 @@
 #include "vusrp/product.h"
 
 using namespace wip::vusrp;
+using wip::db;
 
 namespace {
 
@@ -84,10 +85,10 @@ TEST(Products, clocks_that_cannot_be_had_are_known) {
 
 TEST(Products, levels_are_dbm) {
     const product& p = find_product("b210");
-    EXPECT_DOUBLE_EQ(p.transmit_level_db(89.75), 10);
-    EXPECT_DOUBLE_EQ(p.transmit_level_db(69.75), -10);
-    EXPECT_DOUBLE_EQ(p.receive_level_db(0), 10);  // full scale is -10 dBm
-    EXPECT_DOUBLE_EQ(p.receive_level_db(30), 40);
+    EXPECT_DOUBLE_EQ(p.transmit_level(db(89.75)).value, 10);
+    EXPECT_DOUBLE_EQ(p.transmit_level(db(69.75)).value, -10);
+    EXPECT_DOUBLE_EQ(p.receive_level(db(0)).value, 10);  // full scale is -10 dBm
+    EXPECT_DOUBLE_EQ(p.receive_level(db(30)).value, 40);
 }
 
 TEST(Products, an_unknown_one_is_refused_by_its_name) {
@@ -166,7 +167,7 @@ TEST(Products, a_table_that_is_none_is_refused_by_place_value_and_what_is_valid)
         {"[10, -10]", "[10]", "t.yaml: products.plain.full_scale_dbm: a list; valid: 2 numbers"},
         {"default: 1500", "defualt: 1500", "t.yaml: products.plain.clock.defualt: unknown key"},
         {"[T]", "T", "t.yaml: products.plain.transmit_antennas: 'T'; valid: a list"},
-        {"products:", "[", "t.yaml: line 3: not YAML: "}};
+        {"products:", "[", "t.yaml:3: not YAML: "}};
     for (const auto& [good, bad, words] : cases) {
         std::string text = table;
         text.replace(text.find(good), good.size(), bad);

@@ -85,7 +85,7 @@ TEST(Profiles, refuse_what_is_wrong_with_one_line) {
           head + "delay_spread_ns: 0\ntaps: [{delay: 0, power_db: 0}]",
           head + "delay_spread_ns: 10\ntaps: [{delay_ns: 0, power_db: 0}]", std::string("[")}) {
         const std::string e = error_of(text);
-        EXPECT_EQ(e.rfind("p.yaml: ", 0), 0u) << text << " -> " << e;
+        EXPECT_EQ(e.rfind("p.yaml:", 0), 0u) << text << " -> " << e;
         EXPECT_EQ(e.find('\n'), std::string::npos) << e;
     }
 }

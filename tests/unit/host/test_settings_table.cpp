@@ -240,5 +240,5 @@ TEST(SettingsTable, ATableThatIsNoneIsRefusedWithItsLine) {
               "t.yaml: a: like b, which there is not");
     EXPECT_EQ(error_of([] { only("  a: {in: [macd], type: text, check: taste}\n").keys("macd"); }),
               "t.yaml: a: check = taste: the program has none");
-    EXPECT_NE(error_of([] { only("  a: {in: [macd]"); }).find("not a table"), std::string::npos);
+    EXPECT_NE(error_of([] { only("  a: {in: [macd]"); }).find("not YAML"), std::string::npos);
 }

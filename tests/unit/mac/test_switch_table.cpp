@@ -106,7 +106,8 @@ TEST(SymbolError, TheKeptLogarithmsAreThoseOfTheCurves) {
         const symbol_error exact(k, eight);
         const auto kept = log_symbol_errors(k, eight);
         for (std::size_t i = 0; i < kept.size(); i += 20) {
-            const double db = symbol_error_lowest_db + static_cast<double>(i) / symbol_error_per_db;
+            const double db =
+                symbol_error_lowest.value + static_cast<double>(i) / symbol_errors_per_db;
             const double expected = std::max(std::log(exact.rate(power(db))), -300.0);
             ASSERT_NEAR(kept[i], expected, 1e-9 * std::abs(expected)) << k << " bits, " << db;
         }

@@ -53,7 +53,7 @@ ALLOWED = {
     "channels/vusrp": {"types", "sample", "air", "runtime", "yaml"},
     # Lines of messages between processes, for flowgraphs and host alike.
     "host/peer": {"types"},
-    "host/config": {"types"},
+    "host/config": {"types", "yaml"},
     "host/tun": {"types"},
     # What a process is to the operating system and to others; of the MAC it knows nothing.
     "host/runtime": {"types", "config", "peer", "schema"},

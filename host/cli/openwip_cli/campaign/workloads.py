@@ -45,10 +45,6 @@ def wait_for_start(cell: MeasuredCell) -> float:
 
 # --- TCP settings ---
 
-def sysctl_path(namespace_key: str) -> str:
-    return "/proc/sys/net/ipv4/" + namespace_key
-
-
 def in_namespace(namespace: str, *argv: str) -> str:
     done = subprocess.run(["ip", "netns", "exec", namespace, *argv], capture_output=True, text=True)
     if done.returncode != 0:
@@ -81,7 +77,7 @@ def apply_tcp(cell: MeasuredCell, work: dict[str, Any]) -> dict[str, Any]:
     record: dict[str, Any] = {"window_bytes": work["window_bytes"] or "tuned by the kernel"}
     for station in (*STATIONS, *cell.cell.controller):
         namespace = cell.namespace(station)
-        script = "\n".join(f"echo '{value}' > {sysctl_path(key)} || exit 1" for key, value in sysctls.items())
+        script = "\n".join(f"echo '{value}' > /proc/sys/net/ipv4/{key} || exit 1" for key, value in sysctls.items())
         in_namespace(namespace, "sh", "-c", script)
         for route in json.loads(system.ip("-n", namespace, "-j", "route", "show")):
             device = ["dev", route["dev"]] + (["via", route["gateway"]] if "gateway" in route else [])

@@ -55,10 +55,6 @@ def list_interfaces() -> None:
         print(f"interface {{value={PREFIX}{name}}}{{display=OpenWIP cell '{name}'}}")
 
 
-def list_link_types() -> None:
-    print(f"dlt {{number={UPPER_PDU}}}{{name=OPENWIP}}{{display=OpenWIP: IP at the TUNs and link frames}}")
-
-
 def list_options(name: str) -> None:
     def say(number: int, call: str, display: str, kind: str, **more: Any) -> None:
         extra = "".join(f"{{{k}={v}}}" for k, v in more.items())
@@ -110,7 +106,7 @@ def main(arguments: list[str], _places: Places) -> int:
         list_interfaces()
     elif given.extcap_dlts:
         cell_of(given)
-        list_link_types()
+        print(f"dlt {{number={UPPER_PDU}}}{{name=OPENWIP}}{{display=OpenWIP: IP at the TUNs and link frames}}")
     elif given.extcap_config:
         list_options(cell_of(given))
     elif given.capture:

@@ -27,7 +27,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from ..errors import BadInput, CellDied
 from ..machine import own_files, rights, system
@@ -339,10 +339,11 @@ class KeeperClient:
     def keep_logs(self, folder: pathlib.Path | str) -> None:
         self.send(do="logs", folder=os.path.abspath(folder))
 
-    def blame(self, why: str) -> None:
+    def blame(self, why: str) -> NoReturn:
         """The launcher is not answered: ends the cell. The keeper knows better than it who is to blame; raises CellDied."""
         self.send(do="blame", why=why)
         self._await("ended", 8)
+        raise CellDied(why, [])
 
     def detach(self) -> None:
         self.send(do="detach")

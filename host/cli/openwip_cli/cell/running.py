@@ -28,6 +28,15 @@ def cell_lives(cell: Cell) -> bool:
     return keeper is not None and system.start_time(keeper[0]) == keeper[1]
 
 
+def asked(keeper: KeeperClient, endpoint: control.Control) -> Any:
+    """Status, or CellDied: a process that does not answer for 5 s counts as dead."""
+    for _ in range(10):
+        keeper.pause(0)
+        with contextlib.suppress(control.NoAnswer):
+            return endpoint.status(0.5)
+    keeper.blame(f"{endpoint.endpoint} does not answer")
+
+
 class Running:
     """A cell whose processes are up: what its control sockets say."""
 
@@ -39,19 +48,7 @@ class Running:
         self.terminal = control.Control(cell.endpoint("terminal.control"))
 
     def ask(self, endpoint: control.Control) -> Any:
-        """Status, or CellDied: a process that does not answer for 5 s counts as dead."""
-        for _ in range(10):
-            self.keeper.pause(0)
-            with contextlib.suppress(self.NoAnswer):
-                return endpoint.status(0.5)
-        self.keeper.blame(f"{endpoint.endpoint} does not answer")
-
-    def answers(self, endpoint: control.Control) -> bool:
-        try:
-            endpoint.status(0.2)
-            return True
-        except self.NoAnswer:
-            return False
+        return asked(self.keeper, endpoint)
 
     def statuses(self) -> accounting.Statuses:
         return accounting.Statuses(self.ask(self.air), self.ask(self.base), self.ask(self.terminal))

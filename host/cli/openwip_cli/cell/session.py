@@ -14,6 +14,7 @@ from typing import Any
 from ..errors import SIGNALS, BadInput, Terminated, raise_terminated
 from ..machine import placement, rights, system
 from ..machine.places import Places, versions
+from ..messages import control
 from ..settings.scenario import Scenario
 from . import cell as cells
 from .cell import Cell
@@ -75,10 +76,10 @@ class CpuClock:
         return {n: round((seconds[n] - before[n]) / (now - t0), 4) for n in self.pids if seconds[n] is not None and before[n] is not None}
 
 
-def start_process(keeper: KeeperClient, process: cells.Process, running: Any, endpoint: Any) -> None:
+def start_process(keeper: KeeperClient, process: cells.Process, endpoint: control.Control) -> None:
     """Start it and wait until it answers."""
     keeper.start(process)
-    if not keeper.wait_until(lambda: running.answers(endpoint), START_TIMEOUT_S):
+    if not keeper.wait_until(endpoint.answers, START_TIMEOUT_S):
         keeper.blame(f"{process.name} does not answer on its control socket")
 
 

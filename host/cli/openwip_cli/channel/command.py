@@ -13,7 +13,7 @@ from ..errors import BadInput, Stop, of_program
 from ..machine import outputs
 from ..machine.places import Places, version
 from ..settings import table
-from ..settings.command_line import Parser
+from ..settings.command_line import Parser, run_command
 from ..settings.kinds import Real, number_of
 from ..settings.table import Setting
 
@@ -286,10 +286,4 @@ COMMANDS = {"list": list_channels, "render": render, "info": info, "plot": plot,
 
 
 def main(arguments: list[str], places: Places) -> int:
-    command, *rest = arguments or ["--help"]
-    if command in ("-h", "--help", "help"):
-        print(USAGE)
-        return 0
-    if command not in COMMANDS:
-        raise BadInput(f"channel {command}: valid is {', '.join(COMMANDS)}")
-    return COMMANDS[command](rest, places)
+    return run_command("channel", USAGE, COMMANDS, arguments, places)

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import doctor
 from .finding import Finding, as_json, show
-from .radio_program import asked, json_option, radio_option, receive_options, transmit_options
+from .radio_program import asked, parsed, radio_parser, transmit_options
 from .radio_sensors import of_sensors, of_sources
 from ..air import SAMPLE_RATE
 from ..cell.radio_loop import ask, environment
@@ -16,7 +16,7 @@ from ..errors import INVALID, VALID, BadInput
 from ..machine import outputs
 from ..machine.places import Places
 from ..settings import radios
-from ..settings.command_line import Parser
+from ..settings.command_line import read, run_command
 from ..settings.kinds import Real
 
 USAGE = """usage: ./openwip radio COMMAND [--radio ARGS] [--json [FILE]] [OPTIONS]
@@ -68,11 +68,7 @@ def found_devices(places: Places, radio: str) -> list[dict[str, str]]:
 
 
 def list_radios(arguments: list[str], places: Places) -> int:
-    p = Parser("radio list")
-    radio_option(p)
-    json_option(p)
-    given = p.parse_args(arguments)
-    outputs.fresh("--json", None if given.json == "-" else given.json)
+    given = parsed(radio_parser("radio list"), arguments)
     found = found_devices(places, given.radio)
     if given.json != "-":
         for device in found:
@@ -151,11 +147,7 @@ def finish(findings: list[Finding], found: dict[str, Any], file: str | None) -> 
 
 
 def probe(arguments: list[str], places: Places) -> int:
-    p = Parser("radio probe")
-    radio_option(p)
-    json_option(p)
-    given = p.parse_args(arguments)
-    outputs.fresh("--json", None if given.json == "-" else given.json)
+    given = parsed(radio_parser("radio probe"), arguments)
     found = ask(places, "probe", given.radio, [])
     return finish(findings_of_probe(found, given.radio), found, given.json)
 
@@ -192,41 +184,25 @@ def findings_of_levels(found: dict[str, Any]) -> list[Finding]:
 
 
 def levels(arguments: list[str], places: Places) -> int:
-    p = Parser("radio levels")
-    radio_option(p)
-    receive_options(p)
-    p.value("--seconds", Real(0.02, 10), metavar="S", default=0.5, help="of samples (default 0.5)")
-    p.add_argument("--tone", metavar="DBFS", nargs="?", const=-6.0, type=lambda text: read_tone(text),
+    p = radio_parser("radio levels", receives=True)
+    p.add_argument("--tone", metavar="DBFS", nargs="?", const=-6.0, type=lambda text: read("--tone", Real(-60, 0), text),
                    help="send a tone meanwhile, 912 kHz above the centre (default -6): THIS TRANSMITS")
     p.add_argument("--tone-radio", metavar="ARGS", default="", help="the radio that sends it (default: the same)")
     transmit_options(p)
-    json_option(p)
-    given = p.parse_args(arguments)
+    given = parsed(p, arguments)
     if given.tone is None and (given.tone_radio or given.transmit_gain is not None or given.transmit_antenna):
         raise BadInput("--tone-radio, --transmit-gain or --transmit-antenna without --tone; valid: together with --tone, nothing is sent without")
-    outputs.fresh("--json", None if given.json == "-" else given.json)
     found = ask(places, "levels", given.radio, asked(given))
     return finish(findings_of_levels(found), found, given.json)
-
-
-def read_tone(text: str) -> float:
-    from ..settings.command_line import read
-    value: float = read("--tone", Real(-60, 0), text)
-    return value
 
 
 # --- spectrum ---
 
 def spectrum(arguments: list[str], places: Places) -> int:
-    p = Parser("radio spectrum")
-    radio_option(p)
-    receive_options(p)
-    p.value("--seconds", Real(0.02, 10), metavar="S", default=0.5, help="of samples (default 0.5)")
+    p = radio_parser("radio spectrum", receives=True)
     p.add_argument("--out", metavar="FILE.png", help="the picture (default spectrum.png, or none with --json)")
-    json_option(p)
-    given = p.parse_args(arguments)
+    given = parsed(p, arguments)
     file = given.out or (None if given.json else "spectrum.png")
-    outputs.fresh("--json", None if given.json == "-" else given.json)
     outputs.check("--out", file)
     found = ask(places, "spectrum", given.radio, asked(given))
     if file:
@@ -243,10 +219,4 @@ COMMANDS = {"list": list_radios, "probe": probe, "levels": levels, "spectrum": s
 
 
 def main(arguments: list[str], places: Places) -> int:
-    command, *rest = arguments or ["--help"]
-    if command in ("-h", "--help", "help"):
-        print(USAGE)
-        return VALID
-    if command not in COMMANDS:
-        raise BadInput(f"radio {command}: valid is {', '.join(COMMANDS)}")
-    return COMMANDS[command](rest, places)
+    return run_command("radio", USAGE, COMMANDS, arguments, places)

@@ -2,6 +2,7 @@
 """The options of the commands that open a radio."""
 import argparse
 
+from ..machine import outputs
 from ..settings import table
 from ..settings.command_line import Parser
 from ..settings.kinds import Real
@@ -27,9 +28,21 @@ def transmit_options(p: Parser) -> None:
     p.add_argument("--transmit-antenna", metavar="PORT", default="", help="it sends from (default: the device's own choice)")
 
 
-def json_option(p: Parser) -> None:
+def radio_parser(command: str, receives: bool = False) -> Parser:
+    p = Parser(command)
+    radio_option(p)
+    if receives:
+        receive_options(p)
+        p.value("--seconds", Real(0.02, 10), metavar="S", default=0.5, help="of samples (default 0.5)")
     p.add_argument("--json", metavar="FILE", nargs="?", const="-", help="write what was found there as well; without FILE: as JSON on "
                                                                         "standard output, and nothing else")
+    return p
+
+
+def parsed(p: Parser, arguments: list[str]) -> argparse.Namespace:
+    given = p.parse_args(arguments)
+    outputs.fresh("--json", None if given.json == "-" else given.json)
+    return given
 
 
 def asked(given: argparse.Namespace) -> list[str]:

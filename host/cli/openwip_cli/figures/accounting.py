@@ -3,7 +3,10 @@
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
 
 from . import standstills, through_radios
 from ..air import CRC_BITS, SAMPLE_RATE, SLOT_SAMPLES, SLOTS_PER_SECOND, SYMBOLS_PER_BIN
@@ -87,7 +90,7 @@ def bearer_capacity(rate_bps: float, mss: int) -> Capacity:
             "how": [f"payload = profile = the bearer's rate; TCP payload = profile x {mss}/{MTU} ({MTU - mss} bytes of IP and TCP headers a packet)"]}
 
 
-def counts_of(message: Any, *prefixes: str) -> dict[str, Any]:
+def counts_of(message: "Message", *prefixes: str) -> dict[str, Any]:
     """Fields of a message whose names begin so: what a receiver counts is named in the schema alone."""
     return {f.name: getattr(message, f.name) for f in message.DESCRIPTOR.fields if f.name.startswith(prefixes)}
 

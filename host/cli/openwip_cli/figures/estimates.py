@@ -8,13 +8,15 @@ import dataclasses
 import functools
 import math
 import statistics
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
 
 CONFIDENCE = 0.95
+Realisations: TypeAlias = Mapping[Any, float]     # realisation -> value
 
 
 @functools.cache
-def student_t(degrees: Any) -> float:
+def student_t(degrees: int) -> float:
     # Late: it loads numpy, which starts threads, and the runs are forked from this process.
     from scipy import stats
     return float(stats.t.ppf(0.5 + CONFIDENCE / 2, degrees))
@@ -27,14 +29,14 @@ class Estimate:
     n: int
 
     @property
-    def low(self) -> Any:
+    def low(self) -> float:
         return self.mean - self.half
 
     @property
-    def high(self) -> Any:
+    def high(self) -> float:
         return self.mean + self.half
 
-    def covers(self, value: Any) -> bool:
+    def covers(self, value: float) -> bool:
         return not math.isnan(self.half) and self.low <= value <= self.high
 
     def text(self, digits: int = 2, unit: str = "") -> str:
@@ -42,8 +44,8 @@ class Estimate:
         return f"{self.mean:.{digits}f}{interval}{unit}"
 
 
-def estimate(values: Any) -> "Estimate":
-    values = [float(v) for v in values]
+def estimate(of: Iterable[float]) -> Estimate:
+    values = [float(v) for v in of]
     n = len(values)
     if n == 0:
         raise ValueError("no values")
@@ -53,20 +55,20 @@ def estimate(values: Any) -> "Estimate":
     return Estimate(mean, student_t(n - 1) * statistics.stdev(values) / math.sqrt(n), n)
 
 
-def _common(a: Any, b: Any) -> tuple[Any, Any]:
+def _common(a: Realisations, b: Realisations) -> tuple[list[float], list[float]]:
     there = sorted(set(a) & set(b))
     if not there:
         raise LookupError("no realisation in common")
     return [float(a[r]) for r in there], [float(b[r]) for r in there]
 
 
-def difference(a: Any, b: Any) -> Any:
+def difference(a: Realisations, b: Realisations) -> Estimate:
     """Of a - b; both map a realisation to its value."""
     x, y = _common(a, b)
     return estimate(p - q for p, q in zip(x, y))
 
 
-def ratio(a: Any, b: Any) -> "Estimate":
+def ratio(a: Realisations, b: Realisations) -> Estimate:
     """Of mean(a) / mean(b) with paired realisations; the interval by the delta method."""
     x, y = _common(a, b)
     over, under = statistics.fmean(x), statistics.fmean(y)
@@ -76,6 +78,6 @@ def ratio(a: Any, b: Any) -> "Estimate":
     return Estimate(r, estimate((p - r * q) / under for p, q in zip(x, y)).half, len(x))
 
 
-def disjoint(a: Any, b: Any) -> bool:
+def disjoint(a: Estimate, b: Estimate) -> bool:
     """Whether two intervals do not overlap."""
     return a.high < b.low or b.high < a.low

@@ -13,7 +13,7 @@ from ..errors import INTERRUPTED, INVALID, VALID, BadInput, CellDied
 from ..machine import outputs
 from ..machine.places import Places
 from ..messages import control
-from ..settings.command_line import Parser
+from ..settings.command_line import Parser, run_command
 from ..settings.kinds import Real
 from . import imports, metadata, recordings, replay as replays
 
@@ -227,10 +227,4 @@ COMMANDS = {"record": record, "replay": replay, "import": import_, "info": info}
 
 
 def main(arguments: list[str], _places: Places) -> int:
-    command, *rest = arguments or ["without a command"]
-    if command in ("-h", "--help"):
-        print(f"usage: {USAGE}\n\nSamples of a cell as SigMF recordings (docs/iq.md).")
-        return VALID
-    if command not in COMMANDS:
-        raise BadInput(f"iq {command}; valid: {', '.join(COMMANDS)} (./openwip iq --help)")
-    return COMMANDS[command](rest)
+    return run_command("iq", f"usage: {USAGE}\n\nSamples of a cell as SigMF recordings (docs/iq.md).", COMMANDS, arguments)

@@ -127,13 +127,10 @@ class Surroundings:
         the verdict)."""
         now = time.monotonic()
         self.next = now + EVERY_S
-        self._follow(processes)
-        over = [w for thing in (*self.known.values(), *self.interfaces) if (w := thing.look(now))]
-        return self._broken(), next((w for i in self.interfaces if (w := i.words(now))), None), over
-
-    def _follow(self, processes: Any) -> None:
         for name, pid in processes.items():
             self.known.setdefault(name, Process(name, pid))
+        over = [w for thing in (*self.known.values(), *self.interfaces) if (w := thing.look(now))]
+        return self._broken(), next((w for i in self.interfaces if (w := i.words(now))), None), over
 
     def _broken(self) -> str | None:
         if not self.cell.owns_directory():

@@ -48,12 +48,9 @@ class SoFar:
         self.noted_before = 0
         self.attenuator: dict[str, Any] | None = None   # attenuator.report_of()
 
-    def begins_again(self, now: accounting.Statuses) -> bool:
-        return self.last is None or now.air.slots < self.last.air.slots
-
     def take(self, now: accounting.Statuses) -> bool:
         """True when the measured time begins with it."""
-        begins = self.begins_again(now)
+        begins = self.last is None or now.air.slots < self.last.air.slots
         if begins:
             if not now.begun:
                 return False

@@ -52,6 +52,13 @@ class Control:
             raise NoAnswer(f"{self.endpoint} answers without a status")
         return getattr(reply, what)
 
+    def answers(self) -> bool:
+        try:
+            self.status(0.2)
+            return True
+        except NoAnswer:
+            return False
+
     def reset_counters(self) -> None:
         self.ask(pb.Request(reset_counters=pb.Empty()))
 

@@ -3,7 +3,7 @@
 first time, 0 when it was acknowledged and 1 when it was not, or the terminal did not say. As --error-trace reads it. A TTI without such a
 frame, or of which no slot was recorded (telemetry.slot_every), is left out."""
 import pathlib
-from typing import Any
+from collections.abc import Iterable
 
 import numpy
 
@@ -18,7 +18,7 @@ GOOD = 1        # slot_link Outcome
 WIDTH = 80      # blocks in a line
 
 
-def of_record(record: RunRecord, tti_ms: float, user: int) -> tuple[Any, int]:
+def of_record(record: RunRecord, tti_ms: float, user: int) -> "tuple[numpy.ndarray, int]":
     """True for each block that is lost, and how many TTIs between the first and the last have none."""
     table = record.table("slot", "base")
     if table is None or "outcome" not in table:
@@ -37,7 +37,7 @@ def of_record(record: RunRecord, tti_ms: float, user: int) -> tuple[Any, int]:
     return lost, int(of_tti[-1] - of_tti[0] + 1 - len(of_tti))
 
 
-def text(lost: Any, about: str) -> str:
+def text(lost: Iterable[bool], about: str) -> str:
     digits = "".join("1" if x else "0" for x in lost)
     return f"# {about}\n" + "".join(digits[at:at + WIDTH] + "\n" for at in range(0, len(digits), WIDTH))
 

@@ -15,11 +15,12 @@ An absent list of known length is NaN, or 255 in a list of bytes, and not NAME.k
 and counted (Table.misshapen). records/messages.py makes messages of it again. Tables are at most three deep."""
 import operator
 import pathlib
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 import numpy
-from google.protobuf.descriptor import FieldDescriptor as F
+from google.protobuf.descriptor import Descriptor, FieldDescriptor as F
+from google.protobuf.message import Message
 
 from ..air import BINS, SPECTRUM_POINTS, SUBCARRIERS
 
@@ -47,16 +48,17 @@ SUFFIXES = (("_dbfs", "dBFS"), ("_db", "dB"), ("_ns", "ns"), ("_us", "us"), ("_m
             ("seconds", "s"), ("_sent", "frames"), ("slots_unlocked", "slots"), ("late_slots", "slots"))
 
 
-def unit_of(name: str) -> Any:
+def unit_of(name: str) -> str:
     """Of a field by its name; "1" for counts and other plain numbers."""
     if name in UNITS:
         return UNITS[name]
     return next((unit for suffix, unit in SUFFIXES if name.endswith(suffix)), "1")
 
 
-def has_presence(field: Any) -> bool:
+def has_presence(field: F) -> bool:
     """`optional` in the schema: protobuf makes a choice of one of it."""
-    return field.containing_oneof is not None and field.containing_oneof.name == f"_{field.name}"
+    choice: Any = field.containing_oneof      # of no type in what is made of protobuf
+    return choice is not None and bool(choice.name == f"_{field.name}")
 
 
 class Strings:
@@ -65,7 +67,7 @@ class Strings:
     def __init__(self) -> None:
         self.numbers, self.new, self.dropped = {"": 0}, [""], 0
 
-    def number(self, text: str) -> Any:
+    def number(self, text: str) -> int:
         n = self.numbers.get(text)
         if n is None:
             if len(self.numbers) >= MOST_TEXTS:
@@ -75,7 +77,7 @@ class Strings:
             self.new.append(text.replace("\0", "\\0"))     # HDF5 ends a text there
         return n
 
-    def take_new(self) -> Any:
+    def take_new(self) -> list[str]:
         new, self.new = self.new, []
         return new
 
@@ -83,18 +85,18 @@ class Strings:
 class Column:
     """Values of one field for the rows that have not been taken yet."""
 
-    def __init__(self, name: str, dtype: Any, unit: str, width: int | None = None, attributes: Any = None) -> None:
+    def __init__(self, name: str, dtype: str, unit: str, width: int | None = None, attributes: Mapping[str, object] | None = None) -> None:
         self.name, self.dtype, self.unit, self.width = name, dtype, unit, width
-        self.attributes = attributes or {}
+        self.attributes = dict(attributes or {})
         self.values: Any = []
 
-    def take(self) -> Any:
+    def take(self) -> numpy.ndarray:
         values, self.values = self.values, []
         return numpy.array(values, self.dtype)
 
 
 class WideBytes(Column):
-    def take(self) -> Any:
+    def take(self) -> numpy.ndarray:
         values, self.values = self.values, []
         return numpy.frombuffer(b"".join(values), self.dtype).reshape(len(values), self.width)
 
@@ -102,56 +104,61 @@ class WideBytes(Column):
 class Ragged(Column):
     """All entries of all rows, one after the other; `end` counts them up to and with each row."""
 
-    def __init__(self, name: str, dtype: Any, unit: str) -> None:
+    def __init__(self, name: str, dtype: str, unit: str) -> None:
         super().__init__(name, dtype, unit)
         self.total = 0
         self.end = Column(f"{name}.end", "u8", "1")
 
-    def put(self, entries: Any) -> None:
+    def put(self, entries: Sequence[Any]) -> None:
         self.values.extend(entries)
         self.total += len(entries)
         self.end.values.append(self.total)
 
 
 class RaggedBytes(Ragged):
-    def __init__(self, name: str, dtype: Any, unit: str) -> None:
+    def __init__(self, name: str, dtype: str, unit: str) -> None:
         super().__init__(name, dtype, unit)
         self.values = bytearray()
 
-    def take(self) -> Any:
+    def take(self) -> numpy.ndarray:
         values, self.values = self.values, bytearray()
         return numpy.frombuffer(values, self.dtype)
+
+
+Step: TypeAlias = Callable[[Message], object]      # takes a field out of a message into its column
+ColumnKind = TypeVar("ColumnKind", bound=Column)
+RaggedKind = TypeVar("RaggedKind", bound=Ragged)
 
 
 class Table:
     """`extra`: (name, dtype) of columns that are given to add() with every row."""
 
-    def __init__(self, path: pathlib.Path | str, descriptor: Any, strings: Any, extra: Sequence[Any] = (), depth: int = 0) -> None:
+    def __init__(self, path: pathlib.Path | str, descriptor: Descriptor | None, strings: Strings, extra: Sequence[tuple[str, str]] = (), depth: int = 0) -> None:
         self.path, self.strings, self.depth = path, strings, depth
         self.rows = 0                 # all that were added
         self.pending = 0              # of them not taken yet
         self.misshapen = 0
-        self.children: dict[Any, Any] = {}            # field name -> Table, made when the first row comes
-        self.columns: list[Any] = []
+        self.children: dict[str, Table] = {}      # by the field's name, made when the first row comes
+        self.columns: list[Column] = []
         self.extra = [self._column(Column(name, dtype, unit_of(name.removeprefix("message.")))) for name, dtype in extra]
-        self._rows: list[Any] = []               # of plain numbers: (values by message, columns, only one of them)
-        self._steps: list[Any] = []              # (names of nested messages, [function(message)])
+        self._rows: list[tuple[list[Any], Sequence[Column], bool]] = []               # of plain numbers: (values by message, columns, only one of them)
+        self._steps: list[tuple[tuple[str, ...], list[Step]]] = []      # names of nested messages, and what is done with each
         if descriptor is not None:
             self._plan(descriptor, (), 0)
         # Rows that are written at once: of a few megabytes at most.
         width = sum((c.width or 1) * numpy.dtype(c.dtype).itemsize for c in self.columns)
         self.block = 512 if width < 2048 and (descriptor is None or descriptor.name not in LARGE) else 64
 
-    def _column(self, column: Any) -> Any:
+    def _column(self, column: ColumnKind) -> ColumnKind:
         assert all(c.name != column.name for c in self.columns), column.name
         self.columns.append(column)
         return column
 
-    def _plan(self, descriptor: Any, nested: Any, depth: Any) -> None:
-        steps: list[Any] = []
+    def _plan(self, descriptor: Descriptor, nested: tuple[str, ...], depth: int) -> None:
+        steps: list[Step] = []
         self._steps.append((nested, steps))
-        plain: list[Any] = []
-        later: list[Any] = []
+        plain: list[tuple[str, Column]] = []
+        later: list[F] = []
         for field in descriptor.fields:
             name = ".".join((*nested, field.name))
             if field.type == F.TYPE_MESSAGE:
@@ -167,7 +174,7 @@ class Table:
         for field in later:
             self._plan(field.message_type, (*nested, field.name), depth + 1)
 
-    def _plain_step(self, plain: Any) -> Any:
+    def _plain_step(self, plain: list[tuple[str, Column]]) -> Step:
         """All plain numbers of a message at once: they are most of the columns, and one by one most of the time."""
         keys, columns = zip(*plain)
         get = operator.attrgetter(*keys)
@@ -182,7 +189,7 @@ class Table:
                 column.values = list(values)
             rows.clear()
 
-    def _step(self, name: str, field: Any, width: int | None, plain: Any) -> Any:
+    def _step(self, name: str, field: F, width: int | None, plain: list[tuple[str, Column]]) -> Step | None:
         """A function that takes the field out of a message into its column; None when it is one of `plain`."""
         key, unit = field.name, unit_of(field.name)
         repeated = field.label == F.LABEL_REPEATED
@@ -202,32 +209,32 @@ class Table:
         if width is None:
             put = self._ragged(Ragged(name, dtype, unit)).put
             return lambda m: put(getattr(m, key))
-        return self._wide_step(self._column(Column(name, dtype, unit, width)), self._column(Column(f"{name}.known", "?", "1")), key)
+        return self._wide_step(self._column(Column(name, dtype, unit, width)), self._column(Column(f"{name}.known", "?", "1")), key, width)
 
-    def _optional_step(self, name: str, key: str, dtype: Any, unit: str) -> Any:
+    def _optional_step(self, name: str, key: str, dtype: str, unit: str) -> Step:
         """A number that may be absent is NaN then; one that cannot be NaN is 0, and NAME.known says which it is."""
         values = self._column(Column(name, dtype, unit))
         if dtype[0] == "f":
             return lambda m: values.values.append(getattr(m, key) if m.HasField(key) else numpy.nan)
         known = self._column(Column(f"{name}.known", "?", "1"))
 
-        def step(m: Any) -> None:
+        def step(m: Message) -> None:
             values.values.append(getattr(m, key))
             known.values.append(m.HasField(key))
         return step
 
-    def _presence_step(self, name: str, key: str) -> Any:
+    def _presence_step(self, name: str, key: str) -> Step:
         known = self._column(Column(f"{name}.known", "?", "1"))
         return lambda m: known.values.append(m.HasField(key))
 
-    def _text_step(self, name: str, key: str, repeated: Any) -> Any:
+    def _text_step(self, name: str, key: str, repeated: bool) -> Step:
         number = self.strings.number
         column = self._column(Column(name, "u4", "1", attributes={"texts": "/strings"}))
         if repeated:
             return lambda m: column.values.append(number("\n".join(getattr(m, key))))
         return lambda m: column.values.append(number(getattr(m, key)))
 
-    def _bytes_step(self, name: str, key: str, dtype: Any, unit: str, width: int | None) -> Any:
+    def _bytes_step(self, name: str, key: str, dtype: str, unit: str, width: int | None) -> Step:
         if width is None:
             put = self._ragged(RaggedBytes(name, dtype, unit)).put
             return lambda m: put(getattr(m, key))
@@ -235,7 +242,7 @@ class Table:
         known = self._column(Column(f"{name}.known", "?", "1"))
         absent = bytes([MISSING]) * width
 
-        def step(m: Any) -> None:
+        def step(m: Message) -> None:
             value = getattr(m, key)
             known.values.append(bool(value))
             if len(value) != width:
@@ -244,11 +251,10 @@ class Table:
             column.values.append(value)
         return step
 
-    def _wide_step(self, column: Any, known: Any, key: str) -> Any:
-        absent = [numpy.nan if column.dtype[0] == "f" else 0] * column.width
-        width = column.width
+    def _wide_step(self, column: Column, known: Column, key: str, width: int) -> Step:
+        absent = [numpy.nan if column.dtype[0] == "f" else 0] * width
 
-        def step(m: Any) -> None:
+        def step(m: Message) -> None:
             value = getattr(m, key)
             known.values.append(bool(value))
             if len(value) == width:
@@ -258,15 +264,15 @@ class Table:
                 column.values.append((value[:] + absent)[:width])
         return step
 
-    def _ragged(self, ragged: Any) -> Any:
+    def _ragged(self, ragged: RaggedKind) -> RaggedKind:
         self._column(ragged)
         self._column(ragged.end)
         return ragged
 
-    def _child_step(self, name: str, field: Any) -> Any:
+    def _child_step(self, name: str, field: F) -> Step:
         key, descriptor = field.name, field.message_type
 
-        def step(m: Any) -> None:
+        def step(m: Message) -> None:
             entries = getattr(m, key)
             if not entries:
                 return
@@ -280,7 +286,7 @@ class Table:
                 child.add(entry, (self.rows,))
         return step
 
-    def add(self, message: Any, extra: Sequence[Any] = ()) -> None:
+    def add(self, message: Message, extra: Sequence[int] = ()) -> None:
         for column, value in zip(self.extra, extra):
             column.values.append(value)
         for nested, steps in self._steps:
@@ -292,7 +298,7 @@ class Table:
         self.rows += 1
         self.pending += 1
 
-    def all(self) -> Iterator[Any]:
+    def all(self) -> Iterator["Table"]:
         """This table and those below it."""
         yield self
         for child in self.children.values():

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy
-from google.protobuf.descriptor import FieldDescriptor as F
+from google.protobuf.descriptor import Descriptor, FieldDescriptor as F
 from openwip_schema import telemetry_pb2
 
 from ..errors import BadInput
@@ -26,19 +26,19 @@ BLOCK = 512      # rows that are read at once
 class Rows:
     """Of the rows of a table what a message of that kind is made of."""
 
-    def __init__(self, table: Table, descriptor: Any) -> None:
+    def __init__(self, table: Table, descriptor: Descriptor) -> None:
         self.table, self.descriptor = table, descriptor
         names = (*table.columns, *table.children)
         self.nested = {name[:i] for name in names for i, c in enumerate(name) if c == "."}
         self.lists: dict[str, Any] = {name: table.child(name) for name in table.children}
-        self.below: dict[str, Any] = {}      # name -> (Rows, to which row of this table each belongs)
+        self.below: dict[str, tuple[Rows, numpy.ndarray]] = {}      # and to which row of this table each belongs
 
     def part(self, first: int, last: int) -> list[dict[str, Any]]:
         made: list[dict[str, Any]] = [{} for _ in range(last - first)]
         self._fill(made, self.descriptor, "", first, last)
         return made
 
-    def _fill(self, made: Any, descriptor: Any, prefix: str, first: int, last: int) -> None:
+    def _fill(self, made: list[dict[str, Any]], descriptor: Descriptor, prefix: str, first: int, last: int) -> None:
         for f in descriptor.fields:
             name = prefix + f.name
             if f.type != F.TYPE_MESSAGE:
@@ -50,14 +50,14 @@ class Rows:
                 if name in self.lists:
                     self._fill_list(made, f, name, first, last)
             elif name in self.nested:
-                parts: Any = [{} for _ in made]
+                parts: list[dict[str, Any]] = [{} for _ in made]
                 self._fill(parts, f.message_type, f"{name}.", first, last)
-                known = self.table.part(f"{name}.known", first, last) if f"{name}.known" in self.table else map(any, map(dict.values, parts))
+                known = self.table.part(f"{name}.known", first, last) if f"{name}.known" in self.table else (any(part.values()) for part in parts)
                 for m, part, there in zip(made, parts, known):
                     if there:
                         m[f.name] = part
 
-    def _fill_list(self, made: Any, f: Any, name: str, first: int, last: int) -> None:
+    def _fill_list(self, made: list[dict[str, Any]], f: F, name: str, first: int, last: int) -> None:
         if name not in self.below:
             self.below[name] = Rows(self.lists[name], f.message_type), self.lists[name]["row"]
         rows, row = self.below[name]
@@ -65,7 +65,7 @@ class Rows:
         for r, entry in zip(row[begin:end].tolist(), rows.part(begin, end)):
             made[r - first].setdefault(f.name, []).append(entry)
 
-    def _values(self, f: Any, name: str, first: int, last: int) -> Any:
+    def _values(self, f: F, name: str, first: int, last: int) -> list[Any]:
         """None: absent."""
         part = self.table.part
         if f"{name}.end" in self.table:

@@ -95,7 +95,7 @@ class Recorder:
         self.report: dict[str, Any] | None = None
         self.unread = False
 
-    def take(self, timeout_s: float) -> Any:
+    def take(self, timeout_s: float) -> list[telemetry.Message]:
         messages = self.reader.poll(timeout_s)
         for m in messages:
             self.file.add(m)
@@ -248,7 +248,7 @@ class Launched:
         said = self.process.stderr.read().decode(errors="replace").strip().splitlines()
         return said[-1].removeprefix("openwip: ") if said else ""
 
-    def finish(self, report: dict[str, Any] | None = None) -> Any:
+    def finish(self, report: dict[str, Any] | None = None) -> dict[str, Any]:
         """What became of it: {"file", "messages", "lost"} or {"file", "error"}. Without a report: the run
         was stopped."""
         with contextlib.suppress(OSError):
@@ -270,7 +270,7 @@ class Launched:
 
 
 @contextlib.contextmanager
-def launched(cell: Cell, path: pathlib.Path | str | None, places: Places, progress: Callable[[str], None]) -> Iterator[Any]:
+def launched(cell: Cell, path: pathlib.Path | str | None, places: Places, progress: Callable[[str], None]) -> Iterator["Launched | None"]:
     """None without a path. However the block ends, the record is complete afterwards."""
     if path is None:
         yield None

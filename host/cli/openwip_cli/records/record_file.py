@@ -7,7 +7,8 @@ import io
 import json
 import os
 import pathlib
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import h5py
 import numpy
@@ -19,6 +20,9 @@ from ..messages import telemetry
 from . import record_seal
 from .columns import Column, Ragged, Strings, Table
 
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer, WriteableBuffer
+
 HEAD = (("message.sequence", "u8"), ("message.slot", "i8"), ("message.wall_ns", "i8"), ("message.user", "u4"),
         ("message.received_ns", "i8"))
 GAP_COLUMNS = (("source", "u4", "1"), ("topic", "u4", "1"), ("sequence_before", "u8", "1"), ("sequence_after", "u8", "1"),
@@ -28,7 +32,7 @@ INCOMPRESSIBLE = {"payload", "data"}     # what applications sent
 FLAT_CHUNK = 1 << 16
 
 
-def check_target(path: pathlib.Path | str) -> Any:
+def check_target(path: pathlib.Path | str) -> pathlib.Path:
     """The path as an absolute one, if a record can be written there. Only a record is replaced."""
     target = outputs.check("record", path)
     if target.exists() and not (target.is_file() and record_seal.is_record(target)):
@@ -43,34 +47,34 @@ class Storage(io.RawIOBase):
     def __init__(self, path: pathlib.Path | str) -> None:
         self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
         self.position = 0
-        self.error: Any = None
+        self.error: OSError | None = None
 
     def readable(self) -> bool:
         return True
 
     writable = seekable = readable
 
-    def seek(self, offset: Any, whence: Any = os.SEEK_SET) -> Any:
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         begin = {os.SEEK_SET: 0, os.SEEK_CUR: self.position, os.SEEK_END: os.fstat(self.fd).st_size}[whence]
         self.position = begin + offset
         return self.position
 
-    def tell(self) -> Any:
+    def tell(self) -> int:
         return self.position
 
-    def readinto(self, buffer: Any) -> Any:
+    def readinto(self, buffer: "WriteableBuffer") -> int:
         n = os.preadv(self.fd, [buffer], self.position)
         self.position += n
         return n
 
-    def _try(self, function: Any) -> None:
+    def _try(self, function: Callable[[], object]) -> None:
         if self.error is None:
             try:
                 function()
             except OSError as e:
                 self.error = e
 
-    def write(self, data: Any) -> int:
+    def write(self, data: "ReadableBuffer") -> int:
         view = memoryview(data).cast("B")
 
         def all_of_it() -> None:
@@ -81,10 +85,10 @@ class Storage(io.RawIOBase):
         self.position += len(view)
         return len(view)
 
-    def truncate(self, size: Any = None) -> Any:
-        size = self.position if size is None else size
-        self._try(lambda: os.ftruncate(self.fd, size))
-        return size
+    def truncate(self, size: int | None = None) -> int:
+        wanted = self.position if size is None else size
+        self._try(lambda: os.ftruncate(self.fd, wanted))
+        return wanted
 
     def close(self) -> None:
         if not self.closed:
@@ -104,22 +108,22 @@ class RecordFile:
         self.file = h5py.File(self.storage, "w", libver="v110", userblock_size=record_seal.SIZE)
         self.file.attrs["format"], self.file.attrs["format_version"] = record_seal.FORMAT, record_seal.FORMAT_VERSION
         self.strings = Strings()
-        self.tables: dict[Any, Any] = {}      # (topic, source) -> Table
+        self.tables: dict[tuple[str, str], Table] = {}      # of topic and source
         self.gaps, self.refused = self._notes("gaps", GAP_COLUMNS), self._notes("refused", REFUSED_COLUMNS)
-        self.datasets: dict[Any, Any] = {}    # path -> Dataset
+        self.datasets: dict[str, h5py.Dataset] = {}    # by path
 
     def _check_written(self) -> None:
         if self.storage.error is not None:
             raise RecordFailed(f"record {self.target}: {self.storage.error.strerror}")
 
-    def _notes(self, name: str, columns: Any) -> Table:
+    def _notes(self, name: str, columns: Iterable[tuple[str, str, str]]) -> Table:
         table = Table(name, None, self.strings)
         table.columns = [Column(*c) for c in columns]
         for c in table.columns[:2]:
             c.attributes["texts"] = "/strings"
         return table
 
-    def _note(self, table: Table, source: str, topic: str, *values: Any) -> None:
+    def _note(self, table: Table, source: str, topic: str, *values: int) -> None:
         for column, value in zip(table.columns, (self.strings.number(source), self.strings.number(topic), *values)):
             column.values.append(value)
         table.rows += 1
@@ -148,14 +152,14 @@ class RecordFile:
 
     # --- HDF5 ---
 
-    def _write(self, table: Any) -> None:
+    def _write(self, table: Table) -> None:
         table.pending = 0
         table.settle()
         for column in table.columns:
             self._append(f"{table.path}/{column.name}", column, column.take(), table.block)
         self._check_written()
 
-    def _append(self, path: pathlib.Path | str, column: Any, values: Any, block: Any) -> None:
+    def _append(self, path: str, column: Column, values: "numpy.ndarray", block: int) -> None:
         dataset = self.datasets.get(path)
         if dataset is None:
             ragged = isinstance(column, Ragged)
@@ -177,7 +181,7 @@ class RecordFile:
         self.file.create_dataset("strings", data=numpy.array(texts, dtype=object), dtype=h5py.string_dtype(), compression="gzip")
         self.file.attrs["strings_dropped"] = self.strings.dropped
 
-    def finish(self, about: Any, reader: telemetry.Reader) -> None:
+    def finish(self, about: Mapping[str, Any], reader: telemetry.Reader) -> None:
         """`about`: {name: text or what JSON can hold} of the run. `reader`: telemetry.Reader, for its counts."""
         for table in (self.gaps, self.refused, *(t for top in self.tables.values() for t in top.all())):
             self._write(table)

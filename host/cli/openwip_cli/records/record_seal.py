@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import os
 import pathlib
-from typing import Any
+from typing import BinaryIO
 
 from ..errors import BadInput
 
@@ -16,7 +16,7 @@ SIZE = 512
 WRITTEN_BY = "valid: a file of ./openwip record or --record"
 
 
-def _digest(f: Any) -> Any:
+def _digest(f: BinaryIO) -> str:
     digest = hashlib.sha256()
     f.seek(SIZE)
     while part := f.read(1 << 20):
@@ -24,7 +24,7 @@ def _digest(f: Any) -> Any:
     return digest.hexdigest()
 
 
-def _block(digest: Any) -> Any:
+def _block(digest: str) -> bytes:
     return f"{FORMAT} {FORMAT_VERSION}\nsha256 {digest}\n".encode().ljust(SIZE, b"\0")
 
 
@@ -47,7 +47,7 @@ def is_record(path: pathlib.Path | str) -> bool:
         return False
 
 
-def opened(path: pathlib.Path | str) -> Any:
+def opened(path: pathlib.Path | str) -> BinaryIO:
     """The file; BadInput unless it is a whole record of a version that is known."""
     with contextlib.ExitStack() as unless_good:
         try:
@@ -65,6 +65,6 @@ def opened(path: pathlib.Path | str) -> Any:
             if block != _block(_digest(f)):
                 raise BadInput(f"{path} is truncated or was changed: its checksum is wrong; valid: a record as it was written")
             unless_good.pop_all()
-            return f
         except OSError as e:
             raise BadInput(f"{path}: {e.strerror}") from None
+    return f

@@ -24,9 +24,9 @@ from . import record_seal
 class Table:
     """Columns by name, read when asked for. Texts come as texts."""
 
-    def __init__(self, group: Any, strings: Any) -> None:
+    def __init__(self, group: h5py.Group, strings: "numpy.ndarray") -> None:
         self._group, self._strings = group, strings
-        self._read: dict[str, Any] = {}
+        self._read: dict[str, numpy.ndarray] = {}
         self.columns = [n for n, x in group.items() if isinstance(x, h5py.Dataset)]
         self.children = [n for n, x in group.items() if isinstance(x, h5py.Group)]
 
@@ -37,26 +37,26 @@ class Table:
         first = next((c for c in ("message.sequence", "row", "source") if c in self.columns), None)
         return len(self._group[first]) if first else 0
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> "numpy.ndarray":
         if name not in self.columns:
             raise KeyError(f"{self._group.name} has no column {name}; it has {', '.join(self.columns)}")
         if name not in self._read:
             self._read[name] = self.part(name, 0, None)
         return self._read[name]
 
-    def part(self, name: str, first: int, last: int | None) -> Any:
+    def part(self, name: str, first: int, last: int | None) -> "numpy.ndarray":
         """Of rows `first` up to `last`, read now."""
         dataset = self._group[name]
         values = dataset[first:last]
         return self._strings[numpy.minimum(values, len(self._strings) - 1)] if "texts" in dataset.attrs else values
 
-    def get(self, name: str, otherwise: Any = None) -> Any:
+    def get(self, name: str, otherwise: "numpy.ndarray | None" = None) -> "numpy.ndarray | None":
         return self[name] if name in self.columns else otherwise
 
-    def unit(self, name: str) -> Any:
+    def unit(self, name: str) -> str:
         return self._group[name].attrs["unit"]
 
-    def ragged(self, name: str) -> list[Any]:
+    def ragged(self, name: str) -> "list[numpy.ndarray]":
         """An array for each row."""
         return numpy.split(self[name], self[f"{name}.end"][:-1].astype("i8")) if len(self) else []
 
@@ -137,7 +137,7 @@ class RunRecord:
     def __enter__(self) -> "RunRecord":
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -12,17 +12,18 @@ import subprocess
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import zmq
-from openwip_schema import control_pb2 as pb
+from openwip_schema import attenuator_pb2, control_pb2 as pb
 
 from ..cell import attenuator_tables as tables
 from ..cell import cell as cells
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
 from ..cell.session import start_process
-from ..errors import SIGNALS, BadInput, NoAnswer, Refused, Terminated, raise_terminated
+from ..errors import SIGNALS, BadInput, NoAnswer, Terminated, raise_terminated
 from ..figures import attenuator as figures
 from ..machine import rights
 from ..machine.places import Places
@@ -71,7 +72,7 @@ class Player:
                 raise BadInput(f"{LEVELS.key} is {db:g} for channel {c}; valid: 0 to {top * link.STEP_DB:g} dB")
             self.device.command(f"INP{c}:ATT {tables.quarters(LEVELS.key, str(db)) * link.STEP_DB}")
 
-    def see(self, status: Any) -> None:
+    def see(self, status: attenuator_pb2.Status) -> None:
         self.heard, self.status = time.monotonic(), status
 
     def run(self) -> None:
@@ -94,7 +95,7 @@ class Player:
                     answer.put(str(e))
 
     @contextlib.contextmanager
-    def noted(self) -> Any:
+    def noted(self) -> Iterator[None]:
         try:
             yield
         except NoAnswer as e:       # or what it refuses
@@ -124,7 +125,7 @@ class Player:
         if wrong:
             raise BadInput(wrong)
 
-    def answer(self, message: bytes) -> Any:
+    def answer(self, message: bytes) -> pb.Reply:
         reply = pb.Reply(ok=True)
         try:
             request = pb.Request.FromString(message)
@@ -137,7 +138,7 @@ class Player:
         reply.attenuator.CopyFrom(self.said())
         return reply
 
-    def said(self) -> Any:
+    def said(self) -> pb.AttenuatorStatus:
         s, of = self.status, pb.AttenuatorStatus(channels=self.channels)
         of.levels_db.extend(s.levels[c - 1] * link.STEP_DB for c in self.channels)
         of.effective_yaml = to_yaml({"attenuator": {"levels_db": text_of(list(of.levels_db))}})
@@ -146,7 +147,7 @@ class Player:
         of.played, of.underflows, of.late, of.missed_ticks = s.played, s.underflows, s.late, s.missed_ticks - self.missed_before
         return of
 
-    def serve(self, socket: Any, publisher: Publisher, station: telemetry.Reader) -> None:
+    def serve(self, socket: zmq.Socket, publisher: Publisher, station: telemetry.Reader) -> None:
         """`station`: its status says the slot."""
         slot, due = 0, time.monotonic()
         while True:
@@ -201,11 +202,11 @@ class CableAttenuator:
         self.control = control.Control(cell.endpoint("attenuator.control"))
         self.said: dict[str, Any] | None = None
 
-    def start(self, running: Any) -> None:
+    def start(self) -> None:
         if self.wanted:
             file = cells.write_config(self.cell, "attenuator", self.wanted)
             start_process(self.keeper, cells.Process("attenuator", self.places.module("cable-attenuator", file), {"OPENWIP_RUN": str(self.cell.run)},
-                                                     capabilities=rights.TO_BECOME_THE_ACCOUNT), running, self.control)
+                                                     capabilities=rights.TO_BECOME_THE_ACCOUNT), self.control)
 
     def begin(self) -> None:
         if self.wanted:

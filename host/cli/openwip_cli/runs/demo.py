@@ -3,9 +3,8 @@
 
 run_workload(options, workload, progress) is the entry for programs, as run() of the emulator (emulate.py) is."""
 import dataclasses
-import functools
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from ..cell import cell as cells, remote
 from ..cell.cell import Cell
@@ -18,6 +17,7 @@ from ..iq import command as iq, fader_recordings, recordings
 from ..machine import outputs, places as whereabouts, slot_path
 from ..machine.places import Places
 from ..measure import pace, traffic
+from ..measure.applications import ApplicationClock
 from ..measure.watching import watching
 from ..messages import control
 from ..settings.command_line import check_cell_name
@@ -25,6 +25,7 @@ from ..settings.scenario import SETTINGS, Scenario, check_together, scenario_of
 from . import cable_attenuator, loop, replay_cell, run
 from .options import Options, parse_demo
 
+Answer = TypeVar("Answer")
 Workload = Callable[[run.MeasuredCell], dict[str, Any] | None]
 LOCK_TIMEOUT_S = 10    # of air time
 CAUGHT_UP_S = 0.005    # behind the wall clock
@@ -46,7 +47,7 @@ class DemoCell(run.MeasuredCell):
     def begin(self) -> None:
         self.attenuator.begin()
 
-    def more_checks(self, _now: Any) -> list[tuple[str, list[str]]]:
+    def more_checks(self, _now: accounting.Statuses) -> list[tuple[str, list[str]]]:
         faults = [("page_faults", accounting.check_page_faults(self.page_faults))] if self.scenario["air.clock"] == "realtime" else []
         return [*faults, *self.attenuator.checks()]
 
@@ -64,25 +65,25 @@ def recording_arguments(options: Options) -> dict[str, list[str]]:
 
 
 def start(cell: Cell, keeper: KeeperClient, scenario: Scenario, places: Places, progress: Callable[[str], None],
-          record_iq: Any = None) -> DemoCell:
+          record_iq: dict[str, list[str]] | None = None) -> DemoCell:
     cells.write_configs(cell, scenario)
     processes = {p.name: p for p in cells.cell_processes(cell, scenario, places, record_iq)}
     running = DemoCell(cell, keeper, scenario, places)
-    running.attenuator.start(running)
+    running.attenuator.start()
     progress("starting the medium")
-    start_process(keeper, processes["air"], running, running.air)
+    start_process(keeper, processes["air"], running.air)
     progress("starting the base station and the terminal")
     for name in ("fader", "base.macd", "terminal.macd", "base.radio", "terminal.radio"):
         if name in processes:
             keeper.start(processes[name])
     for endpoint in (running.base, running.terminal):
-        if not keeper.wait_until(functools.partial(running.answers, endpoint), START_TIMEOUT_S):
+        if not keeper.wait_until(endpoint.answers, START_TIMEOUT_S):
             keeper.blame(f"{endpoint.endpoint} does not answer")
     start_observers(keeper, cell, "demo", places)
     return running
 
 
-def wait_for_lock(running: run.MeasuredCell, scenario: Scenario, progress: Callable[[str], None]) -> Any:
+def wait_for_lock(running: run.MeasuredCell, scenario: Scenario, progress: Callable[[str], None]) -> float:
     """Returns air time from the first sample to lock, s."""
     def begun() -> bool:
         return running.ask(running.terminal).slot > 0
@@ -124,7 +125,7 @@ def most_behind(cell: Cell) -> Callable[[], float | None]:
     return ask
 
 
-def watched(cell: DemoCell, places: Places, workload: Workload) -> Any:
+def watched(cell: DemoCell, places: Places, workload: Workload) -> dict[str, Any]:
     """What the workload returns, and how the processes kept their time meanwhile."""
     keeper, s = cell.keeper, cell.scenario
     stalls = slot_path.StallWatch(slot_path.on_its_core(keeper.pids, keeper.placement), most_behind(cell.cell), keeper.placement.slot_path)
@@ -144,7 +145,7 @@ def ping_tcp_udp(cell: run.MeasuredCell, progress: Callable[[str], None]) -> dic
     """What fails is a reason of the verdict, and the rest goes on."""
     keeper, s, failed = cell.keeper, cell.scenario, []
 
-    def attempt(what: str, function: Callable[[], Any]) -> Any:
+    def attempt(what: str, function: Callable[[], Answer]) -> Answer | None:
         try:
             return function()
         except traffic.TrafficFailed as e:
@@ -167,8 +168,8 @@ def ping_tcp_udp(cell: run.MeasuredCell, progress: Callable[[str], None]) -> dic
     return result | {"failed": failed}
 
 
-def measure(cell: DemoCell, watch: Any, applications: Any, places: Places, progress: Callable[[str], None],
-            workload: Workload | None) -> Any:
+def measure(cell: DemoCell, watch: control.TelemetryWatch, applications: ApplicationClock, places: Places, progress: Callable[[str], None],
+            workload: Workload | None) -> dict[str, Any]:
     """All traffic, and the report of it."""
     keeper = cell.keeper
     common, more, now = run.measure(
@@ -282,7 +283,7 @@ def in_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, 
 
 
 def phases(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None], trial: str,
-           workload: Workload | None) -> Any:
+           workload: Workload | None) -> dict[str, Any]:
     scenario = options.scenario
     with watching(cell) as (watch, applications):
         running = start(cell, keeper, scenario, places, progress, recording_arguments(options))

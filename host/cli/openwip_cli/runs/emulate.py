@@ -122,8 +122,8 @@ def run(options: Scenario | dict[str, Any], workload: Callable[..., dict[str, An
                 cell, keeper, given, as_run, workload or runs.iperf3_download, where, say, observers))
 
 
-def phases(cell: Cell, keeper: KeeperClient, given: Options, as_run: Any, workload: Callable[..., dict[str, Any] | None],
-           places: Places, progress: Callable[[str], None], observers: bool) -> Any:
+def phases(cell: Cell, keeper: KeeperClient, given: Options, as_run: Scenario, workload: Callable[..., dict[str, Any] | None],
+           places: Places, progress: Callable[[str], None], observers: bool) -> dict[str, Any]:
     with watching(cell) as (watch, applications):
         path = cells.write_config(cell, "emulator", config(cell, as_run))
         running = runs.MeasuredCell(cell, keeper, given.scenario)
@@ -132,7 +132,7 @@ def phases(cell: Cell, keeper: KeeperClient, given: Options, as_run: Any, worklo
             running.prepare()
         progress(f"cell '{cell.name}': starting the emulator")
         start_process(keeper, cells.Process("emulator", [places.program(PROGRAM), "--config", path],
-                                            {"OPENWIP_RUN": str(cell.run)}, slot_path=True), running, running.air)
+                                            {"OPENWIP_RUN": str(cell.run)}, slot_path=True), running.air)
         if isinstance(running, split_tcp.SplitCell):
             running.start(config(cell, as_run), places, progress, PROGRAM)
         if observers or given.keep or given.record:
@@ -153,6 +153,15 @@ def phases(cell: Cell, keeper: KeeperClient, given: Options, as_run: Any, worklo
             "seconds": time.monotonic() - began} | identity(given.scenario, places)
 
 
+def at_the_end(raw: dict[str, Any]) -> tuple[pb.MacStatus, pb.MacStatus, dict[str, accounting.Path], accounting.Link]:
+    """Of what a program in virtual time says: both statuses and their paths when all is drained, and the link's interval."""
+    def status(when: str, end: str) -> pb.MacStatus:
+        return json_format.ParseDict(raw[when][end], pb.MacStatus())
+
+    base, terminal = status("drained", "base"), status("drained", "terminal")
+    return base, terminal, accounting.paths_of(base, terminal), accounting.link_interval(status("first", "base"), status("last", "base"))
+
+
 def bearer_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any] | None:
     """Of a UMTS bearer, each way; nothing: the link is none."""
     if not base.HasField("bearer"):
@@ -169,7 +178,7 @@ def emulator_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any
             "delay_injection": accounting.counts_of(base.delay_injection, "") if base.HasField("delay_injection") else None}
 
 
-def generate(s: Scenario, seconds: float, places: Places, packet_bytes: int = accounting.MTU) -> tuple[Any, Any]:
+def generate(s: Scenario, seconds: float, places: Places, packet_bytes: int = accounting.MTU) -> tuple[dict[str, Any], dict[str, Any]]:
     """Virtual time: (report, the program's own output). No namespaces, no TCP, no rights needed."""
     places.check_built(PROGRAM, "python/openwip_schema")
     with with_predictions(s, places) as as_run, tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
@@ -182,15 +191,10 @@ def generate(s: Scenario, seconds: float, places: Places, packet_bytes: int = ac
         raise BadInput(last_line(done.stderr, f.name))
     raw = json.loads(done.stdout)
 
-    def status(when: str, end: str) -> pb.MacStatus:
-        return json_format.ParseDict(raw[when][end], pb.MacStatus())
-
-    base, terminal = status("drained", "base"), status("drained", "terminal")
-    paths = accounting.paths_of(base, terminal)
+    base, terminal, paths, link = at_the_end(raw)
     checks = [("sums", accounting.check_sums(paths, None)),
               ("traffic", [f"traffic: {raw['packets_altered']} packets arrived altered"]
                if raw["packets_altered"] > terminal.terminal.delivered_damaged.packets else [])]
-    link = accounting.link_interval(status("first", "base"), status("last", "base"))
     arrived = raw["arrivals"]
     return {
         "verdict": accounting.verdict(checks),

@@ -57,7 +57,7 @@ def check(places: Places, program: str = PROGRAM) -> None:
 
 
 def run_program(places: Places, tree: dict[str, Any], lines: list[str], plan: virtual.Plan, s: Scenario, root: pathlib.Path,
-                packets: str | None, tells: bool) -> Any:
+                packets: str | None, tells: bool) -> dict[str, Any]:
     raw = launch(places.program(PROGRAM), root, tree, lines, [
         "--longest", f"{virtual.times(plan, s)[2]:.9g}", *virtual.counts_and_files(plan, s, root, packets, tells)])
     if packets:
@@ -65,7 +65,7 @@ def run_program(places: Places, tree: dict[str, Any], lines: list[str], plan: vi
     return raw
 
 
-def launch(program: str, root: pathlib.Path, tree: dict[str, Any], lines: Sequence[str], more: Sequence[str] = ()) -> Any:
+def launch(program: str, root: pathlib.Path, tree: dict[str, Any], lines: Sequence[str], more: Sequence[str] = ()) -> dict[str, Any]:
     """What the program has said, with this configuration and plan."""
     config, flows = root / "config.yaml", root / "plan"
     config.write_text(to_yaml(tree))

@@ -13,6 +13,7 @@ from ..settings import emulator, episodes
 from ..settings.command_line import Parser, check_cell_name, read
 from ..settings.kinds import Real, with_unit
 from ..settings.scenario import SETTINGS, Scenario, check, check_together, read_file, text_of
+from ..settings.table import Setting
 from . import loop, ns3_tcp
 
 CLOCKS = ("real", "virtual", "ns3")     # --time: the wall's, or none, with the TCP of a Linux kernel of its own (runs/virtual.py) or of ns-3
@@ -42,7 +43,7 @@ class Options:
     tcp: dict = dataclasses.field(default_factory=dict)        # of ns-3
 
 
-def settings_parser(command: str, description: str, settings: Any, name: str) -> Parser:
+def settings_parser(command: str, description: str, settings: list[Setting], name: str) -> Parser:
     """The settings, and what every run has around them."""
     p = Parser(command, description)
     for s in settings:
@@ -61,7 +62,7 @@ def settings_parser(command: str, description: str, settings: Any, name: str) ->
     return p
 
 
-def options_parser(command: str, description: str, settings: Any, name: str, captured: str = "IP and link frames of the run, for Wireshark (pcapng)") -> Parser:
+def options_parser(command: str, description: str, settings: list[Setting], name: str, captured: str = "IP and link frames of the run, for Wireshark (pcapng)") -> Parser:
     p = settings_parser(command, description, settings, name)
     p.add_argument("--record", metavar="FILE", help="record all telemetry of the run there (HDF5; ./openwip report FILE)")
     p.add_argument("--capture", metavar="FILE", help=captured)
@@ -72,18 +73,17 @@ def options_parser(command: str, description: str, settings: Any, name: str, cap
     return p
 
 
-def scenario_of(given: argparse.Namespace, settings: Any, fixed: dict[str, Any] | None = None, file: dict[str, Any] | None = None) -> Scenario:
+def scenario_of(given: argparse.Namespace, settings: list[Setting], fixed: dict[str, Any] | None = None, file: dict[str, Any] | None = None) -> Scenario:
     """Of parsed arguments: file under flags. `fixed`: of the command, under both; `file`: where it has been read."""
     values = dict(file) if file is not None else read_file(given.config, settings) if given.config else {}
     for s in settings:
-        text = getattr(given, s.key) if s.flag else None
-        if text is not None:
+        if s.flag is not None and (text := getattr(given, s.key)) is not None:
             values[s.key] = check(s.flag, s, text)
     loop.refuse_beside(values)
     return Scenario((fixed or {}) | values, settings)
 
 
-def options_of(given: argparse.Namespace, settings: Any) -> "Options":
+def options_of(given: argparse.Namespace, settings: list[Setting]) -> "Options":
     """Options of parsed arguments: file under flags, all checked."""
     return Options(check_together(scenario_of(given, settings)), given.json, given.keep, given.logs, given.name,
                    placement.parse(given.cores), given.record, given.capture, given.monitor,

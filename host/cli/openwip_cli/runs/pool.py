@@ -26,7 +26,7 @@ END_S = 20          # for runs to take their cells down
 LOOK_S = 0.5        # between two looks for new files
 
 
-def write_json(path: pathlib.Path, value: Any) -> None:
+def write_json(path: pathlib.Path, value: object) -> None:
     outputs.write_whole(path, json.dumps(value, separators=(",", ":")) + "\n")
 
 

@@ -29,7 +29,8 @@ from ..machine import outputs, own_files, rights, system
 from ..machine.places import Places, versions
 from ..messages import control
 from ..messages.publisher import Publisher
-from . import emulate, run
+from ..shapes import MacStatus
+from . import run
 from .options import Options
 from .replay_radio import OVER
 
@@ -52,7 +53,7 @@ def macd_tree(cell: Cell, recording: recordings.Recording) -> dict[str, Any]:
             "endpoints": endpoints, "user": system.account()[0], "peer_timeout_s": SILENCE_S}
 
 
-def start_ns(recording: recordings.Recording) -> Any:
+def start_ns(recording: recordings.Recording) -> int | None:
     """Wall clock of sample time 0 when it was recorded; None: not known."""
     for first in recording.captures[:1]:
         with contextlib.suppress(KeyError, ValueError):
@@ -77,7 +78,7 @@ class Player:
         self.publisher: Any = None
         self.began: Any = None
 
-    def status(self) -> Any:
+    def status(self) -> MacStatus | None:
         with contextlib.suppress(control.NoAnswer):
             return self.terminal.status(0.5)
         return None
@@ -120,7 +121,7 @@ class Player:
         self.publisher.publish("verdict", slot, verdict=telemetry_pb2.Verdict(
             valid=False, reason=v["reasons"], command="replay", seconds=(time.monotonic() - self.began) * self.speed))
 
-    def wait(self) -> Any:
+    def wait(self) -> dict[str, Any]:
         """Until the recording is over; returns what the radio says of it."""
         over, slot = self.cell.run / OVER, 0
         while not over.exists():
@@ -130,7 +131,7 @@ class Player:
             self.say(slot)
         return json.loads(over.read_text())
 
-    def settle(self, last_slot: Any) -> Any:
+    def settle(self, last_slot: int) -> MacStatus | None:
         """The terminal's status when macd has taken the last report."""
         found = None
 
@@ -168,15 +169,15 @@ def run_replay(options: Options, places: Places) -> int:
     return run.report(result, options, screen(recording, result), good=result["replay"]["same"])
 
 
-def compared(recording: recordings.Recording, live: Any, reports: str, speed: float, played: Any, places: Places,
-             progress: Callable[[str], None]) -> Any:
+def compared(recording: recordings.Recording, live: list[bytes], reports: str, speed: float, played: dict[str, Any], places: Places,
+             progress: Callable[[str], None]) -> dict[str, Any]:
     progress("comparing its decisions with those of the live receiver")
     result = report_of(recording, live, recordings.read_reports(reports), played["pace"], speed, played["terminal"])
     return result | {"verdict": played["verdict"], "versions": versions(places), "seed": recording.whole.get("openwip:seed"),
                      "config": recording.whole.get("openwip:scenario", {})}
 
 
-def report_of(recording: recordings.Recording, live: Any, replayed: Any, pace: Any, speed: float, terminal: Any) -> dict[str, Any]:
+def report_of(recording: recordings.Recording, live: list[bytes], replayed: dict[str, Any], pace: dict[str, Any], speed: float, terminal: MacStatus | None) -> dict[str, Any]:
     compared = replays.compare(recording, live, replayed)
     compared["reports_lost"] = pace["reports_lost"]
     air = replays.seconds(recording)

@@ -31,7 +31,7 @@ def say(text: str) -> None:
     print(f"replay: {text}", file=sys.stderr, flush=True)
 
 
-def write_over(cell: Cell, source: Any, lost: Any) -> None:
+def write_over(cell: Cell, source: Any, lost: int) -> None:
     own_files.replace(cell.run / OVER, json.dumps({"seconds": source.pace.seconds, "slots": source.pace.slots,
                                                    "behind": source.pace.behind, "reports_lost": lost}))
 

@@ -3,7 +3,7 @@
 the verdict. demo, emulate, replay and tcp-l say what they start and what traffic they make; the rest is here."""
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..capture import capture
@@ -17,7 +17,9 @@ from ..figures import accounting
 from ..machine import outputs, slot_path, system
 from ..machine.places import Places
 from ..measure import traffic
+from ..measure.applications import ApplicationClock
 from ..measure.watching import telemetry_reasons
+from ..messages.control import Control, TelemetryWatch
 from ..records import record
 from ..settings.scenario import Scenario
 from .options import Options
@@ -37,7 +39,7 @@ class MeasuredCell(Running):
     def begin(self) -> None:
         """The measured time begins."""
 
-    def more_checks(self, _now: Any) -> list[tuple[str, list[str]]]:
+    def more_checks(self, _now: accounting.Statuses) -> list[tuple[str, list[str]]]:
         """Of the verdict, once all is drained."""
         return []
 
@@ -73,7 +75,7 @@ def check(options: Options, places: Places, programs: tuple[str, ...]) -> None:
 
 
 def in_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None],
-            phases: Callable[[], dict[str, Any]], run: Any = None, over: Callable[..., Any] = lambda result: result,
+            phases: Callable[[], dict[str, Any]], run: tuple[dict[str, Any], int] | None = None, over: Callable[..., Any] = lambda result: result,
             apart: bool = False) -> dict[str, Any]:
     """`phases()` gives the report with its verdict; `over(result)` what is added once the cell has ended. `run`: (scenario,
     seed) as the record has them, where they are not those of the options. `apart`: of placement.choose()."""
@@ -102,7 +104,7 @@ def in_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, 
     return result
 
 
-def report(result: dict[str, Any], options: Options, screen: str, good: Any = None) -> int:
+def report(result: dict[str, Any], options: Options, screen: str, good: bool | None = None) -> int:
     """On the screen and in --json FILE; the exit code."""
     print(screen)
     outputs.write_json(options.json, result)
@@ -113,8 +115,8 @@ def report(result: dict[str, Any], options: Options, screen: str, good: Any = No
 
 # --- the phases ---
 
-def measure(cell: MeasuredCell, watch: Any, applications: Any, workload: Callable[..., dict[str, Any] | None],
-            progress: Callable[[str], None], reset: Any) -> tuple[Any, Any, Any]:
+def measure(cell: MeasuredCell, watch: TelemetryWatch, applications: ApplicationClock, workload: Callable[..., dict[str, Any] | None],
+            progress: Callable[[str], None], reset: Iterable[Control]) -> tuple[dict[str, Any], dict[str, Any], accounting.Statuses]:
     """Traffic, drain, sums, verdict: (the report's common part, what else the workload returned, the statuses at the end).
     `workload(cell)` returns {"tcp", "cpu", "failed" (reasons), ...}; TrafficFailed makes the run invalid. `reset`: whose
     counters begin anew."""

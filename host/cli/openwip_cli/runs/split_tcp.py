@@ -131,9 +131,9 @@ class SplitCell(runs.MeasuredCell):
         cell, keeper, run = self.cell, self.keeper, {"OPENWIP_RUN": str(self.cell.run)}
         progress(f"cell '{cell.name}': starting the wired network and the proxy of split TCP")
         path = cells.write_config(cell, WIRED, wired_config(cell, tree))
-        start_process(keeper, cells.Process(WIRED, [places.program(program), "--config", path], run, slot_path=True), self, self.wired["air"])
+        start_process(keeper, cells.Process(WIRED, [places.program(program), "--config", path], run, slot_path=True), self.wired["air"])
         path = cells.write_config(cell, PROXY, proxy_config(cell, self.scenario))
-        start_process(keeper, cells.Process(PROXY, [places.program(PROGRAM), "--config", path], run, cell.namespace(CONTROLLER)), self, self.proxy)
+        start_process(keeper, cells.Process(PROXY, [places.program(PROGRAM), "--config", path], run, cell.namespace(CONTROLLER)), self.proxy)
         sender = ["congctl", self.scenario["traffic.tcp_cc"]]
         for network, interface in ((f"{cells.ADDRESS['base']}/32", "wired0"), ("10.42.0.0/24", "wip0")):
             system.ip("-n", cell.namespace(CONTROLLER), "route", "add", network, "dev", interface, *sender)

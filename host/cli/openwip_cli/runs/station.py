@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip station base|terminal: one side of a cell on this computer, the other one on another (docs/radios.md)."""
 import collections
-import contextlib
 import json
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +9,7 @@ from ..cell import cell as cells, faders, station
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
 from ..cell.radio_loop import BETWEEN_SLOTS
+from ..cell.running import asked
 from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, identity, owned_cell, start_process
 from ..errors import BAD_INPUT, SIGNALS, BadInput, CellDied, Terminated
 from ..figures import accounting, one_station
@@ -17,7 +17,7 @@ from ..machine import outputs, own_files, slot_path, system
 from ..machine.places import Places
 from ..measure.watching import telemetry_reasons, watching
 from ..messages import control
-from ..shapes import Clipped, MacStatus
+from ..shapes import AirStatus, Clipped, Interface, MacStatus
 from . import cable_attenuator, loop, run
 from .options import Options
 from .station_options import Station, parse
@@ -63,31 +63,21 @@ class Follower:
 
 
 class Running:
-    """This station's macd, as start_process() and the phases ask it."""
+    """This station's macd, as the phases ask it."""
 
     def __init__(self, cell: Cell, keeper: KeeperClient, role: str) -> None:
         self.cell, self.keeper, self.role = cell, keeper, role
         self.macd = control.Control(cell.endpoint(f"{role}.control"))
 
-    def answers(self, endpoint: control.Control) -> bool:
-        try:
-            endpoint.status(0.2)
-            return True
-        except control.NoAnswer:
-            return False
+    def status(self) -> MacStatus:
+        of: MacStatus = asked(self.keeper, self.macd)
+        return of
 
-    def status(self) -> Any:
-        for _ in range(10):
-            self.keeper.pause(0)
-            with contextlib.suppress(control.NoAnswer):
-                return self.macd.status(0.5)
-        self.keeper.blame(f"{self.role}.macd does not answer")
-
-    def tun(self) -> dict[str, tuple[int, int]]:
+    def tun(self) -> Interface:
         stats = json.loads(system.ip("-n", self.cell.namespace(self.role), "-s", "-j", "link", "show", "wip0"))[0]["stats64"]
         return {"to_macd": (stats["tx"]["packets"], stats["tx"]["bytes"]), "from_macd": (stats["rx"]["packets"], stats["rx"]["bytes"])}
 
-    def at_rest(self) -> tuple[Any, Any]:
+    def at_rest(self) -> tuple[MacStatus, Interface | None]:
         """(status, the kernel's counts), the latter only if nothing moved meanwhile."""
         def counts(s: MacStatus) -> tuple[bytes, bytes]:
             return s.downlink.SerializeToString(deterministic=True), s.uplink.SerializeToString(deterministic=True)
@@ -118,14 +108,14 @@ class Fader:
     def __init__(self, endpoint: str | None, delay_samples: int, keys: str | None = None) -> None:
         self.endpoint = endpoint
         self.keys = faders.keys_of_station(endpoint, keys) if endpoint else None
-        self.before: Any = None
+        self.before: AirStatus | None = None
         if endpoint is None:
             return
         self.before = faders.of_station(endpoint, keys)
         if self.before.delay_samples > delay_samples:
             raise BadInput(f"--fader-delay-samples is {delay_samples} at a fader with {self.before.delay_samples}; valid: that number")
 
-    def status(self) -> tuple[Any, list[str]]:
+    def status(self) -> tuple[AirStatus | None, list[str]]:
         """At the end, and why not."""
         if self.endpoint is None:
             return None, []
@@ -143,8 +133,8 @@ def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, 
     with watching(cell) as (watch, _):
         progress(f"starting {macd.name}: {'listens at' if role == 'base' else 'connects to'} {wanted.peer.endpoint}, "
                  f"{'with keys' if wanted.peer.keys else 'this machine only'}")
-        start_process(keeper, macd, running, running.macd)
-        attenuator.start(running)
+        start_process(keeper, macd, running.macd)
+        attenuator.start()
         progress(f"starting the radio: {wanted.radio.arguments}, clock {wanted.radio.clock_source}, time {wanted.radio.time_source}")
         keeper.start(radio)
         if not keeper.wait_until(lambda: running.status().slot > 0, START_TIMEOUT_S + 60):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The command line of ./openwip station."""
+import argparse
 import dataclasses
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ from ..settings import scenario as scenarios, table
 from ..settings.command_line import Parser
 from ..settings.kinds import Integer, Real
 from ..settings.scenario import SETTINGS
+from ..settings.table import Setting
 from . import loop
 from .options import Options, scenario_of, settings_parser
 
@@ -34,11 +36,11 @@ class Station:
     unused: list[str]       # keys of the scenario file that only a demo has a use for
 
 
-def settings_of(role: str) -> list[Any]:
+def settings_of(role: str) -> list[Setting]:
     return [s for s in SETTINGS if s.key.startswith(OF_ROLE[role])]
 
 
-def scenario(role: str, given: Any, ask: Ask | None) -> tuple[scenarios.Scenario, list[str]]:
+def scenario(role: str, given: argparse.Namespace, ask: Ask | None) -> tuple[scenarios.Scenario, list[str]]:
     """A demo's scenario file is taken too: what it says of the other station, the clock and the medium is left out, and named; its channel
     is, where the base station's flowgraph makes it."""
     file = scenarios.read_file(given.config) if given.config else {}
@@ -65,14 +67,14 @@ def scenario(role: str, given: Any, ask: Ask | None) -> tuple[scenarios.Scenario
     return whole, sorted(k for k in file if k not in keys)
 
 
-def over(file: dict[str, Any], given: Any) -> str:
+def over(file: dict[str, Any], given: argparse.Namespace) -> str:
     """Between the stations is a fader, or whatever their radios are at. A demo's medium is another air of the same scenario."""
     if getattr(given, "air.over") == "medium":
         raise BadInput("--air is 'medium' at a station, whose radio has an air of its own; valid: radio, cabled")
     return "cabled" if file.get("air.over") == "cabled" else "radio"
 
 
-def said_by_fader(given: Any, values: dict[str, Any], ask: Ask | None) -> dict[str, Any]:
+def said_by_fader(given: argparse.Namespace, values: dict[str, Any], ask: Ask | None) -> dict[str, Any]:
     """The delay that the loop is longer by, of a fader that can be asked, where nobody says it. Without `ask` the least one there is:
     what that loop does not have room for, no other has."""
     asked = getattr(given, "air.over") or values["air.over"]

@@ -4,6 +4,7 @@ relay that takes damaged segments (docs/corrupt-delivery.md; Alfredsson 2012, se
 
 run_one(point, ...) is one transfer in namespaces of its own; main() runs the points of a scenario, several
 at a time, each in a process of its own so that a kill of any of them is cleaned up as always."""
+import argparse
 import contextlib
 import csv
 import dataclasses
@@ -13,7 +14,7 @@ import pathlib
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from google.protobuf import json_format
@@ -51,7 +52,7 @@ SETTINGS = settings_of("tcp-l")
 OF_ONE_CELL = ("record", "capture", "listen", "keys", "monitor", "keep", "logs", "cores")
 
 
-def parse(arguments: list[str]) -> tuple[Any, Any, Any]:
+def parse(arguments: list[str]) -> tuple[argparse.Namespace, str, Scenario]:
     parser = options_parser(
         "tcp-l", "Transfers over a line with bit errors: TCP alone, and with damaged segments accepted.", SETTINGS, NAME)
     parser.add_argument("--csv", metavar="FILE", help="write one line for each transfer there")
@@ -133,7 +134,7 @@ def phases(cell: Cell, keeper: KeeperClient, s: Scenario, point: dict[str, Any],
     path = cells.write_config(cell, "tcpl", config(cell, s, point))
     running = Running(cell, keeper)
     start_process(keeper, cells.Process("tcpl", [places.program(PROGRAM), "--config", path],
-                                        {"OPENWIP_RUN": str(cell.run)}, slot_path=True), running, running.air)
+                                        {"OPENWIP_RUN": str(cell.run)}, slot_path=True), running.air)
     moved, failed = {}, []
     try:
         moved = workload(cell, keeper) or {}
@@ -165,7 +166,7 @@ def both_ways(status: pb.PathStatus) -> dict[str, pb.Direction]:
     return {"forward": status.forward, "back": status.back}
 
 
-def transfer(cell: Cell, keeper: KeeperClient, s: Scenario, point: dict[str, Any]) -> Any:
+def transfer(cell: Cell, keeper: KeeperClient, s: Scenario, point: dict[str, Any]) -> dict[str, Any]:
     python = [sys.executable, str(transfer_program.__file__)]
     common = [cells.ADDRESS["terminal"], str(PORT), str(s["traffic.bytes"]), str(point["seed"])]
     with traffic.pair(keeper, cell, [*python, "receive", *common],
@@ -265,7 +266,7 @@ def run_all(s: Scenario, name: str, places: Places, progress: Callable[[str], No
     return [results[key] for key in specs], repeated
 
 
-def interval(values: list[Any]) -> tuple[float, float | None]:
+def interval(values: Sequence[float]) -> tuple[float | None, float | None]:
     """(mean, half of the 95 % interval), None for what is not known."""
     if len(values) < 2:
         return (values[0] if values else None), None

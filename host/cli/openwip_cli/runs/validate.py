@@ -5,10 +5,11 @@ time, or of ns-3) and in virtual time with the packet generator (docs/emulator.m
   total = goodput of the receiving application + headers + what the last frame of a packet leaves empty
 
 and total / theory says how much of the capacity was there."""
+import argparse
 import json
 import sys
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 from ..air import SLOTS_PER_SECOND, SYMBOLS_PER_BIN
 from ..cell.session import Progress
@@ -22,7 +23,10 @@ from ..settings.command_line import Parser
 from ..settings.kinds import Real
 from . import emulate, ns3, virtual
 from .options import CLOCKS
+from .run import MeasuredCell
 
+Modulation: TypeAlias = int | str     # bits per symbol, or "adaptive"
+Case: TypeAlias = tuple[str, int, Modulation]     # kind, bins
 NAME = "validate"
 STEPS_DB = (8, 12, 15, 18, 22, 25, 28, 32)   # one in each interval of the switch table
 TARGETS = {("fixed", 1): 0.9990, ("fixed", 13): 0.9990, ("fixed", 25): 0.9970,
@@ -33,9 +37,9 @@ PORT = 5301
 TIMES = {"real": "real time", "virtual": "virtual time", "kernel": "virtual time with TCP", "ns3": "ns-3"}      # of each mode
 
 
-def frames_of(modulation: int | str, bins: int) -> list[Any]:
+def frames_of(modulation: Modulation, bins: int) -> list[int]:
     """Bits of the frames of one slot, in the order in which they are filled."""
-    if modulation == "adaptive":
+    if isinstance(modulation, str):
         return [SYMBOLS_PER_BIN * (b % len(STEPS_DB) + 1) for b in range(bins)]
     return [SYMBOLS_PER_BIN * modulation] * bins
 
@@ -45,8 +49,8 @@ def truncation_bits(frames: list[int]) -> float:
     the first frame of a packet is one where a packet began before (eq. 5.4; for the adaptive table the cycle
     of table 5.6)."""
     at = 0
-    seen: dict[Any, Any] = {}
-    lost: list[Any] = []
+    seen: dict[int, int] = {}
+    lost: list[int] = []
     while at not in seen:
         seen[at] = len(lost)
         left = MTU * 8
@@ -58,7 +62,7 @@ def truncation_bits(frames: list[int]) -> float:
     return sum(cycle) / len(cycle)
 
 
-def cases(quick: bool) -> Iterator[Any]:
+def cases(quick: bool) -> Iterator[Case]:
     modulations, bins = (range(1, 9), (1, 13, 25)) if not quick else ((1, 4, 8), (1, 25))
     for n in bins:
         for k in modulations:
@@ -67,7 +71,7 @@ def cases(quick: bool) -> Iterator[Any]:
         yield "adaptive", n, "adaptive"
 
 
-def settings(kind: str, bins: int, modulation: int | str) -> dict[str, Any]:
+def settings(kind: str, bins: int, modulation: Modulation) -> dict[str, Any]:
     """No errors, no wired network, an uplink that does not count: nothing but the downlink's capacity is
     left to measure. Everything else has the defaults."""
     s = {"channel.model": "static", "channel.snr_db": 40, "channel.error_free": "on",
@@ -78,15 +82,15 @@ def settings(kind: str, bins: int, modulation: int | str) -> dict[str, Any]:
     return s
 
 
-def tcp_transfer(duration: float) -> Any:
-    def workload(cell: Any) -> dict[str, Any]:
+def tcp_transfer(duration: float) -> Callable[[MeasuredCell], dict[str, Any]]:
+    def workload(cell: MeasuredCell) -> dict[str, Any]:
         python = [sys.executable, "-m", "openwip_cli.programs.tcp_flow"]
         address = cell.address["terminal"]
         # The kernel doubles the buffer and makes a window of it: 40 packets, fewer than the queue holds.
         buffer = cell.scenario["traffic.tcp_window_kb"] * 1024
         receive = [*python, "receive", address, str(PORT), str(buffer)]
         send = [*python, "send", address, str(PORT), str(duration), cell.scenario["traffic.tcp_cc"]]
-        with traffic.pair(cell.keeper, cell, receive, send, "listening") as (receiver, sender):
+        with traffic.pair(cell.keeper, cell.cell, receive, send, "listening") as (receiver, sender):
             if not (sender.wait(cell.keeper, duration + 60) and receiver.wait(cell.keeper, 10)):
                 raise traffic.TrafficFailed("the transfer did not end")
             try:
@@ -100,7 +104,7 @@ def tcp_transfer(duration: float) -> Any:
     return workload
 
 
-def row_of(mode: str, kind: str, bins: int, modulation: int | str, goodput: Any, header_bytes: int, verdict: dict[str, Any]) -> dict[str, Any]:
+def row_of(mode: str, kind: str, bins: int, modulation: Modulation, goodput: float, header_bytes: int, verdict: dict[str, Any]) -> dict[str, Any]:
     """One line of a table; `goodput` in bit/s of packets with `header_bytes` of headers."""
     frames = frames_of(modulation, bins)
     theory = SLOTS_PER_SECOND * sum(frames)
@@ -116,7 +120,7 @@ def row_of(mode: str, kind: str, bins: int, modulation: int | str, goodput: Any,
             "passed": verdict["valid"] and total / theory >= target}
 
 
-def in_real_time(case: Any, duration: float, name: str, places: Places) -> dict[str, Any]:
+def in_real_time(case: Case, duration: float, name: str, places: Places) -> dict[str, Any]:
     kind, bins, modulation = case
     report = emulate.run(settings(*case), tcp_transfer(duration), name=name, places=places, cores="auto")
     t = report["workload"].get("transfer")
@@ -129,7 +133,7 @@ def in_real_time(case: Any, duration: float, name: str, places: Places) -> dict[
     return row
 
 
-def with_tcp(mode: str, case: Any, duration: float, places: Places) -> dict[str, Any]:
+def with_tcp(mode: str, case: Case, duration: float, places: Places) -> dict[str, Any]:
     """TCP in virtual time, of a kernel or of ns-3: a transfer of what fits into the time, from arrival to arrival."""
     kind, bins, modulation = case
     s = emulator.scenario_of(settings(*case) | {"traffic.duration_s": duration})
@@ -147,7 +151,7 @@ def with_tcp(mode: str, case: Any, duration: float, places: Places) -> dict[str,
     return row_of(mode, kind, bins, modulation, rate, MTU - sent["mss"], report["verdict"]) | {"realtime": report["realtime"]}
 
 
-def in_virtual_time(case: Any, duration: float, places: Places) -> dict[str, Any]:
+def in_virtual_time(case: Case, duration: float, places: Places) -> dict[str, Any]:
     kind, bins, modulation = case
     report, raw = emulate.generate(emulator.scenario_of(settings(*case)), duration, places)
     arrived = raw["arrivals"]
@@ -172,7 +176,7 @@ def screen(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def parse(arguments: list[str]) -> Any:
+def parse(arguments: list[str]) -> argparse.Namespace:
     p = Parser("validate", "Measured against theoretical capacity: tables 5.3-5.5 and 5.7, with TCP in real time and with a packet "
                            "generator in virtual time.", NAME)
     p.add_argument("--json", metavar="FILE", nargs="?", const="-", help="write the rows there (- or nothing: standard output)")

@@ -13,9 +13,6 @@ import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from google.protobuf import json_format
-from openwip_schema import control_pb2 as pb
-
 from ..cell import cell as cells
 from ..cell.program_check import check_config, last_line
 from ..cell.session import identity
@@ -141,7 +138,7 @@ def times(plan: Plan, s: Scenario) -> tuple[float, float, float]:
 
 
 def run_program(places: Places, root: pathlib.Path, plan: Plan, s: Scenario, packets: str | None, cores: Sequence[int] | None,
-                tells: bool) -> tuple[Any, Any]:
+                tells: bool) -> tuple[dict[str, Any], dict[str, Any]]:
     found = launch(places.program(emulate.PROGRAM), root, times(plan, s)[2], cores, [
         "--memory-mb", str(MEMORY_MB), *counts_and_files(plan, s, root, packets, tells)])
     if packets:
@@ -158,7 +155,7 @@ def counts_and_files(plan: Plan, s: Scenario, root: pathlib.Path, packets: str |
             *(["--telemetry", str(root / TELEMETRY)] if tells else [])]
 
 
-def launch(program: str, root: pathlib.Path, longest_s: float, cores: Sequence[int] | None, more: Sequence[str] = ()) -> tuple[Any, Any]:
+def launch(program: str, root: pathlib.Path, longest_s: float, cores: Sequence[int] | None, more: Sequence[str] = ()) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the program and what the kernel have said."""
     done = subprocess.run(
         [program, "--config", str(root / CONFIG), "--kernel", "./linux", "--folder", str(root), "--longest", f"{longest_s:.9g}", *more],
@@ -193,12 +190,7 @@ def read_result(text: str) -> dict[str, Any]:
 
 
 def report(s: Scenario, places: Places, tree: dict[str, Any], raw: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
-    def status(when: str, end: str) -> pb.MacStatus:
-        return json_format.ParseDict(raw[when][end], pb.MacStatus())
-
-    base, terminal = status("drained", "base"), status("drained", "terminal")
-    paths = accounting.paths_of(base, terminal)
-    link = accounting.link_interval(status("first", "base"), status("last", "base"))
+    base, terminal, paths, link = emulate.at_the_end(raw)
     ends = result["flows"]
     for arrived in [e for e in ends if "arrived" in e]:
         arrived["delay_ms"] = delays_ms([us / 1000 for _, us in arrived["arrived"]])

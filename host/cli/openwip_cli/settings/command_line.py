@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The options of a command. Whatever is wrong with one is said in one line: option, value, what would be valid."""
 import argparse
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from ..errors import BadInput
@@ -28,6 +29,17 @@ class Parser(argparse.ArgumentParser):
         kind, default, text = more.pop("kind", s.kind), more.pop("default", s.default), more.pop("help", s.help)
         said = f" (default {default})" if default is not None else ""
         self.value(str(s.flag), kind, metavar="X", default=default, help=f"{text}; {with_unit(kind, s.unit)}{said}".replace("%", "%%"), **more)
+
+
+def run_command(name: str, usage: str, commands: dict[str, Callable[..., int]], arguments: list[str], *more: Any) -> int:
+    """One of several of a name; the exit code."""
+    command, *rest = arguments or ["--help"]
+    if command in ("-h", "--help", "help"):
+        print(usage)
+        return 0
+    if command not in commands:
+        raise BadInput(f"{name} {command}: valid is {', '.join(commands)}")
+    return commands[command](rest, *more)
 
 
 def check_cell_name(name: str) -> str:

@@ -3,10 +3,11 @@
 publisher; a publisher that has stopped is left out of it, so that no old figure passes for a new one, except
 openwip_up, which is 0 then. Names, units and texts: METRICS."""
 import ipaddress
+import socketserver
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
 from ..cell.running import cell_lives, running_cell
 from ..errors import BadInput
@@ -14,7 +15,7 @@ from ..machine.places import Places
 from ..messages import telemetry
 from ..settings.command_line import Parser
 from ..settings.kinds import Integer
-from ..shapes import Telemetry
+from ..shapes import Direction, MacStatus, Telemetry
 from . import follow
 
 TOPICS = ("status", "air", "tcp", "cpu", "verdict", "event")
@@ -67,13 +68,17 @@ METRICS = {
 }
 
 
+class Put(Protocol):
+    def __call__(self, name: str, value: float, **labels: str) -> None: ...
+
+
 class Latest:
     """What was heard last. One thread writes, the server's threads read."""
 
     def __init__(self, reader: telemetry.Reader) -> None:
         self.reader, self.lock = reader, threading.Lock()
-        self.messages: dict[Any, Any] = {}     # (source, topic) -> Message
-        self.events: dict[Any, Any] = {}       # labels -> count
+        self.messages: dict[tuple[str, str], telemetry.Message] = {}     # by source and topic
+        self.events: dict[tuple[str, str, str], int] = {}       # source, kind, reason
 
     def take(self, messages: list[telemetry.Message]) -> None:
         for m in messages:
@@ -85,14 +90,14 @@ class Latest:
                     if key in self.events or len(self.events) < 1000:    # reasons are few; whatever comes is bounded
                         self.events[key] = self.events.get(key, 0) + max(1, e.count)
 
-    def fresh(self) -> list[Any]:
+    def fresh(self) -> list[tuple[str, str, Telemetry]]:
         """[(source, topic, Telemetry)] of those that still publish."""
         limit = time.monotonic_ns() - STALE_S * 1e9
         with self.lock:
             return [(s, t, m.telemetry) for (s, t), m in self.messages.items() if m.received_ns >= limit]
 
 
-def direction_samples(put: Any, source: str, name: str, direction: Any) -> None:
+def direction_samples(put: Put, source: str, name: str, direction: Direction) -> None:
     for what in ("in", "delivered"):
         count = getattr(direction, what)
         put("openwip_packets", count.packets, station=source, direction=name, what=what)
@@ -103,7 +108,7 @@ def direction_samples(put: Any, source: str, name: str, direction: Any) -> None:
         put("openwip_packets_dropped", drop.count.packets, station=source, direction=name, reason=drop.reason)
 
 
-def status_samples(put: Any, source: str, mac: Any) -> None:
+def status_samples(put: Put, source: str, mac: MacStatus) -> None:
     put("openwip_slot", max(0, mac.slot), station=source)
     put("openwip_malformed_messages", mac.malformed_messages, station=source)
     for name in ("downlink", "uplink"):
@@ -126,7 +131,7 @@ def status_samples(put: Any, source: str, mac: Any) -> None:
             put(f"openwip_receiver_{name}", value, station=source)
 
 
-def samples_of(put: Any, source: str, topic: str, t: Telemetry) -> None:
+def samples_of(put: Put, source: str, topic: str, t: Telemetry) -> None:
     """All samples of one message."""
     if topic == "status":
         status_samples(put, source, t.mac)
@@ -166,9 +171,9 @@ class Collector:
 
     def collect(self) -> Iterator[Any]:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-        samples: dict[Any, Any] = {}      # name -> {labels: value}
+        samples: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}      # by name and labels
 
-        def put(name: str, value: int, **labels: Any) -> None:
+        def put(name: str, value: float, **labels: str) -> None:
             samples.setdefault(name, {})[tuple(labels.items())] = value
 
         fresh = self.latest.fresh()
@@ -193,18 +198,17 @@ class Collector:
             yield family
 
 
-def serve(latest: Latest, listen: str, port: int) -> tuple[Any, Any]:
+def serve(latest: Latest, listen: str, port: int) -> tuple[socketserver.BaseServer, int]:
     """The HTTP server, in threads of its own; returns (server, port in use)."""
     from prometheus_client import CollectorRegistry, make_wsgi_app
     from wsgiref import simple_server
-    import socketserver
 
     class Server(socketserver.ThreadingMixIn, simple_server.WSGIServer):
         daemon_threads = True
 
     class Quiet(simple_server.WSGIRequestHandler):
         timeout = 10          # whoever connects and asks nothing
-        def log_message(self, *_: Any) -> None:
+        def log_message(self, *_: object) -> None:
             pass
 
     registry = CollectorRegistry(auto_describe=False)

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip packets: where the time of each packet of a running cell went (docs/packet-delay.md): of the downlink; of a UMTS bearer both ways."""
+import argparse
 import json
 import sys
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TextIO
 
+from ..cell.cell import Cell
 from ..cell.running import cell_lives, running_cell
 from ..errors import BadInput
 from ..figures.meaning import DELAY_PARTS, link_settings, total_delay_ns
@@ -13,7 +15,7 @@ from ..machine.places import Places
 from ..messages import control, telemetry
 from ..settings.command_line import Parser, read
 from ..settings.kinds import Choice, Integer
-from ..shapes import PacketBatch
+from ..shapes import PacketBatch, PacketRecord
 from . import follow as follow_cell
 
 PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP", 58: "ICMPv6", 136: "UDP-Lite"}
@@ -23,7 +25,7 @@ HEADER = (f"{'number':>9} {'bytes':>5}  {'what':<26} {'total ms':>9} = {'queue':
           f"{'retx':>7} + {'reorder':>7}   frames, sent again")
 
 
-def tree_of(r: Any) -> dict[str, Any]:
+def tree_of(r: PacketRecord) -> dict[str, Any]:
     """Of a PacketRecord: every figure, the times as whole nanoseconds."""
     tree = {name: getattr(r, name) for name in (
         "number", "uplink", "user", "bytes", "protocol", "source_port", "destination_port", "tcp_sequence", "identification",
@@ -38,7 +40,7 @@ def tree_of(r: Any) -> dict[str, Any]:
     return tree
 
 
-def again(retransmissions: Any) -> str:
+def again(retransmissions: Sequence[int]) -> str:
     """"3 of 12 (1 1 2)": how many frames were sent again, and how often each of those."""
     n = [str(x) for x in retransmissions if x]
     if not n:
@@ -47,7 +49,7 @@ def again(retransmissions: Any) -> str:
     return f"{len(n)} of {len(retransmissions)} again ({listed})"
 
 
-def line_of(r: Any) -> str:
+def line_of(r: PacketRecord) -> str:
     what = ("up " if r.uplink else "") + PROTOCOLS.get(r.protocol, f"protocol {r.protocol}")
     if r.source_port or r.destination_port:
         what += f" {r.source_port}>{r.destination_port}"
@@ -68,7 +70,7 @@ def line_of(r: Any) -> str:
     return line
 
 
-def has_pdu(r: Any, number: int) -> bool:
+def has_pdu(r: PacketRecord, number: int) -> bool:
     """Of a UMTS bearer: a part of the packet was in the PDU of that number, as captures have it. Numbers begin anew at their end."""
     if not r.HasField("first_pdu"):
         return False
@@ -77,7 +79,7 @@ def has_pdu(r: Any, number: int) -> bool:
     return bool(number >= r.first_pdu or number <= r.last_pdu)
 
 
-def refuse_without_bearer(given: Any, cell: Any) -> None:
+def refuse_without_bearer(given: argparse.Namespace, cell: Cell) -> None:
     """What only a UMTS bearer has."""
     asked = f"--way {given.way}" if given.way == "up" else f"--pdu {given.pdu}" if given.pdu is not None else None
     if asked is None:
@@ -88,7 +90,7 @@ def refuse_without_bearer(given: Any, cell: Any) -> None:
 
 
 class Printer:
-    def __init__(self, out: Any, as_json: Any, count: Any, pdu: int | None = None, way: str = "both") -> None:
+    def __init__(self, out: TextIO, as_json: bool, count: int | None, pdu: int | None = None, way: str = "both") -> None:
         self.out, self.as_json, self.left, self.pdu, self.way = out, as_json, count, pdu, way
         self.shown = 0
         self.skipped_first: int | None = None

@@ -6,7 +6,7 @@ base64), and added to them: source, topic, lostBefore."""
 import json
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TextIO
 
 from google.protobuf import json_format
 
@@ -28,7 +28,7 @@ def line_of(message: telemetry.Message) -> str:
     return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
 
 
-def stream(reader: telemetry.Reader, alive: Callable[[], bool], out: Any, seconds: float | None = None) -> None:
+def stream(reader: telemetry.Reader, alive: Callable[[], bool], out: TextIO, seconds: float | None = None) -> None:
     """Until the cell ends or the time is over."""
     for messages in follow.messages(reader, alive, seconds):
         if messages:

@@ -4,12 +4,12 @@ colours.
 
 Exit codes: 0 ended with q (--once: the run is valid so far), 1 --once and the verdict so far is INVALID, 2 no such
 cell or no terminal to draw on, 3 the cell ended meanwhile, or --once and nothing came."""
+import argparse
 import curses
 import locale
 import os
 import sys
 import time
-from typing import Any
 
 from ..cell.cell import Cell
 from ..cell.running import running_cell
@@ -27,7 +27,7 @@ ONCE_PATIENCE_S = 6.0
 SILENT_S = 3.0
 
 
-def parse(arguments: list[str]) -> Any:
+def parse(arguments: list[str]) -> argparse.Namespace:
     p = Parser("top", "Health and key figures of a running cell.", "demo")
     p.add_argument("--once", action="store_true", help="print one screen as text and end")
     p.value("--interval", Real(0.2, 60), default=1.0, metavar="S", help="seconds between two screens, 0.2..60 (default 1)")
@@ -37,7 +37,7 @@ def parse(arguments: list[str]) -> Any:
 class Source:
     """The cell's telemetry, and whether the cell still is."""
 
-    def __init__(self, cell: Cell, interval: Any) -> None:
+    def __init__(self, cell: Cell, interval: float) -> None:
         self.cell = cell
         self.keeper = tuple(cell.state.get("keeper") or (0, 0))
         self.reader = telemetry.Reader(telemetry.endpoints_of(cell), top_figures.TOPICS)
@@ -68,7 +68,7 @@ def can_show_blocks() -> bool:
 
 # --- once ---
 
-def once(source: Source, interval: Any) -> int:
+def once(source: Source, interval: float) -> int:
     """Waits until there is something to show: two statuses and a verdict."""
     f, deadline = source.figures, time.monotonic() + max(ONCE_PATIENCE_S, 2 * interval)
     complete = time.monotonic() + max(interval, 1.2)     # rates are of a second
@@ -91,7 +91,7 @@ def once(source: Source, interval: Any) -> int:
 # --- a screen ---
 
 class Screen:
-    def __init__(self, window: Any) -> None:
+    def __init__(self, window: curses.window) -> None:
         self.window = window
         if curses.tigetstr("civis"):
             curses.curs_set(0)
@@ -105,7 +105,7 @@ class Screen:
             self.style[top_screen.GOOD] = curses.color_pair(1) | curses.A_BOLD
             self.style[top_screen.BAD] = curses.color_pair(2) | curses.A_BOLD
 
-    def draw(self, lines: list[Any]) -> None:
+    def draw(self, lines: list[top_screen.Line]) -> None:
         height, width = self.window.getmaxyx()
         self.window.erase()
         for row, line in enumerate(lines[:height]):
@@ -117,7 +117,7 @@ class Screen:
                 pass    # the window has become smaller since
         self.window.refresh()
 
-    def keys(self, seconds: float) -> list[Any]:
+    def keys(self, seconds: float) -> list[int]:
         """Pressed within that time; returns at the first."""
         self.window.timeout(int(seconds * 1000))
         pressed = [self.window.getch()]
@@ -127,7 +127,7 @@ class Screen:
         return pressed[:-1]
 
 
-def watch(window: Any, source: Source, interval: Any) -> int:
+def watch(window: curses.window, source: Source, interval: float) -> int:
     screen, ascii_only = Screen(window), not can_show_blocks()
     due, paused = 0.0, False
     while True:

@@ -2,10 +2,11 @@
 """The screen of `openwip top`: figures in, lines out. Every line fits the width and all lines the height, whatever
 the figures are: what matters least is left out first."""
 import dataclasses
-from typing import Any
+from collections.abc import Callable
 
 from ..figures import meaning
 from ..figures.top_figures import Figures
+from ..shapes import Direction
 from .top_text import ASCII_BLOCKS, BLOCKS, bar, clean, count, number, share, sparkline
 
 GOOD, BAD, DIM, TITLE, PLAIN = "good", "bad", "dim", "title", "plain"
@@ -21,7 +22,7 @@ class Line:
     style: str = PLAIN
     rank: int = 1       # the higher the sooner it is left out
     terminal: bool = False      # about one of several terminals
-    completed: object = None    # function of the terminals that are shown: the text
+    completed: Callable[[int], str] | None = None    # of the terminals that are shown
 
 
 @dataclasses.dataclass
@@ -36,7 +37,7 @@ class Frame:
     note: str = ""
 
 
-def render(figures: Figures, frame: Frame, width: int = 80, height: int = 24) -> list[Any]:
+def render(figures: Figures, frame: Frame, width: int = 80, height: int = 24) -> list[Line]:
     """Lines to show, at most `height` of them, each at most `width` long."""
     lines = []
     for part in (_head, _radio, _goodput):
@@ -77,7 +78,7 @@ def _head(f: Figures, frame: Frame, width: int) -> list[Line]:
     return lines
 
 
-def _radio(f: Figures, frame: Frame, width: int) -> list[Any]:
+def _radio(f: Figures, frame: Frame, width: int) -> list[Line]:
     mac = f.mac("terminal", frame.now_ns)
     if mac is None:
         return [Line("radio     not known", DIM)]
@@ -93,7 +94,7 @@ def _radio(f: Figures, frame: Frame, width: int) -> list[Any]:
                  GOOD if r.locked and not r.lock_losses else BAD)]
 
 
-def _goodput(f: Figures, frame: Frame, width: int) -> list[Any]:
+def _goodput(f: Figures, frame: Frame, width: int) -> list[Line]:
     verdict, link = f.verdict(frame.now_ns), f.link()
     if f.replays(frame.now_ns):
         return [Line("goodput   none: recorded samples are played, nothing is transmitted", DIM, 2)]
@@ -123,7 +124,7 @@ def _terminals(f: Figures, frame: Frame, most: int) -> list[Line]:
 
     columns = "{:<19}{:>8} {:>7} {:>7} {:>7} {:>7} {:>5} {:>6} {:>7}"
 
-    def head(shown: Any) -> str:
+    def head(shown: int) -> str:
         return columns.format(f"terminals {shown}" + (f" of {len(found)}" if shown < len(found) else ""), "SNR dB", "NMSE", "FER", "Mbit/s", "share",
                               "bins", "queue", "arrived")
 
@@ -156,7 +157,7 @@ def _bins(f: Figures, frame: Frame, width: int) -> list[Line]:
     return lines
 
 
-def _modulation(f: Figures, frame: Frame, width: int) -> list[Any]:
+def _modulation(f: Figures, frame: Frame, width: int) -> list[Line]:
     link = f.link()
     histogram = link["modulation_histogram"][1:] if link else [0] * 8
     total = sum(histogram)
@@ -170,7 +171,7 @@ def _modulation(f: Figures, frame: Frame, width: int) -> list[Any]:
     return [Line(("sent      " if row == 0 else "          ") + cell(row) + "  " + cell(row + 4), PLAIN, 3 + row) for row in range(4)]
 
 
-def _arq(f: Figures, frame: Frame, width: int) -> list[Any]:
+def _arq(f: Figures, frame: Frame, width: int) -> list[Line]:
     link = f.link()
     if link is None:
         return [Line("ARQ       not known", DIM, 2)]
@@ -184,7 +185,7 @@ def _arq(f: Figures, frame: Frame, width: int) -> list[Any]:
     return [Line(f"ARQ       sent again {'  '.join(parts)}  4+: {share(rest / total)}  most {most}", PLAIN, 2)]
 
 
-def _drops(direction: Any) -> str:
+def _drops(direction: Direction) -> str:
     return ", ".join(f"{count(n)} {clean(reason)}" for reason, n in meaning.drops(direction).items())
 
 
@@ -225,7 +226,7 @@ def _tcp(f: Figures, frame: Frame, width: int) -> list[Line]:
     return lines
 
 
-def _time(f: Figures, frame: Frame, width: int) -> list[Any]:
+def _time(f: Figures, frame: Frame, width: int) -> list[Line]:
     t = f.fresh("observer", "air", frame.now_ns)
     if f.replays(frame.now_ns):
         return []       # there is no medium
@@ -238,7 +239,7 @@ def _time(f: Figures, frame: Frame, width: int) -> list[Any]:
                  PLAIN if meaning.keeps_pace(a) else BAD, 1)]
 
 
-def _cpu(f: Figures, frame: Frame, width: int) -> list[Any]:
+def _cpu(f: Figures, frame: Frame, width: int) -> list[Line]:
     t = f.fresh("observer", "cpu", frame.now_ns)
     if t is None:
         return [Line("CPU       not known: nothing comes from the observer", DIM, 2)]
@@ -254,5 +255,5 @@ def _cpu(f: Figures, frame: Frame, width: int) -> list[Any]:
     return [Line(head, PLAIN, 2), Line("          " + names, DIM, 4)]
 
 
-def _reader(f: Figures, frame: Frame, width: int) -> list[Any]:
+def _reader(f: Figures, frame: Frame, width: int) -> list[Line]:
     return [Line(f"reader    {clean(frame.reader)}", BAD if frame.lost else DIM, 2)]

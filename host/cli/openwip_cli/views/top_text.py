@@ -2,7 +2,7 @@
 """Text for a terminal of unknown size that nothing can break: numbers of a bounded width, bars, sparklines, and
 strings from elsewhere without control characters."""
 import math
-from typing import Any
+from collections.abc import Sequence
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 ASCII_BLOCKS = "._-=+*%#"
@@ -51,7 +51,7 @@ def bar(value: float | None, width: int) -> str:
     return "#" * max(1, min(width, round(min(1.0, value) * width)))
 
 
-def sparkline(values: Any, blocks: str = BLOCKS) -> str:
+def sparkline(values: Sequence[float], blocks: str = BLOCKS) -> str:
     """One character for each value, between the least and the greatest (at least 6 dB apart, so that
     noise does not look like fading)."""
     good = [v for v in values if not (math.isnan(v) or math.isinf(v))]

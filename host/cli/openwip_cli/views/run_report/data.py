@@ -2,7 +2,7 @@
 """What the page shows, as arrays from a run record: no plot, no text. Every function gives None when the record has
 nothing to make it of. Time is air time in seconds since slot 0, the same axis everywhere."""
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy
@@ -315,7 +315,7 @@ def delays(child: Table, user: int | None = None) -> tuple[Numbers, dict[str, Nu
     return t[order], parts, total
 
 
-def stacked(t: Numbers, parts: dict[str, Numbers]) -> tuple[Numbers, dict[str, Numbers]]:
+def stacked(t: Numbers, parts: Mapping[str, Numbers]) -> tuple[Numbers, dict[str, Numbers]]:
     """Means over time steps: (middle of the steps, {part: ms}); steps without a packet are NaN."""
     edges = _edges(t, STEPS)
     at = numpy.clip(numpy.searchsorted(edges, t, side="right") - 1, 0, len(edges) - 2)

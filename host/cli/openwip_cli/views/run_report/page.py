@@ -3,7 +3,8 @@
 what is missing in the record. Without a verdict there is no throughput and no delay."""
 import os
 import pathlib
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from ...errors import BadInput
 from ...figures import report as screen
@@ -14,6 +15,7 @@ from ...records.run_record import RunRecord, silence_words
 from ...settings.command_line import Parser
 from . import data
 
+Found = TypeVar("Found")
 MOST_EVENTS = 200
 MOST_GAPS = 50
 SEVERITIES = ("info", "warning", "ERROR")
@@ -56,7 +58,7 @@ class Page:
     def add(self, name: str, title: str, how: str = "", **content: Any) -> None:
         self.sections.append({"id": name, "title": title, "how": how} | content)
 
-    def plot(self, name: str, title: str, how: str, found: Any, draw: Any, absent: str, table: dict[str, Any] | None = None) -> None:
+    def plot(self, name: str, title: str, how: str, found: Found | None, draw: Callable[[Found], str], absent: str, table: dict[str, Any] | None = None) -> None:
         """The plot if there is something to draw, else what is missing."""
         if found is None:
             self.add(name, title, "", absent=f"Not in this record: {absent}")
@@ -274,7 +276,7 @@ class Page:
         self.add("configuration", "Configuration", "Versions and scenario; the whole of what each process used below.", texts=texts,
                  table={"head": ["setting", "value"], "rows": rows})
 
-    def html(self) -> Any:
+    def html(self) -> str:
         import jinja2
         self.heat_maps()
         self.throughput()

@@ -3,18 +3,23 @@
 and a purple-orange scale, which readers with any colour vision tell apart; sizes are for a projector."""
 import base64
 import io
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ParamSpec
 
 import matplotlib
 
 matplotlib.use("Agg")
 import numpy                                              # noqa: E402
 from matplotlib import colors                             # noqa: E402
+from matplotlib.axes import Axes                          # noqa: E402
 from matplotlib.figure import Figure                      # noqa: E402
 
 from ...figures.accounting import FACTOR_TOLERANCE  # noqa: E402
 from ...figures.meaning import DELAY_PARTS, MODULATIONS  # noqa: E402
-from .data import HeatMap, stacked  # noqa: E402
+from ...records.run_record import Table  # noqa: E402
+from .data import HeatMap, Numbers, Series, stacked  # noqa: E402
+
+Given = ParamSpec("Given")
 
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
     "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7")
@@ -29,13 +34,13 @@ WIDTH, LEFT, RIGHT = 13, 0.085, 0.81
 MOST_TERMINALS = 8       # that colours can tell apart
 
 
-def png(figure: Any) -> str:
+def png(figure: Figure) -> str:
     out = io.BytesIO()
     figure.savefig(out, format="png", dpi=100, metadata={"Software": None})
     return base64.b64encode(out.getvalue()).decode()
 
 
-def _figure(height: float = 4.2, rows: int = 1, **kwargs: Any) -> tuple[Any, Any]:
+def _figure(height: float = 4.2, rows: int = 1, **kwargs: Any) -> tuple[Figure, Sequence[Axes]]:
     """Axes below each other. All plots have the same left and right edge, so that one time is below the other on the
     page; scales and legends are to the right of them."""
     figure = Figure(figsize=(WIDTH, height))
@@ -44,24 +49,24 @@ def _figure(height: float = 4.2, rows: int = 1, **kwargs: Any) -> tuple[Any, Any
     return figure, axes
 
 
-def styled(function: Any) -> Any:
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
+def styled(function: Callable[Given, str]) -> Callable[Given, str]:
+    def wrapped(*args: Given.args, **kwargs: Given.kwargs) -> str:
         with matplotlib.rc_context(STYLE):
             return function(*args, **kwargs)
     wrapped.__doc__ = function.__doc__
     return wrapped
 
 
-def _legend(axes: Any, **kwargs: Any) -> None:
+def _legend(axes: Axes, **kwargs: Any) -> None:
     axes.legend(loc="upper left", bbox_to_anchor=(1.005, 1.0), borderaxespad=0, **kwargs)
 
 
-def _time_limits(axes: Any, limits: "tuple[float, float] | None") -> None:
+def _time_limits(axes: Axes, limits: "tuple[float, float] | None") -> None:
     if limits:
         axes.set_xlim(*limits)
 
 
-def _over_time(figure: Any, axes: Any, ylabel: str, limits: "tuple[float, float] | None", **legend: Any) -> str:
+def _over_time(figure: Figure, axes: Axes, ylabel: str, limits: "tuple[float, float] | None", **legend: Any) -> str:
     """The end of a plot of something from 0 on."""
     axes.set(xlabel=TIME, ylabel=ylabel)
     axes.set_ylim(bottom=0)
@@ -70,14 +75,14 @@ def _over_time(figure: Any, axes: Any, ylabel: str, limits: "tuple[float, float]
     return png(figure)
 
 
-def _scale(figure: Any, axes: Any, picture: Any, **kwargs: Any) -> Any:
+def _scale(figure: Figure, axes: Axes, picture: Any, **kwargs: Any) -> Any:
     box = axes.get_position()
     return figure.colorbar(picture, cax=figure.add_axes((RIGHT + 0.015, box.y0, 0.018, box.height)), **kwargs)
 
 
 # --- heat maps ---
 
-def _map(heat: HeatMap, limits: "tuple[float, float] | None", norm: Any, cmap: str, ylabel: str = "bin", rows: Any = None) -> tuple[Any, Any, Any]:
+def _map(heat: HeatMap, limits: "tuple[float, float] | None", norm: colors.Normalize | None, cmap: str, ylabel: str = "bin", rows: Numbers | None = None) -> tuple[Figure, Axes, Any]:
     figure, (axes,) = _figure(3.6)
     axes.set_facecolor(NOTHING)
     n = heat.values.shape[0]
@@ -90,7 +95,7 @@ def _map(heat: HeatMap, limits: "tuple[float, float] | None", norm: Any, cmap: s
     return figure, axes, picture
 
 
-def _range(values: Any, least: float = 5.0) -> tuple[Any, Any]:
+def _range(values: Numbers, least: float = 5.0) -> tuple[float, float]:
     known = values[numpy.isfinite(values)]
     low, high = numpy.percentile(known, (1, 99)) if len(known) else (0.0, 1.0)
     middle = (low + high) / 2
@@ -98,7 +103,7 @@ def _range(values: Any, least: float = 5.0) -> tuple[Any, Any]:
     return middle - half, middle + half
 
 
-def _scaled(heat: HeatMap, limits: "tuple[float, float] | None", norm: Any, cmap: str, names: Any = None, ylabel: str = "bin", **scale: Any) -> str:
+def _scaled(heat: HeatMap, limits: "tuple[float, float] | None", norm: colors.Normalize | None, cmap: str, names: Sequence[str] | None = None, ylabel: str = "bin", **scale: Any) -> str:
     """With its scale; `names`: of its ticks."""
     figure, axes, picture = _map(heat, limits, norm, cmap, ylabel)
     bar = _scale(figure, axes, picture, **scale)
@@ -108,7 +113,7 @@ def _scaled(heat: HeatMap, limits: "tuple[float, float] | None", norm: Any, cmap
 
 
 @styled
-def snr(heat: HeatMap, limits: "tuple[float, float] | None" = None, span: Any = None) -> str:
+def snr(heat: HeatMap, limits: "tuple[float, float] | None" = None, span: Numbers | None = None) -> str:
     """`span`: the same scale for measured, predicted and true."""
     return _scaled(heat, limits, colors.Normalize(*(span or _range(heat.values))), "cividis", label="SNR [dB]", extend="both")
 
@@ -148,7 +153,7 @@ def channel(heat: HeatMap, limits: "tuple[float, float] | None" = None) -> str:
 # --- curves ---
 
 @styled
-def goodput(link_goodput: Any, link_capacity: Any, limits: "tuple[float, float] | None" = None) -> str:
+def goodput(link_goodput: Series, link_capacity: Series | None, limits: "tuple[float, float] | None" = None) -> str:
     figure, (axes,) = _figure()
     if link_capacity is not None:
         axes.plot(link_capacity.t, link_capacity.y / 1e6, color=ORANGE, label="capacity with the\nmodulation chosen")
@@ -157,7 +162,7 @@ def goodput(link_goodput: Any, link_capacity: Any, limits: "tuple[float, float] 
 
 
 @styled
-def delay_split(t: Any, parts: Any, limits: "tuple[float, float] | None" = None) -> str:
+def delay_split(t: Numbers, parts: Mapping[str, Numbers], limits: "tuple[float, float] | None" = None) -> str:
     middle, means = stacked(t, parts)
     figure, (axes,) = _figure()
     axes.stackplot(middle, *(means[p] for p in DELAY_PARTS), labels=DELAY_PARTS, colors=(BLUE, SKY, GREEN, VERMILION, ORANGE), edgecolor="white",
@@ -167,7 +172,7 @@ def delay_split(t: Any, parts: Any, limits: "tuple[float, float] | None" = None)
 
 
 @styled
-def delay_distribution(parts: Any, total: Any) -> str:
+def delay_distribution(parts: Mapping[str, Numbers], total: Numbers) -> str:
     """Share of packets that took longer, so that the tail is seen."""
     figure, (axes,) = _figure(4.6)
     for (name, colour) in zip(DELAY_PARTS, (BLUE, SKY, GREEN, VERMILION, ORANGE)):
@@ -177,7 +182,7 @@ def delay_distribution(parts: Any, total: Any) -> str:
 
 
 @styled
-def delay_of_each(by_name: dict[str, Any]) -> str:
+def delay_of_each(by_name: Mapping[str, Numbers]) -> str:
     """{name: delays in ms}, none of them empty."""
     figure, (axes,) = _figure(4.6)
     for (name, values), colour in zip(by_name.items(), CYCLE):
@@ -185,7 +190,7 @@ def delay_of_each(by_name: dict[str, Any]) -> str:
     return _tails(figure, axes, max(len(v) for v in by_name.values()))
 
 
-def _tail(axes: Any, values: Any, **kwargs: Any) -> None:
+def _tail(axes: Axes, values: Numbers, **kwargs: Any) -> None:
     values = numpy.sort(values)
     share = 1 - numpy.arange(len(values)) / len(values)
     keep = numpy.unique(numpy.concatenate([numpy.linspace(0, len(values) - 1, 1500).astype(int),
@@ -193,7 +198,7 @@ def _tail(axes: Any, values: Any, **kwargs: Any) -> None:
     axes.plot(values[keep], share[keep], drawstyle="steps-post", **kwargs)
 
 
-def _tails(figure: Any, axes: Any, most: int) -> str:
+def _tails(figure: Figure, axes: Axes, most: int) -> str:
     axes.set(xlabel="delay [ms]", ylabel="share of packets\nthat took longer", yscale="log")
     axes.set_ylim(0.5 / most, 1.1)
     axes.set_xlim(left=0)
@@ -202,7 +207,7 @@ def _tails(figure: Any, axes: Any, most: int) -> str:
 
 
 @styled
-def curves(by_name: dict[str, Any], ylabel: str, limits: "tuple[float, float] | None" = None, factor: float = 1.0) -> str:
+def curves(by_name: Mapping[str, Series], ylabel: str, limits: "tuple[float, float] | None" = None, factor: float = 1.0) -> str:
     """{name: Series} over time, at most as many as there are colours."""
     figure, (axes,) = _figure()
     for (name, s), colour in zip(by_name.items(), CYCLE):
@@ -211,7 +216,7 @@ def curves(by_name: dict[str, Any], ylabel: str, limits: "tuple[float, float] | 
 
 
 @styled
-def queues(series: Any, limits: "tuple[float, float] | None" = None) -> str:
+def queues(series: Mapping[str, Series], limits: "tuple[float, float] | None" = None) -> str:
     figure, (axes,) = _figure(3.6)
     for (way, s), colour in zip(series.items(), (BLUE, ORANGE)):
         axes.plot(s.t, s.y, drawstyle="steps-post", label=way, color=colour)
@@ -219,7 +224,7 @@ def queues(series: Any, limits: "tuple[float, float] | None" = None) -> str:
 
 
 @styled
-def tcp(flows: Any, limits: "tuple[float, float] | None" = None) -> str:
+def tcp(flows: Sequence[tuple[str, Mapping[str, Numbers], Numbers]], limits: "tuple[float, float] | None" = None) -> str:
     figure, (window, times, lost) = _figure(9, 3, sharex=True)
     for (name, c, t), colour in zip(flows, CYCLE):
         window.plot(t, c["cwnd_segments"], color=colour, label=name.replace(" ", "\n", 1).replace(" to ", "\nto "))
@@ -255,7 +260,7 @@ def constellations(by_bits: dict[int, Any]) -> str:
 
 
 @styled
-def health(t: Any, table: Any, limits: "tuple[float, float] | None" = None) -> str:
+def health(t: Numbers, table: Table, limits: "tuple[float, float] | None" = None) -> str:
     figure, (pacing, factor) = _figure(6, 2, sharex=True)
     for name, label, colour in (("pacing_median_us", "median", SKY), ("pacing_p99_us", "p99", BLUE), ("pacing_max_us", "max", VERMILION)):
         pacing.plot(t, table[name] / 1000, color=colour, label=f"slots late, {label}")
@@ -278,7 +283,7 @@ def health(t: Any, table: Any, limits: "tuple[float, float] | None" = None) -> s
 
 
 @styled
-def cpu(t: Any, by_name: dict[str, Any], pressure: Any, cores: Any, limits: "tuple[float, float] | None" = None) -> str:
+def cpu(t: Numbers, by_name: Mapping[str, Numbers], pressure: Numbers, cores: int | None, limits: "tuple[float, float] | None" = None) -> str:
     figure, (use, wait) = _figure(6.5, 2, sharex=True, gridspec_kw={"height_ratios": (2, 1)})
     order = sorted(by_name, key=lambda n: -by_name[n].mean())
     shown, others = order[:8], order[8:]
