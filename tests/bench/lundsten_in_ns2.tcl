@@ -2,7 +2,7 @@
 # One download of Lundsten in ns-2: ns lundsten_in_ns2.tcl LIBRARY NAME VALUE ... Reno of 2002 (what ns-2 has changed since is put back). Prints seconds,
 # timeouts, halvings, packets sent again, packets dropped.
 array set o {kbps 384 packet 576 window 25 errors 10 in_order 0 pdu_octets 0 packets 0 retransmission_s 0.059 bytes 16000000 tick_s 0.1 least_rto_s 0
-    most_rto_s 60 timestamps false rto_after_sample false seed 1}
+    most_rto_s 60 one_way_ms 135 timestamps false rto_after_sample false seed 1}
 array set o [lrange $argv 1 end]
 load [lindex $argv 0] Radiolink
 foreach {name value} {tti_ 0.02 retransdelay_ 0.059 speed_ 0 errorrate_ 0 in_order_ 0 pdu_octets_ 0 packets_ 0 dropped_ 0} {Queue/RadioLink set $name $value}
@@ -14,7 +14,7 @@ foreach {name value} [list tcpTick_ $o(tick_s) minrto_ $o(least_rto_s) maxrto_ $
 set ns [new Simulator]
 $defaultRNG seed $o(seed)
 set terminal [$ns node]; set base [$ns node]; set server [$ns node]
-$ns duplex-link $server $base 100Mb 132ms DropTail
+$ns duplex-link $server $base 100Mb [expr $o(one_way_ms) - 3]ms DropTail
 $ns simplex-link $base $terminal 3Mb 3ms RadioLink
 $ns simplex-link $terminal $base 100Mb 3ms DropTail
 set link [[$ns link $base $terminal] queue]
