@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "phy/detection/expected_errors.h"
@@ -13,42 +14,30 @@
 namespace wip::phy {
 
 namespace {
-constexpr int nof_symbols = payload_symbols_per_bin;
 constexpr std::size_t llr_per_bin = payload_symbols_per_bin * max_bits_per_symbol;
 constexpr float least_saved = 0.4F;          // frames: for less a second look is not taken
 constexpr float least_interference = 0.05F;  // of the noise: less is not worth the time
 constexpr float most_of_noise = 0.5F;        // from there on its decisions are worth another pass
-// between(floats of the list, floats of the planes, length) for every run of payload elements of a
-// bin. `Part`: re or im of the planes. The lengths are constants, so each run is a few moves.
-template <auto Part, class Planes, class List, class Between, std::size_t... I>
-void each_run(Planes& planes, bin_index bin, List* list, Between between,
-              std::index_sequence<I...>) {
+// Between the list of a bin's payload elements and the planes (`Part`: re or im), to the planes
+// where the list is const. The lengths of the runs are constants, so each is a few moves.
+template <auto Part, class Planes, class List, std::size_t... I>
+void copy_runs(Planes& planes, bin_index bin, List* list, std::index_sequence<I...>) {
     const int n = static_cast<int>(bin.n()) * subcarriers_per_bin;
-    (between(list + payload_runs[I].first,
-             planes[static_cast<std::size_t>(payload_runs[I].from.symbol)].*Part + n +
-                 payload_runs[I].from.subcarrier,
-             std::integral_constant<std::size_t, std::size_t{payload_runs[I].length}>{}),
+    const auto copy = [](List* run, auto* there, std::size_t length) {
+        if constexpr (std::is_const_v<List>)
+            std::memcpy(there, run, length * sizeof(float));
+        else
+            std::memcpy(run, there, length * sizeof(float));
+    };
+    (copy(list + payload_runs[I].first,
+          planes[static_cast<std::size_t>(payload_runs[I].from.symbol)].*Part + n +
+              payload_runs[I].from.subcarrier,
+          std::size_t{payload_runs[I].length}),
      ...);
 }
-using all_runs = std::make_index_sequence<nof_payload_runs>;
-
-template <auto Part>
-void gather(const std::array<plane, symbols_per_slot>& planes, bin_index bin, float* list) {
-    each_run<Part>(
-        planes, bin, list,
-        [](float* to, const float* from, auto length) {
-            std::memcpy(to, from, length.value * sizeof(float));
-        },
-        all_runs{});
-}
-template <auto Part>
-void scatter(const float* list, std::array<plane, symbols_per_slot>& planes, bin_index bin) {
-    each_run<Part>(
-        planes, bin, list,
-        [](const float* from, float* to, auto length) {
-            std::memcpy(to, from, length.value * sizeof(float));
-        },
-        all_runs{});
+template <auto Part, class Planes, class List>
+void transfer(Planes& planes, bin_index bin, List* list) {
+    copy_runs<Part>(planes, bin, list, std::make_index_sequence<nof_payload_runs>{});
 }
 }  // namespace
 
@@ -82,9 +71,9 @@ void slot_detector::detect(const std::array<plane, symbols_per_slot>& y,
                            std::array<bin_result, nof_bins>& out,
                            const known_symbols* known) noexcept {
     equalise(y, channel);
-    const auto used = [](const bin_grant& g) { return g.bits_per_symbol != 0; };
-    if (std::any_of(grant.bins.begin(), grant.bins.end(), used)) image_.learn(equalised_, power_);
-    image_.remove(equalised_);
+    if (std::ranges::any_of(grant.bins, &bin_grant::bits_per_symbol))
+        image_.learn(equalised_, power_);
+    add_image(equalised_, -image());
     second_look_ = false;
     bool all_good = true;
     for (std::size_t b = 0; b < nof_bins; ++b) {
@@ -134,7 +123,7 @@ void slot_detector::look_again(const std::array<plane, symbols_per_slot>& y,
             if (!hopeful[b] || out[b].outcome != bin_outcome::bad) continue;
             feedback_.equalise(bin_index(b), equalised_, power_);
             const int first = static_cast<int>(b) * subcarriers_per_bin;
-            image_.remove(equalised_, first, first + subcarriers_per_bin);
+            add_image(equalised_, -image(), first, first + subcarriers_per_bin);
             out[b].combined = false;
             if (attempt(bin_index(b), grant.bins[b], cancel ? noise[b] - between : noise[b], true,
                         out[b]))
@@ -146,7 +135,7 @@ void slot_detector::look_again(const std::array<plane, symbols_per_slot>& y,
     };
     if (detect_failed() || !twice) return;
     for (std::size_t b = 0; b < nof_bins; ++b)
-        if (hopeful[b] && out[b].outcome == bin_outcome::bad)
+        if ((hopeful[b] && out[b].outcome == bin_outcome::bad) || known.image != nullptr)
             place_decisions(bin_index(b), grant.bins[b].bits_per_symbol);
     feedback_.again(y, known, floor - between);
     detect_failed();
@@ -160,13 +149,13 @@ void slot_detector::place_decisions(bin_index bin, int k) noexcept {
             copy.re.data(), copy.im.data(), labels_[bin.n()].data(), re.data(), im.data(),
             label_capacity);
     }
-    scatter<&plane::re>(re.data(), feedback_.symbols(), bin);
-    scatter<&plane::im>(im.data(), feedback_.symbols(), bin);
+    transfer<&plane::re>(feedback_.symbols(), bin, std::as_const(re).data());
+    transfer<&plane::im>(feedback_.symbols(), bin, std::as_const(im).data());
 }
 
 void slot_detector::load_weights(bin_index bin, float noise, soft_copy& copy) const noexcept {
     const float scale = 1 / (noise + 1e-30F);
-    gather<&plane::re>(power_, bin, copy.weight.data());
+    transfer<&plane::re>(power_, bin, copy.weight.data());
     for (auto& w : copy.weight) w *= scale;
 }
 
@@ -201,8 +190,8 @@ bool slot_detector::attempt(bin_index bin, const bin_grant& grant, float noise, 
     const unit_key unit = key_of(grant);
     const auto key = payload_key(cell_, unit.sn, unit.offset);
     auto& copy = copies_[bin.n()];
-    gather<&plane::re>(equalised_, bin, copy.re.data());
-    gather<&plane::im>(equalised_, bin, copy.im.data());
+    transfer<&plane::re>(equalised_, bin, copy.re.data());
+    transfer<&plane::im>(equalised_, bin, copy.im.data());
     const bool clear = is_clear(bin, unit.bits_per_symbol, noise);
     const bool weighted = !clear || soft_ || again;
     if (weighted) load_weights(bin, noise, copy);
@@ -214,7 +203,7 @@ bool slot_detector::attempt(bin_index bin, const bin_grant& grant, float noise, 
         if (combining_) earlier = store_.find(unit);
         if (earlier == nullptr) return false;
     }
-    for (std::size_t i = 0; i < nof_symbols; ++i) {
+    for (std::size_t i = 0; i < payload_symbols_per_bin; ++i) {
         const float w = earlier->weight[i] + copy.weight[i];
         const float inverse = 1 / (w + 1e-30F);
         copy.re[i] = (earlier->re[i] * earlier->weight[i] + copy.re[i] * copy.weight[i]) * inverse;
@@ -236,13 +225,14 @@ void slot_detector::settle(bin_index bin, const bin_grant& grant, bin_result& ou
     }
     out.payload = {frames_[bin.n()].data(),
                    static_cast<std::size_t>(frame_payload_bytes(link_profile::radio, k))};
-    for (std::size_t i = 0; i < nof_symbols; ++i) symbols_[bin.n()][i] = {copy.re[i], copy.im[i]};
-    out.symbols = {symbols_[bin.n()].data(), nof_symbols};
+    for (std::size_t i = 0; i < payload_symbols_per_bin; ++i)
+        symbols_[bin.n()][i] = {copy.re[i], copy.im[i]};
+    out.symbols = {symbols_[bin.n()].data(), payload_symbols_per_bin};
     if (soft_) {
         float* llr = llr_.data() + bin.n() * llr_per_bin;
-        constellations_[static_cast<std::size_t>(k - 1)].soft(copy.re.data(), copy.im.data(),
-                                                              copy.weight.data(), llr, nof_symbols);
-        out.llr = {llr, static_cast<std::size_t>(nof_symbols * k)};
+        constellations_[static_cast<std::size_t>(k - 1)].soft(
+            copy.re.data(), copy.im.data(), copy.weight.data(), llr, payload_symbols_per_bin);
+        out.llr = {llr, static_cast<std::size_t>(payload_symbols_per_bin * k)};
     }
 }
 

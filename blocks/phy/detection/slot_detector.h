@@ -15,9 +15,9 @@
 #include "phy/coding/frame_coder.h"
 #include "phy/detection/bin_result.h"
 #include "phy/detection/combining_store.h"
-#include "phy/detection/sent_image.h"
 #include "phy/estimation/channel_estimator.h"
 #include "phy/estimation/decision_feedback.h"
+#include "phy/estimation/sent_image.h"
 #include "phy/qam/constellation.h"
 #include "types/bin.h"
 #include "types/grant.h"
@@ -51,6 +51,7 @@ public:
                 const known_symbols* known = nullptr) noexcept;
     // Whether the last call took a second look with decision feedback.
     bool second_look() const noexcept { return second_look_; }
+    cf32 image() const noexcept { return image_.share(); }
     void clear() noexcept {
         store_.clear();
         image_.clear();

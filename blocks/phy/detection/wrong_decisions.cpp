@@ -20,10 +20,6 @@ lanes at(const float* p, int i) noexcept { return *reinterpret_cast<const lanes*
 lanes larger(lanes a, lanes b) noexcept { return a > b ? a : b; }
 lanes size_of(lanes v) noexcept { return larger(v, -v); }
 
-struct decided {
-    alignas(vector_alignment) std::array<float, label_capacity> re, im;
-};
-
 // of(i): what each symbol from i on adds. Of label_capacity values the last are not symbols.
 template <class Of>
 float sum_over_symbols(Of of) noexcept {
@@ -42,7 +38,7 @@ float sum_over_symbols(Of of) noexcept {
 
 float wrong_decisions(const constellation& c, const soft_copy& y,
                       const label_array& labels) noexcept {
-    decided p;
+    soft_copy p;  // decided
     c.points_of(y.re.data(), y.im.data(), labels.data(), p.re.data(), p.im.data(), label_capacity);
     const float spread = sum_over_symbols([&](int i) {
         const lanes dr = at(y.re.data(), i) - at(p.re.data(), i);

@@ -26,9 +26,12 @@ int step_of(float snr) {
     return std::clamp(static_cast<int>(std::lround(10 * std::log10(snr) / snr_step_db)), 0, 7);
 }
 
+// Score of generalised cross-validation; the degrees of freedom count three quarters.
+float gcv_of(const channel_estimate& e) { return e.noise / (1 - 0.75F * e.error); }
+
 }  // namespace
 
-void channel_estimator::known_elements::add(int symbol, int subcarrier) {
+void channel_estimator::side::add(int symbol, int subcarrier) {
     const auto r = static_cast<std::size_t>(count++);
     place[r] = symbol * static_cast<int>(sizeof(plane) / sizeof(float)) + subcarrier;
     n[r] = subcarrier;
@@ -199,11 +202,6 @@ void channel_estimator::from_pilots(const std::array<plane, symbols_per_slot>& y
     load(pilots_, y, pilot_values, nullptr);
     estimate(pilots_, spread_, step_of(snr), out);
 }
-
-namespace {
-// Score of generalised cross-validation; the degrees of freedom count three quarters.
-float gcv_of(const channel_estimate& e) { return e.noise / (1 - 0.75F * e.error); }
-}  // namespace
 
 void channel_estimator::from_all(const std::array<plane, symbols_per_slot>& y,
                                  const cf32* pilot_values, const cf32* control_values, float snr,

@@ -37,8 +37,6 @@ namespace wip::phy {
 
 using cf32 = std::complex<float>;
 
-enum class known_set { pilots, all };
-
 struct channel_estimate {
     plane middle;     // a of each subcarrier
     plane slope;      // b, per OFDM symbol
@@ -69,6 +67,11 @@ public:
     double spread_us() const noexcept;
     const delay_basis& basis() const noexcept { return bases_[static_cast<std::size_t>(spread_)]; }
     void reset() noexcept;
+    // Of known element i, pilots first: symbol * nof_subcarriers + subcarrier.
+    std::size_t place(std::size_t i) const noexcept {
+        return static_cast<std::size_t>((all_.time[i] - symbol_time(0)) * nof_subcarriers) +
+               static_cast<std::size_t>(all_.n[i]);
+    }
 
 private:
     struct filter {
@@ -81,7 +84,7 @@ private:
     static constexpr int capacity = 320;
 
     // A set of known elements: the pilots, in their order, and behind them the control symbols.
-    struct known_elements {
+    struct side {
         int count = 0, padded = 0;
         std::array<std::int32_t, capacity> place{};  // of y, from the first float of the planes
         std::array<std::int32_t, capacity> n{};      // occupied subcarrier
@@ -89,7 +92,6 @@ private:
         std::array<std::array<filter, nof_snrs>, nof_spreads> filters;
         void add(int symbol, int subcarrier);
     };
-    using side = known_elements;
     void design(side& s);
     void load(const side& s, const std::array<plane, symbols_per_slot>& y, const cf32* pilot_values,
               const cf32* control_values) noexcept;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "phy/estimation/decision_feedback.h"
 
+#include "phy/estimation/sent_image.h"
 #include "phy/grid/resource_map.h"
 #include "types/lanes.h"
 
@@ -35,6 +36,7 @@ void decision_feedback::set_known(const known_symbols& known) noexcept {
     };
     put(pilot_elements, known.pilots);
     put(control_elements, known.control);
+    if (known.image != nullptr) add_image(x_, *known.image);
 }
 
 // Residual and its moments. Whole vectors, so that the moments stay in registers; beyond the band
@@ -84,16 +86,17 @@ void decision_feedback::compare(const grid& y) noexcept {
 void decision_feedback::work(const grid& y, const channel_estimate& first,
                              const known_symbols& known, float noise,
                              bool cancel_interference) noexcept {
-    set_known(known);
     h_[0] = first.middle;
     h_[1] = first.slope;
     h_[2] = {};
     if (cancel_interference) return again(y, known, noise);
+    set_known(known);
     compare<false>(y);
     refine<terms - 1>(known, noise);
 }
 
 void decision_feedback::again(const grid& y, const known_symbols& known, float noise) noexcept {
+    set_known(known);
     between_.work(h_[1], h_[2], x_, interference_);
     compare<true>(y);
     refine<terms>(known, noise);

@@ -36,7 +36,8 @@ struct known_symbols {
     const cf32* pilots;
     const cf32* control;
     const delay_basis* basis;
-    float signal;  // mean power of the channel
+    float signal;                 // mean power of the channel
+    const cf32* image = nullptr;  // of the transmitter (sent_image.h)
 };
 
 class decision_feedback {
@@ -49,7 +50,7 @@ public:
     void work(const grid& y, const channel_estimate& first, const known_symbols& known, float noise,
               bool cancel_interference) noexcept;
     // With interference, once more: from the last estimate and other decisions (the caller has
-    // changed those of the payload), of the same slot.
+    // changed those of the payload; with an image, filled in all of them again), of the same slot.
     void again(const grid& y, const known_symbols& known, float noise) noexcept;
 
     // x + r conj(h) / |h|^2 of the elements of a bin, and |h|^2 (in power[].re).

@@ -64,7 +64,7 @@ cf32 slot_estimator::at(int symbol, int n) const noexcept {
 }
 
 bool slot_estimator::estimate(const slot_planes& y, int slot_in_frame,
-                              const std::optional<grant_due>& due) noexcept {
+                              const std::optional<grant_due>& due, cf32 image) noexcept {
     grant_.reset();
     energy_ = 0;
     float energy = 0;
@@ -73,15 +73,18 @@ bool slot_estimator::estimate(const slot_planes& y, int slot_in_frame,
     if (!std::isfinite(energy) || !(energy > 0)) return false;
     energy_ = energy;
     slot_in_frame_ = slot_in_frame;
+    image_ = image;
     const auto& sent = pilots_.of(slot_in_frame);
     const float snr = noise_ > 0 ? signal_ / noise_ : snr_at_start;
     estimator_.from_pilots(y, sent.data(), snr, channel_);
     pilots_error_ = channel_.error;
     decode_control(y, slot_in_frame, due);
-    if (grant_)
-        estimator_.from_all(y, sent.data(), known_.data(), snr, channel_);
-    else
+    if (grant_) {
+        add_image(y);
+        estimator_.from_all(y, with_image_.data(), with_image_.data() + nof_pilots, snr, channel_);
+    } else {
         estimator_.try_wider(snr, channel_);
+    }
     for (std::size_t n = 0; n < nof_subcarriers; ++n)
         middle_[n] = {channel_.middle.re[n], channel_.middle.im[n]};
     update_noise();
@@ -125,6 +128,21 @@ void slot_estimator::decode_control(const slot_planes& y, int slot_in_frame,
         error += dr * dr + di * di;
     }
     evm_percent_ = 100 * std::sqrt(static_cast<double>(error) / nof_control_symbols);
+}
+
+// Two thirds of the known elements mirror known ones. The others mirror payload: what the pilots'
+// channel equalises there.
+void slot_estimator::add_image(const slot_planes& y) noexcept {
+    std::copy_n(pilots_.of(slot_in_frame_).begin(), nof_pilots, with_image_.begin());
+    std::copy_n(known_.begin(), nof_control_symbols, with_image_.begin() + nof_pilots);
+    if (image_ == cf32()) return;
+    equalise(y, sent_.data(), noise_);
+    for (std::size_t i = 0; i < nof_known; ++i) sent_[estimator_.place(i)] = with_image_[i];
+    for (std::size_t i = 0; i < nof_known; ++i) {
+        constexpr std::size_t row = nof_subcarriers;
+        const std::size_t at = estimator_.place(i), there = at / row * row + row - 1 - at % row;
+        with_image_[i] = 1.F / std::conj(with_image_[i] + image_ * std::conj(sent_[there]));
+    }
 }
 
 // Two amplitudes of 1 / sqrt 2, a noise of half the variance in each coordinate.
@@ -243,12 +261,12 @@ band_points slot_estimator::points(double turn, double shift) const noexcept {
     return out;
 }
 
-void slot_estimator::equalise(const slot_planes& y, cf32* out) const noexcept {
+void slot_estimator::equalise(const slot_planes& y, cf32* out, float noise) const noexcept {
     for (int l = 0; l < symbols_per_slot; ++l) {
         const auto& row = y[static_cast<std::size_t>(l)];
         for (int n = 0; n < nof_subcarriers; ++n) {
             const cf32 h = at(l, n);
-            *out++ = cf32(row.re[n], row.im[n]) * std::conj(h) / (std::norm(h) + tiny);
+            *out++ = cf32(row.re[n], row.im[n]) * std::conj(h) / (std::norm(h) + noise + tiny);
         }
     }
 }

@@ -54,9 +54,9 @@ public:
     void set_cell(int cell) noexcept;  // 0..63
 
     // False when the slot holds nothing that can be measured (zeros, infinities). `due`: what its
-    // grant has to be like, where that is known (control_region.h).
-    bool estimate(const slot_planes& y, int slot_in_frame,
-                  const std::optional<grant_due>& due = {}) noexcept;
+    // grant has to be like, where that is known (control_region.h). `image`: sent_image.h.
+    bool estimate(const slot_planes& y, int slot_in_frame, const std::optional<grant_due>& due = {},
+                  cf32 image = {}) noexcept;
 
     // Of the last slot that was estimated.
     float energy() const noexcept { return energy_; }  // sum |y|^2
@@ -69,7 +69,8 @@ public:
     const channel_estimate& channel() const noexcept { return channel_; }
     // For a second look at the slot; only after a grant.
     known_symbols known() const noexcept {
-        return {pilots_.of(slot_in_frame_).data(), known_.data(), &estimator_.basis(), signal_};
+        return {pilots_.of(slot_in_frame_).data(), known_.data(), &estimator_.basis(), signal_,
+                image_ == cf32() ? nullptr : &image_};
     }
     const channel_row& middle() const noexcept { return middle_; }  // channel at the slot's middle
     float noise() const noexcept { return noise_; }  // of the bins without interference
@@ -80,13 +81,14 @@ public:
     bin_measurement measurement(double turn, double shift) const noexcept;
     // What the filter of the bins' power sees; in the units of measurement().
     band_points points(double turn, double shift) const noexcept;
-    // Elements divided by the channel: 6 x 500.
-    void equalise(const slot_planes& y, cf32* out) const noexcept;
+    // Elements divided by the channel, 6 x 500; with `noise`: with least mean square error.
+    void equalise(const slot_planes& y, cf32* out, float noise = 0) const noexcept;
 
 private:
     cf32 at(int symbol, int n) const noexcept;
     void decode_control(const slot_planes& y, int slot_in_frame,
                         const std::optional<grant_due>& due) noexcept;
+    void add_image(const slot_planes& y) noexcept;
     void update_noise() noexcept;
     void find_interference() noexcept;
     static float curvature_power(const channel_estimate& channel) noexcept;
@@ -98,6 +100,9 @@ private:
     channel_estimate channel_;
     channel_row middle_{};
     control_symbols known_;
+    cf32 image_;
+    std::array<cf32, symbols_per_slot * nof_subcarriers> sent_;
+    std::array<cf32, nof_known> with_image_;  // pilots, control symbols; divided by their power
     std::array<float, code_sent_bits> control_bits_{};
     float pilots_error_ = 0;  // channel_estimate::error of the estimate that they were made with
     std::optional<slot_grant> grant_;

@@ -179,7 +179,7 @@ struct slot_receiver::impl final : slot_user {
 
     // False when the slot holds nothing that can be measured.
     bool measure(const aligned_slot& s) {
-        if (!estimator.estimate(s.elements, s.slot_in_frame, due())) return false;
+        if (!estimator.estimate(s.elements, s.slot_in_frame, due(), detector.image())) return false;
         const double unit_dbfs =
             20 * std::log10(static_cast<double>(symbol_amplitude())) + synchroniser.gain().value;
         state.level_dbfs =

@@ -334,8 +334,9 @@ TEST(intercarrier, has_the_power_that_the_slope_tells) {
     EXPECT_NEAR(power / static_cast<double>(intercarrier_power(channel)), 1, 0.1);
 }
 
-// A slot of 64-QAM over a channel with slope, curvature and interference between subcarriers.
-TEST(decision_feedback, finds_slope_curvature_and_interference_from_right_decisions) {
+// A slot of 64-QAM over a channel with slope, curvature and interference between subcarriers, from
+// a transmitter with an image.
+void expect_all_found_from_right_decisions(cf32 image) {
     const random_channel even(7), bent(8);
     const auto curve = [&](int n) { return 0.003 * bent.middle(n); };
     const double noise = 1e-4;
@@ -351,16 +352,26 @@ TEST(decision_feedback, finds_slope_curvature_and_interference_from_right_decisi
         set(bend, n, curve(n));
     }
     grid sent, interference;
+    const auto is_payload = [](int l, int n) {
+        return kind_of(l, n % subcarriers_per_bin) == re_kind::payload;
+    };
+    for (int l = 0; l < symbols_per_slot; ++l)
+        for (int n = 0; n < nof_subcarriers; ++n) {
+            const cf32 x = is_payload(l, n) ? points.points()[random() % 64] : cf32(1);
+            set(feedback.symbols()[static_cast<std::size_t>(l)], n,
+                cf64(is_payload(l, n) ? x : cf32{}));
+            set(sent[static_cast<std::size_t>(l)], n, cf64(x));
+        }
+    const grid meant = sent;
     for (int l = 0; l < symbols_per_slot; ++l) {
         const auto ul = static_cast<std::size_t>(l);
         const double t = static_cast<double>(symbol_time(l));
         for (int n = 0; n < nof_subcarriers; ++n) {
-            const bool payload = kind_of(l, n % subcarriers_per_bin) == re_kind::payload;
-            const cf32 x = payload ? points.points()[random() % 64] : cf32(1);
-            set(feedback.symbols()[ul], n, cf64(payload ? x : cf32{}));
-            set(sent[ul], n, cf64(x));
+            set(sent[ul], n,
+                get(sent[ul], n) +
+                    cf64(image) * std::conj(get(meant[ul], nof_subcarriers - 1 - n)));
             set(y[ul], n,
-                (even.at(l, n) + (t * t - 35.0 / 12) * curve(n)) * cf64(x) +
+                (even.at(l, n) + (t * t - 35.0 / 12) * curve(n)) * get(sent[ul], n) +
                     cf64(normal(random), normal(random)));
         }
     }
@@ -371,10 +382,21 @@ TEST(decision_feedback, finds_slope_curvature_and_interference_from_right_decisi
             set(y[l], n, get(y[l], n) + get(interference[l], n));
     pilots.assign(nof_pilots, 1);
     control.assign(nof_control_symbols, 1);
+    const auto as_sent = [&](const auto& elements) {
+        std::vector<cf32> all;
+        for (int b = 0; b < nof_bins; ++b)
+            for (const auto& e : elements) {
+                const cf32 x(get(sent[static_cast<std::size_t>(e.symbol)],
+                                 b * subcarriers_per_bin + e.subcarrier));
+                all.push_back(x / std::norm(x));
+            }
+        return all;
+    };
     channel_estimator estimator;
     channel_estimate first;
-    estimator.from_all(y, pilots.data(), control.data(), 1000, first);
-    const known_symbols known{pilots.data(), control.data(), &estimator.basis(), 1};
+    estimator.from_all(y, as_sent(pilot_elements).data(), as_sent(control_elements).data(), 1000,
+                       first);
+    const known_symbols known{pilots.data(), control.data(), &estimator.basis(), 1, &image};
     const auto error = [&](const plane& a, const plane& b, bool bends) {
         double sum = 0;
         for (int n = 0; n < nof_subcarriers; ++n) {
@@ -404,6 +426,16 @@ TEST(decision_feedback, finds_slope_curvature_and_interference_from_right_decisi
     }
     EXPECT_LT(left, 1.5 * noise);
     EXPECT_GT(left, 0.7 * noise);
+    // Once more, all decisions filled in again.
+    feedback.symbols() = meant;
+    feedback.again(y, known, 3e-4F);
+    EXPECT_LT(error(feedback.middle(), feedback.slope(), true), after);
+}
+TEST(decision_feedback, finds_slope_curvature_and_interference_from_right_decisions) {
+    expect_all_found_from_right_decisions({});
+}
+TEST(decision_feedback, knows_what_a_transmitter_with_an_image_sends) {
+    expect_all_found_from_right_decisions(std::polar(0.0562F, 2.1F));  // -25 dB
 }
 
 TEST(decision_feedback, is_not_moved_by_elements_without_a_decision) {

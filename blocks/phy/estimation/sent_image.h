@@ -12,26 +12,26 @@
 // n): -55 dB after 150 slots, -60 after 1024. From 64 slots on it is taken out where it is above
 // -44 dB; below, and where there is none, nothing is touched. Noise makes b smaller by its share.
 //
-// Not taken out of the pilots: what the image adds to the channel's estimate and to the reported
-// noise stays.
+// The channel is estimated from known symbols and decisions with the image in them, so neither it
+// nor the reported noise has any.
 #pragma once
 
 #include <array>
+#include <complex>
 
 #include "phy/math/aligned.h"
 #include "types/grid.h"
 
 namespace wip::phy {
 
+using cf32 = std::complex<float>;
 class sent_image {
 public:
     using planes = std::array<plane, symbols_per_slot>;
 
     // Equalised symbols as they are, and the channel's power at them.
     void learn(const planes& equalised, const planes& power) noexcept;
-    // All, or those of subcarriers first to last - 1.
-    void remove(planes& equalised, int first = 0, int last = nof_subcarriers) const noexcept;
-    bool removes() const noexcept { return removes_; }
+    cf32 share() const noexcept { return removes_ ? cf32(re_, im_) : cf32(); }  // b, where known
     void clear() noexcept { *this = {}; }
 
 private:
@@ -39,5 +39,8 @@ private:
     float re_ = 0, im_ = 0;
     bool removes_ = false;
 };
+
+// x[n] + b conj(x[m]) of all, or of subcarriers first to last - 1.
+void add_image(sent_image::planes& x, cf32 b, int first = 0, int last = nof_subcarriers) noexcept;
 
 }  // namespace wip::phy

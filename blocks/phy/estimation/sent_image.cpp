@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "phy/detection/sent_image.h"
+#include "phy/estimation/sent_image.h"
 
 #include <algorithm>
 
@@ -34,18 +34,19 @@ void sent_image::learn(const planes& equalised, const planes& power) noexcept {
     removes_ = slots_ >= fewest && re_ * re_ + im_ * im_ > least;
 }
 
-void sent_image::remove(planes& equalised, int first, int last) const noexcept {
-    if (!removes_) return;
+void add_image(sent_image::planes& x, cf32 share, int first, int last) noexcept {
+    if (share == cf32()) return;
+    const float re = share.real(), im = share.imag();
     const bool whole = first == 0 && last == nof_subcarriers;
-    for (plane& z : equalised)
+    for (plane& z : x)
         for (int n = first; n < (whole ? nof_subcarriers / 2 : last); ++n) {
             const int m = nof_subcarriers - 1 - n;
             const float a = z.re[n], b = z.im[n], c = z.re[m], d = z.im[m];
-            z.re[n] = a - (re_ * c + im_ * d);
-            z.im[n] = b - (im_ * c - re_ * d);
+            z.re[n] = a + re * c + im * d;
+            z.im[n] = b + im * c - re * d;
             if (!whole) continue;
-            z.re[m] = c - (re_ * a + im_ * b);
-            z.im[m] = d - (im_ * a - re_ * b);
+            z.re[m] = c + re * a + im * b;
+            z.im[m] = d + im * a - re * b;
         }
 }
 
