@@ -33,8 +33,7 @@ from .settings import EMULATOR, OF_LINUX, SETTINGS, START_S, TCP, TRAFFIC, VIEW,
 
 FORMAT = 1                  # of the run files; part of a run's identity
 AXES = {"panels", "series", "x", "y"}       # of a figure: settings of the grid
-PARTS = {"title", "defaults", "text_figures", "settings", "grid", "quick", "full", "figures", "statements", "measures", "time",
-         "tcp", "until"}
+PARTS = {"title", "defaults", "text_figures", "settings", "grid", "quick", "full", "figures", "statements", "measures", "time", "tcp", "until"}
 DEFAULT_PARTS = {"settings", "channels", "methods", "senders", "bulk", "tcp", "voip", "flows", "quick", "full"}
 MODES = ("quick", "full")
 AT_LEAST = 5                # realisations of a point before it may stop

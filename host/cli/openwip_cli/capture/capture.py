@@ -88,8 +88,7 @@ def arguments_of(cell: Cell, given: argparse.Namespace, file: pathlib.Path | str
     namespaces = cell.state.get("namespaces", [])
     configurations = [(f.name, f.read_text()) for f in sorted(cell.run.glob("*.yaml"))]
     if cell.replay is not None:
-        return [places.program(PROGRAM), "-o", file, *endpoints(cell, len(namespaces)), *comments(cell, places, configurations),
-                *limits(given)]
+        return [places.program(PROGRAM), "-o", file, *endpoints(cell, len(namespaces)), *comments(cell, places, configurations), *limits(given)]
     try:
         air = control.Control(cell.endpoint("air.control")).status(2.0)
     except control.NoAnswer:
@@ -169,8 +168,7 @@ class NoRecording:
 
 
 @contextlib.contextmanager
-def recording(cell: Cell, file: str | None, configuration: Any, speed: float, places: Places,
-              progress: Callable[[str], None]) -> Iterator[Any]:
+def recording(cell: Cell, file: str | None, configuration: Any, speed: float, places: Places, progress: Callable[[str], None]) -> Iterator[Any]:
     """However the block ends, the file is whole afterwards."""
     running: Any = NoRecording() if file is None else Recording(cell, file, configuration, speed, places, progress)
     try:

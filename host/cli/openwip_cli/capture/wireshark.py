@@ -80,8 +80,7 @@ def install(top: pathlib.Path) -> int:
 def uninstall(top: pathlib.Path) -> int:
     links, (profile, profile_source) = places(top)
     for link, target in links:
-        if link.is_symlink() and link.name == target.name and os.readlink(link).endswith(
-                str(target.relative_to(pathlib.Path(top).resolve()))):
+        if link.is_symlink() and link.name == target.name and os.readlink(link).endswith(str(target.relative_to(pathlib.Path(top).resolve()))):
             link.unlink()
             print(f"removed {link}")
     plugins = links[0][0].parent

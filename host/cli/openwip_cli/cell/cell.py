@@ -369,8 +369,7 @@ def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: An
                 "--start-time", "0.1", *extra]
 
     def mac(role: str) -> "Process":
-        return Process(f"{role}.macd", [str(build / MACD), "--config", str(run / f"{role}.yaml")],
-                       common, cell.namespace(role), slot_path=True)
+        return Process(f"{role}.macd", [str(build / MACD), "--config", str(run / f"{role}.yaml")], common, cell.namespace(role), slot_path=True)
 
     fader = [Process("fader", [str(build / FADER), "--config", str(run / "fader.yaml"), *record_iq.get("fader", ())], radio, slot_path=True, apart=True,
                      capabilities=rights.SLOT_PATH)] if scenario.cabled else []

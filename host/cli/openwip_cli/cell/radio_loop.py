@@ -30,8 +30,7 @@ BETWEEN_SLOTS = 3       # 2 ms that feedback may be on its way between two compu
 
 def environment(places: Places) -> dict[str, str]:
     """UHD's own lines would stand between ours; what it refuses comes as an error."""
-    return {"UHD_MODULE_PATH": str(places.build / "uhd_modules"), **os.environ, "UHD_LOG_CONSOLE_LEVEL": "error",
-            "UHD_LOG_FASTPATH_DISABLE": "1"}
+    return {"UHD_MODULE_PATH": str(places.build / "uhd_modules"), **os.environ, "UHD_LOG_CONSOLE_LEVEL": "error", "UHD_LOG_FASTPATH_DISABLE": "1"}
 
 
 def ask(places: Places, command: str, radio: str, options: list[str], environ: Mapping[str, str] | None = None,

@@ -207,8 +207,7 @@ def import_csv(arguments: list[str], places: Places) -> int:
     p.add_argument("file", metavar="FILE.csv")
     p.add_argument("-o", "--output", required=True, metavar="FILE.h5")
     p.add_argument("--channel", default="imported", help="name (default imported)")
-    p.add_argument("--rate", type=float, default=SLOTS_PER_SECOND,
-                   help="rows a second; others than 1500 are resampled, linear SNR, linear in time")
+    p.add_argument("--rate", type=float, default=SLOTS_PER_SECOND, help="rows a second; others than 1500 are resampled, linear SNR, linear in time")
     p.add_argument("--speed-kmh", type=float, default=0)
     p.add_argument("--carrier-hz", type=float, default=0)
     p.add_argument("--horizon", type=int, default=3, help="of the predictions, if there are 50 columns")

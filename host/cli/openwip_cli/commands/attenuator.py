@@ -201,8 +201,7 @@ def main(arguments: list[str], places: Places) -> int:
     sub = command("set", "set levels by hand", do_set)
     sub.add_argument("level", nargs="*", metavar="CHANNEL=DB", help="or all=DB")
     sub.value("--switch", Integer(1, 4), metavar="N", help="position of the switch")
-    sub.value("--watchdog", Integer(*SILENCE_MS), metavar="MS",
-                     help="how long the host may be silent in a playback (100 after a reset)")
+    sub.value("--watchdog", Integer(*SILENCE_MS), metavar="MS", help="how long the host may be silent in a playback (100 after a reset)")
     sub.add_argument("--series", metavar="CHANNEL=on|off", action="append", help="chips CHANNEL and CHANNEL+1 are wired in series")
     sub.add_argument("--save", action="store_true", help="keep all settings over a restart")
     sub = command("play", "play a table or an SNR trace, each step in its millisecond", do_play)

@@ -86,8 +86,7 @@ def execute(arguments: list[str], _places: Places) -> int | None:
         print(f"openwip: {command[0]}: command not found", file=sys.stderr)
         return 127
     # The Python path of the launcher is not the command's business.
-    environment = {k: v for k, v in os.environ.items()
-                   if not k.startswith("OPENWIP_") and k not in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("OPENWIP_") and k not in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")}
     os.execvpe("ip", ["ip", "netns", "exec", cell.namespace(given.station), *command], environment)
 
 

@@ -61,8 +61,7 @@ class Machine:
         if shutil.which(command[0], path=self.environment.get("PATH")) is None:
             return None
         try:
-            return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=timeout,
-                                  env=self.environment).stdout
+            return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=timeout, env=self.environment).stdout
         except subprocess.TimeoutExpired:
             return None
 

@@ -131,8 +131,7 @@ def findings_of_probe(found: dict[str, Any], radio: str) -> list[Finding]:
             if key in found:
                 yield from of_side(name, found[key])
             else:
-                yield Finding(name, "none", f"it can only be a station that {'sends' if key == 'receive' else 'receives'}",
-                              "a board that has both")
+                yield Finding(name, "none", f"it can only be a station that {'sends' if key == 'receive' else 'receives'}", "a board that has both")
         yield from of_sensors(found)
         yield from of_sources(found)
         yield from of_calibration(found, radio)

@@ -125,8 +125,7 @@ def screen(r: dict[str, Any]) -> str:
 
 
 def missed_of(radio: dict[str, int]) -> Missed:
-    return {"late": radio["late_slots"], "underflows": radio["underflows"], "late_plans": radio["late_plans"],
-            "left_out": radio["slots_left_out"]}
+    return {"late": radio["late_slots"], "underflows": radio["underflows"], "late_plans": radio["late_plans"], "left_out": radio["slots_left_out"]}
 
 
 def lock_words(now: MacStatus) -> str:

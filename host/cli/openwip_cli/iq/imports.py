@@ -66,8 +66,7 @@ class Foreign(Recording):
         if "openwip:receiver" in g:
             import jsonschema
             try:
-                jsonschema.validate(g["openwip:receiver"],
-                                    recordings.extension_schema()["properties"]["global"]["properties"]["openwip:receiver"])
+                jsonschema.validate(g["openwip:receiver"], recordings.extension_schema()["properties"]["global"]["properties"]["openwip:receiver"])
             except jsonschema.ValidationError as e:
                 self._wrong(f"openwip:receiver: {e.message[:200]}")
 

@@ -106,8 +106,7 @@ class Recording:
                         "or ./openwip iq record; ./openwip iq import makes one of it")
         for key, valid in (("core:datatype", DATATYPE), ("core:sample_rate", SAMPLE_RATE), ("core:num_channels", 1)):
             if g.get(key, 1 if key == "core:num_channels" else None) != valid:
-                self._wrong(f"{key} is {g.get(key)!r}; valid: {valid}"
-                            + (" (./openwip iq import resamples)" if key == "core:sample_rate" else ""))
+                self._wrong(f"{key} is {g.get(key)!r}; valid: {valid}" + (" (./openwip iq import resamples)" if key == "core:sample_rate" else ""))
         import jsonschema
         try:
             jsonschema.validate(self.meta, extension_schema())

@@ -97,8 +97,7 @@ def _of_table(topic: str, source: str, table: Table) -> Iterator[Recorded]:
         last = min(first + BLOCK, len(table))
         heads = zip(*(table.part(n, first, last).tolist() for n in names))
         for (sequence, slot, wall_ns, user, received_ns), what in zip(heads, rows.part(first, last)):
-            message = telemetry_pb2.Telemetry(sequence=sequence, slot=slot, wall_ns=wall_ns, user=user, version=telemetry.VERSION,
-                                              **{content: what})
+            message = telemetry_pb2.Telemetry(sequence=sequence, slot=slot, wall_ns=wall_ns, user=user, version=telemetry.VERSION, **{content: what})
             getattr(message, content).SetInParent()      # one whose fields are all zero
             yield received_ns, source, topic, message.SerializeToString()
 

@@ -23,8 +23,7 @@ from .columns import Column, Ragged, Strings, Table
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
-HEAD = (("message.sequence", "u8"), ("message.slot", "i8"), ("message.wall_ns", "i8"), ("message.user", "u4"),
-        ("message.received_ns", "i8"))
+HEAD = (("message.sequence", "u8"), ("message.slot", "i8"), ("message.wall_ns", "i8"), ("message.user", "u4"), ("message.received_ns", "i8"))
 GAP_COLUMNS = (("source", "u4", "1"), ("topic", "u4", "1"), ("sequence_before", "u8", "1"), ("sequence_after", "u8", "1"),
                ("lost", "u8", "messages"), ("slot", "i8", "slots since the start"), ("wall_ns", "i8", "ns"))
 REFUSED_COLUMNS = (("source", "u4", "1"), ("topic", "u4", "1"), ("received_ns", "i8", "ns"), ("future", "u8", "1"))

@@ -269,8 +269,7 @@ def run_at_the_pace_found(options: Options, places: Places, progress: Callable[[
         return run_cell(cell, keeper, options, places, progress)
 
 
-def run_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None],
-             trial: str = "none") -> int:
+def run_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None], trial: str = "none") -> int:
     progress(f"cell '{cell.name}': namespaces {' and '.join(cell.namespaces)}")
     result = in_cell(cell, keeper, options, places, progress, trial)
     return run.report(result, options, report.screen(result))

@@ -66,8 +66,7 @@ def options_parser(command: str, description: str, settings: list[Setting], name
     p = settings_parser(command, description, settings, name)
     p.add_argument("--record", metavar="FILE", help="record all telemetry of the run there (HDF5; ./openwip report FILE)")
     p.add_argument("--capture", metavar="FILE", help=captured)
-    p.add_argument("--listen", metavar="tcp://ADDR:PORT",
-                   help="forward telemetry and control there, from PORT on; beyond loopback with --keys only")
+    p.add_argument("--listen", metavar="tcp://ADDR:PORT", help="forward telemetry and control there, from PORT on; beyond loopback with --keys only")
     p.add_argument("--keys", metavar="DIR", help="keys of ./openwip keys, for --listen")
     p.add_argument("--monitor", action="store_true", help="open the window onto the cell (./openwip monitor)")
     return p
@@ -142,8 +141,7 @@ def parse_emulate(arguments: list[str]) -> Options:
     parser.add_argument("--time", choices=CLOCKS, default="real",
                         help="virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both as fast as the machine can, the "
                         "same seed the same packets, without root (docs/virtual-time.md, docs/ns3.md; default real)")
-    parser.add_argument("--sysctl", metavar="NAME=VALUE", action="append", default=[],
-                        help="of that kernel, such as net.ipv4.tcp_sack=0; repeatable")
+    parser.add_argument("--sysctl", metavar="NAME=VALUE", action="append", default=[], help="of that kernel, such as net.ipv4.tcp_sack=0; repeatable")
     parser.add_argument("--tcp", metavar="NAME=VALUE", action="append", default=[],
                         help="of ns-3's TCP, such as sender=eifel, min_rto_ms=20 (docs/ns3.md); repeatable")
     given = parser.parse_args(arguments)

@@ -89,8 +89,7 @@ class Player:
         before = os.umask(0o007)     # the account may read it
         self.publisher = Publisher(cell.endpoint("keeper.telemetry"), ["verdict"])
         os.umask(before)
-        self.keeper.start(cells.Process("terminal.macd", [self.places.program(cells.MACD), "--config", path], run,
-                                        cell.namespace("terminal")))
+        self.keeper.start(cells.Process("terminal.macd", [self.places.program(cells.MACD), "--config", path], run, cell.namespace("terminal")))
         if not self.keeper.wait_until(lambda: self.status() is not None, START_TIMEOUT_S):
             self.keeper.blame("terminal.macd does not answer on its control socket")
         self.keeper.start(cells.Process("observer", [

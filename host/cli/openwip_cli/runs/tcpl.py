@@ -53,8 +53,7 @@ OF_ONE_CELL = ("record", "capture", "listen", "keys", "monitor", "keep", "logs",
 
 
 def parse(arguments: list[str]) -> tuple[argparse.Namespace, str, Scenario]:
-    parser = options_parser(
-        "tcp-l", "Transfers over a line with bit errors: TCP alone, and with damaged segments accepted.", SETTINGS, NAME)
+    parser = options_parser("tcp-l", "Transfers over a line with bit errors: TCP alone, and with damaged segments accepted.", SETTINGS, NAME)
     parser.add_argument("--csv", metavar="FILE", help="write one line for each transfer there")
     parser.add_argument("--png", metavar="FILE", help="draw throughput over bit error rate (or burstiness) there")
     parser.add_argument("--time", choices=CLOCKS, default="real",
@@ -87,8 +86,7 @@ def settings_with(time: str) -> list[Setting]:
 def points_of(s: Scenario) -> Iterator[dict[str, Any]]:
     """Every transfer of the scenario, as plain values."""
     relays = {"off": [False], "on": [True], "both": [False, True]}[s["relay"]]
-    for run, mtu, ber, burst, relay in itertools.product(
-            range(s["runs"]), s["line.mtu"], s["errors.ber"], s["errors.burstiness"], relays):
+    for run, mtu, ber, burst, relay in itertools.product(range(s["runs"]), s["line.mtu"], s["errors.ber"], s["errors.burstiness"], relays):
         yield {"mtu": mtu, "ber": ber, "burstiness": burst, "relay": relay, "run": run, "seed": s["seed"] + run}
 
 
@@ -290,8 +288,7 @@ def summary(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
         taken = [r for r in group if r["relay"] and r["verdict"]["valid"] and not r.get("unfinished")]
         if taken:
             row["packets_damaged"] = statistics.mean(r["packets_damaged"] / r["packets"] for r in taken)
-            row["recovered"] = (sum(r["relay_verdicts"].get("recovered", 0) for r in taken)
-                                / max(1, sum(r["packets_damaged"] for r in taken)))
+            row["recovered"] = (sum(r["relay_verdicts"].get("recovered", 0) for r in taken) / max(1, sum(r["packets_damaged"] for r in taken)))
             row["bits_wrong"] = statistics.mean(r["bits_wrong"] for r in taken)
         rows.append(row)
     return rows

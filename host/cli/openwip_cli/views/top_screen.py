@@ -149,8 +149,7 @@ def _bins(f: Figures, frame: Frame, width: int) -> list[Line]:
     lines = [Line(f"SNR/bin   {sparkline(values, blocks)}  {number(min(good, default=None))} .. "
                   f"{number(max(good, default=None))} dB", PLAIN, 3)]
     if bits:
-        lines.append(Line("bits/bin  " + "".join(str(b) if 0 < b < 9 else "." if b == 0 else "?" for b in bits[:64])
-                          + "  bits/symbol", PLAIN, 4))
+        lines.append(Line("bits/bin  " + "".join(str(b) if 0 < b < 9 else "." if b == 0 else "?" for b in bits[:64]) + "  bits/symbol", PLAIN, 4))
     if grants:
         lines.append(Line("terminal  " + "".join(TERMINAL_LETTERS[u] if u < len(TERMINAL_LETTERS) else "." for u in grants[:64])
                           + "  that has the bin, whose SNR it is", PLAIN, 3))

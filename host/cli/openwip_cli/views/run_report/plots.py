@@ -86,8 +86,7 @@ def _map(heat: HeatMap, limits: "tuple[float, float] | None", norm: colors.Norma
     figure, (axes,) = _figure(3.6)
     axes.set_facecolor(NOTHING)
     n = heat.values.shape[0]
-    picture = axes.pcolormesh(heat.edges, numpy.arange(n + 1) - 0.5 if rows is None else rows, heat.values, cmap=cmap, norm=norm,
-                              rasterized=True)
+    picture = axes.pcolormesh(heat.edges, numpy.arange(n + 1) - 0.5 if rows is None else rows, heat.values, cmap=cmap, norm=norm, rasterized=True)
     axes.grid(False)
     axes.set_xlabel(TIME)
     axes.set_ylabel(ylabel)
