@@ -113,7 +113,7 @@ class Once(unittest.TestCase):
     def test_yaml_is_read_at_a_place_of_channels_or_as_settings(self):
         """channel_definition.cpp writes what it has read; the monitor shows what a process says it runs with."""
         self.assertEqual({n for n in mentions("<yaml-cpp/")}, {
-            "channels/yaml/place.h", "channels/profiles/channel_definition.cpp", "host/config/document.cpp", "host/config/item_list.cpp",
+            "channels/yaml/walk.h", "channels/yaml/place.h", "channels/profiles/channel_definition.cpp", "host/config/document.cpp", "host/config/item_list.cpp",
             "host/config/settings_table.cpp", "host/gui/views/controls_view.cpp"})
 
     def test_a_program_that_follows_its_parent_asks_the_runtime(self):
