@@ -362,7 +362,11 @@ void device::make_tuning(side s, std::size_t i, const side_properties& p) {
         .set(p.bandwidth_hz);
     _tree->create<uhd::meta_range_t>(front / "gains" / p.gain_name / "range").set(p.gains);
     _tree->create<double>(front / "gains" / p.gain_name / "value")
-        .set_coercer([range = p.gains](double g) { return range.clip(g, true); })
+        .set_coercer([this, s, i, k, range = p.gains](double g) {
+            channel& c = channels_[i];
+            c.asked_gain[k] = range.clip(g, true);
+            return model_.gain_at(s, c.front_end_hz[k], db(c.asked_gain[k])).value;
+        })
         .set(0)
         .add_coerced_subscriber([this, s, i](double g) { set_level(s, i, g); });
     if (!model_.ideal()) set_level(s, i, 0);
@@ -371,10 +375,15 @@ void device::make_tuning(side s, std::size_t i, const side_properties& p) {
     _tree->create<double>(front / "freq/value")
         .set_coercer([range = p.frequency](double f) { return range.clip(f); })
         .set(air::default_frequency)
-        .add_coerced_subscriber([this, s, i, k](double f) {
-            channels_[i].front_end_hz[k] = f;
-            tune(s, i);
-        });
+        .add_coerced_subscriber(
+            [this, s, i, k, gain = front / "gains" / p.gain_name / "value"](double f) {
+                channel& c = channels_[i];
+                c.front_end_hz[k] = f;
+                tune(s, i);
+                if (const db now = model_.gain_at(s, f, db(c.asked_gain[k]));
+                    now.value != _tree->access<double>(gain).get())
+                    _tree->access<double>(gain).set(c.asked_gain[k]);
+            });
     _tree->create<uhd::meta_range_t>(dsp / "freq/range").set(p.dsp);
     _tree->create<double>(dsp / "freq/value")
         .set_coercer([range = p.dsp](double f) { return range.clip(f); })

@@ -48,6 +48,7 @@ private:
         std::weak_ptr<transmit_stream> transmit{};
         double front_end_hz[2] = {air::default_frequency, air::default_frequency};
         double dsp_hz[2] = {0, 0};
+        double asked_gain[2] = {0, 0};  // dB; what comes of it may depend on the frequency
         tick last_command = air::as_soon_as_possible;  // executed then; the next one not before
         std::deque<tick> queue{};  // when the commands of the radio will have been executed
     };

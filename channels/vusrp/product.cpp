@@ -63,10 +63,13 @@ front_end read_front(const place& p, const std::string& side, const char* bits, 
                      std::size_t level) {
     const auto gain = p.at(side + "_gain").just<3>(), band = p.at(side + "_bandwidth").just<3>();
     const place forced = p.at("bandwidth_forced");
-    const place other = p.at(side + "_frequency");
+    const place other = p.at(side + "_frequency"), low = p.at(side + "_low_gain");
     const auto hz = (other.given() ? other : p.at("frequency")).just<2>();
     const auto limits = forced.given() ? forced.just<2>() : std::array{band[0], band[1]};
+    const auto low_gain = low.given() ? low.just<2>() : std::array{0.0, gain[1]};
     return {.gain = {gain[0], gain[1], gain[2]},
+            .low_hz = low_gain[0],
+            .low_gain = db(low_gain[1]),
             .bandwidth = {band[0], band[1], band[2], limits[0], limits[1]},
             .filter = read_filter(p.at(side + "_filter")),
             .antennas = p.at(side + "_antennas").texts(),

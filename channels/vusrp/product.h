@@ -57,6 +57,8 @@ struct analog_shape {
 // Of one direction.
 struct front_end {
     value_range gain;
+    double low_hz;  // up to there the gain ends at low_gain, whatever the range says; 0: nowhere
+    db low_gain;
     bandwidth_range bandwidth;
     std::optional<analog_shape> filter;  // none: wider than the medium
     std::vector<std::string> antennas;
@@ -64,6 +66,11 @@ struct front_end {
     int bits;
     double dc_dbfs, image_db;
     dbm full_scale;  // sent at the highest gain; received at gain 0
+
+    // What a gain comes to at this frequency, Hz.
+    db gain_at(double hz, db asked) const {
+        return hz > low_hz ? asked : std::min(asked, low_gain);
+    }
 };
 
 struct product {

@@ -99,6 +99,9 @@ public:
 
     // --- samples ---
     std::vector<sample_model::impairment_config> impairments(side s) const;
+    db gain_at(side s, double hz, db asked) const {
+        return ideal() ? asked : front(s).gain_at(hz, asked);
+    }
     // Medium level of a gain setting.
     db level(side s, db gain) const;
     // UHD's reference power: dBm at the connector that are full scale, and the gain for it. Only of

@@ -67,6 +67,15 @@ TEST(Properties, front_ends_have_the_names_that_uhd_gives_them) {
     EXPECT_EQ(find_product("e320").transmit.lowest_hz, 47e6);
 }
 
+TEST(Properties, an_x410_receives_with_38_dB_at_most_up_to_500_MHz) {
+    const auto radio = make("product=x410");
+    radio->set_rx_gain(45);
+    radio->set_rx_freq(450e6);
+    EXPECT_EQ(radio->get_rx_gain(), 38);
+    radio->set_rx_freq(500.1e6);
+    EXPECT_EQ(radio->get_rx_gain(), 45);
+}
+
 // UHD's power calibration: the reference power is what full scale is at the connector.
 TEST(Properties, with_calibration_data_a_power_can_be_asked_for) {
     const auto radio = make("product=b210,calibrated=1");

@@ -40,7 +40,8 @@ ROWS = (   # title, key of its source, text of a product
     ("clock / sample rate", "decimation", lambda p: "; ".join(f"{a}..{b}" + (f" by {s}" if s > 1 else "") for a, b, s in p["decimation"])),
     ("frequency, MHz (sent; received, if another)", "frequency", lambda p: "; ".join(span(p[k], mega) for k in ("transmit_frequency", "frequency") if k in p)),
     ("gain sent, dB, step", "gain", lambda p: span(p["transmit_gain"])),
-    ("gain received", "gain", lambda p: span(p["receive_gain"])),
+    ("gain received", "gain", lambda p: span(p["receive_gain"]) + (
+        f"; to {p['receive_low_gain'][1]} up to {mega(p['receive_low_gain'][0])} MHz" if "receive_low_gain" in p else "")),
     ("bandwidth sent, received, MHz", "bandwidth", lambda p: "; ".join(span(p[f"{d}_bandwidth"][:2], mega) for d in ("transmit", "receive"))),
     ("analog filter, corners in bandwidths: sent; received", "filter", lambda p: "; ".join(corners(p[f"{d}_filter"]) if f"{d}_filter" in p else "wide"
                                                                                             for d in ("transmit", "receive"))),
