@@ -10,8 +10,8 @@ from a built tree. 300 slots of the test pattern (64-QAM, all bins), interpolate
   evm       of the payload after 300 slots without noise, which the receiver's own numbers leave: compare with edge 0
   peak      of all interpolated samples over their mean power, and that power in dBFS at 7.68 MS/s
   mask      TS 36.104 table 6.6.3.2A-3 (Local Area, 5 MHz) and 6.6.3.1-6 (Wide Area, category A, above 1 GHz): dBm in 100 kHz by the
-            offset of the filter's middle from the channel's edge. Absolute, so: the highest power of the carrier that stays inside. Wide
-            Area as in SHARC (Radio-Spectrum/SHARC, sharc/mask/spectral_mask_3gpp.py); Local Area from memory
+            offset of the filter's middle from the channel's edge (V19.2.0; of the Wide
+            Area the -14 dBm, the slope as in SHARC, sharc/mask/spectral_mask_3gpp.py). Absolute, so: the highest power of the carrier that stays inside
 
 Judged is the edge that the demo has (16): leakage below -45 dB, an EVM of at most 0.3 % more than without, a carrier of -5 dBm inside
 the mask. Exit code 1: something is outside, which the last line names."""
