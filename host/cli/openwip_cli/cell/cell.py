@@ -172,11 +172,9 @@ class Cell:
         """(pid, start time) of each process, as the keeper has written them down."""
         found = []
         for path in (self.run / "pids").glob("*"):
-            try:
+            with contextlib.suppress(OSError, ValueError):
                 pid, started = own_files.read(path).split()
                 found.append((int(pid), int(started)))
-            except (OSError, ValueError):
-                pass
         return found
 
     def made_namespaces(self) -> list[Any]:

@@ -60,10 +60,8 @@ class Keeper:
 
     def send(self, **message: Any) -> None:
         if self.channel is not None:
-            try:
+            with contextlib.suppress(OSError):
                 self.channel.send(json.dumps(message).encode())
-            except OSError:
-                pass
 
     def prepare(self) -> None:
         """Directory and namespaces. What will be made is written down first."""
@@ -160,10 +158,8 @@ class Keeper:
     def end(self, why: str, died: str | None = None) -> None:
         """Say why, end the processes, remove everything. Only ever followed by exit."""
         cell = self.cell
-        try:
+        with contextlib.suppress(OSError):
             own_files.create(cell.run / "why", why + "\n")
-        except OSError:
-            pass
         words: list[tuple[str, str]] = []
         if died is not None:
             self.send(event="dying", why=why)
@@ -307,10 +303,8 @@ class KeeperClient:
         self._await("ready", 10)
 
     def send(self, **message: Any) -> None:
-        try:
+        with contextlib.suppress(OSError):     # the end of file that follows says what happened
             self.channel.send(json.dumps(message).encode())
-        except OSError:
-            pass   # the end of file that follows says what happened
 
     def start(self, process: Any) -> None:
         self.send(do="start", name=process.name, argv=process.argv, environment=process.environment,
@@ -397,10 +391,8 @@ class KeeperClient:
         if self.over:
             return
         self.over = True
-        try:
+        with contextlib.suppress(OSError):
             own_files.create(self.cell.run / "why", why + "\n")
-        except OSError:
-            pass
         made = {n: system.namespace_identity(n) for n in self.cell.namespaces}
         self.cell.remove(processes=list(self.started.items()), namespaces=made)
         raise CellDied(why)

@@ -259,10 +259,8 @@ class Forward:
                     break
                 if source is self.front and not self.control and not self.is_subscription(frames):
                     continue
-                try:
+                with contextlib.suppress(zmq.ZMQError):
                     target.send_multipart(frames, zmq.NOBLOCK)
-                except zmq.ZMQError:
-                    pass
 
     def is_subscription(self, frames: list[bytes]) -> bool:
         """Of a topic, or of all that begin alike. What is none stays here: the cell's publisher would end the

@@ -2,6 +2,7 @@
 """openwip channel: SNR traces (docs/channel-traces.md). Files are written and checked by one program,
 wip_channel (host/channel); this is its command line, and what Python is better at: CSV, plots, and
 recording from a running cell."""
+import contextlib
 import json
 import pathlib
 import subprocess
@@ -90,10 +91,8 @@ class Writer:
             self.definition.close()
 
     def finish(self) -> None:
-        try:
+        with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()
-        except BrokenPipeError:
-            pass
         said = self.process.stderr.read().decode(errors="replace")
         if code := self.process.wait():
             raise failure(code, said)

@@ -30,7 +30,6 @@ from .settings_command import RunningSettings
 
 PROGRAM = "host/emulator/wip_emulator"
 GROUPS = ("delay_injection.", "wired.")
-START_S = 10.0
 NETNS = pathlib.Path("/run/netns")
 _FSOPEN, _FSCONFIG, _FSMOUNT, _CREATE = 430, 431, 432, 6     # of every architecture, since Linux 5.2
 

@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .finding import Finding, as_json, show
+from .finding import Finding, as_json, judged, show
 from ..air import SAMPLE_RATE
 from ..cell import faders, radio_loop, remote
 from ..errors import BAD_INPUT, INVALID, VALID, BadInput, of_program
@@ -107,10 +107,6 @@ def run_recording(given: Any, places: Places) -> int:
 
 
 # --- calibration ---
-
-def judged(what: str, says: str, ok: bool, costs: str, mend: str) -> Finding:
-    return Finding(what, says) if ok else Finding(what, says, costs, mend)
-
 
 def findings_of(path: dict[str, Any]) -> Iterator[Finding]:
     name = f"{path['from']} to {path['to']}"

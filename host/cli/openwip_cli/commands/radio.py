@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import doctor
-from .finding import Finding, as_json, show
+from .finding import Finding, as_json, judged, show
 from .radio_program import asked, parsed, radio_parser, transmit_options
 from .radio_sensors import of_sensors, of_sources
 from ..air import SAMPLE_RATE
@@ -158,12 +158,10 @@ def findings_of_levels(found: dict[str, Any]) -> list[Finding]:
         yield Finding("receiver", f"{mhz(found['frequency_hz'])} MHz, gain {found['gain_db']:g} dB, {found['antenna']}, "
                                   f"{mhz(found['rate_hz'])} MS/s, {found['samples']} samples")
         yield Finding("noise", f"{found['noise_dbfs']:.1f} dBFS in 7.68 MHz; less the gain {found['noise_at_gain_0_dbfs']:.1f}")
-        dc = f"{found['dc_dbfs']:.1f} dBFS"
-        yield Finding("DC offset", dc) if found["dc_dbfs"] <= MOST_DC_DBFS else \
-            Finding("DC offset", dc, "takes headroom of the converter", "less gain; another antenna port, if a strong carrier is at the centre")
-        clipped = f"peak {found['peak_dbfs']:.1f} dBFS, {100 * found['clipped']:.4g} % of the samples clipped"
-        yield Finding("level", clipped) if found["clipped"] == 0 else \
-            Finding("level", clipped, "noise in every bin", "less --gain, or a larger attenuator")
+        yield judged("DC offset", f"{found['dc_dbfs']:.1f} dBFS", found["dc_dbfs"] <= MOST_DC_DBFS, "takes headroom of the converter",
+                     "less gain; another antenna port, if a strong carrier is at the centre")
+        yield judged("level", f"peak {found['peak_dbfs']:.1f} dBFS, {100 * found['clipped']:.4g} % of the samples clipped", found["clipped"] == 0,
+                     "noise in every bin", "less --gain, or a larger attenuator")
         tone = found["tone"]
         if tone is None:
             return
@@ -174,9 +172,8 @@ def findings_of_levels(found: dict[str, Any]) -> list[Finding]:
             return
         yield Finding("tone", f"{tone['dbfs']:.1f} dBFS at {tone['hz'] / 1e3:+.1f} kHz, {tone['hz'] - tone['expected_hz']:+.0f} Hz off ({sent})")
         for name, key in (("image of the receiver", "receive_image"), ("image of the transmitter", "transmit_image")):
-            value = f"{'at least ' if tone[key]['at_least'] else ''}{tone[key]['db']:.1f} dB below the tone"
-            yield Finding(name, value) if tone[key]["db"] >= LEAST_IMAGE_DB or tone[key]["at_least"] else \
-                Finding(name, value, "more than 1 dB at 256-QAM", "calibrate (./openwip radio probe says how)")
+            yield judged(name, f"{'at least ' if tone[key]['at_least'] else ''}{tone[key]['db']:.1f} dB below the tone",
+                         tone[key]["db"] >= LEAST_IMAGE_DB or tone[key]["at_least"], "more than 1 dB at 256-QAM", "calibrate (./openwip radio probe says how)")
         leak = tone["leakage"]
         yield Finding("LO leakage", f"{'at least ' if leak['at_least'] else ''}{leak['db']:.1f} dB below the tone")
     return list(all_of())

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from .finding import Finding
+from .finding import Finding, judged
 from ..air import SLOTS_PER_SECOND
 from ..cell.radio_loop import BETWEEN_SLOTS, RARE, Loop, of_cell
 from ..settings.scenario import by_clock
@@ -20,9 +20,7 @@ def of_reception(found: dict[str, Any]) -> Finding:
     r = found["receive"]
     says = (f"{duration(r['shortest_us'])} at least after its last sample, half of the slots {duration(r['median_us'])}, one in 1,000 more than "
             f"{duration(r['one_in_thousand_us'])}, one in 10,000 more than {duration(r['one_in_ten_thousand_us'])} ({r['slots']} slots)")
-    if r["gaps"]:
-        return Finding("a slot is in hand", says, f"samples were lost {r['gaps']} times", "what the lines above say; nothing else running")
-    return Finding("a slot is in hand", says)
+    return judged("a slot is in hand", says, not r["gaps"], f"samples were lost {r['gaps']} times", "what the lines above say; nothing else running")
 
 
 def of_transmission(found: dict[str, Any]) -> Finding:
@@ -31,9 +29,7 @@ def of_transmission(found: dict[str, Any]) -> Finding:
     some = f"all are late below {duration(max(all_late))}; " if all_late else ""
     last = t["leads"][-1]
     says = f"{some}{duration(t['lead_us'])} before its time: {last['late']} of {last['bursts']} late (a share of {t['late_at_most']:.1e} at most, 95 %)"
-    if t["late_at_most"] > SHARE:
-        return Finding("a burst has to leave", says, "not shown for one in 10,000", "more --seconds (about 30,000 bursts are needed)")
-    return Finding("a burst has to leave", says)
+    return judged("a burst has to leave", says, t["late_at_most"] <= SHARE, "not shown for one in 10,000", "more --seconds (about 30,000 bursts are needed)")
 
 
 def findings_of_loop(found: dict[str, Any]) -> Iterator[Finding]:

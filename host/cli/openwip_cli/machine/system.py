@@ -157,12 +157,10 @@ def holders(path: pathlib.Path | str, name: str) -> list[Any]:
     """(pid, start time) of every process of this name that has `path`, as the kernel calls it, open."""
     found = []
     for entry in os.listdir("/proc"):
-        try:
+        with contextlib.suppress(OSError):
             if entry.isdigit() and pathlib.Path(f"/proc/{entry}/comm").read_text().strip() == name and any(
                     os.readlink(f"/proc/{entry}/fd/{fd}") == path for fd in os.listdir(f"/proc/{entry}/fd")):
                 found.append((int(entry), start_time(int(entry))))
-        except OSError:
-            pass
     return [p for p in found if p[1] is not None]
 
 

@@ -6,6 +6,7 @@ The kernel counts for every thread the time during which it was ready to run and
 at two looks and did not run between them, is added here: a starved one waits for seconds. That is of the traffic's own processes: the pressure
 of the whole machine (/proc/pressure/cpu) is also high when the radio or a stranger waits and the applications do
 not (docs/measurements.md has both)."""
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -39,15 +40,13 @@ def schedstat_of(pid: int, proc: str = "/proc") -> dict[str, float] | None:
 def ready_threads(pid: int, proc: str = "/proc") -> dict[str, bytes]:
     """{thread: how far it has run} of the threads of a process that run or would if they had a core."""
     ready = {}
-    try:
+    with contextlib.suppress(OSError, IndexError):
         for tid in os.listdir(f"{proc}/{pid}/task"):
             with open(f"{proc}/{pid}/task/{tid}/stat", "rb") as f:
                 state = f.read().rpartition(b")")[2].split()[0]
             if state == b"R":
                 with open(f"{proc}/{pid}/task/{tid}/schedstat", "rb") as f:
                     ready[tid] = f.read()
-    except (OSError, IndexError):
-        pass
     return ready
 
 
@@ -111,11 +110,8 @@ class ApplicationClock:
             now, own = time.monotonic(), set(self.own())
             inodes = {}
             for station, name in self.namespaces.items():
-                try:
-                    found = os.stat(system.namespace_file(name))
-                    inodes[found.st_dev, found.st_ino] = station
-                except OSError:
-                    pass
+                if (identity := system.namespace_identity(name)) is not None:
+                    inodes[identity] = station
             here: dict[Any, Any] = {}
             pids = [int(e) for e in os.listdir("/proc") if e.isdigit()]
             self._elsewhere = {p: n for p in pids if (n := self._elsewhere.get(p))}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Telemetry published by a Python process: what host/runtime/telemetry_socket is to C++."""
+import contextlib
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -33,20 +34,15 @@ class Publisher:
             word = frames[0]
             if (len(frames) != 1 or word[:1] not in (b"\0", b"\1") or not any(t.startswith(word[1:]) for t in self._topics)):
                 continue    # no subscription to what there is: nothing to learn from it
-            if word[0]:
-                self._beginnings.add(word[1:])
-            else:
-                self._beginnings.discard(word[1:])
+            (self._beginnings.add if word[0] else self._beginnings.discard)(word[1:])
         return any(topic.encode().startswith(b) for b in self._beginnings)
 
     def publish(self, topic: str, slot: int, **what: Any) -> None:
         self._sequence[topic] = self._sequence.get(topic, 0) + 1
         message = telemetry_pb2.Telemetry(sequence=self._sequence[topic], slot=slot, wall_ns=time.monotonic_ns(),
                                           version=telemetry_pb2.VERSION_CURRENT, **what)
-        try:
+        with contextlib.suppress(zmq.Again):
             self._socket.send_multipart([topic.encode(), message.SerializeToString()], zmq.NOBLOCK)
-        except zmq.Again:
-            pass
 
     def close(self) -> None:
         self._socket.close()

@@ -86,7 +86,6 @@ class Reader:
         self.malformed = collections.Counter(dict.fromkeys(self.endpoints, 0))
         self.future = collections.Counter(dict.fromkeys(self.endpoints, 0))
         self.on_refused: Callable[..., None] | None = None     # (source, topic, received_ns, sequence of one of a later version or 0)
-        self.began_ns = time.monotonic_ns()
         self._wanted = {t.encode(): t for t in self.topics}
         self._poller, self._sockets = zmq.Poller(), {}
         context = zmq.Context.instance()
