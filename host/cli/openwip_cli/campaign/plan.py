@@ -28,8 +28,7 @@ from ..settings.emulator import scenario_of
 from ..settings.kinds import Integer, Real
 from ..settings.scenario import read_yaml
 from . import tcp_settings
-from .over import Over, key_of
-from .settings import EMULATOR, OF_LINUX, SETTINGS, START_S, TCP, TRAFFIC, VIEW, VIRTUAL
+from .settings import EMULATOR, OF_LINUX, SETTINGS, START_S, TCP, TRAFFIC, VIEW, VIRTUAL, Over, key_of
 
 FORMAT = 1                  # of the run files; part of a run's identity
 AXES = {"panels", "series", "x", "y"}       # of a figure: settings of the grid

@@ -14,10 +14,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from . import radio_loop
 from .finding import Finding, as_json, judged, show
 from .radio_program import asked, radio_option, receive_options, transmit_options
-from .radio_sensors import of_sensors, of_sources
+from .radio_findings import findings_of_loop, of_sensors, of_sources
 from ..cell.radio_loop import PROGRAM, ask, environment
 from ..errors import INVALID, VALID, BadInput, Stop
 from ..machine import outputs, rights
@@ -306,7 +305,7 @@ def main(arguments: list[str], places: Places) -> int:
     loop: dict[str, Any] = {}
     if given.loop:
         loop = ask(places, "loop", given.radio, asked(given))
-        measured = list(radio_loop.findings_of_loop(loop))
+        measured = list(findings_of_loop(loop))
         show(measured)
         findings += measured
     lacking = sum(not f.ok for f in findings)

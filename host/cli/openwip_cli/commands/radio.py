@@ -9,7 +9,7 @@ from typing import Any
 from . import doctor
 from .finding import Finding, as_json, judged, show
 from .radio_program import asked, parsed, radio_parser, transmit_options
-from .radio_sensors import of_sensors, of_sources
+from .radio_findings import of_sensors, of_sources
 from ..air import SAMPLE_RATE
 from ..cell.radio_loop import ask, environment
 from ..errors import INVALID, VALID, BadInput

@@ -5,17 +5,20 @@ The kernel counts for every thread the time during which it was ready to run and
 (/proc/PID/task/TID/schedstat, second figure), each wait when it ends. One that has not ended, of a thread that was ready
 at two looks and did not run between them, is added here: a starved one waits for seconds. That is of the traffic's own processes: the pressure
 of the whole machine (/proc/pressure/cpu) is also high when the radio or a stranger waits and the applications do
-not (docs/measurements.md has both)."""
+not (docs/measurements.md has both). And what a verdict needs besides that has to be watched all the time: telemetry."""
 import contextlib
 import dataclasses
 import os
 import pathlib
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
+from ..cell import cell as cells
 from ..figures import accounting
 from ..machine import system
+from ..messages import control
 
 EVERY_S = 0.5
 SEEN_OFTEN = 4      # scans after which a process that is elsewhere is taken to stay there
@@ -184,3 +187,24 @@ class ApplicationClock:
 def age_of(started_ticks: int) -> float:
     with open("/proc/uptime") as f:
         return float(f.read().split()[0]) - started_ticks / TICKS
+
+
+# --- for a verdict ---
+
+def telemetry_reasons(watch: control.TelemetryWatch) -> list[str]:
+    wrong = [f"telemetry: {n} messages of {name} lost" for name, n in watch.lost.items() if n]
+    wrong += [f"telemetry: {n} messages of {name} do not parse" for name, n in watch.malformed.items() if n]
+    wrong += [f"telemetry: nothing came from {name}" for name, n in watch.received.items() if not n]
+    return wrong
+
+
+@contextlib.contextmanager
+def watching(cell: cells.Cell) -> Iterator[tuple[control.TelemetryWatch, ApplicationClock]]:
+    """What a verdict needs that has to be watched all the time: (TelemetryWatch, ApplicationClock)."""
+    watch = control.TelemetryWatch({s: cell.endpoint(f"{s}.telemetry") for s in cells.STATIONS if s in cell.stations})
+    applications = ApplicationClock({s: cell.namespace(s) for s in cell.stations}, lambda: [pid for pid, _ in cell.recorded_processes()])
+    try:
+        yield watch, applications
+    finally:
+        watch.end()
+        applications.end()

@@ -26,7 +26,7 @@ from ..machine.places import Places
 from ..messages import control
 from ..messages.publisher import Publisher
 from ..shapes import Interface
-from .watching import telemetry_reasons, watching
+from .applications import telemetry_reasons, watching
 from openwip_schema import telemetry_pb2
 
 EVERY_S = 1.0

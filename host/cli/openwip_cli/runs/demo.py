@@ -17,8 +17,7 @@ from ..iq import command as iq, fader_recordings, recordings
 from ..machine import outputs, places as whereabouts, slot_path
 from ..machine.places import Places
 from ..measure import pace, traffic
-from ..measure.applications import ApplicationClock
-from ..measure.watching import watching
+from ..measure.applications import ApplicationClock, watching
 from ..messages import control
 from ..settings.command_line import check_cell_name
 from ..settings.scenario import SETTINGS, Scenario, check_together, scenario_of

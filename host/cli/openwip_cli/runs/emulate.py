@@ -25,7 +25,7 @@ from ..errors import BadInput
 from ..figures import accounting
 from ..machine import places as whereabouts, system
 from ..machine.places import Places
-from ..measure.watching import watching
+from ..measure.applications import watching
 from ..settings.command_line import check_cell_name
 from ..settings import table
 from ..settings.emulator import NAME, SETTINGS, scenario_of

@@ -17,8 +17,7 @@ from ..figures import accounting
 from ..machine import outputs, slot_path, system
 from ..machine.places import Places
 from ..measure import traffic
-from ..measure.applications import ApplicationClock
-from ..measure.watching import telemetry_reasons
+from ..measure.applications import ApplicationClock, telemetry_reasons
 from ..messages.control import Control, TelemetryWatch
 from ..records import record
 from ..settings.scenario import Scenario

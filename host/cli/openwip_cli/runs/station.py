@@ -15,7 +15,7 @@ from ..errors import BAD_INPUT, SIGNALS, BadInput, CellDied, Terminated
 from ..figures import accounting, one_station
 from ..machine import outputs, own_files, slot_path, system
 from ..machine.places import Places
-from ..measure.watching import telemetry_reasons, watching
+from ..measure.applications import telemetry_reasons, watching
 from ..messages import control
 from ..shapes import AirStatus, Clipped, Interface, MacStatus
 from . import cable_attenuator, loop, run
