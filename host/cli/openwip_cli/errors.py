@@ -19,8 +19,9 @@ class BadInput(Stop):
     code = BAD_INPUT
 
 
-def of_program(code: int, why: str) -> Stop:
-    """What a program that we ran refused, or could not do."""
+def of_program(name: str, code: int, said: str, more: str = "") -> Stop:
+    """What a program that we ran refused, or could not do: its last line, without its name, and `more`."""
+    why = (said.strip().splitlines() or [f"{name} ended with exit code {code}"])[-1].removeprefix(f"{name}: ").rstrip() + more
     return BadInput(why) if code == BAD_INPUT else Stop(why)
 
 

@@ -134,7 +134,7 @@ def markdown() -> str:
     short = [(f"`{name}`", f"`{s.key}`") for name, s in SETTINGS.items() if s.role == EMULATOR and s.key and s.key != name]
     own = [(f"`{name}`", cell(with_unit(s.kind, s.unit)), s.role, f"`{s.key}`".replace("`None`", ""), s.words)
            for name, s in SETTINGS.items() if s.role != EMULATOR or s.key is None]
-    ns3 = [(f"`{name}`", cell(with_unit(s.kind, s.unit)), s.words, ", ".join(f"`{a}`" for a in s.attributes)) for name, s in ns3_tcp.TCP.items()]
+    ns3 = [(f"`{name}`", cell(with_unit(s.kind, s.unit)), s.help, ", ".join(f"`{a}`" for a in ns3_tcp.attributes(s))) for name, s in ns3_tcp.TCP.items()]
     return (HEAD + "\n## Of experiments alone\n\n" + page.table_of(("name", "valid", "of", "key", "meaning"), own)
             + "\nAnd `sysctl.tcp_NAME`: whole numbers. Those of TCP are names of `--tcp`, too, with `congestion_control` and `window_bytes`.\n"
             + "\n## Short names of the emulator's\n\n" + page.table_of(("name", "setting"), short)

@@ -160,18 +160,12 @@ class Recording:
         self.said.close()
 
 
-class NoRecording:
-    """Of a run without --capture."""
-
-    def end(self, verdict: Verdict | None = None) -> None:
-        pass
-
-
 @contextlib.contextmanager
-def recording(cell: Cell, file: str | None, configuration: Any, speed: float, places: Places, progress: Callable[[str], None]) -> Iterator[Any]:
-    """However the block ends, the file is whole afterwards."""
-    running: Any = NoRecording() if file is None else Recording(cell, file, configuration, speed, places, progress)
+def recording(cell: Cell, file: str | None, configuration: Any, speed: float, places: Places, progress: Callable[[str], None]) -> Iterator[Recording | None]:
+    """None without a file. However the block ends, the file is whole afterwards."""
+    running = None if file is None else Recording(cell, file, configuration, speed, places, progress)
     try:
         yield running
     finally:
-        running.end()
+        if running:
+            running.end()

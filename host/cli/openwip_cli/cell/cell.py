@@ -54,8 +54,6 @@ class Process:
 
 
 class Cell:
-    ADDRESS = ADDRESS
-
     def __init__(self, name: str = "demo", terminals: int = 1, base: bool = True, controller: bool = False) -> None:
         """`base`: there is a base station; a replay of recorded samples has none. `controller`: one is to be made."""
         self.name = name

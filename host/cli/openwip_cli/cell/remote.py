@@ -142,7 +142,6 @@ class ClientKeys:
 
 def client(address: str, folder: pathlib.Path | str | None) -> tuple[Callable[[str], str], ClientKeys | None]:
     """(endpoints by socket, keys or None) of a remote cell."""
-    parse_listen(address)
     return endpoints(address), keys_of("--remote", address, folder)
 
 

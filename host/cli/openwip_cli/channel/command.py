@@ -10,7 +10,7 @@ from typing import Any
 
 from ..air import BINS, SLOTS_PER_SECOND
 from ..cell.running import running_cell
-from ..errors import BadInput, Stop, of_program
+from ..errors import BadInput, of_program
 from ..machine import outputs
 from ..machine.places import Places, version
 from ..settings import table
@@ -32,18 +32,11 @@ USAGE = """usage: ./openwip channel COMMAND [OPTIONS]
 openwip channel COMMAND --help says more."""
 
 
-def failure(code: int, said: str) -> Stop:
-    lines = said.strip().splitlines()
-    return of_program(code, lines[-1].removeprefix("wip_channel: ") if lines else f"wip_channel ended with exit code {code}")
-
-
-def run_program(places: Places, arguments: list[str], **kwargs: Any) -> Any:
+def run_program(places: Places, arguments: list[str]) -> str:
     """Runs wip_channel; its one line of what is wrong becomes ours."""
-    done = subprocess.run([places.program(PROGRAM), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=kwargs.pop("text", True), **kwargs)
+    done = subprocess.run([places.program(PROGRAM), *arguments], capture_output=True, text=True)
     if done.returncode != 0:
-        said = done.stderr if isinstance(done.stderr, str) else done.stderr.decode(errors="replace")
-        raise failure(done.returncode, said)
+        raise of_program("wip_channel", done.returncode, done.stderr)
     return done.stdout
 
 
@@ -95,7 +88,7 @@ class Writer:
             self.process.stdin.close()
         said = self.process.stderr.read().decode(errors="replace")
         if code := self.process.wait():
-            raise failure(code, said)
+            raise of_program("wip_channel", code, said)
 
 
 def open_trace(places: Places, file: str) -> tuple[Any, Any]:

@@ -136,12 +136,10 @@ def calibrate(arguments: list[str], places: Places) -> int:
     p.add_argument("--out", metavar="FILE", default="calibration.json", help="what was found, with date and devices (default calibration.json)")
     given = p.parse_args(arguments)
     outputs.fresh("--out", given.out)
-    outputs.check("--out", given.out)
     done = subprocess.run(start(given, places, "--calibrate"), stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           env=radio_loop.environment(places))
     if done.returncode != 0:
-        said = [line for line in done.stderr.splitlines() if line.strip()] or [f"wip_fader ended with {done.returncode}"]
-        raise of_program(done.returncode, said[-1].removeprefix("wip_fader: "))
+        raise of_program("wip_fader", done.returncode, done.stderr)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     nodes = of_yaml(pathlib.Path(given.config).read_text(encoding="utf-8"))["nodes"]
     findings = [f for path in found["paths"] for f in findings_of(path)]

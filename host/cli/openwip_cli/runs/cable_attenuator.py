@@ -23,7 +23,7 @@ from ..cell import cell as cells
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
 from ..cell.session import start_process
-from ..errors import SIGNALS, BadInput, NoAnswer, Terminated, raise_terminated
+from ..errors import BAD_INPUT, SIGNALS, BadInput, NoAnswer, Terminated, of_program, raise_terminated
 from ..figures import attenuator as figures
 from ..machine import rights
 from ..machine.places import Places
@@ -240,4 +240,4 @@ def check(scenario: Scenario, places: Places) -> None:
             f.flush()
             done = subprocess.run(places.module("cable-attenuator", f.name, "--check"), capture_output=True, text=True)
         if done.returncode:
-            raise BadInput((done.stderr.strip().splitlines() or ["the attenuator failed"])[-1].removeprefix("openwip: "))
+            raise of_program("openwip", BAD_INPUT, done.stderr)

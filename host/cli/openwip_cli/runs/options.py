@@ -12,7 +12,7 @@ from ..machine import placement
 from ..settings import emulator, episodes
 from ..settings.command_line import Parser, check_cell_name, read
 from ..settings.kinds import Real, with_unit
-from ..settings.scenario import SETTINGS, Scenario, check, check_together, read_file, text_of
+from ..settings.scenario import SETTINGS, Scenario, check_together, read_file, text_of
 from ..settings.table import Setting
 from . import loop, ns3_tcp
 
@@ -77,7 +77,7 @@ def scenario_of(given: argparse.Namespace, settings: list[Setting], fixed: dict[
     values = dict(file) if file is not None else read_file(given.config, settings) if given.config else {}
     for s in settings:
         if s.flag is not None and (text := getattr(given, s.key)) is not None:
-            values[s.key] = check(s.flag, s, text)
+            values[s.key] = read(s.flag, s.kind, text)
     loop.refuse_beside(values)
     return Scenario((fixed or {}) | values, settings)
 

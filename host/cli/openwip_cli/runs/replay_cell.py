@@ -23,7 +23,7 @@ from ..cell.keeper import KeeperClient
 from ..cell.program_check import check_config
 from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, owned_cell
 from ..errors import BadInput
-from ..figures import meaning, report
+from ..figures import accounting, meaning, report
 from ..iq import command, recordings, replay as replays
 from ..machine import outputs, own_files, rights, system
 from ..machine.places import Places, versions
@@ -185,9 +185,8 @@ def report_of(recording: recordings.Recording, live: list[bytes], replayed: dict
                            "slots": pace["slots"], "slots_behind": pace["behind"]}}
     if terminal is not None:
         d = terminal.downlink
-        result["radio"] = {"state": terminal.radio.mode, "cell": terminal.radio.cell, "locks": terminal.radio.locks,
-                           "lock_losses": terminal.radio.lock_losses, "mean_snr_db": terminal.radio.mean_snr_db,
-                           "evm_percent": terminal.radio.evm_percent, "cfo_hz": terminal.radio.cfo_hz}
+        counts = accounting.counts_of(terminal.radio, "cell", "locks", "lock_losses", "mean_snr_db", "evm_percent", "cfo_hz")
+        result["radio"] = {"state": terminal.radio.mode} | counts
         result["packets"] = {"downlink": {"delivered": d.delivered.packets, "dropped": meaning.drops(d)}}
     if "openwip:verdict" in recording.whole:
         result["recorded_verdict"] = recording.whole["openwip:verdict"]

@@ -213,9 +213,8 @@ def of_virtual_run(wired: dict[str, Any], proxy: dict[str, Any], kernels_counts:
 # --- what it says, in real time and in virtual time ---
 
 def report_of(status: pb.SplitStatus) -> dict[str, Any]:
-    names = ("split", "open", "ended", "reset", "not_reached", "full")
-    ways = {name: {f.name: getattr(w, f.name) for f in w.DESCRIPTOR.fields} for name, w in zip(WAYS, status.ways)}
-    return {"connections": {n: getattr(status, n) for n in names}, "bytes_from": ways}
+    return {"connections": accounting.counts_of(status, "split", "open", "ended", "reset", "not_reached", "full"),
+            "bytes_from": {name: accounting.counts_of(w, "") for name, w in zip(WAYS, status.ways)}}
 
 
 def wired_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, PathSums]:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip station base|terminal: one side of a cell on this computer, the other one on another (docs/radios.md)."""
 import collections
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -9,10 +8,10 @@ from ..cell import cell as cells, faders, station
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
 from ..cell.radio_loop import BETWEEN_SLOTS
-from ..cell.running import asked
+from ..cell.running import asked, interface_counts
 from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, identity, owned_cell, start_process
 from ..errors import BAD_INPUT, SIGNALS, BadInput, CellDied, Terminated
-from ..figures import accounting, one_station
+from ..figures import accounting, meaning, one_station
 from ..machine import outputs, own_files, slot_path, system
 from ..machine.places import Places
 from ..measure.applications import telemetry_reasons, watching
@@ -54,7 +53,7 @@ class Follower:
             self.progress(f"{self.other} {'is there' if peer else 'has left'} (slot {now.slot})")
         if locked != was_locked:
             self.progress(f"locked: SNR {now.radio.mean_snr_db:.1f} dB, CFO {now.radio.cfo_hz:.0f} Hz" if locked
-                          else f"lock lost ({one_station.lock_words(now)})")
+                          else f"lock lost ({meaning.lock(now.radio)})")
         scale = one_station.at_full_scale(self.first, now)
         if self.terminal and not self.clips and one_station.clips(**scale):
             self.clips = True
@@ -73,17 +72,13 @@ class Running:
         of: MacStatus = asked(self.keeper, self.macd)
         return of
 
-    def tun(self) -> Interface:
-        stats = json.loads(system.ip("-n", self.cell.namespace(self.role), "-s", "-j", "link", "show", "wip0"))[0]["stats64"]
-        return {"to_macd": (stats["tx"]["packets"], stats["tx"]["bytes"]), "from_macd": (stats["rx"]["packets"], stats["rx"]["bytes"])}
-
     def at_rest(self) -> tuple[MacStatus, Interface | None]:
         """(status, the kernel's counts), the latter only if nothing moved meanwhile."""
         def counts(s: MacStatus) -> tuple[bytes, bytes]:
             return s.downlink.SerializeToString(deterministic=True), s.uplink.SerializeToString(deterministic=True)
         before = self.status()
         self.keeper.pause(STILL_S)
-        tun, now = self.tun(), self.status()
+        tun, now = interface_counts(self.cell, self.role), self.status()
         return now, tun if counts(before) == counts(now) else None
 
 
