@@ -2,7 +2,6 @@
 """What can go wrong, each with the exit code of the command that it ends (docs/demo.md). __main__ says it, in one line."""
 import signal
 from collections.abc import Sequence
-from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)     # end a command in order
 
@@ -29,7 +28,7 @@ class CellDied(Stop):
     """A process of the cell ended although nobody asked it to, or does not answer."""
     code = DIED
 
-    def __init__(self, why: str, last_words: Sequence[Any] = ()) -> None:
+    def __init__(self, why: str, last_words: Sequence[tuple[str, str]] = ()) -> None:
         super().__init__(why)
         self.last_words = list(last_words)  # (process, last line of its log)
 
@@ -63,7 +62,7 @@ class Terminated(Stop):
         self.signum, self.code = signum, 128 + signum
 
 
-def raise_terminated(signum: int, _frame: Any) -> None:
+def raise_terminated(signum: int, _frame: object) -> None:
     """A handler of signals. Only the first of them raises: what follows would interrupt the cleaning up, and follow it does: as a
     process of many threads dies, PR_SET_PDEATHSIG is sent for each of them that the children are handed on to."""
     for other in SIGNALS:

@@ -4,7 +4,6 @@ wip_capture (host/capture); here it is found out what it needs to know of the ce
 import argparse
 import contextlib
 import os
-import pathlib
 import signal
 import subprocess
 import sys
@@ -52,18 +51,18 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     return given
 
 
-def check_only(only: Any) -> None:
+def check_only(only: str | None) -> None:
     if only is not None and only not in ONLY:
         raise BadInput(f"--only is {only!r}; valid: {', '.join(ONLY)}")
 
 
-def limits(given: argparse.Namespace) -> list[Any]:
+def limits(given: argparse.Namespace) -> list[str]:
     """The options of wip_capture that are the user's."""
     return [word for flag in ("seconds", "count", "only", "snap") if getattr(given, flag) is not None
             for word in (f"--{flag}", f"{getattr(given, flag)}")]
 
 
-def endpoints(cell: Cell, terminals: int) -> list[Any]:
+def endpoints(cell: Cell, terminals: int) -> list[str]:
     replay = cell.replay
     first = (["--base", cell.endpoint("base.telemetry")] if replay is None else
              ["--start-ns", str(replay["start_ns"])] if replay["start_ns"] is not None else [])
@@ -72,18 +71,18 @@ def endpoints(cell: Cell, terminals: int) -> list[Any]:
             *(["--user", system.account()[0]] if os.geteuid() == 0 else [])]
 
 
-def pdus(configuration: Any) -> list[Any]:
+def pdus(configuration: dict[str, Any] | None) -> list[str]:
     """Of wip_capture, for a cell whose link is this (its emulator's configuration): its frames are PDUs of UMTS."""
     return ["--pdus"] if ((configuration or {}).get("link") or {}).get("kind") == "umts" else []
 
 
-def comments(cell: Cell, places: Places, configurations: list[tuple[str, str]]) -> list[Any]:
+def comments(cell: Cell, places: Places, configurations: list[tuple[str, str]]) -> list[str]:
     """Of the capture's section: what was captured."""
     texts = [f"cell '{cell.name}', OpenWIP {version(places.top)}", *(f"{name}:\n{text.rstrip()}" for name, text in configurations)]
     return [word for text in texts for word in ("--comment", text)]
 
 
-def arguments_of(cell: Cell, given: argparse.Namespace, file: pathlib.Path | str | None, places: Places) -> list[Any]:
+def arguments_of(cell: Cell, given: argparse.Namespace, file: str, places: Places) -> list[str]:
     """The command line of wip_capture for a cell that runs."""
     namespaces = cell.state.get("namespaces", [])
     configurations = [(f.name, f.read_text()) for f in sorted(cell.run.glob("*.yaml"))]
@@ -127,12 +126,12 @@ class Recording:
     """Started before the stations, so that it misses nothing. That the capture fails is said, and is no
     reason for the run to end."""
 
-    def __init__(self, cell: Cell, file: str, configuration: Any, speed: float, places: Places, progress: Callable[[str], None]) -> None:
+    def __init__(self, cell: Cell, file: str, configuration: dict[str, Any], speed: float, places: Places, progress: Callable[[str], None]) -> None:
         self.progress = progress
         self.last_words = tempfile.NamedTemporaryFile("w", prefix="openwip-", suffix=".end")
         self.said = tempfile.TemporaryFile("w+")
         parent = os.getpid()
-        self.process: Any = subprocess.Popen(
+        self.process: subprocess.Popen[bytes] | None = subprocess.Popen(
             [places.program(PROGRAM), "-o", file, *endpoints(cell, len(cell.terminals)), "--speed", f"{speed:g}",
              "--wait", "120", "--end-file", self.last_words.name, *pdus(configuration),
              *comments(cell, places, [("configuration", to_yaml(configuration))])],
@@ -161,7 +160,7 @@ class Recording:
 
 
 @contextlib.contextmanager
-def recording(cell: Cell, file: str | None, configuration: Any, speed: float, places: Places, progress: Callable[[str], None]) -> Iterator[Recording | None]:
+def recording(cell: Cell, file: str | None, configuration: dict[str, Any], speed: float, places: Places, progress: Callable[[str], None]) -> Iterator[Recording | None]:
     """None without a file. However the block ends, the file is whole afterwards."""
     running = None if file is None else Recording(cell, file, configuration, speed, places, progress)
     try:

@@ -19,6 +19,7 @@ import os
 import pathlib
 import re
 import shutil
+from collections.abc import Sequence
 from typing import Any
 
 from ..air import SLOT_SAMPLES
@@ -71,7 +72,7 @@ class Cell:
         return MARK + self.name
 
     @property
-    def namespaces(self) -> list[Any]:
+    def namespaces(self) -> list[str]:
         return [self.namespace(s) for s in (*self.stations, *self.controller)]
 
     @property
@@ -175,7 +176,7 @@ class Cell:
                 found.append((int(pid), int(started)))
         return found
 
-    def made_namespaces(self) -> list[Any]:
+    def made_namespaces(self) -> list[str]:
         """Those of this cell that exist: as it wrote down, and as they say themselves."""
         written = [n for n in self.state.get("namespaces", []) if system.namespace_exists(n)]
         mine = re.compile(re.escape(self.namespace("")) + rf"(base|terminal\d*|{CONTROLLER})")
@@ -185,7 +186,7 @@ class Cell:
         """(pid, start time) of other keepers of a cell of this name whose directory has been deleted."""
         return [p for p in system.holders(f"{self.run} (deleted)", KEEPER) if p[0] != os.getpid()]
 
-    def shared_memory(self) -> list[Any]:
+    def shared_memory(self) -> list[pathlib.Path]:
         """The segment of the medium of this cell (channels/air/shared_air.h names it)."""
         segment = pathlib.Path(f"/dev/shm/openwip-air-{self.name}")
         return [segment] if segment.exists() else []
@@ -199,7 +200,7 @@ class Cell:
         left += [f"directory {self.run}"] if self.run.exists() and any(self.run.iterdir()) else []
         return left
 
-    def remove(self, grace: float = 1.0, processes: Any = None, namespaces: Any = None) -> None:
+    def remove(self, grace: float = 1.0, processes: Sequence[tuple[int, int]] | None = None, namespaces: dict[str, tuple[int, int] | None] | None = None) -> None:
         """End and delete everything of this cell, for the owner only. Repeating it does no harm. `processes` (pid,
         start time) and `namespaces` (name -> identity): for whoever remembers them; else what was written down and what
         the namespaces say counts."""
@@ -349,10 +350,10 @@ def receiver_options(scenario: Scenario) -> list[str]:
             "--predictor", scenario["phy.predictor"], "--gain-control", scenario["phy.gain_control"]]
 
 
-def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: Any = None) -> list[Process]:
+def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: dict[str, list[str]] | None = None) -> list[Process]:
     """In the order of starting: the medium and the MACs bind, the radios attach. `record_iq`: more arguments
     of a station's flowgraph, by station."""
-    record_iq = record_iq or {}
+    more = record_iq or {}
     build, run = places.build, cell.run
     common, radio = {"OPENWIP_RUN": str(run)}, radio_environment(cell, places)
     radio_of = radios.radios(scenario)
@@ -361,13 +362,13 @@ def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: An
         return [*flowgraph(role, places), "--args", ",".join(filter(None, (f"type=vusrp,air={cell.name},node={role}", radio_of[role].arguments))),
                 "--endpoint", cell.line(f"{role}.slot"), "--freq", "1.8e9",
                 "--record-endpoint", cell.endpoint(f"{role}.iq"),
-                *record_iq.get(role, ()),
+                *more.get(role, ()),
                 "--start-time", "0.1", *extra]
 
     def mac(role: str) -> "Process":
         return Process(f"{role}.macd", [str(build / MACD), "--config", str(run / f"{role}.yaml")], common, cell.namespace(role), slot_path=True)
 
-    fader = [Process("fader", [str(build / FADER), "--config", str(run / "fader.yaml"), *record_iq.get("fader", ())], radio, slot_path=True, apart=True,
+    fader = [Process("fader", [str(build / FADER), "--config", str(run / "fader.yaml"), *more.get("fader", ())], radio, slot_path=True, apart=True,
                      capabilities=rights.SLOT_PATH)] if scenario.cabled else []
     return [
         Process("air", [str(build / MEDIUM), "--config", str(run / "air.yaml")], common, slot_path=True,

@@ -40,14 +40,14 @@ def run_program(places: Places, arguments: list[str]) -> str:
     return done.stdout
 
 
-def describe(places: Places, file: str) -> Any:
-    return json.loads(run_program(places, ["check", file]))
+def describe(places: Places, file: str) -> dict[str, Any]:
+    return dict(json.loads(run_program(places, ["check", file])))
 
 
 class Writer:
     """A trace from rows of dB: a pipe to wip_channel write."""
 
-    def __init__(self, places: Places, file: str, info: dict[str, Any], definition: str | None = None, prediction: Any = None) -> None:
+    def __init__(self, places: Places, file: str, info: dict[str, Any], definition: str | None = None, prediction: dict[str, Any] | None = None) -> None:
         import tempfile
         self.definition = None
         arguments = ["write", "-o", file, "--software", f"openwip {version(places.top)}"]
@@ -74,7 +74,7 @@ class Writer:
     def __enter__(self) -> "Writer":
         return self
 
-    def __exit__(self, kind: Any, *_: Any) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:    # what is incomplete stays unwritten
             self.process.kill()
             self.process.wait()

@@ -65,7 +65,7 @@ class Machine:
             return None
 
     @staticmethod
-    def can(action: Callable[[], Any]) -> str | None:
+    def can(action: Callable[[], object]) -> str | None:
         """Whether a child of ours may do it: None, or the error in words."""
         read, write = os.pipe()
         child = os.fork()

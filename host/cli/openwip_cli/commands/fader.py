@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip fader CONFIG: the channel between radios on cables, and its recordings; ./openwip fader calibrate CONFIG: what its radios do
 beside the channel (docs/cabled.md). Calibration: exit code 0: nothing is wrong, 1: something is, 2: bad input, or a radio that is not there."""
+import argparse
 import contextlib
 import datetime
 import json
@@ -23,7 +24,7 @@ from ..machine.places import Places
 from ..settings.command_line import Parser
 from ..settings.kinds import Real
 from ..settings.scenario import read_yaml
-from ..shapes import AirStatus, ThroughRadios
+from ..shapes import AirStatus, Burst, ThroughRadios
 from ..text import of_json, of_yaml
 from openwip_schema import receiver_pb2
 
@@ -39,7 +40,7 @@ def parser(command: str, description: str) -> Parser:
     return p
 
 
-def start(given: Any, places: Places, *more: str) -> list[str]:
+def start(given: argparse.Namespace, places: Places, *more: str) -> list[str]:
     return [str(places.program(PROGRAM)), "--config", given.config, *(f"--set={assignment}" for assignment in given.set), *more]
 
 
@@ -59,7 +60,7 @@ def air_of(config: str, assignments: Iterable[str] = ()) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def reachable(given: Any, places: Places) -> Iterator[None]:
+def reachable(given: argparse.Namespace, places: Places) -> Iterator[None]:
     """From other computers, with keys: what forwards is a process of its own, which gives up root's rights, as the fader does then."""
     listen = remote.check_listen(given.listen, given.keys)
     if listen is None:
@@ -84,7 +85,7 @@ def reachable(given: Any, places: Places) -> Iterator[None]:
 
 # --- recordings ---
 
-def run_recording(given: Any, places: Places) -> int:
+def run_recording(given: argparse.Namespace, places: Places) -> int:
     """Until it ends; then the metadata."""
     seconds = given.seconds or 2.0
     base = str(recordings.check_place(given.record, seconds, "--record"))
@@ -151,7 +152,7 @@ def calibrate(arguments: list[str], places: Places) -> int:
 
 # --- the channel that a distant terminal heard ---
 
-def bursts_of(file: str) -> list[Any]:
+def bursts_of(file: str) -> list[Burst]:
     """Of a terminal's report."""
     try:
         said = of_json(pathlib.Path(file).read_text(encoding="utf-8"))["bursts_heard"]

@@ -32,9 +32,9 @@ class Station:
     def __init__(self, cell: Cell, station: str) -> None:
         self.name, self.endpoint = station, cell.endpoint(f"{station}.iq")
 
-    def ask(self, **request: Any) -> Any:
+    def ask(self, **request: object) -> dict[str, Any]:
         try:
-            answer = json.loads(control.exchange(self.endpoint, json.dumps(request).encode(), 5))
+            answer: dict[str, Any] = json.loads(control.exchange(self.endpoint, json.dumps(request).encode(), 5))
         except control.NoAnswer:
             raise CellDied(f"the flowgraph of {self.name} does not answer") from None
         if not answer["ok"]:
@@ -42,14 +42,14 @@ class Station:
         return answer
 
 
-def slots_range(text: str) -> tuple[Any, Any]:
+def slots_range(text: str) -> tuple[int, int]:
     first, dots, last = text.partition("..")
     if not (dots and first.isdigit() and last.isdigit() and int(first) <= int(last)):
         raise BadInput(f"--slots is {text!r}; valid: A..B, numbers of slots, A <= B (./openwip status shows the current one)")
     return int(first), int(last)
 
 
-def record(arguments: list[str]) -> Any:
+def record(arguments: list[str]) -> int:
     p = Parser("iq record", "Records the samples of a running cell.", "demo")
     p.add_argument("--station", choices=("terminal", "base"), default="terminal",
                    help="samples received by the terminal (default) or transmitted by the base station")
@@ -90,7 +90,7 @@ def record(arguments: list[str]) -> Any:
     return INVALID if done["samples_lost"] else VALID
 
 
-def finish_demo(cell: Cell, stations: Any, facts: Any) -> Any:
+def finish_demo(cell: Cell, stations: dict[str, str], facts: dict[str, Any]) -> list[str]:
     """Ends the recordings of a demo (station: base name) that its radios began; lines for the progress."""
     lines = []
     for station, base in stations.items():
@@ -117,7 +117,7 @@ def parse_file(command: str, description: str, as_json: str, arguments: list[str
     return p.parse_args(arguments)
 
 
-def to_replay(file: pathlib.Path | str) -> tuple[Any, Any]:
+def to_replay(file: pathlib.Path | str) -> tuple[recordings.Recording, list[bytes]]:
     """(recording, reports of the live receiver) of a file that can be replayed; BadInput says why another cannot."""
     recording = recordings.Recording(file)
     if recording.whole["openwip:role"] != "terminal":
@@ -144,7 +144,7 @@ def replay(arguments: list[str]) -> int:
     return 0 if result["same"] else 1
 
 
-def screen(recording: recordings.Recording, r: Any) -> str:
+def screen(recording: recordings.Recording, r: dict[str, Any]) -> str:
     lines = [f"{recording.data_path}: {replays.seconds(recording):.3f} s, {r['slots_replayed']} slots replayed, "
              f"{r['slots_live']} live"]
     if r["whole"]:

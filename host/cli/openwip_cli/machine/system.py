@@ -12,13 +12,14 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TypeVar
 
 from ..errors import BadInput
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 _CLONE_NEWNET = 0x40000000
+Made = TypeVar("Made")
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -109,7 +110,7 @@ def signal_pidfd(pidfd: int, signum: int) -> None:
     getattr(signal, "pidfd_send_signal")(pidfd, signum)
 
 
-def wait_until(condition: Callable[[], Any], timeout: float, every: float = 0.05, pause: Callable[[float], Any] = time.sleep) -> bool:
+def wait_until(condition: Callable[[], object], timeout: float, every: float = 0.05, pause: Callable[[float], object] = time.sleep) -> bool:
     """condition() true within `timeout` seconds?"""
     deadline = time.monotonic() + timeout
     while not condition():
@@ -119,7 +120,7 @@ def wait_until(condition: Callable[[], Any], timeout: float, every: float = 0.05
     return True
 
 
-def kill_all(processes: Any, grace: float = 1.0) -> None:
+def kill_all(processes: Iterable[tuple[int, int]], grace: float = 1.0) -> None:
     """End (pid, start time) pairs: SIGTERM, and SIGKILL for what is left after `grace` seconds.
     A pid that was given to another process meanwhile is left alone."""
     alive = []
@@ -136,7 +137,7 @@ def kill_all(processes: Any, grace: float = 1.0) -> None:
         os.close(fd)
 
 
-def end_all(pidfds: Iterable[int], grace: float, ended: Callable[[int], Any], killed_s: float = 1.0) -> list[int]:
+def end_all(pidfds: Iterable[int], grace: float, ended: Callable[[int], object], killed_s: float = 1.0) -> list[int]:
     """SIGTERM, and SIGKILL for what is left after `grace` seconds; `ended(pidfd)` of each that is gone. Returns those that
     are still there `killed_s` seconds later."""
     left = list(pidfds)
@@ -153,7 +154,7 @@ def end_all(pidfds: Iterable[int], grace: float, ended: Callable[[int], Any], ki
     return left
 
 
-def holders(path: pathlib.Path | str, name: str) -> list[Any]:
+def holders(path: pathlib.Path | str, name: str) -> list[tuple[int, int]]:
     """(pid, start time) of every process of this name that has `path`, as the kernel calls it, open."""
     found = []
     for entry in os.listdir("/proc"):
@@ -161,7 +162,7 @@ def holders(path: pathlib.Path | str, name: str) -> list[Any]:
             if entry.isdigit() and pathlib.Path(f"/proc/{entry}/comm").read_text().strip() == name and any(
                     os.readlink(f"/proc/{entry}/fd/{fd}") == path for fd in os.listdir(f"/proc/{entry}/fd")):
                 found.append((int(entry), start_time(int(entry))))
-    return [p for p in found if p[1] is not None]
+    return [(pid, started) for pid, started in found if started is not None]
 
 
 def namespace_file(name: str) -> pathlib.Path:
@@ -181,7 +182,7 @@ def namespace_identity(name: str) -> tuple[int, int] | None:
     return its.st_dev, its.st_ino
 
 
-def in_namespace(name: str, make: Callable[[], Any]) -> Any:
+def in_namespace(name: str, make: Callable[[], Made]) -> Made:
     """What make() returns, called in this network namespace by this thread."""
     home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     there = os.open(namespace_file(name), os.O_RDONLY | os.O_CLOEXEC)

@@ -12,7 +12,7 @@ import os
 import pathlib
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..cell import cell as cells
@@ -70,10 +70,10 @@ class Application:
     started: int            # ticks since boot
     first_s: float          # when it was first counted
     last_s: float
-    threads: dict           # thread -> seconds waited when last seen
+    threads: dict[str, float]           # thread -> seconds waited when last seen
     ended_s: float = 0.0    # of waits that have ended, since first_s
-    ready: dict = dataclasses.field(default_factory=dict)     # thread -> how far it had run, if it was ready
-    waiting: dict = dataclasses.field(default_factory=dict)   # thread -> seconds of a wait that has not ended
+    ready: dict[str, bytes] = dataclasses.field(default_factory=dict)     # thread -> how far it had run, if it was ready
+    waiting: dict[str, float] = dataclasses.field(default_factory=dict)   # thread -> seconds of a wait that has not ended
 
     @property
     def waited_s(self) -> float:
@@ -85,16 +85,19 @@ class Application:
         self.threads, self.ready, self.last_s = waited, ready, now
 
 
+Applications = dict[tuple[int, int], Application]       # by pid and start
+
+
 class ApplicationClock:
     """Watches in a thread of its own from its making until end(). `namespaces`: station -> name;
     `own`: function that returns the pids that are no applications."""
 
-    def __init__(self, namespaces: Any, own: Any) -> None:
+    def __init__(self, namespaces: dict[str, str], own: Callable[[], Iterable[int]]) -> None:
         self.namespaces, self.own = namespaces, own
         self._lock = threading.Lock()
         self._elsewhere: dict[int, int] = {}        # pid -> how often seen in another namespace
-        self._now: dict[Any, Any] = {}
-        self._done: list[Any] = []
+        self._now: Applications = {}
+        self._done: list[Application] = []
         self._known = schedstat_of(os.getpid()) is not None
         self._began = time.monotonic()
         self._pressure = pressure_us()
@@ -115,7 +118,7 @@ class ApplicationClock:
             for station, name in self.namespaces.items():
                 if (identity := system.namespace_identity(name)) is not None:
                     inodes[identity] = station
-            here: dict[Any, Any] = {}
+            here: Applications = {}
             pids = [int(e) for e in os.listdir("/proc") if e.isdigit()]
             self._elsewhere = {p: n for p in pids if (n := self._elsewhere.get(p))}
             for pid in pids:
@@ -125,15 +128,15 @@ class ApplicationClock:
                     its = os.stat(f"/proc/{pid}/ns/net")
                 except OSError:
                     continue
-                station = inodes.get((its.st_dev, its.st_ino))
-                if station is None:
+                where = inodes.get((its.st_dev, its.st_ino))
+                if where is None:
                     self._elsewhere[pid] = self._elsewhere.get(pid, 0) + 1
                     continue
-                self._take(pid, station, now, old, here)
+                self._take(pid, where, now, old, here)
             self._done += [a for key, a in self._now.items() if key not in here]
             self._now = here
 
-    def _take(self, pid: int, station: str, now: float, old: bool, here: Any) -> None:
+    def _take(self, pid: int, station: str, now: float, old: bool, here: Applications) -> None:
         started, waited = system.start_time(pid), schedstat_of(pid)
         if started is None or waited is None:
             return
@@ -157,7 +160,7 @@ class ApplicationClock:
             self._began, self._pressure = time.monotonic(), pressure_us()
         self._scan(old=True)
 
-    def running(self) -> list[Any]:
+    def running(self) -> list[Application]:
         """Applications that run now."""
         with self._lock:
             return list(self._now.values())
@@ -168,7 +171,7 @@ class ApplicationClock:
         self._scan()
         with self._lock:
             interval = time.monotonic() - self._began
-            groups: dict[Any, Any] = {}
+            groups: dict[str, tuple[float, float]] = {}
             for a in [*self._done, *self._now.values()]:
                 waited, lived = groups.get(f"{a.station}: {a.name}", (0.0, 0.0))
                 groups[f"{a.station}: {a.name}"] = (waited + a.waited_s, lived + a.last_s - a.first_s)

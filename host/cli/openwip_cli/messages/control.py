@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import zmq
 from openwip_schema import control_pb2 as pb
@@ -13,7 +13,11 @@ from ..text import to_yaml
 from . import telemetry
 
 
-def exchange(endpoint: str, question: bytes, timeout_s: float, keys: Any = None) -> bytes:
+class Keys(Protocol):
+    def use(self, socket: zmq.Socket) -> None: ...
+
+
+def exchange(endpoint: str, question: bytes, timeout_s: float, keys: Keys | None = None) -> bytes:
     """The answer of a REP socket, or NoAnswer. One that does not answer costs a time-out, nothing else: every question uses
     a socket of its own, so Ctrl-C may come between question and answer."""
     with zmq.Context.instance().socket(zmq.REQ) as socket:
@@ -30,8 +34,8 @@ def exchange(endpoint: str, question: bytes, timeout_s: float, keys: Any = None)
 class Control:
     """Asks one process."""
 
-    def __init__(self, endpoint: str, keys: Any = None) -> None:
-        """`keys`: of a remote cell (remote.Keys)."""
+    def __init__(self, endpoint: str, keys: Keys | None = None) -> None:
+        """`keys`: of a remote cell (remote.ClientKeys)."""
         self.endpoint, self.keys = endpoint, keys
 
     def ask(self, request: pb.Request, timeout_s: float = 1.0) -> pb.Reply:

@@ -53,8 +53,8 @@ class Count:
 
     def __init__(self) -> None:
         self.received = self.lost = self.restarts = 0
-        self.last = None     # sequence number
-        self.at_ns = None    # when the last one came
+        self.last: int | None = None     # sequence number
+        self.at_ns: int | None = None    # when the last one came
 
 
 def endpoints_of(cell: Any) -> dict[str, str]:
@@ -65,7 +65,7 @@ def endpoints_of(cell: Any) -> dict[str, str]:
     return {name: cell.endpoint(f"{name}.telemetry") for name in names}
 
 
-def topics_of(text: str) -> Any:
+def topics_of(text: str) -> tuple[str, ...]:
     """Topics of an option's value "status,slot" or "all"."""
     names = [t.strip() for t in text.split(",") if t.strip()]
     if names == ["all"]:
@@ -82,7 +82,7 @@ class Reader:
 
     def __init__(self, endpoints: dict[str, str], topics: Sequence[str] = TOPICS, high_water: int = 10000) -> None:
         self.endpoints, self.topics = dict(endpoints), tuple(topics)
-        self.counts: collections.defaultdict[Any, Any] = collections.defaultdict(Count)      # (source, topic) -> Count
+        self.counts: collections.defaultdict[tuple[str, str], Count] = collections.defaultdict(Count)      # (source, topic) -> Count
         self.malformed = collections.Counter(dict.fromkeys(self.endpoints, 0))
         self.future = collections.Counter(dict.fromkeys(self.endpoints, 0))
         self.on_refused: Callable[..., None] | None = None     # (source, topic, received_ns, sequence of one of a later version or 0)
@@ -176,11 +176,11 @@ class Reader:
     def restarts(self, name: str | None = None) -> int:
         return sum(c.restarts for (n, _), c in list(self.counts.items()) if name in (None, n))
 
-    def silent(self, limit_s: float = 2.0) -> Any:
+    def silent(self, limit_s: float = 2.0) -> dict[str, float | None]:
         """name -> seconds for which nothing came, of the publishers that were heard and have been silent
         for longer than `limit_s`; None for those never heard that every cell has. One that publishes: not in it."""
         now = time.monotonic_ns()
-        result: dict[str, Any] = {}
+        result: dict[str, float | None] = {}
         for name in self.endpoints:
             last = max((c.at_ns for (n, _), c in list(self.counts.items()) if n == name and c.at_ns), default=None)
             if last is None:
@@ -207,5 +207,5 @@ class Reader:
     def __enter__(self) -> "Reader":
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

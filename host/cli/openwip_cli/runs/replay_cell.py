@@ -75,8 +75,8 @@ class Player:
         self.places = places
         self.terminal = control.Control(cell.endpoint("terminal.control"))
         self.said = 0.0
-        self.publisher: Any = None
-        self.began: Any = None
+        self.publisher: Publisher | None = None
+        self.began = 0.0
 
     def status(self) -> MacStatus | None:
         with contextlib.suppress(control.NoAnswer):
@@ -113,7 +113,7 @@ class Player:
 
     def say(self, slot: int = 0) -> None:
         """The verdict, once a second."""
-        if time.monotonic() - self.said < VERDICT_EVERY_S or not self.publisher.wanted("verdict"):
+        if time.monotonic() - self.said < VERDICT_EVERY_S or self.publisher is None or not self.publisher.wanted("verdict"):
             return
         self.said = time.monotonic()
         v = verdict_of(self.recording)
@@ -176,7 +176,7 @@ def compared(recording: recordings.Recording, live: list[bytes], reports: str, s
                      "config": recording.whole.get("openwip:scenario", {})}
 
 
-def report_of(recording: recordings.Recording, live: list[bytes], replayed: dict[str, Any], pace: dict[str, Any], speed: float, terminal: MacStatus | None) -> dict[str, Any]:
+def report_of(recording: recordings.Recording, live: list[bytes], replayed: list[bytes], pace: dict[str, Any], speed: float, terminal: MacStatus | None) -> dict[str, Any]:
     compared = replays.compare(recording, live, replayed)
     compared["reports_lost"] = pace["reports_lost"]
     air = replays.seconds(recording)

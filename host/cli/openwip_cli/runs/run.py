@@ -33,7 +33,7 @@ class MeasuredCell(Running):
         super().__init__(cell, keeper)
         self.scenario = scenario
         self.address, self.name, self.namespace = ADDRESS, cell.name, cell.namespace
-        self.marks: dict[Any, Any] = {}
+        self.marks: dict[str, Any] = {}
 
     def begin(self) -> None:
         """The measured time begins."""
