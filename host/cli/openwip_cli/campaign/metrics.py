@@ -17,10 +17,6 @@ def _shares(counts: list[int]) -> list[float]:
     return [c / total if total else 0.0 for c in counts]
 
 
-def _goodput(r: dict[str, Any], point: Point, _: object) -> Any:
-    return r["workload"]["goodput_bps"] / 1e6
-
-
 def _flow(key: str, scale: float = 1.0) -> Any:
     def read(r: dict[str, Any], point: Point, _: object) -> Any:
         return r["workload"]["flows"][str(point["flow_kb"])][key] * scale
@@ -98,7 +94,7 @@ def _bearer(over: str, under: str | None = None) -> Any:
 
 
 METRICS = {
-    "goodput_mbps": ("TCP throughput (Mbit/s)", _goodput),
+    "goodput_mbps": ("TCP throughput (Mbit/s)", lambda r, *_: r["workload"]["goodput_bps"] / 1e6),
     "tcp_retransmits": ("retransmitted TCP segments", lambda r, *_: r["workload"]["retransmits"] or 0),
     "tcp_rtt_ms": ("mean round trip of TCP (ms)", lambda r, *_: r["workload"]["rtt_ms"]),
     "prediction_nmse": ("prediction error (NMSE)", lambda r, *_: r["emulator"]["prediction_nmse"]),

@@ -94,18 +94,17 @@ class Cell:
 
     @property
     def state(self) -> dict[str, Any]:
-        try:
-            return json.loads(own_files.read(self.run / "state.json"))
-        except (OSError, ValueError):
-            return {}
+        return self._said("state.json") or {}
 
     @property
     def replay(self) -> dict[str, Any] | None:
         """{"file", "start_ns"} of a cell that plays recorded samples (iq/replay_cell.py), None of any other."""
-        try:
-            return json.loads(own_files.read(self.run / "replay.json"))
-        except (OSError, ValueError):
-            return None
+        return self._said("replay.json")
+
+    def _said(self, name: str) -> dict[str, Any] | None:
+        with contextlib.suppress(OSError, ValueError):
+            return json.loads(own_files.read(self.run / name))
+        return None
 
     def write_state(self, state: dict[str, Any]) -> None:
         own_files.replace(self.run / "state.json", json.dumps(state, indent=1))

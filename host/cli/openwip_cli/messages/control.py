@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Control (REQ) of the processes of a cell (mac/schema/control.proto), and the watch over its telemetry."""
 import threading
-import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -74,16 +73,13 @@ class TelemetryWatch:
 
     def __init__(self, endpoints: dict[str, str]) -> None:
         self._reader = telemetry.Reader(endpoints, self.TOPICS, high_water=0)
-        self.latest: dict[str, tuple[float, pb.MacStatus]] = {}
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
         while not self._ending.is_set():
-            for message in self._reader.poll(0.1):
-                if message.topic == "status":
-                    self.latest[message.source] = (time.monotonic(), message.telemetry.mac)
+            self._reader.poll(0.1)
 
     def _by_name(self, figure: Callable[[str], int]) -> dict[str, int]:
         return {name: figure(name) for name in self._reader.endpoints}
