@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip experiment NAME... and campaign FILE: plan, run, evaluate."""
+import argparse
 import hashlib
 import pathlib
 import signal
@@ -38,9 +39,9 @@ def listing(top: pathlib.Path) -> str:
     return "\n".join(lines)
 
 
-def evaluate(experiments: list[Experiment], store: Store, about: dict[str, Any]) -> Any:
+def evaluate(experiments: list[Experiment], store: Store, about: dict[str, Any]) -> list[report.Judged]:
     from . import figures   # late: --list needs no matplotlib
-    judged = []
+    judged: list[report.Judged] = []
     for e in experiments:
         results = metrics.Results(e, store.get)
         drawn = figures.draw(results, store.out) if results.found else []
@@ -83,7 +84,7 @@ def check_programs(store: Store, experiments: list[Experiment], build: pathlib.P
     return said
 
 
-def run(given: Any, places: Places, say: Callable[[str], None], command: list[str] | None = None) -> int:
+def run(given: argparse.Namespace, places: Places, say: Callable[[str], None], command: list[str] | None = None) -> int:
     """Everything that has no valid file yet, round by round. Returns how many attempts were repeated. `command`: what makes a
     file from a specification; in tests something else."""
     runs = plan.unique_runs(given.experiments)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The command line of ./openwip experiment and campaign, and everything that can be refused before anything is built."""
+import argparse
 import pathlib
 from typing import Any
 
@@ -72,7 +73,7 @@ def load(top: pathlib.Path, names: list[str], mode: str, time: str = "real", tcp
     return experiments
 
 
-def profile_of(given: Any, places: Places) -> pathlib.Path | None:
+def profile_of(given: argparse.Namespace, places: Places) -> pathlib.Path | None:
     if given.profile is None:
         return None
     folder = places.top / "host" / "campaign" / given.profile if given.profile in PROFILES else pathlib.Path(given.profile)
@@ -84,7 +85,7 @@ def profile_of(given: Any, places: Places) -> pathlib.Path | None:
     return folder.absolute()
 
 
-def parse(arguments: list[str], places: Places) -> Any:
+def parse(arguments: list[str], places: Places) -> argparse.Namespace:
     """Everything that can be refused before anything is built."""
     given = parser().parse_args(arguments)
     for flag, alone in (("--list", given.list), ("--describe", given.describe), ("--beside", given.beside)):

@@ -8,15 +8,18 @@ import json
 import math
 import pathlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..errors import BadInput
 from ..figures import estimates
 from ..text import of_json
 from .metrics import Results, metrics_of
 from .plan import Experiment
+from .statements import Judgement
 
 COMPARISON = "comparison.json"
+Drawn: TypeAlias = tuple[str, int | str, str | None]       # name and number of a figure, why it is not there
+Judged: TypeAlias = tuple[Experiment, list[Judgement], dict[str, int], list[Drawn]]      # with its counts
 
 
 def write_csv(results: Results, folder: pathlib.Path) -> None:
@@ -43,7 +46,7 @@ def write_csv(results: Results, folder: pathlib.Path) -> None:
                 summary.writerow([*place, metric, e.mean, "" if math.isnan(e.half) else e.half, e.n])
 
 
-def counts(results: Results) -> dict[str, Any]:
+def counts(results: Results) -> dict[str, int]:
     return {"runs": results.runs, "valid": results.runs - results.absent - results.invalid, "invalid": results.invalid,
             "absent": results.absent, "repeated": results.repeated}
 
@@ -52,8 +55,7 @@ def escape(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def markdown(judged: Any, about: dict[str, Any]) -> str:
-    """`judged`: [(experiment, judgements, counts, figures)]."""
+def markdown(judged: Sequence[Judged], about: dict[str, Any]) -> str:
     lines = ["| experiment | the text says | we measured | holds |", "|---|---|---|---|"]
     for experiment, judgements, _, _ in judged:
         for j in judgements:
@@ -68,7 +70,7 @@ def markdown(judged: Any, about: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_comparison(judged: Any, about: dict[str, Any], folder: pathlib.Path) -> None:
+def write_comparison(judged: Sequence[Judged], about: dict[str, Any], folder: pathlib.Path) -> None:
     (folder / "comparison.md").write_text(markdown(judged, about), encoding="utf-8")
     tree = {"about": about, "experiments": {
         experiment.name: {"title": experiment.title, "mode": experiment.mode, "realisations": experiment.realisations,
@@ -79,7 +81,7 @@ def write_comparison(judged: Any, about: dict[str, Any], folder: pathlib.Path) -
     (folder / COMPARISON).write_text(json.dumps(tree, indent=1) + "\n", encoding="utf-8")
 
 
-def screen(judged: Any) -> str:
+def screen(judged: Sequence[Judged]) -> str:
     lines = []
     for experiment, judgements, c, _ in judged:
         lines.append(f"{experiment.name}  {experiment.title}: {c['valid']} of {c['runs']} runs valid"

@@ -86,17 +86,15 @@ def arguments_of(cell: Cell, given: argparse.Namespace, file: str, places: Place
     """The command line of wip_capture for a cell that runs."""
     namespaces = cell.state.get("namespaces", [])
     configurations = [(f.name, f.read_text()) for f in sorted(cell.run.glob("*.yaml"))]
-    if cell.replay is not None:
-        return [places.program(PROGRAM), "-o", file, *endpoints(cell, len(namespaces)), *comments(cell, places, configurations), *limits(given)]
-    try:
-        air = control.Control(cell.endpoint("air.control")).status(2.0)
-    except control.NoAnswer:
-        raise BadInput(f"cell '{cell.name}' is up, but its medium does not answer yet; try again") from None
-    started = time.time_ns() - round(air.wall_seconds * 1e9)
-    emulator = cell.run / "emulator.yaml"
-    return [places.program(PROGRAM), "-o", file, *endpoints(cell, max(1, len(namespaces) - 1)),
-            *(pdus(of_yaml(emulator.read_text())) if emulator.exists() else []),
-            "--start-ns", str(started), *comments(cell, places, configurations), *limits(given)]
+    terminals, live = len(namespaces), []
+    if cell.replay is None:
+        try:
+            air = control.Control(cell.endpoint("air.control")).status(2.0)
+        except control.NoAnswer:
+            raise BadInput(f"cell '{cell.name}' is up, but its medium does not answer yet; try again") from None
+        terminals, emulator = max(1, terminals - 1), dict(configurations).get("emulator.yaml")
+        live = [*(pdus(of_yaml(emulator)) if emulator else []), "--start-ns", str(time.time_ns() - round(air.wall_seconds * 1e9))]
+    return [places.program(PROGRAM), "-o", file, *endpoints(cell, terminals), *live, *comments(cell, places, configurations), *limits(given)]
 
 
 def main(arguments: list[str], places: Places) -> int:

@@ -24,7 +24,7 @@ from ..figures import accounting, attenuator, meaning
 from ..machine import own_files, rights
 from ..machine.places import Places
 from ..messages import control
-from ..messages.publisher import Publisher
+from ..messages.telemetry import Publisher
 from ..shapes import Interface
 from .applications import ApplicationClock, telemetry_reasons, watching
 from openwip_schema import telemetry_pb2

@@ -28,7 +28,7 @@ from ..iq import command, recordings, replay as replays
 from ..machine import outputs, own_files, rights, system
 from ..machine.places import Places, versions
 from ..messages import control
-from ..messages.publisher import Publisher
+from ..messages.telemetry import Publisher
 from ..shapes import MacStatus
 from . import run
 from .options import Options
