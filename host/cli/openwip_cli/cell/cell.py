@@ -151,10 +151,9 @@ class Cell:
 
     def owns_directory(self) -> bool:
         """The directory is there, and the one that this process has locked."""
-        try:
+        with contextlib.suppress(OSError):
             return self.lock is not None and os.path.samestat(os.fstat(self.lock), os.stat(self.run))
-        except OSError:
-            return False
+        return False
 
     def prepare_directory(self) -> None:
         """What is made here is of the account's group, so that its processes reach it after they gave up their privileges; nobody else enters."""
@@ -222,10 +221,9 @@ class Cell:
 
 def namespaces_made() -> list[str]:
     """Names of namespaces that may be a cell's."""
-    try:
+    with contextlib.suppress(OSError):
         return sorted(n for n in os.listdir(system.namespace_file("")) if n.startswith("owip-"))
-    except OSError:
-        return []
+    return []
 
 
 def names() -> list[str]:

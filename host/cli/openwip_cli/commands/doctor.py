@@ -86,11 +86,7 @@ class Machine:
 
 def devices(listed: str) -> list[dict[str, str]]:
     """Of the output of uhd_find_devices: the device arguments of each."""
-    found = []
-    for block in re.split(r"-- UHD Device \d+", listed)[1:]:
-        pairs = re.findall(r"^ +(\w+): ?(.*)$", block, re.M)
-        found.append({k: v.strip() for k, v in pairs if v.strip()})
-    return found
+    return [{k: v.strip() for k, v in re.findall(r"^ +(\w+): ?(.*)$", block, re.M) if v.strip()} for block in re.split(r"-- UHD Device \d+", listed)[1:]]
 
 
 # --- checks ---

@@ -26,20 +26,15 @@ USAGE = """./openwip iq record [--name CELL] [--station terminal|base] [--second
 
 # --- record ---
 
-class Station:
-    """The recording socket of a station's flowgraph."""
-
-    def __init__(self, cell: Cell, station: str) -> None:
-        self.name, self.endpoint = station, cell.endpoint(f"{station}.iq")
-
-    def ask(self, **request: object) -> dict[str, Any]:
-        try:
-            answer: dict[str, Any] = json.loads(control.exchange(self.endpoint, json.dumps(request).encode(), 5))
-        except control.NoAnswer:
-            raise CellDied(f"the flowgraph of {self.name} does not answer") from None
-        if not answer["ok"]:
-            raise BadInput(f"{self.name}: {answer['error']}")
-        return answer
+def ask(cell: Cell, station: str, **request: object) -> dict[str, Any]:
+    """At the recording socket of a station's flowgraph."""
+    try:
+        answer: dict[str, Any] = json.loads(control.exchange(cell.endpoint(f"{station}.iq"), json.dumps(request).encode(), 5))
+    except control.NoAnswer:
+        raise CellDied(f"the flowgraph of {station} does not answer") from None
+    if not answer["ok"]:
+        raise BadInput(f"{station}: {answer['error']}")
+    return answer
 
 
 def slots_range(text: str) -> tuple[int, int]:
@@ -63,8 +58,7 @@ def record(arguments: list[str]) -> int:
     seconds = (end + 1 - begin) / SLOTS_PER_SECOND if given.slots else given.seconds or 2.0
     base = recordings.check_place(given.file, seconds, "FILE")
     cell = running_cell(given.name)
-    station = Station(cell, given.station)
-    air = station.ask(do="status")["air"]
+    air = ask(cell, given.station, do="status")["air"]
     if given.slots and begin <= air:
         raise BadInput(f"--slots {given.slots}: the cell is at slot {air} already; valid: later ones")
     if not given.slots:
@@ -72,14 +66,14 @@ def record(arguments: list[str]) -> int:
         end = begin + round(seconds * SLOTS_PER_SECOND) - 1
     facts = metadata.cell_settings(cell)
     recordings.remove_former(base)
-    station.ask(do="start", file=base, begin_slot=begin, end_slot=end + 1)
+    ask(cell, given.station, do="start", file=base, begin_slot=begin, end_slot=end + 1)
     interrupted = False
     try:
-        while not station.ask(do="status")["complete"]:
+        while not ask(cell, given.station, do="status")["complete"]:
             time.sleep(0.05)
     except KeyboardInterrupt:       # what was recorded until then is a recording
         interrupted = True
-    done = station.ask(do="stop")
+    done = ask(cell, given.station, do="stop")
     recording = metadata.complete(base, facts)
     print(f"{recording.data_path}: {recording.samples} samples ({replays.seconds(recording):.3f} s, "
           f"{replays.megabytes(recording):.0f} MB), {done['samples_lost']} lost")
@@ -95,7 +89,7 @@ def finish_demo(cell: Cell, stations: dict[str, str], facts: dict[str, Any]) -> 
     lines = []
     for station, base in stations.items():
         try:
-            done = Station(cell, station).ask(do="stop")
+            done: dict[str, Any] | None = ask(cell, station, do="stop")
         except BadInput:     # over already: the number of slots asked for
             done = None
         recording = metadata.complete(base, metadata.cell_settings(cell) | facts)

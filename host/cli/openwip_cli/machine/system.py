@@ -157,12 +157,12 @@ def end_all(pidfds: Iterable[int], grace: float, ended: Callable[[int], object],
 def holders(path: pathlib.Path | str, name: str) -> list[tuple[int, int]]:
     """(pid, start time) of every process of this name that has `path`, as the kernel calls it, open."""
     found = []
-    for entry in os.listdir("/proc"):
+    for pid in pids():
         with contextlib.suppress(OSError):
-            if entry.isdigit() and pathlib.Path(f"/proc/{entry}/comm").read_text().strip() == name and any(
-                    os.readlink(f"/proc/{entry}/fd/{fd}") == path for fd in os.listdir(f"/proc/{entry}/fd")):
-                found.append((int(entry), start_time(int(entry))))
-    return [(pid, started) for pid, started in found if started is not None]
+            if pathlib.Path(f"/proc/{pid}/comm").read_text().strip() == name and any(
+                    os.readlink(f"/proc/{pid}/fd/{fd}") == path for fd in os.listdir(f"/proc/{pid}/fd")):
+                found.append(pid)
+    return [(pid, started) for pid in found if (started := start_time(pid)) is not None]
 
 
 def namespace_file(name: str) -> pathlib.Path:
@@ -173,13 +173,27 @@ def namespace_exists(name: str) -> bool:
     return namespace_file(name).exists()
 
 
-def namespace_identity(name: str) -> tuple[int, int] | None:
-    """(device, inode) of the namespace that has this name, or None."""
+def identity_of(path: pathlib.Path | str) -> tuple[int, int] | None:
+    """(device, inode), or None."""
     try:
-        its = os.stat(namespace_file(name))
+        its = os.stat(path)
     except OSError:
         return None
     return its.st_dev, its.st_ino
+
+
+def namespace_identity(name: str) -> tuple[int, int] | None:
+    """Of the namespace that has this name."""
+    return identity_of(namespace_file(name))
+
+
+def namespace_of(pid: int) -> tuple[int, int] | None:
+    """Identity of the network namespace that a process is in; None: there is no such process."""
+    return identity_of(f"/proc/{pid}/ns/net")
+
+
+def pids() -> list[int]:
+    return [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]
 
 
 def in_namespace(name: str, make: Callable[[], Made]) -> Made:
@@ -205,20 +219,8 @@ def _enter(namespace: int) -> None:
 
 def processes_in_namespace(identity: tuple[int, int] | None) -> list[tuple[int, int]]:
     """(pid, start time) of every process in the network namespace of this identity."""
-    if identity is None:
-        return []
-    found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                its = os.stat(f"/proc/{entry}/ns/net")
-            except OSError:
-                continue
-            if (its.st_dev, its.st_ino) == identity:
-                started = start_time(int(entry))
-                if started is not None:
-                    found.append((int(entry), started))
-    return found
+    there = [] if identity is None else [pid for pid in pids() if namespace_of(pid) == identity]
+    return [(pid, started) for pid in there if (started := start_time(pid)) is not None]
 
 
 def ip(*arguments: str) -> str:
@@ -241,10 +243,9 @@ def make_namespace(name: str, mark: str) -> None:
 def mark_of(name: str) -> str | None:
     """Whose namespace this is, as make_namespace wrote it; None: somebody else's, or there is none."""
     done = subprocess.run(["ip", "-n", name, "-j", "link", "show", "lo"], capture_output=True, text=True)
-    try:
+    with contextlib.suppress(ValueError, IndexError):
         return json.loads(done.stdout)[0].get("ifalias")
-    except (ValueError, IndexError):
-        return None
+    return None
 
 
 def delete_namespace(name: str) -> None:

@@ -114,25 +114,19 @@ class ApplicationClock:
         """`old`: what is there already has waited before; only what comes on top counts."""
         with self._lock:
             now, own = time.monotonic(), set(self.own())
-            inodes = {}
-            for station, name in self.namespaces.items():
-                if (identity := system.namespace_identity(name)) is not None:
-                    inodes[identity] = station
+            stations = {system.namespace_identity(name): station for station, name in self.namespaces.items()}
             here: Applications = {}
-            pids = [int(e) for e in os.listdir("/proc") if e.isdigit()]
+            pids = system.pids()
             self._elsewhere = {p: n for p in pids if (n := self._elsewhere.get(p))}
             for pid in pids:
                 if pid in own or self._elsewhere.get(pid, 0) >= SEEN_OFTEN:
                     continue
-                try:
-                    its = os.stat(f"/proc/{pid}/ns/net")
-                except OSError:
+                if (there := system.namespace_of(pid)) is None:
                     continue
-                where = inodes.get((its.st_dev, its.st_ino))
-                if where is None:
+                if there in stations:
+                    self._take(pid, stations[there], now, old, here)
+                else:
                     self._elsewhere[pid] = self._elsewhere.get(pid, 0) + 1
-                    continue
-                self._take(pid, where, now, old, here)
             self._done += [a for key, a in self._now.items() if key not in here]
             self._now = here
 

@@ -4,7 +4,7 @@ import collections
 from collections.abc import Callable
 from typing import Any
 
-from ..cell import cell as cells, faders, station
+from ..cell import cell as cells, faders, remote, station
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
 from ..cell.radio_loop import BETWEEN_SLOTS
@@ -82,45 +82,40 @@ class Running:
         return now, tun if counts(before) == counts(now) else None
 
 
-class OwnChannel:
-    """That the base station's flowgraph makes (air.fade: transmitter): what it clips while it is measured."""
+class Channel:
+    """A fader between two stations, which may have been there for long, or what the base station's flowgraph makes (air.fade: transmitter).
+    Without an endpoint it cannot be asked."""
 
-    def __init__(self, endpoint: str | None) -> None:
-        self.endpoint = endpoint
-        self.before = faders.ask(endpoint) if endpoint else None
-
-    def faded(self) -> tuple[Clipped | None, list[str]]:
-        """And why it is not known."""
-        try:
-            return (accounting.faded(self.before, faders.ask(self.endpoint)) if self.endpoint else None), []
-        except faders.SILENT:
-            return None, [f"control: the channel at {self.endpoint} does not answer"]
-
-
-class Fader:
-    """Between two stations; it may have been there for long. Without an endpoint it cannot be asked."""
-
-    def __init__(self, endpoint: str | None, delay_samples: int, keys: str | None = None) -> None:
-        self.endpoint = endpoint
-        self.keys = faders.keys_of_station(endpoint, keys) if endpoint else None
-        self.before: AirStatus | None = None
-        if endpoint is None:
-            return
-        self.before = faders.of_station(endpoint, keys)
-        if self.before.delay_samples > delay_samples:
-            raise BadInput(f"--fader-delay-samples is {delay_samples} at a fader with {self.before.delay_samples}; valid: that number")
+    def __init__(self, what: str, endpoint: str | None, before: AirStatus | None, keys: remote.ClientKeys | None = None) -> None:
+        self.what, self.endpoint, self.before, self.keys = what, endpoint, before, keys
 
     def status(self) -> tuple[AirStatus | None, list[str]]:
-        """At the end, and why not."""
-        if self.endpoint is None:
-            return None, []
+        """And why it is not known."""
         try:
-            return faders.ask(self.endpoint, self.keys), []
+            return faders.ask(self.endpoint, self.keys) if self.endpoint else None, []
         except faders.SILENT:
-            return None, [f"control: the fader at {self.endpoint} does not answer"]
+            return None, [f"control: the {self.what} at {self.endpoint} does not answer"]
+
+    def faded(self) -> tuple[Clipped | None, list[str]]:
+        """What it clipped meanwhile."""
+        after, unknown = self.status()
+        return accounting.faded(self.before, after) if after else None, unknown
 
 
-def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, places: Places, fader: Fader,
+def own_channel(endpoint: str | None) -> Channel:
+    return Channel("channel", endpoint, faders.ask(endpoint) if endpoint else None)
+
+
+def fader_of(endpoint: str | None, delay_samples: int, keys: str | None = None) -> Channel:
+    if endpoint is None:
+        return Channel("fader", None, None)
+    air = faders.of_station(endpoint, keys)
+    if air.delay_samples > delay_samples:
+        raise BadInput(f"--fader-delay-samples is {delay_samples} at a fader with {air.delay_samples}; valid: that number")
+    return Channel("fader", endpoint, air, faders.keys_of_station(endpoint, keys))
+
+
+def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, places: Places, fader: Channel,
            progress: Callable[[str], None]) -> dict[str, Any]:
     role, running = wanted.role, Running(cell, keeper, wanted.role)
     attenuator = cable_attenuator.CableAttenuator(cell, keeper, options.scenario, places)
@@ -144,7 +139,7 @@ def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, 
         follow = Follower(role, progress)
         standstills = slot_path.StandstillWatch(keeper.placement.realtime, places)
         first, faults = running.status(), slot_path.PageFaults(keeper.pids)
-        own = OwnChannel(cell.endpoint(cells.TRANSMITTER) if options.scenario.fade_in_transmitter else None)
+        own = own_channel(cell.endpoint(cells.TRANSMITTER) if options.scenario.fade_in_transmitter else None)
         attenuator.begin()
 
         def look() -> bool:
@@ -206,7 +201,7 @@ def main(arguments: list[str], places: Places) -> int:
     system.require_tun()
     places.check_built(cells.MACD, OBSERVER, "python/openwip_schema")
     cable_attenuator.check(options.scenario, places)
-    fader = Fader(wanted.fader, options.scenario["fader.delay_samples"], wanted.peer.keys)
+    fader = fader_of(wanted.fader, options.scenario["fader.delay_samples"], wanted.peer.keys)
     try:
         with owned_cell(options.name, progress, terminals=int(wanted.role == "terminal"), base=wanted.role == "base") as (cell, keeper):
             if options.scenario["link.loop"] == loop.AUTO:
