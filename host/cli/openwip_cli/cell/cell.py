@@ -198,7 +198,8 @@ class Cell:
         left += [f"directory {self.run}"] if self.run.exists() and any(self.run.iterdir()) else []
         return left
 
-    def remove(self, grace: float = 1.0, processes: Sequence[tuple[int, int]] | None = None, namespaces: dict[str, tuple[int, int] | None] | None = None) -> None:
+    def remove(self, grace: float = 1.0, processes: Sequence[tuple[int, int]] | None = None,
+               namespaces: dict[str, tuple[int, int] | None] | None = None) -> None:
         """End and delete everything of this cell, for the owner only. Repeating it does no harm. `processes` (pid,
         start time) and `namespaces` (name -> identity): for whoever remembers them; else what was written down and what
         the namespaces say counts."""

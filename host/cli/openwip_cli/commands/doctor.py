@@ -216,7 +216,8 @@ def realtime_share(m: Machine) -> Finding:
     if share is None or not period:
         return Finding("real-time share", "not known")
     says = "all of a core" if share < 0 else f"{share} of {period} us of a core"
-    return judged("real-time share", says, not 0 <= share < USUAL_SHARE * period, "a slot path that needs more is held back until the period is over: late slots",
+    return judged("real-time share", says, not 0 <= share < USUAL_SHARE * period,
+                  "a slot path that needs more is held back until the period is over: late slots",
                   f"sudo sysctl -w kernel.sched_rt_runtime_us={round(USUAL_SHARE * period)}", safe=True)
 
 

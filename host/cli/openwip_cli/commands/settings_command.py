@@ -28,7 +28,8 @@ class RunningSettings:
     """The settings of one cell, as its processes say them. `endpoint(socket)` names their sockets. Of a medium, fader or
     attenuator without a cell it is the only one that is asked, and its rows are all."""
 
-    def __init__(self, name: str, endpoint: Callable[[str], str], keys: control.Keys | None = None, launched: dict[str, Any] | None = None, processes: tuple[str, ...] = PROCESSES) -> None:
+    def __init__(self, name: str, endpoint: Callable[[str], str], keys: control.Keys | None = None, launched: dict[str, Any] | None = None,
+                 processes: tuple[str, ...] = PROCESSES) -> None:
         self.name = name
         self.controls = {p: control.Control(endpoint(f"{p}.control"), keys) for p in processes}
         self.launched = launched or {}   # the scenario, nested; of a remote cell unknown

@@ -16,6 +16,9 @@ from ..cell.keeper import KeeperClient
 from ..machine import system
 
 
+Calls = Sequence[tuple[float, Callable[[], None]]]      # seconds after the start, what is called then
+
+
 class TrafficFailed(Exception):
     pass
 
@@ -131,7 +134,7 @@ def iperf3_server(*arguments: str) -> list[str]:
 IPERF3_READY = "Server listening"
 
 
-def iperf3(keeper: KeeperClient, cell: Cell, arguments: list[str], duration: float, at: Sequence[tuple[float, Callable[[], None]]] = ()) -> tuple[dict[str, Any], dict[str, float]]:
+def iperf3(keeper: KeeperClient, cell: Cell, arguments: list[str], duration: float, at: Calls = ()) -> tuple[dict[str, Any], dict[str, float]]:
     """Base station (client, sender) to terminal (server). `at`: (seconds after the start, function)
     pairs to call meanwhile. Returns (JSON of the client, {"iperf3.client": CPU seconds, ...})."""
     send = ["iperf3", "-c", ADDRESS["terminal"], "-t", f"{duration:g}", "-J", *arguments]
@@ -155,7 +158,7 @@ def tcp_arguments(scenario: Any) -> list[str]:
     return ["-C", scenario["traffic.tcp_cc"], "-w", f"{scenario['traffic.tcp_window_kb']}K"]
 
 
-def tcp(keeper: KeeperClient, cell: Cell, scenario: Any, at: Sequence[tuple[float, Callable[[], None]]]) -> tuple[dict[str, Any], dict[str, float], int]:
+def tcp(keeper: KeeperClient, cell: Cell, scenario: Any, at: Calls) -> tuple[dict[str, Any], dict[str, float], int]:
     speed = scenario.speed
     duration = max(1, round(scenario["traffic.duration_s"] / speed))
     report, cpu = iperf3(keeper, cell, tcp_arguments(scenario), duration, at)

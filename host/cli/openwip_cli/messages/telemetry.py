@@ -214,7 +214,8 @@ class Reader:
 
 
 class Publisher:
-    """Of a Python process, as host/runtime/telemetry_socket is of C++. Topics that nobody subscribed to are not made. Never waits for a reader. `topics`: all that it publishes."""
+    """Of a Python process, as host/runtime/telemetry_socket is of C++. Topics that nobody subscribed to are not made. Never
+    waits for a reader. `topics`: all that it publishes."""
 
     def __init__(self, endpoint: str, topics: Sequence[str]) -> None:
         self._topics = [t.encode() for t in topics]

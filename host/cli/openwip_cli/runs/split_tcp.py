@@ -202,7 +202,8 @@ def is_listed(ports: str, port: int) -> bool:
     return ports == "all" or any(int(first) <= port <= int(last or first) for first, _, last in spans)
 
 
-def of_virtual_run(wired: dict[str, Any], proxy: dict[str, Any], kernels_counts: Callable[[Any], dict[str, Interface]]) -> tuple[list[tuple[str, list[str]]], dict[str, Any]]:
+def of_virtual_run(wired: dict[str, Any], proxy: dict[str, Any], kernels_counts: Callable[[Any], dict[str, Interface]]
+                   ) -> tuple[list[tuple[str, list[str]]], dict[str, Any]]:
     """Checks of the verdict, and the report."""
     base, terminal = (json_format.ParseDict(wired[end], pb.MacStatus()) for end in ("base", "terminal"))
     found = report_of(json_format.ParseDict(proxy, pb.SplitStatus())) | {"wired": wired_report(base, terminal)}
