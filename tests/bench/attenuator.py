@@ -23,8 +23,9 @@ import time
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"))
-sys.path[:0] = [str(TOP / "host" / "cli"), str(BUILD / "python")]
+sys.path[:0] = [str(TOP / "host" / "cli"), str(TOP / "tests" / "support"), str(BUILD / "python")]
 
+import qemu_trace  # noqa: E402
 from openwip_cli.machine import qemu  # noqa: E402
 from openwip_cli.messages import attenuator as link  # noqa: E402
 from openwip_schema import attenuator_pb2 as pb  # noqa: E402
@@ -32,7 +33,7 @@ from openwip_schema import attenuator_pb2 as pb  # noqa: E402
 ARM = BUILD / "firmware/arm"
 # Of an STM32F446RE, less what settings and vectors have.
 FLASH, RAM = 464 * 1024, 112 * 1024
-TICK_INSTRUCTIONS = 1_000_000 // qemu.NS_PER_INSTRUCTION
+TICK_INSTRUCTIONS = 1_000_000 // qemu_trace.NS_PER_INSTRUCTION
 
 
 def playback(channels, seconds, watchdog_ms):
@@ -50,7 +51,7 @@ def playback(channels, seconds, watchdog_ms):
             took = time.monotonic() - begun
             latency_ns, duration_ns = map(int, device.ask("DIAG:TICK:WORS?").split(","))
             errors = device.errors()
-        played = qemu.steps(trace)
+        played = qemu_trace.steps(trace)
     origin = played[0].time_us if played else 0
     off = [s.time_us - origin - 1000 * s.number for s in played]
     wrong = sum(dict(s.latches).get(c) != table[s.number * channels + c] for s in played for c in range(channels))
@@ -60,8 +61,8 @@ def playback(channels, seconds, watchdog_ms):
             "worst_us_off": {"found": max(map(abs, off), default=None), "budget": 1000},
             "underflows": {"found": status.underflows, "budget": 0}, "missed_ticks": {"found": status.missed_ticks, "budget": 0},
             "wrong_words": {"found": wrong, "budget": 0},
-            "interrupt_instructions": {"found": duration_ns // qemu.NS_PER_INSTRUCTION, "budget": TICK_INSTRUCTIONS},
-            "delay_instructions": {"found": latency_ns // qemu.NS_PER_INSTRUCTION, "budget": TICK_INSTRUCTIONS}}
+            "interrupt_instructions": {"found": duration_ns // qemu_trace.NS_PER_INSTRUCTION, "budget": TICK_INSTRUCTIONS},
+            "delay_instructions": {"found": latency_ns // qemu_trace.NS_PER_INSTRUCTION, "budget": TICK_INSTRUCTIONS}}
 
 
 def silence(times):

@@ -20,7 +20,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"))
 sys.path[:0] = [str(TOP / "host" / "cli"), str(BUILD / "python")]
 
-from openwip_cli.commands.radio_loop import SHARE  # noqa: E402
+from openwip_cli.commands.radio_findings import SHARE  # noqa: E402
 from openwip_cli.figures import accounting, standstills  # noqa: E402
 from openwip_cli.runs import loop, options  # noqa: E402
 

@@ -15,10 +15,11 @@ import numpy
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
-sys.path[:0] = [str(TOP / "host" / "cli"), str(TOP / "tests" / "bench"), str(BUILD / "python")]
+sys.path[:0] = [str(TOP / "host" / "cli"), str(TOP / "tests" / "bench"), str(TOP / "tests" / "support"), str(BUILD / "python")]
 
 import attenuator as bench  # noqa: E402
 import interrupt_times  # noqa: E402
+import qemu_trace  # noqa: E402
 from openwip_cli.machine import qemu  # noqa: E402
 from openwip_cli.messages import attenuator as link  # noqa: E402
 from openwip_schema import attenuator_pb2 as pb  # noqa: E402
@@ -50,10 +51,10 @@ class InQemu(unittest.TestCase):
         self.device.command("SYST:WATC:TIM 60")
 
     def steps(self):
-        return qemu.steps(self.trace)
+        return qemu_trace.steps(self.trace)
 
     def pins(self):
-        return [w for w in qemu.outputs(self.trace) if isinstance(w, qemu.Pins)]
+        return [w for w in qemu_trace.outputs(self.trace) if isinstance(w, qemu_trace.Pins)]
 
     def until(self, what, happens):
         end = time.monotonic() + PATIENCE_S
@@ -143,14 +144,14 @@ class Playback(InQemu):
         status = self.device.play(channels, table)
         self.assertEqual((status.state, status.underflows, status.late, status.missed_ticks), (pb.ENDED, 0, 0, 0))
         # The trigger output is up from the first step's tick to the next, and not again.
-        around = [w if isinstance(w, qemu.Pins) else w[1] for w in qemu.outputs(self.trace)
-                  if isinstance(w, qemu.Pins) and (w.up | w.down) & TRIGGER_OUT or w[0] == "step"]
-        self.assertEqual(around, [0, qemu.Pins(TRIGGER_OUT, 0), 1, qemu.Pins(0, TRIGGER_OUT), *range(2, nof_steps)])
+        around = [w if isinstance(w, qemu_trace.Pins) else w[1] for w in qemu_trace.outputs(self.trace)
+                  if isinstance(w, qemu_trace.Pins) and (w.up | w.down) & TRIGGER_OUT or w[0] == "step"]
+        self.assertEqual(around, [0, qemu_trace.Pins(TRIGGER_OUT, 0), 1, qemu_trace.Pins(0, TRIGGER_OUT), *range(2, nof_steps)])
         played = self.steps()
         self.assertEqual([s.number for s in played], list(range(nof_steps)))
         for s in played:
             self.assertLess(abs(s.time_us - played[0].time_us - TICK_US * s.number), TICK_US)
-            self.assertEqual(s.latches, [qemu.Latch(c, (s.number + 16 * c) % 128) for c in range(8)])
+            self.assertEqual(s.latches, [qemu_trace.Latch(c, (s.number + 16 * c) % 128) for c in range(8)])
         self.assertEqual(self.device.errors(), [])
 
     def test_an_underflow_holds_and_is_reported(self):
@@ -188,7 +189,7 @@ class Playback(InQemu):
         else:
             self.fail(f"silent before all was said, 20 times: {reply}")
         last_word = reply.status
-        maximum = [qemu.Latch(c, 127) for c in range(8)]
+        maximum = [qemu_trace.Latch(c, 127) for c in range(8)]
         self.until("maximum attenuation", lambda: time.sleep(0.05) or self.words()[-8:] == maximum)     # a question would break the silence
         status = self.device.status()
         self.assertEqual(set(status.levels), {127})
@@ -201,7 +202,7 @@ class Playback(InQemu):
         self.assertIn((202, "Host silent"), self.device.errors())
 
     def words(self):
-        return [w for w in qemu.outputs(self.trace) if isinstance(w, qemu.Latch)]
+        return [w for w in qemu_trace.outputs(self.trace) if isinstance(w, qemu_trace.Latch)]
 
     def test_settings_outlast_a_restart(self):
         self.device.command("INP1:SER ON")
@@ -211,7 +212,7 @@ class Playback(InQemu):
         self.start()
         self.assertEqual(self.device.ask("INP:ATT:ALL?"), "50.25,31.75,3.00,31.75,31.75,31.75,31.75")
         self.assertEqual(self.device.ask("ROUT:SWIT?;:SYST:WATC:TIM?"), "3;0.200")
-        self.assertEqual(self.words()[:8], [qemu.Latch(c, w) for c, w in enumerate([127, 74, 127, 12, 127, 127, 127, 127])])
+        self.assertEqual(self.words()[:8], [qemu_trace.Latch(c, w) for c, w in enumerate([127, 74, 127, 12, 127, 127, 127, 127])])
 
 
 class ForeignClient(InQemu):
@@ -279,7 +280,7 @@ class CommandLine(InQemu):
         for position in (1, 2, 3, 4):
             self.device.command(f"ROUT:SWIT {position}")
             code = position - 1     # in binary on two pins
-            self.until("the switch", lambda: self.pins()[-1] == qemu.Pins(code, 3 & ~code))
+            self.until("the switch", lambda: self.pins()[-1] == qemu_trace.Pins(code, 3 & ~code))
         self.device.command("ROUT:SWIT 2")
         table = self.folder / "table.csv"
         table.write_text("# dB\n1,3\n" + "\n".join(f"{k % 30},{k % 7 + 0.25}" for k in range(300)))

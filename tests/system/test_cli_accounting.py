@@ -10,7 +10,7 @@ sys.path.insert(0, str(TOP / "host" / "cli"))
 from openwip_schema import control_pb2 as pb, telemetry_pb2      # noqa: E402
 from openwip_cli.figures import accounting, report  # noqa: E402
 from openwip_cli.messages.control import TelemetryWatch  # noqa: E402
-from openwip_cli.measure.watching import telemetry_reasons  # noqa: E402
+from openwip_cli.measure.applications import telemetry_reasons  # noqa: E402
 
 
 def direction(came_in, delivered, queued=(0, 0), **dropped):

@@ -2,7 +2,6 @@
 """What can go wrong, each with the exit code of the command that it ends (docs/demo.md). __main__ says it, in one line."""
 import signal
 from collections.abc import Sequence
-from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)     # end a command in order
 
@@ -19,8 +18,9 @@ class BadInput(Stop):
     code = BAD_INPUT
 
 
-def of_program(code: int, why: str) -> Stop:
-    """What a program that we ran refused, or could not do."""
+def of_program(name: str, code: int, said: str, more: str = "") -> Stop:
+    """What a program that we ran refused, or could not do: its last line, without its name, and `more`."""
+    why = (said.strip().splitlines() or [f"{name} ended with exit code {code}"])[-1].removeprefix(f"{name}: ").rstrip() + more
     return BadInput(why) if code == BAD_INPUT else Stop(why)
 
 
@@ -28,7 +28,7 @@ class CellDied(Stop):
     """A process of the cell ended although nobody asked it to, or does not answer."""
     code = DIED
 
-    def __init__(self, why: str, last_words: Sequence[Any] = ()) -> None:
+    def __init__(self, why: str, last_words: Sequence[tuple[str, str]] = ()) -> None:
         super().__init__(why)
         self.last_words = list(last_words)  # (process, last line of its log)
 
@@ -62,7 +62,7 @@ class Terminated(Stop):
         self.signum, self.code = signum, 128 + signum
 
 
-def raise_terminated(signum: int, _frame: Any) -> None:
+def raise_terminated(signum: int, _frame: object) -> None:
     """A handler of signals. Only the first of them raises: what follows would interrupt the cleaning up, and follow it does: as a
     process of many threads dies, PR_SET_PDEATHSIG is sent for each of them that the children are handed on to."""
     for other in SIGNALS:

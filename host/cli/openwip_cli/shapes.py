@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 if TYPE_CHECKING:
     from openwip_schema.control_pb2 import AirStatus, AttenuatorStatus, CommandedBurst, Direction, MacStatus, PacketsBytes
     from openwip_schema.receiver_pb2 import Burst, State as RadioState
+    from openwip_schema.slot_link_pb2 import SlotReport
     from openwip_schema.telemetry_pb2 import FrameBatch, PacketBatch, PacketRecord, SlotSample, TcpFlow, Telemetry, Verdict as VerdictMessage
 else:
     AirStatus = AttenuatorStatus = CommandedBurst = Direction = MacStatus = PacketsBytes = Burst = RadioState = Any
-    FrameBatch = PacketBatch = PacketRecord = SlotSample = TcpFlow = Telemetry = VerdictMessage = Any
+    SlotReport = FrameBatch = PacketBatch = PacketRecord = SlotSample = TcpFlow = Telemetry = VerdictMessage = Any
 
 Verdict = TypedDict("Verdict", {"valid": bool, "reasons": list[str], "checks": dict[str, bool], "replay": bool}, total=False)
 Change = TypedDict("Change", {"slot": int, "time_s": float, "process": str, "key": str, "from": str, "to": str})

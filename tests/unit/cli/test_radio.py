@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 from openwip_cli.cell import radio_loop as loops
-from openwip_cli.commands import doctor, radio, radio_loop
+from openwip_cli.commands import doctor, radio, radio_findings
 from openwip_cli.errors import BadInput
 from openwip_cli.machine.places import Places
 
@@ -103,7 +103,7 @@ class Levels(unittest.TestCase):
 
 class Loop(unittest.TestCase):
     def found(self, **values):
-        return by_name(radio_loop.findings_of_loop(changed(LOOP, **values)))
+        return by_name(radio_findings.findings_of_loop(changed(LOOP, **values)))
 
     def test_half_of_the_lead_holds_transport_standstill_and_the_making_of_a_slot(self):
         """In slots of 2/3 ms. Lead: twice (one to make it in, and transport with standstill). Delay: lead, the slot, its reception with one

@@ -14,7 +14,7 @@ import zmq
 from openwip_cli.figures import accounting, through_radios
 from openwip_cli.machine import system
 from openwip_cli.measure import applications, judge
-from openwip_cli.messages import publisher, telemetry
+from openwip_cli.messages import telemetry
 from openwip_schema import control_pb2 as control, telemetry_pb2
 
 YAML = "link: {bins: 10, modulation: 4, profile: radio}\n"
@@ -251,7 +251,7 @@ class Published(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.endpoint = f"ipc://{folder.name}/keeper.telemetry"
-        self.publisher = publisher.Publisher(self.endpoint, ("verdict", "event"))
+        self.publisher = telemetry.Publisher(self.endpoint, ("verdict", "event"))
         self.addCleanup(self.publisher.close)
 
     def wait_for(self, condition):

@@ -301,10 +301,10 @@ class Verdict(unittest.TestCase):
             one_station.result("base", now, now) | {"faded": faded, "verdict": found}))
 
     def test_the_channel_of_the_own_flowgraph_is_asked_at_the_begin_and_at_the_end(self):
-        self.assertEqual(station_run.OwnChannel(None).faded(), (None, []))
+        self.assertEqual(station_run.own_channel(None).faded(), (None, []))
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(faders, "ANSWER_S", 0.2):
             with answering(f"ipc://{folder}/x", control_pb2.Reply(ok=True, air=control_pb2.AirStatus(slots=5, clipped=7)).SerializeToString()):
-                own = station_run.OwnChannel(f"ipc://{folder}/x")
+                own = station_run.own_channel(f"ipc://{folder}/x")
                 own.before.slots = 3
                 self.assertEqual(own.faded(), ({"clipped": 0, "slots": 2}, []))
             self.assertEqual(own.faded(), (None, [f"control: the channel at ipc://{folder}/x does not answer"]))
@@ -390,13 +390,13 @@ class Compare(unittest.TestCase):
             with self.subTest(words), self.assertRaisesRegex(BadInput, f"fader.yaml: air.control is 'ipc:.*{words}"):
                 self.compare(lambda h: h, reply=said)
             with tempfile.TemporaryDirectory() as folder, answering(f"ipc://{folder}/x", said), self.assertRaisesRegex(BadInput, f"^--fader is 'ipc:.*{words}"):
-                station_run.Fader(f"ipc://{folder}/x", 10240)
+                station_run.fader_of(f"ipc://{folder}/x", 10240)
 
     def test_a_fader_on_another_computer_is_asked_with_keys_and_listens_with_keys(self):
         with self.assertRaisesRegex(BadInput, "--fader tcp://192.0.2.1:7690: beyond this machine it needs --keys DIR"):
-            station_run.Fader("tcp://192.0.2.1:7690", 10240)
+            station_run.fader_of("tcp://192.0.2.1:7690", 10240)
         with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(BadInput, f"{folder}/client.key: No such file"):
-            station_run.Fader("tcp://192.0.2.1:7690", 10240, folder)
+            station_run.fader_of("tcp://192.0.2.1:7690", 10240, folder)
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
             f.write("air: {name: x}")
             f.flush()
@@ -409,7 +409,7 @@ class Compare(unittest.TestCase):
         air = control_pb2.AirStatus(nodes=["terminal:3"], clock="fader", delay_samples=10240)
         with tempfile.TemporaryDirectory() as folder:
             with answering(f"ipc://{folder}/x", control_pb2.Reply(ok=True, air=air).SerializeToString()):
-                asked = station_run.Fader(f"ipc://{folder}/x", 10240)
+                asked = station_run.fader_of(f"ipc://{folder}/x", 10240)
                 self.assertEqual(asked.status(), (air, []))
             for said in (b"\xff\xff\xff", b""):
                 with answering(f"ipc://{folder}/x", said):

@@ -10,7 +10,7 @@ from world import DEFAULTS, SMALL, TOP, World
 
 from openwip_cli.errors import BadInput
 from openwip_cli.machine import places
-from openwip_cli.campaign import command, metrics, one_run, options, over, plan, statements, tcp_settings, virtual_work, workloads
+from openwip_cli.campaign import command, metrics, one_run, options, plan, settings, statements, tcp_settings, virtual_work, workloads
 
 
 class Grid(unittest.TestCase):
@@ -117,25 +117,25 @@ class Grid(unittest.TestCase):
         self.assertFalse({e.name for e in there} & left.keys())
 
     def test_settings_of_the_command_line_go_over_the_file_by_either_name_and_are_part_of_a_run(self):
-        plain, other = (plan.Experiment(self.world.file, "full", over=given) for given in (over.Over(), over.read(["link.allocation=best", "order=in_order"], 2)))
+        plain, other = (plan.Experiment(self.world.file, "full", over=given) for given in (settings.Over(), settings.read_over(["link.allocation=best", "order=in_order"], 2)))
         self.assertEqual((other.realisations, len(other.runs()), len(plain.runs())), (2, 16, 32))
         asked = other.runs()[0].spec["emulator"]
         self.assertEqual((asked["link.allocation"], asked["link.order"], plain.runs()[0].spec["emulator"]["link.allocation"]), ("best", "in_order", "static"))
         self.assertFalse({r.key for r in plain.runs()} & {r.key for r in other.runs()})
-        few = plan.Experiment(self.world.file, "full", over=over.read([], 2))
+        few = plan.Experiment(self.world.file, "full", over=settings.read_over([], 2))
         self.assertLess({r.key for r in few.runs()}, {r.key for r in plain.runs()})         # the same seeds, fewer of them
         for word, pattern in (("link.modulation=2", "--set link.modulation is over modulation of the grid; valid: what neither says"),
                               ("channel.model=jakes", "--set channel.model is over channels: jakes of the defaults"),
                               ("umts.errors=0.2", "--set umts.errors with the link ofdm; valid: settings of that")):
             with self.subTest(word), self.assertRaisesRegex(plan.NothingToRun, pattern):
-                plan.Experiment(self.world.file, "full", over=over.read([word], None))
+                plan.Experiment(self.world.file, "full", over=settings.read_over([word], None))
         left: dict[str, str] = {}
-        options.load(TOP, ["all"], "quick", "virtual", {}, left, over.read(["umts.poll_timer_ms=200"], None))
+        options.load(TOP, ["all"], "quick", "virtual", {}, left, settings.read_over(["umts.poll_timer_ms=200"], None))
         self.assertEqual({"A1", "U-A6"} - left.keys(), set())
         self.assertNotIn("U-B1", left)
 
     def test_a_folder_of_results_says_what_was_set_and_takes_nothing_else(self):
-        given, plain = over.read(["link.order=in_order"], 3), over.Over()
+        given, plain = settings.read_over(["link.order=in_order"], 3), settings.Over()
         e = plan.Experiment(self.world.file, "full", over=given)
         planned = options.check_plan(self.world.store, [e])
         self.assertEqual(planned["experiments"]["S1"]["time"], "real link.order=in_order realisations=3")

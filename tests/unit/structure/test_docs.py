@@ -7,7 +7,7 @@ import unittest
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(TOP / "host/cli"))
-from openwip_cli.campaign import page as page_of_experiments  # noqa: E402
+from openwip_cli.campaign import settings as page_of_experiments  # noqa: E402
 from openwip_cli.campaign.settings import EMULATOR, SETTINGS  # noqa: E402
 from openwip_cli.runs import ns3_tcp  # noqa: E402
 from openwip_cli.settings import page  # noqa: E402

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip experiment NAME... and campaign FILE: plan, run, evaluate."""
+import argparse
+import hashlib
 import pathlib
 import signal
 import sys
@@ -7,11 +9,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import INVALID, VALID, Terminated
+from ..errors import INVALID, VALID, BadInput, Terminated
 from ..machine import system
 from ..machine.places import Places
-from ..runs import emulate, ns3, pool, virtual
-from . import metrics, page, plan, programs, report, side_by_side, statements, tcp_settings
+from ..runs import emulate, ns3, pool, split_tcp, virtual
+from ..runs.options import CLOCKS
+from . import metrics, plan, report, settings, statements, tcp_settings
 from .options import parse
 from .plan import Experiment
 from .runner import Progress, Store
@@ -20,6 +23,9 @@ from .runner import Progress, Store
 WIDTH = 40          # for each that runs at a time here
 ELSEWHERE = 1000
 LEARNING = 4        # instead of WIDTH where a point may stop after the round
+# Of the build, that decide a run: results of two of them are not mixed (the kernel of virtual time: options.check_plan).
+PROGRAMS = dict(zip(CLOCKS, ((emulate.PROGRAM,), (emulate.PROGRAM, virtual.GUEST), (ns3.PROGRAM,))))
+SPLIT = (split_tcp.PROGRAM, split_tcp.GUEST)
 
 
 def listing(top: pathlib.Path) -> str:
@@ -33,9 +39,9 @@ def listing(top: pathlib.Path) -> str:
     return "\n".join(lines)
 
 
-def evaluate(experiments: list[Experiment], store: Store, about: dict[str, Any]) -> Any:
+def evaluate(experiments: list[Experiment], store: Store, about: dict[str, Any]) -> list[report.Judged]:
     from . import figures   # late: --list needs no matplotlib
-    judged = []
+    judged: list[report.Judged] = []
     for e in experiments:
         results = metrics.Results(e, store.get)
         drawn = figures.draw(results, store.out) if results.found else []
@@ -59,7 +65,26 @@ def check_machine(time: str, places: Places) -> None:
     pool.check(places)
 
 
-def run(given: Any, places: Places, say: Callable[[str], None], command: list[str] | None = None) -> int:
+def digests(e: Experiment, build: pathlib.Path) -> dict[str, str]:
+    names = PROGRAMS[e.time] + SPLIT * any(name.startswith("split_tcp.") for name in e.settings.keys() | e.varied)
+    there = [build / name for name in names if (build / name).exists()]
+    return {program.name: hashlib.sha256(program.read_bytes()).hexdigest()[:16] for program in there}
+
+
+def check_programs(store: Store, experiments: list[Experiment], build: pathlib.Path) -> dict[str, dict[str, str]]:
+    """Of each experiment what the plan has to say, once all is built; a folder of before plans said it is taken as it is."""
+    before = (store.plan or {"experiments": {}})["experiments"]
+    said = {}
+    for e in experiments:
+        was, now = before.get(e.name, {}).get("programs", {}), digests(e, build)
+        for name in was:
+            if now.get(name, was[name]) != was[name]:
+                raise BadInput(f"--out: {e.name} in {store.out} was begun with {name} {was[name]}, and that of this build is {now[name]}; use another --out")
+        said[e.name] = was | now
+    return said
+
+
+def run(given: argparse.Namespace, places: Places, say: Callable[[str], None], command: list[str] | None = None) -> int:
     """Everything that has no valid file yet, round by round. Returns how many attempts were repeated. `command`: what makes a
     file from a specification; in tests something else."""
     runs = plan.unique_runs(given.experiments)
@@ -90,13 +115,13 @@ def run(given: Any, places: Places, say: Callable[[str], None], command: list[st
 def main(arguments: list[str], places: Places, command: list[str] | None = None) -> int:
     given = parse(arguments, places)
     if given.describe:
-        print(page.markdown(), end="")
+        print(settings.markdown(), end="")
         return VALID
     if given.list:
         print(listing(places.top))
         return VALID
     if given.beside:
-        print(side_by_side.markdown([side_by_side.read(folder) for folder in given.beside]))
+        print(report.side_by_side([report.read_comparison(folder) for folder in given.beside]))
         return VALID
     began = time.monotonic()
 
@@ -108,7 +133,7 @@ def main(arguments: list[str], places: Places, command: list[str] | None = None)
     if not given.only_evaluate:
         if command is None:
             check_machine(given.time, places)
-        for name, digests in programs.check(given.store, given.experiments, places.build).items():
+        for name, digests in check_programs(given.store, given.experiments, places.build).items():
             given.plan["experiments"][name]["programs"] = digests
         try:
             repeated = run(given, places, say, command)

@@ -6,20 +6,26 @@ apart, and every series has a marker of its own besides.
 `figures` of an experiment file is a list of {name, number, kind, ...}; `kind` names a function here."""
 import math
 import pathlib
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt    # noqa: E402
 import numpy as np                 # noqa: E402
+from matplotlib.axes import Axes   # noqa: E402
+from matplotlib.figure import Figure    # noqa: E402
 
 from ..errors import BadInput
 from ..figures import estimates, rlc_model
 from ..figures.meaning import MODULATIONS
 from .metrics import Results, label
+from .report import Drawn
 from .settings import SETTINGS
 
+Values: TypeAlias = tuple[Any, ...]     # of settings
+Panel: TypeAlias = tuple[Axes, dict[str, Any], str]     # its settings, its title
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933", "#882255")
 MARKERS = "osD^vPX<>"
 BELOW: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.22)}     # a legend where nothing is drawn
@@ -33,7 +39,7 @@ WORDS = {("allocation", "best"): "scheduled", ("combining", "on"): "combining (c
          ("umts.order", "as_completed"): "out of order", ("umts.order", "in_order"): "in order"}
 
 
-def name_of(setting: Any, value: Any) -> Any:
+def name_of(setting: str, value: Any) -> str:
     if setting == "modulation":
         return QAM[value]
     unit = SETTINGS[setting].unit
@@ -49,18 +55,18 @@ def as_list(names: str | list[str] | None) -> list[str]:
     return names if isinstance(names, list) else [names] if names else []
 
 
-def combinations(results: Results, names: list[str], where: dict[str, Any]) -> list[Any]:
+def combinations(results: Results, names: list[str], where: dict[str, Any]) -> list[Values]:
     """The combinations of some settings that have results, in the order of the grid."""
     return list(dict.fromkeys(tuple(p[n] for n in names) for p in results.where(**where)))
 
 
-def numbered(results: Results, names: list[Any], where: dict[str, Any], everywhere: Any) -> list[Any]:
+def numbered(results: Results, names: list[str], where: dict[str, Any], everywhere: dict[str, Any]) -> list[tuple[int, Values]]:
     """Combinations with the number that gives each its colour: the same in every panel of a figure."""
     order = combinations(results, names, everywhere)
     return [(order.index(c), c) for c in combinations(results, names, where)]
 
 
-def axes_of(panels: int, width: float = 5.2, height: float = 4.0, **kwargs: Any) -> tuple[Any, Any]:
+def axes_of(panels: int, width: float = 5.2, height: float = 4.0, **kwargs: Any) -> tuple[Figure, Sequence[Axes]]:
     fig, axes = plt.subplots(1, panels, figsize=(width * panels, height), squeeze=False, **kwargs)
     for a in axes[0]:
         a.grid(True, color="0.9", linewidth=0.6)
@@ -68,7 +74,7 @@ def axes_of(panels: int, width: float = 5.2, height: float = 4.0, **kwargs: Any)
     return fig, axes[0]
 
 
-def fullest(panels: Any) -> Any:
+def fullest(panels: list[Panel]) -> Axes:
     """The axes with most series, the last of them: the legend's place."""
     return max(reversed([a for a, _, _ in panels]), key=lambda a: len(a.get_legend_handles_labels()[1]))
 
@@ -81,16 +87,16 @@ def style(i: int) -> dict[str, Any]:
     return {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)], "markersize": 5, "linewidth": 1.2}
 
 
-def each_panel(results: Results, spec: dict[str, Any], **kwargs: Any) -> tuple[Any, Any]:
+def each_panel(results: Results, spec: dict[str, Any], **kwargs: Any) -> tuple[Figure, list[Panel]]:
     """(axes, panel's settings, title) of every panel; then the figure."""
     panel = spec.get("panels")
     where = spec.get("where", {})
     found = list(dict.fromkeys(p[panel] for p in results.where(**where))) if panel else [None]
     fig, axes = axes_of(max(1, len(found)), sharey=not kwargs and spec.get("share_y", True), **kwargs)
-    return fig, [(a, where | ({panel: v} if panel else {}), "" if v is None else name_of(panel, v)) for a, v in zip(axes, found)]
+    return fig, [(a, where | ({panel: v} if panel else {}), "" if v is None else name_of(str(panel), v)) for a, v in zip(axes, found)]
 
 
-def round_trip_s(s: dict[str, Any], delay: Any = rlc_model.packet_delay) -> float:
+def round_trip_s(s: dict[str, Any], delay: Callable[[float, int, float], float] = rlc_model.packet_delay) -> float:
     """Teyeb 2006: equation 5.8 with the retransmission delays that 5.3.4 found, in TTI; UMTS and internet take 165 ms."""
     ret = {50: 18, 100: 20, 150: 22}[s["umts.status_prohibit_ms"]]
     return rlc_model.round_trip(s["umts.errors"], ret, 384e3, 32e3, 0.165, delay=delay)
@@ -111,10 +117,10 @@ MODELS = {"download_s": download_s, "flow_rtt_ms": lambda s: 1000 * round_trip_s
           "packet_rtt_ms_of_last_block": lambda s: 1000 * round_trip_s(s, rlc_model.last_block_delay), "packet_loss": packet_loss}
 
 
-def lines(results: Results, spec: dict[str, Any]) -> Any:
+def lines(results: Results, spec: dict[str, Any]) -> Figure:
     fig, panels = each_panel(results, spec)
     x, names, metric = spec["x"], as_list(spec.get("series")), spec["metric"]
-    top: dict[Any, Any] = {}
+    top: dict[Axes, float] = {}
     for a, where, title in panels:
         for i, values in numbered(results, names, where, spec.get("where", {})):
             points = sorted(results.where(**(where | dict(zip(names, values)))), key=lambda p: p[x])
@@ -138,17 +144,17 @@ def lines(results: Results, spec: dict[str, Any]) -> Any:
     return fig
 
 
-def groups_of(results: Results, spec: dict[str, Any], where: dict[str, Any]) -> tuple[list[str], dict[Any, dict[int, Any]]]:
+def groups_of(results: Results, spec: dict[str, Any], where: dict[str, Any]) -> tuple[list[str], dict[Values, dict[int, estimates.Estimate | None]]]:
     """The names of a panel's categories, those of the grid whatever has results; then, of each series that the grid has there, the estimate
     at each category's place, None where no run of a point is valid. A place that the grid leaves out is in no series."""
-    names, metric, x, arguments = as_list(spec["series"]), spec["metric"], spec.get("x"), spec.get("categories")
+    names, metric, x, arguments = as_list(spec["series"]), spec["metric"], spec.get("x", ""), spec.get("categories")
     planned = results.planned_where(**where)
     if arguments:
         places, titles = arguments, [QAM[c] if metric == "modulation_share" else str(c) for c in arguments]
     else:
         places = list(dict.fromkeys(p[x] for p in planned))
         titles = [str(name_of(x, v)) for v in places]
-    found: dict[Any, dict[int, Any]] = {}
+    found: dict[Values, dict[int, estimates.Estimate | None]] = {}
     for p in planned:
         mine = found.setdefault(tuple(p[n] for n in names), {})
         for place, metric_there in ((i, f"{metric}:{c}") for i, c in enumerate(arguments)) if arguments else [(places.index(p[x]), metric)]:
@@ -158,7 +164,7 @@ def groups_of(results: Results, spec: dict[str, Any], where: dict[str, Any]) -> 
     return titles, found
 
 
-def bars(results: Results, spec: dict[str, Any]) -> Any:
+def bars(results: Results, spec: dict[str, Any]) -> Figure:
     """One group of bars per category (a setting, or the arguments of a metric), one bar per series. Where a point of the grid has no
     valid run its place is empty and says so: `missing`."""
     fig, panels = each_panel(results, spec)
@@ -186,7 +192,7 @@ def bars(results: Results, spec: dict[str, Any]) -> Any:
     return fig
 
 
-def cdf(results: Results, spec: dict[str, Any]) -> Any:
+def cdf(results: Results, spec: dict[str, Any]) -> Figure:
     """Share of the packets sent that arrived within a delay; mean and interval over realisations at each delay."""
     fig, panels = each_panel(results, spec)
     names = as_list(spec["series"])
@@ -209,7 +215,7 @@ def cdf(results: Results, spec: dict[str, Any]) -> Any:
     return fig
 
 
-def surface(results: Results, spec: dict[str, Any]) -> Any:
+def surface(results: Results, spec: dict[str, Any]) -> Figure:
     """Two settings on the floor, the metric upwards."""
     fig, panels = each_panel(results, spec, subplot_kw={"projection": "3d"})
     x, y, metric = spec["x"], spec["y"], spec["metric"]
@@ -233,7 +239,7 @@ def surface(results: Results, spec: dict[str, Any]) -> Any:
     return fig
 
 
-def scatter(results: Results, spec: dict[str, Any]) -> Any:
+def scatter(results: Results, spec: dict[str, Any]) -> Figure:
     """Delay of every packet of one run over its time of sending."""
     names = as_list(spec["series"])
     where = spec.get("where", {})
@@ -249,7 +255,7 @@ def scatter(results: Results, spec: dict[str, Any]) -> Any:
     return fig
 
 
-def over_time(results: Results, spec: dict[str, Any]) -> Any:
+def over_time(results: Results, spec: dict[str, Any]) -> Figure:
     """What had arrived of a file over the time of its download: the first of the first realisation, thick, and those of the others."""
     fig, panels = each_panel(results, spec)
     names = as_list(spec["series"])
@@ -271,9 +277,9 @@ def over_time(results: Results, spec: dict[str, Any]) -> Any:
 KINDS = {f.__name__: f for f in (lines, bars, cdf, surface, scatter, over_time)}
 
 
-def draw(results: Results, folder: pathlib.Path) -> list[pathlib.Path]:
+def draw(results: Results, folder: pathlib.Path) -> list[Drawn]:
     """Writes every figure; returns (name, number, reason why not or None)."""
-    done: list[Any] = []
+    done: list[Drawn] = []
     everything = results
     for spec in everything.experiment.tree["figures"]:
         results = everything.averaged(spec.get("averaged", []))

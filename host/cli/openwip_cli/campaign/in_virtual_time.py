@@ -19,6 +19,7 @@ from .settings import START_S, VIRTUAL
 from .tcp_settings import route_metrics, sysctls_of, with_windows
 
 TOOL = "traffic program in virtual time"
+Result = Callable[[dict[str, Any], dict[str, Any], dict[str, Any]], dict[str, Any]]     # of the report, sender and receiver: its workload
 MOST_KB = 2000      # of flows in all, of which each segment's round trip is measured
 
 
@@ -58,7 +59,7 @@ def run(settings: dict[str, Any], work: dict[str, Any], progress: Callable[[str]
     return report
 
 
-def add_result(report: dict[str, Any], work: dict[str, Any], result_of: Any, tool: str) -> bool:
+def add_result(report: dict[str, Any], work: dict[str, Any], result_of: Result, tool: str) -> bool:
     """False: an end failed, as the verdict says."""
     ends = {e["end"]: e for e in report["flows"] if "failed" not in e}
     if set(ends) != {"sender", "receiver"}:
@@ -68,7 +69,7 @@ def add_result(report: dict[str, Any], work: dict[str, Any], result_of: Any, too
     return True
 
 
-def bulk_tcp(work: dict[str, Any]) -> tuple[virtual.Plan, Any]:
+def bulk_tcp(work: dict[str, Any]) -> tuple[virtual.Plan, Result]:
     def result(report: dict[str, Any], sender: dict[str, Any], receiver: dict[str, Any]) -> dict[str, Any]:
         duration, tcp = work["duration_s"], report["tcp"] or {}
         return {"goodput_bps": receiver["bytes"] * 8 / duration, "seconds": float(duration), "measured_by": "receiver",
@@ -79,19 +80,19 @@ def bulk_tcp(work: dict[str, Any]) -> tuple[virtual.Plan, Any]:
     return virtual.Plan([f"bulk 0 1 {START_S:g} {work['duration_s']} {work['congestion_control']}"], between=(START_S, None)), result
 
 
-def voip(work: dict[str, Any]) -> tuple[virtual.Plan, Any]:
-    def result(_: Any, sender: dict[str, Any], receiver: dict[str, Any]) -> dict[str, Any]:
+def voip(work: dict[str, Any]) -> tuple[virtual.Plan, Result]:
+    def result(_: object, sender: dict[str, Any], receiver: dict[str, Any]) -> dict[str, Any]:
         return {"worst_lateness_us": 0, "foreign": 0} | voip_program.summary(sender["sent"], receiver.get("arrived", []))
 
     return virtual.Plan([f"voip 0 1 {START_S:g} {work['duration_s']} {1 / work['packets_per_s']:.9g} {work['payload_bytes']}"],
                         between=(START_S, START_S + work["duration_s"])), result
 
 
-def flows(work: dict[str, Any]) -> tuple[virtual.Plan, Any]:
+def flows(work: dict[str, Any]) -> tuple[virtual.Plan, Result]:
     def ns(seconds: float) -> int:
         return round(seconds * 1e9)
 
-    def result(_: Any, sender: dict[str, Any], receiver: dict[str, Any]) -> dict[str, Any]:
+    def result(_: object, sender: dict[str, Any], receiver: dict[str, Any]) -> dict[str, Any]:
         sent = [{"kb": f["bytes"] // 1000, "began_ns": ns(f["began"]), "connected_ns": ns(f["connected"]),
                  **{k: f[k] for k in flow_program.MORE if k in f}} for f in sender["sessions"]]
         got = [{"bytes": f["bytes"], "last_byte_ns": ns(f["last_byte"]), "closed_ns": ns(f["closed"]),
@@ -102,4 +103,4 @@ def flows(work: dict[str, Any]) -> tuple[virtual.Plan, Any]:
     return virtual.Plan([f"sessions 0 1 {START_S:g} {work['congestion_control']} {sizes}"], between=(START_S, None)), result
 
 
-KINDS: dict[str, Callable[[dict[str, Any]], tuple[virtual.Plan, Any]]] = {"tcp": bulk_tcp, "voip": voip, "flows": flows}
+KINDS: dict[str, Callable[[dict[str, Any]], tuple[virtual.Plan, Result]]] = {"tcp": bulk_tcp, "voip": voip, "flows": flows}

@@ -3,13 +3,16 @@
 `modulation_share:2` is the share of frames sent with 2 bits per symbol."""
 import copy
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from ..air import SYMBOLS_PER_BIN
 from ..errors import BadInput
 from .plan import Experiment, Point
 
 PACKET_BITS = 12000     # of a packet of 1500 bytes
+Report: TypeAlias = dict[str, Any]      # of a run
+Reading: TypeAlias = Callable[[Report, Point, Any], float]      # the last: what is behind the colon of a metric
 
 
 def _shares(counts: list[int]) -> list[float]:
@@ -17,53 +20,49 @@ def _shares(counts: list[int]) -> list[float]:
     return [c / total if total else 0.0 for c in counts]
 
 
-def _goodput(r: dict[str, Any], point: Point, _: object) -> Any:
-    return r["workload"]["goodput_bps"] / 1e6
-
-
-def _flow(key: str, scale: float = 1.0) -> Any:
-    def read(r: dict[str, Any], point: Point, _: object) -> Any:
+def _flow(key: str, scale: float = 1.0) -> Reading:
+    def read(r: Report, point: Point, _: object) -> float:
         return r["workload"]["flows"][str(point["flow_kb"])][key] * scale
     return read
 
 
-def _useful(r: dict[str, Any], *_: object) -> float:
+def _useful(r: Report, *_: object) -> float:
     """Of the bytes that TCP sent, those that it sent for the first time."""
     sent, again = (sum(s[key] for s in r["workload"]["each"]) for key in ("bytes_sent", "bytes_retransmitted"))
     return 1 - again / sent if sent else 0.0
 
 
-def _stations(r: dict[str, Any]) -> list[float]:
+def _stations(r: Report) -> list[float]:
     """What each station's connection was acknowledged, Mbit/s: the nth flow is the nth station's (virtual_work.plan_of)."""
     since = {f["flow"]: f["since"] for f in r["flows"] if "since" in f}
     return [since[n]["bytes_acked"] * 8e-6 / since[n]["seconds"] for n in sorted(since)]
 
 
-def _station(r: dict[str, Any], _: object, number: str) -> float:
+def _station(r: Report, _: object, number: str) -> float:
     """Points of the grid with fewer stations do not have it: IndexError."""
     if not str(number).isdigit() or not int(number):
         raise BadInput(f"metric station_mbps:{number}: valid: station_mbps:1 for the first station, and so on")
     return _stations(r)[int(number) - 1]
 
 
-def _jain(r: dict[str, Any], *_: object) -> float:
+def _jain(r: Report, *_: object) -> float:
     """1: all have the same; 1/n: one of n has all."""
     each = _stations(r)
     squares = len(each) * sum(x * x for x in each)
     return sum(each) ** 2 / squares if squares else float("nan")
 
 
-def _of_work(key: str) -> Any:
+def _of_work(key: str) -> Reading:
     return lambda r, *_: r["workload"][key]
 
 
-def _frames_per_packet(r: dict[str, Any], *_: object) -> float:
+def _frames_per_packet(r: Report, *_: object) -> float:
     shares = _shares(r["link"]["modulation_histogram"])
     mean = sum(k * s for k, s in enumerate(shares))
     return PACKET_BITS / (SYMBOLS_PER_BIN * mean) if mean else float("nan")
 
 
-def _retransmissions(r: dict[str, Any], *_: object) -> float:
+def _retransmissions(r: Report, *_: object) -> float:
     """Transmissions that were retransmissions, share of all transmissions."""
     counts = r["link"]["retransmission_histogram"]
     repeated = sum(n * c for n, c in enumerate(counts))
@@ -71,34 +70,34 @@ def _retransmissions(r: dict[str, Any], *_: object) -> float:
     return repeated / sent if sent else 0.0
 
 
-def _within(r: dict[str, Any], _: object, ms: float) -> float:
+def _within(r: Report, _: object, ms: float) -> float:
     """Share of the packets sent that arrived within so many ms."""
     w = r["workload"]
     return sum(d <= float(ms) * 1000 for d in w["delays_us"]) / w["sent"]
 
 
-def delays_ms(r: dict[str, Any]) -> list[float]:
+def delays_ms(r: Report) -> list[float]:
     return sorted(d / 1000 for d in r["workload"]["delays_us"])
 
 
-def _quantile(r: dict[str, Any], _: object, q: float) -> float:
+def _quantile(r: Report, _: object, q: float) -> float:
     delays = delays_ms(r)
     return delays[min(len(delays) - 1, int(float(q) * len(delays)))] if delays else float("nan")
 
 
-def _bearer(over: str, under: str | None = None) -> Any:
+def _bearer(over: str, under: str | None = None) -> Reading:
     """Counts of the bearer's downlink, or of the uplink where they begin with `up.`; a ratio of two."""
-    def count(r: dict[str, Any], name: str) -> float:
+    def count(r: Report, name: str) -> float:
         way, _, field = name.rpartition(".")
         return sum(r["bearer"][way or "down"][f] for f in field.split("+"))
 
-    def read(r: dict[str, Any], *_: object) -> float:
+    def read(r: Report, *_: object) -> float:
         return count(r, over) / count(r, under) if under else count(r, over)
     return read
 
 
-METRICS = {
-    "goodput_mbps": ("TCP throughput (Mbit/s)", _goodput),
+METRICS: dict[str, tuple[str, Reading]] = {
+    "goodput_mbps": ("TCP throughput (Mbit/s)", lambda r, *_: r["workload"]["goodput_bps"] / 1e6),
     "tcp_retransmits": ("retransmitted TCP segments", lambda r, *_: r["workload"]["retransmits"] or 0),
     "tcp_rtt_ms": ("mean round trip of TCP (ms)", lambda r, *_: r["workload"]["rtt_ms"]),
     "prediction_nmse": ("prediction error (NMSE)", lambda r, *_: r["emulator"]["prediction_nmse"]),
@@ -176,7 +175,7 @@ def watched(experiment: Experiment) -> str:
     return (experiment.until and experiment.until.metric) or metrics_of(experiment)[0]
 
 
-def read(result: dict[str, Any], point: Point, metric: str) -> Any:
+def read(result: Report, point: Point, metric: str) -> float:
     name, argument = split(metric)
     return METRICS[name][1](result, point, argument)
 
@@ -185,10 +184,10 @@ class Results:
     """Values of an experiment's runs, by point and realisation. Invalid runs are not in it, nor what was run of a point beyond its
     stopping rule."""
 
-    def __init__(self, experiment: Experiment, get: Any) -> None:
+    def __init__(self, experiment: Experiment, get: Callable[[str], dict[str, Any] | None]) -> None:
         """`get(key)`: a finished run or None (runner.Store.get)."""
         self.experiment = experiment
-        self.found: dict[Point, dict[int, Any]] = {}        # point -> {realisation: result}
+        self.found: dict[Point, dict[int, Report]] = {}        # point -> {realisation: result}
         self.planned: list[Point] = experiment.points       # with results or without
         self.parts: dict[Point, list[Point]] = {}           # point -> those over which it is the mean: itself, but for averaged()
         self.absent, self.invalid, self.repeated = 0, 0, 0
@@ -221,11 +220,11 @@ class Results:
         other.parts = {p: parts for p, parts in groups.items() if all(part in self.found for part in parts)}
         return other
 
-    def where(self, **wanted: Any) -> list[Any]:
+    def where(self, **wanted: object) -> list[Point]:
         """Points with these settings that have results, in the order of the grid."""
         return [p for p in self.parts if p.matches(wanted)]
 
-    def planned_where(self, **wanted: Any) -> list[Any]:
+    def planned_where(self, **wanted: object) -> list[Point]:
         """As where(), with those that have none."""
         return [p for p in self.planned if p.matches(wanted)]
 
@@ -235,7 +234,7 @@ class Results:
             raise LookupError(f"{len(points)} points have {wanted}")
         return points[0]
 
-    def values(self, point: Point, metric: str) -> dict[int, Any]:
+    def values(self, point: Point, metric: str) -> dict[int, float]:
         """{realisation: value}"""
         parts = self.parts[point]
         return {r: sum(read(self.found[p][r], p, metric) for p in parts) / len(parts)

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The command line of ./openwip experiment and campaign, and everything that can be refused before anything is built."""
+import argparse
 import pathlib
 from typing import Any
 
-from ..errors import BadInput
-from ..machine import placement
+from ..errors import VALID, BadInput
+from ..machine import outputs, placement, system
 from ..machine.places import KERNEL, Places, virtual_kernel
-from ..runs import ns3_tcp
-from ..runs.options import CLOCKS
+from ..runs import ns3_tcp, station_options
+from ..runs.options import CLOCKS, parse_demo, parse_emulate
 from ..settings.command_line import Parser
 from ..settings.kinds import Integer
-from . import metrics, over, plan, runner, statements, tcp_settings
+from . import metrics, plan, runner, statements, tcp_settings
 from .plan import Experiment
 from .runner import Store
+from .settings import Over, read_over
 
 PER_CORE = dict(zip(CLOCKS, (3, 1, 1)))    # runs; at 10 bins and 4 Mbit/s a cell needs about a fifth of a core, start and end included
 PROFILES = ("slurm", "kubernetes")      # of host/campaign
@@ -63,7 +65,7 @@ def check_plan(store: Store, experiments: list[Experiment], kernel: str | None =
 
 
 def load(top: pathlib.Path, names: list[str], mode: str, time: str = "real", tcp: dict[str, Any] | None = None,
-         left_out: dict[str, str] | None = None, given: over.Over = over.Over()) -> list[Experiment]:
+         left_out: dict[str, str] | None = None, given: Over = Over()) -> list[Experiment]:
     experiments = plan.load(top, names, mode, time, tcp, left_out, given)
     for e in experiments:
         statements.check_statements(e.path, e.tree["statements"])
@@ -71,7 +73,7 @@ def load(top: pathlib.Path, names: list[str], mode: str, time: str = "real", tcp
     return experiments
 
 
-def profile_of(given: Any, places: Places) -> pathlib.Path | None:
+def profile_of(given: argparse.Namespace, places: Places) -> pathlib.Path | None:
     if given.profile is None:
         return None
     folder = places.top / "host" / "campaign" / given.profile if given.profile in PROFILES else pathlib.Path(given.profile)
@@ -83,7 +85,7 @@ def profile_of(given: Any, places: Places) -> pathlib.Path | None:
     return folder.absolute()
 
 
-def parse(arguments: list[str], places: Places) -> Any:
+def parse(arguments: list[str], places: Places) -> argparse.Namespace:
     """Everything that can be refused before anything is built."""
     given = parser().parse_args(arguments)
     for flag, alone in (("--list", given.list), ("--describe", given.describe), ("--beside", given.beside)):
@@ -98,7 +100,7 @@ def parse(arguments: list[str], places: Places) -> Any:
     given.profile = profile_of(given, places)
     given.tcp = (ns3_tcp if given.time == "ns3" else tcp_settings).read(given.tcp)
     given.left_out = dict[str, str]()
-    given.over = over.read(given.set, given.realisations)
+    given.over = read_over(given.set, given.realisations)
     given.experiments = load(places.top, given.names, given.mode, given.time, given.tcp, given.left_out, given.over)
     default = places.build / "experiments" / (given.mode + f"-{given.time}" * (given.time != "real"))
     given.store = runner.Store(pathlib.Path(given.out) if given.out else default)
@@ -107,3 +109,20 @@ def parse(arguments: list[str], places: Places) -> Any:
     given.kernel = " ".join(virtual_kernel(places).values()) if has_kernel and not given.only_evaluate else None
     given.plan = check_plan(given.store, given.experiments, given.kernel)
     return given
+
+
+def check(arguments: list[str], places: Places) -> int:
+    """./openwip check COMMAND ...: what is wrong with the options of demo, station, emulate, experiment, campaign is said before anything is
+    installed or built."""
+    which, *rest = arguments
+    if which in ("experiment", "campaign"):
+        parse(rest, places)
+        return VALID
+    if which == "station":
+        given = station_options.parse(rest)[1]
+    else:
+        given = (parse_emulate if which == "emulate" else parse_demo)(rest)
+    outputs.check("--json", given.json)
+    if not given.generator and given.time == "real":
+        system.require_root()
+    return VALID

@@ -28,8 +28,7 @@ from ..settings.emulator import scenario_of
 from ..settings.kinds import Integer, Real
 from ..settings.scenario import read_yaml
 from . import tcp_settings
-from .over import Over, key_of
-from .settings import EMULATOR, OF_LINUX, SETTINGS, START_S, TCP, TRAFFIC, VIEW, VIRTUAL
+from .settings import EMULATOR, OF_LINUX, SETTINGS, START_S, TCP, TRAFFIC, VIEW, VIRTUAL, Over, key_of
 
 FORMAT = 1                  # of the run files; part of a run's identity
 AXES = {"panels", "series", "x", "y"}       # of a figure: settings of the grid
@@ -44,12 +43,12 @@ NAMED = {"channel": "channels", "method": "methods", "sender": "senders"}   # se
 @dataclasses.dataclass(frozen=True)
 class Point:
     """Settings of one place in the grid, sorted by name."""
-    settings: tuple
+    settings: tuple[tuple[str, Any], ...]
 
     def __getitem__(self, name: str) -> Any:
         return dict(self.settings)[name]
 
-    def matches(self, wanted: dict[str, Any]) -> bool:
+    def matches(self, wanted: dict[str, object]) -> bool:
         mine = dict(self.settings)
         return all(mine.get(k) == v for k, v in wanted.items())
 
@@ -60,7 +59,7 @@ class Point:
 @dataclasses.dataclass
 class Run:
     key: str
-    spec: dict
+    spec: dict[str, Any]
     label: str
 
 
@@ -103,7 +102,7 @@ def read_settings(path: pathlib.Path, given: dict[str, Any]) -> dict[str, Any]:
 
 def expand(path: pathlib.Path, grid: Any) -> "list[Point]":
     """Points of a grid or a list of grids, each once, in the order of the file."""
-    points: dict[Any, Any] = {}
+    points: dict[Point, None] = {}
     for part in grid if isinstance(grid, list) else [grid]:
         if not isinstance(part, dict) or not part:
             raise BadInput(f"experiment file {path}: grid: a mapping of settings to lists is expected")
@@ -118,17 +117,17 @@ def expand(path: pathlib.Path, grid: Any) -> "list[Point]":
     return list(points)
 
 
-def check_parts(path: pathlib.Path, tree: dict[str, Any], known: Iterable[str]) -> None:
+def check_parts(path: pathlib.Path, tree: Iterable[str], known: Iterable[str]) -> None:
     for name in tree:
         if name not in known:
             raise BadInput(f"experiment file {path}: unknown key {name}; known: {', '.join(sorted(known))}")
 
 
-def canonical(value: Any) -> str:
+def canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
-def digest(value: Any) -> str:
+def digest(value: object) -> str:
     return hashlib.sha256(canonical(value).encode()).hexdigest()[:16]
 
 
@@ -199,7 +198,7 @@ class Experiment:
             of_route = [n for n in varied | settings.keys() if SETTINGS[n].role == TCP and not str(SETTINGS[n].key).startswith("sysctl.")]
             if of_route:
                 raise BadInput(f"experiment file {path}: {of_route[0]} with workload {settings['workload']!r}; valid there: sysctls")
-        self._runs: dict[Any, Run] = {}
+        self._runs: dict[tuple[Point, int], Run] = {}
         self.left_out: dict[str, int] = {}      # why: points
         if time == "ns3":
             self._leave_out()
@@ -290,7 +289,7 @@ class Experiment:
             raise BadInput(f"experiment file {self.path}: {self.mode}: {name} is {value!r}; valid: {low}..{high}")
         return value
 
-    def _until(self, given: Any) -> Until | None:
+    def _until(self, given: object) -> Until | None:
         if given is None:
             return None
         kinds: dict[str, Any] = {"half_width": Real(0.001, 1), "at_least": Integer(2, self.realisations), "metric": None}
@@ -396,8 +395,8 @@ def path_of(top: pathlib.Path, name: str) -> pathlib.Path | None:
     return next((p for p in places if name != "defaults" and p.exists()), None)
 
 
-def load(top: pathlib.Path, names: Any, mode: str, time: str = "real", tcp: dict[str, Any] | None = None,
-         left_out: dict[str, str] | None = None, over: Over = Over()) -> list[Any]:
+def load(top: pathlib.Path, names: Sequence[str], mode: str, time: str = "real", tcp: dict[str, Any] | None = None,
+         left_out: dict[str, str] | None = None, over: Over = Over()) -> list[Experiment]:
     """Experiments by name, or by the path of a file (NAME.yaml) of one's own; a name of SETS: those of it that run in this
     time, and `left_out` why others do not."""
     there = known(top)

@@ -1,16 +1,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Files of an experiment: NAME.csv (a row per valid run and metric), NAME.means.csv (mean and interval per point), and for all
-together comparison.md and comparison.json: `text says / we measured / holds`."""
+together comparison.md and comparison.json: `text says / we measured / holds`. experiment --beside FOLDER...: what several
+campaigns (another TCP, another time) say to the statements of the text, a column each."""
 import csv
 import dataclasses
 import json
 import math
 import pathlib
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
+from ..errors import BadInput
 from ..figures import estimates
+from ..text import of_json
 from .metrics import Results, metrics_of
 from .plan import Experiment
+from .statements import Judgement
+
+COMPARISON = "comparison.json"
+Drawn: TypeAlias = tuple[str, int | str, str | None]       # name and number of a figure, why it is not there
+Judged: TypeAlias = tuple[Experiment, list[Judgement], dict[str, int], list[Drawn]]      # with its counts
 
 
 def write_csv(results: Results, folder: pathlib.Path) -> None:
@@ -37,7 +46,7 @@ def write_csv(results: Results, folder: pathlib.Path) -> None:
                 summary.writerow([*place, metric, e.mean, "" if math.isnan(e.half) else e.half, e.n])
 
 
-def counts(results: Results) -> dict[str, Any]:
+def counts(results: Results) -> dict[str, int]:
     return {"runs": results.runs, "valid": results.runs - results.absent - results.invalid, "invalid": results.invalid,
             "absent": results.absent, "repeated": results.repeated}
 
@@ -46,8 +55,7 @@ def escape(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def markdown(judged: Any, about: dict[str, Any]) -> str:
-    """`judged`: [(experiment, judgements, counts, figures)]."""
+def markdown(judged: Sequence[Judged], about: dict[str, Any]) -> str:
     lines = ["| experiment | the text says | we measured | holds |", "|---|---|---|---|"]
     for experiment, judgements, _, _ in judged:
         for j in judgements:
@@ -62,7 +70,7 @@ def markdown(judged: Any, about: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_comparison(judged: Any, about: dict[str, Any], folder: pathlib.Path) -> None:
+def write_comparison(judged: Sequence[Judged], about: dict[str, Any], folder: pathlib.Path) -> None:
     (folder / "comparison.md").write_text(markdown(judged, about), encoding="utf-8")
     tree = {"about": about, "experiments": {
         experiment.name: {"title": experiment.title, "mode": experiment.mode, "realisations": experiment.realisations,
@@ -70,10 +78,10 @@ def write_comparison(judged: Any, about: dict[str, Any], folder: pathlib.Path) -
                           "figures": [{"name": n, "text_figure": number, "missing": why} for n, number, why in figures],
                           "statements": [dataclasses.asdict(j) for j in judgements]}
         for experiment, judgements, c, figures in judged}}
-    (folder / "comparison.json").write_text(json.dumps(tree, indent=1) + "\n", encoding="utf-8")
+    (folder / COMPARISON).write_text(json.dumps(tree, indent=1) + "\n", encoding="utf-8")
 
 
-def screen(judged: Any) -> str:
+def screen(judged: Sequence[Judged]) -> str:
     lines = []
     for experiment, judgements, c, _ in judged:
         lines.append(f"{experiment.name}  {experiment.title}: {c['valid']} of {c['runs']} runs valid"
@@ -83,4 +91,46 @@ def screen(judged: Any) -> str:
     held = [j.holds for _, js, _, _ in judged for j in js]
     lines.append(f"statements: {sum(h.startswith('yes') for h in held)} hold, {sum(h.startswith('no') and h != 'not measured' for h in held)} "
                  f"do not, {held.count('not measured')} not measured")
+    return "\n".join(lines)
+
+
+# --- several campaigns ---
+
+def read_comparison(given: str) -> tuple[str, dict[str, Any]]:
+    """Title and comparison of FOLDER, or of TITLE=FOLDER; without a title it is the campaign's time and TCP."""
+    title, equal, folder = given.rpartition("=")
+    if pathlib.Path(given).is_dir():        # a name that has a = in it
+        title, equal, folder = "", "", given
+    path = pathlib.Path(folder, COMPARISON)
+    if equal and not title:
+        raise BadInput(f"--beside is {given!r}; valid: FOLDER or TITLE=FOLDER")
+    try:
+        tree = of_json(path.read_text())
+        for e in tree["experiments"].values():
+            for s in e["statements"]:
+                _ = s["id"], s["says"], s["holds"], s["measured"]
+        return title or f"{tree['about']['time']}, {tree['about']['mode']}", tree
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as e:
+        why = getattr(e, "strerror", None) or "it is no comparison.json of ./openwip experiment"
+        raise BadInput(f"--beside {folder}: {path}: {why}; valid: a folder of results") from None
+
+
+def held(statements: Sequence[dict[str, Any]]) -> str:
+    return f"{sum(s['holds'].startswith('yes') for s in statements)} of {sum(s['holds'] != 'not measured' for s in statements)}"
+
+
+def side_by_side(columns: Sequence[tuple[str, dict[str, Any]]]) -> str:
+    """Statements are the same ones when experiment, id and words are. `-`: not in that folder."""
+    rows: dict[tuple[str, str, str], dict[int, dict[str, Any]]] = {}
+    for n, (_, tree) in enumerate(columns):
+        for name, experiment in tree["experiments"].items():
+            for s in experiment["statements"]:
+                rows.setdefault((name, s["id"], s["says"]), {})[n] = s
+    titles = [escape(title) for title, _ in columns]
+    lines = ["| statement | the text says | " + " | ".join(titles) + " |", "|---" * (len(columns) + 2) + "|"]
+    for (name, of, says), found in sorted(rows.items(), key=lambda row: row[0][0]):
+        cells = [f"**{found[n]['holds']}**: {escape(found[n]['measured'] or '-')}" if n in found else "-" for n in range(len(columns))]
+        lines.append(f"| {name} {escape(of)} | {escape(says)} | " + " | ".join(cells) + " |")
+    of_all = [held([found[n] for found in rows.values() if n in found]) for n in range(len(columns))]
+    lines.append("| hold, of those measured | | " + " | ".join(of_all) + " |")
     return "\n".join(lines)

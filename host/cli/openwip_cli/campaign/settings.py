@@ -12,10 +12,14 @@ A run is identified by its emulator and traffic settings, so two experiments, or
 the same run share it."""
 import dataclasses
 import re
+from collections.abc import Iterable
 from typing import Any
 
-from ..settings import emulator, table
-from ..settings.kinds import Text
+from ..errors import BadInput
+from ..runs import ns3_tcp
+from ..settings import emulator, page, table
+from ..settings.command_line import read
+from ..settings.kinds import Text, with_unit
 
 EMULATOR, TRAFFIC, TCP, SPIKE, VIEW = "emulator", "traffic", "tcp", "spike", "view"
 START_S = 1.0        # of the traffic, in the time of the channel
@@ -73,3 +77,66 @@ SETTINGS = Settings({
     **{name: of_emulator(key, words) for name, (key, words) in table.experiments().items()},
     **{key: of_emulator(key, s.help) for key, s in OF_EMULATE.items()},
 })
+
+
+# --- what a command line has all runs do over what the files say: --set KEY=VALUE, --realisations N ---
+
+# Of the emulator, but told by other parts of a file.
+ELSEWHERE = {"seed": "--realisations", "link.kind": "another experiment", "terminals": "a grid with users"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Over:
+    settings: dict[str, Any] = dataclasses.field(default_factory=dict)
+    realisations: int | None = None
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """As a folder of results has it."""
+        return self.settings | ({"realisations": self.realisations} if self.realisations else {})
+
+
+def key_of(name: str) -> str:
+    """The same for two names of one setting: order, link.order."""
+    return str(SETTINGS[name].key or name)
+
+
+def read_over(words: Iterable[str], realisations: int | None) -> Over:
+    given: dict[str, Any] = {}
+    for word in words:
+        name, equal, value = word.partition("=")
+        if not name or not equal:
+            raise BadInput(f"--set is {word!r}; valid: KEY=VALUE, such as umts.status_prohibit_ms=20")
+        if name not in SETTINGS or SETTINGS[name].role != EMULATOR or SETTINGS[name].key is None or name.startswith("traffic."):
+            raise BadInput(f"--set {word}: {name} is no setting of the emulator (docs/settings.md); valid: such as umts.status_prohibit_ms; of TCP: --tcp")
+        if key_of(name) in ELSEWHERE:
+            raise BadInput(f"--set {word}; valid instead: {ELSEWHERE[key_of(name)]}")
+        if key_of(name) in map(key_of, given):
+            raise BadInput(f"--set {word}: {key_of(name)} is given twice; valid: once")
+        given[name] = read(f"--set {name}", SETTINGS[name].kind, value)
+    return Over(given, realisations)
+
+
+# --- docs/experiment-settings.md ---
+
+HEAD = """# Settings of experiments and of ns-3's TCP
+
+Made by `./openwip experiment --describe > docs/experiment-settings.md`. In an experiment's file ([experiments.md](experiments.md)) stand, beside these, the settings of
+the emulator ([settings.md](settings.md)) by their keys or by a short name.
+"""
+
+
+def cell(text: str) -> str:
+    return text.replace("|", ", ")
+
+
+def markdown() -> str:
+    short = [(f"`{name}`", f"`{s.key}`") for name, s in SETTINGS.items() if s.role == EMULATOR and s.key and s.key != name]
+    own = [(f"`{name}`", cell(with_unit(s.kind, s.unit)), s.role, f"`{s.key}`".replace("`None`", ""), s.words)
+           for name, s in SETTINGS.items() if s.role != EMULATOR or s.key is None]
+    ns3 = [(f"`{name}`", cell(with_unit(s.kind, s.unit)), s.help, ", ".join(f"`{a}`" for a in ns3_tcp.attributes(s))) for name, s in ns3_tcp.TCP.items()]
+    return (HEAD + "\n## Of experiments alone\n\n" + page.table_of(("name", "valid", "of", "key", "meaning"), own)
+            + "\nAnd `sysctl.tcp_NAME`: whole numbers. Those of TCP are names of `--tcp`, too, with `congestion_control` and `window_bytes`.\n"
+            + "\n## Short names of the emulator's\n\n" + page.table_of(("name", "setting"), short)
+            + "\n## Of `--tcp` with `--time ns3`\n\nBeside `sender` and any attribute of ns-3 ([ns3.md](ns3.md)):\n\n"
+            + page.table_of(("name", "valid", "meaning", "of ns-3"), ns3))

@@ -15,6 +15,8 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from ..air import SAMPLE_RATE
@@ -139,8 +141,8 @@ def goodput_of(client_json: str, intervals: tuple[float, float], duration: float
 
 # --- programs of our own: a receiver in the terminal's namespace, a sender at the base station's ---
 
-def python(program: Any, *arguments: Any) -> list[Any]:
-    return [shutil.which("python3") or sys.executable, "-I", "-S", program.__file__, *map(str, arguments)]
+def python(program: ModuleType, *arguments: object) -> list[str]:
+    return [shutil.which("python3") or sys.executable, "-I", "-S", str(program.__file__), *map(str, arguments)]
 
 
 def both_ends(cell: MeasuredCell, receive: list[str], send: list[str], seconds: float, stop_receiver: bool) -> tuple[Any, Any]:
@@ -205,11 +207,11 @@ def hang_up(cell: MeasuredCell) -> None:
         system.ip("-n", cell.namespace(station), "route", "flush", "all")
 
 
-def make(work: dict[str, Any]) -> Any:
+def make(work: dict[str, Any]) -> Callable[[MeasuredCell], dict[str, Any]]:
     """workload(cell) for runs.emulate.run."""
     kinds = {"tcp": bulk_tcp, "flows": flows, "voip": voip}
 
-    def workload(cell: MeasuredCell) -> Any:
+    def workload(cell: MeasuredCell) -> dict[str, Any]:
         began, server = time.monotonic(), cell.namespace("base")
         queue = queue_commands(work, "wip0")
         for command in queue:

@@ -4,7 +4,6 @@ wip_capture (host/capture); here it is found out what it needs to know of the ce
 import argparse
 import contextlib
 import os
-import pathlib
 import signal
 import subprocess
 import sys
@@ -52,18 +51,18 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     return given
 
 
-def check_only(only: Any) -> None:
+def check_only(only: str | None) -> None:
     if only is not None and only not in ONLY:
         raise BadInput(f"--only is {only!r}; valid: {', '.join(ONLY)}")
 
 
-def limits(given: argparse.Namespace) -> list[Any]:
+def limits(given: argparse.Namespace) -> list[str]:
     """The options of wip_capture that are the user's."""
     return [word for flag in ("seconds", "count", "only", "snap") if getattr(given, flag) is not None
             for word in (f"--{flag}", f"{getattr(given, flag)}")]
 
 
-def endpoints(cell: Cell, terminals: int) -> list[Any]:
+def endpoints(cell: Cell, terminals: int) -> list[str]:
     replay = cell.replay
     first = (["--base", cell.endpoint("base.telemetry")] if replay is None else
              ["--start-ns", str(replay["start_ns"])] if replay["start_ns"] is not None else [])
@@ -72,32 +71,30 @@ def endpoints(cell: Cell, terminals: int) -> list[Any]:
             *(["--user", system.account()[0]] if os.geteuid() == 0 else [])]
 
 
-def pdus(configuration: Any) -> list[Any]:
+def pdus(configuration: dict[str, Any] | None) -> list[str]:
     """Of wip_capture, for a cell whose link is this (its emulator's configuration): its frames are PDUs of UMTS."""
     return ["--pdus"] if ((configuration or {}).get("link") or {}).get("kind") == "umts" else []
 
 
-def comments(cell: Cell, places: Places, configurations: list[tuple[str, str]]) -> list[Any]:
+def comments(cell: Cell, places: Places, configurations: list[tuple[str, str]]) -> list[str]:
     """Of the capture's section: what was captured."""
     texts = [f"cell '{cell.name}', OpenWIP {version(places.top)}", *(f"{name}:\n{text.rstrip()}" for name, text in configurations)]
     return [word for text in texts for word in ("--comment", text)]
 
 
-def arguments_of(cell: Cell, given: argparse.Namespace, file: pathlib.Path | str | None, places: Places) -> list[Any]:
+def arguments_of(cell: Cell, given: argparse.Namespace, file: str, places: Places) -> list[str]:
     """The command line of wip_capture for a cell that runs."""
     namespaces = cell.state.get("namespaces", [])
     configurations = [(f.name, f.read_text()) for f in sorted(cell.run.glob("*.yaml"))]
-    if cell.replay is not None:
-        return [places.program(PROGRAM), "-o", file, *endpoints(cell, len(namespaces)), *comments(cell, places, configurations), *limits(given)]
-    try:
-        air = control.Control(cell.endpoint("air.control")).status(2.0)
-    except control.NoAnswer:
-        raise BadInput(f"cell '{cell.name}' is up, but its medium does not answer yet; try again") from None
-    started = time.time_ns() - round(air.wall_seconds * 1e9)
-    emulator = cell.run / "emulator.yaml"
-    return [places.program(PROGRAM), "-o", file, *endpoints(cell, max(1, len(namespaces) - 1)),
-            *(pdus(of_yaml(emulator.read_text())) if emulator.exists() else []),
-            "--start-ns", str(started), *comments(cell, places, configurations), *limits(given)]
+    terminals, live = len(namespaces), []
+    if cell.replay is None:
+        try:
+            air = control.Control(cell.endpoint("air.control")).status(2.0)
+        except control.NoAnswer:
+            raise BadInput(f"cell '{cell.name}' is up, but its medium does not answer yet; try again") from None
+        terminals, emulator = max(1, terminals - 1), dict(configurations).get("emulator.yaml")
+        live = [*(pdus(of_yaml(emulator)) if emulator else []), "--start-ns", str(time.time_ns() - round(air.wall_seconds * 1e9))]
+    return [places.program(PROGRAM), "-o", file, *endpoints(cell, terminals), *live, *comments(cell, places, configurations), *limits(given)]
 
 
 def main(arguments: list[str], places: Places) -> int:
@@ -127,12 +124,12 @@ class Recording:
     """Started before the stations, so that it misses nothing. That the capture fails is said, and is no
     reason for the run to end."""
 
-    def __init__(self, cell: Cell, file: str, configuration: Any, speed: float, places: Places, progress: Callable[[str], None]) -> None:
+    def __init__(self, cell: Cell, file: str, configuration: dict[str, Any], speed: float, places: Places, progress: Callable[[str], None]) -> None:
         self.progress = progress
         self.last_words = tempfile.NamedTemporaryFile("w", prefix="openwip-", suffix=".end")
         self.said = tempfile.TemporaryFile("w+")
         parent = os.getpid()
-        self.process: Any = subprocess.Popen(
+        self.process: subprocess.Popen[bytes] | None = subprocess.Popen(
             [places.program(PROGRAM), "-o", file, *endpoints(cell, len(cell.terminals)), "--speed", f"{speed:g}",
              "--wait", "120", "--end-file", self.last_words.name, *pdus(configuration),
              *comments(cell, places, [("configuration", to_yaml(configuration))])],
@@ -160,18 +157,12 @@ class Recording:
         self.said.close()
 
 
-class NoRecording:
-    """Of a run without --capture."""
-
-    def end(self, verdict: Verdict | None = None) -> None:
-        pass
-
-
 @contextlib.contextmanager
-def recording(cell: Cell, file: str | None, configuration: Any, speed: float, places: Places, progress: Callable[[str], None]) -> Iterator[Any]:
-    """However the block ends, the file is whole afterwards."""
-    running: Any = NoRecording() if file is None else Recording(cell, file, configuration, speed, places, progress)
+def recording(cell: Cell, file: str | None, configuration: dict[str, Any], speed: float, places: Places, progress: Callable[[str], None]) -> Iterator[Recording | None]:
+    """None without a file. However the block ends, the file is whole afterwards."""
+    running = None if file is None else Recording(cell, file, configuration, speed, places, progress)
     try:
         yield running
     finally:
-        running.end()
+        if running:
+            running.end()

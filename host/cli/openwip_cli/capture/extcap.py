@@ -8,7 +8,6 @@ import argparse
 import os
 import shutil
 import sys
-from typing import Any
 
 from ..cell import cell as cells
 from ..errors import BadInput
@@ -56,7 +55,7 @@ def list_interfaces() -> None:
 
 
 def list_options(name: str) -> None:
-    def say(number: int, call: str, display: str, kind: str, **more: Any) -> None:
+    def say(number: int, call: str, display: str, kind: str, **more: str) -> None:
         extra = "".join(f"{{{k}={v}}}" for k, v in more.items())
         print(f"arg {{number={number}}}{{call={call}}}{{display={display}}}{{type={kind}}}{extra}")
 

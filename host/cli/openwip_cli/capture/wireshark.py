@@ -5,7 +5,6 @@ import os
 import pathlib
 import shutil
 import subprocess
-from typing import Any
 
 from ..errors import BadInput
 
@@ -14,26 +13,26 @@ SOURCE = "host/capture/wireshark"
 DISSECTOR = ("openwip.lua", "openwip_ip_header.lua", "openwip_reassembly.lua")
 
 
-def folders() -> Any:
+def folders() -> dict[str, str]:
     """Name -> path, as tshark has them."""
     if shutil.which("tshark") is None:
         raise BadInput("tshark is not installed: run ./openwip setup (package tshark)")
     done = subprocess.run(["tshark", "-G", "folders"], capture_output=True, text=True)
-    found: dict[Any, Any] = {}
+    found: dict[str, str] = {}
     for line in done.stdout.splitlines():
         name, _, path = line.partition(":")
         found.setdefault(name.strip(), path.strip())
     return found
 
 
-def pick(found: Any, *names: Any) -> pathlib.Path:
+def pick(found: dict[str, str], *names: str) -> pathlib.Path:
     for name in names:
         if found.get(name):
             return pathlib.Path(found[name])
     raise BadInput(f"this tshark does not name its folder '{names[0]}' (tshark -G folders)")
 
 
-def extcap_folder(found: Any) -> pathlib.Path:
+def extcap_folder(found: dict[str, str]) -> pathlib.Path:
     """The user's where Wireshark has one (from 4.2 on), else the one of the machine."""
     if os.environ.get("WIRESHARK_EXTCAP_DIR"):
         return pathlib.Path(os.environ["WIRESHARK_EXTCAP_DIR"])

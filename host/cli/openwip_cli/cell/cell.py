@@ -19,6 +19,7 @@ import os
 import pathlib
 import re
 import shutil
+from collections.abc import Sequence
 from typing import Any
 
 from ..air import SLOT_SAMPLES
@@ -54,8 +55,6 @@ class Process:
 
 
 class Cell:
-    ADDRESS = ADDRESS
-
     def __init__(self, name: str = "demo", terminals: int = 1, base: bool = True, controller: bool = False) -> None:
         """`base`: there is a base station; a replay of recorded samples has none. `controller`: one is to be made."""
         self.name = name
@@ -73,7 +72,7 @@ class Cell:
         return MARK + self.name
 
     @property
-    def namespaces(self) -> list[Any]:
+    def namespaces(self) -> list[str]:
         return [self.namespace(s) for s in (*self.stations, *self.controller)]
 
     @property
@@ -95,18 +94,17 @@ class Cell:
 
     @property
     def state(self) -> dict[str, Any]:
-        try:
-            return json.loads(own_files.read(self.run / "state.json"))
-        except (OSError, ValueError):
-            return {}
+        return self._said("state.json") or {}
 
     @property
     def replay(self) -> dict[str, Any] | None:
         """{"file", "start_ns"} of a cell that plays recorded samples (iq/replay_cell.py), None of any other."""
-        try:
-            return json.loads(own_files.read(self.run / "replay.json"))
-        except (OSError, ValueError):
-            return None
+        return self._said("replay.json")
+
+    def _said(self, name: str) -> dict[str, Any] | None:
+        with contextlib.suppress(OSError, ValueError):
+            return json.loads(own_files.read(self.run / name))
+        return None
 
     def write_state(self, state: dict[str, Any]) -> None:
         own_files.replace(self.run / "state.json", json.dumps(state, indent=1))
@@ -153,10 +151,9 @@ class Cell:
 
     def owns_directory(self) -> bool:
         """The directory is there, and the one that this process has locked."""
-        try:
+        with contextlib.suppress(OSError):
             return self.lock is not None and os.path.samestat(os.fstat(self.lock), os.stat(self.run))
-        except OSError:
-            return False
+        return False
 
     def prepare_directory(self) -> None:
         """What is made here is of the account's group, so that its processes reach it after they gave up their privileges; nobody else enters."""
@@ -172,14 +169,12 @@ class Cell:
         """(pid, start time) of each process, as the keeper has written them down."""
         found = []
         for path in (self.run / "pids").glob("*"):
-            try:
+            with contextlib.suppress(OSError, ValueError):
                 pid, started = own_files.read(path).split()
                 found.append((int(pid), int(started)))
-            except (OSError, ValueError):
-                pass
         return found
 
-    def made_namespaces(self) -> list[Any]:
+    def made_namespaces(self) -> list[str]:
         """Those of this cell that exist: as it wrote down, and as they say themselves."""
         written = [n for n in self.state.get("namespaces", []) if system.namespace_exists(n)]
         mine = re.compile(re.escape(self.namespace("")) + rf"(base|terminal\d*|{CONTROLLER})")
@@ -189,7 +184,7 @@ class Cell:
         """(pid, start time) of other keepers of a cell of this name whose directory has been deleted."""
         return [p for p in system.holders(f"{self.run} (deleted)", KEEPER) if p[0] != os.getpid()]
 
-    def shared_memory(self) -> list[Any]:
+    def shared_memory(self) -> list[pathlib.Path]:
         """The segment of the medium of this cell (channels/air/shared_air.h names it)."""
         segment = pathlib.Path(f"/dev/shm/openwip-air-{self.name}")
         return [segment] if segment.exists() else []
@@ -203,7 +198,8 @@ class Cell:
         left += [f"directory {self.run}"] if self.run.exists() and any(self.run.iterdir()) else []
         return left
 
-    def remove(self, grace: float = 1.0, processes: Any = None, namespaces: Any = None) -> None:
+    def remove(self, grace: float = 1.0, processes: Sequence[tuple[int, int]] | None = None,
+               namespaces: dict[str, tuple[int, int] | None] | None = None) -> None:
         """End and delete everything of this cell, for the owner only. Repeating it does no harm. `processes` (pid,
         start time) and `namespaces` (name -> identity): for whoever remembers them; else what was written down and what
         the namespaces say counts."""
@@ -226,10 +222,9 @@ class Cell:
 
 def namespaces_made() -> list[str]:
     """Names of namespaces that may be a cell's."""
-    try:
+    with contextlib.suppress(OSError):
         return sorted(n for n in os.listdir(system.namespace_file("")) if n.startswith("owip-"))
-    except OSError:
-        return []
+    return []
 
 
 def names() -> list[str]:
@@ -353,10 +348,10 @@ def receiver_options(scenario: Scenario) -> list[str]:
             "--predictor", scenario["phy.predictor"], "--gain-control", scenario["phy.gain_control"]]
 
 
-def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: Any = None) -> list[Process]:
+def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: dict[str, list[str]] | None = None) -> list[Process]:
     """In the order of starting: the medium and the MACs bind, the radios attach. `record_iq`: more arguments
     of a station's flowgraph, by station."""
-    record_iq = record_iq or {}
+    more = record_iq or {}
     build, run = places.build, cell.run
     common, radio = {"OPENWIP_RUN": str(run)}, radio_environment(cell, places)
     radio_of = radios.radios(scenario)
@@ -365,13 +360,13 @@ def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: An
         return [*flowgraph(role, places), "--args", ",".join(filter(None, (f"type=vusrp,air={cell.name},node={role}", radio_of[role].arguments))),
                 "--endpoint", cell.line(f"{role}.slot"), "--freq", "1.8e9",
                 "--record-endpoint", cell.endpoint(f"{role}.iq"),
-                *record_iq.get(role, ()),
+                *more.get(role, ()),
                 "--start-time", "0.1", *extra]
 
     def mac(role: str) -> "Process":
         return Process(f"{role}.macd", [str(build / MACD), "--config", str(run / f"{role}.yaml")], common, cell.namespace(role), slot_path=True)
 
-    fader = [Process("fader", [str(build / FADER), "--config", str(run / "fader.yaml"), *record_iq.get("fader", ())], radio, slot_path=True, apart=True,
+    fader = [Process("fader", [str(build / FADER), "--config", str(run / "fader.yaml"), *more.get("fader", ())], radio, slot_path=True, apart=True,
                      capabilities=rights.SLOT_PATH)] if scenario.cabled else []
     return [
         Process("air", [str(build / MEDIUM), "--config", str(run / "air.yaml")], common, slot_path=True,

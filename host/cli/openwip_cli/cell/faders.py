@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Asks a running fader: ./openwip station --fader, ./openwip fader compare, ./openwip get and set --control; with keys, one on another computer."""
-from typing import Any
-
 import zmq
 from google.protobuf.message import DecodeError
 
 from ..errors import BadInput
 from ..figures.through_radios import TERMINAL
 from ..messages import control
+from ..shapes import AirStatus
 from . import remote
 
 ANSWER_S = 2.0
@@ -19,15 +18,16 @@ def keys_of_station(endpoint: str, folder: str | None) -> remote.ClientKeys | No
     return remote.keys_of("--fader", endpoint, folder if remote.is_far(endpoint) else None)
 
 
-def ask(endpoint: Any, keys: remote.ClientKeys | None = None) -> Any:
+def ask(endpoint: str, keys: remote.ClientKeys | None = None) -> AirStatus:
     """Its status; one of SILENT if there is none."""
-    return control.Control(str(endpoint), keys).status(ANSWER_S)
+    found: AirStatus = control.Control(endpoint, keys).status(ANSWER_S)
+    return found
 
 
-def find(what: str, endpoint: Any, valid: str, keys: remote.ClientKeys | None = None) -> Any:
+def find(what: str, endpoint: object, valid: str, keys: remote.ClientKeys | None = None) -> AirStatus:
     """The status of a fader of a cell. `what`: the argument or key that says where it answers, `valid`: what that could be."""
     try:
-        air = ask(endpoint, keys)
+        air = ask(str(endpoint), keys)
     except SILENT:
         raise BadInput(f"{what} is {endpoint!r}, where no fader answers; valid: {valid}") from None
     nodes = [n.partition(":")[0] for n in getattr(air, "nodes", ())]
@@ -36,12 +36,11 @@ def find(what: str, endpoint: Any, valid: str, keys: remote.ClientKeys | None = 
     return air
 
 
-def of_station(endpoint: str, folder: str | None = None) -> Any:
+def of_station(endpoint: str, folder: str | None = None) -> AirStatus:
     return find("--fader", endpoint, "air.control of a ./openwip fader that runs, or --listen of one on another computer",
                 keys_of_station(endpoint, folder))
 
 
 def delay_of(endpoint: str, folder: str | None = None) -> int:
     """In samples."""
-    delay: int = of_station(endpoint, folder).delay_samples
-    return delay
+    return of_station(endpoint, folder).delay_samples

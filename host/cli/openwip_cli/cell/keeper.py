@@ -33,7 +33,7 @@ from ..errors import BadInput, CellDied
 from ..machine import own_files, rights, system
 from ..machine.placement import Placement
 from ..machine.surroundings import Surroundings
-from .cell import KEEPER, Cell
+from .cell import KEEPER, Cell, Process
 
 GRACE_S = 1.3           # for SIGTERM; the contract of the processes is 1 s
 CAUSE_S = 0.1           # to tell the cause of a death from what it causes
@@ -44,11 +44,11 @@ MAX_MESSAGE = 1 << 17
 # --- in the keeper process ---
 
 class Keeper:
-    def __init__(self, cell: Cell, channel: Any) -> None:
-        self.cell, self.channel = cell, channel
+    def __init__(self, cell: Cell, channel: socket.socket) -> None:
+        self.cell = cell
+        self.channel: socket.socket | None = channel
         self.children: dict[str, tuple[int, int]] = {}   # name -> (pid, pidfd)
         self.essential: dict[str, int] = {}        # name -> pid of those whose death ends the cell
-        self.surroundings: Any = None
         self.noted: list[str] = []       # what was not as it should be for a while; the judge reads it
         self.logs: str | None = None     # where to copy logs to at the end
         self.wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -58,12 +58,10 @@ class Keeper:
             signal.signal(signum, lambda *_: None)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
-    def send(self, **message: Any) -> None:
+    def send(self, **message: object) -> None:
         if self.channel is not None:
-            try:
+            with contextlib.suppress(OSError):
                 self.channel.send(json.dumps(message).encode())
-            except OSError:
-                pass
 
     def prepare(self) -> None:
         """Directory and namespaces. What will be made is written down first."""
@@ -160,10 +158,8 @@ class Keeper:
     def end(self, why: str, died: str | None = None) -> None:
         """Say why, end the processes, remove everything. Only ever followed by exit."""
         cell = self.cell
-        try:
+        with contextlib.suppress(OSError):
             own_files.create(cell.run / "why", why + "\n")
-        except OSError:
-            pass
         words: list[tuple[str, str]] = []
         if died is not None:
             self.send(event="dying", why=why)
@@ -209,7 +205,7 @@ class Keeper:
     def loop(self) -> None:
         """Until the cell ends."""
         while True:
-            watched = [self.wake_read, *(fd for _, fd in self.children.values())]
+            watched: list[int | socket.socket] = [self.wake_read, *(fd for _, fd in self.children.values())]
             if self.channel is not None:
                 watched.append(self.channel)
             ready, _, _ = select.select(watched, [], [], self.surroundings.patience())
@@ -260,7 +256,7 @@ def copy_logs(cell: Cell, folder: pathlib.Path | str) -> None:
         print(f"logs not copied to {folder}: {e}", file=sys.stderr)
 
 
-def _keeper_main(cell: Cell, channel: Any) -> int:
+def _keeper_main(cell: Cell, channel: socket.socket) -> NoReturn:
     code = 0
     try:
         os.setsid()
@@ -306,13 +302,11 @@ class KeeperClient:
         self.over = False
         self._await("ready", 10)
 
-    def send(self, **message: Any) -> None:
-        try:
+    def send(self, **message: object) -> None:
+        with contextlib.suppress(OSError):     # the end of file that follows says what happened
             self.channel.send(json.dumps(message).encode())
-        except OSError:
-            pass   # the end of file that follows says what happened
 
-    def start(self, process: Any) -> None:
+    def start(self, process: Process) -> None:
         self.send(do="start", name=process.name, argv=process.argv, environment=process.environment,
                   namespace=process.namespace, essential=process.essential, capabilities=process.capabilities,
                   cores=self.placement.cores_of(process.slot_path, process.apart))
@@ -358,14 +352,14 @@ class KeeperClient:
         with contextlib.suppress(CellDied):     # so it comes, at last if the keeper does not answer
             self._await("ended", 8)
 
-    def _await(self, event: str, timeout: float) -> Any:
+    def _await(self, event: str, timeout: float) -> dict[str, Any]:
         deadline = time.monotonic() + timeout
         while select.select([self.channel], [], [], max(0, deadline - time.monotonic()))[0]:
             message = self._receive()
             if message["event"] == event:
                 return message
         os.kill(self.pid, signal.SIGKILL)
-        self._keeper_is_gone("the keeper did not answer")
+        return self._keeper_is_gone("the keeper did not answer")
 
     def _receive(self) -> dict[str, Any]:
         try:
@@ -393,14 +387,13 @@ class KeeperClient:
             raise CellDied(message["why"], message["last_words"])
         return message
 
-    def _keeper_is_gone(self, why: str) -> None:
+    def _keeper_is_gone(self, why: str) -> dict[str, Any]:
+        """Raises CellDied, but where that was said before."""
         if self.over:
-            return
+            return {}
         self.over = True
-        try:
+        with contextlib.suppress(OSError):
             own_files.create(self.cell.run / "why", why + "\n")
-        except OSError:
-            pass
         made = {n: system.namespace_identity(n) for n in self.cell.namespaces}
         self.cell.remove(processes=list(self.started.items()), namespaces=made)
         raise CellDied(why)

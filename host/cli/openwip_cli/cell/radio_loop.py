@@ -49,9 +49,7 @@ def ask(places: Places, command: str, radio: str, options: list[str], environ: M
     except subprocess.TimeoutExpired:
         raise Stop(f"the radio did not answer within {limit_s:g} s (--radio {radio or 'not given: the first that is found'})") from None
     if done.returncode != 0:
-        said = [line for line in done.stderr.splitlines() if line.strip()] or [f"radio: ended with {done.returncode}"]
-        why = f"{said[-1].removeprefix('radio: ').rstrip()} (--radio {radio or 'not given: the first that is found'})"
-        raise of_program(done.returncode, why)
+        raise of_program("radio", done.returncode, done.stderr, f" (--radio {radio or 'not given: the first that is found'})")
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 

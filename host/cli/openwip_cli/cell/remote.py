@@ -21,7 +21,7 @@ import re
 import signal
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TypeAlias
 
 import zmq
 import zmq.utils.z85
@@ -48,6 +48,7 @@ LARGEST_SUBSCRIPTION = 1024     # room for the handshake with keys, too
 # beginning of no topic so many are borne; then the port is opened anew, and who reads from it connects again.
 UNKNOWN_BORNE = 4096
 REOPEN_MS = 20
+Listen: TypeAlias = "tuple[str, int, ServerKeys | None]"      # of check_listen()
 
 
 # --- addresses ---
@@ -62,12 +63,9 @@ def parse_listen(text: str) -> tuple[str, int]:
 
 
 def is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
+    with contextlib.suppress(ValueError):
         return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+    return host == "localhost"
 
 
 def is_far(endpoint: str) -> bool:
@@ -80,7 +78,7 @@ def endpoints(address: str) -> Callable[[str], str]:
     return lambda socket: f"tcp://{host}:{port + SOCKETS.index(socket)}"
 
 
-def check_listen(listen: str | None, keys: str | None) -> "tuple[str, int, ServerKeys | None] | None":
+def check_listen(listen: str | None, keys: str | None) -> "Listen | None":
     """Before anything is made. Returns (host, port, ServerKeys or None)."""
     if listen is None:
         if keys is not None:
@@ -98,8 +96,8 @@ def check_listen(listen: str | None, keys: str | None) -> "tuple[str, int, Serve
 
 # --- keys ---
 
-def read_key_file(path: pathlib.Path | str, secret: bool) -> Any:
-    """(public, secret or None) of a file with the lines `public-key:` and `secret-key:`."""
+def read_key_file(path: pathlib.Path | str, secret: bool) -> tuple[bytes, bytes]:
+    """(public, secret or b"") of a file with the lines `public-key:` and `secret-key:`."""
     try:
         if secret and os.stat(path).st_mode & 0o077:
             raise BadInput(f"{path}: others may read it (mode {os.stat(path).st_mode & 0o777:04o}); valid: 0600")
@@ -113,7 +111,7 @@ def read_key_file(path: pathlib.Path | str, secret: bool) -> Any:
     if not all(KEY.match(k) for k in found):
         raise BadInput(f"{path}: not a key file; expected lines `public-key: KEY`"
                        + (" and `secret-key: KEY`" if secret else "") + ", 40 characters each")
-    return tuple(k.encode() for k in found) if secret else (found[0].encode(), None)
+    return found[0].encode(), found[1].encode() if secret else b""
 
 
 class ServerKeys:
@@ -122,7 +120,7 @@ class ServerKeys:
         self.public, self.secret = read_key_file(folder / "server.key", True)
         self.client_public, _ = read_key_file(folder / "client.public", False)
 
-    def use(self, socket: Any) -> None:
+    def use(self, socket: "zmq.Socket") -> None:
         socket.curve_server = True
         socket.curve_secretkey = self.secret
         socket.zap_domain = ZAP_DOMAIN
@@ -134,7 +132,7 @@ class ClientKeys:
         self.public, self.secret = read_key_file(folder / "client.key", True)
         self.server_public, _ = read_key_file(folder / "server.public", False)
 
-    def use(self, socket: Any) -> None:
+    def use(self, socket: "zmq.Socket") -> None:
         socket.curve_serverkey = self.server_public
         socket.curve_publickey = self.public
         socket.curve_secretkey = self.secret
@@ -142,7 +140,6 @@ class ClientKeys:
 
 def client(address: str, folder: pathlib.Path | str | None) -> tuple[Callable[[str], str], ClientKeys | None]:
     """(endpoints by socket, keys or None) of a remote cell."""
-    parse_listen(address)
     return endpoints(address), keys_of("--remote", address, folder)
 
 
@@ -155,7 +152,7 @@ def keys_of(what: str, endpoint: str, folder: pathlib.Path | str | None) -> Clie
     return ClientKeys(folder) if folder is not None else None
 
 
-def make_keys(folder: pathlib.Path | str) -> list[Any]:
+def make_keys(folder: pathlib.Path | str) -> list[str]:
     """New keys. Refuses to overwrite: a machine that holds the old ones would be locked out unseen."""
     folder = pathlib.Path(folder)
     files = {}
@@ -194,7 +191,7 @@ def keys_main(arguments: list[str], _places: Places) -> int:
 class Doorman:
     """ZAP (ZeroMQ RFC 27): who may connect. One public key is let in."""
 
-    def __init__(self, context: Any, client_public: bytes) -> None:
+    def __init__(self, context: "zmq.Context", client_public: bytes) -> None:
         self.allowed = zmq.utils.z85.decode(client_public) if client_public else None
         self.socket = context.socket(zmq.REP)
         self.socket.linger = 0
@@ -216,7 +213,7 @@ class Doorman:
 class Forward:
     """One socket of the cell and its port. `topics`: all that there are, bytes."""
 
-    def __init__(self, context: Any, name: str, inside: str, outside: str, keys: ServerKeys | None, topics: list[bytes]) -> None:
+    def __init__(self, context: "zmq.Context", name: str, inside: str, outside: str, keys: ServerKeys | None, topics: list[bytes]) -> None:
         self.topics = topics
         control = name.endswith(".control")
         self.context, self.name, self.outside, self.keys, self.control = context, name, outside, keys, control
@@ -224,10 +221,10 @@ class Forward:
         self.back.connect(inside)
         self.unknown = 0
         self.subscribed: set[bytes] = set()
-        self.front: Any = None
+        self.front: "zmq.Socket | None" = None
         self.open()
 
-    def _socket(self, kind: Any, largest: int) -> Any:
+    def _socket(self, kind: int, largest: int) -> "zmq.Socket":
         s = self.context.socket(kind)
         s.linger = 0
         s.sndhwm = s.rcvhwm = QUEUE
@@ -247,7 +244,7 @@ class Forward:
             raise
         self.front = front
 
-    def move(self, ready: Any) -> None:
+    def move(self, ready: "dict[zmq.Socket, int]") -> None:
         """Never waits: what the other side cannot take is lost (telemetry) or not answered (control)."""
         for source, target in ((self.front, self.back), (self.back, self.front)):
             if source is None or target is None or source not in ready:
@@ -259,10 +256,8 @@ class Forward:
                     break
                 if source is self.front and not self.control and not self.is_subscription(frames):
                     continue
-                try:
+                with contextlib.suppress(zmq.ZMQError):
                     target.send_multipart(frames, zmq.NOBLOCK)
-                except zmq.ZMQError:
-                    pass
 
     def is_subscription(self, frames: list[bytes]) -> bool:
         """Of a topic, or of all that begin alike. What is none stays here: the cell's publisher would end the
@@ -280,7 +275,8 @@ class Forward:
             return False
         print(f"forward: {self.name}: {self.unknown} subscriptions to topics that there are not; "
               "all its readers have to connect again", file=sys.stderr, flush=True)
-        self.front.close()
+        if self.front is not None:
+            self.front.close()
         self.front, self.unknown = None, 0
         for topic in self.subscribed:   # nobody is left who could take them back
             self.back.send(b"\0" + topic)
@@ -319,7 +315,7 @@ def forward(ways: list[tuple[str, str, str]], keys: ServerKeys | None, ready_fil
     if not ready_file:      # no keeper sees to it
         system.die_with_parent(os.getppid())
     print("ready", flush=True)
-    closed: list[Any] = []
+    closed: list[Forward] = []
     while not stop:
         ready = dict(poller.poll(REOPEN_MS if closed else None))
         if doorman and doorman.socket in ready:
@@ -339,7 +335,7 @@ def forward(ways: list[tuple[str, str, str]], keys: ServerKeys | None, ready_fil
     return 0
 
 
-def process(cell: Cell, listen: tuple[Any, ...], places: Places) -> Process:
+def process(cell: Cell, listen: Listen, places: Places) -> Process:
     """The forwarder as a process of the cell, for its keeper. `listen`: of check_listen()."""
     host, port, keys = listen
     argv = places.module("forward", cell.run, host, port)
@@ -350,7 +346,7 @@ def process(cell: Cell, listen: tuple[Any, ...], places: Places) -> Process:
     return Process("forward", argv, environment, essential=False, capabilities=(*rights.TO_BECOME_THE_ACCOUNT, *low))
 
 
-def start(cell: Cell, keeper: KeeperClient, listen: tuple[Any, ...] | None, places: Places, progress: Callable[[str], None]) -> None:
+def start(cell: Cell, keeper: KeeperClient, listen: "Listen | None", places: Places, progress: Callable[[str], None]) -> None:
     """`listen`: of check_listen(), or None."""
     if listen is None:
         return

@@ -67,13 +67,13 @@ class CpuClock:
         self.pids = pids
         self.began = self._read()
 
-    def _read(self) -> tuple[Any, Any]:
+    def _read(self) -> tuple[float, dict[str, float | None]]:
         return time.monotonic(), {n: system.cpu_seconds(p) for n, p in self.pids.items()}
 
-    def cores(self) -> dict[Any, Any]:
+    def cores(self) -> dict[str, float]:
         now, seconds = self._read()
         t0, before = self.began
-        return {n: round((seconds[n] - before[n]) / (now - t0), 4) for n in self.pids if seconds[n] is not None and before[n] is not None}
+        return {n: round((s - b) / (now - t0), 4) for n in self.pids if (s := seconds[n]) is not None and (b := before[n]) is not None}
 
 
 def start_process(keeper: KeeperClient, process: cells.Process, endpoint: control.Control) -> None:
@@ -83,7 +83,7 @@ def start_process(keeper: KeeperClient, process: cells.Process, endpoint: contro
         keeper.blame(f"{process.name} does not answer on its control socket")
 
 
-def place(keeper: KeeperClient, wanted: Any, places: Places, progress: Callable[[str], None], apart: bool) -> None:
+def place(keeper: KeeperClient, wanted: placement.Placement | list[int] | str, places: Places, progress: Callable[[str], None], apart: bool) -> None:
     """Chooses where the cell runs, and goes out of the way with all that this process starts itself."""
     keeper.placement = placement.find(wanted, places, apart)
     progress(keeper.placement.words())

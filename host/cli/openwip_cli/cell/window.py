@@ -8,14 +8,13 @@ import os
 import pathlib
 import subprocess
 import tempfile
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
 
 PROGRAM = "host/gui/openwip-monitor"
 NO_DISPLAY_S = 0.5
 
 
-def why_not(build: pathlib.Path, environment: Any = os.environ) -> str | None:
+def why_not(build: pathlib.Path, environment: Mapping[str, str] = os.environ) -> str | None:
     """What keeps a window from opening, in words; None: nothing that can be seen from here."""
     program = pathlib.Path(build) / PROGRAM
     if not os.access(program, os.X_OK):

@@ -2,20 +2,22 @@
 """openwip channel: SNR traces (docs/channel-traces.md). Files are written and checked by one program,
 wip_channel (host/channel); this is its command line, and what Python is better at: CSV, plots, and
 recording from a running cell."""
+import contextlib
 import json
 import pathlib
 import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..air import BINS, SLOTS_PER_SECOND
 from ..cell.running import running_cell
-from ..errors import BadInput, Stop, of_program
+from ..errors import BadInput, of_program
 from ..machine import outputs
 from ..machine.places import Places, version
 from ..settings import table
 from ..settings.command_line import Parser, run_command
 from ..settings.kinds import Real, number_of
-from ..settings.table import Setting
 
 PROGRAM = "host/channel/wip_channel"
 USAGE = """usage: ./openwip channel COMMAND [OPTIONS]
@@ -31,83 +33,48 @@ USAGE = """usage: ./openwip channel COMMAND [OPTIONS]
 openwip channel COMMAND --help says more."""
 
 
-def failure(code: int, said: str) -> Stop:
-    lines = said.strip().splitlines()
-    return of_program(code, lines[-1].removeprefix("wip_channel: ") if lines else f"wip_channel ended with exit code {code}")
-
-
-def run_program(places: Places, arguments: list[str], **kwargs: Any) -> Any:
+def run_program(places: Places, arguments: list[str]) -> str:
     """Runs wip_channel; its one line of what is wrong becomes ours."""
-    done = subprocess.run([places.program(PROGRAM), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=kwargs.pop("text", True), **kwargs)
+    done = subprocess.run([places.program(PROGRAM), *arguments], capture_output=True, text=True)
     if done.returncode != 0:
-        said = done.stderr if isinstance(done.stderr, str) else done.stderr.decode(errors="replace")
-        raise failure(done.returncode, said)
+        raise of_program("wip_channel", done.returncode, done.stderr)
     return done.stdout
 
 
-def describe(places: Places, file: str) -> Any:
-    return json.loads(run_program(places, ["check", file]))
+def describe(places: Places, file: str) -> dict[str, Any]:
+    return dict(json.loads(run_program(places, ["check", file])))
 
 
-class Writer:
-    """A trace from rows of dB: a pipe to wip_channel write."""
-
-    def __init__(self, places: Places, file: str, info: dict[str, Any], definition: str | None = None, prediction: Any = None) -> None:
-        import tempfile
-        self.definition = None
-        arguments = ["write", "-o", file, "--software", f"openwip {version(places.top)}"]
-        for key, value in info.items():
-            arguments += [f"--{key.replace('_', '-')}", str(value)]
-        if definition is not None:
-            self.definition = tempfile.NamedTemporaryFile("w", suffix=".yaml")
-            self.definition.write(definition)
-            self.definition.flush()
-            arguments += ["--definition", self.definition.name]
-        if prediction is not None:
-            arguments.append("--predicted")
-            for key, value in prediction.items():
-                arguments += [f"--{key}", str(value)]
-        self.process: Any = subprocess.Popen([places.program(PROGRAM), *arguments], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
-
-    def rows(self, values: Any) -> None:
-        import numpy
+@contextlib.contextmanager
+def writing(places: Places, file: str, info: dict[str, Any], definition: str, prediction: dict[str, Any] | None = None) -> Iterator[Callable[[Any], None]]:
+    """A trace from rows of dB, by a function that takes some: a pipe to wip_channel write. What is incomplete stays unwritten."""
+    import numpy
+    arguments = ["write", "-o", file, "--software", f"openwip {version(places.top)}", *(["--predicted"] if prediction else [])]
+    for key, value in (info | (prediction or {})).items():
+        arguments += [f"--{key.replace('_', '-')}", str(value)]
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
+        f.write(definition)
+        f.flush()
+        process: Any = subprocess.Popen([places.program(PROGRAM), *arguments, "--definition", f.name], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
-            self.process.stdin.write(numpy.ascontiguousarray(values, dtype="<f4").tobytes())
-        except BrokenPipeError:
-            self.finish()
-
-    def __enter__(self) -> "Writer":
-        return self
-
-    def __exit__(self, kind: Any, *_: Any) -> None:
-        if kind is not None:    # what is incomplete stays unwritten
-            self.process.kill()
-            self.process.wait()
-        else:
-            self.finish()
-        if self.definition:
-            self.definition.close()
-
-    def finish(self) -> None:
-        try:
-            self.process.stdin.close()
-        except BrokenPipeError:
+            yield lambda rows: process.stdin.write(numpy.ascontiguousarray(rows, dtype="<f4").tobytes())
+        except BrokenPipeError:     # it says why
             pass
-        said = self.process.stderr.read().decode(errors="replace")
-        if code := self.process.wait():
-            raise failure(code, said)
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
+        said = process.stderr.read().decode(errors="replace")
+        if code := process.wait():
+            raise of_program("wip_channel", code, said)
 
 
 def open_trace(places: Places, file: str) -> tuple[Any, Any]:
     """A trace that wip_channel has found good, for reading with h5py."""
     import h5py
     return describe(places, file), h5py.File(file, "r")
-
-
-def of(key: str, command: str = "emulate") -> Setting:
-    """An option as a command of cells has it."""
-    return table.setting(key, command)
 
 
 def list_channels(arguments: list[str], places: Places) -> int:
@@ -133,16 +100,16 @@ def render(arguments: list[str], places: Places) -> int:
     p = Parser("channel render")
     p.add_argument("channel", metavar="NAME", help="a definition (openwip channel list) or FILE.yaml")
     p.add_argument("-o", "--output", required=True, metavar="FILE.h5")
-    p.setting(of("seed"), help="realisation")
+    p.setting(table.setting("seed", "emulate"), help="realisation")
     p.add_argument("--seconds", default="30", help="length (default 30)")
-    p.setting(of("channel.snr_db"), help="mean of the linear SNR")
-    p.setting(of("channel.speed_kmh"))
+    p.setting(table.setting("channel.snr_db", "emulate"), help="mean of the linear SNR")
+    p.setting(table.setting("channel.speed_kmh", "emulate"))
     p.add_argument("--carrier-hz", help="default: the definition's")
     p.add_argument("--delay-spread-ns", help="TDL: rms delay spread")
-    p.setting(of("channel.user", "demo"))
-    p.setting(of("channel.shadowing", "demo"), default=None)
+    p.setting(table.setting("channel.user", "demo"))
+    p.setting(table.setting("channel.shadowing", "demo"), default=None)
     p.add_argument("--horizon", default="3", help="slots between prediction and slot (default 3)")
-    nmse = of("channel.prediction_nmse")
+    nmse = table.setting("channel.prediction_nmse", "emulate")
     p.setting(nmse, kind=number_of(nmse.kind), default=None, help="add predictions of this NMSE, without bias")
     p.add_argument("--predictor", action="store_true", help="add the predictions of the receiver's predictor")
     given = vars(p.parse_args(arguments))
@@ -219,9 +186,9 @@ def import_csv(arguments: list[str], places: Places) -> int:
         if rows.shape[1] == 2 * BINS else None
     about = {"channel": given.channel, "mean_snr": mean, "speed_kmh": given.speed_kmh, "carrier_hz": given.carrier_hz}
     definition = f"name: {given.channel}\nsource: imported from {pathlib.Path(given.file).name}\n"
-    with Writer(places, given.output, about, definition, prediction) as out:
+    with writing(places, given.output, about, definition, prediction) as write:
         for at in range(0, len(rows), SLOTS_PER_SECOND):
-            out.rows(rows[at:at + SLOTS_PER_SECOND])
+            write(rows[at:at + SLOTS_PER_SECOND])
     print(summary(describe(places, given.output)))
     return 0
 
@@ -233,8 +200,8 @@ def export(arguments: list[str], places: Places) -> int:
     what.add_argument("--csv", metavar="FILE", help="rows of SNRs in dB")
     what.add_argument("--mahimahi", metavar="FILE", help="packet delivery opportunities")
     what.add_argument("--kaunet", metavar="FILE", help="FILE.bandwidth, FILE.biterror, FILE.packetloss")
-    p.setting(of("link.bins"), help="bins sent in a slot, those of the highest predicted SNR")
-    p.setting(of("link.modulation"))
+    p.setting(table.setting("link.bins", "emulate"), help="bins sent in a slot, those of the highest predicted SNR")
+    p.setting(table.setting("link.modulation", "emulate"))
     p.add_argument("--packet-bytes", default="1500", help="kaunet: size of packets")
     p.add_argument("--seed", default="1", help="kaunet: of the errors")
     given = p.parse_args(arguments)
@@ -272,9 +239,9 @@ def record(arguments: list[str], places: Places) -> int:
     rows, gaps = recording.rows(given.gaps)
     from . import csv_file as channel_csv
     about = {"channel": f"recorded-{given.name}", "mean_snr": channel_csv.mean_db(rows)}
-    with Writer(places, given.output, about, recording.definition(given.name, gaps),
-                {"horizon": recording.horizon, "method": "predictor", "nmse": channel_csv.nmse(rows)}) as out:
-        out.rows(rows)
+    prediction = {"horizon": recording.horizon, "method": "predictor", "nmse": channel_csv.nmse(rows)}
+    with writing(places, given.output, about, recording.definition(given.name, gaps), prediction) as write:
+        write(rows)
     print(summary(describe(places, given.output)))
     if gaps:
         print(f"  {gaps} slots were not measured and repeat the one before")

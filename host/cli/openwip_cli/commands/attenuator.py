@@ -6,7 +6,11 @@ import pathlib
 import signal
 import tempfile
 import time
+from argparse import Namespace
+from collections.abc import Callable
 from typing import Any
+
+from openwip_schema import attenuator_pb2 as pb
 
 from ..cell.attenuator_tables import MOST_DB, NOF_CHANNELS, PERIOD_MS, SILENCE_MS, channel_numbers, check_levels, limits, prepare, quarters
 from ..errors import INVALID, VALID, BadInput, Terminated, raise_terminated
@@ -47,20 +51,20 @@ def sweep_table(start: float, stop: float, step: float) -> bytes:
     return bytes(range(low, high + 1, by) if low <= high else range(low, high - 1, -by))
 
 
-def as_json(status: Any) -> dict[str, Any]:
+def as_json(status: pb.Status) -> dict[str, Any]:
     return {"state": link.STATES[status.state], "steps": status.received, "played": status.played, "underflows": status.underflows,
             "late": status.late, "missed_ticks": status.missed_ticks, "damaged_frames": status.damaged, "uptime_ms": status.tick,
             "attenuation_db": [q * link.STEP_DB for q in status.levels]}
 
 
-def said_errors(device: link.Attenuator) -> list[list[Any]]:
+def said_errors(device: link.Attenuator) -> list[list[int | str]]:
     errors = device.errors()
     for code, words in errors:
         print(f"  {code}: {words}")
     return [list(e) for e in errors]
 
 
-def played(device: link.Attenuator, channels: list[int], table: bytes, given: Any) -> int:
+def played(device: link.Attenuator, channels: list[int], table: bytes, given: Namespace) -> int:
     """Plays, and says what came of it."""
     steps = len(table) // len(channels)
     signal.signal(signal.SIGTERM, raise_terminated)
@@ -84,7 +88,7 @@ def played(device: link.Attenuator, channels: list[int], table: bytes, given: An
 
 # --- subcommands ---
 
-def do_list(_given: Any, _places: Places) -> int:
+def do_list(_given: Namespace, _places: Places) -> int:
     for port in ports():
         if OURS not in port:
             print(f"{port}: not asked (no Nucleo board by its name)")
@@ -99,7 +103,7 @@ def do_list(_given: Any, _places: Places) -> int:
     return VALID
 
 
-def do_qemu(given: Any, places: Places) -> int:
+def do_qemu(given: Namespace, places: Places) -> int:
     folder = pathlib.Path(given.folder) if given.folder else pathlib.Path(tempfile.mkdtemp(prefix="openwip-attenuator-"))
     if not folder.is_dir():
         raise BadInput(f"--folder is {folder}; valid: a folder, where the settings are kept")
@@ -114,7 +118,7 @@ def do_qemu(given: Any, places: Places) -> int:
     return INVALID
 
 
-def do_status(given: Any, _places: Places) -> int:
+def do_status(given: Namespace, _places: Places) -> int:
     with link.Attenuator(the_port(given.port)) as device:
         name, status = device.find(), device.status()
         result = as_json(status) | {"name": name, "switch": int(device.ask("ROUT:SWIT?"))}
@@ -127,7 +131,7 @@ def do_status(given: Any, _places: Places) -> int:
     return VALID
 
 
-def do_set(given: Any, _places: Places) -> int:
+def do_set(given: Namespace, _places: Places) -> int:
     lines = []
     for pair in given.series or []:
         channel, _, value = pair.partition("=")
@@ -152,7 +156,7 @@ def do_set(given: Any, _places: Places) -> int:
     return VALID
 
 
-def do_play(given: Any, _places: Places) -> int:
+def do_play(given: Namespace, _places: Places) -> int:
     if (given.at_zero is None) != (given.trace.endswith(".csv")):
         raise BadInput(f"--at-zero {'is missing' if given.at_zero is None else 'is for SNR traces'}, and TRACE is {given.trace}; valid: a table "
                        "FILE.csv, or an SNR trace with --at-zero, the SNR that the link has at 0 dB")
@@ -165,7 +169,7 @@ def do_play(given: Any, _places: Places) -> int:
         return played(device, channels, table, given)
 
 
-def do_sweep(given: Any, _places: Places) -> int:
+def do_sweep(given: Namespace, _places: Places) -> int:
     for flag, value in (("--from", given.start), ("--to", given.stop)):
         quarters(flag, str(value))
     table = sweep_table(given.start, given.stop, given.step)
@@ -181,8 +185,8 @@ def main(arguments: list[str], places: Places) -> int:
     of_one: Any = lambda prog, **more: Parser(prog.removeprefix("./openwip "), **more)      # noqa: E731
     commands = p.add_subparsers(dest="what", required=True, metavar="list|qemu|status|set|play|sweep", parser_class=of_one)
 
-    def command(name: str, words: str, function: Any) -> Any:
-        sub = commands.add_parser(name, help=words, description=words)
+    def command(name: str, words: str, function: Callable[[Namespace, Places], int]) -> Parser:
+        sub: Parser = commands.add_parser(name, help=words, description=words)
         sub.set_defaults(function=function)
         if name not in ("list", "qemu"):
             sub.add_argument("--port", metavar="PORT", help="serial port (default: the Nucleo board, if there is one)")

@@ -3,6 +3,7 @@
 injection and a wire. It is one process with an interface in each and its sockets in a file system that no path leads to, so that
 nothing is left of it, however it ends. Lines KEY=VALUE on standard input change it while it runs, `status` tells what delay injection
 has done, and so does the end by Ctrl-C."""
+import argparse
 import contextlib
 import ctypes
 import ipaddress
@@ -30,7 +31,6 @@ from .settings_command import RunningSettings
 
 PROGRAM = "host/emulator/wip_emulator"
 GROUPS = ("delay_injection.", "wired.")
-START_S = 10.0
 NETNS = pathlib.Path("/run/netns")
 _FSOPEN, _FSCONFIG, _FSMOUNT, _CREATE = 430, 431, 432, 6     # of every architecture, since Linux 5.2
 
@@ -39,8 +39,8 @@ def memory_folder() -> int:
     """A file system in memory, by a descriptor alone."""
     libc = ctypes.CDLL(None, use_errno=True)
 
-    def call(*arguments: Any) -> int:
-        result = libc.syscall(*arguments)
+    def call(*arguments: object) -> int:
+        result: int = libc.syscall(*arguments)
         if result < 0:
             raise BadInput(f"no file system in memory for the bridge's sockets: {os.strerror(ctypes.get_errno())}; valid: root, Linux 5.2")
         return result
@@ -70,7 +70,7 @@ def check_address(text: str) -> str:
     raise BadInput(f"address {text!r}; valid: an IPv4 address with its prefix, such as 10.42.0.1/30")
 
 
-def parse(arguments: list[str]) -> Any:
+def parse(arguments: list[str]) -> argparse.Namespace:
     p = Parser("bridge", "Any traffic between two network namespaces, through delay injection and a wire.")
     p.add_argument("server", help="namespace of the wired side (ip netns)")
     p.add_argument("terminal", help="namespace of the mobile side")
@@ -87,7 +87,7 @@ def parse(arguments: list[str]) -> Any:
     return given
 
 
-def config(given: Any) -> dict[str, Any]:
+def config(given: argparse.Namespace) -> dict[str, Any]:
     values = vars(given)
     keys = table.process_keys("emulator", NAME)
     tree = table.nested({theirs: text_of(values[ours]) for theirs, ours in keys.items() if values.get(ours) is not None})
@@ -146,11 +146,11 @@ def main(arguments: list[str], places: Places) -> int:
     return run(given, process, folder)
 
 
-def run(given: Any, process: Any, folder: int) -> int:
+def run(given: argparse.Namespace, process: subprocess.Popen[str], folder: int) -> int:
     words: list[str] = []
     running = None
     with contextlib.suppress(KeyboardInterrupt):
-        for line in process.stderr:
+        for line in process.stderr or ():
             words.append(line.rstrip())
             if "emulator is up" in line:
                 running = RunningSettings("bridge", lambda socket: f"ipc:///proc/self/fd/{folder}/{socket}")
@@ -170,7 +170,7 @@ def run(given: Any, process: Any, folder: int) -> int:
     return 0
 
 
-def follow(running: RunningSettings, process: Any) -> None:
+def follow(running: RunningSettings, process: subprocess.Popen[str]) -> None:
     """Until a signal, or the end of the process."""
     sources = [sys.stdin, process.stderr]
     while process.poll() is None:

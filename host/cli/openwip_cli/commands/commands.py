@@ -33,7 +33,7 @@ def down_cell(cell: Cell) -> str | None:
         if keeper and system.start_time(keeper[0]) == keeper[1]:
             os.kill(keeper[0], signal.SIGTERM)
         if not system.wait_until(cell.acquire, DOWN_PATIENCE_S):   # it hangs: by force, and then as for a killed one
-            owners = [tuple(p) for p in (state.get("keeper"), state.get("launcher")) if p]
+            owners = [(p[0], p[1]) for p in (state.get("keeper"), state.get("launcher")) if p]
             system.kill_all(owners, grace=0)
             if not system.wait_until(cell.acquire, 2):
                 raise BadInput(f"cell '{cell.name}' cannot be taken from process {owners}")
@@ -90,10 +90,10 @@ def execute(arguments: list[str], _places: Places) -> int | None:
     os.execvpe("ip", ["ip", "netns", "exec", cell.namespace(given.station), *command], environment)
 
 
-def bench(arguments: list[str], places: Places) -> Any:
+def bench(arguments: list[str], places: Places) -> int:
     if arguments[:1] == ["slot-path"]:
         sys.path.append(str(places.top / "tests" / "bench"))
-        return importlib.import_module("bench_slot_path").main(arguments[1:], places)
+        return int(importlib.import_module("bench_slot_path").main(arguments[1:], places))
     p = Parser("bench")
     p.add_argument("--json", metavar="FILE", nargs="?", const="-", default="-", help="write there instead of standard output")
     p.add_argument("--least", action="store_true", help="each as short as it goes: that it runs, not how fast")

@@ -14,10 +14,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from . import radio_loop
-from .finding import Finding, as_json, show
+from .finding import Finding, as_json, judged, show
 from .radio_program import asked, radio_option, receive_options, transmit_options
-from .radio_sensors import of_sensors, of_sources
+from .radio_findings import findings_of_loop, of_sensors, of_sources
 from ..cell.radio_loop import PROGRAM, ask, environment
 from ..errors import INVALID, VALID, BadInput, Stop
 from ..machine import outputs, rights
@@ -66,7 +65,7 @@ class Machine:
             return None
 
     @staticmethod
-    def can(action: Callable[[], Any]) -> str | None:
+    def can(action: Callable[[], object]) -> str | None:
         """Whether a child of ours may do it: None, or the error in words."""
         read, write = os.pipe()
         child = os.fork()
@@ -87,11 +86,7 @@ class Machine:
 
 def devices(listed: str) -> list[dict[str, str]]:
     """Of the output of uhd_find_devices: the device arguments of each."""
-    found = []
-    for block in re.split(r"-- UHD Device \d+", listed)[1:]:
-        pairs = re.findall(r"^ +(\w+): ?(.*)$", block, re.M)
-        found.append({k: v.strip() for k, v in pairs if v.strip()})
-    return found
+    return [{k: v.strip() for k, v in re.findall(r"^ +(\w+): ?(.*)$", block, re.M) if v.strip()} for block in re.split(r"-- UHD Device \d+", listed)[1:]]
 
 
 # --- checks ---
@@ -162,11 +157,8 @@ def check_usb(m: Machine) -> Iterator[Finding]:
         if vendor.read_text().strip() not in USB_VENDORS:
             continue
         speed = m.number(str(vendor.with_name("speed").relative_to(m.root))) or 0
-        at = f"{speed} Mbit/s at port {vendor.parent.name}"
-        if speed >= USB_3_MBPS:
-            yield Finding("USB", at)
-        else:
-            yield Finding("USB", at, "7.68 MS/s both ways are 61 MB/s, more than USB 2 carries", "another port or cable: USB 3 (blue, SS)")
+        yield judged("USB", f"{speed} Mbit/s at port {vendor.parent.name}", speed >= USB_3_MBPS,
+                     "7.68 MS/s both ways are 61 MB/s, more than USB 2 carries", "another port or cable: USB 3 (blue, SS)")
 
 
 def check_network(m: Machine, device: Mapping[str, str]) -> Iterator[Finding]:
@@ -175,11 +167,8 @@ def check_network(m: Machine, device: Mapping[str, str]) -> Iterator[Finding]:
         yield Finding("network", f"no route to {device['addr']}", "the device cannot be reached", f"ip route get {device['addr']}")
         return
     mtu = m.number(f"/sys/class/net/{route[1]}/mtu") or 0
-    if device.get("product", "").lower() in TEN_GIGABIT and mtu < LARGE_MTU:
-        yield Finding("MTU", f"{mtu} on {route[1]}", "five times as many packets as with large frames",
-                      f"sudo ip link set {route[1]} mtu 9000", safe=True)
-    else:
-        yield Finding("MTU", f"{mtu} on {route[1]}")
+    yield judged("MTU", f"{mtu} on {route[1]}", device.get("product", "").lower() not in TEN_GIGABIT or mtu >= LARGE_MTU,
+                 "five times as many packets as with large frames", f"sudo ip link set {route[1]} mtu 9000", safe=True)
 
 
 def check_buffers(m: Machine, _radio: str) -> Iterator[Finding]:
@@ -187,41 +176,30 @@ def check_buffers(m: Machine, _radio: str) -> Iterator[Finding]:
         value = m.number(f"/proc/sys/net/core/{key}")
         if value is None:
             yield Finding(f"net.core.{key}", "not known (another network namespace?)")
-        elif value < SOCKET_BYTES:
-            yield Finding(f"net.core.{key}", f"{value} bytes", "a radio on a network overflows when this machine is late for some ms",
-                          f"sudo sysctl -w net.core.{key}={SOCKET_BYTES}", safe=True)
         else:
-            yield Finding(f"net.core.{key}", f"{value} bytes")
+            yield judged(f"net.core.{key}", f"{value} bytes", value >= SOCKET_BYTES, "a radio on a network overflows when this machine is late for some ms",
+                         f"sudo sysctl -w net.core.{key}={SOCKET_BYTES}", safe=True)
 
 
 def check_processor(m: Machine, _radio: str) -> Iterator[Finding]:
     cores = len(os.sched_getaffinity(0))
-    if cores < LEAST_CORES:
-        yield Finding("cores", str(cores), "what is beside the slot path makes slots late", "give the machine two cores")
-    else:
-        yield Finding("cores", str(cores))
+    yield judged("cores", str(cores), cores >= LEAST_CORES, "what is beside the slot path makes slots late", "give the machine two cores")
     governors = {p.read_text().strip() for p in (m.root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")}
-    if governors - {"performance"}:
-        yield Finding("frequency governor", ", ".join(sorted(governors)), "the clock is slow when a slot begins: late slots",
-                      "sudo cpupower frequency-set -g performance")
-    else:
-        yield Finding("frequency governor", "performance" if governors else "none here (a virtual machine)")
+    yield judged("frequency governor", ", ".join(sorted(governors)) or "none here (a virtual machine)", not governors - {"performance"},
+                 "the clock is slow when a slot begins: late slots", "sudo cpupower frequency-set -g performance")
     clock = m.text("/sys/devices/system/clocksource/clocksource0/current_clocksource") or "not known"
-    if clock in GOOD_CLOCKS or clock == "not known":
-        yield Finding("clock source", clock)
-    else:
-        yield Finding("clock source", clock, "reading the time takes a microsecond and more, in every slot",
-                      "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource, if the machine has it")
+    yield judged("clock source", clock, clock in (*GOOD_CLOCKS, "not known"), "reading the time takes a microsecond and more, in every slot",
+                 "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource, if the machine has it")
 
 
 def check_rights(m: Machine, _radio: str) -> Iterator[Finding]:
     priority = "run as root, or grant it: echo '@usrp - rtprio 99' | sudo tee /etc/security/limits.d/usrp.conf; sudo usermod -aG usrp $USER"
     why = m.can(lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10)))
-    yield Finding("real-time priority", why, "any other program delays a slot", priority) if why else Finding("real-time priority", "granted")
+    yield judged("real-time priority", why or "granted", not why, "any other program delays a slot", priority)
     yield realtime_share(m)
     memory = "run as root with CAP_IPC_LOCK, or: echo '@usrp - memlock unlimited' | sudo tee -a /etc/security/limits.d/usrp.conf"
     why = m.can(rights.lock_memory)
-    yield Finding("memory locking", why, "a page that is fetched from disk makes a slot late", memory) if why else Finding("memory locking", "granted")
+    yield judged("memory locking", why or "granted", not why, "a page that is fetched from disk makes a slot late", memory)
     yield check_tun(m)
     libc = ctypes.CDLL(None, use_errno=True)
 
@@ -229,8 +207,7 @@ def check_rights(m: Machine, _radio: str) -> Iterator[Finding]:
         if libc.unshare(_CLONE_NEWNET):
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     why = m.can(new_namespace)
-    yield Finding("network namespaces", why, "a cell cannot be made on this machine", "run as root (sudo)") if why else \
-        Finding("network namespaces", "can be made")
+    yield judged("network namespaces", why or "can be made", not why, "a cell cannot be made on this machine", "run as root (sudo)")
 
 
 def realtime_share(m: Machine) -> Finding:
@@ -239,10 +216,9 @@ def realtime_share(m: Machine) -> Finding:
     if share is None or not period:
         return Finding("real-time share", "not known")
     says = "all of a core" if share < 0 else f"{share} of {period} us of a core"
-    if 0 <= share < USUAL_SHARE * period:
-        return Finding("real-time share", says, "a slot path that needs more is held back until the period is over: late slots",
-                       f"sudo sysctl -w kernel.sched_rt_runtime_us={round(USUAL_SHARE * period)}", safe=True)
-    return Finding("real-time share", says)
+    return judged("real-time share", says, not 0 <= share < USUAL_SHARE * period,
+                  "a slot path that needs more is held back until the period is over: late slots",
+                  f"sudo sysctl -w kernel.sched_rt_runtime_us={round(USUAL_SHARE * period)}", safe=True)
 
 
 def check_tun(m: Machine) -> Finding:
@@ -326,7 +302,7 @@ def main(arguments: list[str], places: Places) -> int:
     loop: dict[str, Any] = {}
     if given.loop:
         loop = ask(places, "loop", given.radio, asked(given))
-        measured = list(radio_loop.findings_of_loop(loop))
+        measured = list(findings_of_loop(loop))
         show(measured)
         findings += measured
     lacking = sum(not f.ok for f in findings)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip fader CONFIG: the channel between radios on cables, and its recordings; ./openwip fader calibrate CONFIG: what its radios do
 beside the channel (docs/cabled.md). Calibration: exit code 0: nothing is wrong, 1: something is, 2: bad input, or a radio that is not there."""
+import argparse
 import contextlib
 import datetime
 import json
@@ -12,7 +13,7 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .finding import Finding, as_json, show
+from .finding import Finding, as_json, judged, show
 from ..air import SAMPLE_RATE
 from ..cell import faders, radio_loop, remote
 from ..errors import BAD_INPUT, INVALID, VALID, BadInput, of_program
@@ -23,7 +24,7 @@ from ..machine.places import Places
 from ..settings.command_line import Parser
 from ..settings.kinds import Real
 from ..settings.scenario import read_yaml
-from ..shapes import AirStatus, ThroughRadios
+from ..shapes import AirStatus, Burst, ThroughRadios
 from ..text import of_json, of_yaml
 from openwip_schema import receiver_pb2
 
@@ -39,7 +40,7 @@ def parser(command: str, description: str) -> Parser:
     return p
 
 
-def start(given: Any, places: Places, *more: str) -> list[str]:
+def start(given: argparse.Namespace, places: Places, *more: str) -> list[str]:
     return [str(places.program(PROGRAM)), "--config", given.config, *(f"--set={assignment}" for assignment in given.set), *more]
 
 
@@ -59,7 +60,7 @@ def air_of(config: str, assignments: Iterable[str] = ()) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def reachable(given: Any, places: Places) -> Iterator[None]:
+def reachable(given: argparse.Namespace, places: Places) -> Iterator[None]:
     """From other computers, with keys: what forwards is a process of its own, which gives up root's rights, as the fader does then."""
     listen = remote.check_listen(given.listen, given.keys)
     if listen is None:
@@ -84,7 +85,7 @@ def reachable(given: Any, places: Places) -> Iterator[None]:
 
 # --- recordings ---
 
-def run_recording(given: Any, places: Places) -> int:
+def run_recording(given: argparse.Namespace, places: Places) -> int:
     """Until it ends; then the metadata."""
     seconds = given.seconds or 2.0
     base = str(recordings.check_place(given.record, seconds, "--record"))
@@ -107,10 +108,6 @@ def run_recording(given: Any, places: Places) -> int:
 
 
 # --- calibration ---
-
-def judged(what: str, says: str, ok: bool, costs: str, mend: str) -> Finding:
-    return Finding(what, says) if ok else Finding(what, says, costs, mend)
-
 
 def findings_of(path: dict[str, Any]) -> Iterator[Finding]:
     name = f"{path['from']} to {path['to']}"
@@ -140,12 +137,10 @@ def calibrate(arguments: list[str], places: Places) -> int:
     p.add_argument("--out", metavar="FILE", default="calibration.json", help="what was found, with date and devices (default calibration.json)")
     given = p.parse_args(arguments)
     outputs.fresh("--out", given.out)
-    outputs.check("--out", given.out)
     done = subprocess.run(start(given, places, "--calibrate"), stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           env=radio_loop.environment(places))
     if done.returncode != 0:
-        said = [line for line in done.stderr.splitlines() if line.strip()] or [f"wip_fader ended with {done.returncode}"]
-        raise of_program(done.returncode, said[-1].removeprefix("wip_fader: "))
+        raise of_program("wip_fader", done.returncode, done.stderr)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     nodes = of_yaml(pathlib.Path(given.config).read_text(encoding="utf-8"))["nodes"]
     findings = [f for path in found["paths"] for f in findings_of(path)]
@@ -157,7 +152,7 @@ def calibrate(arguments: list[str], places: Places) -> int:
 
 # --- the channel that a distant terminal heard ---
 
-def bursts_of(file: str) -> list[Any]:
+def bursts_of(file: str) -> list[Burst]:
     """Of a terminal's report."""
     try:
         said = of_json(pathlib.Path(file).read_text(encoding="utf-8"))["bursts_heard"]

@@ -23,6 +23,11 @@ class Finding:
         return [f"COSTS {self.what}: {self.says}: {self.costs}", *([f"      mend: {self.mend}"] if self.mend else [])]
 
 
+def judged(what: str, says: str, ok: bool, costs: str, mend: str = "", safe: bool = False) -> Finding:
+    """`costs` and what is behind it: of one that is not ok."""
+    return Finding(what, says) if ok else Finding(what, says, costs, mend, safe)
+
+
 def show(findings: Iterable[Finding]) -> None:
     for f in findings:
         print("\n".join(f.lines()))

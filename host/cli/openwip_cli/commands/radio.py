@@ -3,13 +3,13 @@
 it. Exit code 0: nothing costs anything, 1: something does, 2: bad input, or a radio that is not there."""
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from . import doctor
-from .finding import Finding, as_json, show
+from .finding import Finding, as_json, judged, show
 from .radio_program import asked, parsed, radio_parser, transmit_options
-from .radio_sensors import of_sensors, of_sources
+from .radio_findings import of_sensors, of_sources
 from ..air import SAMPLE_RATE
 from ..cell.radio_loop import ask, environment
 from ..errors import INVALID, VALID, BadInput
@@ -123,22 +123,21 @@ def of_calibration(found: dict[str, Any], radio: str) -> Iterator[Finding]:
                       "nothing connected, then: " + "; ".join(f"{c} --args {shlex.quote(radio)}" for s in lacking for c in of[s]))
 
 
-def findings_of_probe(found: dict[str, Any], radio: str) -> list[Finding]:
-    def all_of() -> Iterator[Finding]:
-        yield Finding("device", f"{found['name']}, serial {found['serial'] or 'unknown'}")
-        yield from of_clock(found, radio)
-        for name, key in (("receiver", "receive"), ("transmitter", "transmit")):
-            if key in found:
-                yield from of_side(name, found[key])
-            else:
-                yield Finding(name, "none", f"it can only be a station that {'sends' if key == 'receive' else 'receives'}", "a board that has both")
-        yield from of_sensors(found)
-        yield from of_sources(found)
-        yield from of_calibration(found, radio)
-    return list(all_of())
+def findings_of_probe(found: dict[str, Any], radio: str) -> Iterator[Finding]:
+    yield Finding("device", f"{found['name']}, serial {found['serial'] or 'unknown'}")
+    yield from of_clock(found, radio)
+    for name, key in (("receiver", "receive"), ("transmitter", "transmit")):
+        if key in found:
+            yield from of_side(name, found[key])
+        else:
+            yield Finding(name, "none", f"it can only be a station that {'sends' if key == 'receive' else 'receives'}", "a board that has both")
+    yield from of_sensors(found)
+    yield from of_sources(found)
+    yield from of_calibration(found, radio)
 
 
-def finish(findings: list[Finding], found: dict[str, Any], file: str | None) -> int:
+def finish(said: Iterable[Finding], found: dict[str, Any], file: str | None) -> int:
+    findings = list(said)
     if file != "-":
         show(findings)
     outputs.write_json(file, found | {"findings": as_json(findings)})
@@ -153,33 +152,28 @@ def probe(arguments: list[str], places: Places) -> int:
 
 # --- levels ---
 
-def findings_of_levels(found: dict[str, Any]) -> list[Finding]:
-    def all_of() -> Iterator[Finding]:
-        yield Finding("receiver", f"{mhz(found['frequency_hz'])} MHz, gain {found['gain_db']:g} dB, {found['antenna']}, "
-                                  f"{mhz(found['rate_hz'])} MS/s, {found['samples']} samples")
-        yield Finding("noise", f"{found['noise_dbfs']:.1f} dBFS in 7.68 MHz; less the gain {found['noise_at_gain_0_dbfs']:.1f}")
-        dc = f"{found['dc_dbfs']:.1f} dBFS"
-        yield Finding("DC offset", dc) if found["dc_dbfs"] <= MOST_DC_DBFS else \
-            Finding("DC offset", dc, "takes headroom of the converter", "less gain; another antenna port, if a strong carrier is at the centre")
-        clipped = f"peak {found['peak_dbfs']:.1f} dBFS, {100 * found['clipped']:.4g} % of the samples clipped"
-        yield Finding("level", clipped) if found["clipped"] == 0 else \
-            Finding("level", clipped, "noise in every bin", "less --gain, or a larger attenuator")
-        tone = found["tone"]
-        if tone is None:
-            return
-        sent = f"sent with gain {tone['sent']['gain_db']:g} dB from {tone['sent']['antenna']}"
-        if not tone["heard"]:
-            yield Finding("tone", f"not heard ({sent})", "no images or leakage measured",
-                          "more --transmit-gain or --gain, with the attenuator in its place; cable, antenna ports")
-            return
-        yield Finding("tone", f"{tone['dbfs']:.1f} dBFS at {tone['hz'] / 1e3:+.1f} kHz, {tone['hz'] - tone['expected_hz']:+.0f} Hz off ({sent})")
-        for name, key in (("image of the receiver", "receive_image"), ("image of the transmitter", "transmit_image")):
-            value = f"{'at least ' if tone[key]['at_least'] else ''}{tone[key]['db']:.1f} dB below the tone"
-            yield Finding(name, value) if tone[key]["db"] >= LEAST_IMAGE_DB or tone[key]["at_least"] else \
-                Finding(name, value, "more than 1 dB at 256-QAM", "calibrate (./openwip radio probe says how)")
-        leak = tone["leakage"]
-        yield Finding("LO leakage", f"{'at least ' if leak['at_least'] else ''}{leak['db']:.1f} dB below the tone")
-    return list(all_of())
+def findings_of_levels(found: dict[str, Any]) -> Iterator[Finding]:
+    yield Finding("receiver", f"{mhz(found['frequency_hz'])} MHz, gain {found['gain_db']:g} dB, {found['antenna']}, "
+                              f"{mhz(found['rate_hz'])} MS/s, {found['samples']} samples")
+    yield Finding("noise", f"{found['noise_dbfs']:.1f} dBFS in 7.68 MHz; less the gain {found['noise_at_gain_0_dbfs']:.1f}")
+    yield judged("DC offset", f"{found['dc_dbfs']:.1f} dBFS", found["dc_dbfs"] <= MOST_DC_DBFS, "takes headroom of the converter",
+                 "less gain; another antenna port, if a strong carrier is at the centre")
+    yield judged("level", f"peak {found['peak_dbfs']:.1f} dBFS, {100 * found['clipped']:.4g} % of the samples clipped", found["clipped"] == 0,
+                 "noise in every bin", "less --gain, or a larger attenuator")
+    tone = found["tone"]
+    if tone is None:
+        return
+    sent = f"sent with gain {tone['sent']['gain_db']:g} dB from {tone['sent']['antenna']}"
+    if not tone["heard"]:
+        yield Finding("tone", f"not heard ({sent})", "no images or leakage measured",
+                      "more --transmit-gain or --gain, with the attenuator in its place; cable, antenna ports")
+        return
+    yield Finding("tone", f"{tone['dbfs']:.1f} dBFS at {tone['hz'] / 1e3:+.1f} kHz, {tone['hz'] - tone['expected_hz']:+.0f} Hz off ({sent})")
+    for name, key in (("image of the receiver", "receive_image"), ("image of the transmitter", "transmit_image")):
+        yield judged(name, f"{'at least ' if tone[key]['at_least'] else ''}{tone[key]['db']:.1f} dB below the tone",
+                     tone[key]["db"] >= LEAST_IMAGE_DB or tone[key]["at_least"], "more than 1 dB at 256-QAM", "calibrate (./openwip radio probe says how)")
+    leak = tone["leakage"]
+    yield Finding("LO leakage", f"{'at least ' if leak['at_least'] else ''}{leak['db']:.1f} dB below the tone")
 
 
 def levels(arguments: list[str], places: Places) -> int:

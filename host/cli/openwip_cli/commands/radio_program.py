@@ -49,9 +49,4 @@ def asked(given: argparse.Namespace) -> list[str]:
     """The program's options from ours; those that a command does not have, and those that were not given, are left out."""
     names = {"freq": "--freq", "gain": "--gain", "antenna": "--antenna", "seconds": "--seconds", "transmit_gain": "--transmit-gain",
              "transmit_antenna": "--transmit-antenna", "tone": "--tone", "tone_radio": "--tone-args"}
-    found = []
-    for name, flag in names.items():
-        value = getattr(given, name, None)
-        if value not in (None, ""):
-            found.append(f"{flag}={value}")
-    return found
+    return [f"{flag}={value}" for name, flag in names.items() if (value := getattr(given, name, None)) not in (None, "")]

@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import dataclasses
 import json
+from collections.abc import Callable
 from typing import Any
 
 from ..air import SLOTS_PER_SECOND
@@ -27,7 +28,8 @@ class RunningSettings:
     """The settings of one cell, as its processes say them. `endpoint(socket)` names their sockets. Of a medium, fader or
     attenuator without a cell it is the only one that is asked, and its rows are all."""
 
-    def __init__(self, name: str, endpoint: Any, keys: Any = None, launched: Any = None, processes: tuple[str, ...] = PROCESSES) -> None:
+    def __init__(self, name: str, endpoint: Callable[[str], str], keys: control.Keys | None = None, launched: dict[str, Any] | None = None,
+                 processes: tuple[str, ...] = PROCESSES) -> None:
         self.name = name
         self.controls = {p: control.Control(endpoint(f"{p}.control"), keys) for p in processes}
         self.launched = launched or {}   # the scenario, nested; of a remote cell unknown
@@ -71,7 +73,7 @@ class RunningSettings:
             self.status[process] = status
             self.effective[process] = of_yaml(status.effective_yaml) or {}
 
-    def value(self, key: str) -> Any:
+    def value(self, key: str) -> str | None:
         """Text of the value that holds; None: not known here."""
         row = self.rows[key]
         if row.process is None:
@@ -85,16 +87,16 @@ class RunningSettings:
                 return "on" if radio.combining else "off"
         return inside(self.effective[row.process], row.process_key)
 
-    def set(self, wanted: dict[str, str]) -> Any:
+    def set(self, wanted: dict[str, str]) -> dict[str, int]:
         """`wanted`: {key: canonical text}. All of it or nothing; returns {process: slot it holds from}.
         Raises BadInput: refused, or no answer."""
         self.read()     # what is taken back to, if it comes to that
-        trees: dict[Any, Any] = {}
-        before: dict[Any, Any] = {}
+        trees: dict[str, dict[str, Any]] = {}
+        before: dict[str, dict[str, Any]] = {}
         for key, text in wanted.items():
             row = self.rows[key]
-            put(trees.setdefault(row.process, {}), row.process_key, text)
-            put(before.setdefault(row.process, {}), row.process_key, self.value(key))
+            put(trees.setdefault(row.process or "", {}), row.process_key, text)
+            put(before.setdefault(row.process or "", {}), row.process_key, self.value(key))
         slots, done = {}, []
         for process in trees:
             try:
@@ -109,9 +111,9 @@ class RunningSettings:
                 raise BadInput(str(e)) from None
         return slots
 
-    def read_back(self, wanted: dict[str, str], timeout_s: float = READ_BACK_S) -> dict[str, Any]:
+    def read_back(self, wanted: dict[str, str], timeout_s: float = READ_BACK_S) -> dict[str, str | None]:
         """Waits until the processes say the values; returns {key: value} of those that do not."""
-        other: dict[str, Any] = {}
+        other: dict[str, str | None] = {}
 
         def all_say_so() -> bool:
             nonlocal other
@@ -123,7 +125,7 @@ class RunningSettings:
         return other
 
 
-def inside(tree: Any, key: str) -> str | None:
+def inside(tree: object, key: str) -> str | None:
     for name in controls.parts(key):
         if not isinstance(tree, dict) or name not in tree:
             return None
@@ -131,18 +133,18 @@ def inside(tree: Any, key: str) -> str | None:
     return text_of(tree)
 
 
-def put(tree: Any, key: str, value: str) -> None:
+def put(tree: dict[str, Any], key: str, value: str | None) -> None:
     *path, leaf = controls.parts(key)
     for name in path:
         tree = tree.setdefault(name, {})
     tree[leaf] = value
 
 
-def same(a: Any, b: str) -> bool:
+def same(a: str | None, b: str) -> bool:
     if a == b:
         return True
     with contextlib.suppress(TypeError, ValueError):
-        return abs(float(a) - float(b)) <= 1e-6 * max(1, abs(float(b)))
+        return abs(float(a or "") - float(b)) <= 1e-6 * max(1, abs(float(b)))
     return False
 
 
@@ -199,9 +201,10 @@ def chosen_name(given: argparse.Namespace) -> argparse.Namespace:
     return given
 
 
-def with_unit(text: str, row: controls.Control) -> str:
-    number = text not in (None, "") and text.replace(".", "").replace("-", "").isdigit()
-    return f"{text} {row.unit}" if number and row.unit else "-" if text in (None, "") else text
+def with_unit(text: str | None, row: controls.Control) -> str:
+    if not text:
+        return "-"
+    return f"{text} {row.unit}" if row.unit and text.replace(".", "").replace("-", "").isdigit() else text
 
 
 def set_main(arguments: list[str], _places: Places) -> int:
@@ -223,7 +226,7 @@ def set_main(arguments: list[str], _places: Places) -> int:
     width = max(map(len, wanted))
     for key in wanted:
         row = running.rows[key]
-        slot = slots.get(row.process, 0)
+        slot = slots.get(row.process or "", 0)
         when = f"  from slot {slot} ({slot / SLOTS_PER_SECOND:.3f} s)" if slot else "  at once" if running.value(key) != old[key] else "  as it was"
         print(f"{key:<{width}}  {with_unit(old[key], row)} -> {with_unit(running.value(key), row)}{when}")
     for key, value in other.items():

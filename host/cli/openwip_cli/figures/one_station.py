@@ -6,8 +6,9 @@ from typing import Any
 
 from ..air import SLOT_SAMPLES, SLOTS_PER_SECOND
 from ..shapes import AirStatus, Clipped, Fader, Interface, MacStatus, Missed, RadioState, Standstills, Verdict
-from . import accounting, attenuator, meaning, report, standstills
+from . import accounting, attenuator, report, standstills
 
+MISSED = ("late_slots", "underflows", "late_plans", "slots_left_out")      # of a radio: slots, by reason
 CLIPS = "the radio clips, which is noise in every bin: less --gain, or --gain-control on"
 
 
@@ -32,7 +33,7 @@ def sums(role: str, now: MacStatus, tun: Interface | None) -> list[str]:
 
 def late(slots: int, radio: RadioState, stood: Standstills | None) -> list[str]:
     """Of a base station: its radio's clock does not wait."""
-    missed: Missed = {"late": radio.late_slots, "underflows": radio.underflows, "late_plans": radio.late_plans, "left_out": radio.slots_left_out}
+    missed = missed_of(accounting.counts_of(radio, *MISSED))
     return accounting.check_late({"late_slots": accounting.sum_of(missed), "missed": missed, "slots": slots, "clock": "realtime",
                                    "standstills": stood})
 
@@ -90,8 +91,7 @@ def result(role: str, first: MacStatus, now: MacStatus) -> dict[str, Any]:
     directions = {name: accounting.End(d).report() for name, d in (("downlink", now.downlink), ("uplink", now.uplink))}
     found = {"role": role, "seconds": (now.slot - first.slot) / SLOTS_PER_SECOND, "packets": directions}
     if role == "base":
-        return found | {"link": accounting.link_interval(first, now), "radio": accounting.counts_of(
-            now.radio, "late_slots", "underflows", "late_plans", "slots_left_out")}
+        return found | {"link": accounting.link_interval(first, now), "radio": accounting.counts_of(now.radio, *MISSED)}
     return found | {"radio": accounting.counts_of(now.radio, "cell", "locks", "lock_losses", "cfo_hz", "evm_", "mean_snr_db", "overflows",
                                                   "prediction_nmse", "horizon") | at_full_scale(first, now)}
 
@@ -118,15 +118,8 @@ def screen(r: dict[str, Any]) -> str:
     if "bursts_heard" in r and not r.get("fader"):
         lines.append(f"  fader        {len(r['bursts_heard'])} bursts of the base station heard, not compared with what the fader commanded: its control is "
                      "not known here (--fader); with the file of --json, where it runs: ./openwip fader compare CONFIG FILE")
-    for name, p in r["packets"].items():
-        drops = ", ".join(f"{n} {reason}" for reason, n in p["dropped"].items()) or "none"
-        lines.append(f"  {name:<12} {p['in']} packets in = {p['delivered']} delivered + {p['queued']} queued + dropped ({drops})")
-    return "\n".join(lines)
+    return "\n".join([*lines, *(f"  {name:<12} {report.sum_of(p)}" for name, p in r["packets"].items())])
 
 
 def missed_of(radio: dict[str, int]) -> Missed:
     return {"late": radio["late_slots"], "underflows": radio["underflows"], "late_plans": radio["late_plans"], "left_out": radio["slots_left_out"]}
-
-
-def lock_words(now: MacStatus) -> str:
-    return meaning.lock(now.radio)

@@ -12,7 +12,6 @@ WINDOW_S = 1.0        # of rates and histograms, at least
 STALE_S = 3.0         # without a message: not shown as if it were now
 KEPT_STATUSES = 64    # ten a second
 MOST_TERMINALS = 25
-NOBODY = 255          # of SlotSample.user
 
 
 class Terminal(NamedTuple):
@@ -33,7 +32,6 @@ class Figures:
         self.latest: dict[tuple[str, str], tuple[int, Telemetry]] = {}         # (source, topic); ns
         self.slots: dict[str, dict[int, tuple[int, SlotSample]]] = {"base": {}, "terminal": {}}      # source -> terminal; ns
         self.events: collections.Counter[int] = collections.Counter()
-        self.last_event = None
         self.slot = 0
 
     def take(self, message: Any) -> None:
@@ -53,7 +51,6 @@ class Figures:
                 kept.popleft()
         elif message.topic == "event":
             self.events[t.event.severity] += max(1, t.event.count)
-            self.last_event = t.event
 
     def fresh(self, source: str, topic: str, now_ns: int) -> Telemetry | None:
         """The latest one, None when it is too old."""
@@ -102,7 +99,7 @@ class Figures:
         return {u: s for u, (at, s) in sorted(self.slots.get(station, {}).items()) if now_ns - at <= STALE_S * 1e9}
 
     def grants(self, now_ns: int) -> bytes:
-        """Whom each bin was granted to in the latest slot seen, from 0, NOBODY; b"" when not known, or of one terminal."""
+        """Whom each bin was granted to in the latest slot seen, from 0, 255: to nobody; b"" when not known, or of one terminal."""
         samples = self.samples("base", now_ns)
         return next((s.user for s in samples.values()), b"") if self.nof_terminals(now_ns) > 1 else b""
 

@@ -26,30 +26,25 @@ USAGE = """./openwip iq record [--name CELL] [--station terminal|base] [--second
 
 # --- record ---
 
-class Station:
-    """The recording socket of a station's flowgraph."""
-
-    def __init__(self, cell: Cell, station: str) -> None:
-        self.name, self.endpoint = station, cell.endpoint(f"{station}.iq")
-
-    def ask(self, **request: Any) -> Any:
-        try:
-            answer = json.loads(control.exchange(self.endpoint, json.dumps(request).encode(), 5))
-        except control.NoAnswer:
-            raise CellDied(f"the flowgraph of {self.name} does not answer") from None
-        if not answer["ok"]:
-            raise BadInput(f"{self.name}: {answer['error']}")
-        return answer
+def ask(cell: Cell, station: str, **request: object) -> dict[str, Any]:
+    """At the recording socket of a station's flowgraph."""
+    try:
+        answer: dict[str, Any] = json.loads(control.exchange(cell.endpoint(f"{station}.iq"), json.dumps(request).encode(), 5))
+    except control.NoAnswer:
+        raise CellDied(f"the flowgraph of {station} does not answer") from None
+    if not answer["ok"]:
+        raise BadInput(f"{station}: {answer['error']}")
+    return answer
 
 
-def slots_range(text: str) -> tuple[Any, Any]:
+def slots_range(text: str) -> tuple[int, int]:
     first, dots, last = text.partition("..")
     if not (dots and first.isdigit() and last.isdigit() and int(first) <= int(last)):
         raise BadInput(f"--slots is {text!r}; valid: A..B, numbers of slots, A <= B (./openwip status shows the current one)")
     return int(first), int(last)
 
 
-def record(arguments: list[str]) -> Any:
+def record(arguments: list[str]) -> int:
     p = Parser("iq record", "Records the samples of a running cell.", "demo")
     p.add_argument("--station", choices=("terminal", "base"), default="terminal",
                    help="samples received by the terminal (default) or transmitted by the base station")
@@ -63,8 +58,7 @@ def record(arguments: list[str]) -> Any:
     seconds = (end + 1 - begin) / SLOTS_PER_SECOND if given.slots else given.seconds or 2.0
     base = recordings.check_place(given.file, seconds, "FILE")
     cell = running_cell(given.name)
-    station = Station(cell, given.station)
-    air = station.ask(do="status")["air"]
+    air = ask(cell, given.station, do="status")["air"]
     if given.slots and begin <= air:
         raise BadInput(f"--slots {given.slots}: the cell is at slot {air} already; valid: later ones")
     if not given.slots:
@@ -72,14 +66,14 @@ def record(arguments: list[str]) -> Any:
         end = begin + round(seconds * SLOTS_PER_SECOND) - 1
     facts = metadata.cell_settings(cell)
     recordings.remove_former(base)
-    station.ask(do="start", file=base, begin_slot=begin, end_slot=end + 1)
+    ask(cell, given.station, do="start", file=base, begin_slot=begin, end_slot=end + 1)
     interrupted = False
     try:
-        while not station.ask(do="status")["complete"]:
+        while not ask(cell, given.station, do="status")["complete"]:
             time.sleep(0.05)
     except KeyboardInterrupt:       # what was recorded until then is a recording
         interrupted = True
-    done = station.ask(do="stop")
+    done = ask(cell, given.station, do="stop")
     recording = metadata.complete(base, facts)
     print(f"{recording.data_path}: {recording.samples} samples ({replays.seconds(recording):.3f} s, "
           f"{replays.megabytes(recording):.0f} MB), {done['samples_lost']} lost")
@@ -90,12 +84,12 @@ def record(arguments: list[str]) -> Any:
     return INVALID if done["samples_lost"] else VALID
 
 
-def finish_demo(cell: Cell, stations: Any, facts: Any) -> Any:
+def finish_demo(cell: Cell, stations: dict[str, str], facts: dict[str, Any]) -> list[str]:
     """Ends the recordings of a demo (station: base name) that its radios began; lines for the progress."""
     lines = []
     for station, base in stations.items():
         try:
-            done = Station(cell, station).ask(do="stop")
+            done: dict[str, Any] | None = ask(cell, station, do="stop")
         except BadInput:     # over already: the number of slots asked for
             done = None
         recording = metadata.complete(base, metadata.cell_settings(cell) | facts)
@@ -117,7 +111,7 @@ def parse_file(command: str, description: str, as_json: str, arguments: list[str
     return p.parse_args(arguments)
 
 
-def to_replay(file: pathlib.Path | str) -> tuple[Any, Any]:
+def to_replay(file: pathlib.Path | str) -> tuple[recordings.Recording, list[bytes]]:
     """(recording, reports of the live receiver) of a file that can be replayed; BadInput says why another cannot."""
     recording = recordings.Recording(file)
     if recording.whole["openwip:role"] != "terminal":
@@ -144,7 +138,7 @@ def replay(arguments: list[str]) -> int:
     return 0 if result["same"] else 1
 
 
-def screen(recording: recordings.Recording, r: Any) -> str:
+def screen(recording: recordings.Recording, r: dict[str, Any]) -> str:
     lines = [f"{recording.data_path}: {replays.seconds(recording):.3f} s, {r['slots_replayed']} slots replayed, "
              f"{r['slots_live']} live"]
     if r["whole"]:

@@ -24,11 +24,11 @@ def used_sides(config: str) -> list[tuple[str, str]]:
     return list(dict.fromkeys(ends))
 
 
-def read_facts(file: pathlib.Path, timeout_s: float) -> Any:
+def read_facts(file: pathlib.Path, timeout_s: float) -> dict[str, Any]:
     end = time.monotonic() + timeout_s
     while True:
         try:
-            return json.loads(file.read_text(encoding="utf-8"))
+            return dict(json.loads(file.read_text(encoding="utf-8")))
         except ValueError:      # nothing, or not all of it, is written
             if time.monotonic() > end:
                 raise TimeoutError from None
@@ -50,5 +50,4 @@ def complete(base: str, node: str, side: str, config: str, places: Places, more:
     meta["global"] |= {"core:description": f"{SIDES[side]} {node} by the fader", "openwip:node": node, "openwip:side": side}
     pathlib.Path(name + recordings.META).write_text(json.dumps(meta, indent=1) + "\n", encoding="utf-8")
     pathlib.Path(name + FACTS).unlink()
-    made: recordings.Recording = metadata.complete(name, {"openwip:seed": tree.get("air", {}).get("seed", 1)} | (more or {}))
-    return made
+    return metadata.complete(name, {"openwip:seed": tree.get("air", {}).get("seed", 1)} | (more or {}))

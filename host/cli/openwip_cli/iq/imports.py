@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy
+from numpy.typing import NDArray
 
 from ..air import SAMPLE_RATE, SLOT_SAMPLES
 from ..errors import BadInput
@@ -36,7 +37,7 @@ def valid_rates() -> str:
     return f"{low:.10g}..{high:.10g} (the cell occupies {low / 1e6:g} MHz)"
 
 
-def is_rate(value: Any) -> bool:
+def is_rate(value: object) -> bool:
     low, high = rates()
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and low <= value <= high
 
@@ -72,7 +73,7 @@ class Foreign(Recording):
 
     def _check_length(self) -> None:
         self.count = count(self.data_path, self.datatype)
-        found = self.meta.get("captures")
+        found: Any = self.meta.get("captures")
         good = isinstance(found, list) and all(isinstance(c, dict) for c in found) and all(
             isinstance(c.get(key, 0), int) and c.get(key, 0) >= 0
             for c in found for key in ("core:sample_start", "core:global_index"))
@@ -84,7 +85,7 @@ class Foreign(Recording):
             self._wrong("core:header_bytes is there; valid: samples and nothing else")
 
     @property
-    def samples(self) -> Any:
+    def samples(self) -> int:
         return self.count
 
 
@@ -136,7 +137,7 @@ def stretches(source: Bare | Foreign) -> list[tuple[int, int, int]]:
     return [(begin, end - begin, time) for (begin, time), end in zip(found, ends)]
 
 
-def pieces(source: Bare | Foreign, first: int, n: int) -> Iterator[Any]:
+def pieces(source: Bare | Foreign, first: int, n: int) -> "Iterator[NDArray[numpy.complex64]]":
     """complex64, full scale 1."""
     kind, full_scale = DATATYPES[source.datatype]
     components = numpy.memmap(source.data_path, kind, "r")
@@ -207,8 +208,7 @@ def make(source: Bare | Foreign, out: str) -> Recording:
         pathlib.Path(base + META).write_text(json.dumps(written_meta(source, samples, begins)) + "\n")
         recording = Recording(base)
         replay.receive(recording, recording.slots_path)
-        made: Recording = metadata.complete(base, {"openwip:reports": len(recording.reports())})
-        return made
+        return metadata.complete(base, {"openwip:reports": len(recording.reports())})
     except BaseException:
         recordings.remove_former(base)
         raise

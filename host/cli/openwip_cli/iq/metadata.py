@@ -4,10 +4,12 @@ the verdict of the run."""
 import json
 import os
 import pathlib
+from collections.abc import Sequence
 from typing import Any
 
 from ..air import SLOT_SAMPLES
 from ..cell.cell import Cell
+from ..shapes import SlotReport
 from ..text import of_yaml
 from .recordings import Recording, sha512
 
@@ -20,7 +22,7 @@ def cell_settings(cell: Cell) -> dict[str, Any]:
             "openwip:link": base["link"], "openwip:air": {"nodes": air["nodes"], "paths": air["paths"]}}
 
 
-def complete(path: pathlib.Path | str, facts: Any) -> Any:
+def complete(path: pathlib.Path | str, facts: dict[str, Any]) -> Recording:
     """Adds hash, locked stretches and `facts` (keys of the global object); returns the recording."""
     recording = Recording(path)
     meta = recording.meta
@@ -39,8 +41,9 @@ def complete(path: pathlib.Path | str, facts: Any) -> Any:
     return Recording(path)
 
 
-def locked_stretches(recording: Recording, reports: Any) -> Any:
-    stretches, at = [], None
+def locked_stretches(recording: Recording, reports: Sequence[SlotReport]) -> list[dict[str, Any]]:
+    stretches: list[dict[str, Any]] = []
+    at: dict[str, Any] | None = None
     for number, report in enumerate(reports):
         if not report.locked:
             at = None
@@ -60,7 +63,7 @@ def locked_stretches(recording: Recording, reports: Any) -> Any:
     return stretches
 
 
-def index_of(recording: Recording, sample: Any) -> Any:
+def index_of(recording: Recording, sample: int) -> int:
     """Where in the file the sample of that time is, or the next one after it."""
     best = 0
     for capture in recording.captures:

@@ -9,7 +9,7 @@ import pathlib
 import shutil
 import stat
 import struct
-from typing import Any
+from typing import Any, NoReturn
 
 from ..air import SAMPLE_RATE
 from ..errors import BadInput
@@ -26,7 +26,7 @@ LARGEST_REPORT = 1 << 20
 MOST_NAMES = 5      # of recordings in a message
 
 
-def base_of(path: pathlib.Path | str) -> Any:
+def base_of(path: pathlib.Path | str) -> str:
     """The name without the ending, whichever of the three files was named."""
     text = str(path)
     for ending in (DATA, META, SLOTS):
@@ -36,7 +36,7 @@ def base_of(path: pathlib.Path | str) -> Any:
 
 
 @functools.cache
-def extension_schema() -> Any:
+def extension_schema() -> dict[str, Any]:
     return json.loads(pathlib.Path(__file__).with_name("sigmf-openwip.schema.json").read_text())
 
 
@@ -57,24 +57,24 @@ class Recording:
     # --- what is in it ---
 
     @property
-    def samples(self) -> Any:
-        return self.whole["openwip:samples"]
+    def samples(self) -> int:
+        return int(self.whole["openwip:samples"])
 
     @property
-    def captures(self) -> Any:
-        return self.meta["captures"]
+    def captures(self) -> list[dict[str, Any]]:
+        return list(self.meta["captures"])
 
     @property
-    def gaps(self) -> list[Any]:
+    def gaps(self) -> list[dict[str, Any]]:
         return [a for a in self.meta["annotations"] if "openwip:lost_by" in a]
 
-    def reports(self) -> Any:
+    def reports(self) -> list[bytes]:
         """Serialised SlotReports of the live receiver, in order."""
         return read_reports(self.slots_path)
 
     # --- checks ---
 
-    def _wrong(self, text: str, path: pathlib.Path | str | None = None) -> None:
+    def _wrong(self, text: str, path: pathlib.Path | str | None = None) -> NoReturn:
         raise BadInput(f"recording {path or self.meta_path}: {text}")
 
     def _what_is_there(self) -> str:
@@ -85,7 +85,7 @@ class Recording:
         return (f"valid: the name of a recording, NAME{META} and NAME{DATA}, with or without the ending; in {folder}: "
                 f"{shown or 'none'}")
 
-    def _read_meta(self) -> Any:
+    def _read_meta(self) -> dict[str, Any]:
         try:
             check_is_file(self.meta_path)
             meta = of_json(self.meta_path.read_text(encoding="utf-8"))
@@ -143,7 +143,7 @@ def check_is_file(path: pathlib.Path | str) -> None:
         raise BadInput(f"recording {path}: is no file; valid: a file")
 
 
-def sha512(path: pathlib.Path | str) -> Any:
+def sha512(path: pathlib.Path | str) -> str:
     digest = hashlib.sha512()
     with open(path, "rb") as f:
         while piece := f.read(1 << 22):
@@ -151,7 +151,7 @@ def sha512(path: pathlib.Path | str) -> Any:
     return digest.hexdigest()
 
 
-def read_reports(path: pathlib.Path | str) -> Any:
+def read_reports(path: pathlib.Path | str) -> list[bytes]:
     try:
         check_is_file(path)
         raw = pathlib.Path(path).read_bytes()
@@ -160,7 +160,7 @@ def read_reports(path: pathlib.Path | str) -> Any:
     if not raw.startswith(SLOTS_MAGIC):
         raise BadInput(f"slot reports {path}: begins with {raw[:8]!r}; valid: {SLOTS_MAGIC!r}")
     at = len(SLOTS_MAGIC)
-    found: list[Any] = []
+    found: list[bytes] = []
     while at < len(raw):
         length = struct.unpack_from("<I", raw, at)[0] if at + 4 <= len(raw) else LARGEST_REPORT + 1
         if length > LARGEST_REPORT or at + 4 + length > len(raw):
@@ -172,7 +172,7 @@ def read_reports(path: pathlib.Path | str) -> Any:
 
 # --- the files of a recording that is to be made ---
 
-def check_place(path: pathlib.Path | str, seconds: float, option: Any) -> str:
+def check_place(path: pathlib.Path | str, seconds: float, option: str) -> str:
     """Absolute name without ending. Refuses what cannot be written, and what the disk has no room for."""
     base = pathlib.Path(base_of(path)).absolute()
     outputs.check(option, base)
@@ -182,6 +182,6 @@ def check_place(path: pathlib.Path | str, seconds: float, option: Any) -> str:
     return str(base)
 
 
-def remove_former(base: Any) -> None:
+def remove_former(base: str) -> None:
     for ending in (META, DATA, SLOTS):
         pathlib.Path(base + ending).unlink(missing_ok=True)

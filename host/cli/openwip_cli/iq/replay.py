@@ -7,14 +7,16 @@ by bit. From the middle it first has to lock, and then differs in what it has le
 what it predicts, and the copies of failed frames that it had kept for combining."""
 import pathlib
 import tempfile
+from collections.abc import Sequence
 from typing import Any
 
 from ..air import SAMPLE_RATE
 from ..errors import BadInput, RecordFailed
-from .recordings import BYTES_PER_SAMPLE, read_reports
+from ..shapes import SlotReport
+from .recordings import BYTES_PER_SAMPLE, Recording, read_reports
 
 
-def run(recording: Any) -> Any:
+def run(recording: Recording) -> list[bytes]:
     """Serialised SlotReports of the replay."""
     with tempfile.TemporaryDirectory(prefix="openwip-replay-") as folder:
         reports = pathlib.Path(folder, "reports")
@@ -22,7 +24,7 @@ def run(recording: Any) -> Any:
         return read_reports(reports)
 
 
-def receive(recording: Any, reports: pathlib.Path) -> None:
+def receive(recording: Recording, reports: pathlib.Path) -> None:
     """The receiver's SlotReports to a file."""
     from gnuradio import gr, wip
     from .source import Source
@@ -39,7 +41,7 @@ def receive(recording: Any, reports: pathlib.Path) -> None:
         raise RecordFailed(f"{lost} reports of the replay were lost: the disk of {reports.parent} does not follow")
 
 
-def compare(recording: Any, live_raw: Any, replayed_raw: Any) -> Any:
+def compare(recording: Recording, live_raw: Sequence[bytes], replayed_raw: Sequence[bytes]) -> dict[str, Any]:
     """A dict with what is the same and what is not; "same" is the answer."""
     from openwip_schema import slot_link_pb2
     parse = slot_link_pb2.SlotReport.FromString
@@ -73,7 +75,7 @@ def compare(recording: Any, live_raw: Any, replayed_raw: Any) -> Any:
     return result
 
 
-def check_reports(recording: Any, raw: Any) -> None:
+def check_reports(recording: Recording, raw: Sequence[bytes]) -> None:
     from google.protobuf.message import DecodeError
     from openwip_schema import slot_link_pb2
     for number, report in enumerate(raw):
@@ -84,13 +86,13 @@ def check_reports(recording: Any, raw: Any) -> None:
                            f"reported of a slot") from None
 
 
-def last_slot(raw: Any) -> Any:
+def last_slot(raw: Sequence[bytes]) -> int:
     """Of serialised reports; -1: there is none."""
     from openwip_schema import slot_link_pb2
     return slot_link_pb2.SlotReport.FromString(raw[-1]).air if raw else -1
 
 
-def count_slot(result: dict[str, Any], live: Any, replayed: Any) -> None:
+def count_slot(result: dict[str, Any], live: SlotReport, replayed: SlotReport) -> None:
     result["grants_same"] += live.grant == replayed.grant
     if live.grant and replayed.grant and live.grant != replayed.grant:
         result["contradictions"] += 1
@@ -105,14 +107,14 @@ def count_slot(result: dict[str, Any], live: Any, replayed: Any) -> None:
         # Two good frames with different content in the same place cannot both be right.
         result["contradictions"] += b.outcome == other.outcome == 1 and b.payload != other.payload
     for key, name in (("snr", "snr_db"), ("prediction", "predicted_snr_db")):
-        a, b = getattr(live, name), getattr(replayed, name)
-        largest = max((abs(x - y) for x, y in zip(a, b)), default=0.0)
-        result[f"{key}{'s' if key == 'prediction' else ''}_same"] += list(a) == list(b)
+        ours_db, others_db = list(getattr(live, name)), list(getattr(replayed, name))
+        largest = max((abs(x - y) for x, y in zip(ours_db, others_db)), default=0.0)
+        result[f"{key}{'s' if key == 'prediction' else ''}_same"] += ours_db == others_db
         key = f"{key}_largest_difference_db"
         result[key] = max(result[key], round(largest, 4))
 
 
-def difference(live: Any, replayed: Any) -> list[Any]:
+def difference(live: SlotReport, replayed: SlotReport) -> list[str]:
     """Names of the fields that differ."""
     return [field.name for field in live.DESCRIPTOR.fields
             if (list(getattr(live, field.name)) != list(getattr(replayed, field.name))
@@ -120,9 +122,9 @@ def difference(live: Any, replayed: Any) -> list[Any]:
                 else getattr(live, field.name) != getattr(replayed, field.name))]
 
 
-def seconds(recording: Any) -> Any:
+def seconds(recording: Recording) -> float:
     return recording.samples / SAMPLE_RATE
 
 
-def megabytes(recording: Any) -> Any:
+def megabytes(recording: Recording) -> float:
     return recording.samples * BYTES_PER_SAMPLE / 1e6

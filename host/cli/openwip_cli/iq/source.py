@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The samples of a recording where a USRP source would be, with rx_time where a stretch begins, as it has it."""
 import time
-from typing import Any
 
 import numpy
 import pmt
 from gnuradio import gr
 
 from ..air import SAMPLE_RATE, SLOT_SAMPLES
+from .recordings import Recording
 
+Samples = list[numpy.ndarray]       # of each port
 BEHIND_S = 0.010      # as the medium's pacing limit
 
 
@@ -17,11 +18,11 @@ class Pace:
 
     def __init__(self, speed: float) -> None:
         self.rate = SAMPLE_RATE * speed
-        self.began: Any = None
+        self.began: float | None = None
         self.slots = self.behind = 0
         self.seconds = 0.0      # from the first sample to the last one
 
-    def wait(self, samples: Any) -> None:
+    def wait(self, samples: int) -> None:
         """Until that many have arrived."""
         now = time.monotonic()
         if self.began is None:
@@ -39,21 +40,21 @@ class Pace:
 class Source(gr.sync_block):
     """All of them, as fast as they are taken, or as `pace` gives them out, a slot at a time."""
 
-    def __init__(self, recording: Any, pace: Any = None) -> None:
+    def __init__(self, recording: Recording, pace: Pace | None = None) -> None:
         super().__init__("sigmf_source", None, [numpy.complex64])
         self.data = (numpy.memmap(recording.data_path, numpy.complex64, "r") if recording.samples else numpy.zeros(0, numpy.complex64))
         self.at, self.pace = 0, pace
-        self.failure: Any = None     # what work() raised: GNU Radio would log it and end as if the samples were over
+        self.failure = ""       # what work() raised: GNU Radio would log it and end as if the samples were over
         self.stretches = [(c["core:sample_start"], c["core:global_index"]) for c in recording.captures]
 
-    def work(self, _inputs: Any, outputs: Any) -> Any:
+    def work(self, _inputs: object, outputs: Samples) -> int:
         try:
             return self.give(outputs)
         except Exception as e:      # noqa: BLE001 - told by whoever runs the flowgraph
             self.failure = f"{type(e).__name__}: {e}"
             return -1
 
-    def give(self, outputs: Any) -> Any:
+    def give(self, outputs: Samples) -> int:
         n = min(len(outputs[0]), len(self.data) - self.at)
         if n == 0:
             return -1

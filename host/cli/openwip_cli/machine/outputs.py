@@ -50,7 +50,7 @@ def write_whole(path: pathlib.Path | str, text: str) -> None:
 
 
 @contextlib.contextmanager
-def writing(flag: str, path: pathlib.Path | str) -> Iterator[Any]:
+def writing(flag: str, path: pathlib.Path | str) -> Iterator[pathlib.Path]:
     """A file of the report, after the screen: whatever keeps it from being written is NotWritten."""
     try:
         yield pathlib.Path(path)

@@ -20,6 +20,7 @@ import os
 import pathlib
 import subprocess
 import time
+from collections.abc import Callable
 from typing import Any
 
 from ..errors import BadInput
@@ -33,11 +34,11 @@ PROBE = "host/runtime/wip_machine"
 
 @dataclasses.dataclass
 class Placement:
-    slot_path: list | None = None      # cores, None: wherever the kernel puts them
-    others: list | None = None
+    slot_path: list[int] | None = None      # cores, None: wherever the kernel puts them
+    others: list[int] | None = None
     why: str = ""
-    wake_up_us: dict = dataclasses.field(default_factory=dict)      # round trip: same_core, other_core
-    apart: list | None = None       # of what the slot path does not wait for; None: with the slot path
+    wake_up_us: dict[str, float] = dataclasses.field(default_factory=dict)      # round trip: same_core, other_core
+    apart: list[int] | None = None       # of what the slot path does not wait for; None: with the slot path
 
     def report(self) -> dict[str, Any]:
         return {"slot_path": self.slot_path, "apart": self.apart, "others": self.others, "where": self.where(), "why": self.why,
@@ -109,7 +110,7 @@ def quietest(cores: list[int], work: dict[int, float]) -> int:
     return max(c for c in cores if work.get(c, 0.0) <= least + ALIKE)
 
 
-def choose(cores: list[int], work: dict[int, float], siblings: Any = siblings_of, apart: bool = False) -> "Placement":
+def choose(cores: list[int], work: dict[int, float], siblings: Callable[[int], set[int]] = siblings_of, apart: bool = False) -> "Placement":
     """Placement among `cores` (ascending). `work`: share_of_work(). `apart`: something goes without the slot path's core."""
     if len(cores) == 1:
         return Placement(cores, cores, "the only core")
@@ -122,7 +123,7 @@ def choose(cores: list[int], work: dict[int, float], siblings: Any = siblings_of
     return Placement([core], [c for c in rest if c != second] or rest, "a fader's delay bears two cores", apart=[second])
 
 
-def measured(places: Places) -> dict[str, Any]:
+def measured(places: Places) -> dict[str, float]:
     """Round trips of wake-ups, us, by where; {} when the probe is not there or fails."""
     try:
         done = subprocess.run([places.build / PROBE], capture_output=True, text=True, timeout=5, check=True)
@@ -153,14 +154,14 @@ def of_several(index: int) -> "Placement":
     return Placement([core], [c for c in cores if c != core] or cores, "one of several cells")
 
 
-def find(wanted: Any, places: Places, apart: bool = False) -> Placement:
+def find(wanted: "Placement | list[int] | str", places: Places, apart: bool = False) -> Placement:
     """The placement of a cell that starts now. `wanted`: parse(), or of_several(). `apart`: of choose()."""
     if isinstance(wanted, Placement):
         return wanted
     if wanted == "none":
         return Placement(why="--cores none")
     cores = usable()
-    if wanted == "auto":
+    if isinstance(wanted, str):
         place = choose(cores, share_of_work(), apart=apart)
     else:
         place = Placement(wanted, [c for c in cores if c not in wanted] or cores, "--cores")

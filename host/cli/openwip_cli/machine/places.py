@@ -9,7 +9,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..errors import BadInput
 from . import outputs
@@ -32,7 +32,7 @@ class Places(NamedTuple):
         if missing:
             raise BadInput(f"not built yet ({', '.join(missing)} missing in {self.build}): run ./openwip build")
 
-    def module(self, command: str, *arguments: Any) -> list[Any]:
+    def module(self, command: str, *arguments: object) -> list[str]:
         """The command line of one of this package's commands."""
         return [self.python, "-m", "openwip_cli", command, *map(str, arguments)]
 
@@ -79,7 +79,7 @@ def kept_line(places: Places, *argv: str) -> str:
 
 
 @functools.cache
-def versions(places: Places) -> dict[str, Any]:
+def versions(places: Places) -> dict[str, str]:
     return {
         "openwip": version(places.top),
         "gnuradio": kept_line(places, "gnuradio-config-info", "--version"),

@@ -9,7 +9,6 @@ import errno
 import os
 import resource
 from collections.abc import Iterable
-from typing import Any
 
 from . import system
 
@@ -82,11 +81,11 @@ def hold_only(keep: Iterable[str]) -> None:
         raise OSError(ctypes.get_errno(), "capset")
 
 
-def _permitted() -> Any:
+def _permitted() -> int:
     data = (_Data * 2)()
     if _libc.capget(ctypes.byref(_Header(_VERSION_3, 0)), data) != 0:
         raise OSError(ctypes.get_errno(), "capget")
-    return data[0].permitted | data[1].permitted << 32
+    return int(data[0].permitted | data[1].permitted << 32)
 
 
 def confine() -> None:

@@ -9,12 +9,13 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from ..shapes import Share, Stall, Standstills
 from . import placement, system
 from .places import Places
 
+Found = TypeVar("Found")
 PROCESSES = ("air", "fader", "base.macd", "base.radio", "terminal.macd", "terminal.radio")
 EVERY_S = 0.2
 NO_STALL_S = 2e-3       # behind: that is three slots, the loop bears it
@@ -63,8 +64,8 @@ def blame(a: Moment, b: Moment) -> str:
     if not ran:
         return "not known"
 
-    def most(of: Any) -> tuple[Any, str]:
-        name = max(of, key=of.get)
+    def most(of: dict[str, float]) -> tuple[str, str]:
+        name = max(of, key=of.__getitem__)
         return name, f"{of[name] * 1e3:.0f} of {passed * 1e3:.0f} ms"
     # What is stolen from a running thread counts as its run time, so it is looked at first.
     if taken > 0.05 * passed:
@@ -84,8 +85,8 @@ class StallWatch(threading.Thread):
         super().__init__(daemon=True)
         self.pids, self.most_behind, self.cores, self.every = pids, most_behind, cores, every
         self.over = threading.Event()
-        self.first: Any = None
-        self.last: Any = None
+        self.first: Moment | None = None
+        self.last: Moment | None = None
         self.worst: tuple[Moment, Moment] | None = None      # worst: (Moment, Moment)
 
     def run(self) -> None:
@@ -107,7 +108,7 @@ class StallWatch(threading.Thread):
         """`stolen`: share of the slot path's cores; {} when nothing was seen."""
         self.over.set()
         self.join(2)
-        if self.worst is None:
+        if self.worst is None or self.first is None or self.last is None:
             return {}
         longest, passed = self.last.most_behind_s, self.last.at - self.first.at
         return {"longest_ms": longest * 1e3, "whose": blame(*self.worst) if longest > NO_STALL_S else "none",
@@ -174,7 +175,7 @@ def worst_of(found: dict[int, Standstills]) -> Standstills:
     return worst
 
 
-def on_its_core(by_name: dict[str, Any], place: placement.Placement) -> dict[str, Any]:
+def on_its_core(by_name: dict[str, Found], place: placement.Placement) -> dict[str, Found]:
     """Of what is known by process: those that have the slot path's core together."""
     return {n: v for n, v in by_name.items() if n in PROCESSES and not (n == "fader" and place.apart)}
 

@@ -37,35 +37,34 @@ class Process:
 
     def __init__(self, name: str, pid: int) -> None:
         self.name, self.pid = name, pid
-        self.state: Any = None
-        self.since: Any = None
+        self.stands: tuple[str, float] | None = None       # (state, since when)
         self.used: int | None = None
-        self.last: Any = None        # (state, since, until) of the last time that it stood still
+        self.last: tuple[str, float, float] | None = None        # (state, since, until) of the last time that it stood still
 
     def look(self, now: float) -> str | None:
         state, used = system.state(self.pid)
-        stands = state in STATES and not (state == "D" and used != self.used)
+        stands = state if state in STATES and not (state == "D" and used != self.used) else None
         ended = None
-        if self.since is not None and (not stands or state != self.state):
-            ended = self._close(now)
-        if stands and self.since is None:
-            self.state, self.since = state, now
+        if self.stands and stands != self.stands[0]:
+            ended = self._close(*self.stands, now)
+        if stands and self.stands is None:
+            self.stands = (stands, now)
         self.used = used
         return ended
 
-    def _close(self, until: float) -> str | None:
-        state, since = self.state, self.since
-        self.state = self.since = None
+    def _close(self, state: str, since: float, until: float) -> str | None:
+        self.stands = None
         if state == "D" and until - since < STILL_S:
             return None
         self.last = (state, since, until)
         # Everybody sleeps in the kernel at times, longer when a program is read from a slow disk.
         return None if state == "D" else f"{self.name} was {STATES[state]} for {seconds(until - since)}"
 
-    def words(self, now: float) -> tuple[Any, str] | None:
+    def words(self, now: float) -> tuple[float, str] | None:
         """(seconds, words) of a time of standing still that lasts or ended lately; None: it ran."""
-        if self.since is not None and (self.state != "D" or now - self.since >= STILL_S):
-            return now - self.since, f"{self.name} has been {STATES[self.state]} for {seconds(now - self.since)}"
+        state, since = self.stands or ("", now)
+        if state and (state != "D" or now - since >= STILL_S):
+            return now - since, f"{self.name} has been {STATES[state]} for {seconds(now - since)}"
         if self.last is not None and now - self.last[2] < LATELY_S:
             state, since, until = self.last
             return until - since, f"{self.name} was {STATES[state]} for {seconds(until - since)}"
@@ -75,7 +74,7 @@ class Process:
 class Interface:
     """Whether a TUN is up. A socket that was made in a namespace stays in it, whatever becomes of its name."""
 
-    def __init__(self, station: str, namespace: Any) -> None:
+    def __init__(self, station: str, namespace: str) -> None:
         self.station, self.namespace = station, namespace
         self.socket = system.in_namespace(namespace, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         self.was_up = False
@@ -114,7 +113,7 @@ class Surroundings:
 
     def __init__(self, cell: Any) -> None:
         self.cell = cell
-        self.known: dict[int, Any] = {}
+        self.known: dict[str, Process] = {}
         self.interfaces = [Interface(s, cell.namespace(s)) for s in (*cell.stations, *cell.controller)]
         self.namespaces = {n: system.namespace_identity(n) for n in cell.namespaces}
         self.next = time.monotonic()
@@ -122,14 +121,15 @@ class Surroundings:
     def patience(self) -> float:
         return max(0.0, self.next - time.monotonic())
 
-    def look(self, processes: Any) -> tuple[str | None, Any, list[Any]]:
+    def look(self, processes: dict[str, int]) -> tuple[str | None, str | None, list[str]]:
         """(words that end the cell, or None; words that end a run, or None; words about what is over and belongs into
         the verdict)."""
         now = time.monotonic()
         self.next = now + EVERY_S
         for name, pid in processes.items():
             self.known.setdefault(name, Process(name, pid))
-        over = [w for thing in (*self.known.values(), *self.interfaces) if (w := thing.look(now))]
+        watched: list[Process | Interface] = [*self.known.values(), *self.interfaces]
+        over = [w for thing in watched if (w := thing.look(now))]
         return self._broken(), next((w for i in self.interfaces if (w := i.words(now))), None), over
 
     def _broken(self) -> str | None:
@@ -140,7 +140,7 @@ class Surroundings:
                 return f"the network namespace {name} was deleted from outside"
         return None
 
-    def not_running(self, processes: Any) -> Any:
+    def not_running(self, processes: dict[str, int]) -> str | None:
         """Of the processes that stand still, or did lately, the one that did so longest, in words; None: all run."""
         now = time.monotonic()
         self.look(processes)

@@ -12,13 +12,14 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TypeVar
 
 from ..errors import BadInput
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 _CLONE_NEWNET = 0x40000000
+Made = TypeVar("Made")
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -109,7 +110,7 @@ def signal_pidfd(pidfd: int, signum: int) -> None:
     getattr(signal, "pidfd_send_signal")(pidfd, signum)
 
 
-def wait_until(condition: Callable[[], Any], timeout: float, every: float = 0.05, pause: Callable[[float], Any] = time.sleep) -> bool:
+def wait_until(condition: Callable[[], object], timeout: float, every: float = 0.05, pause: Callable[[float], object] = time.sleep) -> bool:
     """condition() true within `timeout` seconds?"""
     deadline = time.monotonic() + timeout
     while not condition():
@@ -119,7 +120,7 @@ def wait_until(condition: Callable[[], Any], timeout: float, every: float = 0.05
     return True
 
 
-def kill_all(processes: Any, grace: float = 1.0) -> None:
+def kill_all(processes: Iterable[tuple[int, int]], grace: float = 1.0) -> None:
     """End (pid, start time) pairs: SIGTERM, and SIGKILL for what is left after `grace` seconds.
     A pid that was given to another process meanwhile is left alone."""
     alive = []
@@ -136,7 +137,7 @@ def kill_all(processes: Any, grace: float = 1.0) -> None:
         os.close(fd)
 
 
-def end_all(pidfds: Iterable[int], grace: float, ended: Callable[[int], Any], killed_s: float = 1.0) -> list[int]:
+def end_all(pidfds: Iterable[int], grace: float, ended: Callable[[int], object], killed_s: float = 1.0) -> list[int]:
     """SIGTERM, and SIGKILL for what is left after `grace` seconds; `ended(pidfd)` of each that is gone. Returns those that
     are still there `killed_s` seconds later."""
     left = list(pidfds)
@@ -153,17 +154,15 @@ def end_all(pidfds: Iterable[int], grace: float, ended: Callable[[int], Any], ki
     return left
 
 
-def holders(path: pathlib.Path | str, name: str) -> list[Any]:
+def holders(path: pathlib.Path | str, name: str) -> list[tuple[int, int]]:
     """(pid, start time) of every process of this name that has `path`, as the kernel calls it, open."""
     found = []
-    for entry in os.listdir("/proc"):
-        try:
-            if entry.isdigit() and pathlib.Path(f"/proc/{entry}/comm").read_text().strip() == name and any(
-                    os.readlink(f"/proc/{entry}/fd/{fd}") == path for fd in os.listdir(f"/proc/{entry}/fd")):
-                found.append((int(entry), start_time(int(entry))))
-        except OSError:
-            pass
-    return [p for p in found if p[1] is not None]
+    for pid in pids():
+        with contextlib.suppress(OSError):
+            if pathlib.Path(f"/proc/{pid}/comm").read_text().strip() == name and any(
+                    os.readlink(f"/proc/{pid}/fd/{fd}") == path for fd in os.listdir(f"/proc/{pid}/fd")):
+                found.append(pid)
+    return [(pid, started) for pid in found if (started := start_time(pid)) is not None]
 
 
 def namespace_file(name: str) -> pathlib.Path:
@@ -174,16 +173,30 @@ def namespace_exists(name: str) -> bool:
     return namespace_file(name).exists()
 
 
-def namespace_identity(name: str) -> tuple[int, int] | None:
-    """(device, inode) of the namespace that has this name, or None."""
+def identity_of(path: pathlib.Path | str) -> tuple[int, int] | None:
+    """(device, inode), or None."""
     try:
-        its = os.stat(namespace_file(name))
+        its = os.stat(path)
     except OSError:
         return None
     return its.st_dev, its.st_ino
 
 
-def in_namespace(name: str, make: Callable[[], Any]) -> Any:
+def namespace_identity(name: str) -> tuple[int, int] | None:
+    """Of the namespace that has this name."""
+    return identity_of(namespace_file(name))
+
+
+def namespace_of(pid: int) -> tuple[int, int] | None:
+    """Identity of the network namespace that a process is in; None: there is no such process."""
+    return identity_of(f"/proc/{pid}/ns/net")
+
+
+def pids() -> list[int]:
+    return [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]
+
+
+def in_namespace(name: str, make: Callable[[], Made]) -> Made:
     """What make() returns, called in this network namespace by this thread."""
     home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     there = os.open(namespace_file(name), os.O_RDONLY | os.O_CLOEXEC)
@@ -206,20 +219,8 @@ def _enter(namespace: int) -> None:
 
 def processes_in_namespace(identity: tuple[int, int] | None) -> list[tuple[int, int]]:
     """(pid, start time) of every process in the network namespace of this identity."""
-    if identity is None:
-        return []
-    found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                its = os.stat(f"/proc/{entry}/ns/net")
-            except OSError:
-                continue
-            if (its.st_dev, its.st_ino) == identity:
-                started = start_time(int(entry))
-                if started is not None:
-                    found.append((int(entry), started))
-    return found
+    there = [] if identity is None else [pid for pid in pids() if namespace_of(pid) == identity]
+    return [(pid, started) for pid in there if (started := start_time(pid)) is not None]
 
 
 def ip(*arguments: str) -> str:
@@ -242,10 +243,9 @@ def make_namespace(name: str, mark: str) -> None:
 def mark_of(name: str) -> str | None:
     """Whose namespace this is, as make_namespace wrote it; None: somebody else's, or there is none."""
     done = subprocess.run(["ip", "-n", name, "-j", "link", "show", "lo"], capture_output=True, text=True)
-    try:
+    with contextlib.suppress(ValueError, IndexError):
         return json.loads(done.stdout)[0].get("ifalias")
-    except (ValueError, IndexError):
-        return None
+    return None
 
 
 def delete_namespace(name: str) -> None:

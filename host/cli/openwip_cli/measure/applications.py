@@ -5,16 +5,20 @@ The kernel counts for every thread the time during which it was ready to run and
 (/proc/PID/task/TID/schedstat, second figure), each wait when it ends. One that has not ended, of a thread that was ready
 at two looks and did not run between them, is added here: a starved one waits for seconds. That is of the traffic's own processes: the pressure
 of the whole machine (/proc/pressure/cpu) is also high when the radio or a stranger waits and the applications do
-not (docs/measurements.md has both)."""
+not (docs/measurements.md has both). And what a verdict needs besides that has to be watched all the time: telemetry."""
+import contextlib
 import dataclasses
 import os
 import pathlib
 import threading
 import time
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from ..cell import cell as cells
 from ..figures import accounting
 from ..machine import system
+from ..messages import control
 
 EVERY_S = 0.5
 SEEN_OFTEN = 4      # scans after which a process that is elsewhere is taken to stay there
@@ -39,15 +43,13 @@ def schedstat_of(pid: int, proc: str = "/proc") -> dict[str, float] | None:
 def ready_threads(pid: int, proc: str = "/proc") -> dict[str, bytes]:
     """{thread: how far it has run} of the threads of a process that run or would if they had a core."""
     ready = {}
-    try:
+    with contextlib.suppress(OSError, IndexError):
         for tid in os.listdir(f"{proc}/{pid}/task"):
             with open(f"{proc}/{pid}/task/{tid}/stat", "rb") as f:
                 state = f.read().rpartition(b")")[2].split()[0]
             if state == b"R":
                 with open(f"{proc}/{pid}/task/{tid}/schedstat", "rb") as f:
                     ready[tid] = f.read()
-    except (OSError, IndexError):
-        pass
     return ready
 
 
@@ -68,10 +70,10 @@ class Application:
     started: int            # ticks since boot
     first_s: float          # when it was first counted
     last_s: float
-    threads: dict           # thread -> seconds waited when last seen
+    threads: dict[str, float]           # thread -> seconds waited when last seen
     ended_s: float = 0.0    # of waits that have ended, since first_s
-    ready: dict = dataclasses.field(default_factory=dict)     # thread -> how far it had run, if it was ready
-    waiting: dict = dataclasses.field(default_factory=dict)   # thread -> seconds of a wait that has not ended
+    ready: dict[str, bytes] = dataclasses.field(default_factory=dict)     # thread -> how far it had run, if it was ready
+    waiting: dict[str, float] = dataclasses.field(default_factory=dict)   # thread -> seconds of a wait that has not ended
 
     @property
     def waited_s(self) -> float:
@@ -83,16 +85,19 @@ class Application:
         self.threads, self.ready, self.last_s = waited, ready, now
 
 
+Applications = dict[tuple[int, int], Application]       # by pid and start
+
+
 class ApplicationClock:
     """Watches in a thread of its own from its making until end(). `namespaces`: station -> name;
     `own`: function that returns the pids that are no applications."""
 
-    def __init__(self, namespaces: Any, own: Any) -> None:
+    def __init__(self, namespaces: dict[str, str], own: Callable[[], Iterable[int]]) -> None:
         self.namespaces, self.own = namespaces, own
         self._lock = threading.Lock()
         self._elsewhere: dict[int, int] = {}        # pid -> how often seen in another namespace
-        self._now: dict[Any, Any] = {}
-        self._done: list[Any] = []
+        self._now: Applications = {}
+        self._done: list[Application] = []
         self._known = schedstat_of(os.getpid()) is not None
         self._began = time.monotonic()
         self._pressure = pressure_us()
@@ -109,32 +114,23 @@ class ApplicationClock:
         """`old`: what is there already has waited before; only what comes on top counts."""
         with self._lock:
             now, own = time.monotonic(), set(self.own())
-            inodes = {}
-            for station, name in self.namespaces.items():
-                try:
-                    found = os.stat(system.namespace_file(name))
-                    inodes[found.st_dev, found.st_ino] = station
-                except OSError:
-                    pass
-            here: dict[Any, Any] = {}
-            pids = [int(e) for e in os.listdir("/proc") if e.isdigit()]
+            stations = {system.namespace_identity(name): station for station, name in self.namespaces.items()}
+            here: Applications = {}
+            pids = system.pids()
             self._elsewhere = {p: n for p in pids if (n := self._elsewhere.get(p))}
             for pid in pids:
                 if pid in own or self._elsewhere.get(pid, 0) >= SEEN_OFTEN:
                     continue
-                try:
-                    its = os.stat(f"/proc/{pid}/ns/net")
-                except OSError:
+                if (there := system.namespace_of(pid)) is None:
                     continue
-                station = inodes.get((its.st_dev, its.st_ino))
-                if station is None:
+                if there in stations:
+                    self._take(pid, stations[there], now, old, here)
+                else:
                     self._elsewhere[pid] = self._elsewhere.get(pid, 0) + 1
-                    continue
-                self._take(pid, station, now, old, here)
             self._done += [a for key, a in self._now.items() if key not in here]
             self._now = here
 
-    def _take(self, pid: int, station: str, now: float, old: bool, here: Any) -> None:
+    def _take(self, pid: int, station: str, now: float, old: bool, here: Applications) -> None:
         started, waited = system.start_time(pid), schedstat_of(pid)
         if started is None or waited is None:
             return
@@ -158,7 +154,7 @@ class ApplicationClock:
             self._began, self._pressure = time.monotonic(), pressure_us()
         self._scan(old=True)
 
-    def running(self) -> list[Any]:
+    def running(self) -> list[Application]:
         """Applications that run now."""
         with self._lock:
             return list(self._now.values())
@@ -169,7 +165,7 @@ class ApplicationClock:
         self._scan()
         with self._lock:
             interval = time.monotonic() - self._began
-            groups: dict[Any, Any] = {}
+            groups: dict[str, tuple[float, float]] = {}
             for a in [*self._done, *self._now.values()]:
                 waited, lived = groups.get(f"{a.station}: {a.name}", (0.0, 0.0))
                 groups[f"{a.station}: {a.name}"] = (waited + a.waited_s, lived + a.last_s - a.first_s)
@@ -188,3 +184,24 @@ class ApplicationClock:
 def age_of(started_ticks: int) -> float:
     with open("/proc/uptime") as f:
         return float(f.read().split()[0]) - started_ticks / TICKS
+
+
+# --- for a verdict ---
+
+def telemetry_reasons(watch: control.TelemetryWatch) -> list[str]:
+    wrong = [f"telemetry: {n} messages of {name} lost" for name, n in watch.lost.items() if n]
+    wrong += [f"telemetry: {n} messages of {name} do not parse" for name, n in watch.malformed.items() if n]
+    wrong += [f"telemetry: nothing came from {name}" for name, n in watch.received.items() if not n]
+    return wrong
+
+
+@contextlib.contextmanager
+def watching(cell: cells.Cell) -> Iterator[tuple[control.TelemetryWatch, ApplicationClock]]:
+    """What a verdict needs that has to be watched all the time: (TelemetryWatch, ApplicationClock)."""
+    watch = control.TelemetryWatch({s: cell.endpoint(f"{s}.telemetry") for s in cells.STATIONS if s in cell.stations})
+    applications = ApplicationClock({s: cell.namespace(s) for s in cell.stations}, lambda: [pid for pid, _ in cell.recorded_processes()])
+    try:
+        yield watch, applications
+    finally:
+        watch.end()
+        applications.end()

@@ -24,9 +24,9 @@ from ..figures import accounting, attenuator, meaning
 from ..machine import own_files, rights
 from ..machine.places import Places
 from ..messages import control
-from ..messages.publisher import Publisher
+from ..messages.telemetry import Publisher
 from ..shapes import Interface
-from .watching import telemetry_reasons, watching
+from .applications import ApplicationClock, telemetry_reasons, watching
 from openwip_schema import telemetry_pb2
 
 EVERY_S = 1.0
@@ -111,7 +111,7 @@ class Judge:
                 return None
         return accounting.Statuses(**found)
 
-    def list_applications(self, clock: Any) -> None:
+    def list_applications(self, clock: ApplicationClock) -> None:
         text = "".join(f"{a.pid} {a.started} {a.name}\n" for a in clock.running())
         if text != self.listed:
             own_files.replace(self.cell.run / "applications", text)
@@ -140,7 +140,7 @@ class Judge:
         # Armed: it plays from the begin of the measured time on.
         self.so_far.attenuator = attenuator.report_of(said) if said and said.state != "armed" else None
 
-    def turn(self, watch: Any, clock: Any) -> None:
+    def turn(self, watch: control.TelemetryWatch, clock: ApplicationClock) -> None:
         self.so_far.noted = self.noted()
         self.look_at_attenuator()
         now = self.statuses()
@@ -160,7 +160,7 @@ def main(arguments: list[str], _places: Places) -> int:
     os.umask(0o007)      # the account may read the telemetry
     rights.hold_only(rights.JUDGE)
 
-    def end(_signal: int, _frame: Any) -> None:
+    def end(*_: object) -> None:
         raise SystemExit(0)
 
     for signum in SIGNALS:

@@ -32,7 +32,7 @@ STEADY_S = 1.0          # of it, before anything is read
 class OtherPace(Exception):
     """The cell was for trying only: begin again at this speed. `found`: the pace that it came to, 1: it held."""
 
-    def __init__(self, speed: float, found: Any) -> None:
+    def __init__(self, speed: float, found: float | None) -> None:
         super().__init__(f"speed {speed:g}")
         self.speed, self.found = speed, found
 

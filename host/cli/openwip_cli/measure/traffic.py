@@ -8,12 +8,15 @@ import signal
 import statistics
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ..cell.cell import ADDRESS, Cell
 from ..cell.keeper import KeeperClient
 from ..machine import system
+
+
+Calls = Sequence[tuple[float, Callable[[], None]]]      # seconds after the start, what is called then
 
 
 class TrafficFailed(Exception):
@@ -32,7 +35,7 @@ class Program:
             env=os.environ | {"LC_ALL": "C"}, preexec_fn=lambda: system.die_with_parent(parent))
         self.pidfd = system.open_pidfd(self.process.pid)
         self.output = {self.process.stdout.fileno(): bytearray(), self.process.stderr.fileno(): bytearray()}
-        self.cpu = None
+        self.cpu = 0.0
 
     @property
     def stdout(self) -> str:
@@ -42,7 +45,7 @@ class Program:
     def stderr(self) -> str:
         return self.output[self.process.stderr.fileno()].decode(errors="replace")
 
-    def wait(self, keeper: KeeperClient, timeout: float, until: Callable[..., Any] = lambda program: False) -> bool:
+    def wait(self, keeper: KeeperClient, timeout: float, until: Callable[["Program"], bool] = lambda program: False) -> bool:
         """Collect output until the program ends, or until(self). False when `timeout` passes."""
         open_fds = set(self.output)
         deadline = time.monotonic() + timeout
@@ -60,7 +63,7 @@ class Program:
                         open_fds.discard(fd)
         return True
 
-    def _collect(self, open_fds: Any) -> None:
+    def _collect(self, open_fds: Iterable[int]) -> None:
         for fd in open_fds:
             while data := os.read(fd, 65536):
                 self.output[fd] += data
@@ -108,7 +111,7 @@ def started(program: Program, keeper: KeeperClient, word: str, name: str) -> Pro
 
 @contextlib.contextmanager
 def pair(keeper: KeeperClient, cell: Cell, receive: list[str], send: list[str], ready: str = "ready",
-         before: Callable[[], Any] = lambda: None) -> Iterator[tuple[Program, Program]]:
+         before: Callable[[], object] = lambda: None) -> Iterator[tuple[Program, Program]]:
     """(receiver at the terminal, which has said `ready`; sender at the base station, after before()). Both are gone
     afterwards, and their output and processor time can be read."""
     receiver = started(Program(cell.namespace("terminal"), receive), keeper, ready, "receiver")
@@ -131,7 +134,7 @@ def iperf3_server(*arguments: str) -> list[str]:
 IPERF3_READY = "Server listening"
 
 
-def iperf3(keeper: KeeperClient, cell: Cell, arguments: list[str], duration: float, at: Sequence[Any] = ()) -> tuple[Any, Any]:
+def iperf3(keeper: KeeperClient, cell: Cell, arguments: list[str], duration: float, at: Calls = ()) -> tuple[dict[str, Any], dict[str, float]]:
     """Base station (client, sender) to terminal (server). `at`: (seconds after the start, function)
     pairs to call meanwhile. Returns (JSON of the client, {"iperf3.client": CPU seconds, ...})."""
     send = ["iperf3", "-c", ADDRESS["terminal"], "-t", f"{duration:g}", "-J", *arguments]
@@ -155,7 +158,7 @@ def tcp_arguments(scenario: Any) -> list[str]:
     return ["-C", scenario["traffic.tcp_cc"], "-w", f"{scenario['traffic.tcp_window_kb']}K"]
 
 
-def tcp(keeper: KeeperClient, cell: Cell, scenario: Any, at: list[tuple[Any, Callable[[], None]]]) -> tuple[Any, Any, Any]:
+def tcp(keeper: KeeperClient, cell: Cell, scenario: Any, at: Calls) -> tuple[dict[str, Any], dict[str, float], int]:
     speed = scenario.speed
     duration = max(1, round(scenario["traffic.duration_s"] / speed))
     report, cpu = iperf3(keeper, cell, tcp_arguments(scenario), duration, at)
@@ -175,10 +178,10 @@ def tcp(keeper: KeeperClient, cell: Cell, scenario: Any, at: list[tuple[Any, Cal
     }, cpu, duration
 
 
-def udp(keeper: KeeperClient, cell: Cell, scenario: Any, rate_bps: float) -> tuple[Any, Any, Any]:
+def udp(keeper: KeeperClient, cell: Cell, scenario: Any, rate_bps: float) -> dict[str, Any]:
     speed = scenario.speed
     duration = max(1, round(max(2.0, scenario["traffic.duration_s"] / 2) / speed))
-    report, cpu = iperf3(keeper, cell, ["-u", "-b", f"{rate_bps * speed:.0f}", "-l", "1472"], duration)
+    report, _ = iperf3(keeper, cell, ["-u", "-b", f"{rate_bps * speed:.0f}", "-l", "1472"], duration)
     total = report["end"]["sum"]
     received = report["end"].get("sum_received", total)
     packets, lost = total["packets"], total["lost_packets"]
@@ -190,4 +193,4 @@ def udp(keeper: KeeperClient, cell: Cell, scenario: Any, rate_bps: float) -> tup
         "packets": packets, "lost_packets": lost,
         "jitter_ms": received.get("jitter_ms", total.get("jitter_ms", 0.0)),
         "seconds": seconds,
-    }, cpu, duration
+    }

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Control (REQ) of the processes of a cell (mac/schema/control.proto), and the watch over its telemetry."""
 import threading
-import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import zmq
 from openwip_schema import control_pb2 as pb
@@ -13,7 +12,11 @@ from ..text import to_yaml
 from . import telemetry
 
 
-def exchange(endpoint: str, question: bytes, timeout_s: float, keys: Any = None) -> bytes:
+class Keys(Protocol):
+    def use(self, socket: zmq.Socket) -> None: ...
+
+
+def exchange(endpoint: str, question: bytes, timeout_s: float, keys: Keys | None = None) -> bytes:
     """The answer of a REP socket, or NoAnswer. One that does not answer costs a time-out, nothing else: every question uses
     a socket of its own, so Ctrl-C may come between question and answer."""
     with zmq.Context.instance().socket(zmq.REQ) as socket:
@@ -30,8 +33,8 @@ def exchange(endpoint: str, question: bytes, timeout_s: float, keys: Any = None)
 class Control:
     """Asks one process."""
 
-    def __init__(self, endpoint: str, keys: Any = None) -> None:
-        """`keys`: of a remote cell (remote.Keys)."""
+    def __init__(self, endpoint: str, keys: Keys | None = None) -> None:
+        """`keys`: of a remote cell (remote.ClientKeys)."""
         self.endpoint, self.keys = endpoint, keys
 
     def ask(self, request: pb.Request, timeout_s: float = 1.0) -> pb.Reply:
@@ -70,16 +73,13 @@ class TelemetryWatch:
 
     def __init__(self, endpoints: dict[str, str]) -> None:
         self._reader = telemetry.Reader(endpoints, self.TOPICS, high_water=0)
-        self.latest: dict[str, tuple[float, pb.MacStatus]] = {}
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
         while not self._ending.is_set():
-            for message in self._reader.poll(0.1):
-                if message.topic == "status":
-                    self.latest[message.source] = (time.monotonic(), message.telemetry.mac)
+            self._reader.poll(0.1)
 
     def _by_name(self, figure: Callable[[str], int]) -> dict[str, int]:
         return {name: figure(name) for name in self._reader.endpoints}

@@ -24,7 +24,7 @@ class Reader(telemetry.Reader):
         super().__init__({}, topics)
         self.over, self._waiting, self._fd = False, b"", fd
 
-    def poll(self, timeout_s: float = 0.0) -> Any:
+    def poll(self, timeout_s: float = 0.0) -> list[telemetry.Message]:
         if self.over or not select.select([self._fd], [], [], timeout_s)[0]:
             return []
         part = os.read(self._fd, 1 << 20)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads telemetry (mac/schema/telemetry.proto): subscribes, checks, counts what is missing.
+"""Reads telemetry (mac/schema/telemetry.proto): subscribes, checks, counts what is missing. And publishes some.
 
     reader = Reader(endpoints_of(cell), ("status", "slot"))
     while ...:
@@ -16,6 +16,7 @@ again: counted `restarts`, nothing is known to be lost then.
 A publisher may be absent: it is connected to as soon as it is there. silent() tells which were never
 heard, and which have stopped."""
 import collections
+import contextlib
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -36,6 +37,7 @@ MAX_MESSAGE = 16 << 20
 # What it is about is counted here.
 warnings.filterwarnings("ignore", "Unexpected end-group tag", RuntimeWarning)
 MAY_BE_ABSENT = ("attenuator",)      # of most cells: never to have heard it is nothing
+QUEUE = 500         # messages of a publisher that wait for one reader; more are lost to it
 BATCH = 2000        # messages of each publisher that one poll() returns at most
 
 
@@ -53,8 +55,8 @@ class Count:
 
     def __init__(self) -> None:
         self.received = self.lost = self.restarts = 0
-        self.last = None     # sequence number
-        self.at_ns = None    # when the last one came
+        self.last: int | None = None     # sequence number
+        self.at_ns: int | None = None    # when the last one came
 
 
 def endpoints_of(cell: Any) -> dict[str, str]:
@@ -65,7 +67,7 @@ def endpoints_of(cell: Any) -> dict[str, str]:
     return {name: cell.endpoint(f"{name}.telemetry") for name in names}
 
 
-def topics_of(text: str) -> Any:
+def topics_of(text: str) -> tuple[str, ...]:
     """Topics of an option's value "status,slot" or "all"."""
     names = [t.strip() for t in text.split(",") if t.strip()]
     if names == ["all"]:
@@ -82,11 +84,10 @@ class Reader:
 
     def __init__(self, endpoints: dict[str, str], topics: Sequence[str] = TOPICS, high_water: int = 10000) -> None:
         self.endpoints, self.topics = dict(endpoints), tuple(topics)
-        self.counts: collections.defaultdict[Any, Any] = collections.defaultdict(Count)      # (source, topic) -> Count
+        self.counts: collections.defaultdict[tuple[str, str], Count] = collections.defaultdict(Count)      # (source, topic) -> Count
         self.malformed = collections.Counter(dict.fromkeys(self.endpoints, 0))
         self.future = collections.Counter(dict.fromkeys(self.endpoints, 0))
         self.on_refused: Callable[..., None] | None = None     # (source, topic, received_ns, sequence of one of a later version or 0)
-        self.began_ns = time.monotonic_ns()
         self._wanted = {t.encode(): t for t in self.topics}
         self._poller, self._sockets = zmq.Poller(), {}
         context = zmq.Context.instance()
@@ -177,11 +178,11 @@ class Reader:
     def restarts(self, name: str | None = None) -> int:
         return sum(c.restarts for (n, _), c in list(self.counts.items()) if name in (None, n))
 
-    def silent(self, limit_s: float = 2.0) -> Any:
+    def silent(self, limit_s: float = 2.0) -> dict[str, float | None]:
         """name -> seconds for which nothing came, of the publishers that were heard and have been silent
         for longer than `limit_s`; None for those never heard that every cell has. One that publishes: not in it."""
         now = time.monotonic_ns()
-        result: dict[str, Any] = {}
+        result: dict[str, float | None] = {}
         for name in self.endpoints:
             last = max((c.at_ns for (n, _), c in list(self.counts.items()) if n == name and c.at_ns), default=None)
             if last is None:
@@ -208,5 +209,43 @@ class Reader:
     def __enter__(self) -> "Reader":
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class Publisher:
+    """Of a Python process, as host/runtime/telemetry_socket is of C++. Topics that nobody subscribed to are not made. Never
+    waits for a reader. `topics`: all that it publishes."""
+
+    def __init__(self, endpoint: str, topics: Sequence[str]) -> None:
+        self._topics = [t.encode() for t in topics]
+        self._socket = zmq.Context.instance().socket(zmq.XPUB)
+        self._socket.linger = 0
+        self._socket.sndhwm = QUEUE
+        self._socket.setsockopt(zmq.MAXMSGSIZE, 4096)
+        self._socket.bind(endpoint)
+        self._beginnings: set[bytes] = set()
+        self._sequence: dict[str, int] = {}
+
+    def wanted(self, topic: str) -> bool:
+        """A subscription is the beginning of a topic's name."""
+        while True:
+            try:
+                frames = self._socket.recv_multipart(zmq.NOBLOCK)
+            except zmq.ZMQError:
+                break
+            word = frames[0]
+            if (len(frames) != 1 or word[:1] not in (b"\0", b"\1") or not any(t.startswith(word[1:]) for t in self._topics)):
+                continue    # no subscription to what there is: nothing to learn from it
+            (self._beginnings.add if word[0] else self._beginnings.discard)(word[1:])
+        return any(topic.encode().startswith(b) for b in self._beginnings)
+
+    def publish(self, topic: str, slot: int, **what: Any) -> None:
+        self._sequence[topic] = self._sequence.get(topic, 0) + 1
+        message = telemetry_pb2.Telemetry(sequence=self._sequence[topic], slot=slot, wall_ns=time.monotonic_ns(),
+                                          version=VERSION, **what)
+        with contextlib.suppress(zmq.Again):
+            self._socket.send_multipart([topic.encode(), message.SerializeToString()], zmq.NOBLOCK)
+
+    def close(self) -> None:
+        self._socket.close()

@@ -13,7 +13,7 @@ import socket
 import struct
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 LIMIT_S = 120    # of one flow; then it counts as failed
@@ -51,7 +51,7 @@ def keep_window(s: socket.socket, window: int) -> int:
     return now
 
 
-def receive(port: int, flows: int, window: int = 0, ready: Callable[..., Any] = lambda: None) -> list[dict[str, int]]:
+def receive(port: int, flows: int, window: int = 0, ready: Callable[[], object] = lambda: None) -> list[dict[str, int]]:
     done = []
     with socket.create_server(("", port)) as listener:
         listener.settimeout(LIMIT_S)
@@ -73,7 +73,7 @@ def receive(port: int, flows: int, window: int = 0, ready: Callable[..., Any] = 
     return done
 
 
-def summary(sent: Any, received: Any) -> list[dict[str, Any]]:
+def summary(sent: Sequence[dict[str, Any]], received: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Per flow, in the order sent (they did not overlap): seconds since connect() was called."""
     flows = []
     for s, r in zip(sent, received):

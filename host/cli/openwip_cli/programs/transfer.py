@@ -1,20 +1,45 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A transfer of known bytes over one TCP connection, run inside a namespace:
+"""A transfer over one TCP connection, run inside a namespace; a receiver listens, prints "ready", and at the end one line of JSON:
 
-  python transfer.py receive ADDRESS PORT BYTES SEED      listens; prints "ready", then one line of JSON
+  python transfer.py receive ADDRESS PORT BYTES SEED
   python transfer.py send ADDRESS PORT BYTES SEED CC WINDOW_KB
+  python transfer.py receive-all ADDRESS PORT BUFFER
+  python transfer.py send-for ADDRESS PORT SECONDS CC     as fast as it can, for so long
 
-The receiver compares every byte with what was sent. Its clock runs from the accepted connection to the
-last byte. It needs nothing but Python."""
+Of known bytes the receiver compares every one with what was sent. Its clock runs from the accepted connection to the last byte. The
+rate of a transfer for a time is from arrival to arrival: the bytes after the first arrival, by the time between the first and the last.
+So neither the handshake nor the size of a packet against a slow link is in it. It needs nothing but Python."""
 import json
 import random
 import socket
 import sys
 import time
 
-
+WARM_UP_S = 1.0     # of the steady part
 TCP_CONGESTION = 13      # linux/tcp.h
 
+
+def accepted(address: str, port: int, buffer: int = 0) -> socket.socket:
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if buffer:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+        listener.bind((address, port))
+        listener.listen(1)
+        print("ready", flush=True)
+        return listener.accept()[0]
+
+
+def connected(address: str, port: int, congestion_control: str, buffer: int = 0) -> socket.socket:
+    s = socket.socket()
+    s.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, congestion_control.encode())
+    if buffer:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffer)
+    s.connect((address, port))
+    return s
+
+
+# --- known bytes ---
 
 def payload(size: int, seed: int) -> bytes:
     return random.Random(seed).randbytes(size)
@@ -25,16 +50,9 @@ def wrong_bits(got: bytearray, sent: bytes) -> int:
 
 
 def receive(address: str, port: int, size: int, seed: int) -> None:
-    sent = payload(size, seed)
-    listener = socket.socket()
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((address, port))
-    listener.listen(1)
-    print("ready", flush=True)
-    connection, _ = listener.accept()
+    sent, got, error = payload(size, seed), bytearray(), None
+    connection = accepted(address, port)
     began = last = time.monotonic()
-    got = bytearray()
-    error = None
     try:
         while len(got) < size and (data := connection.recv(65536)):
             last = time.monotonic()
@@ -48,13 +66,8 @@ def receive(address: str, port: int, size: int, seed: int) -> None:
 
 
 def send(address: str, port: int, size: int, seed: int, congestion_control: str, window_kb: int) -> None:
-    data = payload(size, seed)
-    s = socket.socket()
-    s.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, congestion_control.encode())
-    if window_kb:
-        s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, window_kb * 1024)
-    s.connect((address, port))
-    s.sendall(data)
+    s = connected(address, port, congestion_control, window_kb * 1024)
+    s.sendall(payload(size, seed))
     s.shutdown(socket.SHUT_WR)
     s.recv(1)
     info = s.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
@@ -64,10 +77,45 @@ def send(address: str, port: int, size: int, seed: int, congestion_control: str,
                       "mss": s.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)}), flush=True)
 
 
+# --- for a time ---
+
+def rate_of(arrivals: list[tuple[float, int]]) -> tuple[float, float]:
+    """(bytes, seconds) from the first to the last of (time, bytes) pairs."""
+    if len(arrivals) < 2:
+        return 0, 0.0
+    return sum(n for _, n in arrivals[1:]), arrivals[-1][0] - arrivals[0][0]
+
+
+def receive_all(address: str, port: int, buffer: int) -> None:
+    arrivals = []
+    with accepted(address, port, buffer) as connection:
+        while data := connection.recv(1 << 16):
+            arrivals.append((time.monotonic(), len(data)))
+    whole = rate_of(arrivals)
+    steady = rate_of([a for a in arrivals if a[0] >= arrivals[0][0] + WARM_UP_S]) if arrivals else (0, 0.0)
+    print(json.dumps({"received": sum(n for _, n in arrivals), "bytes": whole[0], "seconds": whole[1],
+                      "steady_bytes": steady[0], "steady_seconds": steady[1]}))
+
+
+def send_for(address: str, port: int, seconds: float, congestion_control: str) -> None:
+    block, sent = bytes(1 << 16), 0
+    with connected(address, port, congestion_control) as s:
+        mss = s.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            sent += s.send(block)
+        s.shutdown(socket.SHUT_WR)
+        s.recv(1)   # until the other end has read everything
+    print(json.dumps({"sent": sent, "mss": mss}))
+
+
 if __name__ == "__main__":
-    what, where, *numbers = sys.argv[1:]
+    what, where, port_text, *words = sys.argv[1:]
     if what == "receive":
-        receive(where, *map(int, numbers[:3]))
+        receive(where, int(port_text), *map(int, words))
+    elif what == "send":
+        send(where, int(port_text), int(words[0]), int(words[1]), words[2], int(words[3]))
+    elif what == "receive-all":
+        receive_all(where, int(port_text), int(words[0]))
     else:
-        size, seed, port = (int(numbers[i]) for i in (1, 2, 0))
-        send(where, port, size, seed, numbers[3], int(numbers[4]))
+        send_for(where, int(port_text), float(words[0]), words[1])

@@ -15,7 +15,7 @@ import socket
 import struct
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 HEADER = struct.Struct("!4sIq")     # magic, number, CLOCK_MONOTONIC of sending in ns
@@ -26,7 +26,7 @@ def packet(number: int, now_ns: int, size: int) -> bytes:
     return HEADER.pack(MAGIC, number, now_ns).ljust(size, b"\x55")
 
 
-def send(address: str, port: int, packets: Any, per_second: Any, size: Any) -> dict[str, Any]:
+def send(address: str, port: int, packets: int, per_second: int, size: int) -> dict[str, int]:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         s.connect((address, port))
         began = time.monotonic_ns() + 10_000_000
@@ -45,13 +45,13 @@ def send(address: str, port: int, packets: Any, per_second: Any, size: Any) -> d
 
 
 def realtime_ahead_ns(monotonic: Callable[[], int] = time.monotonic_ns,
-                      realtime: Callable[..., Any] = lambda: time.clock_gettime_ns(time.CLOCK_REALTIME)) -> int:
+                      realtime: Callable[[], int] = lambda: time.clock_gettime_ns(time.CLOCK_REALTIME)) -> int:
     """CLOCK_REALTIME less CLOCK_MONOTONIC, ns. A process that loses the processor between two readings would put
     that time into the difference: of up to ten readings the one that took least counts, to half of what it took."""
-    best: Any = None
+    best = 1 << 62, 0      # how long it took, the difference
     for _ in range(10):
         before, real, after = monotonic(), realtime(), monotonic()
-        if best is None or after - before < best[0]:
+        if after - before < best[0]:
             best = after - before, real - (before + after) // 2
         if best[0] < 1000:
             break
@@ -67,11 +67,11 @@ def arrival_ns(ancillary: list[tuple[int, int, bytes]]) -> int:
     return time.monotonic_ns()
 
 
-def receive(port: int, ready: Callable[..., Any] = lambda: None) -> dict[str, Any]:
+def receive(port: int, ready: Callable[[], object] = lambda: None) -> dict[str, Any]:
     """[number, delay in us] in the order of arrival, and what was not ours."""
     ending = False
 
-    def end(*_: Any) -> None:
+    def end(*_: object) -> None:
         raise InterruptedError
 
     arrived, foreign = [], 0
@@ -96,7 +96,7 @@ def receive(port: int, ready: Callable[..., Any] = lambda: None) -> dict[str, An
     return {"arrived": arrived, "foreign": foreign}
 
 
-def summary(sent: Any, arrived: Any) -> dict[str, Any]:
+def summary(sent: int, arrived: Iterable[Sequence[int]]) -> dict[str, Any]:
     """Of a stream of `sent` packets: loss, reordering, duplicates, and the delays in us of the first copy
     of each, in the order of arrival."""
     seen, delays, reordered, highest = set(), [], 0, -1

@@ -199,17 +199,18 @@ class Table:
         if field.type == F.TYPE_ENUM:
             attributes["names"] = [f"{v.number}={v.name}" for v in field.enum_type.values]
         dtype = "i1" if key in SIGNED_BYTES else TYPES[field.type]
-        if field.type == F.TYPE_BYTES:
-            return self._bytes_step(name, key, dtype, unit, width)
-        if not repeated and has_presence(field):
-            return self._optional_step(name, key, dtype, unit)
-        if not repeated:
+        octets = field.type == F.TYPE_BYTES
+        if not repeated and not octets:
+            if has_presence(field):
+                return self._optional_step(name, key, dtype, unit)
             plain.append((key, self._column(Column(name, dtype, unit, attributes=attributes))))
             return None
         if width is None:
-            put = self._ragged(Ragged(name, dtype, unit)).put
+            put = self._ragged((RaggedBytes if octets else Ragged)(name, dtype, unit)).put
             return lambda m: put(getattr(m, key))
-        return self._wide_step(self._column(Column(name, dtype, unit, width)), self._column(Column(f"{name}.known", "?", "1")), key, width)
+        if octets:
+            return self._wide_step(WideBytes(name, dtype, unit, width, {"missing": MISSING}), key, bytes([MISSING]) * width)
+        return self._wide_step(Column(name, dtype, unit, width), key, [numpy.nan if dtype[0] == "f" else 0] * width)
 
     def _optional_step(self, name: str, key: str, dtype: str, unit: str) -> Step:
         """A number that may be absent is NaN then; one that cannot be NaN is 0, and NAME.known says which it is."""
@@ -234,34 +235,18 @@ class Table:
             return lambda m: column.values.append(number("\n".join(getattr(m, key))))
         return lambda m: column.values.append(number(getattr(m, key)))
 
-    def _bytes_step(self, name: str, key: str, dtype: str, unit: str, width: int | None) -> Step:
-        if width is None:
-            put = self._ragged(RaggedBytes(name, dtype, unit)).put
-            return lambda m: put(getattr(m, key))
-        column = self._column(WideBytes(name, dtype, unit, width, {"missing": MISSING}))
-        known = self._column(Column(f"{name}.known", "?", "1"))
-        absent = bytes([MISSING]) * width
+    def _wide_step(self, column: Column, key: str, absent: Sequence[float]) -> Step:
+        """`absent`: a whole row of what stands for it."""
+        self._column(column)
+        known, width = self._column(Column(f"{column.name}.known", "?", "1")), len(absent)
 
         def step(m: Message) -> None:
-            value = getattr(m, key)
+            value = getattr(m, key)[:]
             known.values.append(bool(value))
             if len(value) != width:
                 self.misshapen += bool(value)
                 value = (value + absent)[:width]
             column.values.append(value)
-        return step
-
-    def _wide_step(self, column: Column, known: Column, key: str, width: int) -> Step:
-        absent = [numpy.nan if column.dtype[0] == "f" else 0] * width
-
-        def step(m: Message) -> None:
-            value = getattr(m, key)
-            known.values.append(bool(value))
-            if len(value) == width:
-                column.values.append(value[:])
-            else:
-                self.misshapen += bool(value)
-                column.values.append((value[:] + absent)[:width])
         return step
 
     def _ragged(self, ragged: RaggedKind) -> RaggedKind:

@@ -59,9 +59,9 @@ class About:
 
     def __init__(self, cell: Cell) -> None:
         self.cell, self.over = cell, threading.Event()
-        self.run: dict[Any, Any] = {}
-        self.effective: dict[Any, Any] = {}
-        self.at_first: dict[Any, Any] = {}
+        self.run: dict[str, Any] = {}
+        self.effective: dict[str, str] = {}
+        self.at_first: dict[str, str] = {}
 
     def look(self) -> None:
         with contextlib.suppress(OSError, ValueError):

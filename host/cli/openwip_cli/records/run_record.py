@@ -5,7 +5,7 @@
         r.about["command"], r.verdict
         slots = r.table("slot", "base")
         slots["snr_db"]                      # rows x 25
-        slots.rows("receiver.points")        # of a ragged column: a list with an array for each row"""
+        r.table("receiver", "terminal").ragged("points")     # of a ragged column: a list with an array for each row"""
 import contextlib
 import os
 import pathlib
@@ -49,12 +49,6 @@ class Table:
         dataset = self._group[name]
         values = dataset[first:last]
         return self._strings[numpy.minimum(values, len(self._strings) - 1)] if "texts" in dataset.attrs else values
-
-    def get(self, name: str, otherwise: "numpy.ndarray | None" = None) -> "numpy.ndarray | None":
-        return self[name] if name in self.columns else otherwise
-
-    def unit(self, name: str) -> str:
-        return self._group[name].attrs["unit"]
 
     def ragged(self, name: str) -> "list[numpy.ndarray]":
         """An array for each row."""

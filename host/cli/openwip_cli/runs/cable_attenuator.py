@@ -23,12 +23,11 @@ from ..cell import cell as cells
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
 from ..cell.session import start_process
-from ..errors import SIGNALS, BadInput, NoAnswer, Terminated, raise_terminated
+from ..errors import BAD_INPUT, SIGNALS, BadInput, NoAnswer, Terminated, of_program, raise_terminated
 from ..figures import attenuator as figures
 from ..machine import rights
 from ..machine.places import Places
 from ..messages import attenuator as link, control, telemetry
-from ..messages.publisher import Publisher
 from ..settings.command_line import read
 from ..settings.scenario import NONE, Scenario, text_of
 from ..settings.table import setting
@@ -147,7 +146,7 @@ class Player:
         of.played, of.underflows, of.late, of.missed_ticks = s.played, s.underflows, s.late, s.missed_ticks - self.missed_before
         return of
 
-    def serve(self, socket: zmq.Socket, publisher: Publisher, station: telemetry.Reader) -> None:
+    def serve(self, socket: zmq.Socket, publisher: telemetry.Publisher, station: telemetry.Reader) -> None:
         """`station`: its status says the slot."""
         slot, due = 0, time.monotonic()
         while True:
@@ -167,7 +166,7 @@ def main(arguments: list[str], _places: Places) -> int:
         socket = zmq.Context.instance().socket(zmq.REP)
         if arguments[1:] != ["--check"]:
             socket.bind(wanted["control"])
-            publisher = Publisher(wanted["telemetry"], [TOPIC])
+            publisher = telemetry.Publisher(wanted["telemetry"], [TOPIC])
             with contextlib.suppress(OSError):      # the controller's patience is a tenth of a second
                 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
         rights.become_account()     # before a trace of anybody's is read
@@ -240,4 +239,4 @@ def check(scenario: Scenario, places: Places) -> None:
             f.flush()
             done = subprocess.run(places.module("cable-attenuator", f.name, "--check"), capture_output=True, text=True)
         if done.returncode:
-            raise BadInput((done.stderr.strip().splitlines() or ["the attenuator failed"])[-1].removeprefix("openwip: "))
+            raise of_program("openwip", BAD_INPUT, done.stderr)

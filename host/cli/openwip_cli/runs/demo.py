@@ -17,8 +17,7 @@ from ..iq import command as iq, fader_recordings, recordings
 from ..machine import outputs, places as whereabouts, slot_path
 from ..machine.places import Places
 from ..measure import pace, traffic
-from ..measure.applications import ApplicationClock
-from ..measure.watching import watching
+from ..measure.applications import ApplicationClock, watching
 from ..messages import control
 from ..settings.command_line import check_cell_name
 from ..settings.scenario import SETTINGS, Scenario, check_together, scenario_of
@@ -163,8 +162,7 @@ def ping_tcp_udp(cell: run.MeasuredCell, progress: Callable[[str], None]) -> dic
     rate = udp_rate * 1e6 if udp_rate else 0.6 * result["tcp"]["goodput_bps"] if result["tcp"] else 0
     if rate:
         progress(f"UDP stream with iperf3, {rate / 1e6:.2f} Mbit/s")
-        udp = attempt("UDP", lambda: traffic.udp(keeper, cell.cell, s, rate))
-        result["udp"] = udp[0] if udp else None
+        result["udp"] = attempt("UDP", lambda: traffic.udp(keeper, cell.cell, s, rate))
     return result | {"failed": failed}
 
 
@@ -276,7 +274,7 @@ def run_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places,
 
 
 def in_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None], trial: str,
-            workload: Workload | None = None) -> Any:
+            workload: Workload | None = None) -> dict[str, Any]:
     return run.in_cell(cell, keeper, options, places, progress, lambda: phases(cell, keeper, options, places, progress, trial, workload),
                        apart=options.scenario.cabled and options.scenario["air.clock"] == "realtime")
 

@@ -25,7 +25,7 @@ from ..errors import BadInput
 from ..figures import accounting
 from ..machine import places as whereabouts, system
 from ..machine.places import Places
-from ..measure.watching import watching
+from ..measure.applications import watching
 from ..settings.command_line import check_cell_name
 from ..settings import table
 from ..settings.emulator import NAME, SETTINGS, scenario_of
@@ -166,8 +166,7 @@ def bearer_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any] 
     """Of a UMTS bearer, each way; nothing: the link is none."""
     if not base.HasField("bearer"):
         return None
-    return {way: {f.name: getattr(status.bearer, f.name) for f in status.bearer.DESCRIPTOR.fields}
-            for way, status in (("down", base), ("up", terminal))}
+    return {way: accounting.counts_of(status.bearer, "") for way, status in (("down", base), ("up", terminal))}
 
 
 def emulator_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """TCP of ns-3: its senders, the settings of all of a run (`--tcp NAME=VALUE`), and which of Linux's they are (docs/ns3.md)."""
-import dataclasses
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -13,20 +12,8 @@ from ..settings.scenario import Scenario
 SOCKET, BASE = "ns3::TcpSocket::", "ns3::TcpSocketBase::"
 
 
-@dataclasses.dataclass(frozen=True)
-class Setting:
-    kind: Any
-    words: str
-    attributes: tuple[str, ...]     # of ns-3 that it is
-    unit: str = ""                  # that they want behind the number
-
-
-def of_table(key: str) -> Setting:
-    return Setting(table.kind_of(key, ()), table.column(key, "help", ()), tuple(table.column(key, "attributes", ())), table.column(key, "unit", ()))
-
-
-TCP = {name: of_table(key) for name, key in table.names_of("ns3").items()}
-SENDERS = TCP.pop("sender").kind.words
+TCP = {name: table.setting(key, "ns3") for name, key in table.names_of("ns3").items()}     # the unit is what an attribute wants behind the number
+SENDERS: tuple[str, ...] = getattr(TCP.pop("sender").kind, "words")
 WORDS = {"on": "true", "off": "false", "True": "true", "False": "false"}      # of an attribute, as of a setting
 # Sysctls of net.ipv4 that are settings, and those that are as they have to be for ns-3 to be what they ask for.
 OF_LINUX = {"tcp_sack": "sack", "tcp_timestamps": "timestamps", "tcp_window_scaling": "window_scaling"}
@@ -43,6 +30,11 @@ def check(s: Scenario) -> None:
     """Of the link, what ns-3 cannot have."""
     if s["link.tcp_l"] == "on":
         raise BadInput("--tcp-l is 'on' with --time ns3, where no relay is at the terminals; valid: off")
+
+
+def attributes(setting: table.Setting) -> list[str]:
+    """Of ns-3 that it is."""
+    return list(table.column(setting.key, "attributes", ()))
 
 
 def pairs(words: Iterable[str], example: str, values: str = r"[\w.:-]+") -> dict[str, str]:
@@ -107,5 +99,5 @@ def settings_of(tcp: dict[str, Any], sysctls: dict[str, str] | None = None) -> l
         setting = TCP[name]
         value = read_value(f"--tcp {name}", setting.kind, value)
         text = f"{value:.10g}" if isinstance(value, float) else WORDS.get(value, value)
-        lines += [f"set {attribute} {text}{setting.unit}" for attribute in setting.attributes]
+        lines += [f"set {attribute} {text}{setting.unit}" for attribute in attributes(setting)]
     return lines

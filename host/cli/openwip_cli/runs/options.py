@@ -12,7 +12,7 @@ from ..machine import placement
 from ..settings import emulator, episodes
 from ..settings.command_line import Parser, check_cell_name, read
 from ..settings.kinds import Real, with_unit
-from ..settings.scenario import SETTINGS, Scenario, check, check_together, read_file, text_of
+from ..settings.scenario import SETTINGS, Scenario, check_together, read_file, text_of
 from ..settings.table import Setting
 from . import loop, ns3_tcp
 
@@ -27,20 +27,20 @@ class Options:
     keep: bool = False
     logs: str | None = None
     name: str = "demo"
-    cores: object = "auto"      # placement.parse()
+    cores: placement.Placement | list[int] | str | None = "auto"      # placement.parse(); None: wherever this process is
     record: str | None = None
     capture: str | None = None
     monitor: bool = False
-    record_iq: dict = dataclasses.field(default_factory=dict)   # station -> FILE without ending
+    record_iq: dict[str, str] = dataclasses.field(default_factory=dict)   # station -> FILE without ending
     record_iq_seconds: float = 0
-    listen: tuple | None = None    # remote.check_listen()
+    listen: "remote.Listen | None" = None    # remote.check_listen()
     replay_iq: str | None = None   # FILE in the place of the radio
     pace_found: float | None = None    # with --speed auto, where it had to be tried
     loop_found: dict[str, Any] | None = None    # with --loop auto: runs/loop.py
     generator: bool = False     # of the emulator: virtual time, no cell
     time: str = CLOCKS[0]       # of the emulator
-    sysctl: dict = dataclasses.field(default_factory=dict)     # of the kernel in virtual time
-    tcp: dict = dataclasses.field(default_factory=dict)        # of ns-3
+    sysctl: dict[str, str] = dataclasses.field(default_factory=dict)     # of the kernel in virtual time
+    tcp: dict[str, str] = dataclasses.field(default_factory=dict)        # of ns-3
 
 
 def settings_parser(command: str, description: str, settings: list[Setting], name: str) -> Parser:
@@ -77,7 +77,7 @@ def scenario_of(given: argparse.Namespace, settings: list[Setting], fixed: dict[
     values = dict(file) if file is not None else read_file(given.config, settings) if given.config else {}
     for s in settings:
         if s.flag is not None and (text := getattr(given, s.key)) is not None:
-            values[s.key] = check(s.flag, s, text)
+            values[s.key] = read(s.flag, s.kind, text)
     loop.refuse_beside(values)
     return Scenario((fixed or {}) | values, settings)
 

@@ -23,12 +23,12 @@ from ..cell.keeper import KeeperClient
 from ..cell.program_check import check_config
 from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, owned_cell
 from ..errors import BadInput
-from ..figures import meaning, report
+from ..figures import accounting, meaning, report
 from ..iq import command, recordings, replay as replays
 from ..machine import outputs, own_files, rights, system
 from ..machine.places import Places, versions
 from ..messages import control
-from ..messages.publisher import Publisher
+from ..messages.telemetry import Publisher
 from ..shapes import MacStatus
 from . import run
 from .options import Options
@@ -75,8 +75,8 @@ class Player:
         self.places = places
         self.terminal = control.Control(cell.endpoint("terminal.control"))
         self.said = 0.0
-        self.publisher: Any = None
-        self.began: Any = None
+        self.publisher: Publisher | None = None
+        self.began = 0.0
 
     def status(self) -> MacStatus | None:
         with contextlib.suppress(control.NoAnswer):
@@ -113,7 +113,7 @@ class Player:
 
     def say(self, slot: int = 0) -> None:
         """The verdict, once a second."""
-        if time.monotonic() - self.said < VERDICT_EVERY_S or not self.publisher.wanted("verdict"):
+        if time.monotonic() - self.said < VERDICT_EVERY_S or self.publisher is None or not self.publisher.wanted("verdict"):
             return
         self.said = time.monotonic()
         v = verdict_of(self.recording)
@@ -176,7 +176,7 @@ def compared(recording: recordings.Recording, live: list[bytes], reports: str, s
                      "config": recording.whole.get("openwip:scenario", {})}
 
 
-def report_of(recording: recordings.Recording, live: list[bytes], replayed: dict[str, Any], pace: dict[str, Any], speed: float, terminal: MacStatus | None) -> dict[str, Any]:
+def report_of(recording: recordings.Recording, live: list[bytes], replayed: list[bytes], pace: dict[str, Any], speed: float, terminal: MacStatus | None) -> dict[str, Any]:
     compared = replays.compare(recording, live, replayed)
     compared["reports_lost"] = pace["reports_lost"]
     air = replays.seconds(recording)
@@ -185,9 +185,8 @@ def report_of(recording: recordings.Recording, live: list[bytes], replayed: dict
                            "slots": pace["slots"], "slots_behind": pace["behind"]}}
     if terminal is not None:
         d = terminal.downlink
-        result["radio"] = {"state": terminal.radio.mode, "cell": terminal.radio.cell, "locks": terminal.radio.locks,
-                           "lock_losses": terminal.radio.lock_losses, "mean_snr_db": terminal.radio.mean_snr_db,
-                           "evm_percent": terminal.radio.evm_percent, "cfo_hz": terminal.radio.cfo_hz}
+        counts = accounting.counts_of(terminal.radio, "cell", "locks", "lock_losses", "mean_snr_db", "evm_percent", "cfo_hz")
+        result["radio"] = {"state": terminal.radio.mode} | counts
         result["packets"] = {"downlink": {"delivered": d.delivered.packets, "dropped": meaning.drops(d)}}
     if "openwip:verdict" in recording.whole:
         result["recorded_verdict"] = recording.whole["openwip:verdict"]

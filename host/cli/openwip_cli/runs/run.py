@@ -8,7 +8,7 @@ from typing import Any
 
 from ..capture import capture
 from ..cell import window
-from ..cell.cell import Cell
+from ..cell.cell import ADDRESS, Cell
 from ..cell.keeper import KeeperClient
 from ..cell.running import Running, drain
 from ..cell.session import CpuClock, check_congestion_control, place
@@ -17,8 +17,7 @@ from ..figures import accounting
 from ..machine import outputs, slot_path, system
 from ..machine.places import Places
 from ..measure import traffic
-from ..measure.applications import ApplicationClock
-from ..measure.watching import telemetry_reasons
+from ..measure.applications import ApplicationClock, telemetry_reasons
 from ..messages.control import Control, TelemetryWatch
 from ..records import record
 from ..settings.scenario import Scenario
@@ -33,8 +32,8 @@ class MeasuredCell(Running):
     def __init__(self, cell: Cell, keeper: KeeperClient, scenario: Scenario) -> None:
         super().__init__(cell, keeper)
         self.scenario = scenario
-        self.address, self.name, self.namespace = cell.ADDRESS, cell.name, cell.namespace
-        self.marks: dict[Any, Any] = {}
+        self.address, self.name, self.namespace = ADDRESS, cell.name, cell.namespace
+        self.marks: dict[str, Any] = {}
 
     def begin(self) -> None:
         """The measured time begins."""
@@ -90,7 +89,8 @@ def in_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, 
     with record.launched(cell, options.record, places, progress) as recorder, \
             capture.recording(cell, options.capture, scenario, options.scenario.speed, places, progress) as captured:
         result = phases()
-        captured.end(result["verdict"])
+        if captured is not None:
+            captured.end(result["verdict"])
         if options.keep:
             keeper.detach()
             progress("the cell stays up: ./openwip exec terminal -- COMMAND, ./openwip status, ./openwip down")

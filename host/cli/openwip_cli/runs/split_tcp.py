@@ -29,7 +29,7 @@ from ..machine.places import Places
 from ..messages import control
 from ..settings import table
 from ..settings.scenario import Scenario, text_of
-from ..shapes import Interface, PathSums
+from ..shapes import AirStatus, Interface, PathSums
 from . import run as runs
 
 PROGRAM, GUEST = "host/split/wip_split", "host/split/wip_split_guest"
@@ -114,7 +114,6 @@ class SplitCell(runs.MeasuredCell):
         super().__init__(cell, keeper, scenario)
         self.wired = {name: control.Control(cell.endpoint(f"wired.{name}.control")) for name in ("air", "base", "terminal")}
         self.proxy = control.Control(cell.endpoint("split.control"))
-        self.wired_before: Any = None
         self.found: dict[str, Any] = {}
 
     def prepare(self) -> None:
@@ -144,7 +143,7 @@ class SplitCell(runs.MeasuredCell):
     def begin(self) -> None:
         with contextlib.suppress(self.NoAnswer):
             self.wired["air"].reset_counters()
-        self.wired_before = self.ask(self.wired["air"])
+        self.wired_before: AirStatus = self.ask(self.wired["air"])
 
     def more_checks(self, now: Any) -> list[tuple[str, list[str]]]:
         air = accounting.realtime_of(self.wired_before, now.wired.air, accounting.missed(now.wired.air, now.wired.base.radio))
@@ -203,7 +202,8 @@ def is_listed(ports: str, port: int) -> bool:
     return ports == "all" or any(int(first) <= port <= int(last or first) for first, _, last in spans)
 
 
-def of_virtual_run(wired: dict[str, Any], proxy: dict[str, Any], kernels_counts: Callable[..., Any]) -> tuple[list[tuple[str, list[str]]], dict[str, Any]]:
+def of_virtual_run(wired: dict[str, Any], proxy: dict[str, Any], kernels_counts: Callable[[Any], dict[str, Interface]]
+                   ) -> tuple[list[tuple[str, list[str]]], dict[str, Any]]:
     """Checks of the verdict, and the report."""
     base, terminal = (json_format.ParseDict(wired[end], pb.MacStatus()) for end in ("base", "terminal"))
     found = report_of(json_format.ParseDict(proxy, pb.SplitStatus())) | {"wired": wired_report(base, terminal)}
@@ -213,9 +213,8 @@ def of_virtual_run(wired: dict[str, Any], proxy: dict[str, Any], kernels_counts:
 # --- what it says, in real time and in virtual time ---
 
 def report_of(status: pb.SplitStatus) -> dict[str, Any]:
-    names = ("split", "open", "ended", "reset", "not_reached", "full")
-    ways = {name: {f.name: getattr(w, f.name) for f in w.DESCRIPTOR.fields} for name, w in zip(WAYS, status.ways)}
-    return {"connections": {n: getattr(status, n) for n in names}, "bytes_from": ways}
+    return {"connections": accounting.counts_of(status, "split", "open", "ended", "reset", "not_reached", "full"),
+            "bytes_from": {name: accounting.counts_of(w, "") for name, w in zip(WAYS, status.ways)}}
 
 
 def wired_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, PathSums]:

@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip station base|terminal: one side of a cell on this computer, the other one on another (docs/radios.md)."""
 import collections
-import json
 from collections.abc import Callable
 from typing import Any
 
-from ..cell import cell as cells, faders, station
+from ..cell import cell as cells, faders, remote, station
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
 from ..cell.radio_loop import BETWEEN_SLOTS
-from ..cell.running import asked
+from ..cell.running import asked, interface_counts
 from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, identity, owned_cell, start_process
 from ..errors import BAD_INPUT, SIGNALS, BadInput, CellDied, Terminated
-from ..figures import accounting, one_station
+from ..figures import accounting, meaning, one_station
 from ..machine import outputs, own_files, slot_path, system
 from ..machine.places import Places
-from ..measure.watching import telemetry_reasons, watching
+from ..measure.applications import telemetry_reasons, watching
 from ..messages import control
 from ..shapes import AirStatus, Clipped, Interface, MacStatus
 from . import cable_attenuator, loop, run
@@ -54,7 +53,7 @@ class Follower:
             self.progress(f"{self.other} {'is there' if peer else 'has left'} (slot {now.slot})")
         if locked != was_locked:
             self.progress(f"locked: SNR {now.radio.mean_snr_db:.1f} dB, CFO {now.radio.cfo_hz:.0f} Hz" if locked
-                          else f"lock lost ({one_station.lock_words(now)})")
+                          else f"lock lost ({meaning.lock(now.radio)})")
         scale = one_station.at_full_scale(self.first, now)
         if self.terminal and not self.clips and one_station.clips(**scale):
             self.clips = True
@@ -73,59 +72,50 @@ class Running:
         of: MacStatus = asked(self.keeper, self.macd)
         return of
 
-    def tun(self) -> Interface:
-        stats = json.loads(system.ip("-n", self.cell.namespace(self.role), "-s", "-j", "link", "show", "wip0"))[0]["stats64"]
-        return {"to_macd": (stats["tx"]["packets"], stats["tx"]["bytes"]), "from_macd": (stats["rx"]["packets"], stats["rx"]["bytes"])}
-
     def at_rest(self) -> tuple[MacStatus, Interface | None]:
         """(status, the kernel's counts), the latter only if nothing moved meanwhile."""
         def counts(s: MacStatus) -> tuple[bytes, bytes]:
             return s.downlink.SerializeToString(deterministic=True), s.uplink.SerializeToString(deterministic=True)
         before = self.status()
         self.keeper.pause(STILL_S)
-        tun, now = self.tun(), self.status()
+        tun, now = interface_counts(self.cell, self.role), self.status()
         return now, tun if counts(before) == counts(now) else None
 
 
-class OwnChannel:
-    """That the base station's flowgraph makes (air.fade: transmitter): what it clips while it is measured."""
+class Channel:
+    """A fader between two stations, which may have been there for long, or what the base station's flowgraph makes (air.fade: transmitter).
+    Without an endpoint it cannot be asked."""
 
-    def __init__(self, endpoint: str | None) -> None:
-        self.endpoint = endpoint
-        self.before = faders.ask(endpoint) if endpoint else None
-
-    def faded(self) -> tuple[Clipped | None, list[str]]:
-        """And why it is not known."""
-        try:
-            return (accounting.faded(self.before, faders.ask(self.endpoint)) if self.endpoint else None), []
-        except faders.SILENT:
-            return None, [f"control: the channel at {self.endpoint} does not answer"]
-
-
-class Fader:
-    """Between two stations; it may have been there for long. Without an endpoint it cannot be asked."""
-
-    def __init__(self, endpoint: str | None, delay_samples: int, keys: str | None = None) -> None:
-        self.endpoint = endpoint
-        self.keys = faders.keys_of_station(endpoint, keys) if endpoint else None
-        self.before: AirStatus | None = None
-        if endpoint is None:
-            return
-        self.before = faders.of_station(endpoint, keys)
-        if self.before.delay_samples > delay_samples:
-            raise BadInput(f"--fader-delay-samples is {delay_samples} at a fader with {self.before.delay_samples}; valid: that number")
+    def __init__(self, what: str, endpoint: str | None, before: AirStatus | None, keys: remote.ClientKeys | None = None) -> None:
+        self.what, self.endpoint, self.before, self.keys = what, endpoint, before, keys
 
     def status(self) -> tuple[AirStatus | None, list[str]]:
-        """At the end, and why not."""
-        if self.endpoint is None:
-            return None, []
+        """And why it is not known."""
         try:
-            return faders.ask(self.endpoint, self.keys), []
+            return faders.ask(self.endpoint, self.keys) if self.endpoint else None, []
         except faders.SILENT:
-            return None, [f"control: the fader at {self.endpoint} does not answer"]
+            return None, [f"control: the {self.what} at {self.endpoint} does not answer"]
+
+    def faded(self) -> tuple[Clipped | None, list[str]]:
+        """What it clipped meanwhile."""
+        after, unknown = self.status()
+        return accounting.faded(self.before, after) if after else None, unknown
 
 
-def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, places: Places, fader: Fader,
+def own_channel(endpoint: str | None) -> Channel:
+    return Channel("channel", endpoint, faders.ask(endpoint) if endpoint else None)
+
+
+def fader_of(endpoint: str | None, delay_samples: int, keys: str | None = None) -> Channel:
+    if endpoint is None:
+        return Channel("fader", None, None)
+    air = faders.of_station(endpoint, keys)
+    if air.delay_samples > delay_samples:
+        raise BadInput(f"--fader-delay-samples is {delay_samples} at a fader with {air.delay_samples}; valid: that number")
+    return Channel("fader", endpoint, air, faders.keys_of_station(endpoint, keys))
+
+
+def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, places: Places, fader: Channel,
            progress: Callable[[str], None]) -> dict[str, Any]:
     role, running = wanted.role, Running(cell, keeper, wanted.role)
     attenuator = cable_attenuator.CableAttenuator(cell, keeper, options.scenario, places)
@@ -149,7 +139,7 @@ def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, 
         follow = Follower(role, progress)
         standstills = slot_path.StandstillWatch(keeper.placement.realtime, places)
         first, faults = running.status(), slot_path.PageFaults(keeper.pids)
-        own = OwnChannel(cell.endpoint(cells.TRANSMITTER) if options.scenario.fade_in_transmitter else None)
+        own = own_channel(cell.endpoint(cells.TRANSMITTER) if options.scenario.fade_in_transmitter else None)
         attenuator.begin()
 
         def look() -> bool:
@@ -211,7 +201,7 @@ def main(arguments: list[str], places: Places) -> int:
     system.require_tun()
     places.check_built(cells.MACD, OBSERVER, "python/openwip_schema")
     cable_attenuator.check(options.scenario, places)
-    fader = Fader(wanted.fader, options.scenario["fader.delay_samples"], wanted.peer.keys)
+    fader = fader_of(wanted.fader, options.scenario["fader.delay_samples"], wanted.peer.keys)
     try:
         with owned_cell(options.name, progress, terminals=int(wanted.role == "terminal"), base=wanted.role == "base") as (cell, keeper):
             if options.scenario["link.loop"] == loop.AUTO:

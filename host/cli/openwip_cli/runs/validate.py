@@ -18,6 +18,7 @@ from ..figures.accounting import MTU, USUAL_MSS, with_reasons
 from ..machine import outputs
 from ..machine.places import Places
 from ..measure import traffic
+from ..programs import transfer
 from ..settings import emulator
 from ..settings.command_line import Parser
 from ..settings.kinds import Real
@@ -84,13 +85,11 @@ def settings(kind: str, bins: int, modulation: Modulation) -> dict[str, Any]:
 
 def tcp_transfer(duration: float) -> Callable[[MeasuredCell], dict[str, Any]]:
     def workload(cell: MeasuredCell) -> dict[str, Any]:
-        python = [sys.executable, "-m", "openwip_cli.programs.tcp_flow"]
-        address = cell.address["terminal"]
+        python, where = [sys.executable, transfer.__file__], [cell.address["terminal"], str(PORT)]
         # The kernel doubles the buffer and makes a window of it: 40 packets, fewer than the queue holds.
         buffer = cell.scenario["traffic.tcp_window_kb"] * 1024
-        receive = [*python, "receive", address, str(PORT), str(buffer)]
-        send = [*python, "send", address, str(PORT), str(duration), cell.scenario["traffic.tcp_cc"]]
-        with traffic.pair(cell.keeper, cell.cell, receive, send, "listening") as (receiver, sender):
+        receive, send = [*python, "receive-all", *where, str(buffer)], [*python, "send-for", *where, str(duration), cell.scenario["traffic.tcp_cc"]]
+        with traffic.pair(cell.keeper, cell.cell, receive, send) as (receiver, sender):
             if not (sender.wait(cell.keeper, duration + 60) and receiver.wait(cell.keeper, 10)):
                 raise traffic.TrafficFailed("the transfer did not end")
             try:

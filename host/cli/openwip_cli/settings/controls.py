@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import BadInput
 from . import table as settings
-from .kinds import Kind, with_unit
+from .kinds import with_unit
 from .scenario import text_of
 from .table import CELLS
 
@@ -18,15 +18,11 @@ BUILT_WITH = "the process has been built with it"
 
 
 @dataclasses.dataclass
-class Control:
+class Control(settings.Setting):
     """One key of one kind of cell."""
-    key: str
-    kind: Kind             # reads and describes values (scenario.py)
-    help: str
-    unit: str
-    process: str | None    # base, terminal, air; None: the launcher
-    process_key: str       # dotted, in that process's effective_yaml
-    why_not: str           # empty: it can change
+    process: str | None = None      # base, terminal, air; None: the launcher
+    process_key: str = ""           # dotted, in that process's effective_yaml
+    why_not: str = ""               # empty: it can change
 
     def check(self, text: str) -> str:
         """Canonical text of a value. Raises BadInput."""
@@ -95,7 +91,7 @@ def table(command: str) -> dict[str, Control]:
         s = settings.setting(key, command, running=bool(live))
         process_key = settings.column(key, "own_key", of) or settings.entries()[key].get("like", key)
         why = "" if live else settings.column(key, "fixed", of) or BUILT_WITH
-        found[key] = Control(key, s.kind, s.help, s.unit, live or owner(command, process_key), process_key, why)
+        found[key] = Control(**vars(s), process=live or owner(command, process_key), process_key=process_key, why_not=why)
     return found
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """docs/settings.md, made from the table of settings."""
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from . import table
 from .kinds import with_unit
@@ -16,6 +16,12 @@ Made from `mac/schema/settings.yaml` by `./openwip get --describe --markdown > d
 """
 OF_OTHER_PAGE = ("experiment", "ns3")     # docs/experiment-settings.md
 COLUMNS = ("key", "option", "default", "valid", "who", "live", "meaning")
+
+
+def table_of(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Of Markdown."""
+    head = tuple(head)
+    return "".join("|" + "|".join(row) + "|\n" for row in (head, ("---",) * len(head), *rows))
 
 
 def per_program(programs: list[str], text: Callable[[str], str]) -> str:
@@ -68,6 +74,5 @@ def markdown() -> str:
         groups.setdefault("", []).extend(groups.pop(name))
     parts = [HEAD]
     for name, keys in sorted(groups.items(), key=lambda group: group[0] == ""):
-        parts.append(f"\n## {name or 'others'}\n\n|" + "|".join(COLUMNS) + "|\n" + "|---" * len(COLUMNS) + "|\n")
-        parts += ["|" + "|".join(row(key)) + "|\n" for key in keys]
+        parts.append(f"\n## {name or 'others'}\n\n" + table_of(COLUMNS, map(row, keys)))
     return "".join(parts)

@@ -106,23 +106,19 @@ class Scenario:
         return NOMINAL_TRANSMIT_DBFS - self["channel.snr_db"] + 10 * math.log10(768 / 500)
 
 
-def check(where: str, setting: Setting, value: Any) -> Any:
-    return read(where, setting.kind, value)
-
-
 def scenario_of(values: dict[str, Any], settings: list[Setting]) -> Scenario:
     """A scenario of {key: value}, each checked."""
     by_key = {s.key: s for s in settings}
     if unknown := [k for k in values if k not in by_key]:
         raise BadInput(f"unknown setting {unknown[0]}; known: {', '.join(by_key)}")
-    return Scenario({k: check(k, by_key[k], v) for k, v in values.items()}, settings)
+    return Scenario({k: read(k, by_key[k].kind, v) for k, v in values.items()}, settings)
 
 
 def check_of_file(where: str, setting: Setting, value: Any) -> Any:
     """Of a scenario file. Spikes, outages and lost blocks may have a file of their own there, too."""
     if setting.key in episodes.KEYS and isinstance(setting.kind, Numbers) and isinstance(value, str):
         value = episodes.numbers_of(setting.key, where, value, setting.kind)
-    return check(where, setting, value)
+    return read(where, setting.kind, value)
 
 
 def check_together(scenario: Scenario) -> Scenario:

@@ -124,7 +124,4 @@ def names_of(program: str) -> dict[str, str]:
 
 def experiments() -> dict[str, tuple[str, str]]:
     """{name in an experiment: (key, words)}."""
-    found: dict[str, tuple[str, str]] = {}
-    for key, entry in entries().items():
-        found |= {name: (key, words) for name, words in entry.get("experiment", {}).items()}
-    return found
+    return {name: (key, words) for key, entry in entries().items() for name, words in entry.get("experiment", {}).items()}

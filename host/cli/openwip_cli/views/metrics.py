@@ -6,7 +6,7 @@ import ipaddress
 import socketserver
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 from ..cell.running import cell_lives, running_cell
@@ -22,14 +22,15 @@ TOPICS = ("status", "air", "tcp", "cpu", "verdict", "event")
 STALE_S = 10.0
 
 G, C = "gauge", "counter"
-# name (counters without _total, which Prometheus adds), kind, help.
-METRICS = {
+# name (counters without _total, which Prometheus adds), kind, help; of what is one field of a message, or of each of its entries, topic and field,
+# and by what it is divided.
+METRICS: dict[str, tuple[Any, ...]] = {
     "openwip_up": (G, "1 while the publisher's telemetry comes, 0 when it has stopped"),
-    "openwip_verdict_valid": (G, "verdict of the run so far: 1 valid, 0 invalid; no throughput means anything without it"),
+    "openwip_verdict_valid": (G, "verdict of the run so far: 1 valid, 0 invalid; no throughput means anything without it", "verdict", "valid", 1),
     "openwip_verdict_reasons": (G, "reasons why the run is invalid so far"),
-    "openwip_run_seconds": (G, "seconds of the run so far"),
-    "openwip_goodput_bits_per_second": (G, "link payload acknowledged over the last second, as the observer of the verdict has it"),
-    "openwip_capacity_bits_per_second": (G, "payload of link frames that the air interface can carry with the modulation sent"),
+    "openwip_run_seconds": (G, "seconds of the run so far", "verdict", "seconds", 1),
+    "openwip_goodput_bits_per_second": (G, "link payload acknowledged over the last second, as the observer of the verdict has it", "verdict", "goodput_bps", 1),
+    "openwip_capacity_bits_per_second": (G, "payload of link frames that the air interface can carry with the modulation sent", "verdict", "capacity_bps", 1),
     "openwip_slot": (C, "slots of air time, 0.667 ms each, as last planned or received"),
     "openwip_packets": (C, "IP packets by direction, at this station, by what became of them"),
     "openwip_bytes": (C, "bytes of IP packets by direction, at this station, by what became of them"),
@@ -48,24 +49,27 @@ METRICS = {
     "openwip_receiver_gain_decibels": (G, "receiver gain"),
     "openwip_receiver_prediction_nmse": (G, "normalised mean square error of the predicted SNR"),
     "openwip_malformed_messages": (C, "messages that a process dropped because they did not parse"),
-    "openwip_air_real_time_factor": (G, "air time by wall time"),
-    "openwip_air_slots_behind": (C, "slots released later than the pacing limit"),
-    "openwip_air_late": (C, "transmissions that came after their time"),
-    "openwip_air_pacing_p99_seconds": (G, "99th percentile of how late slots were released"),
-    "openwip_tcp_congestion_window_segments": (G, "congestion window"),
-    "openwip_tcp_rtt_seconds": (G, "smoothed round-trip time"),
-    "openwip_tcp_rto_seconds": (G, "retransmission time-out"),
-    "openwip_tcp_retransmitted_segments": (C, "segments retransmitted"),
-    "openwip_tcp_acknowledged_bytes": (C, "bytes acknowledged"),
-    "openwip_process_cpu_cores": (G, "processor cores in use over the last interval"),
-    "openwip_process_cpu_seconds": (C, "processor time since the start of the process"),
-    "openwip_process_resident_bytes": (G, "resident memory"),
+    "openwip_air_real_time_factor": (G, "air time by wall time", "air", "real_time_factor", 1),
+    "openwip_air_slots_behind": (C, "slots released later than the pacing limit", "air", "slots_behind", 1),
+    "openwip_air_late": (C, "transmissions that came after their time", "air", "late", 1),
+    "openwip_air_pacing_p99_seconds": (G, "99th percentile of how late slots were released", "air", "pacing_p99_us", 1e6),
+    "openwip_tcp_congestion_window_segments": (G, "congestion window", "tcp", "cwnd_segments", 1),
+    "openwip_tcp_rtt_seconds": (G, "smoothed round-trip time", "tcp", "rtt_ms", 1000),
+    "openwip_tcp_rto_seconds": (G, "retransmission time-out", "tcp", "rto_ms", 1000),
+    "openwip_tcp_retransmitted_segments": (C, "segments retransmitted", "tcp", "retransmitted_segments", 1),
+    "openwip_tcp_acknowledged_bytes": (C, "bytes acknowledged", "tcp", "bytes_acknowledged", 1),
+    "openwip_process_cpu_cores": (G, "processor cores in use over the last interval", "cpu", "cores", 1),
+    "openwip_process_cpu_seconds": (C, "processor time since the start of the process", "cpu", "seconds", 1),
+    "openwip_process_resident_bytes": (G, "resident memory", "cpu", "resident_bytes", 1),
     "openwip_cpu_pressure_ratio": (G, "share of time in which some task waited for a core"),
     "openwip_events": (C, "events by kind and reason, since this program listens"),
     "openwip_telemetry_messages": (C, "telemetry messages received, since this program listens"),
     "openwip_telemetry_lost_messages": (C, "telemetry messages lost, since this program listens"),
     "openwip_telemetry_refused_messages": (C, "telemetry messages that did not parse or are of a later version"),
 }
+
+
+LABELS = {"tcp": (("station", "station"), ("local", "local"), ("remote", "remote")), "cpu": (("process", "name"),)}     # and their fields
 
 
 class Put(Protocol):
@@ -135,32 +139,14 @@ def samples_of(put: Put, source: str, topic: str, t: Telemetry) -> None:
     """All samples of one message."""
     if topic == "status":
         status_samples(put, source, t.mac)
-    elif topic == "air":
-        put("openwip_air_real_time_factor", t.air.real_time_factor)
-        put("openwip_air_slots_behind", t.air.slots_behind)
-        put("openwip_air_late", t.air.late)
-        put("openwip_air_pacing_p99_seconds", t.air.pacing_p99_us / 1e6)
-    elif topic == "tcp":
-        for f in t.tcp.flow:
-            labels = {"station": f.station, "local": f.local, "remote": f.remote}
-            put("openwip_tcp_congestion_window_segments", f.cwnd_segments, **labels)
-            put("openwip_tcp_rtt_seconds", f.rtt_ms / 1000, **labels)
-            put("openwip_tcp_rto_seconds", f.rto_ms / 1000, **labels)
-            put("openwip_tcp_retransmitted_segments", f.retransmitted_segments, **labels)
-            put("openwip_tcp_acknowledged_bytes", f.bytes_acknowledged, **labels)
-    elif topic == "cpu":
-        if t.cpu.HasField("pressure_percent"):
-            put("openwip_cpu_pressure_ratio", t.cpu.pressure_percent / 100)
-        for p in t.cpu.process:
-            put("openwip_process_cpu_cores", p.cores, process=p.name)
-            put("openwip_process_cpu_seconds", p.seconds, process=p.name)
-            put("openwip_process_resident_bytes", p.resident_bytes, process=p.name)
     elif topic == "verdict":
-        put("openwip_verdict_valid", int(t.verdict.valid))
         put("openwip_verdict_reasons", len(t.verdict.reason))
-        put("openwip_run_seconds", t.verdict.seconds)
-        put("openwip_goodput_bits_per_second", t.verdict.goodput_bps)
-        put("openwip_capacity_bits_per_second", t.verdict.capacity_bps)
+    elif topic == "cpu" and t.cpu.HasField("pressure_percent"):
+        put("openwip_cpu_pressure_ratio", t.cpu.pressure_percent / 100)
+    entries: dict[str, Iterable[object]] = {"air": [t.air], "verdict": [t.verdict], "tcp": t.tcp.flow, "cpu": t.cpu.process}
+    for name, (_, _, *of) in METRICS.items():
+        for entry in entries[topic] if of and of[0] == topic else ():
+            put(name, getattr(entry, of[1]) / of[2], **{label: getattr(entry, key) for label, key in LABELS.get(topic, ())})
 
 
 class Collector:
@@ -190,7 +176,7 @@ class Collector:
             for (source, kind, reason), n in self.latest.events.items():
                 put("openwip_events", n, publisher=source, kind=kind, reason=reason)
         for name, by_labels in samples.items():
-            kind, text = METRICS[name]
+            kind, text, *_ = METRICS[name]
             labels = [k for k, _ in next(iter(by_labels))]
             family = (GaugeMetricFamily if kind == G else CounterMetricFamily)(name, text, labels=labels)
             for key, value in by_labels.items():

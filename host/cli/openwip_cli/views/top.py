@@ -5,6 +5,7 @@ colours.
 Exit codes: 0 ended with q (--once: the run is valid so far), 1 --once and the verdict so far is INVALID, 2 no such
 cell or no terminal to draw on, 3 the cell ended meanwhile, or --once and nothing came."""
 import argparse
+import contextlib
 import curses
 import locale
 import os
@@ -49,10 +50,8 @@ class Source:
             self.figures.take(message)
 
     def alive(self) -> bool:
-        try:    # it is removed with the cell
+        with contextlib.suppress(OSError):      # it is removed with the cell
             self.why = (self.cell.run / "why").read_text().strip() or self.why
-        except OSError:
-            pass
         return system.start_time(self.keeper[0]) == self.keeper[1]
 
     def frame(self, ascii_only: bool, note: str = "") -> top_screen.Frame:
@@ -111,10 +110,8 @@ class Screen:
         for row, line in enumerate(lines[:height]):
             # The last column of the last row would scroll: curses calls that an error.
             room = width - 1 if row == height - 1 else width
-            try:
+            with contextlib.suppress(curses.error):     # the window has become smaller since
                 self.window.addnstr(row, 0, line.text, room, self.style[line.style])
-            except curses.error:
-                pass    # the window has become smaller since
         self.window.refresh()
 
     def keys(self, seconds: float) -> list[int]:

@@ -45,9 +45,9 @@ class Times:
         order = numpy.argsort(wall[known], kind="stable")
         self.wall, self.slot = wall[known][order].astype("f8"), slot[known][order].astype("f8")
 
-    def of(self, table: Table, counts_slots: bool = False) -> Numbers:
+    def of(self, table: Table) -> Numbers:
         slots = table["message.slot"].astype("f8")
-        if not counts_slots and len(self.wall):
+        if len(self.wall):
             slots = numpy.interp(table["message.wall_ns"].astype("f8"), self.wall, self.slot)
         return slots / SLOTS_PER_SECOND
 

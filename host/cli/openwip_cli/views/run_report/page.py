@@ -193,7 +193,7 @@ class Page:
                 "head": ["reason", "packets"], "rows": [[r, n] for r, n in dropped.items()]} if dropped else None,
                 absent="" if dropped else "None.")
         self.plot("queue", "Queue", "Packets waiting where they enter the air. A queue that is never empty is a full buffer: delay without gain.",
-                  data.queue(self.record), lambda f: p.queues(f, limits), "topic status.")
+                  data.queue(self.record), lambda f: p.curves(f, "packets waiting", limits, height=3.6, drawstyle="steps-post"), "topic status.")
 
     def rest(self) -> None:
         r, p, limits, times = self.record, self.plots, self.limits, self.times
@@ -278,10 +278,9 @@ class Page:
 
     def html(self) -> str:
         import jinja2
-        self.heat_maps()
-        self.throughput()
-        self.packets()
-        self.rest()
+        with self.plots.matplotlib.rc_context(self.plots.STYLE):
+            for part in (self.heat_maps, self.throughput, self.packets, self.rest):
+                part()
         environment = jinja2.Environment(loader=jinja2.FileSystemLoader(pathlib.Path(__file__).parent), autoescape=True,
                                          trim_blocks=True, undefined=jinja2.StrictUndefined)
         sections = [{"image": None, "table": None, "texts": None, "absent": ""} | s for s in self.sections]

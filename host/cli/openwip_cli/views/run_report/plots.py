@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plots of the page: every function takes arrays of data.py and gives a PNG. Colours are of Okabe and Ito, cividis
+"""The plots of the page: every function takes arrays of data.py and gives a PNG, drawn in STYLE by who calls them. Colours are of Okabe and Ito, cividis
 and a purple-orange scale, which readers with any colour vision tell apart; sizes are for a projector."""
 import base64
 import io
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ParamSpec
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import matplotlib
 
@@ -19,7 +19,7 @@ from ...figures.meaning import DELAY_PARTS, MODULATIONS  # noqa: E402
 from ...records.run_record import Table  # noqa: E402
 from .data import HeatMap, Numbers, Series, stacked  # noqa: E402
 
-Given = ParamSpec("Given")
+Limits: TypeAlias = "tuple[float, float] | None"     # of the time axis, s
 
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
     "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7")
@@ -49,24 +49,16 @@ def _figure(height: float = 4.2, rows: int = 1, **kwargs: Any) -> tuple[Figure, 
     return figure, axes
 
 
-def styled(function: Callable[Given, str]) -> Callable[Given, str]:
-    def wrapped(*args: Given.args, **kwargs: Given.kwargs) -> str:
-        with matplotlib.rc_context(STYLE):
-            return function(*args, **kwargs)
-    wrapped.__doc__ = function.__doc__
-    return wrapped
-
-
 def _legend(axes: Axes, **kwargs: Any) -> None:
     axes.legend(loc="upper left", bbox_to_anchor=(1.005, 1.0), borderaxespad=0, **kwargs)
 
 
-def _time_limits(axes: Axes, limits: "tuple[float, float] | None") -> None:
+def _time_limits(axes: Axes, limits: Limits) -> None:
     if limits:
         axes.set_xlim(*limits)
 
 
-def _over_time(figure: Figure, axes: Axes, ylabel: str, limits: "tuple[float, float] | None", **legend: Any) -> str:
+def _over_time(figure: Figure, axes: Axes, ylabel: str, limits: Limits, **legend: Any) -> str:
     """The end of a plot of something from 0 on."""
     axes.set(xlabel=TIME, ylabel=ylabel)
     axes.set_ylim(bottom=0)
@@ -75,24 +67,7 @@ def _over_time(figure: Figure, axes: Axes, ylabel: str, limits: "tuple[float, fl
     return png(figure)
 
 
-def _scale(figure: Figure, axes: Axes, picture: Any, **kwargs: Any) -> Any:
-    box = axes.get_position()
-    return figure.colorbar(picture, cax=figure.add_axes((RIGHT + 0.015, box.y0, 0.018, box.height)), **kwargs)
-
-
 # --- heat maps ---
-
-def _map(heat: HeatMap, limits: "tuple[float, float] | None", norm: colors.Normalize | None, cmap: str, ylabel: str = "bin", rows: Numbers | None = None) -> tuple[Figure, Axes, Any]:
-    figure, (axes,) = _figure(3.6)
-    axes.set_facecolor(NOTHING)
-    n = heat.values.shape[0]
-    picture = axes.pcolormesh(heat.edges, numpy.arange(n + 1) - 0.5 if rows is None else rows, heat.values, cmap=cmap, norm=norm, rasterized=True)
-    axes.grid(False)
-    axes.set_xlabel(TIME)
-    axes.set_ylabel(ylabel)
-    _time_limits(axes, limits)
-    return figure, axes, picture
-
 
 def _range(values: Numbers, least: float = 5.0) -> tuple[float, float]:
     known = values[numpy.isfinite(values)]
@@ -102,41 +77,42 @@ def _range(values: Numbers, least: float = 5.0) -> tuple[float, float]:
     return middle - half, middle + half
 
 
-def _scaled(heat: HeatMap, limits: "tuple[float, float] | None", norm: colors.Normalize | None, cmap: str, names: Sequence[str] | None = None, ylabel: str = "bin", **scale: Any) -> str:
+def _scaled(heat: HeatMap, limits: Limits, norm: colors.Normalize | None, cmap: str, names: Sequence[str] | None = None, ylabel: str = "bin", **scale: Any) -> str:
     """With its scale; `names`: of its ticks."""
-    figure, axes, picture = _map(heat, limits, norm, cmap, ylabel)
-    bar = _scale(figure, axes, picture, **scale)
+    figure, (axes,) = _figure(3.6)
+    axes.set_facecolor(NOTHING)
+    picture = axes.pcolormesh(heat.edges, numpy.arange(heat.values.shape[0] + 1) - 0.5, heat.values, cmap=cmap, norm=norm, rasterized=True)
+    axes.grid(False)
+    axes.set(xlabel=TIME, ylabel=ylabel)
+    _time_limits(axes, limits)
+    box = axes.get_position()
+    bar = figure.colorbar(picture, cax=figure.add_axes((RIGHT + 0.015, box.y0, 0.018, box.height)), **scale)
     if names:
         bar.ax.set_yticklabels(names)
     return png(figure)
 
 
-@styled
-def snr(heat: HeatMap, limits: "tuple[float, float] | None" = None, span: Numbers | None = None) -> str:
+def snr(heat: HeatMap, limits: Limits = None, span: Numbers | None = None) -> str:
     """`span`: the same scale for measured, predicted and true."""
     return _scaled(heat, limits, colors.Normalize(*(span or _range(heat.values))), "cividis", label="SNR [dB]", extend="both")
 
 
-@styled
-def error(heat: HeatMap, limits: "tuple[float, float] | None" = None) -> str:
+def error(heat: HeatMap, limits: Limits = None) -> str:
     known = numpy.abs(heat.values[numpy.isfinite(heat.values)])
     most = max(1.0, float(numpy.percentile(known, 99)) if len(known) else 1.0)
     return _scaled(heat, limits, colors.Normalize(-most, most), "PuOr_r", label="predicted - measured [dB]", extend="both")
 
 
-@styled
-def modulation(heat: HeatMap, limits: "tuple[float, float] | None" = None) -> str:
+def modulation(heat: HeatMap, limits: Limits = None) -> str:
     return _scaled(heat, limits, colors.BoundaryNorm(numpy.arange(0.5, 9), 256), "cividis", MODULATIONS[1:], ticks=range(1, 9))
 
 
-@styled
-def outcome(heat: HeatMap, limits: "tuple[float, float] | None" = None) -> str:
+def outcome(heat: HeatMap, limits: Limits = None) -> str:
     names, colour = zip(*OUTCOMES)
     return _scaled(heat, limits, colors.BoundaryNorm(numpy.arange(-0.5, 4), 4), colors.ListedColormap(colour), names, ticks=range(4))
 
 
-@styled
-def allocation(heat: HeatMap, users: int, limits: "tuple[float, float] | None" = None) -> str:
+def allocation(heat: HeatMap, users: int, limits: Limits = None) -> str:
     """Beyond MOST_TERMINALS the colours repeat: the scale says which share one."""
     colour = [CYCLE[u % MOST_TERMINALS] for u in range(users)]
     ticks = range(0, users, 1 if users <= 10 else 3)
@@ -144,15 +120,13 @@ def allocation(heat: HeatMap, users: int, limits: "tuple[float, float] | None" =
                    [f"terminal {u + 1}" for u in ticks], ticks=ticks)
 
 
-@styled
-def channel(heat: HeatMap, limits: "tuple[float, float] | None" = None) -> str:
+def channel(heat: HeatMap, limits: Limits = None) -> str:
     return _scaled(heat, limits, colors.Normalize(*_range(heat.values)), "cividis", ylabel="subcarrier", label="gain [dB]", extend="both")
 
 
 # --- curves ---
 
-@styled
-def goodput(link_goodput: Series, link_capacity: Series | None, limits: "tuple[float, float] | None" = None) -> str:
+def goodput(link_goodput: Series, link_capacity: Series | None, limits: Limits = None) -> str:
     figure, (axes,) = _figure()
     if link_capacity is not None:
         axes.plot(link_capacity.t, link_capacity.y / 1e6, color=ORANGE, label="capacity with the\nmodulation chosen")
@@ -160,8 +134,7 @@ def goodput(link_goodput: Series, link_capacity: Series | None, limits: "tuple[f
     return _over_time(figure, axes, "Mbit/s", limits)
 
 
-@styled
-def delay_split(t: Numbers, parts: Mapping[str, Numbers], limits: "tuple[float, float] | None" = None) -> str:
+def delay_split(t: Numbers, parts: Mapping[str, Numbers], limits: Limits = None) -> str:
     middle, means = stacked(t, parts)
     figure, (axes,) = _figure()
     axes.stackplot(middle, *(means[p] for p in DELAY_PARTS), labels=DELAY_PARTS, colors=(BLUE, SKY, GREEN, VERMILION, ORANGE), edgecolor="white",
@@ -170,7 +143,6 @@ def delay_split(t: Numbers, parts: Mapping[str, Numbers], limits: "tuple[float, 
     return _over_time(figure, axes, "mean delay [ms]", limits, handles=handles[::-1], labels=labels[::-1])      # in the order of the stack
 
 
-@styled
 def delay_distribution(parts: Mapping[str, Numbers], total: Numbers) -> str:
     """Share of packets that took longer, so that the tail is seen."""
     figure, (axes,) = _figure(4.6)
@@ -180,7 +152,6 @@ def delay_distribution(parts: Mapping[str, Numbers], total: Numbers) -> str:
     return _tails(figure, axes, len(total))
 
 
-@styled
 def delay_of_each(by_name: Mapping[str, Numbers]) -> str:
     """{name: delays in ms}, none of them empty."""
     figure, (axes,) = _figure(4.6)
@@ -205,25 +176,15 @@ def _tails(figure: Figure, axes: Axes, most: int) -> str:
     return png(figure)
 
 
-@styled
-def curves(by_name: Mapping[str, Series], ylabel: str, limits: "tuple[float, float] | None" = None, factor: float = 1.0) -> str:
+def curves(by_name: Mapping[str, Series], ylabel: str, limits: Limits = None, factor: float = 1.0, height: float = 4.2, **style: Any) -> str:
     """{name: Series} over time, at most as many as there are colours."""
-    figure, (axes,) = _figure()
+    figure, (axes,) = _figure(height)
     for (name, s), colour in zip(by_name.items(), CYCLE):
-        axes.plot(s.t, factor * s.y, color=colour, label=name)
+        axes.plot(s.t, factor * s.y, color=colour, label=name, **style)
     return _over_time(figure, axes, ylabel, limits)
 
 
-@styled
-def queues(series: Mapping[str, Series], limits: "tuple[float, float] | None" = None) -> str:
-    figure, (axes,) = _figure(3.6)
-    for (way, s), colour in zip(series.items(), (BLUE, ORANGE)):
-        axes.plot(s.t, s.y, drawstyle="steps-post", label=way, color=colour)
-    return _over_time(figure, axes, "packets waiting", limits)
-
-
-@styled
-def tcp(flows: Sequence[tuple[str, Mapping[str, Numbers], Numbers]], limits: "tuple[float, float] | None" = None) -> str:
+def tcp(flows: Sequence[tuple[str, Mapping[str, Numbers], Numbers]], limits: Limits = None) -> str:
     figure, (window, times, lost) = _figure(9, 3, sharex=True)
     for (name, c, t), colour in zip(flows, CYCLE):
         window.plot(t, c["cwnd_segments"], color=colour, label=name.replace(" ", "\n", 1).replace(" to ", "\nto "))
@@ -242,7 +203,6 @@ def tcp(flows: Sequence[tuple[str, Mapping[str, Numbers], Numbers]], limits: "tu
     return png(figure)
 
 
-@styled
 def constellations(by_bits: dict[int, Any]) -> str:
     columns, size = 4, 3.2
     rows = -(-len(by_bits) // columns)
@@ -258,8 +218,7 @@ def constellations(by_bits: dict[int, Any]) -> str:
     return png(figure)
 
 
-@styled
-def health(t: Numbers, table: Table, limits: "tuple[float, float] | None" = None) -> str:
+def health(t: Numbers, table: Table, limits: Limits = None) -> str:
     figure, (pacing, factor) = _figure(6, 2, sharex=True)
     for name, label, colour in (("pacing_median_us", "median", SKY), ("pacing_p99_us", "p99", BLUE), ("pacing_max_us", "max", VERMILION)):
         pacing.plot(t, table[name] / 1000, color=colour, label=f"slots late, {label}")
@@ -281,8 +240,7 @@ def health(t: Numbers, table: Table, limits: "tuple[float, float] | None" = None
     return png(figure)
 
 
-@styled
-def cpu(t: Numbers, by_name: Mapping[str, Numbers], pressure: Numbers, cores: int | None, limits: "tuple[float, float] | None" = None) -> str:
+def cpu(t: Numbers, by_name: Mapping[str, Numbers], pressure: Numbers, cores: int | None, limits: Limits = None) -> str:
     figure, (use, wait) = _figure(6.5, 2, sharex=True, gridspec_kw={"height_ratios": (2, 1)})
     order = sorted(by_name, key=lambda n: -by_name[n].mean())
     shown, others = order[:8], order[8:]

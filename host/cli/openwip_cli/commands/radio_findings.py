@@ -1,15 +1,39 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip doctor --loop: what the measurement of a radio's loop says, a line each, and the settings that follow."""
+"""What an open radio is found to have, a line each: reference, time and locks, as `wip_radio probe` says; its loop, and the settings that follow
+(./openwip doctor --loop)."""
 import math
 from collections.abc import Iterator
 from typing import Any
 
-from .finding import Finding
+from .finding import Finding, judged
 from ..air import SLOTS_PER_SECOND
 from ..cell.radio_loop import BETWEEN_SLOTS, RARE, Loop, of_cell
 from ..settings.scenario import by_clock
 
 SHARE = 1e-4
+GPS = "a GPS antenna that sees the sky, and some minutes; or time_source=internal in --radio (now {})"
+
+
+def of_sensors(found: dict[str, Any]) -> Iterator[Finding]:
+    for place, sensors in (("", found["sensors"]), *((f" ({s})", found[s]["sensors"]) for s in ("receive", "transmit") if s in found)):
+        for name, value in sensors.items():
+            costs, mend = "not as it should be", "another frequency; UHD's manual of the device"
+            if name == "ref_locked":
+                costs = "the clock runs by itself, or not at all"
+                mend = f"a 10 MHz reference at the device, or clock_source=internal (now {found['clock_source']})"
+            elif name == "gps_locked":      # nobody waits for it but gpsdo
+                costs, mend = "a station with --time-source gpsdo does not start" * (found["time_source"] == "gpsdo"), GPS.format("gpsdo")
+            yield judged(f"sensor {name}{place}", value["says"], value.get("ok", True) or not costs, costs, mend)
+
+
+def of_sources(found: dict[str, Any]) -> Iterator[Finding]:
+    for name in ("clock", "time"):
+        yield Finding(f"{name} source", f"{found[f'{name}_source']} (of {', '.join(found[f'{name}_sources'])})")
+    if "pps" in found:
+        source = found["time_source"]
+        yield judged("PPS", f"{'an' if found['pps'] else 'no'} edge within {found['pps_within_s']:g} s", found["pps"],
+                     "a station that takes its time from there does not start",
+                     GPS.format(source) if source == "gpsdo" else f"a pulse a second at PPS IN, or time_source=internal in --radio (now {source})")
 
 
 def duration(us: float) -> str:
@@ -20,9 +44,7 @@ def of_reception(found: dict[str, Any]) -> Finding:
     r = found["receive"]
     says = (f"{duration(r['shortest_us'])} at least after its last sample, half of the slots {duration(r['median_us'])}, one in 1,000 more than "
             f"{duration(r['one_in_thousand_us'])}, one in 10,000 more than {duration(r['one_in_ten_thousand_us'])} ({r['slots']} slots)")
-    if r["gaps"]:
-        return Finding("a slot is in hand", says, f"samples were lost {r['gaps']} times", "what the lines above say; nothing else running")
-    return Finding("a slot is in hand", says)
+    return judged("a slot is in hand", says, not r["gaps"], f"samples were lost {r['gaps']} times", "what the lines above say; nothing else running")
 
 
 def of_transmission(found: dict[str, Any]) -> Finding:
@@ -31,9 +53,7 @@ def of_transmission(found: dict[str, Any]) -> Finding:
     some = f"all are late below {duration(max(all_late))}; " if all_late else ""
     last = t["leads"][-1]
     says = f"{some}{duration(t['lead_us'])} before its time: {last['late']} of {last['bursts']} late (a share of {t['late_at_most']:.1e} at most, 95 %)"
-    if t["late_at_most"] > SHARE:
-        return Finding("a burst has to leave", says, "not shown for one in 10,000", "more --seconds (about 30,000 bursts are needed)")
-    return Finding("a burst has to leave", says)
+    return judged("a burst has to leave", says, t["late_at_most"] <= SHARE, "not shown for one in 10,000", "more --seconds (about 30,000 bursts are needed)")
 
 
 def findings_of_loop(found: dict[str, Any]) -> Iterator[Finding]:
