@@ -20,7 +20,10 @@ struct fading_config {
     std::uint32_t purpose = 0;  // number of the user
 };
 
-// What is common to the channel and to its prediction: large-scale gain of a slot, linear.
+sample_model::motion motion_of(const fading_config& config);
+
+// What is common to the channel and to its prediction: large-scale gain of a slot, linear. Those
+// of the last slots are kept: one of both asks for them some slots later.
 class slot_gain {
 public:
     explicit slot_gain(const fading_config& config);  // throws std::invalid_argument
@@ -28,6 +31,7 @@ public:
     float at(slot s) noexcept;
 
 private:
+    std::array<std::pair<slot, float>, 64> kept_;
     sample_model::large_scale large_scale_;
     bool steady_, blackouts_;
     float mean_snr_;
@@ -37,20 +41,20 @@ class fading_channel final : public bin_channel {
 public:
     explicit fading_channel(const fading_config& config);  // throws std::invalid_argument
 
-    void snr(slot s, std::span<float, nof_bins> linear) noexcept override;
-    // The same with the mean complex gain of every bin: |gain|^2 is the SNR but for what varies
-    // within the bin and slot.
-    void snr_and_gain(slot s, std::span<float, nof_bins> linear,
-                      std::span<cf32, nof_bins> gain) noexcept;
+    void snr(slot s, std::span<float, nof_bins> linear) noexcept override {
+        snr_and_gain(s, linear, {});
+    }
+    // The same with the mean complex gain of every bin, or of none (empty): |gain|^2 is the SNR but
+    // for what varies within the bin and slot.
+    void snr_and_gain(slot s, std::span<float, nof_bins> linear, std::span<cf32> gain) noexcept;
 
     const sample_model::tap_curves& taps() const noexcept { return taps_; }
+    const std::shared_ptr<slot_gain>& gain() const noexcept { return gain_; }
 
 private:
-    void compute(slot s, std::span<float, nof_bins> linear, std::span<cf32> gain) noexcept;
-
     bin_response response_;
     sample_model::tap_curves taps_;
-    slot_gain gain_;
+    std::shared_ptr<slot_gain> gain_;
 };
 
 }  // namespace wip::bin_model

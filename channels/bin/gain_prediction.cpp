@@ -16,8 +16,6 @@ using namespace sample_model;
 
 constexpr double rate = static_cast<double>(sample_rate_hz);
 
-motion movement_of(const fading_config& c) { return motion(c.channel.movement, rate); }
-
 constexpr double nothing_db = -100;  // power of a tap that takes no part
 
 double direct_share(const profile_tap& t) {
@@ -97,7 +95,7 @@ double error_share(const fading_config& c, double nmse) {
                                     c.channel.profile.name + " fades too little; valid is 0 to " +
                                     std::to_string(largest));
     if (nmse == 0) return 0;
-    const moments m = moments_of(c.channel.profile, movement_of(c).largest_doppler_hz());
+    const moments m = moments_of(c.channel.profile, motion_of(c).largest_doppler_hz());
     const double half = (2 * m.a + m.b) / 2;
     return (half - std::sqrt(std::max(0.0, half * half - m.a * nmse * m.square()))) / m.a;
 }
@@ -105,15 +103,15 @@ double error_share(const fading_config& c, double nmse) {
 }  // namespace
 
 double gain_prediction::largest_nmse(const fading_config& c) {
-    const moments m = moments_of(c.channel.profile, movement_of(c).largest_doppler_hz());
+    const moments m = moments_of(c.channel.profile, motion_of(c).largest_doppler_hz());
     return (m.a + m.b) / m.square();
 }
 
 gain_prediction::gain_prediction(const fading_config& c, double nmse, slot_count horizon,
                                  const fading_channel* beside)
-    : response_(c.channel.profile, movement_of(c).largest_doppler_hz()),
-      taps_(c.channel.profile, movement_of(c), {rate, c.seed, c.purpose}),
-      gain_(c),
+    : response_(c.channel.profile, motion_of(c).largest_doppler_hz()),
+      taps_(c.channel.profile, motion_of(c), {rate, c.seed, c.purpose}),
+      gain_(beside != nullptr ? beside->gain() : std::make_shared<slot_gain>(c)),
       horizon_(nmse == 0 ? slot_count(0) : horizon) {
     check_range("horizon_slots", static_cast<double>(horizon.value), 0, 64);
     const double s = error_share(c, nmse);
@@ -122,11 +120,11 @@ gain_prediction::gain_prediction(const fading_config& c, double nmse, slot_count
     const part scattered = part_of(c.channel.profile, false),
                direct = part_of(c.channel.profile, true);
     keep_ = static_cast<float>(1 - s);
-    error_.emplace(scattered.profile, movement_of(c),
+    error_.emplace(scattered.profile, motion_of(c),
                    stage_context{rate, c.seed, c.purpose ^ 0x500000u});
     error_gain_ = static_cast<float>(std::sqrt(s * (1 - s) * scattered.power));
     if (direct.power > 1e-9) {
-        direct_.emplace(direct.profile, movement_of(c), stage_context{rate, c.seed, c.purpose});
+        direct_.emplace(direct.profile, motion_of(c), stage_context{rate, c.seed, c.purpose});
         direct_gain_ = static_cast<float>(s * std::sqrt(direct.power));
     }
     floor_ = static_cast<float>(s * scattered.power);
@@ -156,7 +154,7 @@ void gain_prediction::predicted_snr(slot s, std::span<float, nof_bins> linear) n
         mix(error_, index, error_gain_);
         response_.add(re, im, t.weight, linear);
     }
-    const float large = gain_.at(s - horizon_);
+    const float large = gain_->at(s - horizon_);
     for (float& g : linear) g *= large;
 }
 

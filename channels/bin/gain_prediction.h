@@ -37,7 +37,7 @@ class gain_prediction final : public bin_prediction {
 public:
     // 0 <= nmse <= largest_nmse(config), horizon 0 to 64: else std::invalid_argument. `beside`: the
     // channel of the same configuration, if it is asked by the same thread some slots behind the
-    // prediction; its fading is then computed once for both.
+    // prediction; its fading and its large-scale gain are then computed once for both.
     gain_prediction(const fading_config& config, double nmse, slot_count horizon = slot_count(3),
                     const fading_channel* beside = nullptr);
 
@@ -51,7 +51,7 @@ private:
     std::optional<sample_model::tap_curves> direct_, error_;
     float keep_ = 1, direct_gain_ = 0, error_gain_ = 0;  // of a, d, w
     float floor_ = 0;                                    // s sum P_p
-    slot_gain gain_;
+    std::shared_ptr<slot_gain> gain_;
     slot_count horizon_;
 };
 

@@ -210,19 +210,12 @@ frame_outcome symbol_channel::state::carry_bin(std::uint64_t frame, const bin_gr
     const phy::unit_key key{g.sn, g.whole ? std::uint8_t{0} : g.offset, g.bits_per_symbol};
     copy* earlier = config.combining && g.retransmission ? store.find(key) : nullptr;
     if (earlier != nullptr) sent = earlier->sent;
-    if (earlier == nullptr && config.errors == error_method::computed) {
-        const auto& f = config.failures->of(k);
-        if (f.frame_right(snr, sample_model::uniform(frame << 16, outcome_key)))
-            return frame_outcome::good;
-        transmit(frame, k, snr, false);
-        make_it_fail(frame, k, snr);
-        detect(k);
-        if (keep) keep_bin(bin_index(frame % nof_bins));
-        remember(key, snr, false);
-        damage(k, payload);
-        return frame_outcome::bad;
-    }
+    const bool fails = earlier == nullptr && config.errors == error_method::computed;
+    if (fails &&
+        config.failures->of(k).frame_right(snr, sample_model::uniform(frame << 16, outcome_key)))
+        return frame_outcome::good;
     transmit(frame, k, snr, earlier != nullptr);
+    if (fails) make_it_fail(frame, k, snr);
     if (earlier != nullptr) {
         earlier->weight += snr;
         const float inverse = 1 / earlier->weight;
@@ -235,7 +228,7 @@ frame_outcome symbol_channel::state::carry_bin(std::uint64_t frame, const bin_gr
         combined = true;
     }
     if (keep) keep_bin(bin_index(frame % nof_bins));
-    if (detect(k)) {
+    if (detect(k) && !fails) {
         if (earlier != nullptr) store.erase(key);
         return frame_outcome::good;
     }

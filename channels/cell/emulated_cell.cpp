@@ -152,6 +152,12 @@ void emulated_cell::run_slot(slot k) {
     }
 }
 
+const slot_report& emulated_cell::report(int user) {
+    auto& t = terminals_[static_cast<std::size_t>(user)];
+    for (std::size_t b = 0; b < nof_bins; ++b) t.report.snr_db[b] = snr_of(t.snr[b]).single();
+    return t.report;
+}
+
 void emulated_cell::keep_symbols(bool on) {
     for (auto& t : terminals_) t.air.keep_symbols(on);
 }
@@ -199,7 +205,6 @@ void emulated_cell::carry(terminal_end& t, const slot_plan& plan) {
     double mean = 0;
     for (std::size_t b = 0; b < nof_bins; ++b) {
         mean += static_cast<double>(t.snr[b]) / nof_bins;
-        t.report.snr_db[b] = snr_of(t.snr[b]).single();
         t.report.predicted_snr_db[b] = snr_of(predicted[b]).single();
     }
     t.report.prediction_nmse = static_cast<float>(t.prediction.nmse());

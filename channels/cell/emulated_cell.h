@@ -159,7 +159,7 @@ public:
     // Of the last slot, for those who watch.
     int loop_slots() const { return config_.cell.link.retransmission_delay_slots; }
     const slot_plan& plan(int user) const { return plans_[static_cast<std::size_t>(user)]; }
-    const slot_report& report(int user) const { return end(user).report; }
+    const slot_report& report(int user);  // with the SNRs in dB, for which nobody else asks
     const std::array<float, nof_bins>& true_snr(int user) const { return end(user).snr; }  // linear
     const base_station_mac& base(int user) const { return scheduler_.user(user); }
     // Of the slots from now on.

@@ -118,7 +118,7 @@ void emulator_telemetry::publish_symbols(slot k) {
         counts.assign(nof_bins, '\0');
         bits.assign(nof_bins, '\0');
         for (std::size_t b = 0; b < nof_bins; ++b) {
-            bits[b] = static_cast<char>(cell_->report(u).grant.bins[b].bits_per_symbol);
+            bits[b] = static_cast<char>(cell_->plan(u).grant.bins[b].bits_per_symbol);
             if ((symbols.made >> b & 1U) == 0) continue;
             counts[b] = static_cast<char>(payload_symbols_per_bin);
             for (const auto& p : symbols.of_bin[b]) {

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "types/failure.h"
 
@@ -20,7 +21,7 @@ public:
     explicit pcap_file(const std::string& name)
         : name_(name), file_(std::fopen(name.c_str(), "wb")) {
         if (file_ == nullptr) fail();
-        std::setvbuf(file_, nullptr, _IOFBF, 1U << 18U);  // not a write for every three packets
+        std::setvbuf(file_, buffer_.data(), _IOFBF, buffer_.size());
         put(std::array<std::uint32_t, 6>{0xa1b23c4d, 4U << 16 | 2U, 0, 0, 65535, 101});
     }
     ~pcap_file() { std::fclose(file_); }
@@ -43,6 +44,8 @@ private:
     [[noreturn]] void fail() const { throw machine_error(name_, errno); }
 
     std::string name_;
+    std::vector<char> buffer_ =
+        std::vector<char>(1U << 18U);  // not a write for every three packets
     std::FILE* file_;
 };
 

@@ -115,9 +115,11 @@ void time_travel::set_now(std::int64_t now_ns) {
     shared_->current_time = static_cast<std::uint64_t>(now_ns);
 }
 
+void time_travel::its_turn(bool is) { shared_->running_id = is ? kernel_id : calendar_id; }
+
 void time_travel::run(std::int64_t now_ns) {
     set_now(now_ns);
-    shared_->running_id = kernel_id;
+    its_turn(true);
     running_ = true;
     send({op_run, ++sequence_, static_cast<std::uint64_t>(now_ns)}, false);
 }

@@ -21,6 +21,7 @@ namespace {
 
 // Of a grant with retransmissions: for borders of older frames at most.
 constexpr int most_border_bits = 48;
+constexpr int grant_room = 8 * grant_bytes, bits_without_frames = 12 + 16 + 15 + 80;
 // Slots of history: more than the longest loop, a power of two.
 constexpr std::size_t history_slots = 64;
 
@@ -46,36 +47,27 @@ struct base_station_mac::state {
         predicted.fill(-100.0F);
         waiting.resize(nof_bins);
         bins.reserve(nof_bins);
+        rate_bins();
     }
 
-    sent_slot& sent(std::int64_t s) {
-        return history[static_cast<std::size_t>(s) & (history_slots - 1)];
-    }
-    std::optional<slot_feedback>& heard(std::int64_t s) {
-        return inbox[static_cast<std::size_t>(s) & (history_slots - 1)];
-    }
-
-    slot_record& record(std::int64_t s) {
-        return records[static_cast<std::size_t>(s) & (history_slots - 1)];
-    }
+    static auto place(std::int64_t s) { return static_cast<std::size_t>(s) % history_slots; }
+    sent_slot& sent(std::int64_t s) { return history[place(s)]; }
+    std::optional<slot_feedback>& heard(std::int64_t s) { return inbox[place(s)]; }
+    slot_record& record(std::int64_t s) { return records[place(s)]; }
 
     void settle(std::int64_t j);
     void answer(std::int64_t j, bool decoded, std::uint32_t ack);
     void note(const slot_plan& plan);
     void advance(slot air);
-    std::uint8_t rate_of(bin_index bin) const {
-        return static_cast<std::uint8_t>(config.modulation != 0
-                                             ? config.modulation
-                                             : table.bits_per_symbol(db(predicted[bin.n()])));
+    void rate_bins() {
+        view.rate = table.bits_per_symbol(predicted);
+        if (config.modulation != 0) view.rate.fill(static_cast<std::uint8_t>(config.modulation));
     }
     void take_view();
     void choose_bins();
     void use_bins(std::uint32_t set);
     void make_plan(slot air, slot_plan& plan);
     std::size_t plan_retransmissions(slot_grant& grant);
-    bool fits(const slot_grant& grant) const {
-        return grant_bits(grant, config.profile) <= 8 * grant_bytes;
-    }
     void plan_borders(slot_grant& grant);
     void tell_borders(slot_grant& grant, sent_slot& out);
     void send(slot_plan& plan, bin_index bin, const arq_unit& unit, bool retransmission);
@@ -100,9 +92,10 @@ struct base_station_mac::state {
     bool terminal_hears = false;
     int silent_slots = 0;
 
-    scheduling_view view;
+    scheduling_view view;         // its rates follow predictions and table
     std::vector<rated_bin> bins;  // of this slot, ascending
     std::vector<arq_unit> waiting;
+    int without_borders = 0;  // bits of this slot's grant, but for borders of new frames
     base_statistics statistics;
     packet_journal* journal = nullptr;
 };
@@ -126,6 +119,7 @@ void base_station_mac::reconfigure(const link_config& config) {
     fixed(config.eight == s.config.eight, "eight_points");
     s.config = config;
     s.table = switch_table(config.switch_table, config.profile, config.eight);
+    s.rate_bins();
     s.queue.set_packing(config.packing);
     s.queue.set_limit(config.queue_packets);
 }
@@ -148,20 +142,16 @@ bool base_station_mac::idle() const { return state_->queue.empty() && state_->wi
 
 bool base_station_mac::on_sdu(std::span<const std::uint8_t> packet, slot) {
     auto& s = *state_;
-    const auto count = [&](packets_bytes& where) {
-        ++where.packets;
-        where.bytes += packet.size();
-    };
     const std::uint64_t number = s.statistics.in.packets;
-    count(s.statistics.in);
+    s.statistics.in.add(packet.size());
     const auto header = read_ip_header(packet);
     if (!header || header->total_bytes != packet.size()) {
-        count(s.statistics.dropped_not_ip);
+        s.statistics.dropped_not_ip.add(packet.size());
         if (s.journal != nullptr) s.journal->on_refused(number, packet, "not_ip");
         return false;
     }
     if (!s.queue.push(packet)) {
-        count(s.statistics.dropped_queue_full);
+        s.statistics.dropped_queue_full.add(packet.size());
         if (s.journal != nullptr) s.journal->on_refused(number, packet, "queue_full");
         return false;
     }
@@ -199,6 +189,7 @@ void base_station_mac::state::settle(std::int64_t j) {
             error.add(predicted, fb->prediction_nmse);
             if (error.known()) table.set_error(error.level());
         }
+        rate_bins();
     }
     if (decoded) {
         if (!terminal_hears) window.need_next_border();  // it may be another one, or have restarted
@@ -258,8 +249,6 @@ void base_station_mac::on_not_sent(slot air) {
 // Which bins the terminal gets in this slot, and at what rate. Of `best` no more than what waits
 // needs: otherwise a short packet would fill the lowest of the best bins, not the best of them.
 void base_station_mac::state::choose_bins() {
-    bins.clear();
-    if (!terminal_hears) return;
     const auto n = static_cast<std::size_t>(config.bins);
     std::uint32_t chosen = 0;
     if (config.allocation == allocation_kind::best) {
@@ -279,8 +268,8 @@ void base_station_mac::state::choose_bins() {
 void base_station_mac::state::use_bins(std::uint32_t set) {
     bins.clear();
     if (!terminal_hears) return;
-    for (int b = 0; b < nof_bins; ++b)
-        if (const bin_index bin(b); bin.in(set)) bins.push_back({bin, rate_of(bin)});
+    for (std::size_t b = 0; b < nof_bins; ++b)
+        if (const bin_index bin(b); bin.in(set)) bins.push_back({bin, view.rate[b]});
 }
 
 // Retransmissions first. Leaves the plan in `planner`; returns how many waiting units it covers.
@@ -300,7 +289,10 @@ std::size_t base_station_mac::state::plan_retransmissions(slot_grant& grant) {
             g.offset = g.whole ? std::uint8_t{0} : p.unit.offset;
             g.last = g.whole || window.is_last(p.unit);
         }
-        if (planner.placed().empty() || fits(grant)) {
+        const bool plain = planner.placed().empty() && grant.runs[0].frames == 0;
+        without_borders = plain ? bits_without_frames + static_cast<int>(bins.size())
+                                : grant_bits(grant, config.profile);
+        if (planner.placed().empty() || without_borders <= grant_room) {
             if (shed) ++statistics.grant_overflows;
             return planner.used();
         }
@@ -313,7 +305,7 @@ void base_station_mac::state::plan_borders(slot_grant& grant) {
     if (!window.borders_waiting()) return;
     for (const rated_bin& b : bins) grant.bins[b.bin.n()].bits_per_symbol = b.rate;
     // But for the bit for the new frames.
-    const int room = 8 * grant_bytes - grant_bits(grant, config.profile) - 1;
+    const int room = grant_room - grant_bits(grant, config.profile) - 1;
     window.take_borders(grant.runs, window.waiting() > 0 ? std::min(room, most_border_bits) : room);
 }
 
@@ -323,12 +315,14 @@ void base_station_mac::state::tell_borders(slot_grant& grant, sent_slot& out) {
     out.fresh = static_cast<int>(window.next_sn() - out.first_new);
     const auto tell = [&](int told) {
         frame_sn sn = out.first_new;
+        int most = without_borders + 8 + 2 * out.fresh;  // of it, and with 8 a border
         for (bin_grant& g : grant.bins) {
             if (g.bits_per_symbol == 0 || g.retransmission) continue;
             g.border = sn < out.first_new + told ? window.frame(sn).border : unknown_border;
+            most += g.border < no_border ? 8 : 0;
             ++sn;
         }
-        return fits(grant);
+        return most <= grant_room || grant_bits(grant, config.profile) <= grant_room;
     };
     out.told = out.fresh;
     if (out.fresh == 0 || tell(out.fresh)) return;
@@ -399,7 +393,6 @@ const scheduling_view& base_station_mac::look(slot air) {
 void base_station_mac::state::take_view() {
     view.hears = terminal_hears;
     view.predicted_snr_db = predicted;
-    for (std::size_t b = 0; b < nof_bins; ++b) view.rate[b] = rate_of(bin_index(b));
     view.nof_pieces = static_cast<int>(window.first_waiting(waiting));
     const auto add = [&](int nibbles) {
         view.piece[static_cast<std::size_t>(view.nof_pieces++)] = nibbles;

@@ -13,6 +13,7 @@
 // k = 1 at any SNR, and zero for sending nothing.
 #pragma once
 
+#include <algorithm>
 #include <array>
 
 #include "link/link_config.h"
@@ -39,6 +40,21 @@ public:
         int k = 1;
         while (k < max_bits_per_symbol && snr_db >= from_db_[static_cast<std::size_t>(k + 1)]) ++k;
         return k;
+    }
+    // Of all bins: compared side by side, which takes no guesses of the processor.
+    std::array<std::uint8_t, nof_bins> bits_per_symbol(
+        const std::array<float, nof_bins>& snr_db) const noexcept {
+        constexpr std::size_t room = 32;  // whole vectors
+        std::array<float, room> snr{};
+        std::copy(snr_db.begin(), snr_db.end(), snr.begin());
+        std::array<std::int32_t, room> reached, k;
+        reached.fill(1), k.fill(1);
+        for (std::size_t next = 2; next < from_db_.size(); ++next)
+            for (std::size_t b = 0; b < room; ++b)
+                k[b] += reached[b] &= static_cast<int>(snr[b] >= from_db_[next]);
+        std::array<std::uint8_t, nof_bins> bits;
+        std::copy_n(k.begin(), nof_bins, bits.begin());
+        return bits;
     }
     // Lowest predicted SNR at which k is used; k = 2..8.
     db from(int k) const { return db(from_db_.at(static_cast<std::size_t>(k))); }

@@ -122,6 +122,27 @@ TEST(GainPrediction, of_nmse_0_is_the_truth) {
     }
 }
 
+// Loops shorter and longer than the horizon, further apart than what is kept, and going back.
+TEST(GainPrediction, beside_a_channel_says_what_it_says_alone) {
+    fading_config c = steady_fading(load("jakes"), 125, db(16), 8);
+    c.channel.large_scale.shadowing.emplace();
+    c.channel.large_scale.blackouts.push_back({.start_s = 0.05, .duration_s = 0.01});
+    for (const std::int64_t loop : {1, 3, 9, 70}) {
+        fading_channel together(c), alone(c);
+        gain_prediction beside(c, 0.1, slot_count(3), &together), by_itself(c, 0.1, slot_count(3));
+        for (std::int64_t n = 0; n < 200; ++n) {
+            const slot s(n < 150 ? n : 150 - n);
+            row g, h, p, q;
+            together.snr(s, g);
+            beside.predicted_snr(s + slot_count(loop), p);
+            alone.snr(s, h);
+            by_itself.predicted_snr(s + slot_count(loop), q);
+            EXPECT_EQ(g, h) << loop << " " << n;
+            EXPECT_EQ(p, q) << loop << " " << n;
+        }
+    }
+}
+
 TEST(GainPrediction, cannot_be_wrong_in_a_channel_that_does_not_fade) {
     EXPECT_NEAR(gain_prediction::largest_nmse(steady_fading(load("static"), 125, db(16), 1)), 0,
                 1e-9);

@@ -60,6 +60,23 @@ class NewSetting(unittest.TestCase):
             done = self.openwip("check", command, "--eagerness", "wild")
             self.assertEqual((done.returncode, done.stderr), (2, "openwip: --eagerness is 'wild'; valid: mild|keen\n"))
 
+    def test_it_is_kept_where_compiled_python_is_and_read_from_there(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def tree(*more):
+                done = self.run_python(*more, "-c", "import json; from openwip_cli.settings import table; print(json.dumps(table.tree()))")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                return json.loads(done.stdout)
+
+            keeping = ("-X", f"pycache_prefix={folder}")
+            plain = tree()
+            self.assertIn("link.eagerness", plain["settings"])
+            self.assertEqual(tree(*keeping), plain)
+            (kept,) = pathlib.Path(folder).glob("settings-*.json")
+            self.assertEqual(json.loads(kept.read_text()), plain)
+            for text, seen in (('{"sett', plain), ('{"settings": {"read": {}}}', {"settings": {"read": {}}})):
+                kept.write_text(text)
+                self.assertEqual(tree(*keeping), seen)
+
     def test_set_and_get_know_it_and_who_takes_it(self):
         done = self.openwip("get", "--describe", "--json", "link.eagerness")
         for kind, (row,) in json.loads(done.stdout)["cells"].items():

@@ -57,6 +57,23 @@ class Attempts(unittest.TestCase):
         with one_run.seat("seat") as (again, _):
             self.assertEqual(again, "seat0")
 
+    def test_a_run_in_virtual_time_stays_on_one_core_and_those_beside_it_on_others(self):
+        given = []
+
+        def run(*_, cores, **__):
+            given.append(cores.slot_path)
+            if len(given) < 2:
+                attempt()
+
+        def attempt():
+            one_run.attempt({"time": "virtual", "emulator": {}, "workload": {}}, None, lambda text: None)
+
+        with mock.patch.object(one_run.in_virtual_time, "run", run):
+            attempt()
+        self.assertEqual([len(cores) for cores in given], [1, 1])
+        if len(one_run.placement.usable()) > 1:
+            self.assertNotEqual(*given)
+
     def test_a_specification_that_is_none_is_refused(self):
         with World() as w:
             for text, pattern in (("{", "it is not JSON"), (100_000 * "[", "it is not JSON"), ("{}", "emulator and workload are expected")):

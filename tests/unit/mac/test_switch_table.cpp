@@ -154,6 +154,25 @@ TEST(SwitchTable, TheLookupSwitchesAtTheThresholdAndNeverToZero) {
     EXPECT_EQ(t.bits_per_symbol(db(std::numeric_limits<float>::infinity())), 8);
 }
 
+TEST(SwitchTable, OfAllBinsItSaysWhatItSaysOfEach) {
+    switch_table t(switch_table_kind::measured, link_profile::wipemu);
+    std::array<float, nof_bins> snr{};
+    for (const double level : {0.0, 0.01, 0.1, 1.0, 100.0}) {
+        t.set_error(level);
+        for (int round = 0; round < 40; ++round) {
+            for (std::size_t b = 0; b < nof_bins; ++b)
+                snr[b] = -3.0F + 0.041F * static_cast<float>(round * 25 + static_cast<int>(b));
+            snr[0] = from_db(t, 2 + round % 7);
+            snr[11] = std::nextafter(snr[0], -1000.0F);
+            snr[12] = std::numeric_limits<float>::quiet_NaN();
+            snr[24] = round % 2 == 0 ? std::numeric_limits<float>::infinity() : -100.0F;
+            const auto bits = t.bits_per_symbol(snr);
+            for (std::size_t b = 0; b < nof_bins; ++b)
+                EXPECT_EQ(bits[b], t.bits_per_symbol(db(snr[b]))) << level << " " << snr[b];
+        }
+    }
+}
+
 constexpr std::array all_sets{eight_points::star, eight_points::cross, eight_points::rectangle};
 
 // At a threshold of the table for perfect prediction both modulations are worth the same.

@@ -68,7 +68,8 @@ def attempt(spec: dict[str, Any], places: Places, progress: Callable[[str], None
     if "tcp-l" in spec and spec.get("time") in tcpl.WITHOUT_CLOCK:
         return tcpl.WITHOUT_CLOCK[spec["time"]](spec["tcp-l"], Scenario(spec["settings"], tcpl.SETTINGS), places)
     if spec.get("time") == "virtual":
-        return in_virtual_time.run(emulator_of(spec, places), spec["workload"], progress, places=places)
+        with seat("x") as (_, cores):
+            return in_virtual_time.run(emulator_of(spec, places), spec["workload"], progress, places=places, cores=cores)
     if spec.get("time") == "ns3":
         return in_ns3.run(emulator_of(spec, places), spec["workload"], spec.get("tcp"), progress, places=places)
     with seat(spec.get("name", "x")) as (name, cores):

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The one table of settings (mac/schema/settings.yaml, which says what its columns mean), as a command sees it: its
 options and scenario file, and what a running cell takes."""
+import contextlib
 import dataclasses
 import functools
+import json
 import pathlib
+import sys
 from typing import Any
 
 import yaml
@@ -30,9 +33,14 @@ class Setting:
 
 @functools.cache
 def tree() -> dict[str, Any]:
-    """Every value a text, as yaml-cpp reads it."""
-    with open(FILE, encoding="utf-8") as f:
-        return yaml.load(f, getattr(yaml, "CBaseLoader", yaml.BaseLoader))
+    """Every value a text, as yaml-cpp reads it. It takes 20 ms: for the many runs of a campaign it is kept as what Python compiles is."""
+    kept = pathlib.Path(sys.pycache_prefix or "/dev/null", f"settings-{FILE.stat().st_mtime_ns}.json")
+    with contextlib.suppress(OSError, ValueError):
+        return dict(json.loads(kept.read_text()))
+    found = dict(yaml.load(FILE.read_text(encoding="utf-8"), getattr(yaml, "CBaseLoader", yaml.BaseLoader)))
+    with contextlib.suppress(OSError):
+        kept.write_text(json.dumps(found))   # half of it is no JSON
+    return found
 
 
 def entries() -> dict[str, dict[str, Any]]:
