@@ -123,7 +123,6 @@ private Q_SLOTS:
     void nothing_covers_the_words_of_the_delay_distribution() {
         world w;
         QVERIFY(shows_run(w, 10));
-        auto& v = w.of("delay_distribution");
         w.picture("delay_distribution");
         auto& plot = w.plot("delay_distribution");
         auto* legend = legend_of(plot);
