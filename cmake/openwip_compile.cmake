@@ -43,7 +43,7 @@ openwip_precompile(model HEADERS ${headers_std} TARGETS wip_sample wip_bin wip_s
 if(NOT OPENWIP_CORE)
 openwip_precompile(host
   HEADERS ${headers_std} <zmq.hpp> <spdlog/spdlog.h> <schema/control.pb.h> <schema/slot_link.pb.h> <schema/telemetry.pb.h>
-  TARGETS wip_process wip_station wip_macd wip_emulator_host wip_observer_readers wip_observer_host wip_tcpl_host macd wip_observer
+  TARGETS wip_process wip_station wip_macd wip_emulator_host wip_observer_readers wip_tcpl_host macd wip_observer
           wip_emulator wip_tcpl
   LIBS wip_schema PkgConfig::ZMQ spdlog::spdlog)
 endif()

@@ -17,8 +17,7 @@
 #include "types/db.h"
 #include "types/grid.h"
 
-namespace gr {
-namespace wip {
+namespace gr::wip {
 
 namespace {
 
@@ -178,5 +177,4 @@ impairments::sptr impairments::make(double cfo_hz, double clock_ppm, double line
         chosen(cfo_hz, clock_ppm, linewidth_hz, image_rejection_db, dc_dbfs, bits), seed);
 }
 
-}  // namespace wip
-}  // namespace gr
+}  // namespace gr::wip

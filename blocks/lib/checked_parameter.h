@@ -6,8 +6,7 @@
 
 #include "types/require.h"
 
-namespace gr {
-namespace wip {
+namespace gr::wip {
 
 template <class T>
 T checked_parameter(const char* name, T value, double low, double high) {
@@ -19,5 +18,4 @@ inline std::int64_t checked_start_slot(std::int64_t start) {
     return checked_parameter("start_slot", start, 0, 0x1p50);
 }
 
-}  // namespace wip
-}  // namespace gr
+}  // namespace gr::wip

@@ -14,8 +14,7 @@
 #include "test_pattern.h"
 #include "types/grid.h"
 
-namespace gr {
-namespace wip {
+namespace gr::wip {
 
 namespace {
 
@@ -153,5 +152,4 @@ combining_meter::sptr combining_meter::make(int transmissions, int update_slots)
     return gnuradio::make_block_sptr<combining_meter_impl>(transmissions, update_slots);
 }
 
-}  // namespace wip
-}  // namespace gr
+}  // namespace gr::wip

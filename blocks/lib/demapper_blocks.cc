@@ -11,8 +11,7 @@
 #include "slot_tags.h"
 #include "types/grant.h"
 
-namespace gr {
-namespace wip {
+namespace gr::wip {
 
 namespace {
 
@@ -97,5 +96,4 @@ payload_demapper::sptr payload_demapper::make(const std::vector<int>& bins) {
     return gnuradio::make_block_sptr<payload_demapper_impl>(bins);
 }
 
-}  // namespace wip
-}  // namespace gr
+}  // namespace gr::wip

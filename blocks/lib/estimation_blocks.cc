@@ -16,8 +16,7 @@
 #include "resource_copy.h"
 #include "slot_tags.h"
 
-namespace gr {
-namespace wip {
+namespace gr::wip {
 
 namespace {
 
@@ -179,5 +178,4 @@ snr_predictor::sptr snr_predictor::make(int horizon, const std::string& predicto
     return gnuradio::make_block_sptr<snr_predictor_impl>(horizon, predictor);
 }
 
-}  // namespace wip
-}  // namespace gr
+}  // namespace gr::wip

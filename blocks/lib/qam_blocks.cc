@@ -11,8 +11,7 @@
 #include "checked_parameter.h"
 #include "phy/qam/constellation.h"
 
-namespace gr {
-namespace wip {
+namespace gr::wip {
 
 namespace {
 
@@ -114,5 +113,4 @@ qam_soft_demapper::sptr qam_soft_demapper::make(int bits_per_symbol, float noise
     return gnuradio::make_block_sptr<qam_soft_demapper_impl>(bits_per_symbol, noise_variance);
 }
 
-}  // namespace wip
-}  // namespace gr
+}  // namespace gr::wip

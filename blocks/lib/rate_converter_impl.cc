@@ -17,8 +17,7 @@
 #include "sample/rate_converter.h"
 #include "uhd_pmt.h"
 
-namespace gr {
-namespace wip {
+namespace gr::wip {
 
 namespace {
 
@@ -196,5 +195,4 @@ rate_converter::sptr rate_converter::make(std::int64_t in_clock, std::int64_t in
         checked_rate("out_clock", out_clock, "out_divider", out_divider), first);
 }
 
-}  // namespace wip
-}  // namespace gr
+}  // namespace gr::wip

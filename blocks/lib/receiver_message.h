@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <variant>
 
@@ -20,6 +21,11 @@ void fill_report(const phy::received_slot& received, std::int64_t air,
 // All that the PHY knows; the other fields of `out` stay as they are. Allocates nothing once `out`
 // has had a mode.
 void fill_state(const phy::receiver_state& state, openwip::receiver::State& out);
+
+// What was seen in the slot, for those who watch: without lock only the spectrum, which is empty
+// where none was made.
+void fill_detail(const phy::received_slot& received, std::span<const float> spectrum_dbfs,
+                 openwip::slot_link::ReceiverDetail& out);
 
 using named_values = std::map<std::string, std::variant<bool, std::int64_t, double, std::string>>;
 named_values values_of(const openwip::receiver::State& state);

@@ -90,7 +90,7 @@ void sample_recorder::samples(sample first, std::span<const cf32> in) noexcept {
         lost_ = true;
         return;
     }
-    if (jump) facts_.stretches.push_back({facts_.samples, first, lost_});
+    if (jump) facts_.stretches.push_back({facts_.samples, first.value, lost_});
     lost_ = false;
     expected_ = first + sample_count(n);
     sample_queue_.put({reinterpret_cast<const std::uint8_t*>(in.data()), in.size_bytes()});
@@ -121,7 +121,7 @@ void sample_recorder::wake() noexcept {
     news_.notify_one();
 }
 
-recording_facts sample_recorder::finish() {
+gr::wip::recording_status sample_recorder::finish() {
     if (thread_.joinable()) {
         over_.store(true, std::memory_order_release);
         wake();
@@ -132,6 +132,7 @@ recording_facts sample_recorder::finish() {
             queue->fd = -1;
         }
         facts_.error = disk_error_;
+        facts_.complete = complete();
     }
     return facts_;
 }

@@ -12,6 +12,8 @@
 // by the block, under its lock; finish() by another one when the block no longer calls.
 #pragma once
 
+#include <gnuradio/wip/recording.h>
+
 #include <atomic>
 #include <complex>
 #include <cstdint>
@@ -35,21 +37,6 @@ struct sample_recorder_config {
     std::size_t queue_bytes = std::size_t{1} << 23;                 // of reports
 };
 
-struct recorded_stretch {
-    std::int64_t index = 0;  // in the file
-    sample first;            // its sample time
-    bool lost_here = false;  // samples before it were lost by the recorder, not by the radio
-};
-
-struct recording_facts {
-    std::int64_t samples = 0;
-    std::int64_t samples_lost = 0;
-    std::int64_t reports = 0;
-    std::int64_t reports_lost = 0;
-    std::vector<recorded_stretch> stretches;
-    std::string error;  // of the disk; empty: none
-};
-
 class sample_recorder {
 public:
     using cf32 = std::complex<float>;
@@ -67,7 +54,7 @@ public:
     bool complete() const noexcept { return complete_.load(std::memory_order_relaxed); }
     std::int64_t samples_so_far() const noexcept { return taken_.load(std::memory_order_relaxed); }
 
-    recording_facts finish();
+    gr::wip::recording_status finish();
 
 private:
     // Bytes from one thread to another; positions count up and never wrap.
@@ -89,7 +76,7 @@ private:
     sample end_;  // of config_, or what `most` comes to
     byte_queue sample_queue_;
     byte_queue report_queue_;
-    recording_facts facts_;
+    gr::wip::recording_status facts_;
     sample expected_;
     bool begun_ = false;
     bool lost_ = false;  // since the last sample that was taken

@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace gr {
-namespace wip {
+namespace gr::wip {
 
 // Value of the item's tag `key`; null without one.
 inline pmt::pmt_t tag_value(const std::vector<tag_t>& tags, std::uint64_t item, const char* key) {
@@ -59,5 +58,4 @@ private:
     std::int64_t next_, now_ = 0;
 };
 
-}  // namespace wip
-}  // namespace gr
+}  // namespace gr::wip

@@ -1,21 +1,32 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "slot_transmitter_impl.h"
-
+// See include/gnuradio/wip/slot_transmitter.h. One call of work makes one slot, so that the sink
+// has it at once and the next one is decided as late as possible.
 #include <gnuradio/io_signature.h>
 #include <gnuradio/thread/thread.h>
+#include <gnuradio/wip/slot_transmitter.h>
 
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <mutex>
+#include <optional>
+#include <span>
 #include <stdexcept>
 
+#include "block_link.h"
 #include "checked_parameter.h"
+#include "fader/known_burst.h"
+#include "phy/transmitter/slot_modulator.h"
 #include "plan_message.h"
+#include "radio_clock.h"
+#include "recording_block.h"
 #include "sample_clock.h"
+#include "test_pattern.h"
+#include "transmit_pace.h"
+#include "transmit_stretch.h"
 #include "uhd_pmt.h"
 
-namespace gr {
-namespace wip {
+namespace gr::wip {
 
 namespace {
 
@@ -42,6 +53,280 @@ void sleep_ns(std::int64_t ns) {
     clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, nullptr);
 }
 
+class slot_transmitter_impl : public ::wip::recording_block<slot_transmitter> {
+public:
+    slot_transmitter_impl(int cell, const std::string& endpoint, std::int64_t start_slot,
+                          int modulation, const std::vector<int>& bins, std::uint64_t seed,
+                          double timeout_s, int restart_slots, std::int64_t nof_slots,
+                          int transmissions, int lead_slots)
+        : gr::sync_block("slot_transmitter", gr::io_signature::make(0, 0, 0),
+                         gr::io_signature::make(1, 1, sizeof(gr_complex))),
+          cell_(cell),
+          modulator_({.cell = cell, .profile = ::wip::link_profile::radio}),
+          nof_slots_(checked_parameter("nof_slots", nof_slots, 0, 0x1p50)),
+          link_({.endpoint = endpoint, .role = "base", .silence_s = timeout_s},
+                [this](const std::string& reason) { on_link_end(reason); }),
+          stretch_(::wip::slot(checked_start_slot(start_slot)),
+                   ::wip::slot_count(checked_parameter("restart_slots", restart_slots, 1, 15000))),
+          pace_(checked_lead(lead_slots)) {
+        // The pattern is made even when unused: its parameters are checked either way.
+        pattern_.emplace(::wip::test_pattern_config{modulation, bins, seed, transmissions});
+        if (link_) pattern_.reset();
+        status_.next_slot = stretch_.next().value;
+        set_output_multiple(::wip::slot_samples);
+        // Room for a slot beside one that the sink has not taken yet: the next one is asked for at
+        // once.
+        set_min_output_buffer(3 * ::wip::slot_samples);
+        const auto port = pmt::mp("async");
+        message_port_register_in(port);
+        set_msg_handler(port, [this](const pmt::pmt_t& m) { on_async(m); });
+    }
+
+    int work(int noutput_items, gr_vector_const_void_star&,
+             gr_vector_void_star& output_items) override {
+        if (noutput_items < ::wip::slot_samples) return 0;
+        const auto holding = link_.hold();
+        const slot_span out(static_cast<gr_complex*>(output_items[0]),
+                            static_cast<std::size_t>(::wip::slot_samples));
+        if (stretch_.broken()) {
+            end_stretch(out);
+            return ::wip::slot_samples;
+        }
+        if (nof_slots_ > 0 && status_.slots >= static_cast<std::uint64_t>(nof_slots_))
+            return WORK_DONE;
+        if (pace_ && !await_turn()) return link_.ended() ? WORK_DONE : 0;
+        switch (make_slot(out)) {
+            case outcome::nothing:
+                return 0;
+            case outcome::ended:
+                return WORK_DONE;
+            case outcome::made:
+                break;
+        }
+        if (stretch_.begins() || pace_) tag_start();
+        record(out);
+        stretch_.made();
+        std::lock_guard lock(mutex_);
+        ++status_.slots;
+        status_.next_slot = stretch_.next().value;
+        return ::wip::slot_samples;
+    }
+
+    slot_transmitter_status status() const override {
+        std::lock_guard lock(mutex_);
+        return status_;
+    }
+
+    void set_modulation(int bits_per_symbol) override {
+        const auto holding = link_.hold();
+        if (pattern_) pattern_->set_modulation(bits_per_symbol);
+    }
+
+    void set_bins(const std::vector<int>& bins) override {
+        const auto holding = link_.hold();
+        if (pattern_) pattern_->set_bins(bins);
+    }
+
+    void set_radio_time(std::int64_t full, double fraction, std::int64_t arrived) override {
+        radio_.add(::wip::sample_of_time(static_cast<std::uint64_t>(full), fraction), arrived);
+    }
+
+    std::string end_reason() override { return link_.end_reason(); }
+    void set_edge_samples(int samples) override {
+        const auto holding = link_.hold();
+        modulator_ = ::wip::phy::slot_modulator({.cell = cell_, .edge_samples = samples});
+    }
+
+    void send_bursts_first() override { bursts_left_ = ::wip::cabled::known_burst::nof_slots; }
+
+private:
+    using slot_span = std::span<gr_complex, ::wip::slot_samples>;
+    enum class outcome { made, nothing, ended };
+
+    outcome make_slot(slot_span out) {
+        if (bursts_left_ > 0) {
+            send_burst(out);
+            return outcome::made;
+        }
+        if (pattern_) {
+            pattern_->next(stretch_.next());
+            modulator_.work(stretch_.next(), pattern_->grant(), pattern_->payload(), out);
+            return outcome::made;
+        }
+        const auto* plan = ask_for_plan();
+        if (plan == nullptr) return without_plan(out);
+        const bool good = modulate_plan(*plan, out);
+        std::lock_guard lock(mutex_);
+        if (!good) ++status_.plans_refused;
+        status_.malformed = link_->malformed();
+        status_.unexpected = link_->unexpected();
+        return outcome::made;
+    }
+
+    // Until the next slot has to be begun. False: asked to stop, or macd is gone.
+    bool await_turn() {
+        for (;;) {
+            if (link_) link_->poll();
+            if (stop_requested() || link_.ended()) return false;
+            const auto now = radio_.at(now_ns());
+            if (!now) {
+                sleep_ns(1'000'000);
+                continue;
+            }
+            if (const auto possible = pace_.possible(stretch_.next(), *now);
+                possible > stretch_.next()) {
+                const std::lock_guard lock(mutex_);
+                if (status_.slots > 0)
+                    status_.slots_left_out +=
+                        static_cast<std::uint64_t>((possible - stretch_.next()).value);
+                stretch_.skip_to(possible);
+            }
+            const auto left = pace_.begin_of(stretch_.next()) - *now;
+            if (left <= ::wip::sample_count(0)) return true;
+            sleep_ns(std::min(longest_sleep_ns, ::wip::nanoseconds_of(left)));
+        }
+    }
+
+    const openwip::slot_link::SlotPlan* ask_for_plan() {
+        const auto air = stretch_.next();
+        {
+            const std::lock_guard lock(mutex_);
+            request_.set_air(air.value);
+            request_.set_late_slots(status_.late_slots);
+            request_.set_late_plans(status_.late_plans);
+            request_.set_slots_left_out(status_.slots_left_out);
+            request_.set_underflows(status_.underflows);
+            request_.mutable_not_sent()->Assign(not_sent_.begin(), not_sent_.end());
+            not_sent_.clear();
+        }
+        if (!pace_) return link_->exchange(request_, stop_requested);
+        const std::int64_t now = now_ns();
+        const auto left = pace_.deadline_of(air) - radio_.at(now).value();
+        return link_->exchange(request_, stop_requested,
+                               std::chrono::steady_clock::time_point(
+                                   std::chrono::nanoseconds(now + ::wip::nanoseconds_of(left))));
+    }
+
+    outcome without_plan(slot_span out) {
+        if (link_.ended()) return outcome::ended;
+        if (!pace_ || stop_requested()) return outcome::nothing;
+        send_empty(out);
+        const std::lock_guard lock(mutex_);
+        ++status_.late_plans;
+        not_sent(stretch_.next());
+        return outcome::made;
+    }
+
+    void send_empty(slot_span out) {
+        ::wip::planned_slot empty{};
+        empty.grant = ::wip::quiet_grant(last_grant_, stretch_.next());
+        modulator_.work(stretch_.next(), empty.grant, empty.payload, out);
+    }
+
+    void send_burst(slot_span out) {
+        using burst = ::wip::cabled::known_burst;
+        const bool now = std::ranges::count(burst::slots, burst::nof_slots - bursts_left_--) > 0;
+        for (std::size_t i = 0; i < out.size(); ++i) {
+            const auto n = static_cast<std::int64_t>(i);
+            out[i] = now && n < burst::size ? burst::sample(n) : gr_complex(0, 0);
+        }
+    }
+
+    void end_stretch(slot_span out) {
+        std::fill(out.begin(), out.end(), gr_complex(0, 0));
+        tag_end();
+        record(out);
+        stretch_.ended();
+        std::lock_guard lock(mutex_);
+        ++status_.restarts;
+        status_.next_slot = stretch_.next().value;
+    }
+
+    void record(slot_span out) {
+        const auto recording = hold_recording();
+        if (recorder_) recorder_->samples(::wip::first_sample(stretch_.next()), out);
+    }
+
+    // Several packets of one slot may be late.
+    void not_sent(::wip::slot s) {
+        if (s.value == last_not_sent_ || not_sent_.size() >= most_not_sent) return;
+        last_not_sent_ = s.value;
+        not_sent_.push_back(s.value);
+    }
+
+    // False: the plan was impossible and the slot goes out empty, pilots and an empty grant only.
+    bool modulate_plan(const openwip::slot_link::SlotPlan& plan, slot_span out) {
+        const auto planned = ::wip::read_plan(plan);
+        if (planned) {
+            last_grant_ = planned->grant;
+            return modulator_.work(stretch_.next(), planned->grant, planned->payload, out);
+        }
+        send_empty(out);
+        return false;
+    }
+
+    void on_async(const pmt::pmt_t& message) {
+        const auto event = ::wip::read_uhd_event(message);
+        std::lock_guard lock(mutex_);
+        switch (event.kind) {
+            case ::wip::uhd_event_kind::late:
+                ++status_.late_slots;
+                break;
+            case ::wip::uhd_event_kind::underflow:
+                ++status_.underflows;
+                break;
+            case ::wip::uhd_event_kind::other:
+                ++status_.other_events;
+                return;
+        }
+        if (pace_) {  // the next slots have their own times
+            // What came too late says when that was, not what it was. Slots go out in order, so the
+            // one of that moment has not gone out either, or the last one made before it: after a
+            // standstill the moment is among the slots that were left out, and so never planned.
+            if (!event.time) return;
+            const auto then = ::wip::slot_of(*event.time);
+            not_sent(event.kind == ::wip::uhd_event_kind::late ? stretch_.made_until(then) : then);
+            return;
+        }
+        stretch_.fault(event.time ? std::optional(::wip::slot_of(*event.time)) : std::nullopt);
+    }
+
+    void tag_start() {
+        const auto time = ::wip::time_of_sample(::wip::first_sample(stretch_.next()));
+        if (stretch_.begins()) add_item_tag(0, nitems_written(0), pmt::mp("tx_sob"), pmt::PMT_T);
+        add_item_tag(0, nitems_written(0), pmt::mp("tx_time"),
+                     pmt::make_tuple(pmt::from_uint64(time.full), pmt::from_double(time.fraction)));
+    }
+
+    void tag_end() {
+        add_item_tag(0, nitems_written(0) + ::wip::slot_samples - 1, pmt::mp("tx_eob"), pmt::PMT_T);
+    }
+
+    void on_link_end(const std::string& reason) {
+        std::lock_guard lock(mutex_);
+        status_.malformed = link_->malformed();
+        status_.unexpected = link_->unexpected();
+        d_logger->error(reason);
+    }
+
+    const int cell_;
+    ::wip::phy::slot_modulator modulator_;
+    std::optional<::wip::test_pattern> pattern_;
+    openwip::slot_link::SlotRequest request_;
+    const std::int64_t nof_slots_;
+    ::wip::block_link link_;
+    ::wip::transmit_stretch stretch_;
+    const ::wip::transmit_pace pace_;
+    ::wip::radio_clock radio_;
+    ::wip::slot_grant last_grant_;
+    int bursts_left_ = 0;  // slots
+
+    mutable std::mutex mutex_;  // what follows, for other threads
+    slot_transmitter_status status_;
+    std::vector<std::int64_t> not_sent_;  // slots to tell macd of
+    std::int64_t last_not_sent_ = -1;
+};
+
 }  // namespace
 
 slot_transmitter::sptr slot_transmitter::make(int cell, const std::string& endpoint,
@@ -55,251 +340,4 @@ slot_transmitter::sptr slot_transmitter::make(int cell, const std::string& endpo
                                                             nof_slots, transmissions, lead_slots);
 }
 
-slot_transmitter_impl::slot_transmitter_impl(int cell, const std::string& endpoint,
-                                             std::int64_t start_slot, int modulation,
-                                             const std::vector<int>& bins, std::uint64_t seed,
-                                             double timeout_s, int restart_slots,
-                                             std::int64_t nof_slots, int transmissions,
-                                             int lead_slots)
-    : gr::sync_block("slot_transmitter", gr::io_signature::make(0, 0, 0),
-                     gr::io_signature::make(1, 1, sizeof(gr_complex))),
-      cell_(cell),
-      modulator_({.cell = cell, .profile = ::wip::link_profile::radio}),
-      nof_slots_(checked_parameter("nof_slots", nof_slots, 0, 0x1p50)),
-      link_({.endpoint = endpoint, .role = "base", .silence_s = timeout_s},
-            [this](const std::string& reason) { on_link_end(reason); }),
-      stretch_(::wip::slot(checked_start_slot(start_slot)),
-               ::wip::slot_count(checked_parameter("restart_slots", restart_slots, 1, 15000))),
-      pace_(checked_lead(lead_slots)) {
-    // The pattern is made even when unused: its parameters are checked either way.
-    pattern_.emplace(::wip::test_pattern_config{modulation, bins, seed, transmissions});
-    if (link_) pattern_.reset();
-    status_.next_slot = stretch_.next().value;
-    set_output_multiple(::wip::slot_samples);
-    // Room for a slot beside one that the sink has not taken yet: the next one is asked for at
-    // once.
-    set_min_output_buffer(3 * ::wip::slot_samples);
-    const auto port = pmt::mp("async");
-    message_port_register_in(port);
-    set_msg_handler(port, [this](const pmt::pmt_t& m) { on_async(m); });
-}
-
-int slot_transmitter_impl::work(int noutput_items, gr_vector_const_void_star&,
-                                gr_vector_void_star& output_items) {
-    if (noutput_items < ::wip::slot_samples) return 0;
-    const auto holding = link_.hold();
-    const slot_span out(static_cast<gr_complex*>(output_items[0]),
-                        static_cast<std::size_t>(::wip::slot_samples));
-    if (stretch_.broken()) {
-        end_stretch(out);
-        return ::wip::slot_samples;
-    }
-    if (nof_slots_ > 0 && status_.slots >= static_cast<std::uint64_t>(nof_slots_)) return WORK_DONE;
-    if (pace_ && !await_turn()) return link_.ended() ? WORK_DONE : 0;
-    switch (make_slot(out)) {
-        case outcome::nothing:
-            return 0;
-        case outcome::ended:
-            return WORK_DONE;
-        case outcome::made:
-            break;
-    }
-    if (stretch_.begins() || pace_) tag_start();
-    record(out);
-    stretch_.made();
-    std::lock_guard lock(mutex_);
-    ++status_.slots;
-    status_.next_slot = stretch_.next().value;
-    return ::wip::slot_samples;
-}
-
-void slot_transmitter_impl::end_stretch(slot_span out) {
-    std::fill(out.begin(), out.end(), gr_complex(0, 0));
-    tag_end();
-    record(out);
-    stretch_.ended();
-    std::lock_guard lock(mutex_);
-    ++status_.restarts;
-    status_.next_slot = stretch_.next().value;
-}
-
-slot_transmitter_impl::outcome slot_transmitter_impl::make_slot(slot_span out) {
-    if (bursts_left_ > 0) {
-        send_burst(out);
-        return outcome::made;
-    }
-    if (pattern_) {
-        pattern_->next(stretch_.next());
-        modulator_.work(stretch_.next(), pattern_->grant(), pattern_->payload(), out);
-        return outcome::made;
-    }
-    const auto* plan = ask_for_plan();
-    if (plan == nullptr) return without_plan(out);
-    const bool good = modulate_plan(*plan, out);
-    std::lock_guard lock(mutex_);
-    if (!good) ++status_.plans_refused;
-    status_.malformed = link_->malformed();
-    status_.unexpected = link_->unexpected();
-    return outcome::made;
-}
-
-const openwip::slot_link::SlotPlan* slot_transmitter_impl::ask_for_plan() {
-    const auto air = stretch_.next();
-    {
-        const std::lock_guard lock(mutex_);
-        request_.set_air(air.value);
-        request_.set_late_slots(status_.late_slots);
-        request_.set_late_plans(status_.late_plans);
-        request_.set_slots_left_out(status_.slots_left_out);
-        request_.set_underflows(status_.underflows);
-        request_.mutable_not_sent()->Assign(not_sent_.begin(), not_sent_.end());
-        not_sent_.clear();
-    }
-    if (!pace_) return link_->exchange(request_, stop_requested);
-    const std::int64_t now = now_ns();
-    const auto left = pace_.deadline_of(air) - radio_.at(now).value();
-    return link_->exchange(request_, stop_requested,
-                           std::chrono::steady_clock::time_point(
-                               std::chrono::nanoseconds(now + ::wip::nanoseconds_of(left))));
-}
-
-slot_transmitter_impl::outcome slot_transmitter_impl::without_plan(slot_span out) {
-    if (link_.ended()) return outcome::ended;
-    if (!pace_ || stop_requested()) return outcome::nothing;
-    send_empty(out);
-    const std::lock_guard lock(mutex_);
-    ++status_.late_plans;
-    not_sent(stretch_.next());
-    return outcome::made;
-}
-
-// Several packets of one slot may be late.
-void slot_transmitter_impl::not_sent(::wip::slot s) {
-    if (s.value == last_not_sent_ || not_sent_.size() >= most_not_sent) return;
-    last_not_sent_ = s.value;
-    not_sent_.push_back(s.value);
-}
-
-// Until the next slot has to be begun. False: asked to stop, or macd is gone.
-bool slot_transmitter_impl::await_turn() {
-    for (;;) {
-        if (link_) link_->poll();
-        if (stop_requested() || link_.ended()) return false;
-        const auto now = radio_.at(now_ns());
-        if (!now) {
-            sleep_ns(1'000'000);
-            continue;
-        }
-        if (const auto possible = pace_.possible(stretch_.next(), *now);
-            possible > stretch_.next()) {
-            const std::lock_guard lock(mutex_);
-            if (status_.slots > 0)
-                status_.slots_left_out +=
-                    static_cast<std::uint64_t>((possible - stretch_.next()).value);
-            stretch_.skip_to(possible);
-        }
-        const auto left = pace_.begin_of(stretch_.next()) - *now;
-        if (left <= ::wip::sample_count(0)) return true;
-        sleep_ns(std::min(longest_sleep_ns, ::wip::nanoseconds_of(left)));
-    }
-}
-
-void slot_transmitter_impl::record(slot_span out) {
-    const auto recording = recorder_.hold();
-    if (recorder_) recorder_->samples(::wip::first_sample(stretch_.next()), out);
-}
-
-// False: the plan was impossible and the slot goes out empty, pilots and an empty grant only.
-bool slot_transmitter_impl::modulate_plan(const openwip::slot_link::SlotPlan& plan, slot_span out) {
-    const auto planned = ::wip::read_plan(plan);
-    if (planned) {
-        last_grant_ = planned->grant;
-        return modulator_.work(stretch_.next(), planned->grant, planned->payload, out);
-    }
-    send_empty(out);
-    return false;
-}
-
-void slot_transmitter_impl::send_empty(slot_span out) {
-    ::wip::planned_slot empty{};
-    empty.grant = ::wip::quiet_grant(last_grant_, stretch_.next());
-    modulator_.work(stretch_.next(), empty.grant, empty.payload, out);
-}
-
-void slot_transmitter_impl::send_burst(slot_span out) {
-    using burst = ::wip::cabled::known_burst;
-    const bool now = std::ranges::count(burst::slots, burst::nof_slots - bursts_left_--) > 0;
-    for (std::size_t i = 0; i < out.size(); ++i) {
-        const auto n = static_cast<std::int64_t>(i);
-        out[i] = now && n < burst::size ? burst::sample(n) : gr_complex(0, 0);
-    }
-}
-
-void slot_transmitter_impl::on_async(const pmt::pmt_t& message) {
-    const auto event = ::wip::read_uhd_event(message);
-    std::lock_guard lock(mutex_);
-    switch (event.kind) {
-        case ::wip::uhd_event_kind::late:
-            ++status_.late_slots;
-            break;
-        case ::wip::uhd_event_kind::underflow:
-            ++status_.underflows;
-            break;
-        case ::wip::uhd_event_kind::other:
-            ++status_.other_events;
-            return;
-    }
-    if (pace_) {  // the next slots have their own times
-        // What came too late says when that was, not what it was. Slots go out in order, so the
-        // one of that moment has not gone out either, or the last one made before it: after a
-        // standstill the moment is among the slots that were left out, and so never planned.
-        if (!event.time) return;
-        const auto then = ::wip::slot_of(*event.time);
-        not_sent(event.kind == ::wip::uhd_event_kind::late ? stretch_.made_until(then) : then);
-        return;
-    }
-    stretch_.fault(event.time ? std::optional(::wip::slot_of(*event.time)) : std::nullopt);
-}
-
-void slot_transmitter_impl::tag_start() {
-    const auto time = ::wip::time_of_sample(::wip::first_sample(stretch_.next()));
-    if (stretch_.begins()) add_item_tag(0, nitems_written(0), pmt::mp("tx_sob"), pmt::PMT_T);
-    add_item_tag(0, nitems_written(0), pmt::mp("tx_time"),
-                 pmt::make_tuple(pmt::from_uint64(time.full), pmt::from_double(time.fraction)));
-}
-
-void slot_transmitter_impl::tag_end() {
-    add_item_tag(0, nitems_written(0) + ::wip::slot_samples - 1, pmt::mp("tx_eob"), pmt::PMT_T);
-}
-
-void slot_transmitter_impl::on_link_end(const std::string& reason) {
-    std::lock_guard lock(mutex_);
-    status_.malformed = link_->malformed();
-    status_.unexpected = link_->unexpected();
-    d_logger->error(reason);
-}
-
-slot_transmitter_status slot_transmitter_impl::status() const {
-    std::lock_guard lock(mutex_);
-    return status_;
-}
-
-void slot_transmitter_impl::set_modulation(int bits_per_symbol) {
-    const auto holding = link_.hold();
-    if (pattern_) pattern_->set_modulation(bits_per_symbol);
-}
-
-void slot_transmitter_impl::set_bins(const std::vector<int>& bins) {
-    const auto holding = link_.hold();
-    if (pattern_) pattern_->set_bins(bins);
-}
-
-void slot_transmitter_impl::set_edge_samples(int samples) {
-    const auto holding = link_.hold();
-    modulator_ = ::wip::phy::slot_modulator({.cell = cell_, .edge_samples = samples});
-}
-
-std::string slot_transmitter_impl::end_reason() { return link_.end_reason(); }
-
-}  // namespace wip
-}  // namespace gr
+}  // namespace gr::wip

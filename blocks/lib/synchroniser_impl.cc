@@ -14,8 +14,7 @@
 #include "types/grid.h"
 #include "uhd_pmt.h"
 
-namespace gr {
-namespace wip {
+namespace gr::wip {
 
 namespace {
 
@@ -177,5 +176,4 @@ synchroniser::sptr synchroniser::make(int cell, std::int64_t start_slot) {
     return gnuradio::make_block_sptr<synchroniser_impl>(cell, start_slot);
 }
 
-}  // namespace wip
-}  // namespace gr
+}  // namespace gr::wip

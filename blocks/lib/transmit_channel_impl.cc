@@ -27,8 +27,7 @@
 #include "types/grid.h"
 #include "uhd_pmt.h"
 
-namespace gr {
-namespace wip {
+namespace gr::wip {
 
 namespace {
 
@@ -199,5 +198,4 @@ transmit_channel::sptr transmit_channel::make(const std::string& channel, double
         make_mix(channel, speed_kmh, shadowing, user, noise_dbfs, seed), control);
 }
 
-}  // namespace wip
-}  // namespace gr
+}  // namespace gr::wip

@@ -53,8 +53,7 @@ public:
             history_, first, in, out,
             [&](std::int64_t number) { prepare_block(number, coefficients); },
             [this](auto count, std::int64_t start, int v, float* re, float* im) {
-                steps_ ? filter_stepped<count()>(start, v, re, im)
-                       : filter<count()>(start, v, re, im);
+                filter<count()>(start, v, re, im);
             });
     }
 
@@ -88,63 +87,60 @@ private:
         block_ = number;
     }
 
-    // `count` vectors of the block, from vector `first` on.
-    template <int count>
-    void filter(std::int64_t block_start, int first, float* re, float* im) const noexcept {
-        lanes ramp[count], sum_re[count], sum_im[count];
-        for (int v = 0; v < count; ++v) {
-            for (int i = 0; i < nof_lanes; ++i)
-                ramp[v][i] = static_cast<float>((first + v) * nof_lanes + i);
-            sum_re[v] = lanes{};
-            sum_im[v] = lanes{};
-        }
+    template <class Number>
+    struct pair {
+        Number re, im;
+    };
+    // `count` vectors of the block, from vector `first` on. coefficient(k)(v): re and im of
+    // coefficient k for vector v of these, a number or one for each lane.
+    template <int count, class Coefficient>
+    void sum_up(std::int64_t block_start, int first, float* re, float* im,
+                Coefficient coefficient) const noexcept {
+        lanes sum_re[count], sum_im[count];
+        for (int v = 0; v < count; ++v) sum_re[v] = sum_im[v] = lanes{};
         const float* x_re = history_.re(block_start + first * nof_lanes);
         const float* x_im = history_.im(block_start + first * nof_lanes);
         for (const int k : used_) {
-            const std::size_t j = static_cast<std::size_t>(k);
-            const float ar = start_re_[j], ai = start_im_[j], br = slope_re_[j], bi = slope_im_[j];
-#pragma GCC unroll 8
+            const auto of_vector = coefficient(k);
+#pragma GCC unroll 16
             for (int v = 0; v < count; ++v) {
-                const lanes cr = ar + ramp[v] * br, ci = ai + ramp[v] * bi;
+                const auto c = of_vector(v);
                 lanes r, i;
                 std::memcpy(&r, x_re - k + v * nof_lanes, sizeof r);
                 std::memcpy(&i, x_im - k + v * nof_lanes, sizeof i);
-                sum_re[v] += cr * r;
-                sum_re[v] -= ci * i;
-                sum_im[v] += cr * i;
-                sum_im[v] += ci * r;
+                sum_re[v] += c.re * r;
+                sum_re[v] -= c.im * i;
+                sum_im[v] += c.re * i;
+                sum_im[v] += c.im * r;
             }
         }
         std::memcpy(re, sum_re, sizeof sum_re);
         std::memcpy(im, sum_im, sizeof sum_im);
     }
 
-    // The same with coefficients that stand still for 16 samples: four multiplications instead of
-    // six.
     template <int count>
-    void filter_stepped(std::int64_t block_start, int first, float* re, float* im) const noexcept {
-        lanes sum_re[count], sum_im[count];
-        for (int v = 0; v < count; ++v) sum_re[v] = sum_im[v] = lanes{};
-        const float* x_re = history_.re(block_start + first * nof_lanes);
-        const float* x_im = history_.im(block_start + first * nof_lanes);
-        const float* c_re = stepped_re_.data();
-        const float* c_im = stepped_im_.data();
-        for (const int k : used_) {
-#pragma GCC unroll 16
-            for (int v = 0; v < count; ++v) {
-                const int set = (first + v) * nof_lanes / step * padded_;
-                const float cr = c_re[set + k], ci = c_im[set + k];
-                lanes r, i;
-                std::memcpy(&r, x_re - k + v * nof_lanes, sizeof r);
-                std::memcpy(&i, x_im - k + v * nof_lanes, sizeof i);
-                sum_re[v] += cr * r;
-                sum_re[v] -= ci * i;
-                sum_im[v] += cr * i;
-                sum_im[v] += ci * r;
-            }
-        }
-        std::memcpy(re, sum_re, sizeof sum_re);
-        std::memcpy(im, sum_im, sizeof sum_im);
+    void filter(std::int64_t block_start, int first, float* re, float* im) const noexcept {
+        // Coefficients that stand still for 16 samples: four multiplications instead of six.
+        if (steps_)
+            return sum_up<count>(
+                block_start, first, re, im,
+                [this, first, c_re = stepped_re_.data(), c_im = stepped_im_.data()](int k) {
+                    return [=, this](int v) {
+                        const int set = (first + v) * nof_lanes / step * padded_;
+                        return pair<float>{c_re[set + k], c_im[set + k]};
+                    };
+                });
+        lanes ramp[count];
+        for (int v = 0; v < count; ++v)
+            for (int i = 0; i < nof_lanes; ++i)
+                ramp[v][i] = static_cast<float>((first + v) * nof_lanes + i);
+        sum_up<count>(block_start, first, re, im, [&](int k) {
+            const std::size_t j = static_cast<std::size_t>(k);
+            return [&ramp, ar = start_re_[j], ai = start_im_[j], br = slope_re_[j],
+                    bi = slope_im_[j]](int v) {
+                return pair<lanes>{ar + ramp[v] * br, ai + ramp[v] * bi};
+            };
+        });
     }
 
     bool steps_;

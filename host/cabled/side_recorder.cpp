@@ -32,15 +32,15 @@ side_recorder::~side_recorder() { finish(); }
 void side_recorder::finish() {
     for (const auto& s : sides_) {
         if (!s || !s->facts.is_open()) continue;
-        const recording_facts f = s->recorder.finish();
+        const auto f = s->recorder.finish();
         std::ofstream& out = s->facts;
         out << "{\"samples\": " << f.samples << ", \"samples_lost\": " << f.samples_lost
             << ", \"reports\": 0, \"reports_lost\": 0, \"error\": " << std::quoted(f.error)
             << ", \"stretches\": [";
         for (std::size_t i = 0; i < f.stretches.size(); ++i)
             out << (i == 0 ? "" : ", ") << "{\"index\": " << f.stretches[i].index
-                << ", \"first_sample\": " << f.stretches[i].first.value
-                << ", \"lost_by_recorder\": " << std::boolalpha << f.stretches[i].lost_here << "}";
+                << ", \"first_sample\": " << f.stretches[i].first_sample
+                << ", \"lost_by_recorder\": " << std::boolalpha << f.stretches[i].lost_by_recorder << "}";
         out << "]}\n";
         out.close();
     }

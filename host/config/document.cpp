@@ -5,9 +5,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <cstring>
 #include <set>
-#include <sstream>
 
 #include "config/schema.h"
 #include "types/file_text.h"
@@ -87,14 +85,6 @@ struct walker {
     }
 };
 
-bool plain_word(const std::string& s) {
-    // Quotes are needed for what YAML would read as something else than this text.
-    if (s.empty() || s == "null" || s == "Null" || s == "NULL") return false;
-    if (std::strchr("-?:,[]{}#&*!|>'\"%@`~ ", s.front()) != nullptr) return false;
-    return s.find(": ") == std::string::npos && s.find(" #") == std::string::npos &&
-           s.find('\n') == std::string::npos && s.back() != ':' && s.back() != ' ';
-}
-
 }  // namespace
 
 void settings::merge_yaml(const std::string& document, const std::string& origin,
@@ -149,30 +139,32 @@ void settings::merge_assignment(const std::string& assignment) {
     put(path, assignment.substr(equals + 1), "--set");
 }
 
-// The keys of a section stand together, wherever the table has them.
+// Of the table's keys, those of each entry in its place.
 std::string settings::to_yaml() const {
-    std::vector<std::string> order;
-    std::map<std::string, std::string> lines;
-    for (const auto& k : *table_) {
-        const auto found = values_.find(k.path);
-        if (found == values_.end()) continue;
-        const auto dot = k.path.find('.');
-        const std::string head = dot == std::string::npos ? k.path : k.path.substr(0, dot);
-        const std::string name = dot == std::string::npos ? k.path : k.path.substr(dot + 1);
-        std::string value = found->second.text;
-        if ((k.type == kind::text || k.type == kind::numbers) && !plain_word(value)) {
-            std::string quoted;
-            for (const char c : value) quoted += c == '\'' ? std::string("''") : std::string(1, c);
-            value = "'" + quoted + "'";
+    YAML::Node root(YAML::NodeType::Map);
+    // `words`: what is left of the way from `section` to the value of `path`.
+    const auto put = [this](YAML::Node section, std::string words, const std::string& path,
+                            kind type) {
+        const auto found = values_.find(path);
+        if (found == values_.end()) return;
+        for (auto dot = words.find('.'); dot != std::string::npos; dot = words.find('.')) {
+            section.reset(section[words.substr(0, dot)]);
+            words.erase(0, dot + 1);
         }
-        auto& section = lines[head];
-        if (section.empty()) order.push_back(head);
-        if (section.empty() && dot != std::string::npos) section = head + ":\n";
-        section += (dot == std::string::npos ? "" : "  ") + name + ": " + value + "\n";
-    }
-    std::string out;
-    for (const auto& head : order) out += lines[head];
-    return out;
+        const std::string& text = found->second.text;
+        section[words] = type == kind::tree ? YAML::Load(text) : YAML::Node(text);
+        if (type == kind::tree) section[words].SetStyle(YAML::EmitterStyle::Flow);
+    };
+    for (const auto& k : *table_) put(root, k.path, k.path, k.type);
+    for (const auto& [name, all] : entries_)
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            const std::size_t behind = name.size() + 1;
+            const YAML::Node entry =
+                all[i][name.size()] == '[' ? root[name][i] : root[name][all[i].substr(behind)];
+            for (const auto& [k, path] : keys_of(name, all[i]))
+                put(entry, path.substr(all[i].size() + 1), path, k->type);
+        }
+    return YAML::Dump(root) + "\n";
 }
 
 }  // namespace wip::config

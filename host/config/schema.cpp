@@ -255,12 +255,20 @@ void settings::add_entry(const std::string& name, const std::string& path,
     auto& known = entries_[name];
     if (std::find(known.begin(), known.end(), path) != known.end()) return;
     known.push_back(path);
+    for (const auto& [k, own] : keys_of(name, path))
+        if (!k->required) put(own, k->fallback, "default");
+    values_[path] = {"", origin};
+}
+
+std::vector<std::pair<const key*, std::string>> settings::keys_of(const std::string& name,
+                                                                  const std::string& path) const {
+    std::vector<std::pair<const key*, std::string>> all;
     for (const auto& k : *table_) {
         const auto [head, tail] = around_entry(k.path);
-        if (k.required || head != name + (path[name.size()] == '[' ? "[" : ".")) continue;
-        put(path + tail.substr(tail.find('.')), k.fallback, "default");
+        if (head == name + path[name.size()])
+            all.emplace_back(&k, path + tail.substr(tail.find('.')));
     }
-    values_[path] = {"", origin};
+    return all;
 }
 
 void settings::set_default(const std::string& path, const std::string& value) {
@@ -277,14 +285,10 @@ void settings::finish() const {
             throw refuse(k.path + ": missing; expected " + valid_values(k));
     for (const auto& [name, paths] : entries_)
         for (const auto& path : paths)
-            for (const auto& k : *table_) {
-                const auto [head, tail] = around_entry(k.path);
-                if (!k.required || head != name + (path[name.size()] == '[' ? "[" : ".")) continue;
-                const auto own = path + tail.substr(tail.find('.'));
-                if (!values_.contains(own))
+            for (const auto& [k, own] : keys_of(name, path))
+                if (k->required && !values_.contains(own))
                     throw error(values_.at(path).origin + ": " + own + ": missing; expected " +
-                                k.doc);
-            }
+                                k->doc);
 }
 
 const std::string& settings::text(const std::string& path) const {

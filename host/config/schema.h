@@ -116,6 +116,7 @@ public:
     error refuse(const std::string& path, const std::string& why) const;
     error refuse(const std::string& why) const;  // the file, or all of it
 
+    // All of them, with their entries: read back they are the same.
     std::string to_yaml() const;
     // "key = value" of what both ends of the link need the same.
     std::vector<std::string> format() const;
@@ -129,6 +130,9 @@ private:
     const key& declared(const std::string& path, const std::string& origin) const;
     void put(const std::string& path, const std::string& value, const std::string& origin);
     void add_entry(const std::string& name, const std::string& path, const std::string& origin);
+    // Those of entry `path` of NAME, with their own paths.
+    std::vector<std::pair<const key*, std::string>> keys_of(const std::string& name,
+                                                            const std::string& path) const;
 
     const std::vector<key>* table_;
     std::string file_ = "configuration";

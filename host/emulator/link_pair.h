@@ -48,6 +48,7 @@ public:
 };
 
 std::unique_ptr<link_pair> make_umts_links(const emulator_config& config);
+std::unique_ptr<link_pair> make_wlan_path(const emulator_config& config);
 
 // By link.kind, which is not ofdm.
 std::unique_ptr<link_pair> make_links(const emulator_config& config);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "emulator/link_pair.h"
-#include "emulator/wlan_path.h"
 #include "packet/wired_link.h"
 
 namespace wip::emulator {
@@ -32,7 +31,7 @@ std::unique_ptr<link_pair> make_links(const emulator_config& config) {
         case link_kind::umts:
             return make_umts_links(config);
         case link_kind::wlan:
-            return std::make_unique<wlan_path>(config.wlan);
+            return make_wlan_path(config);
         default:
             return std::make_unique<wire>(config);
     }

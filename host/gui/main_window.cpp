@@ -10,21 +10,12 @@
 #include <cmath>
 
 #include "gui/plot/plot_help.h"
-#include "gui/views/bearer_view.h"
 #include "gui/views/channel_view.h"
 #include "gui/views/constellation_view.h"
 #include "gui/views/controls_view.h"
-#include "gui/views/delay_view.h"
-#include "gui/views/distribution_view.h"
-#include "gui/views/event_view.h"
-#include "gui/views/fader_view.h"
-#include "gui/views/goodput_view.h"
 #include "gui/views/heat_view.h"
-#include "gui/views/histogram_view.h"
-#include "gui/views/injection_view.h"
-#include "gui/views/queue_view.h"
 #include "gui/views/spectrum_view.h"
-#include "gui/views/tcp_view.h"
+#include "gui/views/views.h"
 #include "gui/window_files.h"
 #include "types/failure.h"
 
@@ -76,20 +67,16 @@ main_window::~main_window() { session_.set_tap({}); }
 void main_window::add_views() {
     const session_model& model = session_.model();
     for (const auto& kind : heat_kinds()) views_.push_back(new heat_view(kind, model, axis_));
-    views_.push_back(new goodput_view(model, axis_));
-    views_.push_back(new delay_view(model, axis_));
-    views_.push_back(new queue_view(model, axis_));
-    views_.push_back(new bearer_view(model, axis_));
-    views_.push_back(new tcp_view(model, axis_));
+    for (auto* make :
+         {make_goodput_view, make_delay_view, make_queue_view, make_bearer_view, make_tcp_view})
+        views_.push_back(make(model, axis_));
     views_.push_back(new constellation_view(model, axis_));
     views_.push_back(new channel_view(model, axis_));
     views_.push_back(new spectrum_view(model, axis_));
-    views_.push_back(new histogram_view(histogram_view::kind::modulation, model, axis_));
-    views_.push_back(new histogram_view(histogram_view::kind::retransmissions, model, axis_));
-    views_.push_back(new distribution_view(model, axis_));
-    views_.push_back(new fader_view(model, axis_));
-    views_.push_back(new injection_view(model, axis_));
-    views_.push_back(new event_view(model, axis_));
+    for (auto* make :
+         {make_modulation_histogram, make_retransmission_histogram, make_distribution_view,
+          make_fader_view, make_injection_view, make_event_view})
+        views_.push_back(make(model, axis_));
     views_.push_back(new controls_view(session_, axis_));
     for (view* v : views_) {
         due_.push_back({v});
@@ -186,7 +173,7 @@ void main_window::show_cursor() {
         text += QStringLiteral(", bin %1").arg(bin);
         for (view* other : views_)
             if (auto* h = qobject_cast<heat_view*>(other))
-                text += "   " + h->title() + ": " + h->readout(slot, bin);
+                text += "   " + h->title() + ": " + h->readout(slot, bin_index(bin));
         break;
     }
     statusBar()->showMessage(text);

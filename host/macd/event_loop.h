@@ -90,7 +90,7 @@ private:
     int signal_fd_ = -1;
     int tun_fd_ = -1;
     std::array<pollfd, 7> watched_{};
-    bool control_open_ = true;  // as in peer/zmq_link.h
+    bool control_open_ = true;  // as in peer/zmq_link.cpp
     bool first_turn_ = true;
 
     bool hello_sent_ = false;  // ours, to the flowgraph

@@ -39,7 +39,6 @@ void read_air(const config::settings& s, medium_config& c) {
     c.pacing_limit_ms = s.real("air.pacing_limit_ms");
     c.stations_may_die = s.flag("air.stations_may_die");
     c.quantum = s.integer("air.quantum");
-    if (!s.given("air.quantum") && c.clock == clock_kind::realtime) c.quantum = realtime_quantum;
     c.priority = static_cast<int>(s.integer("air.priority"));
     c.user = s.text("air.user");
 }
@@ -148,8 +147,10 @@ void read_mix(const config::settings& s, mix::mix_config& c, const read_trace_fn
     for (const auto& path : s.entries("paths")) read_path(s, path, c, read_trace);
 }
 
-medium_config translate(const config::settings& s, const read_trace_fn& read_trace) {
+medium_config translate(config::settings& s, const read_trace_fn& read_trace) {
     s.finish();
+    if (s.text("air.clock") == "realtime")
+        s.set_default("air.quantum", std::to_string(realtime_quantum));
     medium_config c;
     read_air(s, c);
     read_mix(s, c, read_trace);

@@ -20,7 +20,7 @@ using read_trace_fn = std::function<std::shared_ptr<const sample_model::trace_ro
 
 const std::vector<config::key>& file_keys();
 // Throws config::error.
-medium_config translate(const config::settings& s, const read_trace_fn& read_trace = {});
+medium_config translate(config::settings& s, const read_trace_fn& read_trace = {});
 medium_config parse_config(const std::string& text, const std::string& file_name,
                            const read_trace_fn& read_trace = {});
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // One end of a line of messages between two processes that know whether the other one is there:
 // flowgraph and macd, macd and macd. Two kinds, chosen by the address:
-//   shm://PATH            two rings in shared memory, for processes of one machine (ring_link.h)
-//   ipc://PATH, tcp://... ZeroMQ PAIR (zmq_link.h), over a network with keys
+//   shm://PATH            two rings in shared memory, for processes of one machine (ring_link.cpp)
+//   ipc://PATH, tcp://... ZeroMQ PAIR (zmq_link.cpp), over a network with keys
 //
 // One thread uses it, and sleeps so:
 //   if (link.rest()) poll(message_fd, connection_fd, ...);
@@ -63,7 +63,11 @@ public:
     std::string refusal{};
 };
 
-// Opens it. Throws bad_input.
-std::unique_ptr<peer_link> make_link(const link_config& config);
+// Each opens it, and throws bad_input.
+std::unique_ptr<peer_link> make_ring_link(const link_config& config);
+std::unique_ptr<peer_link> make_zmq_link(const link_config& config);
+inline std::unique_ptr<peer_link> make_link(const link_config& config) {
+    return config.endpoint.starts_with("shm://") ? make_ring_link(config) : make_zmq_link(config);
+}
 
 }  // namespace wip::peer

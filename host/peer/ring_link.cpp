@@ -1,6 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "peer/ring_link.h"
-
+// A peer_link between two processes of one machine: a ring in shared memory each way, an eventfd as
+// the bell of each end, and a Unix socket (shm://PATH) as the place to meet and the line that tells
+// of a death. One wake-up per message at most, none while the other end is awake, no thread.
+//
+//   connecting end                      binding end
+//   connect()
+//   "OWIPRING", version, its bell  -->
+//                                  <--  "OWIPRING", version, memory, its bell
+//   ... rings ...                       ... rings ...
+//   end of file on the socket: the other end has gone, whatever ended it
+//
+// The binding end takes one partner at a time; others are turned away while it is there. The
+// connecting end tries again until it succeeds, and again after a loss. The memory is sealed
+// against shrinking (no SIGBUS); the socket file's mode decides who may come.
+// Silence: when nothing has moved for a quarter of it, a ping goes out, which the other end's
+// receive() answers.
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -14,10 +28,16 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "peer/endpoint.h"
+#include "peer/message_ring.h"
+#include "peer/peer_link.h"
+#include "types/descriptor.h"
 #include "types/failure.h"
 
 namespace wip::peer {
@@ -42,18 +62,74 @@ sockaddr_un address_of(const std::string& path) {
     return address;
 }
 
-}  // namespace
+class ring_link final : public peer_link {
+public:
+    explicit ring_link(const link_config& config);  // throws bad_input
+    ~ring_link() override;
+    ring_link(const ring_link&) = delete;
+    ring_link& operator=(const ring_link&) = delete;
+
+    int message_fd() const override { return bell_.get(); }
+    int connection_fd() const override { return events_.get(); }
+    bool connected() const override { return connected_; }
+    bool watch() override;
+    bool receive(std::span<const std::uint8_t>& out) override;
+    bool send(std::span<const std::uint8_t> message, bool can_wait) override;
+    bool rest(bool for_urgent_only) override;
+    void rise(bool readable) override;
+
+private:
+    using clock = std::chrono::steady_clock;
+
+    // Both rings: the binding end writes `down` and reads `up`.
+    struct shared {
+        ring_memory down, up;
+    };
+    class mapping {
+    public:
+        mapping() = default;
+        ~mapping() { unmap(); }
+        bool map(int fd);
+        void unmap() noexcept;
+        shared* get() const noexcept { return shared_; }
+
+    private:
+        shared* shared_ = nullptr;
+    };
+    struct greeting;
+    struct envelope;
+
+    void listen_on(const std::string& path, const std::string& what);
+    void poll_for(int fd);
+    void try_to_connect();
+    void accept_partner();
+    void on_greeting();
+    bool send_greeting(int memory);
+    bool establish(int memory, descriptor bell);
+    void lose();
+    void arm_timer(std::chrono::milliseconds every);
+    bool check_silence();
+    bool put(ring_kind kind, std::span<const std::uint8_t> bytes, bool can_wait = false);
+
+    link_config config_;
+    std::string path_;
+    descriptor bell_, events_, timer_, listener_;
+    descriptor partner_;  // the socket to the other end, from connect() or accept() on
+    descriptor partner_bell_;
+    bool connected_ = false;
+    mapping memory_;
+    std::optional<ring_writer> writer_;
+    std::optional<ring_reader> reader_;
+    std::vector<std::uint8_t> in_;
+    clock::time_point heard_, asked_;
+    std::uint64_t taken_ = 0;
+};
 
 struct ring_link::greeting {
     std::uint64_t magic;
     std::uint32_t version;
     std::uint32_t descriptors;
 };
-
-void ring_link::descriptor::reset(int fd) noexcept {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = fd;
-}
 
 bool ring_link::mapping::map(int fd) {
     unmap();
@@ -91,13 +167,13 @@ ring_link::ring_link(const link_config& config)
 }
 
 ring_link::~ring_link() {
-    if (listener_) ::unlink(path_.c_str());
+    if (listener_.valid()) ::unlink(path_.c_str());
 }
 
 void ring_link::listen_on(const std::string& path, const std::string& what) {
     check_free(path, what);
     ::unlink(path.c_str());  // of a process that is gone
-    listener_.reset(
+    listener_ = descriptor(
         checked(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), "socket"));
     const auto address = address_of(path);
     const mode_t before = ::umask(0177);
@@ -107,7 +183,7 @@ void ring_link::listen_on(const std::string& path, const std::string& what) {
     const int error = errno;
     ::umask(before);
     if (!bound) {
-        listener_.reset();
+        listener_.close();
         throw bad_input(what + std::strerror(error));
     }
     poll_for(listener_.get());
@@ -137,7 +213,7 @@ void ring_link::try_to_connect() {
     }
     partner_ = std::move(fd);
     if (!send_greeting(-1)) {
-        partner_.reset();
+        partner_.close();
         arm_timer(retry_every);
         return;
     }
@@ -177,7 +253,7 @@ bool ring_link::send_greeting(int memory) {
 void ring_link::accept_partner() {
     for (;;) {
         descriptor fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-        if (!fd) return;
+        if (!fd.valid()) return;
         if (connected_) {  // a stranger: turned away
             ++odd_messages;
             continue;
@@ -200,15 +276,15 @@ void ring_link::on_greeting() {
     descriptor bell(e.fds[0]), memory(e.fds[1]);
     const bool binds = config_.which == end::bind;
     bool good = n == sizeof e.words && e.words.magic == magic && e.words.version == version &&
-                bell && static_cast<bool>(memory) != binds;
+                bell.valid() && memory.valid() != binds;
     if (good && binds) {
-        memory.reset(checked(::memfd_create("openwip-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING),
-                             "memfd_create"));
+        memory = descriptor(checked(::memfd_create("openwip-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING),
+                                    "memfd_create"));
         good = ::ftruncate(memory.get(), sizeof(shared)) == 0 &&
                ::fcntl(memory.get(), F_ADD_SEALS, sealed) == 0;
     }
     good =
-        good && establish(memory.get(), bell.release()) && (!binds || send_greeting(memory.get()));
+        good && establish(memory.get(), std::move(bell)) && (!binds || send_greeting(memory.get()));
     if (good) {
         connected_ = true;
         heard_ = asked_ = clock::now();
@@ -219,11 +295,11 @@ void ring_link::on_greeting() {
     lose();
 }
 
-bool ring_link::establish(int memory, int bell) {
-    partner_bell_.reset(bell);
+bool ring_link::establish(int memory, descriptor bell) {
+    partner_bell_ = std::move(bell);
     // A bell that is no eventfd could block us: all that is written to is asked for first.
-    const int flags = ::fcntl(bell, F_GETFL);
-    if (flags < 0 || ::fcntl(bell, F_SETFL, flags | O_NONBLOCK) != 0) return false;
+    const int flags = ::fcntl(partner_bell_.get(), F_GETFL);
+    if (flags < 0 || ::fcntl(partner_bell_.get(), F_SETFL, flags | O_NONBLOCK) != 0) return false;
     reader_.reset();
     writer_.reset();
     if (!memory_.map(memory)) return false;
@@ -238,8 +314,8 @@ bool ring_link::establish(int memory, int bell) {
 // What the other end had written stays to be read.
 void ring_link::lose() {
     connected_ = false;
-    partner_.reset();
-    partner_bell_.reset();
+    partner_.close();
+    partner_bell_.close();
     writer_.reset();
     if (config_.which == end::connect)
         arm_timer(retry_every);
@@ -260,9 +336,9 @@ bool ring_link::watch() {
             lost = true;
         }
     }
-    if (listener_) accept_partner();
-    if (tick && config_.which == end::connect && !partner_) try_to_connect();
-    if (!connected_ && partner_) on_greeting();
+    if (listener_.valid()) accept_partner();
+    if (tick && config_.which == end::connect && !partner_.valid()) try_to_connect();
+    if (!connected_ && partner_.valid()) on_greeting();
     return lost && !connected_;
 }
 
@@ -305,7 +381,7 @@ bool ring_link::receive(std::span<const std::uint8_t>& out) {
                 ++odd_messages;
                 reader_.reset();
                 // The line is useless: its end is seen like that of a death.
-                if (partner_) ::shutdown(partner_.get(), SHUT_RDWR);
+                if (partner_.valid()) ::shutdown(partner_.get(), SHUT_RDWR);
                 return false;
             case ring_reader::outcome::got:
                 break;
@@ -331,6 +407,12 @@ void ring_link::rise(bool readable) {
     if (reader_) reader_->rise();
     std::uint64_t count = 0;
     if (readable) (void)!::read(bell_.get(), &count, sizeof count);
+}
+
+}  // namespace
+
+std::unique_ptr<peer_link> make_ring_link(const link_config& config) {
+    return std::make_unique<ring_link>(config);
 }
 
 }  // namespace wip::peer

@@ -1,16 +1,28 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "peer/zmq_link.h"
-
+// A ZeroMQ socket as a peer_link: PAIR, or over TCP ROUTER (bound) and DEALER, since a PAIR that is
+// not done with its last partner leaves the next one connected and unheard. ZeroMQ hides
+// connections; its monitor tells of them, and a
+// kill -9 of the other process shows at once as a closed connection, long before a timeout.
+// Strangers that try to join a pair, or that do not speak the protocol, are turned away by ZeroMQ
+// and leave the connection count alone. Silence is told by ZMTP heartbeats.
+//
+// Over TCP nothing is kept for a partner who is not there: what is old when he comes is of no use.
+// With keys (curve_keys.h) the binding end asks of everybody who connects whether his is the one
+// that it knows (ZAP, RFC 27, in this thread).
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 #include <vector>
+#include <zmq.hpp>
 
 #include "peer/curve_keys.h"
 #include "peer/endpoint.h"
+#include "peer/peer_link.h"
+#include "types/descriptor.h"
 #include "types/failure.h"
 
 namespace wip::peer {
@@ -34,174 +46,205 @@ zmq::socket_type kind_of(const link_config& config) {
     return config.which == end::bind ? zmq::socket_type::router : zmq::socket_type::dealer;
 }
 
+class zmq_link final : public peer_link {
+public:
+    explicit zmq_link(const link_config& config)
+        : socket_(context_, kind_of(config)),
+          monitor_(context_, zmq::socket_type::pair),
+          routed_(over_tcp(config) && config.which == end::bind) {
+        socket_.set(zmq::sockopt::sndhwm, queue_limit);
+        socket_.set(zmq::sockopt::rcvhwm, queue_limit);
+        socket_.set(zmq::sockopt::linger, linger_ms);
+        socket_.set(zmq::sockopt::maxmsgsize, largest_message);
+        socket_.set(zmq::sockopt::reconnect_ivl, reconnect_ms);
+        if (const int silence_ms = static_cast<int>(config.silence.count()); silence_ms > 0) {
+            socket_.set(zmq::sockopt::heartbeat_ivl, std::max(silence_ms / 4, 25));
+            socket_.set(zmq::sockopt::heartbeat_timeout, silence_ms);
+        }
+        if (over_tcp(config)) {
+            socket_.set(zmq::sockopt::immediate, true);
+            socket_.set(zmq::sockopt::connect_timeout, connect_ms);
+            socket_.set(zmq::sockopt::handshake_ivl, 2 * connect_ms);
+            socket_.set(zmq::sockopt::ipv6, config.endpoint.find('[') != std::string::npos);
+        }
+        if (!config.keys.empty()) use_keys(config);
+        if (zmq_socket_monitor(socket_.handle(), monitor_address,
+                               ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CONNECTED |
+                                   ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED |
+                                   ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
+                                   ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                                   ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL) != 0)
+            throw zmq::error_t();
+        monitor_.connect(monitor_address);
+        if (config.which == end::bind) {
+            bind_endpoint(socket_, config.endpoint, "endpoints." + config.name);
+        } else {
+            try {
+                socket_.connect(config.endpoint);
+            } catch (const zmq::error_t& e) {
+                throw bad_input("endpoints." + config.name + " = " + config.endpoint + ": " +
+                                e.what());
+            }
+        }
+        message_fd_ = socket_.get(zmq::sockopt::fd);
+        connection_fd_ = monitor_.get(zmq::sockopt::fd);
+        if (!door_) return;
+        both_ = descriptor(::epoll_create1(EPOLL_CLOEXEC));
+        if (!both_.valid()) throw zmq::error_t();
+        watch_for(monitor_);
+        watch_for(*door_);
+        connection_fd_ = both_.get();
+    }
+
+    int message_fd() const override { return message_fd_; }
+    int connection_fd() const override { return connection_fd_; }
+    bool connected() const override { return connected_; }
+    // The monitor's messages have two parts: event number (16 bits) and value (32 bits), then an
+    // address.
+    bool watch() override {
+        if (door_) answer_doorbell();
+        bool lost = false;
+        zmq::message_t frame;
+        while (monitor_.recv(frame, zmq::recv_flags::dontwait)) {
+            std::uint16_t event = 0;
+            std::uint32_t value = 0;
+            if (frame.size() < sizeof event + sizeof value) continue;
+            const auto* bytes = frame.data<std::uint8_t>();
+            std::memcpy(&event, bytes, sizeof event);
+            std::memcpy(&value, bytes + sizeof event, sizeof value);
+            while (frame.more() && monitor_.recv(frame, zmq::recv_flags::dontwait)) {
+            }
+            const int fd = static_cast<int>(value);
+            if (event == ZMQ_EVENT_ACCEPTED || event == ZMQ_EVENT_CONNECTED) {
+                accepted_fd_ = fd;
+            } else if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED && live_fd_ < 0) {
+                live_fd_ = accepted_fd_;
+                connected_ = true;
+                lost = false;
+            } else if (event == ZMQ_EVENT_DISCONNECTED && fd == live_fd_) {
+                live_fd_ = -1;
+                partner_.clear();
+                connected_ = false;
+                lost = true;
+            } else if (!door_ && (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH ||
+                                  event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL ||
+                                  event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)) {
+                refusal =
+                    "the handshake with the other end failed: one of the two has other keys, or "
+                    "none";
+            }
+        }
+        return lost;
+    }
+
+    bool receive(std::span<const std::uint8_t>& out) override {
+        while (socket_.recv(in_, zmq::recv_flags::dontwait)) {
+            if (routed_ ? receive_routed() : !in_.more()) {
+                out = {in_.data<std::uint8_t>(), in_.size()};
+                return open_ = true;
+            }
+            while (in_.more() && socket_.recv(in_, zmq::recv_flags::dontwait)) {
+            }
+            ++odd_messages;
+        }
+        return open_ = false;
+    }
+
+    bool send(std::span<const std::uint8_t> message, bool) override {
+        if (routed_ && partner_.empty()) return false;  // the socket was not used: it may rest
+        open_ = true;
+        if (routed_ && !socket_.send(zmq::buffer(partner_),
+                                     zmq::send_flags::sndmore | zmq::send_flags::dontwait))
+            return false;
+        return socket_
+            .send(zmq::const_buffer(message.data(), message.size()), zmq::send_flags::dontwait)
+            .has_value();
+    }
+
+    // A ZeroMQ descriptor signals once: a socket that was used since is "open" until a receive has
+    // found it empty, and nobody sleeps over an open one.
+    bool rest(bool) override { return !open_; }
+    void rise(bool readable) override { open_ |= readable; }
+
+private:
+    void use_keys(const link_config& config) {
+        const auto keys = read_curve_keys(config.keys, config.which);
+        if (config.which == end::connect) {
+            socket_.set(zmq::sockopt::curve_serverkey, keys.other_public);
+            socket_.set(zmq::sockopt::curve_publickey, keys.own_public);
+            socket_.set(zmq::sockopt::curve_secretkey, keys.own_secret);
+            return;
+        }
+        allowed_.resize(32);
+        zmq_z85_decode(reinterpret_cast<std::uint8_t*>(allowed_.data()), keys.other_public.c_str());
+        door_.emplace(context_, zmq::socket_type::rep);
+        door_->bind(door_address);
+        socket_.set(zmq::sockopt::curve_server, true);
+        socket_.set(zmq::sockopt::curve_secretkey, keys.own_secret);
+        socket_.set(zmq::sockopt::zap_domain, "openwip");
+    }
+
+    void watch_for(zmq::socket_t& socket) {
+        epoll_event event{};
+        event.events = EPOLLIN;
+        if (::epoll_ctl(both_.get(), EPOLL_CTL_ADD, socket.get(zmq::sockopt::fd), &event) != 0)
+            throw zmq::error_t();
+    }
+
+    // Asked: version, number, domain, address, identity, mechanism, key. Answered: version, number,
+    // code, text, user, nothing.
+    void answer_doorbell() {
+        zmq::message_t frame;
+        while (door_->recv(frame, zmq::recv_flags::dontwait)) {
+            std::vector<std::string> asked{frame.to_string()};
+            while (frame.more() && door_->recv(frame, zmq::recv_flags::dontwait))
+                asked.push_back(frame.to_string());
+            const bool good = asked.size() == 7 && asked[5] == "CURVE" && asked[6] == allowed_;
+            if (!good)
+                refusal = (asked.size() > 3 ? asked[3] : "somebody") +
+                          " has another key than that of " + "client.public";
+            const std::array<std::string, 6> answer{
+                "1.0", asked.size() > 1 ? asked[1] : "", good ? "200" : "400", "", "", ""};
+            for (std::size_t i = 0; i < answer.size(); ++i)
+                door_->send(zmq::buffer(answer[i]), i + 1 < answer.size() ? zmq::send_flags::sndmore
+                                                                          : zmq::send_flags::none);
+        }
+    }
+
+    // In `in_` is the routing id; then the message is. False: not of one part, or a stranger's. Who
+    // speaks first when nobody is there is the partner, until his connection is lost.
+    bool receive_routed() {
+        const std::string from = in_.to_string();
+        if (!in_.more() || !socket_.recv(in_, zmq::recv_flags::dontwait) || in_.more())
+            return false;
+        if (partner_.empty()) {
+            partner_ = from;
+            live_fd_ = zmq_msg_get(in_.handle(), ZMQ_SRCFD);
+            connected_ = true;
+        }
+        return from == partner_;
+    }
+
+    zmq::context_t context_{1};
+    std::optional<zmq::socket_t> door_;  // asks whether a key may come in
+    std::string allowed_;                // that key, 32 bytes
+    zmq::socket_t socket_;
+    zmq::socket_t monitor_;
+    int message_fd_ = -1, connection_fd_ = -1;
+    bool connected_ = false;
+    descriptor both_;  // of door and monitor, where there are both
+    bool open_ = true;
+    const bool routed_;    // bound, over TCP
+    std::string partner_;  // his routing id: of the first message of his connection
+    int accepted_fd_ = -1;
+    int live_fd_ = -1;
+    zmq::message_t in_;
+};
+
 }  // namespace
 
-zmq_link::zmq_link(const link_config& config)
-    : socket_(context_, kind_of(config)),
-      monitor_(context_, zmq::socket_type::pair),
-      routed_(over_tcp(config) && config.which == end::bind) {
-    socket_.set(zmq::sockopt::sndhwm, queue_limit);
-    socket_.set(zmq::sockopt::rcvhwm, queue_limit);
-    socket_.set(zmq::sockopt::linger, linger_ms);
-    socket_.set(zmq::sockopt::maxmsgsize, largest_message);
-    socket_.set(zmq::sockopt::reconnect_ivl, reconnect_ms);
-    if (const int silence_ms = static_cast<int>(config.silence.count()); silence_ms > 0) {
-        socket_.set(zmq::sockopt::heartbeat_ivl, std::max(silence_ms / 4, 25));
-        socket_.set(zmq::sockopt::heartbeat_timeout, silence_ms);
-    }
-    if (over_tcp(config)) {
-        socket_.set(zmq::sockopt::immediate, true);
-        socket_.set(zmq::sockopt::connect_timeout, connect_ms);
-        socket_.set(zmq::sockopt::handshake_ivl, 2 * connect_ms);
-        socket_.set(zmq::sockopt::ipv6, config.endpoint.find('[') != std::string::npos);
-    }
-    if (!config.keys.empty()) use_keys(config);
-    if (zmq_socket_monitor(
-            socket_.handle(), monitor_address,
-            ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
-                ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
-                ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL) != 0)
-        throw zmq::error_t();
-    monitor_.connect(monitor_address);
-    if (config.which == end::bind) {
-        bind_endpoint(socket_, config.endpoint, "endpoints." + config.name);
-    } else {
-        try {
-            socket_.connect(config.endpoint);
-        } catch (const zmq::error_t& e) {
-            throw bad_input("endpoints." + config.name + " = " + config.endpoint + ": " + e.what());
-        }
-    }
-    message_fd_ = socket_.get(zmq::sockopt::fd);
-    connection_fd_ = monitor_.get(zmq::sockopt::fd);
-    if (!door_) return;
-    both_fd_ = ::epoll_create1(EPOLL_CLOEXEC);
-    if (both_fd_ < 0) throw zmq::error_t();
-    watch_for(monitor_);
-    watch_for(*door_);
-    connection_fd_ = both_fd_;
-}
-
-zmq_link::~zmq_link() {
-    if (both_fd_ >= 0) ::close(both_fd_);
-}
-
-void zmq_link::watch_for(zmq::socket_t& socket) {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    if (::epoll_ctl(both_fd_, EPOLL_CTL_ADD, socket.get(zmq::sockopt::fd), &event) != 0)
-        throw zmq::error_t();
-}
-
-void zmq_link::use_keys(const link_config& config) {
-    const auto keys = read_curve_keys(config.keys, config.which);
-    if (config.which == end::connect) {
-        socket_.set(zmq::sockopt::curve_serverkey, keys.other_public);
-        socket_.set(zmq::sockopt::curve_publickey, keys.own_public);
-        socket_.set(zmq::sockopt::curve_secretkey, keys.own_secret);
-        return;
-    }
-    allowed_.resize(32);
-    zmq_z85_decode(reinterpret_cast<std::uint8_t*>(allowed_.data()), keys.other_public.c_str());
-    door_.emplace(context_, zmq::socket_type::rep);
-    door_->bind(door_address);
-    socket_.set(zmq::sockopt::curve_server, true);
-    socket_.set(zmq::sockopt::curve_secretkey, keys.own_secret);
-    socket_.set(zmq::sockopt::zap_domain, "openwip");
-}
-
-// Asked: version, number, domain, address, identity, mechanism, key. Answered: version, number,
-// code, text, user, nothing.
-void zmq_link::answer_doorbell() {
-    zmq::message_t frame;
-    while (door_->recv(frame, zmq::recv_flags::dontwait)) {
-        std::vector<std::string> asked{frame.to_string()};
-        while (frame.more() && door_->recv(frame, zmq::recv_flags::dontwait))
-            asked.push_back(frame.to_string());
-        const bool good = asked.size() == 7 && asked[5] == "CURVE" && asked[6] == allowed_;
-        if (!good)
-            refusal = (asked.size() > 3 ? asked[3] : "somebody") +
-                      " has another key than that of " + "client.public";
-        const std::array<std::string, 6> answer{
-            "1.0", asked.size() > 1 ? asked[1] : "", good ? "200" : "400", "", "", ""};
-        for (std::size_t i = 0; i < answer.size(); ++i)
-            door_->send(zmq::buffer(answer[i]),
-                        i + 1 < answer.size() ? zmq::send_flags::sndmore : zmq::send_flags::none);
-    }
-}
-
-// The monitor's messages have two parts: event number (16 bits) and value (32 bits), then an
-// address.
-bool zmq_link::watch() {
-    if (door_) answer_doorbell();
-    bool lost = false;
-    zmq::message_t frame;
-    while (monitor_.recv(frame, zmq::recv_flags::dontwait)) {
-        std::uint16_t event = 0;
-        std::uint32_t value = 0;
-        if (frame.size() < sizeof event + sizeof value) continue;
-        const auto* bytes = frame.data<std::uint8_t>();
-        std::memcpy(&event, bytes, sizeof event);
-        std::memcpy(&value, bytes + sizeof event, sizeof value);
-        while (frame.more() && monitor_.recv(frame, zmq::recv_flags::dontwait)) {
-        }
-        const int fd = static_cast<int>(value);
-        if (event == ZMQ_EVENT_ACCEPTED || event == ZMQ_EVENT_CONNECTED) {
-            accepted_fd_ = fd;
-        } else if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED && live_fd_ < 0) {
-            live_fd_ = accepted_fd_;
-            connected_ = true;
-            lost = false;
-        } else if (event == ZMQ_EVENT_DISCONNECTED && fd == live_fd_) {
-            live_fd_ = -1;
-            partner_.clear();
-            connected_ = false;
-            lost = true;
-        } else if (!door_ && (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH ||
-                              event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL ||
-                              event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)) {
-            refusal =
-                "the handshake with the other end failed: one of the two has other keys, or none";
-        }
-    }
-    return lost;
-}
-
-bool zmq_link::receive(std::span<const std::uint8_t>& out) {
-    while (socket_.recv(in_, zmq::recv_flags::dontwait)) {
-        if (routed_ ? receive_routed() : !in_.more()) {
-            out = {in_.data<std::uint8_t>(), in_.size()};
-            return open_ = true;
-        }
-        while (in_.more() && socket_.recv(in_, zmq::recv_flags::dontwait)) {
-        }
-        ++odd_messages;
-    }
-    return open_ = false;
-}
-
-// In `in_` is the routing id; then the message is. False: not of one part, or a stranger's. Who
-// speaks first when nobody is there is the partner, until his connection is lost.
-bool zmq_link::receive_routed() {
-    const std::string from = in_.to_string();
-    if (!in_.more() || !socket_.recv(in_, zmq::recv_flags::dontwait) || in_.more()) return false;
-    if (partner_.empty()) {
-        partner_ = from;
-        live_fd_ = zmq_msg_get(in_.handle(), ZMQ_SRCFD);
-        connected_ = true;
-    }
-    return from == partner_;
-}
-
-bool zmq_link::send(std::span<const std::uint8_t> message, bool) {
-    if (routed_ && partner_.empty()) return false;  // the socket was not used: it may rest
-    open_ = true;
-    if (routed_ &&
-        !socket_.send(zmq::buffer(partner_), zmq::send_flags::sndmore | zmq::send_flags::dontwait))
-        return false;
-    return socket_
-        .send(zmq::const_buffer(message.data(), message.size()), zmq::send_flags::dontwait)
-        .has_value();
+std::unique_ptr<peer_link> make_zmq_link(const link_config& config) {
+    return std::make_unique<zmq_link>(config);
 }
 
 }  // namespace wip::peer

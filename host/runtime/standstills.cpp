@@ -14,7 +14,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "runtime/descriptor.h"
+#include "types/descriptor.h"
 #include "runtime/realtime.h"
 #include "types/failure.h"
 

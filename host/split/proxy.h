@@ -28,7 +28,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/descriptor.h"
+#include "types/descriptor.h"
 #include "split/split_connection.h"
 
 namespace wip::split {

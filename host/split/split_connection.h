@@ -12,12 +12,11 @@
 #include <array>
 #include <cstdint>
 
-#include "runtime/descriptor.h"
+#include "types/descriptor.h"
 #include "split/byte_ring.h"
 
 namespace wip::split {
 
-using runtime::descriptor;
 
 enum class side : std::uint8_t { opener, other };
 constexpr side across(side s) { return s == side::opener ? side::other : side::opener; }

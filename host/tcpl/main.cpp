@@ -1,25 +1,165 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // wip_tcpl: a line with residual bit errors between two network interfaces, and the relay for
-// damaged TCP segments behind it (docs/corrupt-delivery.md). Start order as in macd: configuration,
+// damaged TCP segments behind it (docs/corrupt-delivery.md), in real time: one thread that sleeps
+// until the next packet leaves, one comes, or somebody asks. Start order as in macd: configuration,
 // interfaces, sockets, then privileges are given up, and only then anything is read from outside.
+#include <poll.h>
 #include <spdlog/spdlog.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
+#include <zmq.hpp>
 
 #include "config/number_option.h"
+#include "peer/endpoint.h"
+#include "runtime/control_socket.h"
+#include "runtime/monotonic.h"
 #include "runtime/privileged_start.h"
 #include "runtime/process.h"
 #include "runtime/program.h"
 #include "runtime/realtime.h"
-#include "tcpl/tcpl_process.h"
+#include "station/packet_gate.h"
+#include "tcpl/path_status.h"
+#include "tcpl/tcpl_config.h"
 #include "tcpl/virtual_path.h"
+#include "tun/tun_in_namespace.h"
 
+namespace wip::tcpl {
 namespace {
 
-using namespace wip;
-using namespace wip::tcpl;
+using openwip::control::Reply;
+using openwip::control::Request;
+
+constexpr int read_batch = 64;
+// Between two looks at the signals' reasons and the control socket when nothing else happens.
+constexpr std::int64_t longest_sleep_ns = 50'000'000;
+
+struct path_end {
+    path_end(const end_config& c, const std::string& group)
+        : tun(make_tun_in(c.network_namespace, c.tun, group + ".namespace")), gate(tun) {
+        if (!tun.warning().empty()) spdlog::warn("{}: {}", group, tun.warning());
+    }
+    tun_device tun;
+    host::packet_gate gate;
+};
+
+void add_gates(const path_end& from, const path_end& to, openwip::control::Direction& out) {
+    host::set(*out.mutable_delivered(), to.gate.delivered());
+    from.gate.add_input(out);
+    to.gate.add_write_errors(out);
+}
+
+class tcpl_process {
+public:
+    // Makes the interfaces and binds the socket. Throws bad_input, also for a namespace that is not
+    // there.
+    tcpl_process(zmq::context_t& context, const config::settings& s, const tcpl_config& c)
+        : effective_yaml(s.to_yaml()),
+          control_endpoint(c.control_endpoint),
+          path(c.path),
+          sender(c.sender, "sender"),
+          receiver(c.receiver, "receiver"),
+          control(context, c.control_endpoint, "control") {
+        path.deliver_to(
+            [this](damaged_path::side to, std::span<const std::uint8_t> packet, std::int64_t due) {
+                (to == damaged_path::side::sender ? sender : receiver).gate.write(packet);
+                latest_ns = std::max(latest_ns, runtime::monotonic_ns() - due);
+            });
+    }
+
+    // Paths of the ipc sockets bound here, to hand over to the user that the process becomes.
+    std::vector<std::string> bound_paths() const { return {peer::socket_path(control_endpoint)}; }
+    // Until something ends it; returns the exit code.
+    int run(int signal_fd, bool at_realtime) {
+        realtime_priority = at_realtime;
+        pollfd watched[4]{{sender.tun.fd(), POLLIN, 0},
+                          {receiver.tun.fd(), POLLIN, 0},
+                          {signal_fd, POLLIN, 0},
+                          {control.socket().get(zmq::sockopt::fd), POLLIN, 0}};
+        while (!ended) {
+            const std::int64_t now = runtime::monotonic_ns();
+            path.release(now);
+            serve();
+            const std::int64_t left =
+                std::clamp<std::int64_t>(path.next_due() - now, 0, longest_sleep_ns);
+            const timespec timeout{0, left};
+            if (ended || ::ppoll(watched, 4, &timeout, nullptr) <= 0) continue;
+            if (watched[2].revents != 0) {
+                if (const auto signal = host::take_signal(signal_fd)) {
+                    const std::string why = host::reason_to_stop();
+                    end(host::exit_code_of(why), *signal + ": " + why);
+                    break;
+                }
+            }
+            if (watched[0].revents != 0 && !read(sender, true)) break;
+            if (watched[1].revents != 0 && !read(receiver, false)) break;
+        }
+        return exit_code;
+    }
+
+private:
+    bool read(path_end& from, bool is_sender) {
+        const std::int64_t now = runtime::monotonic_ns();
+        const bool alive = from.gate.read_all(
+            [&](std::span<const std::uint8_t> packet) {
+                if (is_sender)
+                    path.from_sender(packet, now);
+                else
+                    path.from_receiver(packet, now);
+            },
+            read_batch);
+        if (!alive)
+            end(host::exit_peer_lost, std::string("the interface of the ") +
+                                          (is_sender ? "sender" : "receiver") + " is gone");
+        return alive;
+    }
+
+    void serve() {
+        std::string stop_why;
+        const auto answer = [&](const Request& request, Reply& reply) {
+            if (request.has_configure_yaml())
+                throw config::error("configure: nothing here changes in a running path");
+            if (request.has_reset_counters()) latest_ns = 0;
+            if (request.has_stop())
+                stop_why = request.stop().empty() ? "asked to stop" : request.stop();
+            fill(*reply.mutable_path());
+        };
+        while (control.serve(answer) != host::control_socket::result::nothing) {
+        }
+        if (!stop_why.empty()) end(host::exit_code_of(stop_why), stop_why);
+    }
+
+    void fill(openwip::control::PathStatus& status) const {
+        tcpl::fill(path, status);
+        add_gates(sender, receiver, *status.mutable_forward());
+        add_gates(receiver, sender, *status.mutable_back());
+        status.set_effective_yaml(effective_yaml);
+        status.set_late_max_ms(static_cast<double>(latest_ns) * 1e-6);
+        status.set_realtime_priority(realtime_priority);
+    }
+
+    void end(int code, const std::string& why) {
+        if (ended) return;
+        ended = true;
+        exit_code = code;
+        if (code == host::exit_asked)
+            spdlog::info("tcpl: ends: {}", why);
+        else
+            spdlog::error("tcpl: ends: {}", why);
+    }
+
+    std::string effective_yaml, control_endpoint;
+    damaged_path path;
+    path_end sender, receiver;
+    host::control_socket control;
+    std::int64_t latest_ns = 0;
+    bool realtime_priority = false;
+    bool ended = false;
+    int exit_code = 0;
+};
 
 int run(config::settings& settings, const virtual_time::run_config& kernel) {
     const tcpl_config config = translate(settings);
@@ -43,8 +183,11 @@ int run(config::settings& settings, const virtual_time::run_config& kernel) {
 }
 
 }  // namespace
+}  // namespace wip::tcpl
 
 int main(int argc, char** argv) {
+    using namespace wip;
+    using namespace wip::tcpl;
     virtual_time::run_config kernel;
     return host::run_program(
         {"wip_tcpl", "OpenWIP: a line with bit errors, and TCP that takes damaged segments",

@@ -20,14 +20,13 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/descriptor.h"
+#include "types/descriptor.h"
 #include "runtime/privileges.h"
 #include "trace/trace_file.h"
 
 namespace wip::trace {
 namespace {
 
-using runtime::descriptor;
 using clock = std::chrono::steady_clock;
 
 constexpr int copy_fd = 3, answer_fd = 4;  // all that the child has

@@ -16,9 +16,6 @@ constexpr int ip_bytes = 20, udp_bytes = 8;
 void big(std::vector<std::uint8_t>& out, std::uint32_t value, int bytes) {
     while (bytes-- > 0) out.push_back(static_cast<std::uint8_t>(value >> 8 * bytes));
 }
-void little(std::vector<std::uint8_t>& out, std::uint32_t value, int bytes) {
-    for (int i = 0; i < bytes; ++i) out.push_back(static_cast<std::uint8_t>(value >> 8 * i));
-}
 
 }  // namespace
 
@@ -73,26 +70,6 @@ void frame_pdu(const rlc_channel& c, std::span<const std::uint8_t> pdu,
     big(out, c.wide_li ? 2 : 1, 1);
     big(out, tag_payload, 1);
     out.insert(out.end(), pdu.begin(), pdu.end());
-}
-
-void append_pcap_header(std::vector<std::uint8_t>& out) {
-    little(out, 0xa1b23c4d, 4);  // times in nanoseconds
-    little(out, 2, 2);
-    little(out, 4, 2);
-    little(out, 0, 4);
-    little(out, 0, 4);
-    little(out, 65535, 4);
-    little(out, 101, 4);  // raw IP
-}
-
-void append_pcap_packet(std::int64_t time_ns, std::span<const std::uint8_t> packet,
-                        std::vector<std::uint8_t>& out) {
-    constexpr std::int64_t second = 1'000'000'000;
-    little(out, static_cast<std::uint32_t>(time_ns / second), 4);
-    little(out, static_cast<std::uint32_t>(time_ns % second), 4);
-    little(out, static_cast<std::uint32_t>(packet.size()), 4);
-    little(out, static_cast<std::uint32_t>(packet.size()), 4);
-    out.insert(out.end(), packet.begin(), packet.end());
 }
 
 }  // namespace wip::umts

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // PDUs of the RLC for foreign eyes: each in the UDP framing that Wireshark's heuristic dissector
-// knows (epan/dissectors/packet-rlc.h; enable it: --enable-heuristic rlc_udp), in an IPv4 packet,
-// in a pcap file of raw IP.
+// knows (epan/dissectors/packet-rlc.h; enable it: --enable-heuristic rlc_udp), in an IPv4 packet.
 //
 //   "umts-rlc" | 2 logical channel, if `user_data` | 3 mode | 4 direction | 5 U-RNTI (4 octets)
 //   | 6 radio bearer | 7 size of LIs | 1 PDU
@@ -33,10 +32,5 @@ rlc_channel channel_of(rlc_mode mode, bool downlink, int user, std::size_t pdu_b
 // The IPv4 packet with the framed PDU, into `out`, which is emptied first.
 void frame_pdu(const rlc_channel& channel, std::span<const std::uint8_t> pdu,
                std::vector<std::uint8_t>& out);
-
-// What a pcap file begins with, and what each of its packets has before it.
-void append_pcap_header(std::vector<std::uint8_t>& out);
-void append_pcap_packet(std::int64_t time_ns, std::span<const std::uint8_t> packet,
-                        std::vector<std::uint8_t>& out);
 
 }  // namespace wip::umts

@@ -363,7 +363,6 @@ void wlan_cell::end() {
         }
         draw(n);
     }
-    busy_ns_ += until_ - since_;
     senders_.clear();
 }
 

@@ -84,7 +84,6 @@ public:
         return at(0).queues[static_cast<std::size_t>(station)].counts;
     }
     packets_bytes queued(int n) const;
-    std::int64_t busy_ns() const { return busy_ns_; }  // the channel was taken
 
     // The way of every packet of the downlink that comes from now on; empty: no longer.
     using packet_fn = std::function<void(const packet_record&, int station)>;
@@ -196,7 +195,6 @@ private:
     std::vector<sender> senders_;  // empty: the channel is idle
     bool collided_ = false, lost_ = false, arrived_ = false;
     std::int64_t since_ = 0, until_ = 0;  // the channel is idle again
-    std::int64_t busy_ns_ = 0;
     bool advancing_ = false;
 };
 

@@ -42,7 +42,7 @@
 #include "emulator/cell_status.h"
 #include "emulator/emulator_config.h"
 #include "emulator/emulator_telemetry.h"
-#include "receiver_detail.h"
+#include "receiver_message.h"
 #include "runtime/status_events.h"
 #include "runtime/telemetry_socket.h"
 

@@ -4,10 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "phy/prediction/burg_predictor.h"
-#include "phy/prediction/delay_predictor.h"
-#include "phy/prediction/kalman_predictor.h"
-#include "phy/prediction/least_squares_predictor.h"
+#include "phy/prediction/predictors.h"
 
 namespace wip::phy {
 
@@ -29,10 +26,10 @@ std::unique_ptr<gain_predictor> make_gain_predictor(std::string_view name, int h
     if (horizon < 1 || horizon > 64)
         throw std::invalid_argument("horizon: " + std::to_string(horizon) + " is not in 1..64");
     if (name == "last") return std::make_unique<last_predictor>();
-    if (name == "ar") return std::make_unique<burg_predictor>(horizon);
-    if (name == "ls") return std::make_unique<least_squares_predictor>(horizon);
-    if (name == "kalman") return std::make_unique<kalman_predictor>(horizon);
-    if (name == "delay") return std::make_unique<delay_predictor>(horizon);
+    if (name == "ar") return make_burg_predictor(horizon);
+    if (name == "ls") return make_least_squares_predictor(horizon);
+    if (name == "kalman") return make_kalman_predictor(horizon);
+    if (name == "delay") return make_delay_predictor(horizon);
     std::string valid;
     for (const auto n : predictor_names) valid += (valid.empty() ? "" : ", ") + std::string(n);
     throw std::invalid_argument("predictor: '" + std::string(name) + "' is not one of " + valid);

@@ -86,52 +86,6 @@ void bind_recording(Class& c) {
         "Ends the recording: samples, samples_lost, reports, reports_lost, stretches, error.");
 }
 
-const char* const transmitter_doc =
-    R"(Source of whole slots (5120 complex samples at 7.68 MS/s each).
-
-With an endpoint every slot is asked for from macd over the slot link; without one the slots carry a
-seeded test pattern. The first sample carries tx_sob and tx_time as gr-uhd defines them. Connect
-"async_msgs" of a usrp_sink to "async": an underflow or late event ends the stretch with tx_eob and
-starts another restart_slots later.
-
-cell            0..63, selects the pilot sequence
-endpoint        ZeroMQ address of macd's slot link (ipc://...); empty: test pattern
-start_slot      number of the first slot; its first sample has time start_slot / 1500 s
-modulation      test pattern: bits per symbol 1..8
-bins            test pattern: bin indexes 0..24, ascending; empty: all 25
-seed            test pattern: seed of the frames' content
-timeout_s       macd counts as gone after this silence of its socket, 0.1 .. 60 s
-restart_slots   distance of the new stretch from an underflow or late event, slots
-nof_slots       end after this many slots; 0: never
-transmissions   test pattern: how often each frame is sent, 1..8, three slots apart
-
-ValueError names parameter, value and range.)";
-
-const char* const receiver_doc =
-    R"(Sink: samples at 7.68 MS/s in, slot reports out.
-
-Reports go to macd over the slot link when there is an endpoint; every message_period-th slot is also
-published on the message ports "slots" (dict: air, locked, grant_ok, snr_db[25],
-slot_snr_db[25] of the slot alone,
-predicted_snr_db[25], bits_per_symbol[25], outcome[25] with 0 unused, 1 good, 2 bad) and "symbols"
-(PDU of equalised payload symbols). rx_time tags give the sample time.
-
-cell            0..63: that one and no other; -1: the strongest, whichever it is
-horizon         SNR is predicted this many slots ahead, 0..64
-combining       chase combining of the copies of a frame
-endpoint        ZeroMQ address of macd's slot link (ipc://...); empty: no macd
-message_period  messages for every n-th slot; 0: none
-start_slot      slot of the first sample when no rx_time tag says otherwise
-timeout_s       macd counts as gone after this silence of its socket, 0.1 .. 60 s
-predictor       of the SNR: last, ar, ls, kalman or delay
-gain_db         gain of the radio at the beginning, dB
-lowest_gain_db, highest_gain_db
-                its range; the same: gain control is off. Connect "gain" to "command" of a
-                usrp_source
-timed_gain      the radio takes the time of a gain command seriously; false: the step is looked for
-
-ValueError names parameter, value and range.)";
-
 const char* const resampler_doc =
     R"(Samples at 7.68 MS/s from samples at input_hz, for recordings; no block.
 
@@ -190,7 +144,7 @@ PYBIND11_MODULE(wip_python, m) {
 
     py::class_<slot_transmitter, gr::sync_block, gr::block, gr::basic_block,
                std::shared_ptr<slot_transmitter>>
-        transmitter(m, "slot_transmitter", transmitter_doc);
+        transmitter(m, "slot_transmitter", slot_transmitter::doc);
     transmitter
         .def(py::init(&slot_transmitter::make), py::arg("cell") = 0, py::arg("endpoint") = "",
              py::arg("start_slot") = 150, py::arg("modulation") = 2,
@@ -219,7 +173,7 @@ PYBIND11_MODULE(wip_python, m) {
 
     py::class_<slot_receiver, gr::sync_block, gr::block, gr::basic_block,
                std::shared_ptr<slot_receiver>>
-        receiver(m, "slot_receiver", receiver_doc);
+        receiver(m, "slot_receiver", slot_receiver::doc);
     receiver
         .def(py::init(&slot_receiver::make), py::arg("cell") = 0, py::arg("horizon") = 3,
              py::arg("combining") = true, py::arg("endpoint") = "", py::arg("message_period") = 0,

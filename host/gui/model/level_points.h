@@ -7,12 +7,13 @@
 #include <optional>
 
 #include "schema/control.pb.h"
+#include "types/db.h"
 
 namespace wip::gui {
 
 struct fader_point {
     std::int64_t slot = 0;
-    double input_dbfs = 0, output_dbfs = 0;  // at the ends of its first path; NaN: none
+    dbfs input, output;  // at the ends of its first path; NaN: none
     std::uint64_t clipped = 0, lost_samples = 0;
 };
 struct attenuator_point {

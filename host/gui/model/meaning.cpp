@@ -54,8 +54,8 @@ double goodput_bps(const base_point& from, const base_point& to) {
            seconds_of(static_cast<double>(to.slot - from.slot));
 }
 
-double prediction_error_db(const slot_column& c, std::size_t bin) {
-    return static_cast<double>(c.predicted_db[bin]) - static_cast<double>(c.measured_db[bin]);
+db prediction_error(const slot_column& c, bin_index bin) {
+    return db(c.predicted_db[bin.n()]) - db(c.measured_db[bin.n()]);
 }
 
 }  // namespace wip::gui

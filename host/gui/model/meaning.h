@@ -11,6 +11,8 @@
 
 #include "gui/model/session_model.h"
 #include "schema/telemetry.pb.h"
+#include "types/bin.h"
+#include "types/db.h"
 
 namespace wip::gui {
 
@@ -52,7 +54,7 @@ std::uint64_t dropped_packets(const openwip::control::Direction& d);
 // Of the link between two statuses; NaN where they do not tell.
 double goodput_bps(const base_point& from, const base_point& to);
 
-// Of one bin: what the base station planned the slot with, less what was measured in it, dB.
-double prediction_error_db(const slot_column& c, std::size_t bin);
+// Of one bin: what the base station planned the slot with, less what was measured in it.
+db prediction_error(const slot_column& c, bin_index bin);
 
 }  // namespace wip::gui

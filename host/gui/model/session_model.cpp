@@ -339,10 +339,7 @@ void session_model::push_base(history& to, std::int64_t slot,
 
 void session_model::push_terminal(history& to, std::int64_t slot,
                                   const openwip::control::MacStatus& s) {
-    const auto& r = s.radio();
-    to.terminal_points.push({slot, r.locked(), r.mean_snr_db(), r.evm_percent(), r.cfo_hz(),
-                             r.timing_samples(), r.gain_db(), r.prediction_nmse(),
-                             s.uplink().queued().packets(),
+    to.terminal_points.push({slot, s.uplink().queued().packets(),
                              s.bearer().status_pdus() + s.bearer().status_piggybacked()});
 }
 
@@ -438,57 +435,6 @@ bool session_model::shows_flow(std::uint16_t flow) const {
     if (end.user >= 0) return end.user == shown_user();
     const auto at = user_at_.find(end.other_address);
     return at != user_at_.end() && at->second == shown_user();
-}
-
-std::uint64_t session_model::digest() const {
-    std::uint64_t h = 1469598103934665603ull;
-    const auto bytes = [&h](const void* p, std::size_t n) {
-        const auto* c = static_cast<const unsigned char*>(p);
-        for (std::size_t i = 0; i < n; ++i) h = (h ^ c[i]) * 1099511628211ull;
-    };
-    const auto value = [&](auto v) { bytes(&v, sizeof v); };
-    const auto everything = [&](const history& of) {
-        for (const auto& c : of.columns) {
-            value(c.slot);
-            for (const auto* row : {&c.measured_db, &c.predicted_db, &c.true_db})
-                for (float x : *row) value(std::isnan(x) ? 1e9f : x);
-            for (const auto* row : {&c.bits, &c.outcome, &c.retransmissions, &c.user})
-                bytes(row->data(), row->size());
-            value(c.queued_packets);
-        }
-        for (const auto& p : of.base_points) {
-            value(p.slot), value(p.bits_acknowledged), value(p.frames_sent),
-                value(p.queued_packets), value(p.bearer.window), value(p.bearer.retransmissions);
-            for (auto n : p.modulation) value(n);
-            for (auto n : p.retransmissions) value(n);
-        }
-        for (const auto& p : of.terminal_points)
-            value(p.slot), value(p.snr_db), value(p.evm_percent);
-        for (const auto& p : of.receiver_points) {
-            value(p.slot);
-            bytes(p.sample.points().data(), p.sample.points().size());
-            for (float x : p.sample.channel()) value(x);
-        }
-    };
-    for (const auto& one : of_user_) everything(one);
-    everything(all_);
-    for (const auto& p : packets_) {
-        value(p.slot), value(p.number), value(p.total_ms), value(p.dropped), value(p.user);
-        for (float x : p.part_ms) value(x);
-    }
-    for (const auto& p : tcp_points_)
-        value(p.slot), value(p.flow), value(p.cwnd), value(p.rtt_ms), value(p.retransmitted);
-    for (const auto& p : verdict_points_) value(p.slot), value(p.valid), value(p.goodput_bps);
-    for (const auto& p : attenuator_points_) {
-        value(p.slot);
-        for (float x : p.level_db) value(std::isnan(x) ? 1e9f : x);
-    }
-    for (const auto& e : events_) {
-        value(e.slot), value(e.count);
-        bytes(e.reason.data(), e.reason.size());
-    }
-    value(newest_);
-    return h;
 }
 
 }  // namespace wip::gui

@@ -68,8 +68,6 @@ struct base_point {
 };
 struct terminal_point {
     std::int64_t slot = 0;
-    bool locked = false;
-    double snr_db = 0, evm_percent = 0, cfo_hz = 0, timing_samples = 0, gain_db = 0, nmse = 0;
     std::uint64_t uplink_queued = 0;
     std::uint64_t rlc_statuses = 0;  // sent to a UMTS bearer's downlink
 };
@@ -165,9 +163,6 @@ public:
         return there ? wanted_user_ : all_users;
     }
     std::uint32_t users_seen() const { return static_cast<std::uint32_t>(of_user_.size()); }
-
-    // Of everything above, for tests: equal models have equal digests.
-    std::uint64_t digest() const;
 
 private:
     // What is kept of one terminal, or of all together.

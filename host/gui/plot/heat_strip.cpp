@@ -32,7 +32,7 @@ void heat_strip::paint_column(std::int64_t index) {
     const slot_column* c = column_at(static_cast<double>(index + 1) * column_slots_ - 1e-9);
     for (int b = 0; b < nof_bins; ++b) {
         auto* line = reinterpret_cast<QRgb*>(image_.scanLine(nof_bins - 1 - b));
-        line[x] = (c != nullptr ? paint_(*c, b) : no_data) | 0xff000000u;
+        line[x] = (c != nullptr ? paint_(*c, bin_index(b)) : no_data) | 0xff000000u;
     }
 }
 

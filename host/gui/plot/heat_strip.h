@@ -11,13 +11,14 @@
 #include "gui/plot/colour_map.h"
 #include "gui/plot/custom_plot.h"
 #include "gui/plot/slot_axis.h"
+#include "types/bin.h"
 
 namespace wip::gui {
 
 class heat_strip : public QCPAbstractItem {
     Q_OBJECT
 public:
-    using painter = std::function<QRgb(const slot_column&, int bin)>;
+    using painter = std::function<QRgb(const slot_column&, bin_index)>;
     heat_strip(QCustomPlot* plot, const session_model& model, const slot_axis& axis, painter paint);
 
     // Bring the picture up to date; `all`: every column.

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
+#include <initializer_list>
 
 #include "gui/plot/colour_map.h"
 #include "gui/plot/custom_plot.h"
@@ -43,7 +43,8 @@ inline QCustomPlot* plain_plot(const QString& help, QSize least) {
 }
 
 // A legend in the upper left corner of its axis rect that stays out of the way.
-inline QCPLegend* small_legend(QCustomPlot* plot, QCPAxisRect* rect) {
+inline QCPLegend* small_legend(QCustomPlot* plot, QCPAxisRect* rect,
+                               std::initializer_list<QCPGraph*> lines = {}) {
     auto* legend = new QCPLegend;
     rect->insetLayout()->addElement(legend, Qt::AlignRight | Qt::AlignTop);
     rect->insetLayout()->setMargins(QMargins(2, 2, 2, 2));
@@ -56,8 +57,73 @@ inline QCPLegend* small_legend(QCustomPlot* plot, QCPAxisRect* rect) {
     legend->setFillOrder(QCPLegend::foColumnsFirst);
     legend->setWrap(3);
     legend->setFont(plot->font());
+    for (auto* line : lines) line->addToLegend(legend);
     return legend;
 }
+
+// Over the axis `y`; nullptr: that of the plot.
+inline QCPGraph* add_line(QCustomPlot* plot, const QString& name, const QPen& pen,
+                          QCPAxis* y = nullptr) {
+    auto* line =
+        y == nullptr ? plot->addGraph() : plot->addGraph(y->axisRect()->axis(QCPAxis::atBottom), y);
+    line->setName(name);
+    line->setPen(pen);
+    return line;
+}
+
+// A cross at each of its points.
+inline QCPGraph* add_crosses(QCustomPlot* plot, const QString& name, QColor colour, double size) {
+    auto* crosses = plot->addGraph();
+    crosses->setName(name);
+    crosses->setLineStyle(QCPGraph::lsNone);
+    crosses->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssCross, colour, size));
+    return crosses;
+}
+
+// Words at a place of the axis rect, 0 to 1 from its upper left corner.
+inline QCPItemText* add_words(QCustomPlot* plot, double x, double y, Qt::Alignment alignment) {
+    auto* words = new QCPItemText(plot);
+    words->position->setType(QCPItemPosition::ptAxisRectRatio);
+    words->position->setCoords(x, y);
+    words->setPositionAlignment(alignment);
+    words->setBrush(QColor(255, 255, 255, 210));
+    return words;
+}
+
+// A second plot below the first, with axes of its own.
+inline QCPAxisRect* add_rect_below(QCustomPlot* plot) {
+    auto* rect = new QCPAxisRect(plot);
+    plot->plotLayout()->addElement(plot->plotLayout()->rowCount(), 0, rect);
+    for (auto* a : rect->axes()) {
+        a->setLayer("axes");
+        a->grid()->setLayer("grid");
+    }
+    return rect;
+}
+
+// Both of them from the one edge to the other, whatever stands beside their axes.
+inline void line_up(QCustomPlot* plot) {
+    auto* edges = new QCPMarginGroup(plot);
+    for (auto* rect : plot->axisRects()) rect->setMarginGroup(QCP::msLeft | QCP::msRight, edges);
+}
+
+inline void make_logarithmic(QCPAxis* axis) {
+    axis->setScaleType(QCPAxis::stLogarithmic);
+    axis->setTicker(QSharedPointer<QCPAxisTickerLog>::create());
+    axis->setNumberFormat("gb");
+    axis->setNumberPrecision(4);
+}
+
+// Not all of it: only what lies on the layer "main", which has a buffer of its own, has changed.
+inline void draw(QCustomPlot* plot, bool all) {
+    if (all)
+        plot->replot(QCustomPlot::rpImmediateRefresh);
+    else
+        plot->layer("main")->replot();
+}
+
+// What a line is drawn through.
+using line_points = QVector<QCPGraphData>;
 
 // Every text of a plot in this font.
 inline void use_font(QCustomPlot* plot, const QFont& font) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gui/model/air_numbers.h"
+#include "gui/plot/plot_help.h"
 
 namespace wip::gui {
 namespace {
@@ -35,13 +36,9 @@ time_plot::time_plot(slot_axis& axis, int right_digits) : axis_(axis), right_dig
     message_->position->setCoords(0.5, 0.5);
     message_->setColor(QColor(0x50, 0x50, 0x50));
     message_->setVisible(false);
-    note_ = new QCPItemText(this);
+    note_ = add_words(this, 0.01, 0.01, Qt::AlignLeft | Qt::AlignTop);
     note_->setLayer("overlay");
-    note_->position->setType(QCPItemPosition::ptAxisRectRatio);
-    note_->setPositionAlignment(Qt::AlignLeft | Qt::AlignTop);
     note_->setTextAlignment(Qt::AlignLeft | Qt::AlignTop);
-    note_->position->setCoords(0.01, 0.01);
-    note_->setBrush(QColor(255, 255, 255, 210));
     note_->setPadding(QMargins(3, 0, 3, 0));
     note_->setVisible(false);
 
@@ -54,12 +51,7 @@ time_plot::time_plot(slot_axis& axis, int right_digits) : axis_(axis), right_dig
 }
 
 QCPAxisRect* time_plot::add_axis_rect() {
-    auto* rect = new QCPAxisRect(this);
-    plotLayout()->addElement(plotLayout()->rowCount(), 0, rect);
-    for (auto* a : rect->axes()) {
-        a->setLayer("axes");
-        a->grid()->setLayer("grid");
-    }
+    auto* rect = add_rect_below(this);
     prepare(rect);
     fit_scale();
     return rect;
@@ -109,13 +101,6 @@ double time_plot::slot_of(double x) const { return axis_.right() + slots_of(x); 
 void time_plot::fit_scale() {
     for (auto* rect : axisRects())
         rect->axis(QCPAxis::atBottom)->setRange(-seconds_of(axis_.window()), 0);
-}
-
-void time_plot::redraw(bool all) {
-    if (all)
-        replot(QCustomPlot::rpImmediateRefresh);
-    else
-        layer("main")->replot();
 }
 
 void time_plot::say(const QString& text) {

@@ -21,8 +21,6 @@ public:
     // Seconds relative to the right end of the axis.
     double x_of(double slot) const;
     double slot_of(double x) const;
-    // Not all: only what lies on the layer "main" has changed.
-    void redraw(bool all);
     // In the middle of the plot, instead of data; empty: none.
     void say(const QString& text);
     // In the upper left corner, or below the legend when there is no room beside it: such as the

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "gui/views/channel_view.h"
 
-#include <QTextStream>
 #include <array>
 #include <numbers>
 
 #include "gui/plot/plot_help.h"
+#include "types/db.h"
 
 namespace wip::gui {
 namespace {
 
-constexpr double floor_db = -120;
+constexpr db lowest{-120};
 
 double to_db(double power) {
-    return power > 0 ? std::max(floor_db, 10 * std::log10(power)) : floor_db;
+    return power > 0 ? std::max(lowest, db::from_power(power)).value : lowest.value;
 }
 
 // Of the upper picture, above the curves: for the line of text there.
 constexpr double text_share = 0.3;
 
 // Both ends in steps of 10 dB; true when they moved.
-bool fit_db(QCPAxis* axis, double low, double high) {
-    const QCPRange wanted(10 * std::floor(low / 10), 10 * std::ceil((high + 1) / 10));
+bool fit(QCPAxis* axis, db low, db high) {
+    const QCPRange wanted(10 * std::floor(low.value / 10), 10 * std::ceil((high.value + 1) / 10));
     if (axis->range().lower == wanted.lower && axis->range().upper == wanted.upper) return false;
     axis->setRange(wanted);
     return true;
@@ -42,37 +42,21 @@ channel_view::channel_view(const session_model& model, slot_axis& axis)
     plot_->xAxis->setRange(-2500, 2500);
     plot_->yAxis->setLabel("|H|, dB");
     plot_->yAxis->setRange(-40, 10);
-    magnitude_ = plot_->addGraph();
-    magnitude_->setPen(series_pen(0));
-    noise_ = plot_->addGraph();
-    noise_->setPen(series_pen(1));
+    magnitude_ = add_line(plot_, "|H|", series_pen(0));
+    noise_ = add_line(plot_, "noise", series_pen(1));
     noise_->setLineStyle(QCPGraph::lsStepCenter);
-    magnitude_->setName("|H|");
-    noise_->setName("noise");
-    auto* legend = small_legend(plot_, plot_->axisRect());
-    for (auto* g : {magnitude_, noise_}) g->addToLegend(legend);
-    auto* below = new QCPAxisRect(plot_);
-    plot_->plotLayout()->addElement(1, 0, below);
-    for (auto* a : below->axes()) {
-        a->setLayer("axes");
-        a->grid()->setLayer("grid");
-    }
-    auto* edges = new QCPMarginGroup(plot_);  // one below the other
-    for (auto* rect : plot_->axisRects()) rect->setMarginGroup(QCP::msLeft | QCP::msRight, edges);
+    small_legend(plot_, plot_->axisRect(), {magnitude_, noise_});
+    auto* below = add_rect_below(plot_);
+    line_up(plot_);
     auto* x = below->axis(QCPAxis::atBottom);
     auto* y = below->axis(QCPAxis::atLeft);
     x->setLabel("delay, us");
     y->setLabel("|h|, dB");
     x->setRange(first_us, delay_us(nof_delays - 1));
     y->setRange(-60, 0);
-    impulse_ = plot_->addGraph(x, y);
-    impulse_->setPen(series_pen(2));
-    title_ = new QCPItemText(plot_);
+    impulse_ = add_line(plot_, "|h|", series_pen(2), y);
+    title_ = add_words(plot_, 0.01, 0.02, Qt::AlignLeft | Qt::AlignTop);
     title_->setLayer("main");
-    title_->position->setType(QCPItemPosition::ptAxisRectRatio);
-    title_->position->setCoords(0.01, 0.02);
-    title_->setPositionAlignment(Qt::AlignLeft | Qt::AlignTop);
-    title_->setBrush(QColor(255, 255, 255, 210));
     title_->setText("No channel estimate (topic receiver)");
     setWidget(plot_);
 }
@@ -83,17 +67,17 @@ double channel_view::frequency_khz(int n) {
 }
 
 std::vector<double> channel_view::magnitude_db(const openwip::telemetry::ReceiverSample& s) {
-    std::vector<double> db;
+    std::vector<double> all;
     for (int n = 0; n + 1 < s.channel_size(); n += 2)
-        db.push_back(
+        all.push_back(
             to_db(static_cast<double>(s.channel(n)) * static_cast<double>(s.channel(n)) +
                   static_cast<double>(s.channel(n + 1)) * static_cast<double>(s.channel(n + 1))));
-    return db;
+    return all;
 }
 
 std::vector<double> channel_view::impulse_db(const openwip::telemetry::ReceiverSample& s) {
-    std::vector<double> db;
-    if (s.channel_size() != 2 * nof_subcarriers) return db;
+    std::vector<double> all;
+    if (s.channel_size() != 2 * nof_subcarriers) return all;
     std::array<double, nof_subcarriers> real{}, imaginary{};
     for (std::size_t n = 0; n < nof_subcarriers; ++n) {
         const double hann = (1 - std::cos(2 * std::numbers::pi * (static_cast<double>(n) + 0.5) /
@@ -121,21 +105,17 @@ std::vector<double> channel_view::impulse_db(const openwip::telemetry::ReceiverS
             sum_imaginary += real[n] * sine + imaginary[n] * cosine;
             next();
         }
-        db.push_back(to_db(sum_real * sum_real + sum_imaginary * sum_imaginary));
+        all.push_back(to_db(sum_real * sum_real + sum_imaginary * sum_imaginary));
     }
-    return db;
-}
-
-const receiver_point* channel_view::shown_sample() const {
-    return model().receiver_points().last_before(axis().cursor().value_or(axis().right()));
+    return all;
 }
 
 void channel_view::refresh(bool all) {
-    const receiver_point* p = shown_sample();
+    const receiver_point* p = receiver_sample();
     const std::int64_t newest = p == nullptr ? -1 : p->slot;
     if (newest == seen_ && !all) return;
     seen_ = newest;
-    QVector<QCPGraphData> magnitude, noise, impulse;
+    line_points magnitude, noise, impulse;
     bool moved = false;
     if (p != nullptr && p->sample.channel_size() > 0) {
         const auto m = magnitude_db(p->sample);
@@ -144,17 +124,19 @@ void channel_view::refresh(bool all) {
         double low = *std::ranges::min_element(m);
         const double high = *std::ranges::max_element(m);
         for (int b = 0; b < p->sample.noise_dbfs_size() && b < nof_bins; ++b) {
-            const double db = static_cast<double>(p->sample.noise_dbfs(b));
-            if (std::isfinite(db)) noise.append({-2400.0 + 200.0 * b, db}), low = std::min(low, db);
+            const double level = static_cast<double>(p->sample.noise_dbfs(b));
+            if (!std::isfinite(level)) continue;
+            noise.append({-2400.0 + 200.0 * b, level});
+            low = std::min(low, level);
         }
         const auto h = impulse_db(p->sample);
         for (std::size_t k = 0; k < h.size(); ++k)
             impulse.append({delay_us(static_cast<int>(k)), h[k]});
         const double peak = *std::ranges::max_element(h);
         low = 10 * std::floor(std::max(low, high - 80) / 10);  // where the axis begins
-        moved =
-            fit_db(plot_->yAxis, low, (high - text_share * low) / (1 - text_share)) |
-            static_cast<int>(fit_db(plot_->axisRect(1)->axis(QCPAxis::atLeft), peak - 55, peak));
+        moved = fit(plot_->yAxis, db(low), db((high - text_share * low) / (1 - text_share))) |
+                static_cast<int>(
+                    fit(plot_->axisRect(1)->axis(QCPAxis::atLeft), db(peak - 55), db(peak)));
         QString text = QStringLiteral("slot %1").arg(p->slot);
         if (model().users_seen() > 1) text += ", " + terminal_name(static_cast<int>(p->user));
         title_->setText(text);
@@ -164,15 +146,12 @@ void channel_view::refresh(bool all) {
     magnitude_->data()->set(magnitude, true);
     noise_->data()->set(noise, true);
     impulse_->data()->set(impulse, true);
-    if (moved || all)
-        plot_->replot(QCustomPlot::rpImmediateRefresh);
-    else
-        plot_->layer("main")->replot();
+    draw(plot_, moved || all);
 }
 
 QString channel_view::csv() const {
     QString text;
-    const receiver_point* p = shown_sample();
+    const receiver_point* p = receiver_sample();
     if (p == nullptr) return text;
     QTextStream out(&text);
     // First the upper picture, a line for each subcarrier, then the lower one, a line for each

@@ -21,11 +21,6 @@ public:
     int frames_per_second() const override { return 5; }
     QString csv() const override;
 
-    QCPGraph& magnitude() { return *magnitude_; }
-    QCPGraph& impulse() { return *impulse_; }
-    QCPGraph& noise() { return *noise_; }
-    QCustomPlot& plot() { return *plot_; }
-
     // dB at each subcarrier / at each delay; the formulas of the picture, for tests too.
     static std::vector<double> magnitude_db(const openwip::telemetry::ReceiverSample& sample);
     static std::vector<double> impulse_db(const openwip::telemetry::ReceiverSample& sample);
@@ -35,9 +30,6 @@ public:
     static constexpr int nof_delays = 141;  // to 12 us: the cyclic prefix is 11 us
 
 private:
-    // The estimate at the cursor, or the newest; nullptr: none.
-    const receiver_point* shown_sample() const;
-
     QCustomPlot* plot_;
     QCPGraph *magnitude_, *noise_, *impulse_;
     QCPItemText* title_;

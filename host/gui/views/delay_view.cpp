@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "gui/views/delay_view.h"
-
-#include <QTextStream>
+// Where the time of the IP packets goes: the parts of the delay stacked, over time.
+#include <array>
 
 #include "gui/model/meaning.h"
 #include "gui/plot/plot_help.h"
+#include "gui/views/views.h"
 
 namespace wip::gui {
 namespace {
@@ -16,58 +16,46 @@ struct bucket {
     int delivered = 0, dropped = 0;
 };
 
-}  // namespace
-
-delay_view::delay_view(const session_model& model, slot_axis& axis)
-    : view("packet_delay", "Packet delay",
-           "Mean delay of the packets that arrived in each 1/150 of the window, from TUN to TUN in "
-           "ms, stacked "
-           "by where the time went: queue, scheduling, air, retransmission, reordering. Cross on "
-           "the base "
-           "line: packets were dropped. Shown with the verdict only.",
-           model, axis) {
-    plot_ = new time_plot(axis);
-    plot_->setToolTip(help());
-    plot_->yAxis->setLabel("ms");
-    auto* legend = small_legend(plot_, plot_->axisRect());
-    // From the top of the stack down: each is painted over by the one below it, so that a fill down
-    // to the axis will do.
-    for (int i = 4; i >= 0; --i) {
-        const auto& p = delay_parts[static_cast<std::size_t>(i)];
-        auto* g = plot_->addGraph();
-        g->setName(p.name);
-        g->setLineStyle(QCPGraph::lsStepLeft);
-        g->setPen(Qt::NoPen);
-        g->setBrush(series_colour(p.colour));
-        g->setAdaptiveSampling(false);
-        parts_[static_cast<std::size_t>(i)] = g;
+class delay_view : public time_view {
+public:
+    delay_view(const session_model& model, slot_axis& axis)
+        : time_view("packet_delay", "Packet delay",
+                    "Mean delay of the packets that arrived in each 1/150 of the window, from TUN "
+                    "to TUN in ms, stacked by where the time went: queue, scheduling, air, "
+                    "retransmission, reordering. Cross on the base line: packets were dropped. "
+                    "Shown with the verdict only.",
+                    "ms", model, axis) {
+        // From the top of the stack down: each is painted over by the one below it, so that a fill
+        // down to the axis will do.
+        for (std::size_t i = parts_.size(); i-- > 0;) {
+            parts_[i] = add_line(plot_, delay_parts[i].name, Qt::NoPen);
+            parts_[i]->setLineStyle(QCPGraph::lsStepLeft);
+            parts_[i]->setBrush(series_colour(delay_parts[i].colour));
+            parts_[i]->setAdaptiveSampling(false);
+        }
+        drops_ = add_crosses(plot_, "dropped", Qt::black, 8);
+        auto* legend = small_legend(plot_, plot_->axisRect());
+        for (auto* g : parts_) g->addToLegend(legend);
+        drops_->addToLegend(legend);
     }
-    for (auto* g : parts_) g->addToLegend(legend);
-    drops_ = plot_->addGraph();
-    drops_->setName("dropped");
-    drops_->setLineStyle(QCPGraph::lsNone);
-    drops_->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssCross, Qt::black, 8));
-    drops_->addToLegend(legend);
-    setWidget(plot_);
-}
+    int frames_per_second() const override { return 5; }
 
-void delay_view::refresh(bool all) {
-    const QString verdict = verdict_text();
-    plot_->note(verdict, verdict_is_bad());
-    const auto window = model().packets().between(axis().left(), axis().right());
-    plot_->say(verdict.isEmpty() ? "No verdict yet: delays are not shown"
-               : window.empty()  ? "No packet records in this window"
-                                 : "");
-    // Buckets stand still on the slot axis, so that a packet does not change its bucket as time
-    // goes on.
-    const double width = axis().window() / nof_buckets;
-    const auto first = static_cast<std::int64_t>(std::floor(axis().left() / width));
-    std::vector<bucket> buckets(nof_buckets + 2);
-    if (!verdict.isEmpty()) {
+    void refresh(bool all) override {
+        const QString verdict = verdict_text();
+        plot_->note(verdict, verdict_is_bad());
+        const auto window = visible(model().packets());
+        plot_->say(verdict.isEmpty() ? "No verdict yet: delays are not shown"
+                   : window.empty()  ? "No packet records in this window"
+                                     : "");
+        // Buckets stand still on the slot axis, so that a packet does not change its bucket as time
+        // goes on.
+        const double width = axis().window() / nof_buckets;
+        const auto first = static_cast<std::int64_t>(std::floor(axis().left() / width));
+        std::vector<bucket> buckets(nof_buckets + 2);
         for (const auto& p : window) {
-            if (!model().shows(p.user)) continue;
+            if (verdict.isEmpty() || !model().shows(p.user)) continue;
             const auto k = static_cast<std::int64_t>(std::floor(p.slot / width)) - first;
-            if (k < 0 || k >= static_cast<std::int64_t>(buckets.size())) continue;
+            if (k < 0 || k >= std::ssize(buckets)) continue;
             bucket& b = buckets[static_cast<std::size_t>(k)];
             if (p.dropped != 0) {
                 ++b.dropped;
@@ -76,43 +64,54 @@ void delay_view::refresh(bool all) {
             ++b.delivered;
             for (std::size_t i = 0; i < 5; ++i) b.sum[i] += static_cast<double>(p.part_ms[i]);
         }
-    }
-    std::array<QVector<QCPGraphData>, 5> tops;
-    QVector<QCPGraphData> drops;
-    double high = 0;
-    for (std::size_t k = 0; k < buckets.size(); ++k) {
-        const bucket& b = buckets[k];
-        const double x =
-            plot_->x_of(static_cast<double>(first + static_cast<std::int64_t>(k)) * width);
-        double top = 0;
-        for (std::size_t i = 0; i < 5; ++i) {
-            if (b.delivered > 0) top += b.sum[i] / b.delivered;
-            tops[i].append({x, top});
+        std::array<line_points, 5> tops;
+        line_points drops;
+        double high = 0;
+        for (std::size_t k = 0; k < buckets.size(); ++k) {
+            const bucket& b = buckets[k];
+            const double x =
+                plot_->x_of(static_cast<double>(first + static_cast<std::int64_t>(k)) * width);
+            double top = 0;
+            for (std::size_t i = 0; i < 5; ++i) {
+                if (b.delivered > 0) top += b.sum[i] / b.delivered;
+                tops[i].append({x, top});
+            }
+            high = std::max(high, top);
+            if (b.dropped > 0) drops.append({x + seconds_of(width) / 2, 0});
         }
-        high = std::max(high, top);
-        if (b.dropped > 0) drops.append({x + seconds_of(width) / 2, 0});
+        for (std::size_t i = 0; i < 5; ++i) parts_[i]->data()->set(tops[i], true);
+        drops_->data()->set(drops, true);
+        draw(plot_, fit_upwards(plot_->yAxis, 1.3 * high) || all);  // the legend above
     }
-    for (std::size_t i = 0; i < 5; ++i) parts_[i]->data()->set(tops[i], true);
-    drops_->data()->set(drops, true);
-    plot_->redraw(fit_upwards(plot_->yAxis, 1.3 * high) || all);  // the legend above
-}
 
-QString delay_view::csv() const {
-    QString text;
-    QTextStream out(&text);
-    out << "number,left_slot,bytes";
-    for (const auto& p : delay_parts) out << ',' << p.name << "_ms";
-    out << ",total_ms,dropped,terminal,verdict\n";
-    const QString verdict = verdict_word();
-    if (verdict.isEmpty()) return text;
-    for (const auto& p : model().packets().between(axis().left(), axis().right())) {
-        if (!model().shows(p.user)) continue;
-        out << p.number << ',' << QString::number(p.slot, 'f', 3) << ',' << p.bytes;
-        for (const float x : p.part_ms) out << ',' << x;
-        out << ',' << p.total_ms << ',' << QString::fromStdString(model().drop_reasons()[p.dropped])
-            << ',' << p.user + 1 << ',' << verdict << '\n';
+    QString csv() const override {
+        QString text;
+        QTextStream out(&text);
+        out << "number,left_slot,bytes";
+        for (const auto& p : delay_parts) out << ',' << p.name << "_ms";
+        out << ",total_ms,dropped,terminal,verdict\n";
+        const QString verdict = verdict_word();
+        if (verdict.isEmpty()) return text;
+        for (const auto& p : visible(model().packets())) {
+            if (!model().shows(p.user)) continue;
+            out << p.number << ',' << QString::number(p.slot, 'f', 3) << ',' << p.bytes;
+            for (const float x : p.part_ms) out << ',' << x;
+            out << ',' << p.total_ms << ','
+                << QString::fromStdString(model().drop_reasons()[p.dropped]) << ',' << p.user + 1
+                << ',' << verdict << '\n';
+        }
+        return text;
     }
-    return text;
+
+private:
+    std::array<QCPGraph*, 5> parts_{};
+    QCPGraph* drops_;
+};
+
+}  // namespace
+
+view* make_delay_view(const session_model& model, slot_axis& axis) {
+    return new delay_view(model, axis);
 }
 
 }  // namespace wip::gui

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "gui/views/heat_view.h"
 
-#include <QTextStream>
 #include <cmath>
 
 #include "gui/model/meaning.h"
+#include "gui/plot/plot_help.h"
 
 namespace wip::gui {
 namespace {
 
-std::size_t at(int bin) { return static_cast<std::size_t>(bin); }
 double known(std::uint8_t byte) { return byte == unknown_byte ? double(unknown) : byte; }
 
 }  // namespace
@@ -21,25 +20,25 @@ const std::vector<heat_kind>& heat_kinds() {
          "is "
          "a fade.",
          "dB", colour_map::viridis, 0, 35,
-         [](const slot_column& c, int b) { return double(c.measured_db[at(b)]); }},
+         [](const slot_column& c, bin_index b) { return double(c.measured_db[b.n()]); }},
         {"predicted_snr", "Predicted SNR",
          "SNR that the base station expected in each bin when it planned the slot (dB).", "dB",
          colour_map::viridis, 0, 35,
-         [](const slot_column& c, int b) { return double(c.predicted_db[at(b)]); }},
+         [](const slot_column& c, bin_index b) { return double(c.predicted_db[b.n()]); }},
         {"prediction_error", "Prediction error",
          "Predicted less measured SNR (dB). Orange: expected too much, frames may fail. Blue: "
          "expected too little, rate given away.",
          "dB", colour_map::signed_values, -10, 10,
-         [](const slot_column& c, int b) { return prediction_error_db(c, at(b)); }},
+         [](const slot_column& c, bin_index b) { return prediction_error(c, b).value; }},
         {"modulation", "Modulation",
          "Bits per symbol in each bin, 1 (BPSK) to 8 (256-QAM). White: bin not used.", "bit/symbol",
          colour_map::viridis, 0, 8,
-         [](const slot_column& c, int b) { return known(c.bits[at(b)]); }, modulation_colour,
+         [](const slot_column& c, bin_index b) { return known(c.bits[b.n()]); }, modulation_colour,
          [](int bits) { return QString(modulation_name(bits)); }},
         {"allocation", "Allocation", "Which terminal has each bin, by colour. White: nobody.", "",
          colour_map::viridis, 0, 0,
-         [](const slot_column& c, int b) {
-             return c.grants_known ? double(c.user[at(b)]) : double(unknown);
+         [](const slot_column& c, bin_index b) {
+             return c.grants_known ? double(c.user[b.n()]) : double(unknown);
          },
          terminal_colour,
          [](int user) { return user == nobody ? QStringLiteral("nobody") : terminal_name(user); },
@@ -48,27 +47,23 @@ const std::vector<heat_kind>& heat_kinds() {
          "What became of the frame in each bin: received well, failed (it will be sent again), or "
          "unknown (the feedback was lost). White: bin not used.",
          "", colour_map::viridis, 0, 3,
-         [](const slot_column& c, int b) { return known(c.outcome[at(b)]); }, outcome_colour,
+         [](const slot_column& c, bin_index b) { return known(c.outcome[b.n()]); }, outcome_colour,
          [](int outcome) { return QString(outcome_name(outcome)); }},
     };
     return kinds;
 }
 
 heat_view::heat_view(const heat_kind& kind, const session_model& model, slot_axis& axis)
-    : view(kind.id, kind.title, kind.help, model, axis), kind_(kind) {
-    plot_ = new time_plot(axis, 8);
-    plot_->setToolTip(kind.help);
+    : time_view(kind.id, kind.title, kind.help, "bin", model, axis, 8), kind_(kind) {
     plot_->yAxis->setRange(-0.5, nof_bins - 0.5);
-    plot_->yAxis->setLabel("bin");
     plot_->yAxis->grid()->setVisible(false);
     plot_->xAxis->grid()->setVisible(false);
     strip_ = new heat_strip(plot_, model, axis,
-                            [this](const slot_column& c, int b) { return paint(c, b); });
+                            [this](const slot_column& c, bin_index b) { return paint(c, b); });
     make_legend();
-    setWidget(plot_);
 }
 
-QRgb heat_view::paint(const slot_column& c, int bin) const {
+QRgb heat_view::paint(const slot_column& c, bin_index bin) const {
     const double v = kind_.value(c, bin);
     if (!std::isfinite(v)) return no_data;
     if (kind_.colour != nullptr) return kind_.colour(static_cast<int>(v));
@@ -144,12 +139,12 @@ void heat_view::refresh(bool all) {
         make_legend();
         all = true;
     }
-    plot_->redraw(all);
+    draw(plot_, all);
 }
 
-QString heat_view::readout(double slot, int bin) const {
+QString heat_view::readout(double slot, bin_index bin) const {
     const slot_column* c = strip_->column_at(slot);
-    if (c == nullptr || bin < 0 || bin >= nof_bins) return QStringLiteral("-");
+    if (c == nullptr) return QStringLiteral("-");
     const double v = kind_.value(*c, bin);
     if (!std::isfinite(v)) return QStringLiteral("-");
     if (kind_.name != nullptr) return kind_.name(static_cast<int>(v));
@@ -157,21 +152,15 @@ QString heat_view::readout(double slot, int bin) const {
 }
 
 QString heat_view::csv() const {
-    QString text;
-    QTextStream out(&text);
-    out << "slot,seconds";
-    for (int b = 0; b < nof_bins; ++b) out << ",bin" << b;
-    out << '\n';
-    for (const auto& c : model().columns().between(axis().left(), axis().right())) {
-        out << c.slot << ',' << seconds_of(static_cast<double>(c.slot));
+    QStringList bins;
+    for (int b = 0; b < nof_bins; ++b) bins << QStringLiteral("bin%1").arg(b);
+    return table_of(model().columns(), bins.join(','), [this](QTextStream& out, const auto& c) {
         for (int b = 0; b < nof_bins; ++b) {
-            const double v = kind_.value(c, b);
-            out << ',';
+            const double v = kind_.value(c, bin_index(b));
+            if (b > 0) out << ',';
             if (std::isfinite(v)) out << v;
         }
-        out << '\n';
-    }
-    return text;
+    });
 }
 
 }  // namespace wip::gui

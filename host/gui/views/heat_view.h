@@ -9,6 +9,7 @@
 #include "gui/plot/heat_strip.h"
 #include "gui/plot/time_plot.h"
 #include "gui/views/view.h"
+#include "types/bin.h"
 
 namespace wip::gui {
 
@@ -20,7 +21,7 @@ struct heat_kind {
     colour_map map;
     double low, high;
     // NaN: unknown.
-    double (*value)(const slot_column&, int bin);
+    double (*value)(const slot_column&, bin_index);
     // Categories instead of a scale: their colours and names; nullptr: a scale.
     QRgb (*colour)(int) = nullptr;
     QString (*name)(int) = nullptr;
@@ -29,7 +30,7 @@ struct heat_kind {
 };
 const std::vector<heat_kind>& heat_kinds();
 
-class heat_view : public view {
+class heat_view : public time_view {
     Q_OBJECT
 public:
     heat_view(const heat_kind& kind, const session_model& model, slot_axis& axis);
@@ -38,17 +39,15 @@ public:
     bool paints_changes() const override { return true; }
     QString csv() const override;
 
-    time_plot& plot() { return *plot_; }
     // What the readout says about this slot and bin.
-    QString readout(double slot, int bin) const;
+    QString readout(double slot, bin_index bin) const;
 
 private:
     void make_legend();
     double highest() const;
-    QRgb paint(const slot_column& c, int bin) const;
+    QRgb paint(const slot_column& c, bin_index bin) const;
 
     const heat_kind& kind_;
-    time_plot* plot_;
     heat_strip* strip_;
     std::vector<QCPAbstractItem*> legend_;
     std::vector<QMetaObject::Connection> placed_;

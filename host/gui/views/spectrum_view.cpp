@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "gui/views/spectrum_view.h"
 
-#include <QTextStream>
-
 #include "gui/plot/plot_help.h"
+#include "types/db.h"
 
 namespace wip::gui {
 namespace {
@@ -43,23 +42,12 @@ spectrum_view::spectrum_view(const session_model& model, slot_axis& axis)
         line->point1->setCoords(mhz, 0);
         line->point2->setCoords(mhz, 1);
     }
-    newest_ = plot_->addGraph();
-    newest_->setPen(QPen(QColor(0xb4, 0xb4, 0xb4), 1));
-    newest_->setName("one slot");
-    highest_ = plot_->addGraph();
-    highest_->setPen(series_pen(1, 1));
-    highest_->setName("highest");
-    mean_ = plot_->addGraph();
-    mean_->setPen(series_pen(0));
-    mean_->setName("mean");
-    auto* legend = small_legend(plot_, plot_->axisRect());
-    for (auto* g : {newest_, mean_, highest_}) g->addToLegend(legend);
-    title_ = new QCPItemText(plot_);
+    newest_ = add_line(plot_, "one slot", QPen(QColor(0xb4, 0xb4, 0xb4), 1));
+    highest_ = add_line(plot_, "highest", series_pen(1, 1));
+    mean_ = add_line(plot_, "mean", series_pen(0));
+    small_legend(plot_, plot_->axisRect(), {newest_, mean_, highest_});
+    title_ = add_words(plot_, 0.01, 0.02, Qt::AlignLeft | Qt::AlignTop);
     title_->setLayer("main");
-    title_->position->setType(QCPItemPosition::ptAxisRectRatio);
-    title_->position->setCoords(0.01, 0.02);
-    title_->setPositionAlignment(Qt::AlignLeft | Qt::AlignTop);
-    title_->setBrush(QColor(255, 255, 255, 210));
     title_->setText(why_none());
     setWidget(plot_);
 }
@@ -87,13 +75,12 @@ spectrum_view::curves spectrum_view::shown() const {
             found.mean.assign(fft_size, 0);
         }
         for (int n = 0; n < fft_size; ++n)
-            found.mean[static_cast<std::size_t>(n)] +=
-                std::pow(10.0, static_cast<double>(p.sample.spectrum_dbfs(n)) / 10);
+            found.mean[static_cast<std::size_t>(n)] += dbfs(p.sample.spectrum_dbfs(n)).power();
     }
     if (found.samples == 0) return found;
-    for (double& power : found.mean) power = 10 * std::log10(power / found.samples);
+    for (double& power : found.mean) power = db::from_power(power / found.samples).value;
     found.highest = found.newest;
-    for (const auto& p : points.between(axis().left(), axis().right())) {
+    for (const auto& p : visible(points)) {
         if (!has_spectrum(p)) continue;
         for (int n = 0; n < fft_size; ++n) {
             double& most = found.highest[static_cast<std::size_t>(n)];
@@ -104,8 +91,7 @@ spectrum_view::curves spectrum_view::shown() const {
 }
 
 QString spectrum_view::why_none() const {
-    const receiver_point* p =
-        model().receiver_points().last_before(axis().cursor().value_or(axis().right()));
+    const receiver_point* p = receiver_sample();
     if (p == nullptr) return "No spectrum: no receiver samples (topic receiver)";
     // Symbols without the channel that they came through.
     const bool emulated = p->sample.channel_size() == 0 && !p->sample.points().empty();
@@ -115,13 +101,12 @@ QString spectrum_view::why_none() const {
 
 void spectrum_view::refresh(bool all) {
     const auto set = [](QCPGraph* graph, const std::vector<double>& values) {
-        QVector<QCPGraphData> line;
+        line_points line;
         for (std::size_t n = 0; n < values.size(); ++n)
             line.append({frequency_mhz(static_cast<int>(n)), values[n]});
         graph->data()->set(line, true);
     };
-    const receiver_point* last =
-        model().receiver_points().last_before(axis().cursor().value_or(axis().right()));
+    const receiver_point* last = receiver_sample();
     const std::int64_t newest = last == nullptr ? -1 : last->slot;
     if (newest == seen_ && !all) return;
     seen_ = newest;
@@ -142,10 +127,7 @@ void spectrum_view::refresh(bool all) {
         moved = plot_->yAxis->range() != wanted;
         plot_->yAxis->setRange(wanted);
     }
-    if (moved || all)
-        plot_->replot(QCustomPlot::rpImmediateRefresh);
-    else
-        plot_->layer("main")->replot();
+    draw(plot_, moved || all);
 }
 
 QString spectrum_view::csv() const {

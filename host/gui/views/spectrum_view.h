@@ -18,12 +18,7 @@ public:
     int frames_per_second() const override { return 5; }
     QString csv() const override;
 
-    QCustomPlot& plot() { return *plot_; }
-    QCPGraph& newest() { return *newest_; }
-    QCPGraph& mean() { return *mean_; }
-    QCPGraph& highest() { return *highest_; }
-    // What is above the curves, or why there are none.
-    QString text() const { return title_->text(); }
+    QString words() const override { return title_->text(); }
 
     static double frequency_mhz(int point) {
         return (point - fft_size / 2) * subcarrier_spacing_hz * 1e-6;

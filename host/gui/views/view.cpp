@@ -33,4 +33,13 @@ QString view::verdict_text() const {
     return word == "replay" ? "replay of recorded samples" : "verdict so far: " + word.toUpper();
 }
 
+time_view::time_view(const QString& id, const QString& title, const QString& help,
+                     const QString& unit, const session_model& model, slot_axis& axis,
+                     int right_digits)
+    : view(id, title, help, model, axis), plot_(new time_plot(axis, right_digits)) {
+    plot_->setToolTip(help);
+    plot_->yAxis->setLabel(unit);
+    setWidget(plot_);
+}
+
 }  // namespace wip::gui

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A dockable picture of the model. It is asked to refresh at most as often as it wants to be, and
-// only while it can be seen.
+// only while it can be seen. Most are a plot over the time axis (time_view).
 #pragma once
 
 #include <QDockWidget>
-#include <QString>
+#include <QTextStream>
 
 #include "gui/model/session_model.h"
-#include "gui/plot/slot_axis.h"
+#include "gui/plot/time_plot.h"
 
 namespace wip::gui {
 
@@ -30,6 +30,8 @@ public:
     // What can be seen, as a table with a header line; empty: nothing to export. A throughput or a
     // delay has the verdict in its line, and without a verdict there is no line.
     virtual QString csv() const { return {}; }
+    // What is said above the picture, or in place of it; empty: nothing.
+    virtual QString words() const { return {}; }
 
     const QString& help() const { return help_; }
     const QString& title() const { return title_; }
@@ -44,6 +46,32 @@ Q_SIGNALS:
 protected:
     const session_model& model() const { return model_; }
     slot_axis& axis() const { return axis_; }
+    template <class T>
+    auto visible(const slot_ring<T>& points) const {
+        return points.between(axis_.left(), axis_.right());
+    }
+    // That at the cursor, or the newest; nullptr: none.
+    const receiver_point* receiver_sample() const {
+        return model_.receiver_points().last_before(axis_.cursor().value_or(axis_.right()));
+    }
+    // Of a table: what a line begins with; all of it, a line for each visible point that is meant.
+    static QTextStream& begin_line(QTextStream& out, std::int64_t slot) {
+        return out << slot << ',' << seconds_of(static_cast<double>(slot)) << ',';
+    }
+    template <class T, class Cells, class Meant = bool (*)(const T&)>
+    QString table_of(
+        const slot_ring<T>& points, const QString& columns, Cells cells,
+        Meant meant = [](const T&) { return true; }) const {
+        QString text;
+        QTextStream out(&text);
+        out << "slot,seconds," << columns << '\n';
+        for (const T& p : visible(points)) {
+            if (!meant(p)) continue;
+            cells(begin_line(out, p.slot), p);
+            out << '\n';
+        }
+        return text;
+    }
     // The rule of the project: no throughput and no delay without the verdict beside it.
     QString verdict_text() const;
     // The same as a cell of a table: "valid", "invalid", "replay"; empty: none yet.
@@ -55,6 +83,22 @@ private:
     slot_axis& axis_;
     QString title_, help_;
     bool shown_ = false;
+};
+
+class time_view : public view {
+public:
+    time_plot& plot() const { return *plot_; }
+
+protected:
+    // `right_digits`: of time_plot.
+    time_view(const QString& id, const QString& title, const QString& help, const QString& unit,
+              const session_model& model, slot_axis& axis, int right_digits = 1);
+    template <class T>
+    double x_of(const T& point) const {
+        return plot_->x_of(static_cast<double>(point.slot));
+    }
+
+    time_plot* const plot_;
 };
 
 }  // namespace wip::gui

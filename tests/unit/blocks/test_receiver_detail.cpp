@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "receiver_detail.h"
+#include "receiver_message.h"
 #include "types/point_code.h"
 
 namespace {

@@ -63,10 +63,10 @@ TEST_F(a_recording, holds_what_came_and_says_where_the_sample_time_jumped) {
     EXPECT_EQ(facts.samples, 110);
     EXPECT_EQ(facts.samples_lost, 0);
     ASSERT_EQ(facts.stretches.size(), 2U);
-    EXPECT_EQ(facts.stretches[0].first, sample(100));
-    EXPECT_EQ(facts.stretches[1].first, sample(300));
+    EXPECT_EQ(facts.stretches[0].first_sample, 100);
+    EXPECT_EQ(facts.stretches[1].first_sample, 300);
     EXPECT_EQ(facts.stretches[1].index, 100);
-    EXPECT_FALSE(facts.stretches[1].lost_here);  // by the radio
+    EXPECT_FALSE(facts.stretches[1].lost_by_recorder);  // by the radio
     auto expected = numbers(100, 100);
     for (const auto n : numbers(300, 10)) expected.push_back(n);
     EXPECT_EQ(written(), expected);
@@ -138,8 +138,8 @@ TEST_F(a_recording, never_waits_for_a_slow_disk_and_counts_what_it_lost) {
     EXPECT_GE(facts.samples_lost, 70000);  // 10000 in the queue, 8192 in the pipe
     EXPECT_EQ(got.size(), static_cast<std::size_t>(facts.samples) * sizeof(cf32) + 1);
     ASSERT_GE(facts.stretches.size(), 2U);
-    EXPECT_TRUE(facts.stretches.back().lost_here);
-    EXPECT_FALSE(facts.stretches.front().lost_here);
+    EXPECT_TRUE(facts.stretches.back().lost_by_recorder);
+    EXPECT_FALSE(facts.stretches.front().lost_by_recorder);
 }
 
 TEST_F(a_recording, says_what_the_disk_said) {

@@ -142,6 +142,43 @@ TEST(HostileAir, the_carrier_of_a_channel_has_the_range_of_the_table) {
     EXPECT_NO_THROW(moving(k->highest));
 }
 
+// What --print-config prints is the whole configuration: fed back it is the same medium.
+TEST(HostileAir, a_configuration_that_is_printed_reads_back_with_its_nodes_and_paths) {
+    for (const std::string clock : {"lockstep", "realtime"}) {
+        wip::config::settings s(file_keys());
+        s.merge_yaml(everything, "f.yaml");
+        s.merge_assignment("air.clock=" + clock);
+        const medium_config before = translate(s);
+        const std::string printed = s.to_yaml();
+        wip::config::settings again(file_keys());
+        again.merge_yaml(printed, "printed");
+        const medium_config after = translate(again);
+        EXPECT_EQ(again.to_yaml(), printed);
+        EXPECT_EQ(after.quantum, before.quantum);
+        EXPECT_EQ(after.wait_receivers, 2);
+        ASSERT_EQ(after.nodes.size(), 2u);
+        EXPECT_EQ(after.nodes[1].name, "terminal");
+        EXPECT_EQ(after.nodes[1].noise_dbfs, -53.1);
+        EXPECT_EQ(after.nodes[0].noise_dbfs, std::nullopt);
+        EXPECT_EQ(after.nodes[1].impairments.size(), 11u);
+        ASSERT_EQ(after.paths.size(), 2u);
+        EXPECT_EQ(after.paths[0].to, 1u);
+        EXPECT_EQ(after.paths[0].gain_db, -3);
+        EXPECT_EQ(after.paths[0].request.carrier_hz, 1.8e9);
+        EXPECT_EQ(after.paths[1].user, before.paths[1].user);
+        EXPECT_EQ(after.paths[1].impairments.size(), 6u);
+    }
+}
+
+TEST(HostileAir, the_pace_of_a_real_clock_that_nobody_chose_is_in_what_is_printed) {
+    wip::config::settings s(file_keys());
+    s.merge_yaml("air: {name: x, clock: realtime}\nnodes: {a: {}}\n", "f.yaml");
+    EXPECT_EQ(translate(s).quantum, realtime_quantum);
+    wip::config::settings again(file_keys());
+    again.merge_yaml(s.to_yaml(), "printed");
+    EXPECT_EQ(translate(again).quantum, realtime_quantum);
+}
+
 TEST(HostileAir, each_setting_of_a_running_medium_is_refused_with_its_key_or_taken) {
     const medium_config config = parse_config(demo, "t.yaml");
     for (const std::string key : {"snr_db", "speed_kmh", "shadowing", "user", "blackout", "model"})

@@ -80,16 +80,17 @@ QJsonObject delays(const session_model& m) {
     return {{"parts", all}, {"packets", int(sorted[5].size())}, {"drops", drops}};
 }
 
-QJsonArray columns(const session_model& m, double (*of)(const slot_column&, std::size_t)) {
+QJsonArray columns(const session_model& m, double (*of)(const slot_column&, wip::bin_index)) {
     return list(m.columns(), [of](const slot_column& c) {
         QJsonArray row{double(c.slot)};
-        for (std::size_t b = 0; b < nof_bins; ++b) row.append(number(of(c, b)));
+        for (std::size_t b = 0; b < wip::nof_bins; ++b)
+            row.append(number(of(c, wip::bin_index(b))));
         return row;
     });
 }
 
-double outcome(const slot_column& c, std::size_t b) {
-    return c.outcome[b] == unknown_byte ? double(unknown) : c.outcome[b];
+double outcome(const slot_column& c, wip::bin_index b) {
+    return c.outcome[b.n()] == unknown_byte ? double(unknown) : c.outcome[b.n()];
 }
 
 QJsonObject figures(const monitor& of) {
@@ -116,8 +117,10 @@ QJsonObject figures(const monitor& of) {
             {"lock", QString::fromStdString(lock_words(m.terminal().radio()))},
             {"cores", cores_in_use(m.cpu())},
             {"measured", columns(m, [](const slot_column& c,
-                                       std::size_t b) { return double(c.measured_db[b]); })},
-            {"prediction_error", columns(m, prediction_error_db)},
+                                       wip::bin_index b) { return double(c.measured_db[b.n()]); })},
+            {"prediction_error",
+             columns(m, [](const slot_column& c,
+                           wip::bin_index b) { return prediction_error(c, b).value; })},
             {"outcome", columns(m, outcome)}};
 }
 

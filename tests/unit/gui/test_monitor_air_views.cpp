@@ -2,10 +2,7 @@
 // The views of what is on the air or in place of it (channel, spectrum, fader, injected delay,
 // bearer): what was said is there as a value, in its table, and at its place in the picture.
 #include "gui/plot/colour_map.h"
-#include "gui/views/bearer_view.h"
 #include "gui/views/channel_view.h"
-#include "gui/views/fader_view.h"
-#include "gui/views/injection_view.h"
 #include "gui/views/spectrum_view.h"
 #include "window_world.h"
 
@@ -19,16 +16,17 @@ private Q_SLOTS:
         QVERIFY(shows_run(w, 1));
         const QImage image = w.picture("channel");
         auto& v = w.of<channel_view>("channel");
-        QCOMPARE(v.magnitude().data()->size(), nof_subcarriers);
-        for (const auto& p : *v.magnitude().data()) QVERIFY(std::abs(p.value) < 1e-4);
-        QCOMPARE(v.noise().data()->size(), nof_bins);
-        for (const auto& p : *v.noise().data()) QCOMPARE(p.value, double(scripted_cell::noise_db));
+        QCOMPARE(w.of("channel", "|H|").data()->size(), nof_subcarriers);
+        for (const auto& p : *w.of("channel", "|H|").data()) QVERIFY(std::abs(p.value) < 1e-4);
+        QCOMPARE(w.of("channel", "noise").data()->size(), nof_bins);
+        for (const auto& p : *w.of("channel", "noise").data())
+            QCOMPARE(p.value, double(scripted_cell::noise_db));
         double peak = -1000, at = 0;
-        for (const auto& p : *v.impulse().data())
+        for (const auto& p : *w.of("channel", "|h|").data())
             if (p.value > peak) peak = p.value, at = p.key;
         QVERIFY(std::abs(peak) < 0.05);
         QVERIFY(std::abs(at - 2) < 0.051);
-        auto& plot = v.plot();
+        auto& plot = w.plot("channel");
         QVERIFY(count_row(image, plot.yAxis->coordToPixel(0), series_colour(0)) > 100);
         QVERIFY(count_row(image, plot.yAxis->coordToPixel(double(scripted_cell::noise_db)),
                           series_colour(1)) > 100);
@@ -71,7 +69,7 @@ private Q_SLOTS:
             w.cell.publish("terminal", "receiver", m);
             QVERIFY(w.settle());
             w.picture("channel");
-            auto& plot = w.of<channel_view>("channel").plot();
+            auto& plot = w.plot("channel");
             const QRect words = legend_of(plot)->outerRect();
             QVERIFY2(words.bottom() < plot.yAxis->coordToPixel(magnitude_db) - 1,
                      qPrintable(QString::number(magnitude_db)));
@@ -84,19 +82,20 @@ private Q_SLOTS:
         const QImage image = w.picture("spectrum");
         auto& v = w.of<spectrum_view>("spectrum");
         const auto at = [](QCPGraph& g, int point) { return g.data()->at(point)->value; };
-        for (auto* g : {&v.newest(), &v.mean(), &v.highest()})
+        for (auto* g : {&w.of("spectrum", "one slot"), &w.of("spectrum", "mean"),
+                        &w.of("spectrum", "highest")})
             QCOMPARE(g->data()->size(), int(fft_size));
-        QCOMPARE(v.newest().data()->at(0)->key, -3.84);
-        QCOMPARE(at(v.newest(), 384), -34.0);
-        QCOMPARE(at(v.newest(), 50), -74.0);
+        QCOMPARE(w.of("spectrum", "one slot").data()->at(0)->key, -3.84);
+        QCOMPARE(at(w.of("spectrum", "one slot"), 384), -34.0);
+        QCOMPARE(at(w.of("spectrum", "one slot"), 50), -74.0);
         const double mean = 10 * std::log10((1 + std::pow(10, 0.6)) / 2);
-        QVERIFY(std::abs(at(v.mean(), 384) - (-40 + mean)) < 1e-4);
-        QVERIFY(std::abs(at(v.mean(), 50) - (-80 + mean)) < 1e-4);
-        QCOMPARE(at(v.highest(), 384), -34.0);
+        QVERIFY(std::abs(at(w.of("spectrum", "mean"), 384) - (-40 + mean)) < 1e-4);
+        QVERIFY(std::abs(at(w.of("spectrum", "mean"), 50) - (-80 + mean)) < 1e-4);
+        QCOMPARE(at(w.of("spectrum", "highest"), 384), -34.0);
         // The tone was there in slot 1500: held, but gone from what is new.
-        QCOMPARE(at(v.highest(), 700), -20.0);
-        QCOMPARE(at(v.newest(), 700), -74.0);
-        QCOMPARE(v.text(), QString("slot 3000, mean of 20"));
+        QCOMPARE(at(w.of("spectrum", "highest"), 700), -20.0);
+        QCOMPARE(at(w.of("spectrum", "one slot"), 700), -74.0);
+        QCOMPARE(v.words(), QString("slot 3000, mean of 20"));
 
         // Edges: the grid's own subcarriers, the first and the last of each bin.
         const auto edges = spectrum_view::edges_mhz();
@@ -109,7 +108,7 @@ private Q_SLOTS:
         QVERIFY(std::abs(edges[0] + 2.505) < 1e-9 && std::abs(edges[25] - 2.505) < 1e-9);
 
         // In the picture: both lines at their level, and the edges of the bins.
-        auto& plot = v.plot();
+        auto& plot = w.plot("spectrum");
         QVERIFY(count_row(image, plot.yAxis->coordToPixel(-40 + mean), series_colour(0)) > 100);
         QVERIFY(count_row(image, plot.yAxis->coordToPixel(-34), series_colour(1)) > 100);
         for (const double mhz : edges) {
@@ -131,17 +130,17 @@ private Q_SLOTS:
         w.window->axis().set_right(3000);
         w.window->axis().set_window(900);
         w.picture("spectrum");
-        QCOMPARE(at(v.highest(), 700), -74.0);
+        QCOMPARE(at(w.of("spectrum", "highest"), 700), -74.0);
         // At the cursor.
         w.window->axis().set_cursor(2860);
         w.picture("spectrum");
-        QCOMPARE(at(v.newest(), 384), -40.0);
-        QVERIFY(v.text().startsWith("slot 2850,"));
+        QCOMPARE(at(w.of("spectrum", "one slot"), 384), -40.0);
+        QVERIFY(v.words().startsWith("slot 2850,"));
     }
 
     void the_fader_has_its_levels_and_taps_or_is_not_there() {
         world w;
-        auto& v = w.of<fader_view>("fader");
+        auto& v = w.of("fader");
         w.picture("fader");
         QVERIFY(v.words().isEmpty() && v.csv().isEmpty());
         for (std::int64_t slot = 150; slot <= 15'000; slot += 150) {
@@ -153,15 +152,16 @@ private Q_SLOTS:
         const QString own =
             "delay 1.333 ms, clipped 3, lost 0, too late 0\nsounded -31.5 dB off (limit -25.0)";
         QCOMPARE(v.words(), own);
-        QCOMPARE(v.input().data()->size(), 100);
-        QCOMPARE(v.input().data()->at(0)->value, -15.0);
-        QCOMPARE(v.input().data()->at(99)->value, -25.0);
-        QCOMPARE(v.channel().data()->at(0)->value, -15.0);
-        QCOMPARE(v.channel().data()->at(99)->value, -5.0);
-        QVERIFY(count_row(image, v.plot().yAxis->coordToPixel(-25), series_colour(0)) > 30);
-        QVERIFY(count_row(image, v.plot().yAxis->coordToPixel(-30), series_colour(1)) > 60);
-        QCOMPARE(v.taps().data()->size(), 2);
-        QCOMPARE(v.taps().data()->at(1)->value, 47.0);  // from -60 dB up
+        QCOMPARE(w.of("fader", "input").data()->size(), 100);
+        QCOMPARE(w.of("fader", "input").data()->at(0)->value, -15.0);
+        QCOMPARE(w.of("fader", "input").data()->at(99)->value, -25.0);
+        QCOMPARE(w.of("fader", "channel").data()->at(0)->value, -15.0);
+        QCOMPARE(w.of("fader", "channel").data()->at(99)->value, -5.0);
+        QVERIFY(count_row(image, w.plot("fader").yAxis->coordToPixel(-25), series_colour(0)) > 30);
+        QVERIFY(count_row(image, w.plot("fader").yAxis->coordToPixel(-30), series_colour(1)) > 60);
+        QCOMPARE(w.of<QCPBars>("fader", "base to terminal").data()->size(), 2);
+        QCOMPARE(w.of<QCPBars>("fader", "base to terminal").data()->at(1)->value,
+                 47.0);  // from -60 dB up
         QVERIFY(count(image, series_colour(2)) > 50);
         const auto lines = lines_of(v);
         QVERIFY(lines.contains("150,0.1,-15,-30,3,0,,,,,,,"));
@@ -170,7 +170,7 @@ private Q_SLOTS:
 
     void an_attenuator_has_its_levels_with_a_fader_or_without() {
         world w;
-        auto& v = w.of<fader_view>("fader");
+        auto& v = w.of("fader");
         const QColor orange(0xa0, 0x30, 0x00);
         for (std::int64_t slot = 150; slot <= 15'000; slot += 150) {
             w.cell.say_slot(slot);
@@ -180,13 +180,13 @@ private Q_SLOTS:
         QImage image = w.picture("fader");
         QCOMPARE(v.words(), QString("attenuator 1: 40.25 dB, 3: 50.25 dB\nplaying, step 1000 of "
                                     "3000, not there 0, late 0, ticks missed 0"));
-        QCOMPARE(v.attenuation(1).data()->size(), 100);
-        QCOMPARE(v.attenuation(1).data()->at(0)->value, -20.0);
-        QCOMPARE(v.attenuation(3).data()->at(99)->value, -50.25);
-        QVERIFY(v.attenuation(2).data()->isEmpty());
+        QCOMPARE(w.of("fader", "attenuator 1").data()->size(), 100);
+        QCOMPARE(w.of("fader", "attenuator 1").data()->at(0)->value, -20.0);
+        QCOMPARE(w.of("fader", "attenuator 3").data()->at(99)->value, -50.25);
+        QVERIFY(w.of("fader", "attenuator 2").data()->isEmpty());
         for (const double level : {-20.0, -40.25})
-            QVERIFY(count_row(image, v.plot().yAxis->coordToPixel(level),
-                              v.attenuation(1).pen().color()) > 30);
+            QVERIFY(count_row(image, w.plot("fader").yAxis->coordToPixel(level),
+                              w.of("fader", "attenuator 1").pen().color()) > 30);
         QCOMPARE(count(image, orange), 0);
         QCOMPARE(lines_of(v).last(), QString("15000,10,,,,,,,,,,3,50.25"));
         w.cell.say_fader(15'000, -15, 0);
@@ -200,28 +200,28 @@ private Q_SLOTS:
 
     void of_a_fader_each_path_has_its_colour_its_name_and_its_rows() {
         world w;
-        auto& v = w.of<fader_view>("fader");
+        auto& v = w.of("fader");
         w.cell.say_slot(150);
         w.cell.say_fader(150, -15, 0, true);
         QVERIFY(w.settle());
         const QImage image = w.picture("fader");
-        QCOMPARE(v.nof_paths(), std::size_t{2});
-        QCOMPARE(v.taps(0).name(), QString("base to terminal"));
-        QCOMPARE(v.taps(1).name(), QString("terminal to base"));
-        QCOMPARE(v.taps(0).data()->size(), 2);
-        QCOMPARE(v.taps(1).data()->size(), 1);
-        QVERIFY(v.taps(0).brush().color() != v.taps(1).brush().color());
-        for (const std::size_t path : {0, 1})
-            QVERIFY(count(image, v.taps(path).brush().color()) > 50);
+        const auto taps = w.all_of<QCPBars>("fader");
+        QCOMPARE(taps.size(), std::size_t{2});
+        QCOMPARE(taps[0]->name(), QString("base to terminal"));
+        QCOMPARE(taps[1]->name(), QString("terminal to base"));
+        QCOMPARE(taps[0]->data()->size(), 2);
+        QCOMPARE(taps[1]->data()->size(), 1);
+        QVERIFY(taps[0]->brush().color() != taps[1]->brush().color());
+        for (const auto* path : taps) QVERIFY(count(image, path->brush().color()) > 50);
         // Levels are those of the first path, though the way back is louder.
-        QCOMPARE(v.input().data()->at(0)->value, -15.0);
-        QCOMPARE(v.output().data()->at(0)->value, -30.0);
+        QCOMPARE(w.of("fader", "input").data()->at(0)->value, -15.0);
+        QCOMPARE(w.of("fader", "output").data()->at(0)->value, -30.0);
         QCOMPARE(lines_of(v).last(), QString("150,,,,,,2.78,-23,2,terminal,base,,"));
     }
 
     void the_sounding_through_the_radios_is_what_the_verdict_says_of_it() {
         world w;
-        auto& v = w.of<fader_view>("fader");
+        auto& v = w.of("fader");
         const QColor orange(0xa0, 0x30, 0x00);
         const auto says = [&](double residual_db, const char* why_not, int clipped, bool bad) {
             w.cell.say_slot(150);
@@ -247,7 +247,7 @@ private Q_SLOTS:
 
     void delay_injection_has_its_lines_or_is_not_there() {
         world w;
-        auto& v = w.of<injection_view>("delay_injection");
+        auto& v = w.of("delay_injection");
         w.picture("delay_injection");
         QVERIFY(v.words().isEmpty() && v.csv().isEmpty());
         for (std::int64_t slot = 150; slot <= 15'000; slot += 150) {
@@ -257,21 +257,23 @@ private Q_SLOTS:
         QVERIFY(w.settle());
         const QImage image = w.picture("delay_injection");
         QCOMPARE(v.words(), QString("2 spikes, 10 of 50 held, 8.0 ms each"));
-        QCOMPARE(v.pdelay().data()->size(), 100);
-        QCOMPARE(v.pdelay().data()->at(0)->value, 40.0);
-        QCOMPARE(v.pdelay().data()->at(99)->value, 160.0);
-        QCOMPARE(v.delay().data()->at(99)->value, 80.0);
-        QCOMPARE(v.held().data()->at(99)->value, 7.0);
+        QCOMPARE(w.of("delay_injection", "pdelay").data()->size(), 100);
+        QCOMPARE(w.of("delay_injection", "pdelay").data()->at(0)->value, 40.0);
+        QCOMPARE(w.of("delay_injection", "pdelay").data()->at(99)->value, 160.0);
+        QCOMPARE(w.of("delay_injection", "D").data()->at(99)->value, 80.0);
+        QCOMPARE(w.of("delay_injection", "held").data()->at(99)->value, 7.0);
         // Infinite before the first sample: not drawn.
-        QCOMPARE(v.threshold().data()->size(), 99);
-        QVERIFY(count_row(image, v.plot().yAxis->coordToPixel(160), series_colour(0)) > 30);
-        QVERIFY(count_row(image, v.plot().yAxis->coordToPixel(43), series_colour(1)) > 60);
+        QCOMPARE(w.of("delay_injection", "threshold").data()->size(), 99);
+        QVERIFY(count_row(image, w.plot("delay_injection").yAxis->coordToPixel(160),
+                          series_colour(0)) > 30);
+        QVERIFY(count_row(image, w.plot("delay_injection").yAxis->coordToPixel(43),
+                          series_colour(1)) > 60);
         QVERIFY(lines_of(v).contains("15000,10,160,43,80,7"));
     }
 
     void a_bearer_has_its_window_and_what_it_sends_again_or_is_not_there() {
         world w;
-        auto& v = w.of<bearer_view>("bearer");
+        auto& v = w.of("bearer");
         w.picture("bearer");
         QVERIFY(v.words().isEmpty() && v.csv().isEmpty());
         for (std::int64_t slot = 150; slot <= 15'000; slot += 150)
@@ -280,12 +282,12 @@ private Q_SLOTS:
         const QImage image = w.picture("bearer");
         QCOMPARE(v.words(),
                  QString("384 kbit/s, DCH; polls 10.0/s, status 10.0/s; given up 0, resets 0"));
-        QCOMPARE(v.window().data()->size(), 100);
-        QCOMPARE(v.window().data()->at(0)->value, 180.0);
-        QCOMPARE(v.window().data()->at(99)->value, 60.0);
-        QCOMPARE(v.held().data()->at(50)->value, 12.0);
-        QCOMPARE(v.retransmissions().data()->at(50)->value, 50.0);
-        QVERIFY(count_row(image, v.plot().yAxis->coordToPixel(60), series_colour(0)) > 30);
+        QCOMPARE(w.of("bearer", "window").data()->size(), 100);
+        QCOMPARE(w.of("bearer", "window").data()->at(0)->value, 180.0);
+        QCOMPARE(w.of("bearer", "window").data()->at(99)->value, 60.0);
+        QCOMPARE(w.of("bearer", "held").data()->at(50)->value, 12.0);
+        QCOMPARE(w.of("bearer", "sent again/s").data()->at(50)->value, 50.0);
+        QVERIFY(count_row(image, w.plot("bearer").yAxis->coordToPixel(60), series_colour(0)) > 30);
         QVERIFY(lines_of(v).contains("15000,10,60,12,500,100"));
     }
 
@@ -293,7 +295,7 @@ private Q_SLOTS:
         world w;
         auto& v = w.of<spectrum_view>("spectrum");
         w.picture("spectrum");
-        QCOMPARE(v.text(), QString("No spectrum: no receiver samples (topic receiver)"));
+        QCOMPARE(v.words(), QString("No spectrum: no receiver samples (topic receiver)"));
         QCOMPARE(lines_of(v).size(), 1);
         scripted_cell::message m;
         m.set_slot(150);
@@ -302,14 +304,14 @@ private Q_SLOTS:
         w.cell.publish("terminal", "receiver", m);
         QVERIFY(w.settle());
         QVERIFY(dark(w.picture("spectrum")) > 100);
-        QCOMPARE(v.text(), QString("No spectrum: an emulated cell has no samples"));
+        QCOMPARE(v.words(), QString("No spectrum: an emulated cell has no samples"));
         for (int n = 0; n < 2 * nof_subcarriers; ++n) m.mutable_receiver()->add_channel(1);
         m.set_slot(300);
         w.cell.publish("terminal", "receiver", m);
         QVERIFY(w.settle());
         w.picture("spectrum");
-        QCOMPARE(v.text(), QString("No spectrum: the receiver has sent none"));
-        QVERIFY(v.newest().data()->isEmpty());
+        QCOMPARE(v.words(), QString("No spectrum: the receiver has sent none"));
+        QVERIFY(w.of("spectrum", "one slot").data()->isEmpty());
     }
 };
 

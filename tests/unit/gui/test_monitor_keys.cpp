@@ -16,7 +16,6 @@
 #include "gui/views/channel_view.h"
 #include "gui/views/controls_view.h"
 #include "gui/views/heat_view.h"
-#include "gui/views/queue_view.h"
 #include "gui/window_words.h"
 #include "window_world.h"
 
@@ -184,7 +183,7 @@ private Q_SLOTS:
             QCOMPARE(snr.windowTitle(), "Measured SNR: " + title);
             QCOMPARE(choice.list().currentIndex(), user + 1);
             if (user >= 0)
-                QCOMPARE(snr.readout(2985, 1),
+                QCOMPARE(snr.readout(2985, bin_index(1)),
                          QString::number(scripted_cell::shared_snr(user), 'f', 1) + " dB");
         };
         shows("all 3 terminals", all_users);
@@ -203,8 +202,8 @@ private Q_SLOTS:
         QVERIFY(count(image, QColor(colour_at(colour_map::viridis,
                                               double(scripted_cell::shared_snr(1)), 0, 35))) > 500);
         QTest::qWait(100);
-        QCOMPARE(w.of<heat_view>("modulation").readout(2985, 0), QString("unused"));
-        QCOMPARE(w.of<heat_view>("modulation").readout(2985, 1), QString("4-QAM"));
+        QCOMPARE(w.of<heat_view>("modulation").readout(2985, bin_index(0)), QString("unused"));
+        QCOMPARE(w.of<heat_view>("modulation").readout(2985, bin_index(1)), QString("4-QAM"));
     }
 
     // --- settings ---
@@ -342,7 +341,7 @@ private Q_SLOTS:
     void text_becomes_larger_and_smaller() {
         world w;
         QVERIFY(shows_run(w, 1));
-        auto& plot = w.of<queue_view>("queue").plot();
+        auto& plot = w.plot("queue");
         const int points = plot.xAxis->tickLabelFont().pointSize();
         const int left = plot.axisRect()->left();
         for (int i = 0; i < 4; ++i)

@@ -2,18 +2,14 @@
 // The views of the link and of what runs over it: what was said is there as a value, in its table,
 // and at its place in the picture.
 #include <QHeaderView>
+#include <QLineEdit>
+#include <QTableView>
 #include <array>
 
 #include "gui/plot/colour_map.h"
+#include "gui/plot/time_plot.h"
 #include "gui/views/controls_view.h"
-#include "gui/views/delay_view.h"
-#include "gui/views/distribution_view.h"
-#include "gui/views/event_view.h"
-#include "gui/views/goodput_view.h"
 #include "gui/views/heat_view.h"
-#include "gui/views/histogram_view.h"
-#include "gui/views/queue_view.h"
-#include "gui/views/tcp_view.h"
 #include "window_world.h"
 
 namespace wip::gui {
@@ -25,12 +21,14 @@ private Q_SLOTS:
         world w;
         QVERIFY(shows_run(w, 2));
         const double snr = scripted_cell::snr(2985, 20);
-        QCOMPARE(w.of<heat_view>("predicted_snr").readout(2985, 20),
+        QCOMPARE(w.of<heat_view>("predicted_snr").readout(2985, bin_index(20)),
                  QString::number(snr + 4, 'f', 1) + " dB");
-        QCOMPARE(w.of<heat_view>("predicted_snr").readout(2985, 21),
+        QCOMPARE(w.of<heat_view>("predicted_snr").readout(2985, bin_index(21)),
                  QString::number(snr + 1 - 6, 'f', 1) + " dB");
-        QCOMPARE(w.of<heat_view>("prediction_error").readout(2985, 20), QString("4.0 dB"));
-        QCOMPARE(w.of<heat_view>("prediction_error").readout(2985, 21), QString("-6.0 dB"));
+        QCOMPARE(w.of<heat_view>("prediction_error").readout(2985, bin_index(20)),
+                 QString("4.0 dB"));
+        QCOMPARE(w.of<heat_view>("prediction_error").readout(2985, bin_index(21)),
+                 QString("-6.0 dB"));
     }
 
     void the_allocation_of_one_terminal_has_one_colour() {
@@ -42,7 +40,7 @@ private Q_SLOTS:
         const int share = 100 * count(image.copy(area), QColor(terminal_colour(0))) /
                           (area.width() * area.height());
         QVERIFY2(share > 95, qPrintable(QString::number(share)));
-        QCOMPARE(v.readout(14985, 7), QString("terminal 1"));
+        QCOMPARE(v.readout(14985, bin_index(7)), QString("terminal 1"));
         QVERIFY(lines_of(v)[1].endsWith(",0,0,0,0"));
     }
 
@@ -57,9 +55,10 @@ private Q_SLOTS:
         for (int bin = 0; bin < nof_bins; ++bin) {
             const int y = static_cast<int>(v.plot().yAxis->coordToPixel(bin));
             QCOMPARE(QColor(image.pixel(x, y)), QColor(terminal_colour(bin % 3)));
-            QCOMPARE(v.readout(7500, bin), QStringLiteral("terminal %1").arg(bin % 3 + 1));
+            QCOMPARE(v.readout(7500, bin_index(bin)),
+                     QStringLiteral("terminal %1").arg(bin % 3 + 1));
             // What is measured of all is in each bin that of the terminal that has it.
-            QCOMPARE(w.of<heat_view>("measured_snr").readout(7500, bin),
+            QCOMPARE(w.of<heat_view>("measured_snr").readout(7500, bin_index(bin)),
                      QString::number(scripted_cell::shared_snr(bin % 3), 'f', 1) + " dB");
         }
     }
@@ -68,7 +67,7 @@ private Q_SLOTS:
         world w;
         QVERIFY(shows_run(w, 10));
         const QImage image = w.picture("goodput");
-        auto& plot = w.of<goodput_view>("goodput").plot();
+        auto& plot = w.plot("goodput");
         for (const auto& [graph, mbps, colour] : {std::tuple{0, 8.0, 1}, std::tuple{1, 6.0, 0}}) {
             auto& line = *plot.graph(graph)->data();
             QVERIFY(line.size() > 90);
@@ -82,7 +81,7 @@ private Q_SLOTS:
         world w;
         QVERIFY(shows_run(w, 10));
         const QImage image = w.picture("arq_histogram");
-        auto& v = w.of<histogram_view>("arq_histogram");
+        auto& v = w.of("arq_histogram");
         QCOMPARE(lines_of(v)[8], QString("7,1"));  // of some 150,000
         auto& plot = *v.findChild<QCustomPlot*>();
         QCOMPARE(plot.xAxis->range().upper, 7.6);
@@ -97,10 +96,10 @@ private Q_SLOTS:
         world w;
         QVERIFY(shows_run(w, 10));
         const QImage image = w.picture("delay_distribution");
-        auto& v = w.of<distribution_view>("delay_distribution");
+        auto& v = w.of("delay_distribution");
         constexpr std::array parts{1.0, 2.0, 3.0, 4.0, 5.0, 15.0};
         for (int i = 0; i < 6; ++i) {
-            auto& line = *v.plot().graph(i)->data();
+            auto& line = *w.plot("delay_distribution").graph(i)->data();
             QVERIFY(line.size() > 100);
             for (const auto& p : line) {
                 const double ms = parts[static_cast<std::size_t>(i)];
@@ -109,10 +108,10 @@ private Q_SLOTS:
             }
         }
         // The total: a black line from all to none at 15 ms, and none at 7 ms.
-        const auto& area = *v.plot().axisRect();
+        const auto& area = *w.plot("delay_distribution").axisRect();
         const auto column = [&](double ms) {
             return count_column(image.copy(0, area.top() + 3, image.width(), area.height() - 6),
-                                v.plot().xAxis->coordToPixel(ms), Qt::black, 9);
+                                w.plot("delay_distribution").xAxis->coordToPixel(ms), Qt::black, 9);
         };
         QVERIFY2(column(15) > area.height() - 10, qPrintable(QString::number(column(15))));
         QCOMPARE(column(7), 0);
@@ -124,9 +123,8 @@ private Q_SLOTS:
     void nothing_covers_the_words_of_the_delay_distribution() {
         world w;
         QVERIFY(shows_run(w, 10));
-        auto& v = w.of<distribution_view>("delay_distribution");
         w.picture("delay_distribution");
-        auto& plot = v.plot();
+        auto& plot = w.plot("delay_distribution");
         auto* legend = legend_of(plot);
         QVERIFY(legend != nullptr);
         const QImage with = plot.grab().toImage();
@@ -149,17 +147,17 @@ private Q_SLOTS:
         world w;
         QVERIFY(shows_run(w, 10));
         const QImage image = w.picture("queue");
-        auto& v = w.of<queue_view>("queue");
-        QVERIFY(v.uplink().data()->size() > 90);
-        for (const auto& p : *v.uplink().data()) QCOMPARE(p.value, 2.0);
-        QVERIFY(count_row(image, v.plot().yAxis->coordToPixel(2), series_colour(2)) > 100);
+        auto& v = w.of("queue");
+        QVERIFY(w.of("queue", "uplink").data()->size() > 90);
+        for (const auto& p : *w.of("queue", "uplink").data()) QCOMPARE(p.value, 2.0);
+        QVERIFY(count_row(image, w.plot("queue").yAxis->coordToPixel(2), series_colour(2)) > 100);
         // One more packet is dropped every 3000 slots; in the first status there is no step.
-        QCOMPARE(v.drops().data()->size(), 5);
+        QCOMPARE(w.of("queue", "dropped").data()->size(), 5);
         for (int i = 0; i < 5; ++i) {
-            const auto at = *v.drops().data()->at(i);
+            const auto at = *w.of("queue", "dropped").data()->at(i);
             QCOMPARE(at.key, seconds_of(3000.0 * (i + 1) - 15'000));
-            const int x = static_cast<int>(v.plot().xAxis->coordToPixel(at.key));
-            const int y = static_cast<int>(v.plot().yAxis->coordToPixel(at.value));
+            const int x = static_cast<int>(w.plot("queue").xAxis->coordToPixel(at.key));
+            const int y = static_cast<int>(w.plot("queue").yAxis->coordToPixel(at.value));
             QVERIFY2(count(image.copy(x - 4, y - 4, 9, 9), series_colour(1)) > 2,
                      qPrintable(QString::number(i)));
         }
@@ -184,9 +182,9 @@ private Q_SLOTS:
         }
         QVERIFY(w.settle());
         const QImage image = w.picture("queue");
-        auto& v = w.of<queue_view>("queue");
-        QCOMPARE(v.downlink().data()->size(), 20);
-        QVERIFY(count_row(image, v.plot().yAxis->coordToPixel(7), series_colour(0)) > 30);
+        auto& v = w.of("queue");
+        QCOMPARE(w.of("queue", "downlink").data()->size(), 20);
+        QVERIFY(count_row(image, w.plot("queue").yAxis->coordToPixel(7), series_colour(0)) > 30);
         const auto lines = lines_of(v);
         QCOMPARE(lines.size(), 21);
         QCOMPARE(lines[20], QString("3000,2,7,7000,,"));
@@ -196,7 +194,7 @@ private Q_SLOTS:
         world w;
         QVERIFY(shows_run(w, 10));
         const QImage image = w.picture("tcp");
-        auto& plot = w.of<tcp_view>("tcp").plot();
+        auto& plot = w.plot("tcp");
         auto* ms = plot.axisRect(1)->axis(QCPAxis::atLeft);
         int found = 0;
         for (int i = 0; i < plot.graphCount(); ++i) {
@@ -210,7 +208,7 @@ private Q_SLOTS:
             ++found;
         }
         QCOMPARE(found, 2);
-        QVERIFY(lines_of(w.of<tcp_view>("tcp"))[1].endsWith(",20,24,0"));
+        QVERIFY(lines_of(w.of("tcp"))[1].endsWith(",20,24,0"));
     }
 
     void events_are_written_out_and_nothing_of_them_is_cut() {
@@ -220,8 +218,8 @@ private Q_SLOTS:
         w.cell.say_event(3015, "lock", "losses_pilots");
         QVERIFY(w.settle());
         const QImage image = w.picture("events");
-        auto& v = w.of<event_view>("events");
-        auto& list = v.list();
+        auto& v = w.of("events");
+        auto& list = *v.findChild<QTableView*>();
         QVERIFY(count(image, QColor(0x8a, 0x50, 0x00)) > 20);  // warnings
         const auto& columns = *list.horizontalHeader();
         for (int c = 0; c < 7; ++c) {
@@ -236,7 +234,7 @@ private Q_SLOTS:
             qPrintable(
                 QStringLiteral("%1 of %2").arg(columns.length()).arg(list.viewport()->width())));
         // The table that is taken away is the list that is seen.
-        QCOMPARE(lines_of(v).size(), 1 + v.table().rowCount());
+        QCOMPARE(lines_of(v).size(), 1 + list.model()->rowCount());
         dynamic_cast<QLineEdit*>(v.entrance())->setText("LOCK");
         QCOMPARE(lines_of(v).size(), 1 + 1);
         QVERIFY(lines_of(v)[1].contains("\"losses_pilots\",7"));
@@ -319,22 +317,24 @@ private Q_SLOTS:
         w.cell.say_run(2, false);
         w.cell.say_verdict(3000, false, {}, "replay");
         QVERIFY(w.settle());
-        auto& v = w.of<delay_view>("packet_delay");
+        auto& v = w.of("packet_delay");
         const QColor red(0xa0, 0x30, 0x00);
         QCOMPARE(count(w.picture("packet_delay"), red), 0);
         QVERIFY(lines_of(v)[1].endsWith(",replay"));
-        auto* legend = legend_of(v.plot());
-        const auto of_legend = [&] { return v.plot().grab().toImage().copy(legend->outerRect()); };
+        auto* legend = legend_of(w.plot("packet_delay"));
+        const auto of_legend = [&] {
+            return w.plot("packet_delay").grab().toImage().copy(legend->outerRect());
+        };
         // Narrow, so that there is no room for the note beside the legend.
         v.setFloating(true);
         for (const int width : {900, 420}) {
             v.resize(width, 300);
             QTest::qWait(100);
             v.refresh(true);
-            const QImage with = of_legend(), all = v.plot().grab().toImage();
-            v.plot().note("");
+            const QImage with = of_legend(), all = w.plot("packet_delay").grab().toImage();
+            dynamic_cast<time_plot&>(w.plot("packet_delay")).note("");
             QCOMPARE(of_legend(), with);
-            QVERIFY(v.plot().grab().toImage() != all);
+            QVERIFY(w.plot("packet_delay").grab().toImage() != all);
         }
         v.setFloating(false);
         w.cell.say_verdict(3000, false);

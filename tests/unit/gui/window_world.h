@@ -47,11 +47,30 @@ struct world {
         QTest::qWait(600);  // every view has had its turn: the slowest draws twice a second
         return came;
     }
-    template <typename View>
+    template <typename View = view>
     View& of(const char* id) {
         auto* v = dynamic_cast<View*>(window->view_of(id));
         if (v == nullptr) qFatal("no view %s", id);
         return *v;
+    }
+    QCustomPlot& plot(const char* id) {
+        auto* plot = window->view_of(id)->findChild<QCustomPlot*>();
+        if (plot == nullptr) qFatal("view %s has no plot", id);
+        return *plot;
+    }
+    // Lines, or bars, of a view: all, one by its name in the legend.
+    template <typename Plottable>
+    std::vector<Plottable*> all_of(const char* id) {
+        std::vector<Plottable*> found;
+        for (int i = 0; i < plot(id).plottableCount(); ++i)
+            if (auto* p = dynamic_cast<Plottable*>(plot(id).plottable(i))) found.push_back(p);
+        return found;
+    }
+    template <typename Plottable = QCPGraph>
+    Plottable& of(const char* id, const QString& name) {
+        for (auto* p : all_of<Plottable>(id))
+            if (p->name() == name) return *p;
+        qFatal("view %s has no %s", id, qPrintable(name));
     }
     // In front of its tabs, drawn, as pixels.
     QImage picture(const char* id) {

@@ -96,6 +96,28 @@ std::string refused(const std::string& nodes) {
 
 }  // namespace
 
+TEST(FaderDevices, a_configuration_that_is_printed_reads_back_with_its_nodes_and_paths) {
+    config::settings s(fader_keys()), again(fader_keys());
+    s.merge_yaml(
+        "air: {name: x}\n"
+        "nodes: {a.1: {radio: 'serial=1, x', noise_dbfs: -60}, b: {radio: 'serial=1, x', channel: "
+        "1}}\n"
+        "paths: [{from: a.1, to: b, impairments: [cfo_hz: 3]}, {from: b, to: a.1}]\n",
+        "fader.yaml");
+    translate(s);
+    again.merge_yaml(s.to_yaml(), "printed");
+    const fader_config c = translate(again);
+    EXPECT_EQ(again.to_yaml(), s.to_yaml());
+    ASSERT_EQ(c.radios.size(), 2u);
+    EXPECT_EQ(c.radios[0].node, "a.1");
+    EXPECT_EQ(c.radios[0].arguments, "serial=1, x");
+    EXPECT_EQ(c.radios[1].channel, 1u);
+    ASSERT_EQ(c.setup.mix.paths.size(), 2u);
+    EXPECT_EQ(c.setup.mix.nodes[0].noise_dbfs, -60);
+    EXPECT_EQ(c.setup.mix.paths[0].impairments.size(), 1u);
+    EXPECT_EQ(c.setup.mix.paths[1].from, 1u);
+}
+
 TEST(FaderDevices, all_have_one_time_whatever_they_had_and_each_is_told_once) {
     world w;
     for (const double its_time : {100.0, 7.0, 4321.0}) w.add("d", its_time);

@@ -28,7 +28,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <set>
 #include <span>
@@ -36,9 +35,11 @@
 #include <vector>
 
 #include "rlc_world.h"
+#include "types/failure.h"
 #include "umts/bearer.h"
 #include "umts/rlc_capture.h"
 #include "umts/um_entity.h"
+#include "virtual/pcap_file.h"
 
 using namespace wip;
 using namespace wip::umts;
@@ -49,14 +50,16 @@ using octets = std::vector<std::uint8_t>;
 
 struct capture {
     rlc_channel channel{.user_data = true};
-    octets file, framed;
+    explicit capture(const char* name) : file(name) {}
+    virtual_time::pcap_file file;
+    octets framed;
     std::string said;
     std::int64_t spacing_ns = 1'000'000, frames = 0;
     std::uint64_t sdus = 0;
 
     void take(std::span<const std::uint8_t> pdu) {
         frame_pdu(channel, pdu, framed);
-        append_pcap_packet(frames++ * spacing_ns, framed, file);
+        file.write(frames++ * spacing_ns, framed);
     }
     void say(std::span<const std::uint8_t> sdu, bool left_before = false,
              bool left_behind = false) {
@@ -449,20 +452,19 @@ int main(int argc, char** argv) {
                      argv[0]);
         return 2;
     }
-    capture to;
-    append_pcap_header(to.file);
-    if (worlds)
-        draw_worlds(number("FIRST", argv[2], 0, 1'000'000'000'000),
-                    number("WORLDS", argv[3], 1, 100'000), to);
-    else if (whole_bearer)
-        one_bearer(to);
-    else
-        one_case(argc, argv, to);
     const char* name = argv[worlds ? 4 : whole_bearer ? 2 : 6];
-    std::ofstream file(name, std::ios::binary);
-    file.write(reinterpret_cast<const char*>(to.file.data()),
-               static_cast<std::streamsize>(to.file.size()));
-    if (!file.flush()) refuse_argument("FILE", name, "one that can be written");
-    std::fwrite(to.said.data(), 1, to.said.size(), stdout);
+    try {
+        capture to(name);
+        if (worlds)
+            draw_worlds(number("FIRST", argv[2], 0, 1'000'000'000'000),
+                        number("WORLDS", argv[3], 1, 100'000), to);
+        else if (whole_bearer)
+            one_bearer(to);
+        else
+            one_case(argc, argv, to);
+        std::fwrite(to.said.data(), 1, to.said.size(), stdout);
+    } catch (const machine_error&) {
+        refuse_argument("FILE", name, "one that can be written");
+    }
     return 0;
 }

@@ -9,12 +9,12 @@ LONGEST_PAGE = 7000     # words
 ONE_TABLE = {"mac/schema/settings.yaml": 620}      # an entry a setting
 # Of each part: lines of product, words of its pages. More than asked; who gets below lowers it, who needs more says why (docs/develop.md).
 AT_MOST = {
-    "house": (73_350, 25_400),
-    "UMTS": (6_500, 6_600),
-    "WLAN": (2_050, 4_650),
-    "cabled, attenuator, firmware": (6_950, 6_750),
-    "radios and devices": (6_300, 5_900),
-    "virtual time, ns-3, campaigns": (9_100, 7_650),
+    "house": (72_550, 25_550),
+    "UMTS": (6_450, 6_600),
+    "WLAN": (2_040, 4_650),
+    "cabled, attenuator, firmware": (6_900, 6_750),
+    "radios and devices": (6_350, 5_900),
+    "virtual time, ns-3, campaigns": (9_130, 7_650),
 }
 COMMAND_AT_MOST = 20_550     # lines of host/cli, whatever part they are of
 

@@ -78,11 +78,11 @@ ALLOWED = {
     # UHD's radios, looked at without a cell.
     "host/radio": {"types", "runtime", "config"},
     # A reader of what every process publishes, and of nothing else: it runs on another machine as well.
-    "host/gui/model": {"schema"},
-    "host/gui/plot": {"gui/model"},
+    "host/gui/model": {"types", "schema"},
+    "host/gui/plot": {"types", "gui/model"},
     "host/gui/cell": {"types", "schema", "gui/model"},
     # The controls are made from the table of settings.
-    "host/gui/views": {"config", "schema", "gui/model", "gui/plot", "gui/cell"},
+    "host/gui/views": {"types", "config", "schema", "gui/model", "gui/plot", "gui/cell"},
     "host/gui": {"types", "config", "schema", "gui/model", "gui/plot", "gui/cell", "gui/views"},
     # The attenuator's firmware shares nothing with the rest but its schema.
     "firmware/core": set(),

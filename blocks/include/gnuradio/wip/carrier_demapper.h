@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A slot of 5120 samples to its resource elements: six OFDM symbols of 500 subcarriers, lowest
-// frequency first, unit mean energy at -15 dBFS. Corrects CFO and timing as the tags of the
-// synchroniser say; without tags the slot is taken as it is.
 #pragma once
 
 #include <gnuradio/sync_block.h>
@@ -9,14 +6,18 @@
 
 #include <memory>
 
-namespace gr {
-namespace wip {
+namespace gr::wip {
 
 class WIP_API carrier_demapper : virtual public gr::sync_block {
 public:
     using sptr = std::shared_ptr<carrier_demapper>;
+    // Of the block and its parameters; Python has it as its help.
+    static constexpr const char* doc =
+        R"(A slot of 5120 samples to its resource elements: six OFDM symbols of 500 subcarriers,
+lowest frequency first, unit mean energy at -15 dBFS. Corrects CFO and timing as the tags of the
+synchroniser say; without tags the slot is taken as it is.)";
+
     static sptr make();
 };
 
-}  // namespace wip
-}  // namespace gr
+}  // namespace gr::wip

@@ -1,14 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How many transmissions frames need, with and without chase combining: compares two slot_receivers
-// on the same samples of a test pattern of `transmissions` (slot_transmitter), one with combining
-// off and one with it on. Both have to publish every slot (message_period 1).
-//
-// Message ports in: "single", "combined": the "slots" of the two receivers.
-// Message ports out, every `update_slots` of air time:
-//   "failed"  PDU of complex, the last 200 values: per cent of frames that no transmission brought,
-//             real: single, imaginary: combined
-//   "needed_single", "needed_combined"  PDUs of float, one for each frame since the last update:
-//             how many transmissions it took; transmissions + 1: not received at all
 #pragma once
 
 #include <gnuradio/block.h>
@@ -18,16 +8,29 @@
 #include <memory>
 #include <vector>
 
-namespace gr {
-namespace wip {
+namespace gr::wip {
 
 class WIP_API combining_meter : virtual public gr::block {
 public:
     using sptr = std::shared_ptr<combining_meter>;
+    // Of the block and its parameters; Python has it as its help.
+    static constexpr const char* doc =
+        R"(How many transmissions frames need, with and without chase combining: compares two
+slot_receivers on the same samples of a test pattern of `transmissions` (slot_transmitter), one
+with combining off and one with it on. Both have to publish every slot (message_period 1).
 
-    // transmissions  of the test pattern, 1..8
-    // update_slots   air time between two messages, 1..15000
-    // Throws std::invalid_argument naming parameter, value and range.
+Message ports in: "single", "combined": the "slots" of the two receivers.
+Message ports out, every `update_slots` of air time:
+  "failed"  PDU of complex, the last 200 values: per cent of frames that no transmission brought,
+            real: single, imaginary: combined
+  "needed_single", "needed_combined"  PDUs of float, one for each frame since the last update:
+            how many transmissions it took; transmissions + 1: not received at all
+
+transmissions  of the test pattern, 1..8
+update_slots   air time between two messages, 1..15000
+
+ValueError, in C++ invalid_argument, names parameter, value and range.)";
+
     static sptr make(int transmissions = 4, int update_slots = 150);
 
     // Frames since the start by the number of transmissions they took, index 0: one; the last
@@ -36,5 +39,4 @@ public:
     virtual std::vector<std::uint64_t> combined() const = 0;
 };
 
-}  // namespace wip
-}  // namespace gr
+}  // namespace gr::wip

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Complex symbols to the label of the nearest point, one a byte.
 #pragma once
 
 #include <gnuradio/sync_block.h>
@@ -7,15 +6,20 @@
 
 #include <memory>
 
-namespace gr {
-namespace wip {
+namespace gr::wip {
 
 class WIP_API qam_demapper : virtual public gr::sync_block {
 public:
     using sptr = std::shared_ptr<qam_demapper>;
-    // bits_per_symbol 1..8. Throws std::invalid_argument naming parameter, value and range.
+    // Of the block and its parameters; Python has it as its help.
+    static constexpr const char* doc =
+        R"(Complex symbols to the label of the nearest point, one a byte.
+
+bits_per_symbol 1..8.
+
+ValueError, in C++ invalid_argument, names parameter, value and range.)";
+
     static sptr make(int bits_per_symbol = 2);
 };
 
-}  // namespace wip
-}  // namespace gr
+}  // namespace gr::wip

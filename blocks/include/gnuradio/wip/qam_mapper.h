@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Labels (one a byte, the lower bits_per_symbol bits) to points of unit mean energy.
 #pragma once
 
 #include <gnuradio/sync_block.h>
@@ -8,17 +7,22 @@
 #include <memory>
 #include <vector>
 
-namespace gr {
-namespace wip {
+namespace gr::wip {
 
 class WIP_API qam_mapper : virtual public gr::sync_block {
 public:
     using sptr = std::shared_ptr<qam_mapper>;
-    // bits_per_symbol 1..8. Throws std::invalid_argument naming parameter, value and range.
+    // Of the block and its parameters; Python has it as its help.
+    static constexpr const char* doc =
+        R"(Labels (one a byte, the lower bits_per_symbol bits) to points of unit mean energy.
+
+bits_per_symbol 1..8.
+
+ValueError, in C++ invalid_argument, names parameter, value and range.)";
+
     static sptr make(int bits_per_symbol = 2);
     // Point of each label.
     virtual std::vector<gr_complex> points() const = 0;
 };
 
-}  // namespace wip
-}  // namespace gr
+}  // namespace gr::wip

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Complex symbols to max-log soft bits, bits_per_symbol floats for each, most significant bit
-// first; positive means 0.
 #pragma once
 
 #include <gnuradio/sync_interpolator.h>
@@ -8,17 +6,22 @@
 
 #include <memory>
 
-namespace gr {
-namespace wip {
+namespace gr::wip {
 
 class WIP_API qam_soft_demapper : virtual public gr::sync_interpolator {
 public:
     using sptr = std::shared_ptr<qam_soft_demapper>;
-    // bits_per_symbol  1..8
-    // noise_variance   E|n|^2 of a symbol, > 0
-    // Throws std::invalid_argument naming parameter, value and range.
+    // Of the block and its parameters; Python has it as its help.
+    static constexpr const char* doc =
+        R"(Complex symbols to max-log soft bits, bits_per_symbol floats for each, most significant
+bit first; positive means 0.
+
+bits_per_symbol  1..8
+noise_variance   E|n|^2 of a symbol, > 0
+
+ValueError, in C++ invalid_argument, names parameter, value and range.)";
+
     static sptr make(int bits_per_symbol = 2, float noise_variance = 1);
 };
 
-}  // namespace wip
-}  // namespace gr
+}  // namespace gr::wip

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The same signal at another sample rate, times exact to the sample for ever: between a radio whose
-// clock does not give 7.68 MS/s and the blocks that want it, either way.
 #pragma once
 
 #include <gnuradio/block.h>
@@ -9,23 +7,27 @@
 #include <cstdint>
 #include <memory>
 
-namespace gr {
-namespace wip {
+namespace gr::wip {
 
 class WIP_API rate_converter : virtual public gr::block {
 public:
     using sptr = std::shared_ptr<rate_converter>;
-    // Rates are clock / divider, whole numbers: 100000000 / 12 to 7680000 / 1.
-    // A tag rx_time or tx_time begins the stream anew at that time, unless it says what is counted
-    // anyway. The first output at or after it is tagged with the time that it has (tx_sob goes
-    // along). tx_eob ends a burst: its last output is the last one before the end.
-    // Outputs before sample `first` of their rate are left out.
-    // Throws std::invalid_argument naming parameter, value and range.
+    // Of the block and its parameters; Python has it as its help.
+    static constexpr const char* doc =
+        R"(The same signal at another sample rate, times exact to the sample for ever: between a
+radio whose clock does not give 7.68 MS/s and the blocks that want it, either way.
+
+Rates are clock / divider, whole numbers: 100000000 / 12 to 7680000 / 1. A tag rx_time or tx_time
+begins the stream anew at that time, unless it says what is counted anyway. The first output at or
+after it is tagged with the time that it has (tx_sob goes along). tx_eob ends a burst: its last
+output is the last one before the end. Outputs before sample `first` of their rate are left out.
+
+ValueError, in C++ invalid_argument, names parameter, value and range.)";
+
     static sptr make(std::int64_t in_clock, std::int64_t in_divider, std::int64_t out_clock,
                      std::int64_t out_divider, std::int64_t first = 0);
     // For the stream that the next time begins anew, from any thread.
     virtual void set_first(std::int64_t first) = 0;
 };
 
-}  // namespace wip
-}  // namespace gr
+}  // namespace gr::wip

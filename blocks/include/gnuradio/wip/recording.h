@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace gr {
-namespace wip {
+namespace gr::wip {
 
 // Samples without a jump of the sample time.
 struct recorded_stretch {
@@ -47,5 +46,4 @@ public:
     virtual recording_status stop_recording() = 0;
 };
 
-}  // namespace wip
-}  // namespace gr
+}  // namespace gr::wip

@@ -1,22 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Source of whole slots: samples of slot start_slot, start_slot + 1, ... at 7.68 MS/s.
-//
-// Where the content comes from: with an endpoint, every slot is asked for over the slot link
-// (SlotRequest, SlotPlan), so macd decides as late as the radio allows; without one, from a seeded
-// test pattern.
-//
-// Lead 0 is for a radio whose clock waits: a slot is made as soon as there is room for it. Its
-// tags, as gr-uhd defines them: the first sample of a contiguous stretch carries tx_sob and
-// tx_time = tuple(uint64 full seconds, double fraction), computed from the integer sample time;
-// nothing after that, so a USRP sink streams on. A transmit event (underflow, late) means that
-// the device's stretch is broken: one silent slot with tx_eob on its last sample ends it, and a new
-// stretch starts restart_slots after the event.
-//
-// With a lead the radio's clock runs freely, and set_radio_time() has to be called ten times a
-// second. A slot is asked for `lead` slots before it is on the air and made when its plan is there,
-// half a lead before the air at the latest: then it goes out empty (pilots and an empty grant).
-// What cannot be made in time any more is left out. Each slot has its tx_time, so none moves the
-// next.
 #pragma once
 
 #include <gnuradio/sync_block.h>
@@ -28,8 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace gr {
-namespace wip {
+namespace gr::wip {
 
 struct slot_transmitter_status {
     std::int64_t next_slot = 0;    // the slot that is asked for next
@@ -48,19 +29,40 @@ struct slot_transmitter_status {
 class WIP_API slot_transmitter : virtual public gr::sync_block, public can_record {
 public:
     using sptr = std::shared_ptr<slot_transmitter>;
+    // Of the block and its parameters; Python has it as its help.
+    static constexpr const char* doc =
+        R"(Source of whole slots: samples of slot start_slot, start_slot + 1, ... at 7.68 MS/s.
 
-    // cell            0..63, selects the pilot sequence
-    // endpoint        address of macd's slot link (shm://PATH, ipc://PATH); empty: test pattern
-    // start_slot      number of the first slot; its first sample has time start_slot / 1500 s
-    // modulation      test pattern: bits per symbol 1..8
-    // bins            test pattern: bin indexes 0..24, ascending; empty: all 25
-    // seed            test pattern: seed of the frames' content
-    // timeout_s       macd counts as gone after this silence of its socket
-    // restart_slots   distance of the new stretch from an underflow or late event, in slots
-    // nof_slots       end after this many slots; 0: never
-    // transmissions   test pattern: how often each frame is sent, 1..8, three slots apart
-    // lead_slots      0: the radio's clock waits; 2..48: it runs freely
-    // Throws std::invalid_argument naming parameter, value and range.
+Where the content comes from: with an endpoint, every slot is asked for over the slot link
+(SlotRequest, SlotPlan), so macd decides as late as the radio allows; without one, from a seeded
+test pattern.
+
+Lead 0 is for a radio whose clock waits: a slot is made as soon as there is room for it. Its tags,
+as gr-uhd defines them: the first sample of a contiguous stretch carries tx_sob and tx_time =
+tuple(uint64 full seconds, double fraction), computed from the integer sample time; nothing after
+that, so a USRP sink streams on. A transmit event (underflow, late) means that the device's
+stretch is broken (connect "async_msgs" of a usrp_sink to "async"): one silent slot with tx_eob on
+its last sample ends it, and a new stretch starts restart_slots after the event.
+
+With a lead the radio's clock runs freely, and set_radio_time() has to be called ten times a
+second. A slot is asked for `lead` slots before it is on the air and made when its plan is there,
+half a lead before the air at the latest: then it goes out empty (pilots and an empty grant). What
+cannot be made in time any more is left out. Each slot has its tx_time, so none moves the next.
+
+cell            0..63, selects the pilot sequence
+endpoint        address of macd's slot link (shm://PATH, ipc://PATH); empty: test pattern
+start_slot      number of the first slot; its first sample has time start_slot / 1500 s
+modulation      test pattern: bits per symbol 1..8
+bins            test pattern: bin indexes 0..24, ascending; empty: all 25
+seed            test pattern: seed of the frames' content
+timeout_s       macd counts as gone after this silence of its socket, 0.1 .. 60 s
+restart_slots   distance of the new stretch from an underflow or late event, in slots
+nof_slots       end after this many slots; 0: never
+transmissions   test pattern: how often each frame is sent, 1..8, three slots apart
+lead_slots      0: the radio's clock waits; 2..48: it runs freely
+
+ValueError, in C++ invalid_argument, names parameter, value and range.)";
+
     static sptr make(int cell = 0, const std::string& endpoint = "", std::int64_t start_slot = 150,
                      int modulation = 2, const std::vector<int>& bins = {}, std::uint64_t seed = 1,
                      double timeout_s = 2.0, int restart_slots = 30, std::int64_t nof_slots = 0,
@@ -85,5 +87,4 @@ public:
     virtual void send_bursts_first() = 0;
 };
 
-}  // namespace wip
-}  // namespace gr
+}  // namespace gr::wip

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Channel (500) and SNR (25, dB) of every slot, from a channel_estimator with its tags, to the SNR
-// of every bin `horizon` slots later (25, dB). A jump of the slot number starts the learning again.
 #pragma once
 
 #include <gnuradio/sync_block.h>
@@ -9,15 +7,22 @@
 #include <memory>
 #include <string>
 
-namespace gr {
-namespace wip {
+namespace gr::wip {
 
 class WIP_API snr_predictor : virtual public gr::sync_block {
 public:
     using sptr = std::shared_ptr<snr_predictor>;
-    // horizon    slots, 0..64
-    // predictor  last, ar, ls, kalman or delay (docs/phy.md)
-    // Throws std::invalid_argument naming parameter, value and what is valid.
+    // Of the block and its parameters; Python has it as its help.
+    static constexpr const char* doc =
+        R"(Channel (500) and SNR (25, dB) of every slot, from a channel_estimator with its tags,
+to the SNR of every bin `horizon` slots later (25, dB). A jump of the slot number starts the
+learning again.
+
+horizon    slots, 0..64
+predictor  last, ar, ls, kalman or delay (docs/phy.md)
+
+ValueError, in C++ invalid_argument, names parameter, value and range.)";
+
     static sptr make(int horizon = 3, const std::string& predictor = "delay");
 
     // E|g - g^|^2 / E|g|^2 of the linear SNR over the last ~300 slots, and the same when the last
@@ -26,5 +31,4 @@ public:
     virtual double last_value_nmse() const = 0;
 };
 
-}  // namespace wip
-}  // namespace gr
+}  // namespace gr::wip

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The recording of a block: started and stopped by any thread, used by work() while it holds
-// hold().
+// A block that can_record: started and stopped by any thread, used by work() while it holds
+// hold_recording().
 #pragma once
 
 #include <gnuradio/wip/recording.h>
@@ -14,15 +14,12 @@
 
 namespace wip {
 
-class block_recorder {
+template <class Block>
+class recording_block : public Block {
 public:
-    std::unique_lock<std::mutex> hold() const { return std::unique_lock(mutex_); }
-    // The rest of these only while holding.
-    explicit operator bool() const { return recorder_ != nullptr; }
-    sample_recorder* operator->() const { return recorder_.get(); }
-
-    void start(const std::string& samples_file, const std::string& reports_file,
-               std::int64_t begin_slot, std::int64_t end_slot, std::int64_t nof_slots) {
+    void start_recording(const std::string& samples_file, const std::string& reports_file,
+                         std::int64_t begin_slot, std::int64_t end_slot,
+                         std::int64_t nof_slots) override {
         sample_recorder_config config;
         config.samples_file = samples_file;
         config.reports_file = reports_file;
@@ -30,7 +27,7 @@ public:
         if (end_slot >= 0) config.end = first_sample(slot(end_slot));
         if (nof_slots > 0) config.most = sample_count(nof_slots * slot_samples);
         {
-            const auto holding = hold();
+            const auto holding = hold_recording();
             if (recorder_ || starting_) throw bad_input("a recording is running already");
             starting_ = true;
         }
@@ -41,14 +38,14 @@ public:
         } catch (...) {
             failure = std::current_exception();
         }
-        const auto holding = hold();
+        const auto holding = hold_recording();
         starting_ = false;
         if (failure) std::rethrow_exception(failure);
         recorder_ = std::move(made);
     }
 
-    gr::wip::recording_status status() const {
-        const auto holding = hold();
+    gr::wip::recording_status recording() const override {
+        const auto holding = hold_recording();
         gr::wip::recording_status s;
         if (!recorder_) return s;
         s.running = true;
@@ -57,29 +54,22 @@ public:
         return s;
     }
 
-    gr::wip::recording_status stop() {
+    gr::wip::recording_status stop_recording() override {
         std::unique_ptr<sample_recorder> ended;
         {
-            const auto holding = hold();
+            const auto holding = hold_recording();
             ended = std::move(recorder_);
         }
         if (!ended) throw bad_input("no recording is running");
-        const auto facts = ended->finish();
-        gr::wip::recording_status s;
-        s.complete = ended->complete();
-        s.samples = facts.samples;
-        s.samples_lost = facts.samples_lost;
-        s.reports = facts.reports;
-        s.reports_lost = facts.reports_lost;
-        s.error = facts.error;
-        for (const auto& stretch : facts.stretches)
-            s.stretches.push_back({stretch.index, stretch.first.value, stretch.lost_here});
-        return s;
+        return ended->finish();
     }
+
+protected:
+    std::unique_lock<std::mutex> hold_recording() const { return std::unique_lock(mutex_); }
+    std::unique_ptr<sample_recorder> recorder_;  // only while holding; nullptr: none runs
 
 private:
     mutable std::mutex mutex_;
-    std::unique_ptr<sample_recorder> recorder_;
     bool starting_ = false;
 };
 

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace wip::runtime {
+namespace wip {
 
 class descriptor {
 public:
@@ -29,4 +29,4 @@ private:
     int fd_ = -1;
 };
 
-}  // namespace wip::runtime
+}  // namespace wip

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The views that nobody knows more of than that they are views; what each shows says its file.
+#pragma once
+
+#include "gui/views/view.h"
+
+namespace wip::gui {
+
+view* make_bearer_view(const session_model& model, slot_axis& axis);
+view* make_delay_view(const session_model& model, slot_axis& axis);
+view* make_distribution_view(const session_model& model, slot_axis& axis);
+view* make_event_view(const session_model& model, slot_axis& axis);
+view* make_fader_view(const session_model& model, slot_axis& axis);
+view* make_goodput_view(const session_model& model, slot_axis& axis);
+view* make_injection_view(const session_model& model, slot_axis& axis);
+view* make_modulation_histogram(const session_model& model, slot_axis& axis);
+view* make_queue_view(const session_model& model, slot_axis& axis);
+view* make_retransmission_histogram(const session_model& model, slot_axis& axis);
+view* make_tcp_view(const session_model& model, slot_axis& axis);
+
+}  // namespace wip::gui
