@@ -6,6 +6,8 @@
 // symbol by symbol.
 #pragma once
 
+#include <utility>
+
 #include "bin/bin_channel.h"
 #include "bin/bin_response.h"
 #include "sample/channel_config.h"

@@ -115,11 +115,9 @@ void time_travel::set_now(std::int64_t now_ns) {
     shared_->current_time = static_cast<std::uint64_t>(now_ns);
 }
 
-void time_travel::its_turn(bool is) { shared_->running_id = is ? kernel_id : calendar_id; }
-
 void time_travel::run(std::int64_t now_ns) {
     set_now(now_ns);
-    its_turn(true);
+    shared_->running_id = kernel_id;
     running_ = true;
     send({op_run, ++sequence_, static_cast<std::uint64_t>(now_ns)}, false);
 }

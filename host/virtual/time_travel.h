@@ -35,8 +35,6 @@ public:
     void serve();
     // The kernel waits and it is now_ns: what it is told meanwhile happens then.
     void set_now(std::int64_t now_ns);
-    // It is about to be told to run: nobody bounds it.
-    void its_turn(bool is);
     void run(std::int64_t now_ns);
     // How far it may go on by itself.
     void set_free_until(std::int64_t ns);

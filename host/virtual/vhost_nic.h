@@ -32,8 +32,7 @@ public:
     bool serve();
     // A packet for the kernel: 0, or why not (ENETDOWN, ENOBUFS, EMSGSIZE).
     int give(std::span<const std::uint8_t> packet);
-    // Tells the kernel, which is not running, of what it was given; false: there was nothing. It
-    // does not answer: it wants to run now, and takes this before it is told to.
+    // Tells the kernel, which is not running, of what it was given; false: there was nothing.
     bool call();
 
     const packets_bytes& given() const { return given_; }

@@ -425,8 +425,8 @@ class AnAttenuator(MonitorTest):
         w = self.window("--name", name)
         cell.wait_for("TCP download", 120)
         begun = w.lines("fader")
-        # Ten a second: in 9 s, each level at least twice.
-        w.wait_for(lambda w: w["views"]["fader"]["lines"] > begun + 300, "levels of fader and attenuator", 120)
+        # Thirty a second, and 10 s of them are seen: in 9 s, each level at least twice.
+        w.wait_for(lambda w: w["views"]["fader"]["lines"] > begun + 270, "levels of fader and attenuator", 120)
         asked = control.Control(cell.cell.endpoint("attenuator.control"))
         before = asked.status(3)
         pictures = w.pictures()
