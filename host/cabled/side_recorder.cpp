@@ -40,7 +40,8 @@ void side_recorder::finish() {
         for (std::size_t i = 0; i < f.stretches.size(); ++i)
             out << (i == 0 ? "" : ", ") << "{\"index\": " << f.stretches[i].index
                 << ", \"first_sample\": " << f.stretches[i].first_sample
-                << ", \"lost_by_recorder\": " << std::boolalpha << f.stretches[i].lost_by_recorder << "}";
+                << ", \"lost_by_recorder\": " << std::boolalpha << f.stretches[i].lost_by_recorder
+                << "}";
         out << "]}\n";
         out.close();
     }

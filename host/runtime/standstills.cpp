@@ -14,8 +14,8 @@
 #include <cstdio>
 #include <utility>
 
-#include "types/descriptor.h"
 #include "runtime/realtime.h"
+#include "types/descriptor.h"
 #include "types/failure.h"
 
 namespace wip::runtime {

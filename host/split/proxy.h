@@ -28,8 +28,8 @@
 #include <memory>
 #include <vector>
 
-#include "types/descriptor.h"
 #include "split/split_connection.h"
+#include "types/descriptor.h"
 
 namespace wip::split {
 

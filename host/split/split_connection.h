@@ -12,11 +12,10 @@
 #include <array>
 #include <cstdint>
 
-#include "types/descriptor.h"
 #include "split/byte_ring.h"
+#include "types/descriptor.h"
 
 namespace wip::split {
-
 
 enum class side : std::uint8_t { opener, other };
 constexpr side across(side s) { return s == side::opener ? side::other : side::opener; }

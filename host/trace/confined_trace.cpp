@@ -20,9 +20,9 @@
 #include <utility>
 #include <vector>
 
-#include "types/descriptor.h"
 #include "runtime/privileges.h"
 #include "trace/trace_file.h"
+#include "types/descriptor.h"
 
 namespace wip::trace {
 namespace {
