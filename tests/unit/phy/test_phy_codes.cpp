@@ -42,6 +42,26 @@ TEST(crc, of_any_number_of_nibbles_is_that_of_bitwise_division) {
     }
 }
 
+TEST(crc, divides_its_multiples_and_nothing_that_is_a_burst_of_24_bits_away) {
+    std::mt19937 random(3);
+    std::array<std::uint64_t, 11> word{};
+    const auto flip = [&](unsigned at) { word[at / 64] ^= 1ULL << (63 - at % 64); };
+    const auto add = [&](std::uint32_t bits, unsigned at) {  // the lowest at `at`
+        for (unsigned i = 0; bits >> i != 0; ++i)
+            if (bits >> i & 1) flip(at - i);
+    };
+    constexpr unsigned last = 64 * word.size() - 1;
+    for (int trial = 0; trial < 1000; ++trial) {
+        add(0x1864cfb, 24 + random() % (last - 23));
+        ASSERT_TRUE(crc24_divides(word));
+        const std::uint32_t burst = 1 + random() % 0xffffff;
+        const unsigned at = 23 + random() % (last - 22);
+        add(burst, at);
+        ASSERT_FALSE(crc24_divides(word)) << burst << " " << at;
+        add(burst, at);
+    }
+}
+
 // The remainder of a pattern of wrong bits is the sum of the remainders of its bits. Shorter frames
 // are the end of longer ones.
 TEST(crc, sees_odd_patterns_any_two_wrong_bits_and_up_to_32_qam_any_five) {
