@@ -235,7 +235,10 @@ void estimation_curve(const options& o) {
                     const float between = phy::intercarrier_power(estimate);
                     scores[method].timed([&] {
                         feedback.work(y, estimate, {sent, symbols.data(), &estimator.basis(), 1},
-                                      noise, between > 0.05F * (noise + between));
+                                      noise,
+                                      between > 0.05F * (noise + between)
+                                          ? phy::decision_feedback::subtract::everywhere
+                                          : phy::decision_feedback::subtract::nowhere);
                     });
                     r.a = feedback.middle();
                     r.b = feedback.slope();

@@ -3,7 +3,6 @@
 
 #include "phy/estimation/sent_image.h"
 #include "phy/grid/resource_map.h"
-#include "types/lanes.h"
 
 namespace wip::phy {
 
@@ -19,7 +18,11 @@ constexpr std::array<float, 3> prior{1, 0.003F, 1.1e-5F};
 lanes at(const float* p, int n) { return *reinterpret_cast<const lanes*>(p + n); }
 void put(float* p, int n, lanes v) { *reinterpret_cast<lanes*>(p + n) = v; }
 
-constexpr float square_term(float t) { return t * t - mean_t2; }
+// The polynomials of a, b, c.
+constexpr std::array<float, 3> terms_at(std::size_t symbol) {
+    const float t = symbol_time(static_cast<int>(symbol));
+    return {1, t, t * t - mean_t2};
+}
 
 }  // namespace
 
@@ -39,67 +42,72 @@ void decision_feedback::set_known(const known_symbols& known) noexcept {
     if (known.image != nullptr) add_image(x_, *known.image);
 }
 
-// Residual and its moments. Whole vectors, so that the moments stay in registers; beyond the band
-// all planes are zero. Whole: with interference and curvature.
-template <bool Whole>
+// Moments of the residual. Whole vectors, so that they stay in registers; beyond the band all
+// planes are zero.
+template <std::size_t Used, bool Without>
 void decision_feedback::compare(const grid& y) noexcept {
     for (int n = 0; n < plane_size; n += nof_lanes) {
-        const lanes ar = at(h_[0].re, n), ai = at(h_[0].im, n);
-        const lanes br = at(h_[1].re, n), bi = at(h_[1].im, n);
-        const lanes cr = at(h_[2].re, n), ci = at(h_[2].im, n);
-        lanes m0r{}, m0i{}, m1r{}, m1i{}, m2r{}, m2i{};
+        lanes re[Used]{}, im[Used]{};
         for (std::size_t l = 0; l < symbols_per_slot; ++l) {
-            const float t = symbol_time(static_cast<int>(l));
             const lanes xr = at(x_[l].re, n), xi = at(x_[l].im, n);
-            lanes hr = ar + t * br, hi = ai + t * bi;
-            if constexpr (Whole) {
-                hr += square_term(t) * cr;
-                hi += square_term(t) * ci;
-            }
+            const auto [hr, hi] = channel < Without ? terms : terms - 1 > (l, n);
             lanes rr = at(y[l].re, n) - hr * xr + hi * xi;
             lanes ri = at(y[l].im, n) - hr * xi - hi * xr;
-            if constexpr (Whole) {
+            if constexpr (Without) {
                 rr -= at(interference_[l].re, n);
                 ri -= at(interference_[l].im, n);
             }
-            put(r_[l].re, n, rr);
-            put(r_[l].im, n, ri);
-            const lanes gr = rr * xr + ri * xi, gi = ri * xr - rr * xi;
-            m0r += gr;
-            m0i += gi;
-            m1r += t * gr;
-            m1i += t * gi;
-            if constexpr (Whole) {
-                m2r += square_term(t) * gr;
-                m2i += square_term(t) * gi;
+            for (std::size_t i = 0; i < Used; ++i) {
+                re[i] += terms_at(l)[i] * (rr * xr + ri * xi);
+                im[i] += terms_at(l)[i] * (ri * xr - rr * xi);
             }
         }
-        put(moment_[0].re, n, m0r);
-        put(moment_[0].im, n, m0i);
-        put(moment_[1].re, n, m1r);
-        put(moment_[1].im, n, m1i);
-        put(moment_[2].re, n, m2r);
-        put(moment_[2].im, n, m2i);
+        for (std::size_t i = 0; i < Used; ++i) {
+            put(moment_[i].re, n, re[i]);
+            put(moment_[i].im, n, im[i]);
+        }
     }
 }
 
+// Of whole vectors.
+template <std::size_t Used>
+std::array<lanes, 2> decision_feedback::channel(std::size_t l, int n) const noexcept {
+    lanes re{}, im{};
+    for (std::size_t i = 0; i < Used; ++i) {
+        re += terms_at(l)[i] * at(h_[i].re, n);
+        im += terms_at(l)[i] * at(h_[i].im, n);
+    }
+    return {re, im};
+}
+
 void decision_feedback::work(const grid& y, const channel_estimate& first,
-                             const known_symbols& known, float noise,
-                             bool cancel_interference) noexcept {
+                             const known_symbols& known, float noise, subtract interference,
+                             const bin_set& looked_at) noexcept {
     h_[0] = first.middle;
     h_[1] = first.slope;
     h_[2] = {};
-    if (cancel_interference) return again(y, known, noise);
+    interference_is_known_ = interference != subtract::nowhere;
     set_known(known);
-    compare<false>(y);
-    refine<terms - 1>(known, noise);
+    if (interference == subtract::everywhere) {
+        between_.work(h_[1], h_[2], x_, interference_);
+        compare<terms, true>(y);
+        refine<terms>(known, noise);
+    } else if (interference == subtract::looked_at) {
+        compare<terms, false>(y);
+        refine<terms>(known, noise);
+        between_.work(h_[1], h_[2], x_, interference_, looked_at);
+    } else {
+        compare<terms - 1, false>(y);
+        refine<terms - 1>(known, noise);
+    }
 }
 
-void decision_feedback::again(const grid& y, const known_symbols& known, float noise) noexcept {
+void decision_feedback::again(const grid& y, const known_symbols& known, float noise,
+                              const bin_set& looked_at) noexcept {
     set_known(known);
-    between_.work(h_[1], h_[2], x_, interference_);
-    compare<true>(y);
+    compare<terms, true>(y);
     refine<terms>(known, noise);
+    between_.work(h_[1], h_[2], x_, interference_, looked_at);
 }
 
 // Where the interference drowns in the noise, the curvature does too: two terms.
@@ -128,36 +136,28 @@ void decision_feedback::refine(const known_symbols& known, float noise) noexcept
             h_[i].re[n] += moment_[i].re[n];
             h_[i].im[n] += moment_[i].im[n];
         }
-    if (Used < terms) moment_[2] = {};
 }
 
 // A bin begins at a multiple of four subcarriers and lies within so many aligned vectors; what
 // comes along of the neighbours does no harm.
-void decision_feedback::equalise(bin_index bin, grid& out, grid& power) const noexcept {
-    const auto& [a, b, c] = h_;
-    const auto& [da, db, dc] = moment_;
+void decision_feedback::equalise(const grid& y, bin_index bin, grid& out,
+                                 grid& power) const noexcept {
     constexpr int vectors = (subcarriers_per_bin + nof_lanes - 4 + nof_lanes - 1) / nof_lanes;
     const int first = static_cast<int>(bin.n()) * subcarriers_per_bin / nof_lanes * nof_lanes;
-    for (int n = first; n < first + vectors * nof_lanes; n += nof_lanes) {
-        const lanes ar = at(a.re, n), ai = at(a.im, n), br = at(b.re, n), bi = at(b.im, n);
-        const lanes cr = at(c.re, n), ci = at(c.im, n);
-        const lanes dar = at(da.re, n), dai = at(da.im, n), dbr = at(db.re, n);
-        const lanes dbi = at(db.im, n), dcr = at(dc.re, n), dci = at(dc.im, n);
+    for (int n = first; n < first + vectors * nof_lanes; n += nof_lanes)
         for (std::size_t l = 0; l < symbols_per_slot; ++l) {
-            const float t = symbol_time(static_cast<int>(l));
-            const float t2 = square_term(t);
-            const lanes xr = at(x_[l].re, n), xi = at(x_[l].im, n);
-            const lanes hr = ar + t * br + t2 * cr, hi = ai + t * bi + t2 * ci;
-            const lanes dr = dar + t * dbr + t2 * dcr, di = dai + t * dbi + t2 * dci;
-            const lanes rr = at(r_[l].re, n) - dr * xr + di * xi;
-            const lanes ri = at(r_[l].im, n) - dr * xi - di * xr;
+            const auto [hr, hi] = channel<terms>(l, n);
+            lanes zr = at(y[l].re, n), zi = at(y[l].im, n);
+            if (interference_is_known_) {
+                zr -= at(interference_[l].re, n);
+                zi -= at(interference_[l].im, n);
+            }
             const lanes p = hr * hr + hi * hi + 1e-30F;
             const lanes inverse = 1 / p;
-            put(out[l].re, n, xr + (rr * hr + ri * hi) * inverse);
-            put(out[l].im, n, xi + (ri * hr - rr * hi) * inverse);
+            put(out[l].re, n, (zr * hr + zi * hi) * inverse);
+            put(out[l].im, n, (zi * hr - zr * hi) * inverse);
             put(power[l].re, n, p);
         }
-    }
 }
 
 // The ramp over the window has the mean square (768 / 853)^2 / 12 of a symbol's time squared.

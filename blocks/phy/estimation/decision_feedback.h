@@ -9,16 +9,19 @@
 // can be subtracted.
 //
 // From a first estimate (a, b; c = 0), or from the last one:
-//   r = y - h x - interference          over all elements with a decision, else 0
+//   r = y - h x [- interference]        over all elements with a decision, else 0
 //   a += sum over d of shrink_d U_d <U_d, mean over the symbols of conj(x) r>,  b and c alike with
 //   the residual's moments over t and t^2 - 35/12
-//   r -= (what h x has become more by)
+// The interference takes as long as the rest together. At the elements that are looked at it is
+// subtracted as the new slope makes it; from r only where that is worth it (slot_detector.cpp): as
+// the first slope makes it, or the last one, for a second pass.
 // The members U_d of the delay basis are orthogonal over the band and the three polynomials over
 // the slot, so the full grid needs no matrix. |x|^2 is 1 only in the mean; because the step starts
 // from the residual of a good estimate, what that costs is small against the residual.
 // shrink_d = q_d / (q_d + noise / weight), q_d = prior variance of the coefficient.
 //
-// Elements of unused bins have x = 0 and take no part. Detection afterwards: x + r conj(h) / |h|^2.
+// Elements of unused bins have x = 0 and take no part. Detection afterwards:
+// (y - interference) conj(h) / |h|^2.
 #pragma once
 
 #include <array>
@@ -28,6 +31,7 @@
 #include "phy/estimation/delay_basis.h"
 #include "phy/estimation/intercarrier.h"
 #include "types/bin.h"
+#include "types/lanes.h"
 
 namespace wip::phy {
 
@@ -46,15 +50,19 @@ public:
 
     // What all elements carry; the caller fills in the payload. 0: not known.
     grid& symbols() noexcept { return x_; }
-    // noise: mean power per element.
+    // Where interference is subtracted: in the bins that are looked at, or in the estimate too.
+    enum class subtract { nowhere, looked_at, everywhere };
+    // noise: mean power per element. looked_at: bins to be equalised, if interference is subtracted
+    // there alone.
     void work(const grid& y, const channel_estimate& first, const known_symbols& known, float noise,
-              bool cancel_interference) noexcept;
-    // With interference, once more: from the last estimate and other decisions (the caller has
+              subtract interference, const bin_set& looked_at = all_bins) noexcept;
+    // After `everywhere`, once more: from the last estimate and other decisions (the caller has
     // changed those of the payload; with an image, filled in all of them again), of the same slot.
-    void again(const grid& y, const known_symbols& known, float noise) noexcept;
+    void again(const grid& y, const known_symbols& known, float noise,
+               const bin_set& looked_at = all_bins) noexcept;
 
-    // x + r conj(h) / |h|^2 of the elements of a bin, and |h|^2 (in power[].re).
-    void equalise(bin_index bin, grid& out, grid& power) const noexcept;
+    // The elements of a bin equalised, and |h|^2 (in power[].re).
+    void equalise(const grid& y, bin_index bin, grid& out, grid& power) const noexcept;
 
     const plane& middle() const noexcept { return h_[0]; }
     const plane& slope() const noexcept { return h_[1]; }
@@ -62,14 +70,17 @@ public:
 
 private:
     void set_known(const known_symbols& known) noexcept;
-    template <bool Whole>
+    template <std::size_t Used, bool Without>
     void compare(const grid& y) noexcept;
+    template <std::size_t Used>
+    std::array<lanes, 2> channel(std::size_t symbol, int n) const noexcept;
     template <std::size_t Used>
     void refine(const known_symbols& known, float noise) noexcept;
     static constexpr std::size_t terms = 3;
-    grid x_, r_, interference_;
+    grid x_, interference_;
     std::array<plane, terms> h_;  // a, b, c
     std::array<plane, terms> moment_;
+    bool interference_is_known_ = false;
     intercarrier between_;
 };
 

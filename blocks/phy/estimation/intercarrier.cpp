@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "phy/estimation/intercarrier.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
@@ -70,6 +72,9 @@ struct alignas(vector_alignment) block_parts {
 };
 // The subcarriers above DC lie one row further: DC's own row stays zero.
 constexpr std::size_t row_of(std::size_t n) { return (n + (n >= below_dc ? 1 : 0)) * row; }
+constexpr std::size_t nof_blocks = plane_size / block;
+// Of a block; one with DC has a row more.
+constexpr std::size_t first_row(std::size_t k) { return std::min(row_of(k * block) / row, rows); }
 
 }  // namespace
 
@@ -82,7 +87,13 @@ intercarrier::intercarrier() : moving_((plane_size + 1) * row), moved_((plane_si
     }
 }
 
-void intercarrier::work(const plane& b, const plane& c, const grid& x, grid& out) noexcept {
+void intercarrier::work(const plane& b, const plane& c, const grid& x, grid& out,
+                        const bin_set& bins) noexcept {
+    blocks_ = 0;
+    for (std::size_t i = 0; i < nof_bins; ++i)
+        if (bins[i])
+            for (const std::size_t n : {i * subcarriers_per_bin, (i + 1) * subcarriers_per_bin - 1})
+                blocks_ |= 1U << n / block;
     turn_and_transpose(b, c, x);
     filter();
     transpose_and_turn_back(out);
@@ -114,37 +125,40 @@ void intercarrier::turn_and_transpose(const plane& b, const plane& c, const grid
 }
 
 // An exponential is taken before the row itself enters it: the nearest row has fallen by nothing.
+// Beyond the last block that is wanted nothing is.
 void intercarrier::filter() noexcept {
-    const auto sum = [](const std::array<lanes, falls.size()>& f, lanes all, lanes last) {
-        return scale * weight[0] * f[0] + scale * weight[1] * f[1] + scale * weight[2] * f[2] +
-               scale * weight[3] * f[3] + scale * weight[4] * all + scale * rest_of_first * last;
-    };
+    const auto lowest = static_cast<std::size_t>(std::countr_zero(blocks_));
+    const auto beyond = static_cast<std::size_t>(std::bit_width(blocks_));
     for (std::size_t part = 0; part < row; part += lane_count) {
         const float* in = moving_.data() + part;
         float* out = moved_.data() + part;
         std::array<lanes, falls.size()> f{};
         lanes all{}, last{};
-        const auto enter = [&](lanes v) {
-            for (std::size_t e = 0; e < falls.size(); ++e) f[e] = falls[e] * f[e] + v;
-            all += v;
-            last = v;
+        const auto sum = [&] {
+            return scale * weight[0] * f[0] + scale * weight[1] * f[1] + scale * weight[2] * f[2] +
+                   scale * weight[3] * f[3] + scale * weight[4] * all +
+                   scale * rest_of_first * last;
         };
-        for (std::size_t n = rows; n-- > 0;) {
-            put(out + n * row, sum(f, all, last));
-            enter(at(in + n * row));
-        }
+        const auto enter = [&](std::size_t n) {
+            last = at(in + n * row);
+            for (std::size_t e = 0; e < falls.size(); ++e) f[e] = falls[e] * f[e] + last;
+            all += last;
+        };
+        for (std::size_t k = nof_blocks; k-- > lowest;)
+            for (std::size_t n = first_row(k + 1); n-- > first_row(k); enter(n))
+                if (has(k)) put(out + n * row, sum());
         f = {};
         all = last = lanes{};
-        for (std::size_t n = 0; n < rows; ++n) {
-            put(out + n * row, at(out + n * row) - sum(f, all, last));
-            enter(at(in + n * row));
-        }
+        for (std::size_t k = 0; k < beyond; ++k)
+            for (std::size_t n = first_row(k); n < first_row(k + 1); enter(n++))
+                if (has(k)) put(out + n * row, at(out + n * row) - sum());
     }
 }
 
 // Two loops: what was just stored in pieces is slow to load whole.
 void intercarrier::transpose_and_turn_back(grid& out) noexcept {
-    for (std::size_t n = 0; n < plane_size; n += quad_floats)
+    for (std::size_t n = 0; n < plane_size; n += quad_floats) {
+        if (!has(n / block)) continue;
         for (std::size_t p = 0; p < parts; p += quad_floats)
             transpose([&](std::size_t i) { return moved_.data() + row_of(n + i) + p; },
                       [&](std::size_t i) {
@@ -153,7 +167,9 @@ void intercarrier::transpose_and_turn_back(grid& out) noexcept {
                                                           : out[part - symbols_per_slot].im) +
                                  n;
                       });
+    }
     for (std::size_t n = 0; n < plane_size; n += lane_count) {
+        if (!has(n / block)) continue;
         const lanes tr = at(turn_.re + n), ti = at(turn_.im + n);
         for (auto& symbol : out) {
             const lanes zr = at(symbol.re + n), zi = at(symbol.im + n);

@@ -295,6 +295,34 @@ TEST(intercarrier, is_what_a_linear_change_within_the_window_moves_between_subca
     }
 }
 
+TEST(intercarrier, of_some_bins_is_that_of_all) {
+    std::mt19937 random(6);
+    std::normal_distribution<double> normal;
+    plane b, c;
+    grid x, all, some;
+    for (int n = 0; n < nof_subcarriers; ++n) {
+        set(b, n, {normal(random), normal(random)});
+        set(c, n, {normal(random), normal(random)});
+        for (auto& symbol : x) set(symbol, n, {normal(random), normal(random)});
+    }
+    intercarrier between;
+    between.work(b, c, x, all);
+    for (const unsigned long bins : {0x1UL, 0x1000UL, 0x1000000UL, 0x0c05020UL, 0UL}) {
+        for (auto& symbol : some)
+            for (int n = 0; n < nof_subcarriers; ++n) set(symbol, n, 77);
+        between.work(b, c, x, some, bins);
+        for (std::size_t l = 0; l < symbols_per_slot; ++l)
+            for (int n = 0; n < nof_subcarriers; ++n) {
+                if (bins >> n / subcarriers_per_bin & 1) {
+                    ASSERT_EQ(get(some[l], n), get(all[l], n)) << bins << " " << n;
+                }
+                if (bins == 0) {
+                    ASSERT_EQ(get(some[l], n), cf64(77)) << n;
+                }
+            }
+    }
+}
+
 // Nothing but what comes from far: a band that is strong below, and dead above.
 TEST(intercarrier, reaches_over_the_whole_band) {
     std::mt19937 random(15);
@@ -336,7 +364,7 @@ TEST(intercarrier, has_the_power_that_the_slope_tells) {
 
 // A slot of 64-QAM over a channel with slope, curvature and interference between subcarriers, from
 // a transmitter with an image.
-void expect_all_found_from_right_decisions(cf32 image) {
+void expect_all_found_from_right_decisions(cf32 image, decision_feedback::subtract way) {
     const random_channel even(7), bent(8);
     const auto curve = [&](int n) { return 0.003 * bent.middle(n); };
     const double noise = 1e-4;
@@ -408,14 +436,14 @@ void expect_all_found_from_right_decisions(cf32 image) {
         return sum;
     };
     const double before = error(first.middle, first.slope, false);
-    feedback.work(y, first, known, 3e-4F, true);
+    feedback.work(y, first, known, 3e-4F, way);
     const double after = error(feedback.middle(), feedback.slope(), true);
     EXPECT_LT(after, before / 8);
     // What is left after equalising is near the noise.
     grid out, power;
     double left = 0;
     for (std::size_t b = 0; b < nof_bins; ++b) {
-        feedback.equalise(bin_index(b), out, power);
+        feedback.equalise(y, bin_index(b), out, power);
         for (int l = 0; l < symbols_per_slot; ++l)
             for (int c = 0; c < subcarriers_per_bin; ++c) {
                 const auto ul = static_cast<std::size_t>(l);
@@ -432,10 +460,13 @@ void expect_all_found_from_right_decisions(cf32 image) {
     EXPECT_LT(error(feedback.middle(), feedback.slope(), true), after);
 }
 TEST(decision_feedback, finds_slope_curvature_and_interference_from_right_decisions) {
-    expect_all_found_from_right_decisions({});
+    using way = decision_feedback::subtract;
+    expect_all_found_from_right_decisions({}, way::everywhere);
+    expect_all_found_from_right_decisions({}, way::looked_at);
 }
 TEST(decision_feedback, knows_what_a_transmitter_with_an_image_sends) {
-    expect_all_found_from_right_decisions(std::polar(0.0562F, 2.1F));  // -25 dB
+    expect_all_found_from_right_decisions(std::polar(0.0562F, 2.1F),  // -25 dB
+                                          decision_feedback::subtract::everywhere);
 }
 
 TEST(decision_feedback, is_not_moved_by_elements_without_a_decision) {
@@ -446,7 +477,7 @@ TEST(decision_feedback, is_not_moved_by_elements_without_a_decision) {
     estimator.from_all(slot.y, slot.pilots.data(), slot.control.data(), 100, first);
     decision_feedback feedback;  // no payload symbol is known
     feedback.work(slot.y, first, {slot.pilots.data(), slot.control.data(), &estimator.basis(), 1},
-                  0.01F, false);
+                  0.01F, decision_feedback::subtract::nowhere);
     double moved = 0, before = 0;
     for (int n = 0; n < nof_subcarriers; ++n) {
         moved += std::norm(get(feedback.middle(), n) - get(first.middle, n));
