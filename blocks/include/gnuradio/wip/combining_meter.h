@@ -22,9 +22,10 @@ with combining off and one with it on. Both have to publish every slot (message_
 Message ports in: "single", "combined": the "slots" of the two receivers.
 Message ports out, every `update_slots` of air time:
   "failed"  PDU of complex, the last 200 values: per cent of frames that no transmission brought,
-            real: single, imaginary: combined
+            real: single, imaginary: combined (QT GUI Time Sink, Complex Message, 200)
   "needed_single", "needed_combined"  PDUs of float, one for each frame since the last update:
-            how many transmissions it took; transmissions + 1: not received at all
+            how many transmissions it took; transmissions + 1: not received at all (QT GUI
+            Histogram Sink, Float Message)
 
 transmissions  of the test pattern, 1..8
 update_slots   air time between two messages, 1..15000

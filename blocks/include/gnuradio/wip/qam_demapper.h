@@ -13,9 +13,9 @@ public:
     using sptr = std::shared_ptr<qam_demapper>;
     // Of the block and its parameters; Python has it as its help.
     static constexpr const char* doc =
-        R"(Complex symbols to the label of the nearest point, one a byte.
+        R"(Complex symbols to the label of the nearest point of qam_mapper, one in the lower bits of a byte.
 
-bits_per_symbol 1..8.
+bits_per_symbol  1 BPSK, 2 4-QAM ... 8 256-QAM
 
 ValueError, in C++ invalid_argument, names parameter, value and range.)";
 

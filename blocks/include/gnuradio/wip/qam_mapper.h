@@ -14,9 +14,11 @@ public:
     using sptr = std::shared_ptr<qam_mapper>;
     // Of the block and its parameters; Python has it as its help.
     static constexpr const char* doc =
-        R"(Labels (one a byte, the lower bits_per_symbol bits) to points of unit mean energy.
+        R"(Labels (one a byte, the lower bits_per_symbol bits) to points of unit mean energy:
+BPSK, 4-QAM, star 8, 16, cross 32, 64, cross 128, 256-QAM. Put a Packed to Unpacked (MSB first)
+before it to send bytes.
 
-bits_per_symbol 1..8.
+bits_per_symbol  1 BPSK, 2 4-QAM ... 8 256-QAM
 
 ValueError, in C++ invalid_argument, names parameter, value and range.)";
 

@@ -16,8 +16,8 @@ public:
         R"(Complex symbols to max-log soft bits, bits_per_symbol floats for each, most significant
 bit first; positive means 0.
 
-bits_per_symbol  1..8
-noise_variance   E|n|^2 of a symbol, > 0
+bits_per_symbol  1 BPSK, 2 4-QAM ... 8 256-QAM
+noise_variance   E|n|^2 of a symbol, symbols having unit mean energy; 1e-12..1e12
 
 ValueError, in C++ invalid_argument, names parameter, value and range.)";
 

@@ -20,7 +20,11 @@ radio whose clock does not give 7.68 MS/s and the blocks that want it, either wa
 Rates are clock / divider, whole numbers: 100000000 / 12 to 7680000 / 1. A tag rx_time or tx_time
 begins the stream anew at that time, unless it says what is counted anyway. The first output at or
 after it is tagged with the time that it has (tx_sob goes along). tx_eob ends a burst: its last
-output is the last one before the end. Outputs before sample `first` of their rate are left out.
+output is the last one before the end.
+
+in_clock, out_clock      rate times divider, 1..1e10 Hz
+in_divider, out_divider  1..100000
+first                    outputs before this sample of their rate are left out, 0 or more
 
 ValueError, in C++ invalid_argument, names parameter, value and range.)";
 

@@ -49,7 +49,7 @@ constellation sink), "gain" what gain control (phy/sync/gain_control.h) asks of 
 "command" of a usrp_source: a dict chan, gain, time of the first sample with that gain.
 
 cell            0..63: that one and no other; -1: the strongest, whichever it is
-horizon         SNR is predicted this many slots ahead, 0..64
+horizon         SNR is predicted this many slots (2/3 ms) ahead, 0..64; the feedback loop has 3
 combining       chase combining of the copies of a frame
 endpoint        address of macd's slot link (shm://PATH, ipc://PATH); empty: no macd
 message_period  messages for every n-th slot; 0: none

@@ -52,8 +52,8 @@ cannot be made in time any more is left out. Each slot has its tx_time, so none 
 cell            0..63, selects the pilot sequence
 endpoint        address of macd's slot link (shm://PATH, ipc://PATH); empty: test pattern
 start_slot      number of the first slot; its first sample has time start_slot / 1500 s
-modulation      test pattern: bits per symbol 1..8
-bins            test pattern: bin indexes 0..24, ascending; empty: all 25
+modulation      test pattern: bits per symbol 1..8; can change while it runs
+bins            test pattern: bin indexes 0..24, ascending; empty: all 25; can change while it runs
 seed            test pattern: seed of the frames' content
 timeout_s       macd counts as gone after this silence of its socket, 0.1 .. 60 s
 restart_slots   distance of the new stretch from an underflow or late event, in slots

@@ -15,7 +15,8 @@ public:
     // Of the block and its parameters; Python has it as its help.
     static constexpr const char* doc =
         R"(Channel (500) and SNR (25, dB) of every slot, from a channel_estimator with its tags,
-to the SNR of every bin `horizon` slots later (25, dB). A jump of the slot number starts the
+to the SNR of every bin `horizon` slots later (25, dB); delayed by so many items it compares with
+the SNR that came. A jump of the slot number starts the
 learning again.
 
 horizon    slots, 0..64
