@@ -43,7 +43,8 @@ step_progress() { printf '%s' "$step"; }
 # of its own every 15 s (a test: OPENWIP_LINE_EVERY_S).
 show() {
     begun=$(date +%s) said=$begun fetched=''
-    while sleep 1 && kill -0 $$ 2>/dev/null; do
+    # A sleep that is left over must not hold the output that somebody reads to its end.
+    while sleep 1 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
         now=$(date +%s)
         if [ -t 1 ]; then
             columns=$(stty size 2>/dev/null <&1) || columns='24 80'
