@@ -40,8 +40,10 @@ class Import(unittest.TestCase):
         cls.folder = pathlib.Path(folder.name)
         cls.original = record(cls.folder / "original", slots=SLOTS, snr_db=40)
         cls.samples = numpy.fromfile(cls.original.data_path, numpy.complex64)
-        cls.good = frames(cls.original)
-        assert len(cls.good) > 0.99 * 25 * (SLOTS - 10), len(cls.good)      # far from the threshold, where noise decides
+        cls.received = frames(cls.original)
+        # Of slots without a failed frame: in a fade it is the noise that decides, and the last bit of the sums.
+        cls.good = {k: payload for k, payload in cls.received.items() if all((k[0], b) in cls.received for b in range(25))}
+        assert len(cls.good) > 0.95 * 25 * SLOTS, len(cls.good)
 
     def write(self, name, samples):
         path = self.folder / name
@@ -108,7 +110,7 @@ class Import(unittest.TestCase):
         recording, said = self.imported("--sample-rate", "7.68e6", bare)
         self.assertIn("at 7.68 MS/s already, not resampled", said)
         self.assertEqual(numpy.fromfile(recording.data_path, numpy.complex64).tobytes(), self.samples.tobytes())
-        self.assertEqual(frames(recording), self.good)
+        self.assertEqual(frames(recording), self.received)
 
     def test_sigmf_of_another_program_with_integers(self):
         fast = resampled(self.samples, 125, 96)
