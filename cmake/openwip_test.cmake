@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# ./openwip test runs as many tests at a time as there are cores. A test that is arithmetic (the same result however slowly it
+# ./openwip test runs one more test at a time than there are cores. A test that is arithmetic (the same result however slowly it
 # runs) has others beside it; one that depends on the wall clock, on other processes or on a cell runs alone.
 
 # openwip_test(NAME LIBS lib... [SOURCES file...] [ALONE]): a GoogleTest program of NAME.cpp, one line each. Where one of the
