@@ -17,14 +17,13 @@ GRAPHS = TOP / "flowgraphs" / "grc"
 
 
 class Blocks(unittest.TestCase):
-    def test_every_block_is_documented_has_ports_and_defaults_and_refuses_what_is_out_of_range(self):
+    def test_every_block_has_ports_and_defaults_and_refuses_what_is_out_of_range(self):
         blocks = sorted((TOP / "blocks" / "grc").glob("*.block.yml"))
         self.assertGreater(len(blocks), 10)
         for path in blocks:
             with self.subTest(path.name):
                 block = yaml.safe_load(path.read_text())
                 self.assertTrue(block["category"].startswith("[OpenWIP]/"))
-                self.assertGreater(len(block["documentation"]), 100)
                 self.assertTrue(block.get("inputs") or block.get("outputs"))
                 for parameter in block.get("parameters", []):
                     self.assertIn("default", parameter)
