@@ -82,9 +82,9 @@ void linux_guest::start(const guest_config& config) {
     const bool in_shm = shm_holds(std::uint64_t(config.memory_mb) << 20);
     char* environment[] = {home.data(), path.data(), in_shm ? nullptr : memory.data(), nullptr};
 
-    const auto opened = [](const std::string& path, int flags) {
-        const int fd = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
-        if (fd < 0) throw machine_error("virtual time: " + path, errno);
+    const auto opened = [](const std::string& file, int flags) {
+        const int fd = ::open(file.c_str(), flags | O_CLOEXEC, 0644);
+        if (fd < 0) throw machine_error("virtual time: " + file, errno);
         return fd;
     };
     const int log = opened(config.folder + "/kernel.log", O_WRONLY | O_CREAT | O_TRUNC);
@@ -129,11 +129,13 @@ std::int64_t linux_guest::next_wakeup() const {
 std::int64_t linux_guest::advance(std::int64_t now_ns) {
     if (started_) {
         clock_.set_now(now_ns);
+        // Called, it may have nothing to do yet: it waits on.
+        bool runs = clock_.wakeup() <= now_ns;
         if (given_ns_ <= now_ns) {
             given_ns_ = never;
-            for (auto& nic : nics_) nic.call();
+            for (auto& nic : nics_) runs |= nic.call();
         }
-        if (clock_.wakeup() > now_ns) return now_ns;
+        if (!runs) return now_ns;
         clock_.set_free_until(time_.before_others(*this));
         clock_.run(now_ns);
     }

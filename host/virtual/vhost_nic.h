@@ -32,7 +32,8 @@ public:
     bool serve();
     // A packet for the kernel: 0, or why not (ENETDOWN, ENOBUFS, EMSGSIZE).
     int give(std::span<const std::uint8_t> packet);
-    // Tells the kernel, which is not running, of what it was given; false: there was nothing.
+    // Tells the kernel, which is not running, of what it was given; false: there was nothing. It
+    // does not answer: it takes this before it is told to run, by which is seen that it has ended.
     bool call();
 
     const packets_bytes& given() const { return given_; }

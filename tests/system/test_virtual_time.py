@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip emulate --time virtual: the TCP of a Linux kernel through the emulated cell. Needs no rights and asserts nothing of
 the wall clock. The kernel is not built by tests: without it only the refusals are left."""
+import contextlib
 import hashlib
 import json
 import os
 import pathlib
 import shutil
+import signal
 import stat
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -133,6 +136,32 @@ class Runs(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 digests[options] = hashlib.sha256(packets.read_bytes()).hexdigest()
         self.assertEqual(len(set(digests.values())), 1, digests)
+
+    def test_a_run_that_is_stopped_and_goes_on_has_the_same_packets(self):
+        """Ctrl-Z, and a cluster that suspends a job: all of its processes."""
+        def of(pid):
+            with contextlib.suppress(OSError):
+                for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+                    yield from (int(child), *of(child))
+
+        digests, stopped = [], 0
+        with tempfile.TemporaryDirectory() as folder:
+            packets = pathlib.Path(folder, "packets.pcap")
+            for stops in (False, True):
+                command = [sys.executable, "-m", "openwip_cli", "emulate", "--time", "virtual", "--duration", "10", "--capture", str(packets)]
+                with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+                    while stops and process.poll() is None:
+                        time.sleep(0.1)
+                        all_of_it = [process.pid, *of(process.pid)]
+                        stopped += len(all_of_it) > 3
+                        for sign in (signal.SIGSTOP, signal.SIGCONT):
+                            for pid in all_of_it:
+                                with contextlib.suppress(ProcessLookupError):
+                                    os.kill(pid, sign)
+                    self.assertEqual(process.wait(120), 0, process.stderr.read())
+                digests.append(hashlib.sha256(packets.read_bytes()).hexdigest())
+        self.assertEqual(digests[0], digests[1])
+        self.assertGreater(stopped, 1)      # with kernel and programs
 
     def test_streams_that_are_closed_and_a_disk_that_holds_no_more(self):
         environment = os.environ | {"OPENWIP_NO_BUILD": "1"}

@@ -2,13 +2,17 @@
 // The device's side of a queue, with a guest that writes what it likes into its memory.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
+#include <vector>
 
 #include "types/failure.h"
+#include "virtual/unix_socket.h"
+#include "virtual/vhost_nic.h"
 #include "virtual/vring.h"
 
 namespace wip::virtual_time {
@@ -122,6 +126,104 @@ TEST_F(guest, a_queue_that_cannot_be_is_refused) {
     EXPECT_THROW(ring.set_addresses(memory, base + bytes - 8, used, available), wip::peer_error);
     EXPECT_THROW(memory.add(fd, base, 0, 0), wip::peer_error);
     EXPECT_THROW(memory.add(fd, base, ~std::uint64_t{0}, 0), wip::peer_error);
+}
+
+// The same guest's network interface over its socket.
+struct guest_nic : guest {
+    guest_nic() : nic([this](auto packet) { sent.emplace_back(packet.begin(), packet.end()); }) {
+        if (::socketpair(AF_UNIX, SOCK_STREAM, 0, line) != 0 ||
+            ::socketpair(AF_UNIX, SOCK_STREAM, 0, calls) != 0)
+            throw std::runtime_error("socketpair");
+        nic.attach(line[0]);
+        const std::uint64_t region[] = {1, base, bytes, 0, offset};
+        say(5, region, sizeof region, fd);
+        for (const std::uint64_t queue : {0U, 1U}) {
+            const std::uint64_t size = queue | std::uint64_t{4} << 32;
+            say(8, &size, sizeof size);
+            const std::uint64_t addresses[] = {queue, descriptors, used, available, 0};
+            say(9, addresses, sizeof addresses);
+        }
+        const std::uint64_t none = 0;
+        say(21, &none, sizeof none, calls[0]);
+        for (int i = 0; i < 5 + 1; ++i) EXPECT_TRUE(nic.serve());
+    }
+    ~guest_nic() override {
+        for (const int one : {line[1], calls[0], calls[1]}) ::close(one);
+    }
+    void say(std::uint32_t request, const void* payload, std::uint32_t size, int with = -1) {
+        std::vector<char> whole(12 + size);
+        const std::uint32_t head[] = {request, 1, size};
+        std::memcpy(whole.data(), head, sizeof head);
+        std::memcpy(whole.data() + 12, payload, size);
+        ASSERT_TRUE(
+            unix_socket::send(line[1], whole.data(), whole.size(), &with, with < 0 ? 0U : 1U));
+    }
+    void kick() {
+        const std::uint32_t queue[] = {1, 0};
+        say(35, queue, sizeof queue);
+    }
+
+    int line[2]{}, calls[2]{};
+    std::vector<std::vector<std::uint8_t>> sent;
+    vhost_nic nic;
+};
+
+TEST_F(guest_nic, what_is_sent_is_taken_when_it_says_so) {
+    describe(0, data, 26 + 3, 0);
+    put<std::uint16_t>(data + 24, 8);  // IPv4
+    put<std::uint16_t>(data + 26, 0x0245);
+    offer(0);
+    kick();
+    EXPECT_TRUE(nic.serve());
+    EXPECT_EQ(sent, (std::vector<std::vector<std::uint8_t>>{{0x45, 0x02, 0}}));
+    ::shutdown(line[1], SHUT_WR);
+    EXPECT_FALSE(nic.serve());
+}
+
+TEST_F(guest_nic, what_follows_before_the_answer_is_refused) {
+    kick(), kick();
+    EXPECT_THROW(nic.serve(), wip::peer_error);
+}
+
+TEST_F(guest_nic, half_a_message_is_none) {
+    const std::uint32_t head[] = {35, 1, 8, 1};
+    ASSERT_TRUE(unix_socket::send(line[1], head, sizeof head));
+    ::shutdown(line[1], SHUT_WR);
+    EXPECT_FALSE(nic.serve());
+}
+
+TEST_F(guest_nic, is_called_once_and_need_not_answer) {
+    describe(0, data, 100, writable);
+    offer(0);
+    EXPECT_FALSE(nic.call());
+    EXPECT_EQ(nic.give(std::vector<std::uint8_t>(20)), 0);
+    EXPECT_TRUE(nic.call());
+    EXPECT_FALSE(nic.call());
+    std::uint32_t said[5];
+    ASSERT_TRUE(unix_socket::receive(calls[1], said, sizeof said));
+    EXPECT_EQ(said[0], 4U);
+    EXPECT_EQ(said[1], 1U);  // the version, and no wish for an answer
+    EXPECT_EQ(said[3], 0U);
+}
+
+TEST_F(guest_nic, one_that_has_ended_is_to_be_told_to_run) {
+    describe(0, data, 100, writable);
+    offer(0);
+    EXPECT_EQ(nic.give(std::vector<std::uint8_t>(20)), 0);
+    ::shutdown(calls[1], SHUT_RDWR);
+    EXPECT_TRUE(nic.call());
+}
+
+TEST(UnixSocket, receives_what_is_there_and_waits_for_the_least) {
+    int line[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, line), 0);
+    char there[16] = "12345678";
+    ASSERT_TRUE(unix_socket::send(line[1], there, 8));
+    EXPECT_EQ(unix_socket::receive(line[0], there, 4, sizeof there), 8U);
+    ASSERT_TRUE(unix_socket::send(line[1], there, 3));
+    ::close(line[1]);
+    EXPECT_EQ(unix_socket::receive(line[0], there, 4, sizeof there), 0U);
+    ::close(line[0]);
 }
 
 }  // namespace
