@@ -1,6 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# ./openwip test runs one more test at a time than there are cores. A test that is arithmetic (the same result however slowly it
-# runs) has others beside it; one that depends on the wall clock, on other processes or on a cell runs alone.
+# ./openwip test runs one more test at a time than there are cores. One that depends on the wall clock, on other processes or on a cell
+# has the machine, which leaves half of it idle in the mean; that is for those that are arithmetic (the same result however slowly they run),
+# at the lowest priority: a cell stays valid beside such a job.
+find_program(CHRT chrt)
+set(OPENWIP_LOWEST "")
+if(CHRT)
+  set(OPENWIP_LOWEST ${CHRT} -i 0)
+endif()
+# A property NAME: what the command of this Python test begins with.
+add_custom_target(openwip_lowest)
+
+# openwip_beside_test(NAME COMMAND...): of arithmetic.
+function(openwip_beside_test name)
+  add_test(NAME ${name} COMMAND ${OPENWIP_LOWEST} ${ARGN})
+endfunction()
 
 # openwip_test(NAME LIBS lib... [SOURCES file...] [ALONE]): a GoogleTest program of NAME.cpp, one line each. Where one of the
 # libraries of the tree is left out for want of a package, so is the test.
@@ -19,9 +32,11 @@ function(openwip_test name)
   target_link_libraries(${name} PRIVATE wip_flags ${T_LIBS} GTest::gtest GTest::gtest_main)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support)
   set_property(GLOBAL APPEND PROPERTY OPENWIP_TEST_PROGRAMS ${name})
-  add_test(NAME ${name} COMMAND ${name})
   if(T_ALONE)
-    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES RESOURCE_LOCK machine)
+  else()
+    openwip_beside_test(${name} $<TARGET_FILE:${name}>)
   endif()
   if(T_LABELS)
     set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}")
@@ -46,18 +61,21 @@ function(openwip_test_runs_python)
 endfunction()
 
 # openwip_python_test(NAME FILE): a Python test with the system's Python and the built modules. One that leaves
-# something out (no root, no tshark, ...) shows as skipped, not as passed; -V has the reason. It runs alone, if
+# something out (no root, no tshark, ...) shows as skipped, not as passed; -V has the reason. It has the machine, if
 # openwip_runs_beside does not say otherwise.
 function(openwip_python_test name file)
-  add_test(NAME ${name} COMMAND ${PYTHON_EXECUTABLE} ${file} ${ARGN})
+  add_test(NAME ${name} COMMAND $<TARGET_PROPERTY:openwip_lowest,${name}> ${PYTHON_EXECUTABLE} ${file} ${ARGN} COMMAND_EXPAND_LISTS)
   openwip_test_runs_python(${name})
   set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "UHD_MODULE_PATH=${PROJECT_BINARY_DIR}/uhd_modules" "GR_CONF_CONTROLPORT_ON=False")
-  set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "\nOK [(]skipped=" RUN_SERIAL ON)
+  set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "\nOK [(]skipped=" RESOURCE_LOCK machine)
 endfunction()
 
 # openwip_runs_beside(NAME...): Python tests of this folder that are arithmetic on files, or wait for conditions alone.
 function(openwip_runs_beside)
-  set_tests_properties(${ARGN} PROPERTIES RUN_SERIAL OFF)
+  set_tests_properties(${ARGN} PROPERTIES RESOURCE_LOCK "")
+  foreach(name ${ARGN})
+    set_property(TARGET openwip_lowest PROPERTY ${name} ${OPENWIP_LOWEST})
+  endforeach()
 endfunction()
 
 # openwip_left_out_test(NAME WHY): stands for a test whose subject is not part of this build, and shows as skipped.

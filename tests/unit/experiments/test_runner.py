@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import io
 import json
+import os
 import shutil
 import unittest
 from unittest import mock
@@ -18,6 +19,11 @@ from openwip_cli.runs import pool
 
 class Attempts(unittest.TestCase):
     """`good`: the attempt that comes off."""
+
+    def setUp(self):
+        own = mock.patch.object(one_run, "SEATS", f"openwip-test-{os.getpid()}")     # others may be taken by a campaign
+        own.start()
+        self.addCleanup(own.stop)
 
     def attempts(self, spec, good, fault):
         tried = []

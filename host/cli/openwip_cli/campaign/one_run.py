@@ -22,6 +22,7 @@ from ..text import of_file, of_json
 from . import in_ns3, in_virtual_time, workloads
 
 ATTEMPTS = 3
+SEATS = "openwip-experiment-run"      # of the machine
 
 
 def parser() -> Parser:
@@ -49,7 +50,7 @@ def seat(prefix: str) -> Iterator[tuple[str, placement.Placement]]:
     for index in itertools.count():
         with socket.socket(socket.AF_UNIX) as mine:
             try:
-                mine.bind(f"\0openwip-experiment-run-{index}")
+                mine.bind(f"\0{SEATS}-{index}")
             except OSError:
                 continue
             if not cells.Cell(f"{prefix}{index}").is_up():     # its keeper may just be ending it
