@@ -10,9 +10,13 @@ endif()
 # A property NAME: what the command of this Python test begins with.
 add_custom_target(openwip_lowest)
 
+# How long one may take that has what others leave.
+set(OPENWIP_LOWEST_TIMEOUT 900)
+
 # openwip_beside_test(NAME COMMAND...): of arithmetic.
 function(openwip_beside_test name)
   add_test(NAME ${name} COMMAND ${OPENWIP_LOWEST} ${ARGN})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${OPENWIP_LOWEST_TIMEOUT})
 endfunction()
 
 # openwip_test(NAME LIBS lib... [SOURCES file...] [ALONE]): a GoogleTest program of NAME.cpp, one line each. Where one of the
@@ -72,7 +76,7 @@ endfunction()
 
 # openwip_runs_beside(NAME...): Python tests of this folder that are arithmetic on files, or wait for conditions alone.
 function(openwip_runs_beside)
-  set_tests_properties(${ARGN} PROPERTIES RESOURCE_LOCK "")
+  set_tests_properties(${ARGN} PROPERTIES RESOURCE_LOCK "" TIMEOUT ${OPENWIP_LOWEST_TIMEOUT})
   foreach(name ${ARGN})
     set_property(TARGET openwip_lowest PROPERTY ${name} ${OPENWIP_LOWEST})
   endforeach()
