@@ -127,13 +127,10 @@ static void receive_bulk(int side, int flow, double start, double seconds, doubl
     began = now();
     if (s >= 0) until = seconds > 0 ? began + seconds : 1e9;
     errno = EINTR;
-    for (ssize_t n = -1; s >= 0; n = take(s)) {
+    for (ssize_t n = -1; s >= 0; n = bytes ? take_until_woken(s) : take(s)) {
         if (n == 0 || (n < 0 && errno != EINTR)) break;
-        if (n > 0) {
-            if (bytes == 0) first = now(), first_bytes = (unsigned long long)n;
-            bytes += (unsigned long long)n;
-            continue;
-        }
+        if (n > 0 && bytes == 0) first = now(), first_bytes = (unsigned long long)n;
+        if (n > 0) bytes += (unsigned long long)n;
         t = now();
         if (t >= until) break;
         for (; used < most_seconds && t >= start + used + 1; ++used)

@@ -79,11 +79,18 @@ int accepted(int listener) {
     return keep_window(accept(listener, NULL, NULL));
 }
 
-ssize_t take(int s) {
-    static char chunk[1 << 17];
-    const ssize_t n = recv(s, chunk, sizeof chunk, MSG_TRUNC);
+static ssize_t taken(int s, size_t most, int flags) {
+    const ssize_t n = recv(s, NULL, most, MSG_TRUNC | flags);  // thrown away
     keep_window(s);
     return n;
+}
+
+ssize_t take(int s) {
+    return taken(s, 1 << 17, 0);
+}
+
+ssize_t take_until_woken(int s) {
+    return taken(s, 1 << 30, MSG_WAITALL);
 }
 
 void limit_time(int s, time_t seconds) {

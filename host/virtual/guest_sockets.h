@@ -19,6 +19,8 @@ int listening(int side, int flow, int type);
 // Of a connection, and what has arrived of it and is looked at by nobody, with window_bytes.
 int accepted(int listener);
 ssize_t take(int s);
+// The same of all that comes until a signal, in one call: the sum.
+ssize_t take_until_woken(int s);
 int window_of(int s);
 int to_connect(int flow, const char* control);
 int connected(int side, int flow, const char* control);

@@ -13,7 +13,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <utility>
 
 #include "types/failure.h"
 #include "virtual/unix_socket.h"
@@ -38,11 +40,8 @@ bool shm_holds(std::uint64_t bytes) {
 linux_guest::linux_guest(const guest_config& config, const calendar& time, packet_fn sent)
     : time_(time), sent_(std::move(sent)) {
     for (int i = 0; i < config.interfaces; ++i)
-        nics_.emplace_back([this, i](std::span<const std::uint8_t> packet) {
-            sent_(i, packet, clock_.now());
-            // Before it is answered and goes on: others may want something earlier now.
-            clock_.set_free_until(time_.before_others(*this));
-        });
+        nics_.emplace_back(
+            [this, i](std::span<const std::uint8_t> packet) { sent_(i, packet, clock_.now()); });
     listeners_.push_back(unix_socket::listen_at(config.folder + "/clock"));
     for (int i = 0; i < config.interfaces; ++i)
         listeners_.push_back(unix_socket::listen_at(config.folder + "/nic" + std::to_string(i)));
@@ -127,28 +126,38 @@ std::int64_t linux_guest::next_wakeup() const {
 }
 
 std::int64_t linux_guest::advance(std::int64_t now_ns) {
-    if (started_) {
-        clock_.set_now(now_ns);
-        // Called, it may have nothing to do yet: it waits on.
-        bool runs = clock_.wakeup() <= now_ns;
-        if (given_ns_ <= now_ns) {
-            given_ns_ = never;
-            for (auto& nic : nics_) runs |= nic.call();
-        }
-        if (!runs) return now_ns;
-        clock_.set_free_until(time_.before_others(*this));
+    // Called, it may have nothing to do yet: it waits on.
+    bool runs = !started_ || clock_.wakeup() <= now_ns;
+    if (started_ && given_ns_ <= now_ns) {
+        given_ns_ = never;
+        for (int i = 0; i < static_cast<int>(nics_.size()); ++i) call(i, vhost_nic::receive);
+        runs |= std::exchange(called_, false);
+    }
+    if (!runs) return now_ns;
+    clock_.set_free_until(time_.before_others(*this));
+    if (std::exchange(started_, true)) {
+        if (!clock_.by_word() && std::ranges::all_of(nics_, &vhost_nic::ready)) clock_.use_word();
         clock_.run(now_ns);
     }
-    started_ = true;
     run_until_it_waits();
     return ended() ? now_ns : std::max(now_ns, clock_.now());
 }
 
 void linux_guest::run_until_it_waits() {
+    auto heard = std::chrono::steady_clock::now();
     while (clock_.running() && !clock_.ended()) {
-        wait_for_message();
-        clock_.set_free_until(time_.before_others(*this));
+        // Its end, and what an interface may still have to say, are seen where the clock has no
+        // messages any more, too.
+        const bool by_word = clock_.by_word();
+        if (by_word && clock_.hear_word()) break;
+        const bool any = take_messages(by_word ? 0 : 1000);
+        const auto now = std::chrono::steady_clock::now();
+        if (any) heard = now;
+        if (now - heard > std::chrono::seconds(silence_s))
+            throw peer_error("virtual time: the Linux kernel has been silent for " +
+                             std::to_string(silence_s) + " s");
     }
+    take_sent();
     if (clock_.ended() && process_ > 0) {
         ::kill(-process_, SIGKILL);
         ::waitpid(process_, nullptr, 0);
@@ -156,7 +165,22 @@ void linux_guest::run_until_it_waits() {
     }
 }
 
-void linux_guest::wait_for_message() {
+void linux_guest::take_sent() {
+    for (int i = 0; i < static_cast<int>(nics_.size()); ++i) {
+        if (!clock_.take_kick(i, vhost_nic::transmit)) continue;
+        nics_[static_cast<std::size_t>(i)].take_sent();
+        // A queue that was full.
+        if (call(i, vhost_nic::transmit)) given_ns_ = std::min(given_ns_, clock_.now());
+    }
+}
+
+bool linux_guest::call(int interface, int queue) {
+    if (!nics_[static_cast<std::size_t>(interface)].call_wanted(queue)) return false;
+    clock_.call(interface, queue);
+    return called_ = true;
+}
+
+bool linux_guest::take_messages(int wait_ms) {
     // The clock, and each interface: connected, or yet to come.
     pollfd watched[1 + 64];
     const std::size_t n = std::min<std::size_t>(1 + nics_.size(), std::size(watched));
@@ -164,19 +188,16 @@ void linux_guest::wait_for_message() {
         const int connected = i == 0 ? clock_.fd() : nics_[i - 1].fd();
         watched[i] = {listeners_[i] >= 0 ? listeners_[i] : connected, POLLIN, 0};
     }
-    const int ready =
-        ::poll(watched, n, process_ > 0 && !clock_.attached() ? 1000 : silence_s * 1000);
+    const int ready = ::poll(watched, n, wait_ms);
     if (ready < 0 && errno != EINTR) throw machine_error("poll", errno);
-    if (ready == 0 && clock_.attached())
-        throw peer_error("virtual time: the Linux kernel has been silent for " +
-                         std::to_string(silence_s) + " s");
-    if (int how = 0; ready == 0 && ::waitpid(process_, &how, WNOHANG) == process_) {
+    if (int how = 0;
+        ready == 0 && !clock_.attached() && ::waitpid(process_, &how, WNOHANG) == process_) {
         process_ = -1;
         throw peer_error("virtual time: the Linux kernel has not started: " +
                          (WIFSIGNALED(how) ? "signal " + std::to_string(WTERMSIG(how))
                                            : "exit code " + std::to_string(WEXITSTATUS(how))));
     }
-    if (ready <= 0) return;
+    if (ready <= 0) return false;
     for (std::size_t i = n; i-- > 0;) {
         if (watched[i].revents == 0) continue;
         if (listeners_[i] >= 0) {
@@ -190,6 +211,7 @@ void linux_guest::wait_for_message() {
             listeners_[i] = -1;
         }
     }
+    return true;
 }
 
 }  // namespace wip::virtual_time

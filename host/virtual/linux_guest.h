@@ -53,7 +53,9 @@ public:
 private:
     static constexpr int silence_s = 120;
     void start(const guest_config& config);
-    void wait_for_message();
+    bool take_messages(int wait_ms);
+    void take_sent();
+    bool call(int interface, int queue);
     void run_until_it_waits();
 
     const calendar& time_;
@@ -62,7 +64,7 @@ private:
     std::deque<vhost_nic> nics_;
     std::vector<int> listeners_;  // of the clock, then of each interface; -1: it is connected
     pid_t process_ = -1;
-    bool started_ = false;
+    bool started_ = false, called_ = false;
     std::int64_t given_ns_ = never;  // the first packet that it does not know of
 };
 

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "virtual/time_travel.h"
 
+#include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <limits>
 #include <string>
@@ -41,7 +45,10 @@ struct time_travel::shared {
     struct client {
         std::uint32_t capabilities, flags;
         std::uint64_t request, name;
-        std::uint8_t rest[104];
+        // kernel.patch: by queue, a bit for each device; and turn, 1 while the kernel runs.
+        std::uint64_t kicked[2], called[2];
+        std::uint32_t by_word, turn;
+        std::uint8_t rest[64];
     } clients[nof_ids];
 };
 
@@ -111,19 +118,53 @@ void time_travel::serve() {
     send(reply, false);
 }
 
-void time_travel::set_now(std::int64_t now_ns) {
-    shared_->current_time = static_cast<std::uint64_t>(now_ns);
-}
-
 void time_travel::run(std::int64_t now_ns) {
-    set_now(now_ns);
+    shared_->current_time = static_cast<std::uint64_t>(now_ns);
     shared_->running_id = kernel_id;
     running_ = true;
+    if (waits_for_word_) {
+        auto& turn = shared_->clients[kernel_id].turn;
+        std::atomic_ref(turn).store(1, std::memory_order_release);
+        ::syscall(SYS_futex, &turn, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+        return;
+    }
     send({op_run, ++sequence_, static_cast<std::uint64_t>(now_ns)}, false);
 }
 
 void time_travel::set_free_until(std::int64_t ns) {
     shared_->free_until = static_cast<std::uint64_t>(ns);
+}
+
+void time_travel::use_word() {
+    auto& kernel = shared_->clients[kernel_id];
+    kernel.turn = kernel.by_word = 1;
+}
+
+bool time_travel::by_word() const { return shared_->clients[kernel_id].by_word != 0; }
+
+bool time_travel::hear_word() {
+    auto& turn = shared_->clients[kernel_id].turn;
+    const std::atomic_ref word(turn);
+    constexpr timespec most{0, 5'000'000};
+    if (word.load(std::memory_order_acquire) == 1)
+        ::syscall(SYS_futex, &turn, FUTEX_WAIT, 1, &most, nullptr, 0);
+    if (word.load(std::memory_order_acquire) == 1) return false;
+    running_ = false;
+    waits_for_word_ = true;
+    shared_->running_id = calendar_id;
+    return true;
+}
+
+bool time_travel::take_kick(int device, int queue) {
+    auto& kicked = shared_->clients[kernel_id].kicked[queue];
+    const std::uint64_t bit = std::uint64_t{1} << device;
+    const bool was = (kicked & bit) != 0;
+    kicked &= ~bit;
+    return was;
+}
+
+void time_travel::call(int device, int queue) {
+    shared_->clients[kernel_id].called[queue] |= std::uint64_t{1} << device;
 }
 
 std::int64_t time_travel::now() const { return static_cast<std::int64_t>(shared_->current_time); }

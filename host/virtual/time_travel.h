@@ -2,10 +2,11 @@
 // The clock of a User Mode Linux started with time-travel=ext:SOCKET, as its calendar sees it
 // (include/uapi/linux/um_timetravel.h of the kernel). Time is nanoseconds in a page that both
 // sides map, so the kernel reads it, asks for its next wake-up and runs on to the next event of
-// anybody else without a message; two are left for each time that it has nothing to do:
+// anybody else without a message; two are left for each time that it has nothing to do, and are a
+// word of that page once it has booted (kernel.patch):
 //
-//   calendar -> kernel   RUN: it is `time`
-//   kernel -> calendar   WAIT: wakeup() is when it wants to run again
+//   calendar -> kernel   RUN: it is `time`; calls of network devices are in the page
+//   kernel -> calendar   WAIT: wakeup() is when it wants to run again; so are its kicks
 #pragma once
 
 #include <sys/types.h>
@@ -33,11 +34,20 @@ public:
 
     // A message of the kernel, which is waited for.
     void serve();
-    // The kernel waits and it is now_ns: what it is told meanwhile happens then.
-    void set_now(std::int64_t now_ns);
     void run(std::int64_t now_ns);
+    // RUN and WAIT are no messages from the next WAIT on, but a word of the page for which both
+    // wait: three fifths of the processor time.
+    void use_word();
+    bool by_word() const;
+    // Waits at most 5 ms for that WAIT; false: it has not come.
+    bool hear_word();
     // How far it may go on by itself.
     void set_free_until(std::int64_t ns);
+    // Of a network device's queues (0, 1): the kernel has put something into it, at now();
+    // forgotten then. And a call, which it takes once it is told to run.
+    static constexpr int most_devices = 64;
+    bool take_kick(int device, int queue);
+    void call(int device, int queue);
 
     // As far as it has told; of a running kernel the time of its last word to a device.
     std::int64_t now() const;
@@ -51,7 +61,7 @@ private:
 
     int fd_ = -1, memory_ = -1;
     shared* shared_ = nullptr;
-    bool running_ = true, ended_ = false;
+    bool running_ = true, ended_ = false, waits_for_word_ = false;
     std::uint32_t sequence_ = 0;
 };
 

@@ -70,11 +70,9 @@ bool send(int fd, const void* data, std::size_t size, const int* fds, std::size_
     }
 }
 
-std::size_t receive(int fd, void* data, std::size_t least, std::size_t most,
-                    std::vector<int>* fds) {
-    std::size_t done = 0;
-    while (done < least) {
-        iovec part{static_cast<char*>(data) + done, most - done};
+bool receive(int fd, void* data, std::size_t size, std::vector<int>* fds) {
+    for (std::size_t done = 0; done < size;) {
+        iovec part{static_cast<char*>(data) + done, size - done};
         msghdr m{};
         m.msg_iov = &part;
         m.msg_iovlen = 1;
@@ -82,7 +80,7 @@ std::size_t receive(int fd, void* data, std::size_t least, std::size_t most,
         m.msg_control = room;
         m.msg_controllen = sizeof room;
         const ssize_t n = ::recvmsg(fd, &m, MSG_CMSG_CLOEXEC);
-        if (n == 0 || (n < 0 && errno == ECONNRESET)) return 0;
+        if (n == 0 || (n < 0 && errno == ECONNRESET)) return false;
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) fail("receive");
         done += static_cast<std::size_t>(n);
@@ -98,7 +96,7 @@ std::size_t receive(int fd, void* data, std::size_t least, std::size_t most,
             }
         }
     }
-    return done;
+    return true;
 }
 
 }  // namespace wip::virtual_time::unix_socket

@@ -15,12 +15,8 @@ int listen_at(const std::string& path);
 int accept_from(int listener);
 bool send(int fd, const void* data, std::size_t size, const int* fds = nullptr,
           std::size_t nof_fds = 0);
-// At least `least` bytes and at most `most`, how many; 0: not at all. Descriptors that come with
-// them are appended to `fds`, or closed.
-std::size_t receive(int fd, void* data, std::size_t least, std::size_t most,
-                    std::vector<int>* fds = nullptr);
-inline bool receive(int fd, void* data, std::size_t size) {
-    return receive(fd, data, size, size) != 0;
-}
+// So many bytes; false: they do not come. Descriptors that come with them are appended to `fds`, or
+// closed.
+bool receive(int fd, void* data, std::size_t size, std::vector<int>* fds = nullptr);
 
 }  // namespace wip::virtual_time::unix_socket

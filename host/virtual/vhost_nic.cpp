@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "types/failure.h"
 #include "virtual/unix_socket.h"
@@ -30,11 +31,10 @@ enum request : std::uint32_t {
     get_config = 24,
     kick = 35
 };
-constexpr std::uint32_t ring_call = 4;
 // VIRTIO_NET_F_MAC, VHOST_USER_F_PROTOCOL_FEATURES, VIRTIO_F_VERSION_1: no offloads, the packets
 // are as they are on a line.
 constexpr std::uint64_t features = 1ULL << 5 | 1ULL << 30 | 1ULL << 32;
-// An answer to everything, calls and kicks in band, configuration.
+// An answer to everything, calls and kicks in band (time_travel.h), configuration.
 constexpr std::uint64_t protocol = 1ULL << 3 | 1ULL << 5 | 1ULL << 9 | 1ULL << 14;
 constexpr std::array<std::uint8_t, 6> address{2, 0, 0, 0, 0, 1};
 constexpr std::size_t device_header = 12, ethernet_header = 14,
@@ -72,17 +72,10 @@ void vhost_nic::attach(int fd) {
 bool vhost_nic::serve() {
     message m;
     std::vector<int> fds;
-    // Where the kernel waits for every answer, as it does once packets flow, nothing follows.
-    const bool alone = queues_[transmit].ready();
-    std::size_t there =
-        unix_socket::receive(fd_, &m, sizeof m.head, alone ? sizeof m : sizeof m.head, &fds);
-    if (there == 0) return false;
-    const std::size_t size = sizeof m.head + m.head.size;
-    if (m.head.size > most_payload || size < there)
+    if (!unix_socket::receive(fd_, &m, sizeof m.head, &fds)) return false;
+    if (m.head.size > most_payload)
         throw peer_error("virtual time: a message of the network interface is too long");
-    if (size > there &&
-        !unix_socket::receive(fd_, m.payload.data() + (there - sizeof m.head), size - there))
-        return false;
+    if (m.head.size > 0 && !unix_socket::receive(fd_, m.payload.data(), m.head.size)) return false;
     handle(m, fds);
     for (const int fd : fds)
         if (fd != call_fd_) ::close(fd);
@@ -132,13 +125,14 @@ void vhost_nic::handle(const message& m, std::vector<int>& fds) {
         case set_call_fd:
             if (fds.size() == 1) call_fd_ = fds[0];
             break;
-        case kick:
-            if (m.at<std::uint32_t>(0) == transmit) take_sent();
-            break;
         case set_features:
         case set_owner:
         case set_protocol:
             break;
+        case kick:
+            throw peer_error(
+                "virtual time: the kernel is of another version: ./openwip setup --virtual-time "
+                "makes it again");
         default:
             throw peer_error("virtual time: the network interface asks for " +
                              std::to_string(m.head.request) + ", which it was not offered");
@@ -209,17 +203,9 @@ int vhost_nic::give(std::span<const std::uint8_t> packet) {
     return 0;
 }
 
-bool vhost_nic::call() {
-    bool any = false;
-    for (std::uint32_t i = 0; i < nof_queues; ++i) {
-        if (!to_call_[i]) continue;
-        to_call_[i] = false;
-        if (!queues_[i].wants_call()) continue;
-        const std::uint32_t m[] = {ring_call, version, 8, i, 0};
-        if (!unix_socket::send(call_fd_, m, sizeof m)) return true;
-        any = true;
-    }
-    return any;
+bool vhost_nic::call_wanted(int queue) {
+    return std::exchange(to_call_[static_cast<std::size_t>(queue)], false) &&
+           queues_[static_cast<std::size_t>(queue)].wants_call();
 }
 
 }  // namespace wip::virtual_time

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A network interface of a User Mode Linux: virtio-net over vhost-user with notifications in band
-// (virtio_uml.device=SOCKET:1), so that every packet has its place in virtual time. The kernel
-// waits for the answer to what it says; what it sends is read from its memory. Ethernet ends here:
-// packets are IP, both ends of all lines have the same address, and nobody asks for it (NOARP).
+// A network interface of a User Mode Linux: virtio-net over vhost-user (virtio_uml.device=SOCKET:1)
+// whose notifications are in the clock's page, so that every packet has its place in virtual time.
+// The kernel waits for the answer to what it says; what it sends is read from its memory. Ethernet
+// ends here: packets are IP, both ends of all lines have the same address, and nobody asks for it
+// (NOARP).
 #pragma once
 
 #include <array>
@@ -32,24 +33,28 @@ public:
     bool serve();
     // A packet for the kernel: 0, or why not (ENETDOWN, ENOBUFS, EMSGSIZE).
     int give(std::span<const std::uint8_t> packet);
-    // Tells the kernel, which is not running, of what it was given; false: there was nothing. It
-    // does not answer: it takes this before it is told to run, by which is seen that it has ended.
-    bool call();
+    // The kernel has said all that it has to say; what comes are packets.
+    bool ready() const { return queues_[transmit].ready(); }
+    // Takes what the kernel has put into its queue.
+    void take_sent();
+    // Something was given or taken since it was asked last, of which the kernel wants to know.
+    bool call_wanted(int queue);
+
+    static constexpr int receive = 0, transmit = 1, nof_queues = 2;
 
     const packets_bytes& given() const { return given_; }
     const packets_bytes& taken() const { return taken_; }
     const packets_bytes& not_ip() const { return not_ip_; }
 
 private:
-    static constexpr int receive = 0, transmit = 1, nof_queues = 2;
     struct message;
     void handle(const message& m, std::vector<int>& fds);
     void show_memory(const message& m, const std::vector<int>& fds);
-    void take_sent();
     void answer(const message& m, std::uint64_t value);
 
     packet_fn sent_;
-    int fd_ = -1, call_fd_ = -1;
+    int fd_ = -1;
+    int call_fd_ = -1;  // unused; were it closed, the device would be taken for broken
     guest_memory memory_;
     std::array<vring, nof_queues> queues_;
     std::array<bool, nof_queues> to_call_{};

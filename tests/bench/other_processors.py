@@ -28,7 +28,7 @@ import time
 from typing import Any, NoReturn
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-PROGRAMS = ("host/emulator/wip_emulator", "host/simulator/wip_ns3", "virtual-time/linux")     # of the build
+PROGRAMS = ("host/emulator/wip_emulator", "host/simulator/wip_ns3", "virtual-time/linux", "host/virtual/wip_guest")     # of the build
 MACHINE = re.compile(r"(kvm|tcg):[\w.+=-]+(,[\w.+=-]+)*")
 SAID = re.compile(r"`([\w-]+)`.*\b([0-9a-f]{64})\b")     # of a page
 MODULES = ("virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci", "netfs", "fscache", "9pnet",

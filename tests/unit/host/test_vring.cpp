@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The device's side of a queue, with a guest that writes what it likes into its memory.
+// The device's side of a queue and of the clock, with a guest that writes what it likes into its
+// memory.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "types/failure.h"
+#include "virtual/time_travel.h"
 #include "virtual/unix_socket.h"
 #include "virtual/vhost_nic.h"
 #include "virtual/vring.h"
@@ -131,8 +136,7 @@ TEST_F(guest, a_queue_that_cannot_be_is_refused) {
 // The same guest's network interface over its socket.
 struct guest_nic : guest {
     guest_nic() : nic([this](auto packet) { sent.emplace_back(packet.begin(), packet.end()); }) {
-        if (::socketpair(AF_UNIX, SOCK_STREAM, 0, line) != 0 ||
-            ::socketpair(AF_UNIX, SOCK_STREAM, 0, calls) != 0)
+        if (::socketpair(AF_UNIX, SOCK_STREAM, 0, line) != 0)
             throw std::runtime_error("socketpair");
         nic.attach(line[0]);
         const std::uint64_t region[] = {1, base, bytes, 0, offset};
@@ -143,13 +147,9 @@ struct guest_nic : guest {
             const std::uint64_t addresses[] = {queue, descriptors, used, available, 0};
             say(9, addresses, sizeof addresses);
         }
-        const std::uint64_t none = 0;
-        say(21, &none, sizeof none, calls[0]);
-        for (int i = 0; i < 5 + 1; ++i) EXPECT_TRUE(nic.serve());
+        for (int i = 0; i < 5; ++i) EXPECT_TRUE(nic.serve());
     }
-    ~guest_nic() override {
-        for (const int one : {line[1], calls[0], calls[1]}) ::close(one);
-    }
+    ~guest_nic() override { ::close(line[1]); }
     void say(std::uint32_t request, const void* payload, std::uint32_t size, int with = -1) {
         std::vector<char> whole(12 + size);
         const std::uint32_t head[] = {request, 1, size};
@@ -158,71 +158,141 @@ struct guest_nic : guest {
         ASSERT_TRUE(
             unix_socket::send(line[1], whole.data(), whole.size(), &with, with < 0 ? 0U : 1U));
     }
-    void kick() {
-        const std::uint32_t queue[] = {1, 0};
-        say(35, queue, sizeof queue);
-    }
 
-    int line[2]{}, calls[2]{};
+    int line[2]{};
     std::vector<std::vector<std::uint8_t>> sent;
     vhost_nic nic;
 };
 
-TEST_F(guest_nic, what_is_sent_is_taken_when_it_says_so) {
+TEST_F(guest_nic, what_is_sent_is_taken) {
     describe(0, data, 26 + 3, 0);
     put<std::uint16_t>(data + 24, 8);  // IPv4
     put<std::uint16_t>(data + 26, 0x0245);
     offer(0);
-    kick();
-    EXPECT_TRUE(nic.serve());
+    nic.take_sent();
     EXPECT_EQ(sent, (std::vector<std::vector<std::uint8_t>>{{0x45, 0x02, 0}}));
+    EXPECT_TRUE(nic.call_wanted(vhost_nic::transmit));
+    EXPECT_FALSE(nic.call_wanted(vhost_nic::transmit));
     ::shutdown(line[1], SHUT_WR);
     EXPECT_FALSE(nic.serve());
 }
 
-TEST_F(guest_nic, what_follows_before_the_answer_is_refused) {
-    kick(), kick();
+// Of a kernel of another recipe, which says so in messages.
+TEST_F(guest_nic, a_kick_that_is_a_message_tells_how_to_mend_it) {
+    const std::uint32_t queue[] = {1, 0};
+    say(35, queue, sizeof queue);
+    try {
+        nic.serve();
+        FAIL();
+    } catch (const wip::peer_error& e) {
+        EXPECT_NE(std::string(e.what()).find("setup --virtual-time"), std::string::npos);
+    }
+}
+
+TEST_F(guest_nic, a_message_that_is_too_long_is_refused) {
+    const std::uint32_t head[] = {2, 1, 513};
+    ASSERT_TRUE(unix_socket::send(line[1], head, sizeof head));
     EXPECT_THROW(nic.serve(), wip::peer_error);
 }
 
 TEST_F(guest_nic, half_a_message_is_none) {
-    const std::uint32_t head[] = {35, 1, 8, 1};
+    const std::uint32_t head[] = {2, 1, 8, 1};
     ASSERT_TRUE(unix_socket::send(line[1], head, sizeof head));
     ::shutdown(line[1], SHUT_WR);
     EXPECT_FALSE(nic.serve());
 }
 
-TEST_F(guest_nic, is_called_once_and_need_not_answer) {
+TEST_F(guest_nic, is_called_once_if_it_wants_to) {
     describe(0, data, 100, writable);
     offer(0);
-    EXPECT_FALSE(nic.call());
+    EXPECT_FALSE(nic.call_wanted(vhost_nic::receive));
     EXPECT_EQ(nic.give(std::vector<std::uint8_t>(20)), 0);
-    EXPECT_TRUE(nic.call());
-    EXPECT_FALSE(nic.call());
-    std::uint32_t said[5];
-    ASSERT_TRUE(unix_socket::receive(calls[1], said, sizeof said));
-    EXPECT_EQ(said[0], 4U);
-    EXPECT_EQ(said[1], 1U);  // the version, and no wish for an answer
-    EXPECT_EQ(said[3], 0U);
-}
-
-TEST_F(guest_nic, one_that_has_ended_is_to_be_told_to_run) {
-    describe(0, data, 100, writable);
+    EXPECT_TRUE(nic.call_wanted(vhost_nic::receive));
+    EXPECT_FALSE(nic.call_wanted(vhost_nic::receive));
+    put<std::uint16_t>(available, 1);
     offer(0);
     EXPECT_EQ(nic.give(std::vector<std::uint8_t>(20)), 0);
-    ::shutdown(calls[1], SHUT_RDWR);
-    EXPECT_TRUE(nic.call());
+    EXPECT_FALSE(nic.call_wanted(vhost_nic::receive));
 }
 
-TEST(UnixSocket, receives_what_is_there_and_waits_for_the_least) {
+// A kernel's side of the clock: its words are a message, then a word of the page.
+TEST(TimeTravel, turns_kicks_and_calls_are_in_the_page) {
     int line[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, line), 0);
-    char there[16] = "12345678";
-    ASSERT_TRUE(unix_socket::send(line[1], there, 8));
-    EXPECT_EQ(unix_socket::receive(line[0], there, 4, sizeof there), 8U);
+    struct {
+        std::uint32_t op = 1, sequence = 7;
+        std::uint64_t time = 0;
+    } said, heard;
+    time_travel clock;
+    clock.attach(line[0]);
+    ASSERT_TRUE(unix_socket::send(line[1], &said, sizeof said));
+    clock.serve();
+    std::vector<int> fds;
+    ASSERT_TRUE(unix_socket::receive(line[1], &heard, sizeof heard, &fds));
+    ASSERT_EQ(fds.size(), 2U);
+    void* at = ::mmap(nullptr, 4096 + 2 * 128, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
+    ASSERT_NE(at, MAP_FAILED);
+    struct fields {  // the second client's, of union um_timetravel_schedshm_client
+        std::uint32_t capabilities, flags;
+        std::uint64_t request, name, kicked[2], called[2];
+        std::uint32_t by_word, turn;
+    };
+    auto& page = *reinterpret_cast<fields*>(static_cast<char*>(at) + 4096 + 128);
+    const auto wait_by_message = [&] {
+        said.op = 3;
+        ASSERT_TRUE(unix_socket::send(line[1], &said, sizeof said));
+        clock.serve();
+    };
+
+    EXPECT_TRUE(clock.running());
+    page.flags = 1, page.request = 5000;
+    page.kicked[1] = 1U << 1;
+    wait_by_message();
+    EXPECT_FALSE(clock.running());
+    EXPECT_EQ(clock.wakeup(), 5000);
+    EXPECT_FALSE(clock.take_kick(0, 1));
+    EXPECT_FALSE(clock.take_kick(1, 0));
+    EXPECT_TRUE(clock.take_kick(1, 1));
+    EXPECT_FALSE(clock.take_kick(1, 1));
+
+    clock.call(63, 0);
+    EXPECT_EQ(page.called[0], std::uint64_t{1} << 63);
+    EXPECT_EQ(page.called[1], 0U);
+    clock.use_word();
+    clock.run(5000);  // the kernel waits for a message yet
+    ASSERT_TRUE(unix_socket::receive(line[1], &heard, sizeof heard));
+    EXPECT_EQ(heard.op, 6U);
+    EXPECT_EQ(heard.time, 5000U);
+    EXPECT_FALSE(clock.hear_word());
+    EXPECT_TRUE(clock.running());
+    std::atomic_ref(page.turn).store(0);
+    EXPECT_TRUE(clock.hear_word());
+    EXPECT_FALSE(clock.running());
+    clock.run(6000);
+    EXPECT_EQ(page.turn, 1U);
+    EXPECT_EQ(clock.now(), 6000);
+    EXPECT_TRUE(clock.running());
+    // No message of that: it has ended.
+    ::close(line[1]);
+    EXPECT_FALSE(clock.hear_word());
+    clock.serve();
+    EXPECT_TRUE(clock.ended());
+    ::munmap(at, 4096 + 2 * 128);
+    for (const int fd : fds) ::close(fd);
+}
+
+TEST(UnixSocket, waits_for_the_whole) {
+    int line[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, line), 0);
+    char there[8] = "1234567", got[8] = "";
+    ASSERT_TRUE(unix_socket::send(line[1], there, 3));
+    std::thread later([&] { EXPECT_TRUE(unix_socket::send(line[1], there + 3, 5)); });
+    EXPECT_TRUE(unix_socket::receive(line[0], got, sizeof got));
+    later.join();
+    EXPECT_STREQ(got, "1234567");
     ASSERT_TRUE(unix_socket::send(line[1], there, 3));
     ::close(line[1]);
-    EXPECT_EQ(unix_socket::receive(line[0], there, 4, sizeof there), 0U);
+    EXPECT_FALSE(unix_socket::receive(line[0], got, 4));
     ::close(line[0]);
 }
 

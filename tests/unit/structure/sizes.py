@@ -10,7 +10,7 @@ import tempfile
 TOP = pathlib.Path(__file__).resolve().parents[3]
 PRODUCT = ("blocks/", "mac/", "channels/", "host/", "flowgraphs/", "firmware/", "cmake/", "openwip")
 # Written by hand. Flowgraphs of GNU Radio Companion are its own files, and third_party is somebody else's.
-CODE = {".h", ".hpp", ".cpp", ".cc", ".c", ".py", ".proto", ".lua", ".sh", ".cmake", ".yaml", ".yml", ".j2", ".in"}
+CODE = {".h", ".hpp", ".cpp", ".cc", ".c", ".py", ".proto", ".lua", ".sh", ".cmake", ".yaml", ".yml", ".j2", ".in", ".patch"}
 # Part -> what its files are called; the first that fits. What a file of the house says of a guest counts as the house.
 PARTS = {
     "UMTS": r"mac/umts/|umts|U-[AB]\d|rlc_(model|world|capture)|host/split/|split_tcp",
