@@ -81,6 +81,19 @@ TEST(CellStatus, InIsDeliveredQueuedAndDroppedInEverySlotAndOfEveryUser) {
         EXPECT_GT(drops[reason], 0U) << reason;
 }
 
+TEST(EmulatorConfig, WhatPassesMayBeginWithTheRun) {
+    config::settings s(emulator_keys());
+    for (const auto* a : {"channel.blackout=100", "umts.spike_ms=1000"}) s.merge_assignment(a);
+    const cell_path ofdm(translate(s));
+    EXPECT_TRUE(ofdm.cell.dark(slot(0)) && ofdm.cell.dark(slot(149)) && !ofdm.cell.dark(slot(150)));
+    s.merge_assignment("link.kind=umts");
+    const auto umts = make_links(translate(s));
+    EXPECT_TRUE(umts->ended(999'999'999).empty());
+    // Another setting, later, does not begin it again.
+    umts->apply(translate(s), 5'000'000'000);
+    EXPECT_EQ(umts->ended(5'000'000'000), std::vector<std::string>{"umts.spike_ms"});
+}
+
 TEST(EmulatorConfig, WithoutAcknowledgementsWhatIsAboutThemIsRefused) {
     const auto refusal = [](const std::vector<const char*>& assignments) -> std::string {
         config::settings s(emulator_keys());
