@@ -6,7 +6,6 @@
 #include <gnuradio/wip/impairments.h>
 
 #include <mutex>
-#include <optional>
 
 #include "checked_parameter.h"
 #include "profiles/channel_definition.h"

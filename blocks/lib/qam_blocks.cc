@@ -6,7 +6,6 @@
 #include <gnuradio/wip/qam_soft_demapper.h>
 
 #include <array>
-#include <limits>
 
 #include "checked_parameter.h"
 #include "phy/qam/constellation.h"

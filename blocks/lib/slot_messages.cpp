@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "slot_messages.h"
 
-#include <array>
 #include <initializer_list>
 #include <utility>
 #include <vector>

@@ -71,7 +71,6 @@ enum class command_kind : std::uint32_t {
     receive_start,  // count samples from `time`, 0 = until stopped
     receive_stop,
 };
-inline constexpr std::size_t nof_tunings = 4;
 
 struct command {
     tick time;  // or as_soon_as_possible

@@ -78,7 +78,9 @@ void receive_writer::announce() noexcept { node_.samples.wake(); }
 void receive_writer::start(tick time, std::int64_t count, tick now) noexcept {
     tick begin = time == as_soon_as_possible ? now : time;
     ++started_;
-    if (!windows_.empty() && windows_.back().end == never) stop(begin, now);
+    // Also where an overflow has cut it: it would go on beside this one.
+    const bool open = choked_ ? choked_end_ == never : active() && windows_.back().end == never;
+    if (open) stop(begin, now);
     if (time == as_soon_as_possible && !windows_.empty())
         begin = std::max(begin, windows_.back().end);
     const bool late = begin < now || (!windows_.empty() && begin < windows_.back().end);
@@ -160,10 +162,8 @@ void receive_writer::released(tick now) noexcept {
     // A window is forgotten when it is over and read.
     while (!windows_.empty() && windows_.front().end <= std::min(now, read)) windows_.pop_front();
     // Unread samples and new ones must not meet in the ring (has_room): reopen when that is far.
-    if (choked_ && (windows_.empty() || now - read < static_cast<tick>(receive_ring_size / 2))) {
-        choked_ = false;
-        if (now < choked_end_) push(now, choked_end_, 0);
-    }
+    if (choked_ && (windows_.empty() || now - read < static_cast<tick>(receive_ring_size / 2)))
+        choked_ = now < choked_end_ && !push(now, choked_end_, 0);
     wake_if_wanted(now);
 }
 

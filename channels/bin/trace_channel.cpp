@@ -2,7 +2,6 @@
 #include "bin/trace_channel.h"
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 #include <string>
 #include <utility>

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <complex>
 #include <limits>
-#include <stdexcept>
-#include <string>
 #include <utility>
 
 #include "sample/counter_random.h"
@@ -34,10 +32,12 @@ private:
 class gilbert_elliott final : public attempt_errors {
 public:
     gilbert_elliott(const attempt_config& c, std::uint32_t key) : config_(c), key_(key) {
-        bad_ = sample_model::uniform(draws_++, key_) < c.bad_ms / (c.good_ms + c.bad_ms);
-        until_ns_ = duration();
+        begin(0);
     }
     bool fails(std::int64_t at_ns) override {
+        // Of a state so long ago nothing is left.
+        const double forgotten_ns = 1e8 * (config_.good_ms + config_.bad_ms);
+        if (static_cast<double>(at_ns) - until_ns_ > forgotten_ns) begin(at_ns);
         while (until_ns_ <= static_cast<double>(at_ns)) {
             bad_ = !bad_;
             until_ns_ += duration();
@@ -47,6 +47,11 @@ public:
     }
 
 private:
+    void begin(std::int64_t at_ns) {
+        bad_ = sample_model::uniform(draws_++, key_) <
+               config_.bad_ms / (config_.good_ms + config_.bad_ms);
+        until_ns_ = static_cast<double>(at_ns) + duration();
+    }
     double duration() {
         return -1e6 * (bad_ ? config_.bad_ms : config_.good_ms) *
                std::log(sample_model::uniform(draws_++, key_));

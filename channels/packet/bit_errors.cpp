@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
-#include <string>
 #include <unordered_set>
 
 #include "sample/counter_random.h"
@@ -26,10 +25,10 @@ void bit_error_config::check() const {
 
 bit_error_pattern::bit_error_pattern(const bit_error_config& config) {
     config.check();
-    const double length =
-        config.ber * usual_length <= most_errors ? usual_length : most_errors / config.ber;
-    length_ = std::llround(length);
-    const auto n = static_cast<std::size_t>(std::llround(config.ber * length));
+    const double errors =
+        config.ber > 0 ? std::clamp(std::round(config.ber * usual_length), 1.0, most_errors) : 0;
+    length_ = std::llround(config.ber > 0 ? std::min(errors / config.ber, 1e18) : usual_length);
+    const auto n = static_cast<std::size_t>(errors);
     const std::uint32_t key = sample_model::derive_key(config.seed, purpose);
     std::uint64_t draws = 0;
     const auto draw = [&](std::int64_t count) {

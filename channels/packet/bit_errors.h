@@ -8,8 +8,8 @@
 // the same settings give the same pattern, and a packet's errors depend only on where in the stream
 // of bits it is.
 //
-// The pattern's length is such that it holds at most 100 000 errors: 10^8 bits up to a BER of 10^-3
-// (at 384 kbit/s it repeats after 260 s), 10^5 / BER above.
+// The pattern holds 1 to 100 000 errors, whole ones, and its length follows: some 10^8 bits (at
+// 384 kbit/s it repeats after 260 s), 1 / BER below a BER of 10^-8, 10^5 / BER above 10^-3.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 
 #include "sample/counter_random.h"
 #include "types/require.h"

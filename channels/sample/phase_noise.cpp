@@ -8,15 +8,12 @@
 #include "sample/complex_multiply.h"
 #include "sample/counter_random.h"
 #include "sample/fast_math.h"
+#include "sample/floor_divide.h"
 
 namespace wip::sample_model {
 namespace {
 
 constexpr std::int64_t root = std::int64_t{1} << 44;
-
-std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
-    return a >= 0 ? a / b : -((b - 1 - a) / b);
-}
 
 float fast_normal(std::uint64_t counter, std::uint32_t key) noexcept {
     const random_pair p = philox(counter, key);
@@ -37,6 +34,7 @@ double phase_noise::normal(std::int64_t n) const noexcept {
 }
 
 double phase_noise::point(std::int64_t n) const noexcept {
+    n -= floor_divide(n + root, 2 * root) * 2 * root;  // after a month it begins anew
     std::int64_t a = -root, b = root;
     double wa = 0, wb = std::sqrt(variance_ * 2.0 * static_cast<double>(root)) * normal(root);
     while (n != a && n != b) {

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <complex>
 #include <sstream>
 #include <thread>
 #include <uhd/exception.hpp>

@@ -2,7 +2,6 @@
 #include "capture/frame_header.h"
 
 #include <bit>
-#include <span>
 
 #include "types/bit_io.h"
 #include "types/grant.h"

@@ -37,7 +37,6 @@ inline constexpr std::uint16_t link_type_raw_ip = 101;
 inline constexpr std::uint16_t link_type_upper_pdu = 252;
 inline constexpr std::uint8_t frame_header_version = 2;
 inline constexpr std::size_t dissector_tag_bytes = 16;
-inline constexpr std::size_t frame_header_bytes = 32;  // and 8 for each packet number
 
 enum class frame_place : std::uint8_t { sent = 0, received = 1 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "capture/pcapng_blocks.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace wip::capture {

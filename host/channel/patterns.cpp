@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
-#include <optional>
 #include <stdexcept>
 #include <vector>
 

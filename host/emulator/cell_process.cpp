@@ -2,7 +2,6 @@
 // The emulated OFDM cell in real time (emulator_process.h): a beat is a slot.
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "emulator/delayed_path.h"
@@ -121,8 +120,12 @@ void cell_process::apply(const emulator_config& wanted, const std::vector<std::s
         return std::ranges::any_of(changed,
                                    [&](const auto& key) { return key.starts_with(group); });
     };
-    const bool new_sources = std::ranges::any_of(changed, [](const auto& key) {
-        return key.starts_with("channel.") && key != "channel.errors" && key != "channel.blackout";
+    // A trace has the loop's delay from the start (check()).
+    const bool new_sources = std::ranges::any_of(changed, [&](const auto& key) {
+        return key == "link.retransmission_delay_ms"
+                   ? !wanted.channel.model.ends_with(".h5")
+                   : key.starts_with("channel.") && key != "channel.errors" &&
+                         key != "channel.blackout";
     });
     std::vector<snr_source> sources;
     if (new_sources) sources = make_sources(wanted);
@@ -137,12 +140,7 @@ void cell_process::apply(const emulator_config& wanted, const std::vector<std::s
     }
     if (any("channel.errors")) cell_.reconfigure(wanted.cell.errors);
     if (new_sources) cell_.replace(std::move(sources));
-    if (any("channel.blackout")) {
-        const double ms = std::min(wanted.channel.blackout_ms, 1e12);
-        cell_.black_out(changes_from(),
-                        changes_from() + slot_count(static_cast<std::int64_t>(std::ceil(
-                                             ms * static_cast<double>(slots_per_second) / 1000))));
-    }
+    if (any("channel.blackout")) path_->black_out(changes_from(), wanted.channel.blackout_ms);
     config.channel = wanted.channel;
 }
 

@@ -10,7 +10,6 @@ namespace wip::emulator {
 namespace {
 
 using cell_model::emulated_cell;
-using openwip::control::Direction;
 using openwip::control::MacStatus;
 
 void add_to(openwip::control::PacketsBytes& c, const packets_bytes& more) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "emulator/delayed_path.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "emulator/cell_status.h"
 #include "station/packet_gate.h"
 
@@ -26,6 +29,11 @@ void fill_receiver(const link_sums& s, Direction& d) {
     d.Clear();
     host::set(*d.mutable_in(), s.delivered);
     d.mutable_queued();
+}
+
+void cell_path::black_out(slot from, double ms) {
+    const double slots = std::ceil(std::min(ms, 1e12) * double{slots_per_second} / 1000);
+    cell.black_out(from, from + slot_count(static_cast<std::int64_t>(slots)));
 }
 
 void cell_path::fill_base(MacStatus& status) const {

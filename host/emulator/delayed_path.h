@@ -13,7 +13,10 @@ namespace wip::emulator {
 class cell_path final : public packet_path {
 public:
     explicit cell_path(const emulator_config& c)
-        : cell(c.cell, make_sources(c)), links(c, cell.downlink(), cell.uplink()) {}
+        : cell(c.cell, make_sources(c)), links(c, cell.downlink(), cell.uplink()) {
+        black_out(slot(), c.channel.blackout_ms);
+    }
+    void black_out(slot from, double ms);
     packet_link& downlink() override { return links.downlink(); }
     packet_link& uplink() override { return links.uplink(); }
     void fill_base(openwip::control::MacStatus& status) const override;

@@ -66,7 +66,7 @@ void fill_terminal_of(const bearer& b, MacStatus& status) {
 
 class umts_links final : public link_pair {
 public:
-    explicit umts_links(const emulator_config& c) : cell_(c.bearer, c.umts_cell) { share(c); }
+    explicit umts_links(const emulator_config& c) : cell_(c.bearer, c.umts_cell) { apply(c, 0); }
     packet_link& downlink() override { return cell_.downlink(); }
     packet_link& uplink() override { return cell_.uplink(); }
     void fill_base(MacStatus& status) const override {

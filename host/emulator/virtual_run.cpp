@@ -3,7 +3,6 @@
 
 #include <map>
 #include <optional>
-#include <stdexcept>
 #include <vector>
 
 #include "calendar/calendar.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "medium/channel_request.h"
 
-#include <cmath>
-
 #include "profiles/channel_definition.h"
 #include "types/db.h"
 #include "types/grid.h"

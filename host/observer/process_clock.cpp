@@ -6,7 +6,6 @@
 
 #include <charconv>
 #include <fstream>
-#include <sstream>
 #include <thread>
 
 namespace wip::observer {

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "tun/network_namespace.h"
@@ -24,6 +25,9 @@ namespace {
 // <linux/tcp.h>: 1 established .. 11 closing; not time wait (6), close (7) and listen (10).
 constexpr std::uint32_t states = 0xffe & ~(1U << 6 | 1U << 7 | 1U << 10);
 constexpr std::uint8_t extensions = 1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_CONG - 1);
+
+// Asked for in one write: the usual buffer of a socket has room for the answers to some 160.
+constexpr std::size_t at_once = 64;
 
 struct question {
     nlmsghdr header;
@@ -164,22 +168,27 @@ bool tcp_diag::search() {
 }
 
 bool tcp_diag::refresh() {
-    if (connections_.empty()) return true;
-    // One write for all: the kernel answers them in order, one datagram each.
-    requests_.clear();
-    const std::uint32_t first = sequence_ + 1;
-    for (const auto& c : connections_) {
-        question q = ask(c.family, 0, ++sequence_);
-        q.body.id = c.id;
-        const auto* bytes = reinterpret_cast<const std::uint8_t*>(&q);
-        requests_.insert(requests_.end(), bytes, bytes + sizeof q);
-    }
-    if (!request(requests_.data(), requests_.size())) return false;
     found_.clear();
-    const bool good = receive(false, [&](const nlmsghdr* h) {
-        tcp_connection c;
-        if (h->nlmsg_seq >= first && parse(h, c)) found_.push_back(c);
-    });
+    bool good = true;
+    for (std::size_t done = 0; good && done < connections_.size(); done += at_once) {
+        // The kernel answers within the write, in order, one datagram each.
+        const auto some = std::span(connections_)
+                              .subspan(done)
+                              .first(std::min(at_once, connections_.size() - done));
+        requests_.clear();
+        const std::uint32_t first = sequence_ + 1;
+        for (const auto& c : some) {
+            question q = ask(c.family, 0, ++sequence_);
+            q.body.id = c.id;
+            const auto* bytes = reinterpret_cast<const std::uint8_t*>(&q);
+            requests_.insert(requests_.end(), bytes, bytes + sizeof q);
+        }
+        good =
+            request(requests_.data(), requests_.size()) && receive(false, [&](const nlmsghdr* h) {
+                tcp_connection c;
+                if (h->nlmsg_seq - first < some.size() && parse(h, c)) found_.push_back(c);
+            });
+    }
     connections_.assign(found_.begin(), found_.end());
     return good;
 }

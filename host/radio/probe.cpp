@@ -8,7 +8,6 @@
 #include <thread>
 #include <uhd/property_tree.hpp>
 #include <uhd/utils/paths.hpp>
-#include <vector>
 
 namespace wip::radio {
 namespace {

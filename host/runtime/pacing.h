@@ -52,7 +52,7 @@ private:
         return max_us_;
     }
     mutable std::mutex mutex_;
-    std::array<std::uint32_t, 50001> bins_{};
+    std::array<std::uint64_t, 50001> bins_{};
     std::uint64_t slots_ = 0, behind_ = 0;
     double max_us_ = 0;
     double limit_us_;

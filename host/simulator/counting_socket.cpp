@@ -121,8 +121,9 @@ void counting_socket::DoForwardUp(ns3::Ptr<ns3::Packet> packet, const ns3::Addre
 
 void counting_socket::judge(const ns3::TcpHeader& header) {
     judged_ = spurious_ = recovery::none;
-    const ns3::SequenceNumber32 ack = header.GetAckNumber();
-    if (waiting_ == recovery::none || ack <= m_txBuffer->HeadSequence()) return;
+    const ns3::SequenceNumber32 ack = header.GetAckNumber(), head = m_txBuffer->HeadSequence();
+    if (ack > head) acknowledged_ += static_cast<std::uint32_t>(ack - head);
+    if (waiting_ == recovery::none || ack <= head) return;
     judged_ = std::exchange(waiting_, recovery::none);
     if (!m_timestampEnabled || !header.HasOption(ns3::TcpOption::TS) ||
         ack >= m_tcb->m_highTxMark.Get())

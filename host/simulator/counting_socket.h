@@ -55,7 +55,7 @@ public:
     std::uint32_t congestion_window() const { return m_tcb->m_cWnd; }
     std::uint32_t slow_start_threshold() const { return m_tcb->m_ssThresh; }
     std::uint32_t segment_size() const { return m_tcb->m_segmentSize; }
-    std::uint64_t bytes_acknowledged() const { return m_txBuffer->HeadSequence().GetValue() - 1; }
+    std::uint64_t bytes_acknowledged() const { return acknowledged_; }
     // All that was written is acknowledged.
     bool idle() const { return m_txBuffer->Size() == 0; }
     // An end at once: a RST, and nothing is sent any more.
@@ -98,6 +98,7 @@ protected:
 
 private:
     sender_counts counts_;
+    std::uint64_t acknowledged_ = 0;
     double round_trip_ms_ = 0, least_ms_ = 0;
     bool backed_off_ = false;  // the timer, and there was no round trip since
     recovery waiting_ = recovery::none, judged_ = recovery::none, spurious_ = recovery::none;

@@ -8,8 +8,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
-#include <utility>
 
 #include "wire/ip_header.h"
 

@@ -7,7 +7,6 @@
 #include <sys/signalfd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <sstream>
 #include <string>

@@ -2,14 +2,11 @@
 #include "journal/packet_journal.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "types/slot_time.h"
 
 namespace wip {
 namespace {
-
-constexpr frame_sn sn_period = 65536;
 
 constexpr std::int64_t end_of(std::int64_t s) { return slot_start_ns(slot(s + 1)); }
 

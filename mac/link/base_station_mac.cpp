@@ -2,7 +2,6 @@
 #include "link/base_station_mac.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <optional>
 #include <stdexcept>

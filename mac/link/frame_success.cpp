@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "link/frame_success.h"
 
-#include <algorithm>
 #include <cassert>
 #include <cstddef>
 

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
-#include <string>
 
 #include "types/require.h"
 #include "wire/ip_header.h"
@@ -113,7 +111,7 @@ std::int64_t delay_injection::judge(const segment& s, std::int64_t now_ns) {
         flows_.erase(known);
         ++count_.expired;
     }
-    const bool fresh = known == flows_.end() || expired;
+    const bool fresh = expired || known == flows_.end();
     flow& f = fresh ? open(s.key, now_ns) : known->second;
     if (fresh) f.first_ns = now_ns, f.echo = *s.echo;
     f.used_ns = now_ns;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
-#include <string>
 
 #include "types/require.h"
 #include "wire/ip_header.h"

@@ -285,6 +285,7 @@ void am_transmitter::discard_up_to(std::size_t sdus) {
         n = last.end;
         read_pdu(data_mode::acknowledged, at(sn).bytes, content_);
         if (n >= static_cast<int>(content_.segments.size())) ++sn, n = 0;
+        n = std::min(n, 15);  // the field has 4 bits; what ends behind comes with its PDU
     }
     if (sn <= first_ && n == 0 && !hold_) {
         slide();

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
-#include <string>
 
 #include "types/require.h"
 
@@ -44,8 +42,8 @@ block_chain chain_of(const block_error_config& c) {
 block_errors::block_errors(const block_error_config& config, std::uint64_t seed)
     : chain_(chain_of(config)), runs_(config.runs), random_(seed) {
     if (config.model != error_model::burst || config.rate == 0) return;
-    length_ = static_cast<int>(std::lround(config.burst));
-    period_ = static_cast<int>(std::lround(length_ / config.rate));
+    length_ = std::llround(config.burst);
+    period_ = std::llround(static_cast<double>(length_) / config.rate);
 }
 
 bool block_errors::lost() noexcept {

@@ -47,7 +47,8 @@ private:
     std::vector<int> runs_;
     std::size_t run_ = 0;
     int of_run_ = 0;
-    int period_ = 0, length_ = 0, at_ = 0, state_ = 0;
+    std::int64_t period_ = 0, length_ = 0, at_ = 0;
+    int state_ = 0;
     splitmix64 random_;
 };
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <tuple>
 
 namespace wip::umts {
 namespace {
@@ -22,6 +21,8 @@ void cell_scheduler::configure(sharing method, const std::vector<share>& users) 
     method_ = method;
     users_.resize(users.size());
     for (std::size_t u = 0; u < users.size(); ++u) {
+        // What the last PDU still owes was measured by another rate: it may have been an hour.
+        if (users_[u].bits != users[u].bits) left_ = std::max(left_, 0.0);
         users_[u].bits = users[u].bits;
         users_[u].what = users[u].what;
     }

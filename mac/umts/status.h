@@ -86,7 +86,6 @@ struct reset_content {
     bool rsn = false;
     std::uint32_t hfni = 0;
 };
-constexpr int reset_bytes = 4;
 void write_reset(const reset_content& r, std::span<std::uint8_t> pdu) noexcept;
 std::optional<reset_content> read_reset(std::span<const std::uint8_t> pdu) noexcept;
 // Of a PDU of an acknowledged entity; nothing: it is a data PDU, or none at all.

@@ -13,7 +13,6 @@ constexpr float lowest_db = -12.0F;
 constexpr float step_db = 0.5F;
 constexpr int highest_code = 127;
 constexpr float nmse_steps_per_decade = 30.0F;
-constexpr std::uint32_t all_bins = (1U << nof_bins) - 1;
 }  // namespace
 
 std::uint8_t snr_code(db snr) noexcept {
@@ -66,7 +65,6 @@ std::optional<feedback_content> unpack_feedback(
     f.prediction_nmse = nmse_of_code(static_cast<std::uint8_t>(r.get(7)));
     if (f.slot_in_frame >= slots_per_frame) return std::nullopt;
     if (!f.grant_ok && f.ack != 0) return std::nullopt;
-    if ((f.ack & ~all_bins) != 0) return std::nullopt;
     if (r.get(15) != 0) return std::nullopt;
     return f;
 }

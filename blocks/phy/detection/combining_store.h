@@ -117,9 +117,6 @@ Copy& basic_combining_store<Copy>::place_of(unit_key key) noexcept {
         if (!slots_[at].used) continue;
         if (!slots_[i].used || clock_ - slots_[i].age > clock_ - slots_[at].age) at = i;
     }
-    // A free place was kept as soon as it was met; the key itself always wins.
-    for (std::size_t i = first; i < first + ways; ++i)
-        if (slots_[i].used && slots_[i].key == key) at = i;
     if (!slots_[at].used) {
         ++size_;
         slots_[at].copy = spare_.back();

@@ -2,7 +2,6 @@
 #include "phy/detection/expected_errors.h"
 
 #include <array>
-#include <cmath>
 #include <cstddef>
 
 #include "phy/math/rough_exp.h"

@@ -3,7 +3,6 @@
 
 #include <volk/volk.h>
 
-#include <cmath>
 #include <numbers>
 
 #include "phy/grid/resource_map.h"

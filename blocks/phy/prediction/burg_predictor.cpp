@@ -7,7 +7,6 @@
 // models of three bins are fitted anew, so each of them every 9 slots.
 #include <algorithm>
 #include <complex>
-#include <vector>
 
 #include "phy/prediction/predictors.h"
 #include "types/bin.h"

@@ -19,8 +19,6 @@
 // A slot that was not measured is bridged with the forecast that was made for it, or the last gains
 // when there is none; after 8 in a row the memory begins anew.
 #include <algorithm>
-#include <cmath>
-#include <numbers>
 #include <vector>
 
 #include "phy/prediction/band_level.h"
@@ -34,7 +32,6 @@ namespace {
 
 constexpr double mix_forget = 1 - 1.0 / 150;
 constexpr int longest_bridge = 8;  // slots
-constexpr double two_pi = 2 * std::numbers::pi;
 
 void times(bin_gains& gains, float factor) noexcept {
     for (auto& v : gains.re) v *= factor;

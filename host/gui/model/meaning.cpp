@@ -2,7 +2,6 @@
 #include "gui/model/meaning.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace wip::gui {
 namespace {

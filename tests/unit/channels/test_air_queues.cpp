@@ -247,6 +247,23 @@ TEST_F(AirQueues, an_unread_ring_has_no_room_and_overflows_with_its_content_kept
     EXPECT_EQ(node->overflows, 1u);
 }
 
+TEST_F(AirQueues, a_stream_that_is_started_again_after_an_overflow_is_one_and_ends) {
+    received.start(0, 0, 0);
+    reader.look();
+    const tick full = receive_ring_size;
+    received.overflow(full);
+    received.start(as_soon_as_possible, 0, full + 100);
+    std::vector<cf32> y(receive_ring_size);
+    release(full + 200);
+    reader.take(y);
+    EXPECT_EQ(reader.look().what, receive_reader::state::overflow);
+    release(full + 300);
+    received.stop(as_soon_as_possible, full + 300);
+    EXPECT_EQ(reader.look().position, full + 100);
+    EXPECT_EQ(reader.look().end, full + 300);
+    EXPECT_EQ(received.wanted(full + 300, full + 400).from, full + 400);
+}
+
 TEST_F(AirQueues, a_new_owner_starts_afresh) {
     writer.open(1000, 0, false);
     put(100);
@@ -310,4 +327,19 @@ TEST_F(AirQueues, stopping_before_a_gap_that_is_already_known_loses_nothing) {
     EXPECT_EQ(reader.look().what, receive_reader::state::ended);  // the empty rest
     EXPECT_EQ(reader.look().what, receive_reader::state::nothing);
     EXPECT_EQ(received.wanted(700, 3000).from, 3000);
+}
+
+TEST_F(AirQueues, after_an_overflow_the_next_window_waits_for_a_place_in_the_table) {
+    received.start(0, 0, 0);
+    for (tick t = 10; t < 20 * 63; t += 20) received.gap(t, t + 10);
+    received.overflow(2000);
+    release(3000);
+    using state = receive_reader::state;
+    for (state s = reader.look(); s.what != state::nothing; s = reader.look()) {
+        std::vector<cf32> y(static_cast<std::size_t>(s.available));
+        reader.take(y);
+    }
+    release(3100);
+    EXPECT_EQ(reader.look().position, 3100);
+    EXPECT_EQ(node->overflows, 64u);
 }

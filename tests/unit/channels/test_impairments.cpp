@@ -195,6 +195,11 @@ TEST(Impairments, phase_noise_grows_with_the_variance_of_its_linewidth) {
     EXPECT_NEAR(sum / n / expected, 1, 5 * std::sqrt(2.0 / n));
 }
 
+TEST(Impairments, phase_noise_goes_on_after_a_month) {
+    const auto y = run(phase_noise_config{50}, (std::int64_t{1} << 44) - 20000, ones(40000));
+    for (const cf32& v : y) ASSERT_NEAR(std::abs(v), 1, 1e-4);
+}
+
 TEST(Impairments, phase_noise_keeps_the_amplitude_and_is_smooth_over_its_intervals) {
     const auto y = run(phase_noise_config{50}, 0, ones(40000));
     for (std::size_t i = 1; i < y.size(); ++i) {

@@ -2,6 +2,8 @@
 // The emulator around its cell: what it refuses, and that the statuses it reports add up.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 #include <string>
@@ -79,6 +81,38 @@ TEST(CellStatus, InIsDeliveredQueuedAndDroppedInEverySlotAndOfEveryUser) {
     for (const auto& d : base.downlink().dropped()) drops[d.reason()] = d.count().packets();
     for (const char* reason : {"wired_loss", "queue_full", "retransmissions_exceeded"})
         EXPECT_GT(drops[reason], 0U) << reason;
+}
+
+TEST(EmulatorConfig, WhatPassesMayBeginWithTheRun) {
+    config::settings s(emulator_keys());
+    for (const auto* a : {"channel.blackout=100", "umts.spike_ms=1000"}) s.merge_assignment(a);
+    const cell_path ofdm(translate(s));
+    EXPECT_TRUE(ofdm.cell.dark(slot(0)) && ofdm.cell.dark(slot(149)) && !ofdm.cell.dark(slot(150)));
+    s.merge_assignment("link.kind=umts");
+    const auto umts = make_links(translate(s));
+    EXPECT_TRUE(umts->ended(999'999'999).empty());
+    // Another setting, later, does not begin it again.
+    umts->apply(translate(s), 5'000'000'000);
+    EXPECT_EQ(umts->ended(5'000'000'000), std::vector<std::string>{"umts.spike_ms"});
+}
+
+TEST(EmulatorConfig, ABlackoutIsPredictedAsLateAsTheLoopIsLong) {
+    for (const auto& [loop_ms, slots] : {std::pair("2", 3), {"32", 48}}) {
+        config::settings s(emulator_keys());
+        s.merge_assignment("channel.model=blackout");
+        s.merge_assignment(std::string("link.retransmission_delay_ms=") + loop_ms);
+        const auto sources = make_sources(translate(s));
+        const auto dark = [](auto& of, std::int64_t k, auto ask) {
+            std::array<float, nof_bins> snr;
+            (of.*ask)(slot(k), snr);
+            return *std::ranges::max_element(snr) < 1e-6F;
+        };
+        using bin_model::bin_channel, bin_model::bin_prediction;
+        std::int64_t begins = 0, seen = 0;
+        while (!dark(*sources[0].channel, begins, &bin_channel::snr)) ++begins;
+        while (!dark(*sources[0].prediction, seen, &bin_prediction::predicted_snr)) ++seen;
+        EXPECT_NEAR(seen - begins, slots, 1) << loop_ms;
+    }
 }
 
 TEST(EmulatorConfig, WithoutAcknowledgementsWhatIsAboutThemIsRefused) {

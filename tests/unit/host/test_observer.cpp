@@ -10,7 +10,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "config/schema.h"
 #include "observer/left_out_watch.h"
@@ -242,6 +244,16 @@ TEST(TcpDiag, BothEndsOfAConnectionAreFoundAndRefreshed) {
         EXPECT_FALSE(flow.congestion_control().empty());
         EXPECT_EQ(flow.bytes_acknowledged() - before, 5000U);
     }
+}
+TEST(TcpDiag, AsManyAsTheLimitAllowsAreRefreshedAtOnce) {
+    std::vector<std::unique_ptr<connection>> all;
+    for (int i = 0; i < 250; ++i) all.push_back(std::make_unique<connection>(AF_INET));
+    tcp_diag diag("", "test", 1024);
+    ASSERT_TRUE(diag.search()) << diag.failure();
+    const std::size_t found = diag.connections().size();
+    ASSERT_GE(found, 500U);
+    EXPECT_TRUE(diag.refresh()) << diag.failure();
+    EXPECT_EQ(diag.connections().size(), found);
 }
 TEST(TcpDiag, AConnectionThatIsGoneIsDropped) {
     tcp_diag diag("", "test", 5000);

@@ -176,6 +176,12 @@ TEST(Errors, AsManyAsAskedForAndInBurstsOfTheLengthAskedFor) {
     }
 }
 
+// From one burst to the next are more blocks than 32 bits count.
+TEST(Errors, OfATinyRateComeOnceInAYear) {
+    block_errors e({error_model::burst, 6 / 4294967298.0, 6}, 1);
+    for (int i = 0; i < 1000; ++i) EXPECT_FALSE(e.lost());
+}
+
 TEST(Errors, ARecordedSequenceIsKeptAndBeginsAnew) {
     bearer_config c = of_profile("umts-384");
     c.errors_down.runs = {3, 2, 1, 1, 2};  // 0001101 00, and anew

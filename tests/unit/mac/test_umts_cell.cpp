@@ -124,6 +124,17 @@ TEST(Sharing, MethodAndLimitChangeWhileItRuns) {
     expect_rates(w.rates(91'000 * ms), {1000 / 3.0, 100 / 3.0, 500 / 3.0});
 }
 
+TEST(Sharing, WhatASlowerCellOwesIsNotWaitedForByAFasterOne) {
+    cell_config c{.users = 1, .kbps = 1, .users_db = {-40}, .classes = {}};
+    world w("umts-384", c);
+    w.run_to(1'000 * ms);
+    c.kbps = 200;
+    c.users_db = {0};
+    w.it.reconfigure(c);
+    w.run_to(2'000 * ms);
+    expect_rates(w.rates(42'000 * ms), {200});
+}
+
 TEST(Classes, AnEarlierOneGoesFirst) {
     using enum traffic_class;
     world w("umts-64", {.users = 4,

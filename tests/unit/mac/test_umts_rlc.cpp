@@ -146,6 +146,26 @@ TEST(Discard, ByTimerWithPartsThatWereNeverSent) {
     EXPECT_EQ(w.altered + w.unknown, 0);
 }
 
+// N_LENGTH has 4 bits, and a PDU may end more SDUs than it can name.
+TEST(Discard, ByTimerOfMoreSdusThanAMoveCanNameOfOnePdu) {
+    am_config c;
+    c.pdu_bytes = 962;
+    c.discard = discard_mode::timer;
+    c.discard_ns = 60 * tti_ns;
+    rlc_world w(c, 3, 1);
+    w.lose = [&](int from, const auto&) { return from == 0 && w.now <= 60; };
+    for (int i = 0; i < 24; ++i) w.give(0, 1400);
+    for (int i = 0; i < 18; ++i) w.give(0, 40);
+    w.run(35);
+    w.give(0, 40);  // of the same PDU, and has time left
+    w.run(400);
+    EXPECT_TRUE(w.quiet());
+    EXPECT_EQ(w.sides[0].entity->counts().resets, 0U);
+    EXPECT_EQ(w.sides[0].sdus[41].discarded, 1);
+    EXPECT_EQ(w.sides[0].sdus[42].delivered, 1);
+    EXPECT_EQ(w.altered + w.unknown, 0);
+}
+
 TEST(Reset, AfterMaxDatInItsMode) {
     am_config c;
     c.discard = discard_mode::reset;

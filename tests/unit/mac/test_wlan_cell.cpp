@@ -299,6 +299,12 @@ TEST(WlanCell, ModelsOfErrorsFailAsOftenAsTheySay) {
     // Rayleigh: 1 - exp(-needed/mean)
     EXPECT_NEAR(share({.kind = model::fading, .doppler_hz = 50}, 10 * ms), 1 - std::exp(-0.1),
                 0.01);
+    // A model that is set after ten hours does not live through all of them.
+    const auto late = packet_model::make_attempt_errors(
+        {.kind = model::gilbert_elliott, .good_ms = 0.001, .bad_ms = 0.001}, 3);
+    int failed = 0;
+    for (int i = 0; i < 10'000; ++i) failed += late->fails(36'000 * s + i * ms) ? 1 : 0;
+    EXPECT_NEAR(failed, 5000, 200);
     EXPECT_EQ(packet_model::make_attempt_errors({}, 1), nullptr);
     EXPECT_THROW(packet_model::make_attempt_errors({.bad_loss = 1.5}, 1), std::invalid_argument);
 }

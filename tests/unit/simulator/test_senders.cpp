@@ -182,7 +182,7 @@ TEST(Senders, all_names_send_a_file_and_another_name_is_refused_with_those_that_
     for (std::string name; names >> name;) {
         world w(name, 100, loses({30}));
         w.run_until(60'000);
-        EXPECT_TRUE(w.complete()) << name;
+        EXPECT_TRUE(w.complete() && w.socket->bytes_acknowledged() == 100'000) << name;
         EXPECT_EQ(w.socket->counts().retransmits, w.sent().size() - 100) << name;
     }
     try {
