@@ -190,7 +190,8 @@ def main() -> int:
     p.add_argument("--limit", type=float, default=3600, help="seconds of a guest")
     p.add_argument("--inside", action="store_true", help="run on this machine and no other")
     given = p.parse_args()
-    os.environ.setdefault("OPENWIP_BUILD", str(TOP / "build"))
+    # A guest is in another folder.
+    os.environ["OPENWIP_BUILD"] = str(pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build")).resolve())
     runs = list(RUNS) if given.runs == "all" else given.runs.split(",")
     if unknown := [r for r in runs if r not in RUNS]:
         p.error(f"--runs has {unknown[0]!r}; valid: {', '.join(RUNS)}")
