@@ -304,6 +304,14 @@ class Traces(unittest.TestCase):
                 self.refused(pattern, *arguments)
         self.assertFalse(os.path.exists(x))
 
+    def test_what_is_read_is_not_written_over(self):
+        for command in (("plot", "-o"), ("export", "--csv"), ("export", "--mahimahi"), ("import", "-o")):
+            name = self.file("kept")
+            shutil.copy(self.trace, name)
+            before = pathlib.Path(name).read_bytes()
+            self.refused("cannot be written: that file is given twice", command[0], name, command[1], name)
+            self.assertEqual(pathlib.Path(name).read_bytes(), before)
+
     def test_bad_csv_is_refused_with_its_line(self):
         good = ",".join(["3"] * 25)
         for pattern, text in (("line 2 has 24 columns", f"{good}\n{good[2:]}\n"),

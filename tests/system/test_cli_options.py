@@ -59,8 +59,8 @@ class Options(unittest.TestCase):
                 options.parse_emulate([flag, "1," * 200])
             with self.assertRaisesRegex(BadInput, f"{flag} is 'no/such/file'; valid: up to 2000"):
                 options.parse_emulate([flag, "no/such/file"])
-            self.assertEqual(options.parse_emulate([flag, "1,2"]).scenario[key], [1, 2])
-            self.assertEqual(options.parse_emulate([flag, self.file("0.1 0.2\n0.3 1\n")]).scenario[key], [0.1, 0.2, 0.3, 1])
+            self.assertEqual(options.parse_emulate(["--link", "umts", flag, "1,2"]).scenario[key], [1, 2])
+            self.assertEqual(options.parse_emulate(["--link", "umts", flag, self.file("0.1 0.2\n0.3 1\n")]).scenario[key], [0.1, 0.2, 0.3, 1])
 
     def test_spikes_and_outages_of_a_scenario_file_are_numbers_or_such_a_file(self):
         name = self.file("1.5 0.25\n4 2\n")
@@ -80,11 +80,36 @@ class Options(unittest.TestCase):
                 name = self.file(text)
                 self.assertEqual(options.parse_emulate(["--link", "umts", flag, name]).scenario[key], runs)
                 self.assertEqual(options.parse_emulate(["--config", self.file(f"{key.replace('.', ': {', 1)}: {name}}}")]).scenario[key], runs)
-            self.assertEqual(options.parse_emulate([flag, "5,2"]).scenario[key], [5, 2])
+            self.assertEqual(options.parse_emulate(["--link", "umts", flag, "5,2"]).scenario[key], [5, 2])
             for text, said in (("01\n012\n", "line 2 is '012'"), ("# none\n", "nothing in it"), ("01" * 10001, "it has 20002 runs of up to 1 blocks")):
                 with self.subTest(flag=flag, text=text[:20]), self.assertRaisesRegex(BadInput, f"{flag} .*{said}") as caught:
                     options.parse_emulate([flag, self.file(text)])
                 self.assertNotIn("\n", str(caught.exception))
+
+    def test_a_setting_of_another_link_is_refused_on_the_command_line(self):
+        for given, said in ((["--bearer", "umts-64"], "--bearer with --link ofdm; valid: with --link umts"),
+                            (["--link", "umts", "--retry-limit", "3"], "--retry-limit with --link umts; valid: with --link wlan")):
+            with self.assertRaisesRegex(BadInput, f"^{said}$"):
+                options.parse_emulate(given)
+        options.parse_emulate(["--link", "wlan", "--retry-limit", "3", "--config", self.file("umts: {max_dat: 3}")])
+
+    def test_the_generator_has_no_cell_that_files_and_cores_could_be_of(self):
+        for flag, value in (("--cores", "0"), ("--logs", "x"), ("--name", "x"), ("--record", "x.h5"), ("--capture", "x"), ("--keep", None)):
+            with self.assertRaisesRegex(BadInput, f"^{flag} with --generator: there is no cell; valid: --json$"):
+                options.parse_emulate(["--generator", flag, *([value] if value else [])])
+
+    def test_two_options_with_one_file_are_refused_before_anything_runs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            one, link = os.path.join(folder, "one"), os.path.join(folder, "link")
+            os.symlink(one, link)
+            for first, second in (("--json", "--capture"), ("--json", "--record"), ("--record", "--capture")):
+                for parse_all in (options.parse_demo, options.parse_emulate):
+                    with self.assertRaisesRegex(BadInput, f"{second} .*: cannot be written: that file is given twice"):
+                        parse_all([first, one, second, link])
+            pathlib.Path(one).write_text("link: {bins: 3}")
+            self.refused("--json .*: cannot be written: that file is given twice", "--config", one, "--json", one)
+            parse("--json", "/dev/null", "--capture", "/dev/null")
+            parse("--json", "-", "--config", one)
 
     def test_files_that_have_no_end_are_refused(self):
         """The machine's memory would be full before they are."""

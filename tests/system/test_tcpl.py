@@ -65,7 +65,9 @@ class TcpOverDamagedSegments(unittest.TestCase):
     def test_nothing_is_left_and_bad_options_are_one_line(self):
         self.assertEqual(cells.Cell("tcpltest").leftovers(), [])
         for options, words in ((["--ber", "2"], "--ber"), (["--mtu", "x"], "--mtu"), (["--runs", "0"], "--runs"),
-                               (["--nonsense"], "--nonsense"), (["--name", "muchtoolong"], "--name")):
+                               (["--nonsense"], "--nonsense"), (["--name", "muchtoolong"], "--name"), (["--ber", ""], "--ber is ''"),
+                               (["--mtu", "", "--time", "virtual"], "--mtu is ''"), (["--csv", "/nowhere/x.csv"], "there is no directory /nowhere"),
+                               (["--csv", "x", "--png", "./x"], "--png ./x: cannot be written: that file is given twice")):
             done = subprocess.run([TOP / "openwip", "tcp-l", *options], capture_output=True, text=True,
                                   env=os.environ | {"OPENWIP_NO_BUILD": "1"})
             self.assertEqual(done.returncode, 2, done)
@@ -139,6 +141,12 @@ class Points(unittest.TestCase):
         for name, points in (("tcp-l", 2 * 6 * 2 * 30), ("tcp-l-bursts", 2 * 5 * 2 * 30)):
             _, _, s = tcpl.parse(["--config", str(TOP / f"flowgraphs/scenarios/{name}.yaml")])
             self.assertEqual(len(list(tcpl.points_of(s))), points)
+
+    def test_a_value_that_is_given_twice_is_measured_once(self):
+        """Else the same seeds would count as further runs, and the interval be too narrow."""
+        for given in ("1e-5", "1e-5,1e-5,0.00001"):
+            s = tcpl.parse(["--ber", given, "--mtu", "576", "--runs", "3", "--relay", "off"])[2]
+            self.assertEqual([p["seed"] for p in tcpl.points_of(s)], [1, 2, 3])
 
 
 class Figure(unittest.TestCase):

@@ -181,6 +181,13 @@ class Runs(unittest.TestCase):
         with mock.patch.object(virtual, "KERNEL", "/bin/false"), self.assertRaisesRegex(CellDied, "kernel has not started: exit code 1$"):
             run()
 
+    def test_a_capture_that_cannot_be_written_leaves_the_report(self):
+        for clock in ("virtual", *["ns3"] * (BUILD / "host/simulator/wip_ns3").exists()):
+            done = subprocess.run([sys.executable, "-m", "openwip_cli", "emulate", "--time", clock, "--duration", "1", "--capture", "/dev/full"],
+                                  capture_output=True, text=True, timeout=120)
+            self.assertEqual((done.returncode, done.stdout.splitlines()[:1]), (4, ["verdict: VALID"]), done.stderr)
+            self.assertIn("--capture /dev/full: cannot be written: No space left on device", done.stderr)
+
     @unittest.skipIf(os.geteuid() != 0, "makes a device, which needs root")
     def test_packets_written_into_a_device_leave_its_mode_alone(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -335,6 +342,9 @@ class Runs(unittest.TestCase):
             self.assertEqual(written, "".join(expected.values()))
             self.assertIn(f"{len(written)} blocks of 20 ms, {written.count('1')} lost", said)
             self.assertGreater(written.count("1"), 5)
+            over = subprocess.run([sys.executable, "-m", "openwip_cli", "record", "blocks", recorded, "-o", recorded], capture_output=True, text=True, timeout=60)
+            self.assertEqual((over.returncode, "that file is given twice" in over.stderr), (2, True))
+            RunRecord(recorded).close()
             openwip("emulate", "--time", "virtual", "--link", "umts", "--bearer", "lundsten-384", "--error-trace", blocks, "--duration", "10", "--json", told)
             down = json.loads(pathlib.Path(told).read_text())["bearer"]["down"]
         self.assertGreater(down["blocks"], 300)

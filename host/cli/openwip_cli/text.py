@@ -15,7 +15,7 @@ DEEPEST = 100       # lists in lists; with thousands libyaml ends the process, a
 def to_yaml(tree: Any) -> str:
     """In the order that it has."""
     for key, text in texts(tree):
-        if not encodes(text):
+        if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):     # of a file name that is not UTF-8
             raise BadInput(f"{key} is {text!r}; valid: text in UTF-8")
     return str(yaml.dump(tree, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), sort_keys=False))
 
@@ -64,8 +64,3 @@ def texts(tree: Any, key: str = "") -> list[tuple[str, str]]:
         return [(key, tree)]
     inside = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, (list, tuple)) else ()
     return [found for name, value in inside for found in texts(value, f"{key}.{name}" if key else str(name))]
-
-
-def encodes(text: str) -> bool:
-    """A file name that is not UTF-8 has what cannot be written."""
-    return text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)

@@ -2,6 +2,7 @@
 """./openwip attenuator list, and the port that the other subcommands take: boards are serial ports (pty) under names as udev gives them."""
 import contextlib
 import io
+import json
 import os
 import pathlib
 import tempfile
@@ -97,6 +98,19 @@ class List(unittest.TestCase):
         with self.assertRaisesRegex(BadInput, "and 2 boards are found"):
             attenuator.the_port(None)
         self.assertEqual(attenuator.the_port("/dev/x"), "/dev/x")
+
+
+class Played(unittest.TestCase):
+    def test_ticks_that_were_missed_before_are_not_of_this_playback(self):
+        for since, code in ((0, 0), (2, 1)):
+            device = mock.Mock()
+            device.status.return_value = pb.Status(missed_ticks=7)
+            device.play.return_value = pb.Status(state=pb.ENDED, received=3, played=3, missed_ticks=7 + since)
+            device.errors.return_value = []
+            with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+                given = mock.Mock(period=1, external=False, json=os.path.join(folder, "x.json"))
+                self.assertEqual(attenuator.played(device, [1], bytes(3), given), code)
+                self.assertEqual(json.loads(pathlib.Path(given.json).read_text())["missed_ticks"], since)
 
 
 if __name__ == "__main__":

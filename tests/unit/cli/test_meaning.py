@@ -49,6 +49,10 @@ class Words(unittest.TestCase):
         for text in ("", "link: 3", "link: [", "- 1", "link: {bins: many, modulation: 4}", "link: {bins: 10}"):
             self.assertIsNone(meaning.link_capacity(meaning.link_settings(text), [0, 1]), text)
 
+    def test_another_link_does_not_have_the_capacity_of_ofdm(self):
+        for kind, has in (("ofdm", True), ("umts", False), ("wlan", False), ("wire", False)):
+            self.assertEqual(meaning.link_capacity({"kind": kind, "bins": 10, "modulation": 2}, [0] * 9) is not None, has, kind)
+
     def test_what_nothing_was_sent_with_has_no_share(self):
         adaptive = {"bins": 10, "modulation": "adaptive"}
         self.assertEqual(meaning.link_capacity(adaptive, [0] * 9), 0)

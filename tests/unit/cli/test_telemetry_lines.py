@@ -18,7 +18,7 @@ STREAM = """
 import os, sys
 from openwip_cli.messages import telemetry
 from openwip_cli.views import follow, telemetry_lines
-with follow.following({"base": sys.argv[1]}, telemetry_lines.DEFAULT) as reader:
+with follow.following({"base": sys.argv[1]}, telemetry_lines.EVERY_DAY) as reader:
     telemetry_lines.stream(reader, lambda: True, sys.stdout)
 os._exit(0)
 """

@@ -22,7 +22,8 @@ class Intervals(unittest.TestCase):
     def test_one_value_has_no_interval_and_none_is_an_error(self):
         e = estimates.estimate([3.0])
         self.assertTrue(math.isnan(e.half) and not e.covers(3.0))
-        self.assertEqual(e.text(), "3.00")
+        self.assertFalse(e.excludes(5.0))
+        self.assertEqual((e.text(), e.text(1, " s", "+")), ("3.00", "+3.0 s"))
         with self.assertRaises(ValueError):
             estimates.estimate([])
 

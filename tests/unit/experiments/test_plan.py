@@ -10,7 +10,7 @@ from world import DEFAULTS, SMALL, TOP, World
 
 from openwip_cli.errors import BadInput
 from openwip_cli.machine import places
-from openwip_cli.campaign import command, metrics, one_run, options, plan, settings, statements, tcp_settings, virtual_work, workloads
+from openwip_cli.campaign import command, metrics, one_run, options, plan, settings, tcp_settings, virtual_work, workloads
 
 
 class Grid(unittest.TestCase):
@@ -179,8 +179,7 @@ class Refused(unittest.TestCase):
         w = World(text, defaults=defaults)
         self.addCleanup(w.close)
         with self.assertRaisesRegex(BadInput, pattern) as caught:
-            e = w.experiment()
-            statements.check_statements(e.path, e.tree["statements"])
+            options.load(TOP, [str(w.file)], "full")
         self.assertNotIn("\n", str(caught.exception))
 
     def test_a_bad_file_is_refused_with_its_name_the_key_and_what_is_valid(self):
@@ -206,6 +205,10 @@ class Refused(unittest.TestCase):
                 ("title: small", "title: small\nuntil: {half_width: 0.1, at_least: 5}", r"until: at_least is 5; valid: 2..4"),
                 ("x: modulation", "x: [modulation, channel]", r"figure small: x is \['modulation', 'channel'\]; valid: a setting of the grid$"),
                 ("series: channel", "series: chanel", "figure small: series is 'chanel'; valid: a setting of the grid or a list of them"),
+                ("series: channel", "series: channel, averaged: [modulaton]", "figure small: averaged is 'modulaton'; valid: a setting of the grid or a list of them"),
+                (SMALL[SMALL.index("figures:"):], "figures: []\nstatements: []\n", "no figure and no statement has a metric; valid: one that has"),
+                ("kind: bars", "king: bars", "figures: a list is expected, of name, number, kind and more"),
+                ("metric: goodput_mbps}", "metric: modulation_share, categories: [a]}", "metric modulation_share:a; valid: modulation_share, or with a number behind the colon"),
                 ("kind: best", "kind: bset", "statement best: kind is 'bset'; valid: value, ratio, "),
                 ("metric: goodput_mbps, over", "metric: godput, over", "unknown metric godput; known: goodput_mbps, ")):
             with self.subTest(new):

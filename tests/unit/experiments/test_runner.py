@@ -105,6 +105,22 @@ class Next(unittest.TestCase):
         left = [r.key for r in self.world.progress().next(99)]
         self.assertEqual(sorted(left), sorted([runs[3].key] + [r.key for r in runs[10:]]))
 
+    def test_a_file_of_another_run_is_none_of_this_one(self):
+        one, other = self.world.experiment().runs()[:2]
+        self.world.make([one])
+        self.world.store.path(other.key).write_text(self.world.store.path(one.key).read_text())
+        self.assertIsNotNone(self.world.store.get(one.key))
+        self.assertIsNone(self.world.store.get(other.key))
+
+    def test_a_run_without_what_is_watched_is_no_end_of_the_campaign(self):
+        progress = self.world.progress()
+        run, *_ = progress.next(1)
+        made = world.result()
+        del made["workload"]["goodput_bps"]
+        self.world.make([run], lambda *_: made)
+        progress.take(run.key)
+        self.assertRegex(self.world.said[-1], r"^1/32 S1 .* #1: no result, valid; ")
+
     def test_progress_says_result_interval_and_time_left(self):
         progress = self.world.progress()
         chosen = progress.next(16)

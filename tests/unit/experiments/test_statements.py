@@ -118,10 +118,35 @@ class Comparisons(Case):
                     self.assertEqual(self.judge(gains | {"by": by}, of(*more), grid).holds, holds)
         shown = self.judge(gains | {"by": "difference"}, of(1, 1.5, 1.7), grid).measured
         self.assertIn("-0.500 ± 0.000 (channel jakes, wired_loss 0 and 0.01)", shown)
-        for wrong, said in (({"by": "share"}, "by is 'share'; valid: ratio, difference"), ({"among": None}, "gains needs metric, a, b, over and among")):
-            whole = gains | {"id": "x", "says": "y", "metric": "goodput_mbps"} | wrong
-            with self.assertRaisesRegex(world.plan.BadInput, said):
-                statements.check_statements(pathlib.Path("f"), [{k: v for k, v in whole.items() if v is not None}])
+        for wrong, said in (({"by": "share"}, "by is 'share'; valid: ratio, difference"), ({"among": None}, "among is missing; valid for gains: metric, a, b, over, among")):
+            self.refused(said, gains | {"metric": "goodput_mbps"} | wrong)
+
+    def refused(self, said, statement):
+        with self.assertRaisesRegex(world.plan.BadInput, f"experiment file f: statement x: {said}"):
+            statements.check_statements(pathlib.Path("f"), [{"id": "x", "says": "y"} | {k: v for k, v in statement.items() if v is not None}])
+
+    def test_a_statement_says_all_that_its_kind_asks_for_and_nothing_that_would_be_ignored(self):
+        value = {"kind": "value", "metric": "goodput_mbps", "where": {"channel": "jakes"}}
+        statements.check_statements(pathlib.Path("f"), [{"id": "x", "says": "y"} | value | {"most": 1}])
+        self.refused("unknown key leest; valid for value: metric, where, least, most", value | {"leest": 100, "most": 1})
+        self.refused("least and most are missing, one of them is needed", value)
+        self.refused("unknown key where; valid for ratio: metric, a, b, times, least, most", value | {"kind": "ratio", "a": {}, "b": {}, "least": 1})
+        self.assertEqual(set(statements.OF_KIND), set(statements.KINDS))
+
+    def test_what_one_realisation_says_is_not_sure(self):
+        grid = "channel: jakes\n  modulation: [1, 2]\n  prediction_nmse: [0, 0.1]"
+        cross = {"kind": "crossing", "over": "prediction_nmse", "until": 0.1, "a": {"modulation": 1}, "b": {"modulation": 2}}
+        of = lambda p, r: (3 + (0.05 - p["prediction_nmse"]) * (p["modulation"] == 1)) if r == 1 else None      # noqa: E731
+        found = self.judge(cross, of, grid)
+        self.assertEqual((found.holds, found.measured), ("yes (not sure)", "+0.050 at 0, -0.050 at 0.1, crossing at 0.050"))
+
+    def test_without_what_is_expected_there_is_no_answer(self):
+        best = {"kind": "best", "over": "modulation", "among": [1, 2, 3], "where": {"channel": "jakes"}, "expect": 2}
+        self.assertEqual(self.judge(best, lambda p: None if p["modulation"] == 2 else 1 + (p["modulation"] == 3)).holds, "not measured")
+        cross = {"kind": "crossing", "over": "prediction_nmse", "until": 0.2, "a": {"modulation": 1}, "b": {"modulation": 2}}
+        grid = "channel: jakes\n  modulation: [1, 2]\n  prediction_nmse: [0, 0.1, 0.2]"
+        of = lambda p: None if p["prediction_nmse"] == 0.2 else 3 + (0.15 - p["prediction_nmse"]) * (p["modulation"] == 1)      # noqa: E731
+        self.assertEqual(self.judge(cross, of, grid).holds, "not measured")
 
     def test_averaged_is_the_mean_over_settings_where_all_of_them_are_there(self):
         grid = "channel: [jakes, winner]\n  wired_loss: [0, 0.01, 0.05]"
@@ -163,6 +188,25 @@ class Distributions(Case):
         for metric, expected in (("retransmission_share:1", 0.16), ("done_within:2", 0.99), ("modulation_share:2", 0.4),
                                  ("retransmissions", 25 / 125), ("frames_per_packet", 12000 / (108 * 2.2))):
             self.assertAlmostEqual(r.values(point, metric)[1], expected, msg=metric)
+
+    def test_a_run_that_has_no_such_value_is_left_out_and_not_zero(self):
+        e = self.experiment("channel: jakes\n  modulation: [1, 2]")
+        none, some = ({"goodput_bps": 0, "rtt_ms": rtt, "retransmits": rtt} for rtt in (None, 20.0))
+        r = results(e, lambda p, n: {"workload": none if p["modulation"] == 1 or n == 3 else some} | self.link([0]) | {
+            "link": {"modulation_histogram": [0] * 9 if n < 4 else [0, 0, 1]}, "bearer": None, "emulator": {"prediction_nmse": float("nan")}})
+        never, thrice = e.points
+        for metric, values in (("tcp_rtt_ms", {1: 20, 2: 20, 4: 20}), ("tcp_retransmits", {1: 20, 2: 20, 4: 20}), ("frames_per_packet", {4: 12000 / 216})):
+            self.assertEqual(r.values(thrice, metric), values)
+        for metric in ("tcp_rtt_ms", "tcp_retransmits", "status_share", "prediction_nmse", "jain", "voip_within:5"):
+            with self.assertRaises(LookupError):
+                r.values(never, metric)
+        value = {"id": "x", "says": "y", "kind": "value", "metric": "tcp_rtt_ms", "where": {"modulation": 2}, "most": 21}
+        self.assertEqual([statements.judge(r, value | {"where": {"modulation": m}}).holds for m in (1, 2)], ["not measured", "yes"])
+        with tempfile.TemporaryDirectory() as folder:
+            e.tree["statements"] = [value]
+            e.tree["figures"] = [{"name": "f", "number": 1, "kind": "lines", "x": "modulation", "metric": "tcp_rtt_ms"}]
+            report.write_csv(r, pathlib.Path(folder))
+            self.assertEqual(pathlib.Path(folder, "S1.means.csv").read_text().splitlines()[1:], ["jakes,2,tcp_rtt_ms,20.0,0.0,3"])
 
     def voip(self, delays_ms, sent=100):
         return {"workload": {"kind": "voip", "sent": sent, "loss": 1 - len(delays_ms) / sent, "delays_us": [int(1000 * d) for d in delays_ms]}}

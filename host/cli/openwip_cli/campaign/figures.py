@@ -282,7 +282,7 @@ def draw(results: Results, folder: pathlib.Path) -> list[Drawn]:
     done: list[Drawn] = []
     everything = results
     for spec in everything.experiment.tree["figures"]:
-        results = everything.averaged(spec.get("averaged", []))
+        results = everything.averaged(as_list(spec.get("averaged")))
         if spec.get("kind") not in KINDS:
             raise BadInput(f"experiment file {results.experiment.path}: figure {spec.get('name')}: kind is "
                            f"{spec.get('kind')!r}; valid: {', '.join(KINDS)}")

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What is read from the result of a run. A metric is a name, with an argument after a colon where it has one:
 `modulation_share:2` is the share of frames sent with 2 bits per symbol."""
+import contextlib
 import copy
 import math
+import re
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -48,8 +50,7 @@ def _station(r: Report, _: object, number: str) -> float:
 def _jain(r: Report, *_: object) -> float:
     """1: all have the same; 1/n: one of n has all."""
     each = _stations(r)
-    squares = len(each) * sum(x * x for x in each)
-    return sum(each) ** 2 / squares if squares else float("nan")
+    return sum(each) ** 2 / (len(each) * sum(x * x for x in each))
 
 
 def _of_work(key: str) -> Reading:
@@ -59,7 +60,7 @@ def _of_work(key: str) -> Reading:
 def _frames_per_packet(r: Report, *_: object) -> float:
     shares = _shares(r["link"]["modulation_histogram"])
     mean = sum(k * s for k, s in enumerate(shares))
-    return PACKET_BITS / (SYMBOLS_PER_BIN * mean) if mean else float("nan")
+    return PACKET_BITS / (SYMBOLS_PER_BIN * mean)
 
 
 def _retransmissions(r: Report, *_: object) -> float:
@@ -76,13 +77,9 @@ def _within(r: Report, _: object, ms: float) -> float:
     return sum(d <= float(ms) * 1000 for d in w["delays_us"]) / w["sent"]
 
 
-def delays_ms(r: Report) -> list[float]:
-    return sorted(d / 1000 for d in r["workload"]["delays_us"])
-
-
 def _quantile(r: Report, _: object, q: float) -> float:
-    delays = delays_ms(r)
-    return delays[min(len(delays) - 1, int(float(q) * len(delays)))] if delays else float("nan")
+    delays = sorted(d / 1000 for d in r["workload"]["delays_us"])
+    return delays[min(len(delays) - 1, int(float(q) * len(delays)))]
 
 
 def _bearer(over: str, under: str | None = None) -> Reading:
@@ -98,7 +95,7 @@ def _bearer(over: str, under: str | None = None) -> Reading:
 
 METRICS: dict[str, tuple[str, Reading]] = {
     "goodput_mbps": ("TCP throughput (Mbit/s)", lambda r, *_: r["workload"]["goodput_bps"] / 1e6),
-    "tcp_retransmits": ("retransmitted TCP segments", lambda r, *_: r["workload"]["retransmits"] or 0),
+    "tcp_retransmits": ("retransmitted TCP segments", lambda r, *_: r["workload"]["retransmits"]),
     "tcp_rtt_ms": ("mean round trip of TCP (ms)", lambda r, *_: r["workload"]["rtt_ms"]),
     "prediction_nmse": ("prediction error (NMSE)", lambda r, *_: r["emulator"]["prediction_nmse"]),
     "frame_error_rate": ("frame error rate", lambda r, *_: r["link"]["frame_error_rate"]),
@@ -149,6 +146,8 @@ def split(metric: str) -> tuple[str, str | None]:
     name, _, argument = str(metric).partition(":")
     if name not in METRICS:
         raise BadInput(f"unknown metric {name}; known: {', '.join(METRICS)}")
+    if argument and not re.fullmatch(r"\d+(\.\d+)?", argument):
+        raise BadInput(f"metric {metric}; valid: {name}, or with a number behind the colon")
     return name, argument or None
 
 
@@ -172,12 +171,21 @@ def metrics_of(experiment: Experiment) -> list[str]:
 
 def watched(experiment: Experiment) -> str:
     """What progress and the stopping rule look at."""
-    return (experiment.until and experiment.until.metric) or metrics_of(experiment)[0]
+    if not (names := metrics_of(experiment)):
+        raise BadInput(f"experiment file {experiment.path}: no figure and no statement has a metric; valid: one that has")
+    return (experiment.until and experiment.until.metric) or names[0]
 
 
 def read(result: Report, point: Point, metric: str) -> float:
+    """LookupError: the run has none, such as the round trip of a connection that never came about."""
     name, argument = split(metric)
-    return METRICS[name][1](result, point, argument)
+    try:
+        value = float(METRICS[name][1](result, point, argument))
+    except (TypeError, ZeroDivisionError):      # None, or a share of nothing
+        value = math.nan
+    if math.isnan(value):
+        raise LookupError(f"a run of {point.text()} has no {metric}")
+    return value
 
 
 class Results:
@@ -204,8 +212,9 @@ class Results:
                 if run is not None and run["valid"]:
                     self.found.setdefault(point, {})[realisation] = run["result"]
                     self.parts[point] = [point]
-                    if experiment.until and experiment.until.enough(self.values(point, watched(experiment))):
-                        break
+                    with contextlib.suppress(LookupError):
+                        if experiment.until and experiment.until.enough(self.values(point, watched(experiment))):
+                            break
         self.runs = len(seen)
 
     def averaged(self, over: list[str]) -> "Results":
@@ -235,7 +244,11 @@ class Results:
         return points[0]
 
     def values(self, point: Point, metric: str) -> dict[int, float]:
-        """{realisation: value}"""
-        parts = self.parts[point]
-        return {r: sum(read(self.found[p][r], p, metric) for p in parts) / len(parts)
-                for r in self.found[parts[0]] if all(r in self.found[p] for p in parts)}
+        """{realisation: value} of those that have one. LookupError: none has."""
+        parts, found = self.parts[point], {}
+        for r in self.found[parts[0]]:
+            with contextlib.suppress(LookupError):
+                found[r] = sum(read(self.found[p][r], p, metric) for p in parts) / len(parts)
+        if not found:
+            raise LookupError(f"no run of {point.text()} has {metric}")
+        return found

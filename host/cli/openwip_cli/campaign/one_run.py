@@ -111,7 +111,7 @@ def main(arguments: list[str], places: Places) -> int:
     if given.with_parent:
         pool.with_parent(given.with_parent)
     path = pathlib.Path(given.spec)
-    spec, out = read_spec(path), outputs.check("OUT", given.out)
+    spec, out = read_spec(path), outputs.check("OUT", given.out, path)
     if spec.get("time", "real") == "real":
         system.require_root()
         system.require_tun()

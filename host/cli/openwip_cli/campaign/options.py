@@ -5,7 +5,7 @@ import pathlib
 from typing import Any
 
 from ..errors import VALID, BadInput
-from ..machine import outputs, placement, system
+from ..machine import placement, system
 from ..machine.places import KERNEL, Places, virtual_kernel
 from ..runs import ns3_tcp, station_options
 from ..runs.options import CLOCKS, parse_demo, parse_emulate
@@ -69,7 +69,8 @@ def load(top: pathlib.Path, names: list[str], mode: str, time: str = "real", tcp
     experiments = plan.load(top, names, mode, time, tcp, left_out, given)
     for e in experiments:
         statements.check_statements(e.path, e.tree["statements"])
-        metrics.split(metrics.watched(e))
+        for metric in (metrics.watched(e), *metrics.metrics_of(e)):
+            metrics.split(metric)
     return experiments
 
 
@@ -122,7 +123,6 @@ def check(arguments: list[str], places: Places) -> int:
         given = station_options.parse(rest)[1]
     else:
         given = (parse_emulate if which == "emulate" else parse_demo)(rest)
-    outputs.check("--json", given.json)
     if not given.generator and given.time == "real":
         system.require_root()
     return VALID

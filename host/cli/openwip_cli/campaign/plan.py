@@ -24,14 +24,14 @@ from ..errors import BadInput
 from ..figures.estimates import estimate
 from ..runs import ns3_tcp
 from ..settings.command_line import read
-from ..settings.emulator import scenario_of
+from ..settings.emulator import of_another_link, scenario_of
 from ..settings.kinds import Integer, Real
 from ..settings.scenario import read_yaml
 from . import tcp_settings
 from .settings import EMULATOR, OF_LINUX, SETTINGS, START_S, TCP, TRAFFIC, VIEW, VIRTUAL, Over, key_of
 
 FORMAT = 1                  # of the run files; part of a run's identity
-AXES = {"panels", "series", "x", "y"}       # of a figure: settings of the grid
+AXES = {"panels", "series", "averaged", "x", "y"}       # of a figure: settings of the grid
 PARTS = {"title", "defaults", "text_figures", "settings", "grid", "quick", "full", "figures", "statements", "measures", "time", "tcp", "until"}
 DEFAULT_PARTS = {"settings", "channels", "methods", "senders", "bulk", "tcp", "voip", "flows", "quick", "full"}
 MODES = ("quick", "full")
@@ -252,8 +252,7 @@ class Experiment:
             asked = self.run(p, 1).spec["emulator"]
             kind = asked.get("link.kind", "ofdm")
             for name in self.over.settings:
-                link = key_of(name).partition(".")[0]
-                if link in ("umts", "wlan") and link != kind:
+                if of_another_link(key_of(name), kind):
                     raise NothingToRun(f"experiment file {self.path}: --set {name} with the link {kind}; valid: settings of that")
             try:
                 scenario_of(asked)
@@ -262,13 +261,17 @@ class Experiment:
 
     def _check_axes(self) -> None:
         """Of the figures: before the runs, not after them."""
-        for figure in self.tree["figures"]:
+        figures = self.tree["figures"]
+        if not isinstance(figures, list) or not all(isinstance(f, dict) and {"name", "number", "kind"} <= f.keys() for f in figures):
+            raise BadInput(f"experiment file {self.path}: figures: a list is expected, of name, number, kind and more")
+        for figure in figures:
             for part in AXES & set(figure):
                 names = figure[part]
-                for name in names if part == "series" and isinstance(names, list) else [names]:
+                several = part in ("series", "averaged")
+                for name in names if several and isinstance(names, list) else [names]:
                     if not isinstance(name, str) or name not in SETTINGS:
                         raise BadInput(f"experiment file {self.path}: figure {figure.get('name')}: {part} is {name!r}; "
-                                       f"valid: a setting of the grid{' or a list of them' * (part == 'series')}")
+                                       f"valid: a setting of the grid{' or a list of them' * several}")
 
     def _leave_out(self) -> None:
         """Points that ns-3 cannot run: their statements are not measured."""
@@ -341,14 +344,7 @@ class Experiment:
         return found
 
     def runs(self) -> "list[Run]":
-        """Each once; a realisation of all points before the next, so that an interrupted experiment is
-        complete in what it has."""
-        unique: dict[str, Run] = {}
-        for realisation in range(1, self.realisations + 1):
-            for point in self.points:
-                run = self.run(point, realisation)
-                unique.setdefault(run.key, run)
-        return list(unique.values())
+        return unique_runs([self])
 
     @property
     def fingerprint(self) -> str:
@@ -357,10 +353,10 @@ class Experiment:
 
 
 def unique_runs(experiments: list[Experiment]) -> "list[Run]":
-    """All runs of several experiments, each once, again one realisation of everything before the next."""
+    """All runs, each once; a realisation of everything before the next, so that an interrupted campaign is complete in what it has."""
     unique: dict[str, Run] = {}
     for e in experiments:
-        for run in e.runs():
+        for run in (e.run(point, realisation) for point in e.points for realisation in range(1, e.realisations + 1)):
             unique.setdefault(run.key, run)
     return sorted(unique.values(), key=lambda run: run.spec["realisation"])
 

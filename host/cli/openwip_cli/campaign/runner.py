@@ -12,7 +12,7 @@ from ..figures.estimates import estimate
 from ..runs.pool import write_json
 from ..text import of_json
 from . import metrics
-from .plan import Experiment, Point, Run
+from .plan import Experiment, Point, Run, digest
 
 
 class Store:
@@ -36,12 +36,12 @@ class Store:
         return self.runs / f"{key}.json"
 
     def get(self, key: str) -> Any:
-        """A finished run, or None: absent, or not a run file."""
+        """A finished run, or None: absent, not a run file, or that of another run."""
         try:
             run = of_json(self.path(key).read_text())
         except (OSError, ValueError):
             return None
-        return run if isinstance(run, dict) and {"key", "spec", "attempts", "valid"} <= set(run) else None
+        return run if isinstance(run, dict) and {"result", "spec", "attempts", "valid"} <= set(run) and digest(run["spec"]) == key else None
 
     @property
     def plan(self) -> dict[str, Any] | None:
@@ -78,7 +78,8 @@ class Progress:
     def _note(self, key: str, stored: dict[str, Any]) -> Run:
         if stored["valid"]:
             for e, point, realisation in self.places[key]:
-                self.values.setdefault((e.name, point), {})[realisation] = metrics.read(stored["result"], point, metrics.watched(e))
+                with contextlib.suppress(LookupError):
+                    self.values.setdefault((e.name, point), {})[realisation] = metrics.read(stored["result"], point, metrics.watched(e))
         return self.left.pop(key)
 
     def goes_on(self, e: Experiment, point: Point) -> bool:

@@ -12,20 +12,17 @@ import itertools
 import math
 import pathlib
 from collections.abc import Iterator
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, TypeAlias
 
 from ..errors import BadInput
 from ..figures import estimates
 from .metrics import Results, split
+from .plan import Point
 from .settings import SETTINGS
 
 
 Case: TypeAlias = dict[str, Any]       # settings, by their names
-Statement = TypedDict("Statement", {
-    "id": str, "says": str, "source": str, "note": str, "kind": str, "metric": str, "averaged": list[str], "for_each": dict[str, list[Any]], "where": Case,
-    "a": Case, "b": Case, "b_each": dict[str, list[Any]], "at_each": dict[str, list[Any]], "over": Any, "among": list[Any], "by": str, "expect": Any,
-    "least": float, "most": float, "times": float, "scale": float, "digits": int, "unit": str, "least_x": float, "most_x": float, "until": float,
-    "slack": float, "steps": int, "base_ms": float, "rise_ms": float, "between": float}, total=False)
+Statement: TypeAlias = dict[str, Any]      # OF_EACH, OF_KIND
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,8 +54,7 @@ def _limits(estimate: estimates.Estimate, check: Statement) -> tuple[bool, bool]
     """(holds, sure) of least <= value <= most."""
     least, most = check.get("least", -math.inf), check.get("most", math.inf)
     holds = least <= estimate.mean <= most
-    sure = not math.isnan(estimate.half) and not any(estimate.covers(x) for x in (least, most) if math.isfinite(x))
-    return holds, sure
+    return holds, all(estimate.excludes(x) for x in (least, most))
 
 
 def _number(estimate: estimates.Estimate, check: Statement) -> str:
@@ -110,8 +106,7 @@ def above(results: Results, check: Statement, case: Case) -> Finding:
     if closest is None:
         raise LookupError("nothing to compare")
     _, d, name = closest
-    return Finding(f"{'least ' if len(others) > 1 or at else ''}difference {'+' if d.mean >= 0 else ''}"
-                   f"{d.text(check.get('digits', 3))} ({name})", d.mean > 0, not math.isnan(d.half) and not d.covers(0))
+    return Finding(f"{'least ' if len(others) > 1 or at else ''}difference {d.text(check.get('digits', 3), sign='+')} ({name})", d.mean > 0, d.excludes(0))
 
 
 def gains(results: Results, check: Statement, case: Case) -> Finding:
@@ -142,8 +137,7 @@ def gains(results: Results, check: Statement, case: Case) -> Finding:
     if closest is None:
         raise LookupError("nothing to compare")
     d, name = closest
-    return Finding(f"least difference of gains {'+' if d.mean >= 0 else ''}{d.text(check.get('digits', 3))} ({name})", d.mean > 0,
-                   not math.isnan(d.half) and not d.covers(0))
+    return Finding(f"least difference of gains {d.text(check.get('digits', 3), sign='+')} ({name})", d.mean > 0, d.excludes(0))
 
 
 def best(results: Results, check: Statement, case: Case) -> Finding:
@@ -154,13 +148,13 @@ def best(results: Results, check: Statement, case: Case) -> Finding:
         points = results.where(**(check.get("where", {}) | case | {over: v}))
         if len(points) == 1:
             found[v] = results.values(points[0], metric)
-    if len(found) < 2:
+    if len(found) < 2 or check["expect"] not in found:
         raise LookupError("nothing to compare")
     means = {v: estimates.estimate(x.values()).mean for v, x in found.items()}
     order = sorted(means, key=means.__getitem__, reverse=True)
     d = estimates.difference(found[order[0]], found[order[1]])
     return Finding(f"{order[0]} ({means[order[0]]:.2f}), then {order[1]} ({means[order[1]]:.2f})",
-                   order[0] == check["expect"], not math.isnan(d.half) and not d.covers(0))
+                   order[0] == check["expect"], d.excludes(0))
 
 
 def disjoint(results: Results, check: Statement, case: Case) -> Finding:
@@ -187,23 +181,28 @@ def crossing(results: Results, check: Statement, case: Case) -> Finding:
         if len(other) == 1 and p[over] <= check["until"]:
             points[p[over]] = estimates.difference(results.values(p, metric), results.values(other[0], metric))
     xs = sorted(points)
-    if len(xs) < 2:
+    if len(xs) < 2 or xs[-1] != check["until"]:
         raise LookupError("nothing to compare")
     first, last = points[xs[0]], points[xs[-1]]
     at = next((x0 + (x1 - x0) * points[x0].mean / (points[x0].mean - points[x1].mean)
                for x0, x1 in itertools.pairwise(xs) if points[x0].mean > 0 >= points[x1].mean), None)
-    text = (f"{first.mean:+.3f} ± {first.half:.3f} at {xs[0]:g}, {last.mean:+.3f} ± {last.half:.3f} at {xs[-1]:g}"
+    text = (f"{first.text(3, sign='+')} at {xs[0]:g}, {last.text(3, sign='+')} at {xs[-1]:g}"
             + (f", crossing at {at:.3f}" if at is not None else ""))
-    return Finding(text, first.mean > 0 > last.mean, not (first.covers(0) or last.covers(0)))
+    return Finding(text, first.mean > 0 > last.mean, first.excludes(0) and last.excludes(0))
+
+
+def _along(results: Results, check: Statement, case: Case, fewest: int) -> list[Point]:
+    """In the order of the setting that it is over."""
+    over, low, high = check["over"], check.get("least_x", -math.inf), check.get("most_x", math.inf)
+    points = [p for p in results.where(**(check.get("where", {}) | case)) if low <= p[over] <= high]
+    if len(points) < fewest:
+        raise LookupError("nothing to compare")
+    return sorted(points, key=lambda p: p[over])
 
 
 def spread(results: Results, check: Statement, case: Case) -> Finding:
     """Over one setting the metric changes by no more than `most` of its largest value."""
-    over, metric = check["over"], check["metric"]
-    points = [p for p in results.where(**(check.get("where", {}) | case))
-              if check.get("least_x", -math.inf) <= p[over] <= check.get("most_x", math.inf)]
-    if len(points) < 2:
-        raise LookupError("nothing to compare")
+    over, metric, points = check["over"], check["metric"], _along(results, check, case, 2)
     found = {p[over]: results.values(p, metric) for p in points}
     means = {x: estimates.estimate(v.values()).mean for x, v in found.items()}
     top, bottom = max(means, key=means.__getitem__), min(means, key=means.__getitem__)
@@ -214,17 +213,12 @@ def spread(results: Results, check: Statement, case: Case) -> Finding:
 
 
 def _goes_one_way(results: Results, check: Statement, case: Case, way: int) -> Finding:
-    over, metric = check["over"], check["metric"]
-    points = sorted((p for p in results.where(**(check.get("where", {}) | case))
-                     if p[over] >= check.get("least_x", -math.inf)), key=lambda p: p[over])
-    if len(points) < 2:
-        raise LookupError("nothing to compare")
-    found = [results.values(p, metric) for p in points]
+    found = [results.values(p, check["metric"]) for p in _along(results, check, case, 2)]
     means = [estimates.estimate(v.values()).mean for v in found]
     slack = check.get("slack", 0.0) * max(means)
     down = all(way * (b - a) <= slack for a, b in itertools.pairwise(means)) and way * (means[-1] - means[0]) < 0
     d = estimates.difference(found[0], found[-1])
-    return Finding((" > " if way > 0 else " < ").join(f"{m:.3g}" for m in means), down, not math.isnan(d.half) and not d.covers(0))
+    return Finding((" > " if way > 0 else " < ").join(f"{m:.3g}" for m in means), down, d.excludes(0))
 
 
 def falls(results: Results, check: Statement, case: Case) -> Finding:
@@ -239,11 +233,7 @@ def rises(results: Results, check: Statement, case: Case) -> Finding:
 
 def flattens(results: Results, check: Statement, case: Case) -> Finding:
     """Over one setting what a further unit of it adds to the metric, as a share of what there was, never grows, nor is less than nothing."""
-    over, metric = check["over"], check["metric"]
-    points = sorted((p for p in results.where(**(check.get("where", {}) | case)) if p[over] >= check.get("least_x", -math.inf)),
-                    key=lambda p: p[over])
-    if len(points) < 3:
-        raise LookupError("nothing to compare")
+    over, metric, points = check["over"], check["metric"], _along(results, check, case, 3)
     found = [results.values(p, metric) for p in points]
 
     def growth(values: list[float]) -> list[float]:
@@ -304,12 +294,13 @@ def steps(results: Results, check: Statement, case: Case) -> Finding:
 
 
 KINDS = {f.__name__: f for f in (value, ratio, covers, above, gains, best, disjoint, crossing, spread, falls, rises, flattens, model, steps)}
-
-
-def check_averaged(path: pathlib.Path, what: str, part: dict[str, Any]) -> None:
-    over = part.get("averaged", [])
-    if not isinstance(over, list) or not all(name in SETTINGS for name in over):
-        raise BadInput(f"experiment file {path}: {what}: averaged is {over!r}; valid: a list of settings")
+OF_EACH = {"id", "says", "kind", "source", "note", "averaged", "for_each"}     # keys
+# Its keys, and those that it may have.
+OF_KIND = {"value": ("metric", "where least most scale digits unit"), "covers": ("metric expect", "where scale digits unit"), "ratio": ("metric a b", "times least most"),
+           "above": ("metric a", "b b_each at_each digits"), "gains": ("metric a b over among", "by at_each digits"), "best": ("metric over among expect", "where"),
+           "disjoint": ("metric over a b", "scale digits unit"), "crossing": ("metric over a b until", "where"), "spread": ("metric over most", "where least_x most_x"),
+           "falls": ("metric over", "where least_x slack"), "rises": ("metric over", "where least_x slack"), "flattens": ("metric over", "where least_x"),
+           "model": ("where", "least most"), "steps": ("where base_ms rise_ms steps between", "")}
 
 
 def check_statements(path: pathlib.Path, given: Any) -> None:
@@ -321,13 +312,16 @@ def check_statements(path: pathlib.Path, given: Any) -> None:
             raise BadInput(f"experiment file {path}: statements: {s!r} needs id, says and kind")
         if s["kind"] not in KINDS:
             raise BadInput(f"experiment file {path}: statement {s['id']}: kind is {s['kind']!r}; valid: {', '.join(KINDS)}")
-        if s["kind"] == "gains" and not {"metric", "a", "b", "over", "among"} <= set(s):
-            raise BadInput(f"experiment file {path}: statement {s['id']}: gains needs metric, a, b, over and among")
+        needs, may = (keys.split() for keys in OF_KIND[s["kind"]])
+        for wrong in [*(f"{key} is missing" for key in needs if key not in s), *(f"unknown key {key}" for key in s if key not in {*OF_EACH, *needs, *may}),
+                      *["least and most are missing, one of them is needed"] * ("least" in may and not {"least", "most"} & set(s))]:
+            raise BadInput(f"experiment file {path}: statement {s['id']}: {wrong}; valid for {s['kind']}: {', '.join([*needs, *may])}")
         if s.get("by", "ratio") not in ("ratio", "difference"):
             raise BadInput(f"experiment file {path}: statement {s['id']}: by is {s['by']!r}; valid: ratio, difference")
         if "metric" in s:
             split(s["metric"])
-        check_averaged(path, f"statement {s['id']}", s)
+        if not isinstance(over := s.get("averaged", []), list) or not all(name in SETTINGS for name in over):
+            raise BadInput(f"experiment file {path}: statement {s['id']}: averaged is {over!r}; valid: a list of settings")
 
 
 def judge(results: Results, statement: Statement) -> Judgement:

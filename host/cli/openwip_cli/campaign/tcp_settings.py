@@ -49,11 +49,6 @@ def sysctls_of(work: dict[str, Any]) -> dict[str, Any]:
     return work["tcp"]["sysctl"] | (WIDE if work["window_bytes"] else {})
 
 
-def buffers_of(work: dict[str, Any]) -> dict[str, str]:
-    """As the kernel is told in virtual time."""
-    return {f"net/ipv4/{name}": str(value) for name, value in WIDE.items()} if work["window_bytes"] else {}
-
-
 def route_metrics(work: dict[str, Any]) -> list[str]:
     # The congestion control through the route: as a sysctl a namespace may only have an unrestricted one.
     metrics = ["congctl", work["congestion_control"], "initcwnd", str(work["tcp"]["initial_window_segments"]),

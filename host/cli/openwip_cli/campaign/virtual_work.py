@@ -30,7 +30,7 @@ def plan_of(settings: dict[str, Any], work: dict[str, Any]) -> virtual.Plan:
         senders.add(ends[0])
         flows.append(f"bulk {ends[0]} {ends[1]} {virtual.START_S + late:.6f} {work['duration_s'] - late:.6f} "
                      f"{work['congestion_control']} 0 {work['measured_from_s'] - late:.6f}")
-    return virtual.Plan(flows, tcp_settings.buffers_of(work) | work["sender"],
+    return virtual.Plan(flows, {f"net/ipv4/{name}": str(v) for name, v in tcp_settings.WIDE.items() if work["window_bytes"]} | work["sender"],
                         [(side, command) for side in sorted(senders) for command in workloads.queue_commands(work, f"eth{side}")],
                         between=(virtual.START_S + work["measured_from_s"], virtual.START_S + work["duration_s"]), window_bytes=work["window_bytes"])
 

@@ -48,12 +48,6 @@ def running_cells() -> list[str]:
     return [n for n in names if cells.Cell(n).is_up()]
 
 
-def list_interfaces() -> None:
-    print(f"extcap {{version=1.0}}{{display=OpenWIP cells}}{{help=file://{os.environ.get('OPENWIP_TOP', '')}/{HELP}}}")
-    for name in running_cells():
-        print(f"interface {{value={PREFIX}{name}}}{{display=OpenWIP cell '{name}'}}")
-
-
 def list_options(name: str) -> None:
     def say(number: int, call: str, display: str, kind: str, **more: str) -> None:
         extra = "".join(f"{{{k}={v}}}" for k, v in more.items())
@@ -102,7 +96,9 @@ def start_capture(given: argparse.Namespace) -> None:
 def main(arguments: list[str], _places: Places) -> int:
     given = parse(arguments)
     if given.extcap_interfaces:
-        list_interfaces()
+        print(f"extcap {{version=1.0}}{{display=OpenWIP cells}}{{help=file://{os.environ.get('OPENWIP_TOP', '')}/{HELP}}}")
+        for name in running_cells():
+            print(f"interface {{value={PREFIX}{name}}}{{display=OpenWIP cell '{name}'}}")
     elif given.extcap_dlts:
         cell_of(given)
         print(f"dlt {{number={UPPER_PDU}}}{{name=OPENWIP}}{{display=OpenWIP: IP at the TUNs and link frames}}")

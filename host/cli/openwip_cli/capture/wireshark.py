@@ -32,13 +32,6 @@ def pick(found: dict[str, str], *names: str) -> pathlib.Path:
     raise BadInput(f"this tshark does not name its folder '{names[0]}' (tshark -G folders)")
 
 
-def extcap_folder(found: dict[str, str]) -> pathlib.Path:
-    """The user's where Wireshark has one (from 4.2 on), else the one of the machine."""
-    if os.environ.get("WIRESHARK_EXTCAP_DIR"):
-        return pathlib.Path(os.environ["WIRESHARK_EXTCAP_DIR"])
-    return pick(found, "Personal Extcap path", "Extcap path", "Global Extcap path")
-
-
 def places(top: pathlib.Path) -> tuple[list[tuple[pathlib.Path, pathlib.Path]], tuple[pathlib.Path, pathlib.Path]]:
     """(link, what it points to) of everything that is installed."""
     top = pathlib.Path(top).resolve()
@@ -46,7 +39,10 @@ def places(top: pathlib.Path) -> tuple[list[tuple[pathlib.Path, pathlib.Path]], 
     plugins = pick(found, "Personal Lua Plugins", "Personal Plugins") / "openwip"
     profile = pick(found, "Personal configuration") / "profiles" / "OpenWIP"
     pairs = [(plugins / name, top / SOURCE / name) for name in DISSECTOR]
-    pairs.append((extcap_folder(found) / "openwip-extcap", top / "host/capture/openwip-extcap"))
+    # The user's where Wireshark has one (from 4.2 on), else the one of the machine.
+    own = os.environ.get("WIRESHARK_EXTCAP_DIR")
+    extcap = pathlib.Path(own) if own else pick(found, "Personal Extcap path", "Extcap path", "Global Extcap path")
+    pairs.append((extcap / "openwip-extcap", top / "host/capture/openwip-extcap"))
     return pairs, (profile, top / SOURCE / "profile")
 
 

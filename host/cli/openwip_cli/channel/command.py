@@ -161,6 +161,7 @@ def plot(arguments: list[str], places: Places) -> int:
     given = p.parse_args(arguments)
     if not given.heat_seconds > 0:
         raise BadInput(f"--heat-seconds {given.heat_seconds}: valid is more than 0")
+    outputs.check("-o", given.output, given.file)
     from . import plot as channel_plot
     description, trace = open_trace(places, given.file)
     with trace:
@@ -179,6 +180,7 @@ def import_csv(arguments: list[str], places: Places) -> int:
     p.add_argument("--carrier-hz", type=float, default=0)
     p.add_argument("--horizon", type=int, default=3, help="of the predictions, if there are 50 columns")
     given = p.parse_args(arguments)
+    outputs.check("-o", given.output, given.file)
     from . import csv_file as channel_csv
     rows = channel_csv.read(given.file, given.rate)
     mean = channel_csv.mean_db(rows)
@@ -205,20 +207,21 @@ def export(arguments: list[str], places: Places) -> int:
     p.add_argument("--packet-bytes", default="1500", help="kaunet: size of packets")
     p.add_argument("--seed", default="1", help="kaunet: of the errors")
     given = p.parse_args(arguments)
-    if given.csv:
+    kind = next(k for k in ("csv", "mahimahi", "kaunet") if getattr(given, k) is not None)
+    file = getattr(given, kind)
+    outputs.check(f"--{kind}", file, given.file)
+    if kind == "csv":
         from . import csv_file as channel_csv
         description, trace = open_trace(places, given.file)
         with trace:
-            channel_csv.write(trace, given.csv)
-        print(f"{given.csv}: {description['slots']} rows")
+            channel_csv.write(trace, file)
+        print(f"{file}: {description['slots']} rows")
         return 0
-    kind = "mahimahi" if given.mahimahi else "kaunet"
-    file = given.mahimahi or given.kaunet
     said = run_program(places, ["patterns", given.file, f"--kind={kind}", f"--output={file}", f"--bins={given.bins}",
                                f"--modulation={0 if given.modulation == 'adaptive' else given.modulation}",
                                f"--packet-bytes={given.packet_bytes}", f"--seed={given.seed}"])
     size = json.loads(said)
-    if given.mahimahi:
+    if kind == "mahimahi":
         print(f"{file}: {size['packets']} opportunities, period {size['ms']} ms")
     else:
         print(f"{file}.bandwidth: {size['ms']} ms\n{file}.biterror: {size['bits']} bits\n"

@@ -77,8 +77,8 @@ def played(device: link.Attenuator, channels: list[int], table: bytes, given: Na
     except (KeyboardInterrupt, Terminated):
         device.stop()
         raise
-    result = as_json(status) | {"nof_steps": steps, "took_s": time.monotonic() - begun}
     missed = status.missed_ticks - missed_before
+    result = as_json(status) | {"nof_steps": steps, "took_s": time.monotonic() - begun, "missed_ticks": missed}
     good = result["state"] == "ended" and not (status.underflows or status.late or missed)
     print(f"{result['state']}: {status.played} steps in {result['took_s']:.1f} s; not there when due {status.underflows}, ticks missed {missed}")
     result["errors"] = said_errors(device)

@@ -196,7 +196,8 @@ def spectrum(arguments: list[str], places: Places) -> int:
     p.add_argument("--out", metavar="FILE.png", help="the picture (default spectrum.png, or none with --json)")
     given = parsed(p, arguments)
     file = given.out or (None if given.json else "spectrum.png")
-    outputs.check("--out", file)
+    if file:
+        outputs.check("--out", file)
     found = ask(places, "spectrum", given.radio, asked(given))
     if file:
         from . import radio_plot

@@ -41,7 +41,7 @@ def radio_parser(command: str, receives: bool = False) -> Parser:
 
 def parsed(p: Parser, arguments: list[str]) -> argparse.Namespace:
     given = p.parse_args(arguments)
-    outputs.fresh("--json", None if given.json == "-" else given.json)
+    outputs.fresh("--json", given.json)
     return given
 
 

@@ -24,17 +24,11 @@ TIMING = ("fader", "pacing", "late_slots", "lock")      # checks that a slot pat
 WAITING_LIMIT = 0.5       # of the time an application may be ready and without a core (docs/demo.md)
 
 
-def mean_bits_per_symbol(histogram: Sequence[int]) -> float:
-    """Of the frames sent; index = bits per symbol."""
-    total = sum(histogram[1:])
-    return sum(k * n for k, n in enumerate(histogram)) / total if total else 0.0
-
-
 def capacity(bins: int, modulation: int | str, histogram: Sequence[int], mss: int, packing: bool, crc_bits: int = CRC_BITS) -> Capacity:
     """Of the air interface, bit/s, from raw symbols down to TCP payload. `mss`: TCP payload bytes of
-    a full packet of 1500 bytes. `crc_bits`: of a frame, 0 in profile `wipemu`."""
+    a full packet of 1500 bytes. `histogram`: of the frames sent by bits per symbol. `crc_bits`: of a frame, 0 in profile `wipemu`."""
     adaptive = modulation == "adaptive"
-    k = mean_bits_per_symbol(histogram) if adaptive else int(modulation)
+    k = sum(k * n for k, n in enumerate(histogram)) / max(1, sum(histogram[1:])) if adaptive else int(modulation)
     frames = SLOTS_PER_SECOND * bins
     payload = frames * SYMBOLS_PER_BIN * k
     profile = frames * (SYMBOLS_PER_BIN * k - crc_bits) if k else 0.0

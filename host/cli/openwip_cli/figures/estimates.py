@@ -39,9 +39,13 @@ class Estimate:
     def covers(self, value: float) -> bool:
         return not math.isnan(self.half) and self.low <= value <= self.high
 
-    def text(self, digits: int = 2, unit: str = "") -> str:
+    def excludes(self, value: float) -> bool:
+        """One value excludes nothing."""
+        return not math.isnan(self.half) and not self.covers(value)
+
+    def text(self, digits: int = 2, unit: str = "", sign: str = "") -> str:
         interval = "" if math.isnan(self.half) else f" ± {self.half:.{digits}f}"
-        return f"{self.mean:.{digits}f}{interval}{unit}"
+        return f"{self.mean:{sign}.{digits}f}{interval}{unit}"
 
 
 def estimate(of: Iterable[float]) -> Estimate:

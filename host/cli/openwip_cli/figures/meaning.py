@@ -26,7 +26,9 @@ def link_settings(effective_yaml: str) -> dict[str, Any]:
 
 
 def link_capacity(settings: dict[str, Any], histogram: Sequence[int]) -> float | None:
-    """What the air interface carries of link payload with the modulation sent, bit/s; None: the settings do not tell."""
+    """What the air interface carries of link payload with the modulation sent, bit/s; None: the settings do not tell, or the link has none."""
+    if settings.get("kind", "ofdm") != "ofdm":
+        return None
     try:
         modulation = settings["modulation"]
         return accounting.capacity(int(settings["bins"]), modulation if modulation == "adaptive" else int(modulation), list(histogram),

@@ -4,22 +4,19 @@ import contextlib
 import json
 import os
 import pathlib
+from argparse import Namespace
 from collections.abc import Iterator
-from typing import Any, overload
+from typing import Any
 
 from ..errors import BadInput, NotWritten
 
 
-@overload
-def check(flag: str, path: None) -> None: ...
-@overload
-def check(flag: str, path: pathlib.Path | str) -> pathlib.Path: ...
-def check(flag: str, path: pathlib.Path | str | None) -> pathlib.Path | None:
-    """None of an option that was not given; BadInput for a file that cannot be made or replaced."""
-    if path is None:
-        return None
+def check(flag: str, path: pathlib.Path | str, *others: pathlib.Path | str | None) -> pathlib.Path:
+    """BadInput for a file that cannot be made or replaced. `others`: what the command reads, and what else it writes, which would be lost."""
     target = pathlib.Path(path).absolute()
+    same = target.is_file() or not target.exists()       # not of a device
     why = ("it is a directory" if target.is_dir() else
+           "that file is given twice" if same and target.resolve() in (pathlib.Path(o).resolve() for o in others if o) else
            f"there is no directory {target.parent}" if not target.parent.is_dir() else
            None if os.access(target if target.exists() else target.parent, os.W_OK) else "that is not allowed")
     if why:
@@ -27,10 +24,16 @@ def check(flag: str, path: pathlib.Path | str | None) -> pathlib.Path | None:
     return target
 
 
+def apart(given: Namespace, *names: str) -> None:
+    """Options whose files are all other ones, and can be written but for --config."""
+    for n, name in enumerate(names):
+        if (path := getattr(given, name)) not in (None, "-") and name != "config":
+            check(f"--{name}", path, *(getattr(given, other) for other in names[:n]))
+
+
 def fresh(flag: str, path: pathlib.Path | str | None) -> None:
     """A run that dies must not leave the report of the run before it."""
-    target = check(flag, path)
-    if target is not None and target.is_file():
+    if path is not None and path != "-" and (target := check(flag, path)).is_file():
         target.unlink()
 
 

@@ -143,7 +143,8 @@ class ApplicationClock:
                 return
             a = Application(station, name, pid, started, now, now, waited if old else {})
             if not old:     # it began since the last look
-                a.first_s = max(self._began, now - max(0.0, age_of(started)))
+                with open("/proc/uptime") as f:
+                    a.first_s = max(self._began, now - max(0.0, float(f.read().split()[0]) - started / TICKS))
         a.look(now, waited, ready_threads(pid))
         here[pid, started] = a
 
@@ -179,11 +180,6 @@ class ApplicationClock:
     def end(self) -> None:
         self._ending.set()
         self._thread.join(2)
-
-
-def age_of(started_ticks: int) -> float:
-    with open("/proc/uptime") as f:
-        return float(f.read().split()[0]) - started_ticks / TICKS
 
 
 # --- for a verdict ---

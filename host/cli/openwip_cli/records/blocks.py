@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> int:
     p.value("--tti-ms", Real(0.1, 1000), default=10.0, help="of the bearer: a block each (default 10)")
     p.value("--user", Integer(0, 24), default=0, help="terminal 0, 1, 2 ... (default 0)")
     given = p.parse_args(arguments)
-    target = outputs.check("-o", given.output)
+    target = outputs.check("-o", given.output, given.record)
     with RunRecord(given.record) as r:
         lost, without = of_record(r, given.tti_ms, given.user)
         words = verdict_words(r.verdict)

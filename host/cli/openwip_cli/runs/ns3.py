@@ -42,7 +42,7 @@ def run(s: Scenario, places: Places, plan: virtual.Plan | None = None, packets: 
         tree = emulate.config(cells.Cell(NAME), as_run)
         progress("ns-3, simulated time")
         raw = run_program(places, tree, lines, plan, as_run, pathlib.Path(folder), packets, bool(recorded))
-        made = virtual.report(s, places, tree, raw, {"flows": raw["flows"], "sysctl": {}, "programs": []})
+        made = virtual.report(s, places, tree, raw, {"flows": raw["flows"], "sysctl": {}, "programs": []}) | virtual.kept(pathlib.Path(folder), packets)
         made["effective"]["plan"] = "\n".join(lines)
         made["versions"] = made["versions"] | {"ns3": raw["ns3"]}
         if recorded:
@@ -58,11 +58,8 @@ def check(places: Places, program: str = PROGRAM) -> None:
 
 def run_program(places: Places, tree: dict[str, Any], lines: list[str], plan: virtual.Plan, s: Scenario, root: pathlib.Path,
                 packets: str | None, tells: bool) -> dict[str, Any]:
-    raw = launch(places.program(PROGRAM), root, tree, lines, [
+    return launch(places.program(PROGRAM), root, tree, lines, [
         "--longest", f"{virtual.times(plan, s)[2]:.9g}", *virtual.counts_and_files(plan, s, root, packets, tells)])
-    if packets:
-        pathlib.Path(packets).write_bytes((root / virtual.CAPTURE).read_bytes())
-    return raw
 
 
 def launch(program: str, root: pathlib.Path, tree: dict[str, Any], lines: Sequence[str], more: Sequence[str] = ()) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from ..cell import remote
 from ..errors import BadInput
 from ..iq import recordings
-from ..machine import placement
+from ..machine import outputs, placement
 from ..settings import emulator, episodes
 from ..settings.command_line import Parser, check_cell_name, read
 from ..settings.kinds import Real, with_unit
@@ -84,6 +84,7 @@ def scenario_of(given: argparse.Namespace, settings: list[Setting], fixed: dict[
 
 def options_of(given: argparse.Namespace, settings: list[Setting]) -> "Options":
     """Options of parsed arguments: file under flags, all checked."""
+    outputs.apart(given, "config", "json", "record", "capture")
     return Options(check_together(scenario_of(given, settings)), given.json, given.keep, given.logs, given.name,
                    placement.parse(given.cores), given.record, given.capture, given.monitor,
                    listen=remote.check_listen(given.listen, given.keys))
@@ -130,6 +131,7 @@ def parse_demo(arguments: list[str]) -> Options:
 
 
 AROUND_A_CELL = ("--keep", "--listen", "--monitor", "--logs", "--cores", "--name")
+OF_PACKETS = ("--capture", "--record")
 
 
 def parse_emulate(arguments: list[str]) -> Options:
@@ -145,23 +147,24 @@ def parse_emulate(arguments: list[str]) -> Options:
     parser.add_argument("--tcp", metavar="NAME=VALUE", action="append", default=[],
                         help="of ns-3's TCP, such as sender=eifel, min_rto_ms=20 (docs/ns3.md); repeatable")
     given = parser.parse_args(arguments)
-    for flag in ("keep", "record", "capture", "listen", "monitor"):
-        if given.generator and getattr(given, flag):
-            raise BadInput(f"--{flag} with --generator: there is no cell")
-    for action in parser._actions:
-        flag = (action.option_strings or [""])[-1]
-        if given.time != "real" and flag in AROUND_A_CELL and getattr(given, action.dest) != action.default:
-            raise BadInput(f"{flag} with --time {given.time}: there is no cell; valid: --json, --capture, --record")
-    if given.pacing_limit_ms is not None and (given.time != "real" or given.generator):
-        beside = "--generator" if given.generator else f"--time {given.time}"
-        raise BadInput(f"--pacing-limit-ms with {beside}, which keeps no wall clock; valid: with --time real")
     if given.generator and given.time != "real":
         raise BadInput(f"--generator with --time {given.time}: it makes packets without TCP; valid: one of the two")
+    if given.generator or given.time != "real":
+        beside, told = ("--generator", ()) if given.generator else (f"--time {given.time}", OF_PACKETS)
+        for action in parser._actions:
+            flag = (action.option_strings or [""])[-1]
+            if flag in {*AROUND_A_CELL, *OF_PACKETS}.difference(told) and getattr(given, action.dest) != action.default:
+                raise BadInput(f"{flag} with {beside}: there is no cell; valid: {', '.join(('--json', *told))}")
+        if given.pacing_limit_ms is not None:
+            raise BadInput(f"--pacing-limit-ms with {beside}, which keeps no wall clock; valid: with --time real")
     for flag, words, clock in (("--sysctl", given.sysctl, "virtual"), ("--tcp", given.tcp, "ns3")):
         if words and given.time != clock:
             raise BadInput(f"{flag} {words[0]} with --time {given.time}, where TCP is another; valid: --time {clock}")
     episodes.take_files(given, emulator.NAME)
     options = options_of(given, emulator.SETTINGS)
+    for s in emulator.SETTINGS:
+        if s.flag and getattr(given, s.key) is not None and emulator.of_another_link(s.key, kind := options.scenario["link.kind"]):
+            raise BadInput(f"{s.flag} with --link {kind}; valid: with --link {s.key.partition('.')[0]}")
     options.generator, options.time = given.generator, given.time
     options.tcp = ns3_tcp.read(given.tcp)
     for setting in given.sysctl:

@@ -12,7 +12,6 @@ import pathlib
 import signal
 import sys
 import threading
-from typing import Any
 
 from ..cell import cell as cells
 from ..cell.cell import Cell
@@ -31,11 +30,6 @@ def say(text: str) -> None:
     print(f"replay: {text}", file=sys.stderr, flush=True)
 
 
-def write_over(cell: Cell, source: Any, lost: int) -> None:
-    own_files.replace(cell.run / OVER, json.dumps({"seconds": source.pace.seconds, "slots": source.pace.slots,
-                                                   "behind": source.pace.behind, "reports_lost": lost}))
-
-
 def play(cell: Cell, recording: Recording, speed: float, reports: str) -> int:
     """Exit code."""
     from gnuradio import gr, wip
@@ -43,7 +37,8 @@ def play(cell: Cell, recording: Recording, speed: float, reports: str) -> int:
     asked, over = threading.Event(), threading.Event()
     for signum in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signum, lambda *_: asked.set())
-    top, source = gr.top_block("replay"), Source(recording, Pace(speed))
+    pace = Pace(speed)
+    top, source = gr.top_block("replay"), Source(recording, pace)
     receiver = wip.slot_receiver(endpoint=cell.line("terminal.slot"), **recording.whole["openwip:receiver"])
     receiver.start_recording("", reports)
     source.set_min_output_buffer(BUFFER_SAMPLES)
@@ -68,7 +63,8 @@ def play(cell: Cell, recording: Recording, speed: float, reports: str) -> int:
             break
         if over.is_set() and not ended:
             ended = True
-            write_over(cell, source, receiver.stop_recording()["reports_lost"])
+            own_files.replace(cell.run / OVER, json.dumps({"seconds": pace.seconds, "slots": pace.slots, "behind": pace.behind,
+                                                           "reports_lost": receiver.stop_recording()["reports_lost"]}))
     else:
         try:
             say((pathlib.Path(os.environ["OPENWIP_RUN"]) / "why").read_text().strip())

@@ -12,7 +12,7 @@ from ..cell.cell import ADDRESS, Cell
 from ..cell.keeper import KeeperClient
 from ..cell.running import Running, drain
 from ..cell.session import CpuClock, check_congestion_control, place
-from ..errors import DIED, INVALID, VALID
+from ..errors import DIED, INVALID, VALID, NotWritten
 from ..figures import accounting
 from ..machine import outputs, slot_path, system
 from ..machine.places import Places
@@ -70,7 +70,8 @@ def check(options: Options, places: Places, programs: tuple[str, ...]) -> None:
     if not options.replay_iq:
         check_congestion_control(options.scenario["traffic.tcp_cc"])
     record.check_target(options.record)
-    outputs.check("--capture", options.capture)
+    if options.capture is not None:
+        outputs.check("--capture", options.capture)
 
 
 def in_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None],
@@ -108,6 +109,8 @@ def report(result: dict[str, Any], options: Options, screen: str, good: bool | N
     """On the screen and in --json FILE; the exit code."""
     print(screen)
     outputs.write_json(options.json, result)
+    if "not_written" in result:
+        raise NotWritten(result["not_written"])
     if "error" in result.get("record", {}):
         return DIED
     return VALID if (result["verdict"]["valid"] if good is None else good) else INVALID

@@ -8,7 +8,7 @@ from typing import Any
 from ..cell import station
 from ..cell.radio_loop import BETWEEN_SLOTS
 from ..errors import BadInput
-from ..machine import placement
+from ..machine import outputs, placement
 from ..settings import scenario as scenarios, table
 from ..settings.command_line import Parser
 from ..settings.kinds import Integer, Real
@@ -96,6 +96,7 @@ def parse(arguments: list[str], ask: Ask | None = None) -> tuple[Station, Option
                         settings_of(role), "demo")
     add_options(p, role)
     given = p.parse_args(arguments[1:] if arguments[:1] == [role] else arguments)
+    outputs.apart(given, "config", "json")
     chosen, unused = scenario(role, given, ask)
     if given.radio is None or given.peer is None:
         raise BadInput(f"station {role}: {'--radio' if given.radio is None else '--peer'} is missing; valid: --radio ARGS (uhd_find_devices "

@@ -49,6 +49,7 @@ LATE_LIMIT_MS = 20.0   # of a packet; a fifth of the shortest time in which TCP 
 
 
 SETTINGS = settings_of("tcp-l")
+VARIED = ("line.mtu", "errors.ber", "errors.burstiness")      # lists, of which a value that is there twice counts once
 OF_ONE_CELL = ("record", "capture", "listen", "keys", "monitor", "keep", "logs", "cores")
 
 
@@ -65,9 +66,13 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, str, Scenario]:
             raise BadInput(f"--{flag} with tcp-l, of which every transfer has a cell of its own, or none; valid: not here")
     if given.time in WITHOUT_CLOCK and given.parallel is not None:
         raise BadInput(f"--parallel is {given.parallel} with --time {given.time}, which has one transfer on each core; valid: with --time real")
+    outputs.apart(given, "config", "json", "csv", "png")
     if len(given.name) > 8:
         raise BadInput(f"--name is {given.name!r}; valid here: 1..8 letters, cells are NAME0, NAME1, ...")
     s = scenario_of(given, settings_with(given.time))
+    for key in VARIED:
+        if not s[key]:
+            raise BadInput(f"--{key.partition('.')[2]} is ''; valid: a number, or several separated by commas")
     if given.time == "virtual" and s["traffic.bytes"] > MOST_VIRTUAL:
         raise BadInput(f"--bytes is {s['traffic.bytes']} with --time virtual; valid: 1000..{MOST_VIRTUAL}, as the kernel's memory holds them")
     if given.time == "virtual" and max(s["line.mtu"]) > accounting.MTU:
@@ -86,7 +91,7 @@ def settings_with(time: str) -> list[Setting]:
 def points_of(s: Scenario) -> Iterator[dict[str, Any]]:
     """Every transfer of the scenario, as plain values."""
     relays = {"off": [False], "on": [True], "both": [False, True]}[s["relay"]]
-    for run, mtu, ber, burst, relay in itertools.product(range(s["runs"]), s["line.mtu"], s["errors.ber"], s["errors.burstiness"], relays):
+    for run, mtu, ber, burst, relay in itertools.product(range(s["runs"]), *(dict.fromkeys(s[key]) for key in VARIED), relays):
         yield {"mtu": mtu, "ber": ber, "burstiness": burst, "relay": relay, "run": run, "seed": s["seed"] + run}
 
 
@@ -376,5 +381,5 @@ def main(arguments: list[str], places: Places) -> int:
             write_csv(given.csv, results)
     if given.png:
         with outputs.writing("--png", given.png):
-            draw(rows).savefig(given.png, dpi=90)
+            draw(rows).savefig(given.png, dpi=90, format="png")
     return VALID if verdict["valid"] else INVALID

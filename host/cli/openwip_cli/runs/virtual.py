@@ -16,7 +16,7 @@ from typing import Any
 from ..cell import cell as cells
 from ..cell.program_check import check_config, last_line
 from ..cell.session import identity
-from ..errors import BadInput, CellDied
+from ..errors import BadInput, CellDied, NotWritten
 from ..figures import accounting
 from ..machine import outputs, system
 from ..machine.places import KERNEL, Places, virtual_kernel
@@ -82,7 +82,7 @@ def run(s: Scenario, places: Places, plan: Plan | None = None, packets: str | No
         progress("starting the Linux kernel, virtual time")
         root = prepared(folder, tree, plan, addresses(tree, as_run["terminals"]), as_run["seed"], places)
         raw, result = run_program(places, root, plan, as_run, packets, cores, bool(recorded))
-        made = report(s, places, tree, raw, result)
+        made = report(s, places, tree, raw, result) | kept(root, packets)
         made["versions"] = made["versions"] | virtual_kernel(places)
         if recorded:
             write_record(pathlib.Path(folder), recorded, about, made, places, progress)
@@ -139,13 +139,19 @@ def times(plan: Plan, s: Scenario) -> tuple[float, float, float]:
 
 def run_program(places: Places, root: pathlib.Path, plan: Plan, s: Scenario, packets: str | None, cores: Sequence[int] | None,
                 tells: bool) -> tuple[dict[str, Any], dict[str, Any]]:
-    found = launch(places.program(emulate.PROGRAM), root, times(plan, s)[2], cores, [
+    return launch(places.program(emulate.PROGRAM), root, times(plan, s)[2], cores, [
         "--memory-mb", str(MEMORY_MB), *counts_and_files(plan, s, root, packets, tells)])
+
+
+def kept(root: pathlib.Path, packets: str | None) -> dict[str, Any]:
+    """The packets as the file that was asked for; why not, as a part of the report, which is there all the same."""
     if packets:
-        # What is written may be a device: its contents alone.
-        with open(root / CAPTURE, "rb") as found_packets, outputs.writing("--capture", packets), open(packets, "wb") as target:
-            shutil.copyfileobj(found_packets, target)
-    return found
+        try:        # It may be a device: its contents alone.
+            with open(root / CAPTURE, "rb") as found, outputs.writing("--capture", packets), open(packets, "wb") as target:
+                shutil.copyfileobj(found, target)
+        except NotWritten as e:
+            return {"not_written": str(e)}
+    return {}
 
 
 def counts_and_files(plan: Plan, s: Scenario, root: pathlib.Path, packets: str | None, tells: bool) -> list[str]:

@@ -10,6 +10,11 @@ NAME = "emulate"
 SETTINGS = settings_of(NAME)
 
 
+def of_another_link(key: str, kind: str) -> bool:
+    """What a cell with this kind of link does not look at."""
+    return key.partition(".")[0] in {"umts", "wlan"} - {kind}
+
+
 def scenario_of(values: dict[str, Any]) -> Scenario:
     """A checked scenario of {key: value}."""
     return scenario.scenario_of(values, SETTINGS)

@@ -114,13 +114,6 @@ def scenario_of(values: dict[str, Any], settings: list[Setting]) -> Scenario:
     return Scenario({k: read(k, by_key[k].kind, v) for k, v in values.items()}, settings)
 
 
-def check_of_file(where: str, setting: Setting, value: Any) -> Any:
-    """Of a scenario file. Spikes, outages and lost blocks may have a file of their own there, too."""
-    if setting.key in episodes.KEYS and isinstance(setting.kind, Numbers) and isinstance(value, str):
-        value = episodes.numbers_of(setting.key, where, value, setting.kind)
-    return read(where, setting.kind, value)
-
-
 def check_together(scenario: Scenario) -> Scenario:
     model = scenario["channel.model"]
     if model in MOVES_BY_ITSELF and scenario["channel.speed_kmh"] is not None:
@@ -231,7 +224,10 @@ def read_file(path: pathlib.Path | str, settings: list[Setting] | None = None) -
         for name, value in node.items():
             key = f"{prefix}{name}"
             if key in by_key:
-                values[key] = check_of_file(f"scenario file {path}: {key}", by_key[key], value)
+                where, kind = f"scenario file {path}: {key}", by_key[key].kind
+                if key in episodes.KEYS and isinstance(kind, Numbers) and isinstance(value, str):     # may have a file of their own
+                    value = episodes.numbers_of(key, where, value, kind)
+                values[key] = read(where, kind, value)
             elif any(k.startswith(f"{key}.") for k in by_key):
                 walk(value, f"{key}.")
             else:

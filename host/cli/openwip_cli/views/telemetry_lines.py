@@ -13,12 +13,10 @@ from google.protobuf import json_format
 from ..cell.running import cell_lives, running_cell
 from ..machine.places import Places
 from ..messages import telemetry
-from ..records.record import LEFT_OUT
+from ..records.record import EVERY_DAY
 from ..settings.command_line import Parser
 from ..settings.kinds import Real
 from . import follow
-
-DEFAULT = tuple(t for t in telemetry.TOPICS if t not in LEFT_OUT)
 
 
 def line_of(message: telemetry.Message) -> str:
@@ -42,7 +40,7 @@ def main(arguments: list[str], _places: Places) -> int:
     p.value("--seconds", Real(0.1, 1e6), metavar="S", help="end after so long (default: until Ctrl-C, or until the cell ends)")
     p.add_argument("--jsonl", action="store_true", help="JSON lines: the only form there is, and the default")
     given = p.parse_args(arguments)
-    topics = DEFAULT if given.topics is None else telemetry.topics_of(given.topics)
+    topics = EVERY_DAY if given.topics is None else telemetry.topics_of(given.topics)
     cell = running_cell(given.name)
     with follow.following(telemetry.endpoints_of(cell), topics) as reader:
         stream(reader, lambda: cell_lives(cell), sys.stdout, given.seconds)

@@ -295,7 +295,7 @@ def main(arguments: list[str], _places: Places) -> int:
     p.add_argument("--out", metavar="FILE.html", help="write there (default: beside the record)")
     given = p.parse_args(arguments)
     out = pathlib.Path(given.out) if given.out else pathlib.Path(given.record).with_suffix(".html")
-    outputs.check("--out", out)
+    outputs.check("--out", out, given.record)
     if out.suffix == ".h5":
         raise BadInput(f"--out {out}: that is the name of a record; valid: a name ending in .html")
     with RunRecord(given.record) as record:
