@@ -64,7 +64,7 @@ def settings_parser(command: str, description: str, settings: list[Setting], nam
 
 def options_parser(command: str, description: str, settings: list[Setting], name: str, captured: str = "IP and link frames of the run, for Wireshark (pcapng)") -> Parser:
     p = settings_parser(command, description, settings, name)
-    p.add_argument("--record", metavar="FILE", help="record all telemetry of the run there (HDF5; ./openwip report FILE)")
+    p.add_argument("--record", metavar="FILE", help="record telemetry of the run there, all but frames and ip (HDF5; ./openwip report FILE)")
     p.add_argument("--capture", metavar="FILE", help=captured)
     p.add_argument("--listen", metavar="tcp://ADDR:PORT", help="forward telemetry and control there, from PORT on; beyond loopback with --keys only")
     p.add_argument("--keys", metavar="DIR", help="keys of ./openwip keys, for --listen")
