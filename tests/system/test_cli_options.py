@@ -218,6 +218,7 @@ class Options(unittest.TestCase):
         self.assertIn("--down-kbps X rate; 0: the profile's; 0..20000 kbit/s (default 0)", emulate)
         self.assertIn("--retry-limit X with a frame; 0: 7, or 4 after an RTS; 0..255 attempts (default 0)", emulate)
         self.assertNotIn("a name, or a file", emulate + said("demo"))
+        self.assertEqual([emulate.count(f" {room}: --") for room in ("link", "wlan", "umts", "wired", "traffic")], [1] * 5)     # as the page has them
         self.assertIn("(2; 8 with air.clock = realtime, 10 at a station when not given)", said("station", "terminal"))
         self.assertIn("--wired-delay-ms X delay of the wired network, each way; 0..60000 ms (default 10)", said("bridge"))
         self.assertIn("usage: ./openwip exec [--name CELL] base|terminal -- COMMAND...", said("exec"))
