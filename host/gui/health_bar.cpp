@@ -13,7 +13,8 @@ using openwip::telemetry::Telemetry;
 
 namespace {
 constexpr int most_letters = 60;  // of a reason, beside the other fields
-}
+QString digits(double value, int behind) { return QString::number(value, 'f', behind); }
+}  // namespace
 
 health_bar::health_bar(const session& of, QWidget* parent) : QFrame(parent), session_(of) {
     auto* row = new QHBoxLayout(this);
@@ -110,27 +111,23 @@ void health_bar::refresh(double frames_per_second) {
         double low = INFINITY, high = -INFINITY;
         for (const auto& t : m.terminal().users()) {
             locked += t.radio().locked() ? 1 : 0;
+            if (!t.radio().has_mean_snr_db()) continue;
             low = std::min(low, t.radio().mean_snr_db());
             high = std::max(high, t.radio().mean_snr_db());
         }
         const int all = m.terminal().users_size();
-        set("radio",
-            QStringLiteral("%1 of %2 terminals locked  SNR %3 to %4 dB")
-                .arg(locked)
-                .arg(all)
-                .arg(low, 0, 'f', 1)
-                .arg(high, 0, 'f', 1),
-            locked == all ? mood::neutral : mood::bad);
+        QString text = QStringLiteral("%1 of %2 terminals locked").arg(locked).arg(all);
+        if (low <= high) text += "  SNR " + digits(low, 1) + " to " + digits(high, 1) + " dB";
+        set("radio", text, locked == all ? mood::neutral : mood::bad);
     } else if (m.has_terminal()) {
         const auto& r = m.terminal().radio();
-        set("radio",
-            QStringLiteral("%1  SNR %2 dB  EVM %3 %  CFO %4 Hz  NMSE %5")
-                .arg(QString::fromStdString(lock_words(r)))
-                .arg(r.mean_snr_db(), 0, 'f', 1)
-                .arg(r.evm_percent(), 0, 'f', 1)
-                .arg(std::round(r.cfo_hz()) + 0.0, 0, 'f', 0)
-                .arg(r.prediction_nmse(), 0, 'f', 3),
-            r.locked() ? mood::neutral : mood::bad);
+        QString text = QString::fromStdString(lock_words(r));
+        if (r.has_mean_snr_db())
+            text += "  SNR " + digits(r.mean_snr_db(), 1) + " dB  EVM " +
+                    digits(r.evm_percent(), 1) + " %  CFO " +
+                    digits(std::round(r.cfo_hz()) + 0.0, 0) + " Hz  NMSE " +
+                    digits(r.prediction_nmse(), 3);
+        set("radio", text, r.locked() ? mood::neutral : mood::bad);
     } else {
         set("radio", "radio: -");
     }

@@ -122,7 +122,8 @@ int main(int argc, char** argv) {
     window_options wanted;
     std::vector<std::string> connect, control;
     std::string key_folder, server_key, key_file;
-    CLI::App app{"The window onto a running cell: bins, modulation, ARQ, packets, TCP."};
+    CLI::App app{"The window onto a running cell: bins, modulation, ARQ, packets, TCP.",
+                 "./openwip monitor"};
     app.add_option("--name", options.cell, "name of the cell (default: the one that runs)");
     app.add_option("--connect", connect,
                    "a cell that listens, tcp://HOST:PORT; or each of its telemetry sockets, "

@@ -268,6 +268,14 @@ class CommandLine(InQemu):
         self.assertIn("2 of 4 steps are clipped", done.stdout)
         return [s.latches[0].word for s in self.steps()[before:]]
 
+    def test_a_trace_that_channel_render_wrote_is_played(self):
+        trace = str(self.folder / "rendered.h5")
+        subprocess.run([TOP / "openwip", "channel", "render", "shadowing", "-o", trace, "--seconds", "0.1", "--snr", "20"], check=True, capture_output=True,
+                       env=os.environ | {"OPENWIP_NO_BUILD": "1"}, timeout=60)
+        done = self.openwip("play", trace, "--at-zero", "54")
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        self.assertIn("100 steps", done.stdout)
+
     def test_answers_that_came_late_are_not_taken_for_others(self):
         self.device.line.send(b"*IDN?\n" * 20)      # as a client does that gives up too early
         self.assertTrue(self.device.find().startswith("OpenWIP"))

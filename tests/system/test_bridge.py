@@ -192,7 +192,7 @@ class Live(unittest.TestCase):
         self.assertEqual(ip(*ping).returncode, 0)
         for line, answer in (("delay_injection.mode=static", "delay_injection.mode = static"),
                              ("delay_injection.mode=x", "valid: off|static|adaptive"), ("wired.delay_ms=40", "wired.delay_ms = 40"),
-                             ("wired.loss=2", "valid: 0..1"),
+                             ("wired.loss=2", "valid: 0..1"), ("link.bins=3", "link.bins: unknown key; valid: delay_injection.mode, "),
                              ("nonsense", "valid: KEY=VALUE, status")):
             self.assertIn(answer, self.tell(process, line))
         done = ip(*ping)

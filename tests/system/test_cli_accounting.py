@@ -51,6 +51,12 @@ class Capacity(unittest.TestCase):
             c = accounting.wlan_capacity(11, control, short, rts, 1448)
             self.assertAlmostEqual(c["profile_bps"], 12000e6 / us)
 
+    def test_the_capacity_of_several_bearers_is_said_to_be_that_of_all(self):
+        for users, words in ((0, "profile = the rate of the bearer; TCP"), (3, "profile = the rate of all 3 bearers together; TCP")):
+            c = accounting.bearer_capacity(384e3, 1448, users)
+            self.assertIn(words, c["how"][0])
+            self.assertAlmostEqual(c["tcp_payload_bps"], 384e3 * 1448 / 1500)
+
     def test_without_packing_a_packet_fills_whole_frames(self):
         packed = accounting.capacity(25, 8, [0] * 9, 1448, packing=True)
         alone = accounting.capacity(25, 8, [0] * 9, 1448, packing=False)

@@ -234,6 +234,20 @@ class Options(unittest.TestCase):
                 self.assertEqual(len(said), 1)
                 self.assertNotIn("Traceback", done.stderr)
 
+    def test_the_help_says_what_zero_means_and_what_a_station_has_instead(self):
+        def said(*arguments):
+            done = subprocess.run([TOP / "openwip", *arguments, "--help"], capture_output=True, text=True, cwd="/", env=os.environ | {"OPENWIP_NO_BUILD": "1"})
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            return " ".join(done.stdout.split())
+        emulate = said("emulate")
+        self.assertIn("--down-kbps X rate; 0: the profile's; 0..20000 kbit/s (default 0)", emulate)
+        self.assertIn("--retry-limit X with a frame; 0: 7, or 4 after an RTS; 0..255 attempts (default 0)", emulate)
+        self.assertNotIn("a name, or a file", emulate + said("demo"))
+        self.assertEqual([emulate.count(f" {room}: --") for room in ("link", "wlan", "umts", "wired", "traffic")], [1] * 5)     # as the page has them
+        self.assertIn("(2; 8 with air.clock = realtime, 10 at a station when not given)", said("station", "terminal"))
+        self.assertIn("--wired-delay-ms X delay of the wired network, each way; 0..60000 ms (default 10)", said("bridge"))
+        self.assertIn("usage: ./openwip exec [--name CELL] base|terminal -- COMMAND...", said("exec"))
+
 
 class Derived(unittest.TestCase):
     def test_noise_level_of_the_snr(self):

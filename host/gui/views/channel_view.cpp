@@ -36,7 +36,7 @@ channel_view::channel_view(const session_model& model, slot_axis& axis)
            "orange: noise in each bin. Below: impulse response, one peak for each path (dB over "
            "us).",
            model, axis) {
-    plot_ = plain_plot(help(), {160, 120});
+    plot_ = plain_plot(help(), {160, 170});
     plot_->layer("main")->setMode(QCPLayer::lmBuffered);
     plot_->xAxis->setLabel("frequency, kHz from the carrier");
     plot_->xAxis->setRange(-2500, 2500);

@@ -34,7 +34,7 @@ public:
         for (const auto& p : visible(model().verdict_points())) {
             const double goodput = goodput_bps(p);
             if (std::isfinite(goodput)) good.append({x_of(p), goodput * 1e-6});
-            most.append({x_of(p), p.capacity_bps * 1e-6});
+            if (p.capacity_bps > 0) most.append({x_of(p), p.capacity_bps * 1e-6});  // 0: not known
             high = std::max({high, p.goodput_bps * 1e-6, p.capacity_bps * 1e-6});
         }
         goodput_->data()->set(good, true);

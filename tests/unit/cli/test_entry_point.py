@@ -156,6 +156,13 @@ class EntryPoint(unittest.TestCase):
             self.assertIn("demos", done.stderr)
             self.assertEqual(self.asked, [])
 
+    def test_the_help_of_what_the_shell_does_itself_does_nothing_else(self):
+        for command in ("setup", "build", "grc", "switch-table"):
+            for flag in ("-h", "--help"):
+                done = self.run_it(command, flag)
+                self.assertEqual((done.returncode, self.asked), (0, []), done.stderr)
+                self.assertTrue(all(line.startswith(f"  {command} ") for line in done.stdout.splitlines()) and done.stdout)
+
     def test_every_command_of_the_help_is_known(self):
         lines = subprocess.run([OPENWIP, "help"], capture_output=True, text=True).stdout
         dispatch = OPENWIP.read_text().rpartition("\ncase ")[2]

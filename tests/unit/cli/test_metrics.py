@@ -63,6 +63,12 @@ class Page(unittest.TestCase):
         for name, family in self.families.items():
             self.assertEqual((family.type, family.documentation), metrics.METRICS[name], name)
 
+    def test_a_link_without_an_snr_has_no_metric_of_it(self):
+        self.tell("status", mac=control_pb2.MacStatus(terminal={}, radio={"locked": True}))
+        page = self.page()
+        self.assertTrue([name for name, *_ in page if name == "openwip_receiver_locked"])
+        self.assertEqual([name for name, *_ in page if name.startswith("openwip_receiver_snr")], [])
+
     def test_every_metric_there_is_appears_from_messages_that_have_it(self):
         self.tell("status", mac=MAC)
         terminal = control_pb2.MacStatus(terminal={}, radio={"locked": True, "mean_snr_db": 16.5},

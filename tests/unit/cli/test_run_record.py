@@ -80,6 +80,8 @@ class ReadBack(RecordWorld):
                     entries = table.ragged(name)[row]
                     self.assertEqual(entries.tobytes() if f.type == f.TYPE_BYTES else list(entries),
                                      value if f.type == f.TYPE_BYTES else list(value))
+                elif f.type == f.TYPE_DOUBLE and f.has_presence and not message.HasField(f.name):
+                    self.assertTrue(numpy.isnan(table[name][row]))
                 else:
                     self.assertEqual(table[name][row], value)
 

@@ -125,6 +125,15 @@ class WhatItSays(World):
         self.give("terminal", "status", mac=m)
         self.assertIn("locked  SNR 0.0 dB  EVM 12.5 %", self.line("radio"))
 
+    def test_a_link_without_an_snr_says_none(self):
+        m = control.MacStatus()
+        m.radio.locked = True
+        self.give("terminal", "status", mac=m)
+        self.assertEqual(self.line("radio").strip(), "radio     emulated, no receiver")
+        m.radio.mean_snr_db = 0      # of a channel of 0 dB
+        self.give("terminal", "status", mac=m)
+        self.assertIn("no receiver; mean SNR 0.0 dB; prediction NMSE 0.000", self.line("radio"))
+
     def test_the_bins_are_a_line_of_blocks(self):
         sample = pb.SlotSample(snr_db=[10 + n for n in range(25)], bits_per_symbol=bytes([4] * 10 + [0] * 15))
         self.give("terminal", "slot", slot_sample=sample)
@@ -187,7 +196,7 @@ class WhatItSays(World):
         self.assertIn("no lock", self.line("  terminal 2"))
         self.now += 4 * SECOND
         self.give("terminal", "status", mac=m)
-        self.assertRegex(self.line("  terminal 1"), r" 0\.0 +0\.000 +- +- +- +- +- +0$")     # nothing comes from the base station
+        self.assertRegex(self.line("  terminal 1"), r" - +- +- +- +- +- +- +0$")     # no SNR is said, nothing comes from the base station
 
     def test_of_a_flow_the_sending_end_is_shown(self):
         flows = [pb.TcpFlow(station="base", local="10.42.0.1:5", remote="10.42.0.2:6", state="ESTAB", cwnd_segments=40,

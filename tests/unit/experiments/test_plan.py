@@ -207,8 +207,11 @@ class Refused(unittest.TestCase):
                 ("series: channel", "series: chanel", "figure small: series is 'chanel'; valid: a setting of the grid or a list of them"),
                 ("series: channel", "series: channel, averaged: [modulaton]", "figure small: averaged is 'modulaton'; valid: a setting of the grid or a list of them"),
                 (SMALL[SMALL.index("figures:"):], "figures: []\nstatements: []\n", "no figure and no statement has a metric; valid: one that has"),
-                ("kind: bars", "king: bars", "figures: a list is expected, of name, number, kind and more"),
                 ("metric: goodput_mbps}", "metric: modulation_share, categories: [a]}", "metric modulation_share:a; valid: modulation_share, or with a number behind the colon"),
+                (SMALL[SMALL.index("figures:"):], "figures: [small]\nstatements: []\n", "figures: a list is expected, of name, kind and more"),
+                ("kind: bars", "kind: bar", "figure small: kind is 'bar'; valid: lines, bars, cdf, surface, scatter, over_time"),
+                ("series: channel, metric: goodput_mbps}", "metrik: goodput_mbps}", "figure small: metric, series are missing"),
+                ("title: small\n", "", "S1.yaml: title is missing"),
                 ("kind: best", "kind: bset", "statement best: kind is 'bset'; valid: value, ratio, "),
                 ("metric: goodput_mbps, over", "metric: godput, over", "unknown metric godput; known: goodput_mbps, ")):
             with self.subTest(new):
@@ -277,7 +280,10 @@ class Shipped(unittest.TestCase):
                         axes = [n for f in e.tree["figures"] for a in plan.AXES & set(f) for n in (f[a] if isinstance(f[a], list) else [f[a]])]
                         self.assertEqual([n for n in axes if n not in e.varied], [])        # without it the figure is not drawn
                         self.assertTrue(time == "ns3" or e.tree.get("time") != "ns3")
-        self.assertEqual([line.split()[0] for line in command.listing(TOP).splitlines()[1:]], [*plan.known(TOP), *plan.SETS])
+        listed = [line.split()[0] for line in command.listing(TOP).splitlines()[1:]]
+        self.assertEqual(listed, [*plan.known(TOP), *plan.known(TOP, plan.PLACES[1:]), *plan.SETS])
+        self.assertIn("D-table", listed)
+        self.assertNotIn("D-table", [e.name for e in options.load(TOP, ["all"], "quick", "virtual")])
         listed = options.load(TOP, ["chapter6"], "quick")       # B1 and B2 share some
         self.assertEqual(plan.count(listed), len(plan.unique_runs(listed)))
         self.assertLess(plan.count(listed), sum(plan.count([e]) for e in listed))

@@ -187,7 +187,7 @@ class Command(unittest.TestCase):
         self.addCleanup(self.world.close)
         self.out = self.world.path / "results"
         self.world.store = runner.Store(self.out)
-        for where, name, value in ((plan, "folder", lambda top: self.world.path), (plan, "known", lambda top: ["S1"]),
+        for where, name, value in ((plan, "folder", lambda top: self.world.path), (plan, "known", lambda top, *_: ["S1"]),
                                    (command, "check_machine", lambda *_: None), (pool, "Pool", SerialPool),
                                    (SerialPool, "world", self.world)):
             patch = mock.patch.object(where, name, value)

@@ -174,7 +174,7 @@ public:
         t.set_role("terminal");
         t.set_slot(slot);
         t.mutable_radio()->set_locked(true);
-        t.mutable_radio()->set_mean_snr_db(17.5);
+        if (has_snr) t.mutable_radio()->set_mean_snr_db(17.5);
         t.mutable_radio()->set_evm_percent(13.2);
         t.mutable_uplink()->mutable_queued()->set_packets(2);
         publish("base", "status", base);
@@ -211,7 +211,7 @@ public:
         if (!valid)
             for (const auto& reason : reasons) v.add_reason(reason);
         v.set_goodput_bps(6e6);
-        v.set_capacity_bps(8e6);
+        v.set_capacity_bps(has_snr ? 8e6 : 0);
         publish("keeper", "verdict", m);
     }
     // One packet: parts of 1, 2, 3, 4 and 5 ms.
@@ -382,6 +382,7 @@ public:
         publish("base", "status", m);
     }
     // `seconds` of all topics; `verdict`: the keeper's too.
+    bool has_snr = true;  // the link of what is said; without: no capacity is known either
     void say_run(int seconds, bool verdict = true) {
         for (std::int64_t slot = 15; slot <= slots_per_second * seconds; slot += 15) {
             say_slot(slot);

@@ -261,6 +261,15 @@ private Q_SLOTS:
         QVERIFY(v.csv().contains("base,link.bins,\"25\""));
     }
 
+    void a_link_without_an_snr_shows_none_and_no_capacity() {
+        world w;
+        w.cell.has_snr = false;
+        QVERIFY(shows_run(w, 2));
+        QCOMPARE(w.window->findChild<QLabel*>("health_radio")->text(), QString("locked"));
+        QVERIFY(w.plot("goodput").graph(1)->data()->size() > 10);
+        QCOMPARE(w.plot("goodput").graph(0)->data()->size(), 0);
+    }
+
     void the_health_bar_is_coloured_by_the_verdict() {
         world w;
         w.cell.say_run(1, false);

@@ -29,13 +29,13 @@ SPLIT = (split_tcp.PROGRAM, split_tcp.GUEST)
 
 
 def listing(top: pathlib.Path) -> str:
-    lines = [f"{'':62}{'quick':>12}{'full':>12}"]
-    for name in plan.known(top):
+    lines = [f"{'':71}{'quick':>12}{'full':>12}"]
+    for name in plan.known(top, plan.PLACES):
         quick, full = (plan.load(top, [name], mode, plan.time_of(top, name))[0] for mode in plan.MODES)
-        lines.append(f"{name:6}{quick.title[:56]:56}{plan.count([quick]):>7} runs{plan.count([full]):>7} runs")
+        lines.append(f"{name:15}{quick.title[:56]:56}{plan.count([quick]):>7} runs{plan.count([full]):>7} runs")
     for name in plan.SETS:
         shared = [plan.count(plan.load(top, [name], mode)) for mode in plan.MODES]
-        lines.append(f"{name + ' (experiments share some)':62}{shared[0]:>7} runs{shared[1]:>7} runs")
+        lines.append(f"{name + ' (experiments share some)':71}{shared[0]:>7} runs{shared[1]:>7} runs")
     return "\n".join(lines)
 
 

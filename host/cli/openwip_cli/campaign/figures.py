@@ -17,7 +17,6 @@ import numpy as np                 # noqa: E402
 from matplotlib.axes import Axes   # noqa: E402
 from matplotlib.figure import Figure    # noqa: E402
 
-from ..errors import BadInput
 from ..figures import estimates, rlc_model
 from ..figures.meaning import MODULATIONS
 from .metrics import Results, label
@@ -283,19 +282,18 @@ def draw(results: Results, folder: pathlib.Path) -> list[Drawn]:
     everything = results
     for spec in everything.experiment.tree["figures"]:
         results = everything.averaged(as_list(spec.get("averaged")))
-        if spec.get("kind") not in KINDS:
-            raise BadInput(f"experiment file {results.experiment.path}: figure {spec.get('name')}: kind is "
-                           f"{spec.get('kind')!r}; valid: {', '.join(KINDS)}")
+        number = spec.get("number", "")     # of the text; one's own has none
         try:
             if not results.where(**spec.get("where", {})):
                 raise LookupError("no valid run")
             fig = KINDS[spec["kind"]](results, spec)
         except LookupError as e:
-            done.append((spec["name"], spec["number"], str(e)))
+            done.append((spec["name"], number, str(e)))
             continue
         experiment = results.experiment
         n = max(len(r) for r in results.found.values())
-        fig.suptitle(f"{experiment.name} - {spec.get('title', experiment.title)}   [as {'' if str(spec['number']).startswith('table') else 'figure '}{spec['number']}; {n} "
+        source = f"as {'' if str(number).startswith('table') else 'figure '}{number}; " * bool(number)
+        fig.suptitle(f"{experiment.name} - {spec.get('title', experiment.title)}   [{source}{n} "
                      f"realisation{'s' if n > 1 else ''}]", fontsize=10, wrap=True)
         if spec["kind"] == "surface":    # tight_layout cannot place three-dimensional axes
             fig.subplots_adjust(top=0.82)    # a title of two lines, and that of the picture
@@ -303,5 +301,5 @@ def draw(results: Results, folder: pathlib.Path) -> list[Drawn]:
             fig.tight_layout()
         fig.savefig(folder / f"{spec['name']}.png", dpi=100)
         plt.close(fig)
-        done.append((spec["name"], spec["number"], None))
+        done.append((spec["name"], number, None))
     return done

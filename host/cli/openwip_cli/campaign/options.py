@@ -95,7 +95,7 @@ def parse(arguments: list[str], places: Places) -> argparse.Namespace:
                 raise BadInput(f"{flag} takes no names")
             return given
     if not given.names:
-        raise BadInput(f"name an experiment: {', '.join(plan.known(places.top))}, or {', '.join(plan.SETS)}")
+        raise BadInput(f"name an experiment: {', '.join(plan.known(places.top, plan.PLACES))}, or {', '.join(plan.SETS)}")
     given.mode = "quick" if given.quick else "full"
     given.slots = given.cores * PER_CORE[given.time]
     given.profile = profile_of(given, places)

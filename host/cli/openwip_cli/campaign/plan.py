@@ -32,11 +32,14 @@ from .settings import EMULATOR, OF_LINUX, SETTINGS, START_S, TCP, TRAFFIC, VIEW,
 
 FORMAT = 1                  # of the run files; part of a run's identity
 AXES = {"panels", "series", "averaged", "x", "y"}       # of a figure: settings of the grid
+FIGURES = {"lines": {"x", "metric"}, "bars": {"series", "metric"}, "cdf": {"series", "range_ms"}, "surface": {"x", "y", "metric"},
+           "scatter": {"series", "packets_per_s"}, "over_time": {"series"}}     # kind (figures.py) -> what it needs beside its name
 PARTS = {"title", "defaults", "text_figures", "settings", "grid", "quick", "full", "figures", "statements", "measures", "time", "tcp", "until"}
 DEFAULT_PARTS = {"settings", "channels", "methods", "senders", "bulk", "tcp", "voip", "flows", "quick", "full"}
 MODES = ("quick", "full")
 AT_LEAST = 5                # realisations of a point before it may stop
 SETS = {"all": ".*", "chapter6": "[ABC][0-9]+"}     # names of several experiments, which those are
+PLACES = ("", "../wlan")     # in folder(): those of `all`, those of 802.11 (D-*)
 NAMED = {"channel": "channels", "method": "methods", "sender": "senders"}   # setting -> part of the defaults file
 
 
@@ -149,9 +152,8 @@ class Experiment:
         self.name = self.path.stem
         tree = read_tree(path)
         check_parts(path, tree, PARTS)
-        for part in ("title", "defaults", "grid", "quick", "full", "figures", "statements"):
-            if part not in tree:
-                raise BadInput(f"experiment file {path}: {part} is missing")
+        if missing := [p for p in ("title", "defaults", "grid", "quick", "full", "figures", "statements") if p not in tree]:
+            raise BadInput(f"experiment file {path}: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing")
         self.tree = tree
         if not fits(tree, time):
             raise BadInput(f"experiment file {path}: time is {tree['time']!r}: give --time {tree['time']}")
@@ -262,16 +264,20 @@ class Experiment:
     def _check_axes(self) -> None:
         """Of the figures: before the runs, not after them."""
         figures = self.tree["figures"]
-        if not isinstance(figures, list) or not all(isinstance(f, dict) and {"name", "number", "kind"} <= f.keys() for f in figures):
-            raise BadInput(f"experiment file {self.path}: figures: a list is expected, of name, number, kind and more")
+        if not isinstance(figures, list) or not all(isinstance(f, dict) for f in figures):
+            raise BadInput(f"experiment file {self.path}: figures: a list is expected, of name, kind and more")
         for figure in figures:
+            whose = f"experiment file {self.path}: figure {figure.get('name')}"
+            if (kind := figure.get("kind")) not in FIGURES:
+                raise BadInput(f"{whose}: kind is {kind!r}; valid: {', '.join(FIGURES)}")
+            if missing := sorted({"name", *FIGURES[kind]} - set(figure)):
+                raise BadInput(f"{whose}: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing")
             for part in AXES & set(figure):
                 names = figure[part]
                 several = part in ("series", "averaged")
                 for name in names if several and isinstance(names, list) else [names]:
                     if not isinstance(name, str) or name not in SETTINGS:
-                        raise BadInput(f"experiment file {self.path}: figure {figure.get('name')}: {part} is {name!r}; "
-                                       f"valid: a setting of the grid{' or a list of them' * several}")
+                        raise BadInput(f"{whose}: {part} is {name!r}; valid: a setting of the grid{' or a list of them' * several}")
 
     def _leave_out(self) -> None:
         """Points that ns-3 cannot run: their statements are not measured."""
@@ -374,31 +380,31 @@ def folder(top: pathlib.Path) -> pathlib.Path:
     return pathlib.Path(top) / "flowgraphs" / "scenarios" / "experiments"
 
 
-def known(top: pathlib.Path) -> list[str]:
-    return sorted(p.stem for p in folder(top).glob("*.yaml") if not p.stem.startswith("defaults"))
+def known(top: pathlib.Path, places: Sequence[str] = PLACES[:1]) -> list[str]:
+    return [name for of in places for name in sorted(p.stem for p in (folder(top) / of).glob("*.yaml")) if not name.startswith("defaults")]
 
 
 def time_of(top: pathlib.Path, name: str) -> str:
-    """That a file asks for."""
-    return str(read_tree(folder(top) / f"{name}.yaml").get("time", "real"))
+    """That a file asks for; of 802.11, which goes without the clock, the usual one."""
+    path = path_of(top, name) or top
+    return str(read_tree(path).get("time", "real" if path.parent == folder(top) else "virtual"))
 
 
 def path_of(top: pathlib.Path, name: str) -> pathlib.Path | None:
-    """Of an experiment by its name, or a file of one's own. Those of 802.11 (D-*) are not among `all`."""
+    """Of an experiment by its name, or a file of one's own."""
     if name.endswith(".yaml"):
         return pathlib.Path(name)
-    places = (f / f"{name}.yaml" for f in (folder(top), folder(top).parent / "wlan"))
-    return next((p for p in places if name != "defaults" and p.exists()), None)
+    return next((p for of in PLACES if name != "defaults" and (p := folder(top) / of / f"{name}.yaml").exists()), None)
 
 
 def load(top: pathlib.Path, names: Sequence[str], mode: str, time: str = "real", tcp: dict[str, Any] | None = None,
          left_out: dict[str, str] | None = None, over: Over = Over()) -> list[Experiment]:
     """Experiments by name, or by the path of a file (NAME.yaml) of one's own; a name of SETS: those of it that run in this
     time, and `left_out` why others do not."""
-    there = known(top)
+    there = known(top, PLACES)
     a_set = SETS.get(names[0]) if len(names) == 1 else None
     if a_set:
-        names = [n for n in there if re.fullmatch(a_set, n) and fits(read_tree(folder(top) / f"{n}.yaml"), time)]
+        names = [n for n in known(top) if re.fullmatch(a_set, n) and fits(read_tree(folder(top) / f"{n}.yaml"), time)]
     experiments: dict[str, Experiment] = {}
     for name in dict.fromkeys(names):
         path = path_of(top, name)

@@ -85,7 +85,7 @@ def read_snr_trace(path: str, most: Sequence[int], at_zero_db: float, period_ms:
         raise BadInput(f"{path}: SNR traces need h5py: run ./openwip setup channel") from None
     try:
         with h5py.File(path, "r") as f:
-            if f.attrs.get("format") != "openwip-snr-trace":
+            if f.attrs.get("format") not in ("openwip-snr-trace", b"openwip-snr-trace"):     # of HDF5's two kinds of text
                 raise OSError("no SNR trace by its format")
             rate = float(f.attrs["slots_per_second"])
             snr = 10 * numpy.log10((10 ** (f["snr_db"][:].astype(float) / 10)).mean(axis=1))

@@ -131,7 +131,7 @@ def summary(d: dict[str, Any]) -> str:
     lines = [f"{d['file']}: {d['channel']}, {d['slots']} slots = {d['seconds']:.3f} s x {d['bins']} bins, seed {d['seed']}",
              f"  SNR: mean {m['mean_snr_db']:.2f} dB (asked for {d['mean_snr_db']:g}), mean of dB {m['mean_of_db']:.2f}, "
              f"{m['lowest_db']:.1f} to {m['highest_db']:.1f} dB",
-             f"  speed {d['speed_kmh']:g} km/h at {d['carrier_hz'] / 1e6:g} MHz; {d['software']}"]
+             "  " + f"speed {d['speed_kmh']:g} km/h at {d['carrier_hz'] / 1e6:g} MHz; " * bool(d["carrier_hz"]) + d["software"]]
     if "prediction" in d:
         q = d["prediction"]
         lines.append(f"  prediction: {q['method']}, {q['horizon_slots']} slots ahead, NMSE {q['measured_nmse']:.4f}"

@@ -115,7 +115,7 @@ def change(running: RunningSettings, line: str) -> None:
     try:
         if not equal:
             raise BadInput(f"{line.strip()!r}; valid: KEY=VALUE, status")
-        row = controls.find(running.rows, key)
+        row = controls.find({name: row for name, row in running.rows.items() if name.startswith(GROUPS)}, key)
         running.set({row.key: row.check(text)})
         print(f"{row.key} = {row.check(text)}", flush=True)
     except BadInput as e:

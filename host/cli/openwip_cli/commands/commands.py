@@ -72,13 +72,11 @@ def status(arguments: list[str], _places: Places) -> int:
 
 def execute(arguments: list[str], _places: Places) -> int | None:
     p = Parser("exec", cell="demo", usage="./openwip exec [--name CELL] base|terminal -- COMMAND...")
-    if "--" not in arguments:
-        raise BadInput("write ./openwip exec base|terminal -- COMMAND...")
-    at = arguments.index("--")
+    at = arguments.index("--") if "--" in arguments else len(arguments)
     p.add_argument("station", choices=cells.STATIONS)
     given, command = p.parse_args(arguments[:at]), arguments[at + 1:]
     if not command:
-        raise BadInput("no command after --")
+        raise BadInput("exec without a command; valid: ./openwip exec [--name CELL] base|terminal -- COMMAND...")
     cell = running_cell(given.name)
     if cell.namespace(given.station) not in cell.state.get("namespaces", [cell.namespace(given.station)]):
         raise BadInput(f"cell '{cell.name}' has no {given.station}: it is a replay of recorded samples; valid: terminal")

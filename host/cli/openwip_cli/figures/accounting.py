@@ -70,7 +70,7 @@ def wlan_capacity(rate_mbps: float, control_mbps: float, short_preamble: bool, w
 def capacity_of(scenario: Any, histogram: Sequence[int], mss: int, base: MacStatus) -> Capacity:
     """`base`: the base station's status."""
     if base.bearer.rate_bps:
-        return bearer_capacity(base.bearer.rate_bps, mss)
+        return bearer_capacity(base.bearer.rate_bps, mss, len(base.users))
     if scenario.values.get("link.kind") == "wlan":
         return wlan_capacity(float(scenario["wlan.rate_mbps"]), float(scenario["wlan.control_rate_mbps"]), scenario["wlan.short_preamble"] == "on",
                              scenario["wlan.rts_threshold"] < MTU + 36, mss)
@@ -78,10 +78,10 @@ def capacity_of(scenario: Any, histogram: Sequence[int], mss: int, base: MacStat
                     crc_bits(scenario.values.get("link.profile")))
 
 
-def bearer_capacity(rate_bps: float, mss: int) -> Capacity:
-    """The same of a UMTS bearer, whose rate is that of packets and the octet or two that end each."""
+def bearer_capacity(rate_bps: float, mss: int, users: int) -> Capacity:
+    """The same of a UMTS bearer, whose rate is that of packets and the octet or two that end each; 0 `users`: of one alone."""
     return {"payload_bps": rate_bps, "profile_bps": rate_bps, "tcp_payload_bps": rate_bps * mss / MTU, "bits_per_symbol": 0.0,
-            "how": [f"payload = profile = the bearer's rate; TCP payload = profile x {mss}/{MTU} ({MTU - mss} bytes of IP and TCP headers a packet)"]}
+            "how": [f"payload = profile = the {f'rate of all {users} bearers together' if users else 'rate of the bearer'}; TCP payload = profile x {mss}/{MTU} ({MTU - mss} bytes of IP and TCP headers a packet)"]}
 
 
 def counts_of(message: "Message", *prefixes: str) -> dict[str, Any]:

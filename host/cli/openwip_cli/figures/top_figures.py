@@ -87,8 +87,9 @@ class Figures:
         def one(u: int) -> "Terminal":
             at_base = base.users[u] if base and u < len(base.users) else None
             there = terminal.users[u] if terminal and u < len(terminal.users) else None
+            told = there.radio if there and there.radio.HasField("mean_snr_db") else None
             return Terminal(
-                snr_db=there.radio.mean_snr_db if there else None, nmse=there.radio.prediction_nmse if there else None,
+                snr_db=told.mean_snr_db if told else None, nmse=told.prediction_nmse if told else None,
                 locked=there.radio.locked if there else True, link=self.link(u) if at_base else None,
                 bins=grants.count(u) if grants else None, queued=at_base.downlink.queued.packets if at_base else None,
                 arrived=there.downlink.delivered.packets if there else None)

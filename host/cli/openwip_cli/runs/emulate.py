@@ -138,6 +138,8 @@ def phases(cell: Cell, keeper: KeeperClient, given: Options, as_run: Scenario, w
         if observers or given.keep or given.record:
             start_observers(keeper, cell, "emulate", places)
         remote.start(cell, keeper, given.listen, places, progress)
+        if workload is runs.iperf3_download:
+            progress(f"TCP download with iperf3, {given.scenario['traffic.duration_s']:g} s")
         began = time.monotonic()
         common, more, now = runs.measure(running, watch, applications, workload, progress, (running.air,))
         air, terminal = now.air, now.terminal

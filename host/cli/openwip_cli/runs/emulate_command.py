@@ -37,7 +37,6 @@ def main(arguments: list[str], places: Places) -> int:
         if options.record:
             record.said(result["record"], progress)
         return runs.report(result, options, report.screen(result))
-    progress(f"TCP download with iperf3, {seconds:g} s")
     around = {f.name: getattr(options, f.name) for f in dataclasses.fields(options) if f.name != "scenario"}
     result = emulate.run(options.scenario, None, progress, places=places, observers=True, **around)
     return runs.report(result, options, report.screen(result))

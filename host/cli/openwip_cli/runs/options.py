@@ -45,13 +45,16 @@ class Options:
 
 def settings_parser(command: str, description: str, settings: list[Setting], name: str) -> Parser:
     """The settings, and what every run has around them."""
-    p = Parser(command, description)
+    p = Parser(command, description, usage=f"./openwip {command} [OPTIONS]")
+    rooms: dict[str, Any] = {"": p}     # headings of the help, as of docs/settings.md
     for s in settings:
         if s.flag is None:
             continue
+        if (room := s.key.rpartition(".")[0]) not in rooms:
+            rooms[room] = p.add_argument_group(room)
         default = text_of(s.default)
         text = f"{s.help}; {with_unit(s.kind, s.unit)}" + f" (default {default})" * bool(default)
-        p.add_argument(s.flag, dest=s.key, metavar="X", default=None, help=text.replace("%", "%%"))
+        rooms[room].add_argument(s.flag, dest=s.key, metavar="X", default=None, help=text.replace("%", "%%"))
     p.add_argument("--config", metavar="FILE", help="scenario file (YAML) under the options")
     p.add_argument("--json", metavar="FILE", help="write the whole report there")
     p.add_argument("--cores", metavar="X", default="auto", help="cores of the slot path: auto, none (left to the kernel), "
@@ -64,7 +67,7 @@ def settings_parser(command: str, description: str, settings: list[Setting], nam
 
 def options_parser(command: str, description: str, settings: list[Setting], name: str, captured: str = "IP and link frames of the run, for Wireshark (pcapng)") -> Parser:
     p = settings_parser(command, description, settings, name)
-    p.add_argument("--record", metavar="FILE", help="record all telemetry of the run there (HDF5; ./openwip report FILE)")
+    p.add_argument("--record", metavar="FILE", help="record telemetry of the run there, all but frames and ip (HDF5; ./openwip report FILE)")
     p.add_argument("--capture", metavar="FILE", help=captured)
     p.add_argument("--listen", metavar="tcp://ADDR:PORT", help="forward telemetry and control there, from PORT on; beyond loopback with --keys only")
     p.add_argument("--keys", metavar="DIR", help="keys of ./openwip keys, for --listen")

@@ -27,7 +27,7 @@ class Parser(argparse.ArgumentParser):
     def setting(self, s: Setting, **more: Any) -> None:
         """An option that is one of the table, but for what `more` says: default, kind, help."""
         kind, default, text = more.pop("kind", s.kind), more.pop("default", s.default), more.pop("help", s.help)
-        said = f" (default {default})" if default is not None else ""
+        said = "" if default is None else f" (default {default:.10g})" if isinstance(default, float) else f" (default {default})"
         self.value(str(s.flag), kind, metavar="X", default=default, help=f"{text}; {with_unit(kind, s.unit)}{said}".replace("%", "%%"), **more)
 
 

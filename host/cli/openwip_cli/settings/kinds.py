@@ -109,7 +109,7 @@ class Numbers:
 
 class Text:
     """Checked by the process, which knows what there is."""
-    name, valid = "text", "a name, or a file where there is one"
+    name, valid = "text", "text, not empty"
 
     def read(self, value: Any) -> str:
         if not isinstance(value, str) or not value:

@@ -89,7 +89,8 @@ def setting(key: str, command: str, running: bool = False) -> Setting:
     of = views(command, running)
     kind, default = kind_of(key, of), column(key, "default", of)
     default = kind.read(default) if default else [] if isinstance(kind, (Numbers, Impairments)) else None
-    return Setting(key, column(key, "flag", of) or None, kind, default, column(key, "help", of), column(key, "unit", of))
+    said = "; ".join(filter(None, (column(key, "help", of), (zero := column(key, "zero", of)) and f"0: {zero}")))
+    return Setting(key, column(key, "flag", of) or None, kind, default, said, column(key, "unit", of))
 
 
 def programs(key: str) -> list[str]:

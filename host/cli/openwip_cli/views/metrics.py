@@ -130,7 +130,7 @@ def status_samples(put: Put, source: str, mac: MacStatus) -> None:
         r = mac.radio
         put("openwip_receiver_locked", int(r.locked), station=source)
         put("openwip_receiver_lock_losses", r.lock_losses, station=source)
-        for name, value in (("snr_decibels", r.mean_snr_db), ("cfo_hertz", r.cfo_hz), ("evm_percent", r.evm_percent),
+        for name, value in () if not r.HasField("mean_snr_db") else (("snr_decibels", r.mean_snr_db), ("cfo_hertz", r.cfo_hz), ("evm_percent", r.evm_percent),
                             ("gain_decibels", r.gain_db), ("prediction_nmse", r.prediction_nmse)):
             put(f"openwip_receiver_{name}", value, station=source)
 

@@ -87,8 +87,8 @@ def _radio(f: Figures, frame: Frame, width: int) -> list[Line]:
     if r.locked and not r.mode and len(snr) > 1:
         return [Line(f"radio     emulated, no receiver; mean SNR {number(min(snr))} .. {number(max(snr))} dB")]
     if r.locked and not r.mode:     # so says the emulator
-        return [Line(f"radio     emulated, no receiver; mean SNR {number(r.mean_snr_db)} dB; prediction NMSE "
-                     f"{number(r.prediction_nmse, 3)}")]
+        return [Line("radio     emulated, no receiver" + f"; mean SNR {number(r.mean_snr_db)} dB; prediction NMSE {number(r.prediction_nmse, 3)}"
+                     * r.HasField("mean_snr_db"))]
     return [Line(f"radio     {clean(meaning.lock(r))}  SNR {number(r.mean_snr_db)} dB  EVM {number(r.evm_percent)} %  CFO "
                  f"{number(r.cfo_hz, 0)} Hz  gain {number(r.gain_db)} dB  lock lost {count(r.lock_losses)}x",
                  GOOD if r.locked and not r.lock_losses else BAD)]
@@ -105,7 +105,7 @@ def _goodput(f: Figures, frame: Frame, width: int) -> list[Line]:
         text = (f"goodput   {number(verdict.goodput_bps / 1e6, 2)} of {number(verdict.capacity_bps / 1e6, 2)} Mbit/s "
                 f"of the link, {share(part)} [{bar(part, 20):<20}]")
     else:
-        text = f"goodput   {number(verdict.goodput_bps / 1e6, 2)} Mbit/s; capacity not known (nothing was sent)"
+        text = f"goodput   {number(verdict.goodput_bps / 1e6, 2)} Mbit/s; capacity not known"
     if link is None:
         return [Line(text), Line("frames    not known", DIM)]
     return [Line(text), Line(f"frames    FER {share(link['frame_error_rate'])}; {count(link['frames_sent'])} sent, "
