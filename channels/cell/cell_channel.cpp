@@ -23,7 +23,7 @@ snr_source steady(const channel_config& c, db mean) {
     return s;
 }
 
-snr_source fading(const channel_config& c, db mean, std::uint64_t seed, int user, int loop_slots) {
+snr_source fading(const channel_config& c, db mean, std::uint64_t seed, int user) {
     profiles::channel_choice choice;
     const auto definition = profiles::load_definition(c.model);
     if (user > 0 && definition.nof_users() > 1) choice.user = static_cast<std::size_t>(user);
@@ -41,8 +41,9 @@ snr_source fading(const channel_config& c, db mean, std::uint64_t seed, int user
     if (*c.prediction_nmse == 0)
         s.prediction = std::make_unique<bin_model::perfect_prediction>(*channel);
     else
-        s.prediction = std::make_unique<bin_model::gain_prediction>(
-            f, *c.prediction_nmse, slot_count(loop_slots), channel.get());
+        // However long the loop is: the text varies the delay of retransmissions by itself.
+        s.prediction = std::make_unique<bin_model::gain_prediction>(f, *c.prediction_nmse,
+                                                                    slot_count(3), channel.get());
     s.channel = std::move(channel);
     return s;
 }
@@ -54,10 +55,8 @@ std::vector<snr_source> make_sources(const channel_config& c, const emulation_co
     for (int u = 0; u < cell.cell.users; ++u) {
         const auto n = static_cast<std::size_t>(u);
         const db mean(n < c.users_db.size() ? static_cast<double>(c.users_db[n]) : c.snr_db);
-        sources.push_back(
-            c.model == "static" || c.model == "awgn"
-                ? steady(c, mean)
-                : fading(c, mean, cell.seed, u, cell.cell.link.retransmission_delay_slots));
+        sources.push_back(c.model == "static" || c.model == "awgn" ? steady(c, mean)
+                                                                   : fading(c, mean, cell.seed, u));
     }
     return sources;
 }

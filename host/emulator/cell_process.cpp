@@ -120,12 +120,8 @@ void cell_process::apply(const emulator_config& wanted, const std::vector<std::s
         return std::ranges::any_of(changed,
                                    [&](const auto& key) { return key.starts_with(group); });
     };
-    // A trace has the loop's delay from the start (check()).
-    const bool new_sources = std::ranges::any_of(changed, [&](const auto& key) {
-        return key == "link.retransmission_delay_ms"
-                   ? !wanted.channel.model.ends_with(".h5")
-                   : key.starts_with("channel.") && key != "channel.errors" &&
-                         key != "channel.blackout";
+    const bool new_sources = std::ranges::any_of(changed, [](const auto& key) {
+        return key.starts_with("channel.") && key != "channel.errors" && key != "channel.blackout";
     });
     std::vector<snr_source> sources;
     if (new_sources) sources = make_sources(wanted);

@@ -96,8 +96,8 @@ TEST(EmulatorConfig, WhatPassesMayBeginWithTheRun) {
     EXPECT_EQ(umts->ended(5'000'000'000), std::vector<std::string>{"umts.spike_ms"});
 }
 
-TEST(EmulatorConfig, ABlackoutIsPredictedAsLateAsTheLoopIsLong) {
-    for (const auto& [loop_ms, slots] : {std::pair("2", 3), {"32", 48}}) {
+TEST(EmulatorConfig, ABlackoutIsSeenThreeSlotsLateHoweverLongTheLoopIs) {
+    for (const auto* loop_ms : {"2", "32"}) {
         config::settings s(emulator_keys());
         s.merge_assignment("channel.model=blackout");
         s.merge_assignment(std::string("link.retransmission_delay_ms=") + loop_ms);
@@ -111,7 +111,7 @@ TEST(EmulatorConfig, ABlackoutIsPredictedAsLateAsTheLoopIsLong) {
         std::int64_t begins = 0, seen = 0;
         while (!dark(*sources[0].channel, begins, &bin_channel::snr)) ++begins;
         while (!dark(*sources[0].prediction, seen, &bin_prediction::predicted_snr)) ++seen;
-        EXPECT_NEAR(seen - begins, slots, 1) << loop_ms;
+        EXPECT_NEAR(seen - begins, 3, 1) << loop_ms;
     }
 }
 
