@@ -67,7 +67,8 @@ class Pool:
     def run(self, specs: dict[str, Any], take: Callable[[str], None]) -> None:
         """All of {key: specification}; take(key) when its file is there. Raises Terminated after everything has ended."""
         for key, spec in specs.items():
-            write_json(self.folder / "specs" / f"{key}.json", spec)
+            if not (path := self.folder / "specs" / f"{key}.json").exists():
+                write_json(path, spec)
         write_json(self.folder / "round.json", list(specs))
         (stopped := self.folder / "stopped").unlink(missing_ok=True)
         left, parent, began = set(specs), os.getpid(), time.time()
