@@ -25,8 +25,10 @@ constexpr std::size_t nof_points = 200;
 // Of one receiver.
 class frame_count {
 public:
-    explicit frame_count(int transmissions)
-        : transmissions_(transmissions), total_(static_cast<std::size_t>(transmissions) + 1) {}
+    frame_count(int transmissions, int update_slots)
+        : transmissions_(transmissions),
+          most_(2 * ::wip::nof_bins * static_cast<std::size_t>(update_slots)),
+          total_(static_cast<std::size_t>(transmissions) + 1) {}
 
     void on_slot(std::int64_t air, bool grant_ok, const std::vector<std::uint8_t>& outcome) {
         const auto in_group = air % (test_pattern::loop_slots * transmissions_);
@@ -62,6 +64,7 @@ private:
     };
 
     void finish(const place_state& place) {
+        if (frames_.size() >= most_) take_frames();  // nobody does: the other receiver is silent
         for (std::size_t b = 0; b < place.used.size(); ++b) {
             if (!place.used[b]) continue;
             const int needed = place.needed[b] == 0 ? transmissions_ + 1 : place.needed[b];
@@ -72,6 +75,7 @@ private:
     }
 
     const int transmissions_;
+    const std::size_t most_;  // frames of two updates
     std::array<place_state, test_pattern::loop_slots> places_;
     std::vector<std::uint64_t> total_;
     std::vector<float> frames_;
@@ -85,10 +89,11 @@ public:
     combining_meter_impl(int transmissions, int update_slots)
         : gr::block("combining_meter", gr::io_signature::make(0, 0, 0),
                     gr::io_signature::make(0, 0, 0)),
-          single_(checked_parameter("transmissions", transmissions, 1,
-                                    test_pattern::most_transmissions)),
-          combined_(transmissions),
           update_slots_(checked_parameter("update_slots", update_slots, 1, 15000)),
+          single_(checked_parameter("transmissions", transmissions, 1,
+                                    test_pattern::most_transmissions),
+                  update_slots),
+          combined_(transmissions, update_slots),
           points_(nof_points) {
         for (const auto* port : {"failed", "needed_single", "needed_combined"})
             message_port_register_out(pmt::mp(port));
@@ -140,10 +145,10 @@ private:
             message_port_pub(pmt::mp(port), pmt::cons(pmt::PMT_NIL, vector));
     }
 
+    const int update_slots_;
     mutable std::mutex mutex_;  // all of these
     frame_count single_;
     frame_count combined_;
-    const int update_slots_;
     std::deque<gr_complex> points_;
     std::int64_t last_update_ = -1;
 };

@@ -127,7 +127,9 @@ bool playback::may_start() const noexcept {
 
 void playback::play(std::uint32_t passed, tick_output& out) noexcept {
     elapsed_ += passed;
-    const std::uint32_t due = elapsed_ / plan_.period_ticks, next = ring_.played();
+    due_ += std::min(elapsed_ / plan_.period_ticks, no_end - due_);
+    elapsed_ %= plan_.period_ticks;
+    const std::uint32_t due = due_, next = ring_.played();
     if (due < next) return;  // the step before lasts
     const std::uint32_t end = ring_.end();
     if (due >= end) {
@@ -171,7 +173,7 @@ tick_output playback::tick(std::uint32_t passed) noexcept {
             play(passed, out);
         } else if (may_start()) {
             state_.store(play_state::playing, std::memory_order_relaxed);
-            elapsed_ = 0;
+            due_ = elapsed_ = 0;
             out.trigger_pulse = plan_.trigger_out;
             play(0, out);
         }

@@ -111,7 +111,7 @@ private:
     std::atomic<std::uint8_t> series_{0};
     play_plan plan_;  // written by the main loop while nothing is active
     // The tick's.
-    std::uint32_t elapsed_ = 0, quiet_ = 0;
+    std::uint32_t due_ = 0, elapsed_ = 0, quiet_ = 0;  // step due, ticks of it; the host's silence
     bool pulse_ = false;
 };
 

@@ -232,6 +232,13 @@ const key& settings::declared(const std::string& path, const std::string& origin
 
 void settings::put(const std::string& path, const std::string& value, const std::string& origin) {
     const key& k = declared(path, origin);
+    if (const auto [head, tail] = around_entry(k.path); !head.empty()) {
+        const auto entry = path.substr(0, path.size() - tail.size() + tail.find('.'));
+        const auto& there = entries(head.substr(0, head.size() - 1));
+        if (std::find(there.begin(), there.end(), entry) == there.end())
+            throw error(origin + ": " + path +
+                        ": no such entry; valid: " + (there.empty() ? "none here" : join(there)));
+    }
     const auto text = canonical(k, value);
     if (!text) {
         const std::string rule = k.type != kind::text  ? valid_values(k)

@@ -59,6 +59,7 @@ struct base_station_mac::state {
     void note(const slot_plan& plan);
     void advance(slot air);
     void rate_bins() {
+        if (error.known()) table.set_error(error.level());
         view.rate = table.bits_per_symbol(predicted);
         if (config.modulation != 0) view.rate.fill(static_cast<std::uint8_t>(config.modulation));
     }
@@ -184,10 +185,8 @@ void base_station_mac::state::settle(std::int64_t j) {
             const float p = fb->predicted_snr_db[b];
             predicted[b] = std::isnan(p) ? -100.0F : p;
         }
-        if (config.switch_table == switch_table_kind::measured) {
+        if (config.switch_table == switch_table_kind::measured)
             error.add(predicted, fb->prediction_nmse);
-            if (error.known()) table.set_error(error.level());
-        }
         rate_bins();
     }
     if (decoded) {

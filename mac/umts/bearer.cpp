@@ -15,6 +15,8 @@ constexpr double round = 1e-6;  // of a PDU
 constexpr std::int64_t quiet_poll_ns = 5'000'000'000;
 // So long a packet that was given up may still arrive: longer than anything is on the air.
 constexpr std::int64_t forget_ns = 30'000'000'000;
+// Packets that are over, behind a first one that is not: 64 MiB, and as much of a journal.
+constexpr std::uint64_t most_over = 1 << 20;
 
 bearer::way other(bearer::way w) {
     return w == bearer::way::down ? bearer::way::up : bearer::way::down;
@@ -138,6 +140,10 @@ void bearer::set_episodes(std::vector<episode> spikes, std::vector<episode> outa
 bool bearer::offer(way w, std::span<const std::uint8_t> packet, std::int64_t now_ns, int tag) {
     side& s = of(w);
     s.in.add(packet.size());
+    if (s.records.size() - s.sums[0].packets >= most_over) {  // the RLC has long been full
+        s.sums[static_cast<std::size_t>(fate::refused)].add(packet.size());
+        return false;
+    }
     const std::uint64_t id = s.first_id + s.records.size();
     s.records.push() = {tag, now_ns, now_ns, packet.size(), fate::queued, false, {}};
     s.sums[0].add(packet.size());

@@ -38,6 +38,7 @@ MANY = ("push", "pop", "ldmia", "stmdb", "stmia", "ldmdb", "ldrd", "strd")
 ONE = ("mov", "movs", "movw", "movt", "mvn", "mvns", "add", "adds", "sub", "subs", "rsb", "rsbs", "cmp", "cmn", "tst", "teq", "and", "ands", "orr", "orrs",
        "eor", "eors", "bic", "bics", "lsl", "lsls", "lsr", "lsrs", "asr", "asrs", "uxtb", "uxth", "sxtb", "sxth", "ubfx", "sbfx", "bfi", "bfc", "mul", "muls",
        "addw", "subw", "nop", "clz", "negs", "rev")
+TWO = ("mla", "mls", "umull", "smull")
 
 
 class Instruction:
@@ -45,7 +46,7 @@ class Instruction:
         self.address, self.size = address, size
         word, _, self.operands = text.partition("\t")
         self.name = word.split(".")[0]
-        self.plain = re.sub(f"({CONDITIONS})$", "", self.name) if self.name not in (*ONE, *LOADS, *STORES, *MANY, "bl", "blx") else self.name
+        self.plain = re.sub(f"({CONDITIONS})$", "", self.name) if self.name not in (*ONE, *TWO, *LOADS, *STORES, *MANY, "bl", "blx") else self.name
         target = re.search(r"\b([0-9a-f]{5,8}) <([^>+]+)(\+0x[0-9a-f]+)?>", self.operands)
         self.target = int(target[1], 16) if target and self.name not in LOADS else None
         self.to_name = target[2] if target else None
@@ -83,7 +84,7 @@ class Instruction:
             return 1 + inside.count(",") + 1 + (REFILL + wait if self.written() else 0)
         if n in ("udiv", "sdiv"):
             return DIVISION
-        if n in ("mla", "mls", "umull", "smull"):
+        if n in TWO:
             return 2
         if n in ("dmb", "dsb"):
             return 1 + BARRIER

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """wip.slot_receiver: locks to a transmitter in the same flowgraph, keeps the time of rx_time tags."""
+import time
 import unittest
 
 import numpy as np
@@ -291,6 +292,30 @@ class SettingsAtRunTime(unittest.TestCase):
         self.assertGreaterEqual(at[2], macd.asked[0] + self.LEARNING)
         self.assertGreaterEqual(at[3], macd.asked[2] + self.LEARNING)
         self.assertEqual(macd.state().settings_refused, 1)
+
+
+class CombiningMeter(unittest.TestCase):
+    def test_without_the_other_receiver_it_holds_no_more_than_two_updates(self):
+        """Here of 4 slots with 25 frames each; the longest list is what the other one's first slot brings."""
+        top, meter, debug = gr.top_block(), wip.combining_meter(1, 4), blocks.message_debug(True)
+        top.msg_connect(meter, "needed_single", debug, "store")
+        top.start()
+
+        def told(port, slots):
+            for air in slots:
+                meter.to_basic_block()._post(pmt.intern(port), pmt.to_pmt({"air": air, "grant_ok": True, "outcome": np.ones(25, np.uint8)}))
+        for of in range(0, 3000, 100):
+            told("single", range(of, of + 100))
+            until = time.monotonic() + 10
+            while sum(meter.single()) < 25 * (of + 100) and time.monotonic() < until:
+                time.sleep(0.001)
+        self.assertEqual(list(meter.single()), [25 * 3000, 0])
+        told("combined", [3000])
+        while not debug.num_messages() and time.monotonic() < until:
+            time.sleep(0.001)
+        top.stop()
+        top.wait()
+        self.assertTrue(0 < pmt.length(pmt.cdr(debug.get_message(0))) <= 2 * 4 * 25)
 
 
 if __name__ == "__main__":

@@ -93,6 +93,17 @@ class Options(unittest.TestCase):
                 options.parse_emulate(given)
         options.parse_emulate(["--link", "wlan", "--retry-limit", "3", "--config", self.file("umts: {max_dat: 3}")])
 
+    def test_what_the_channel_does_not_look_at_is_refused_on_the_command_line(self):
+        for given, said in ((["--bins-db", "3,4"], "--bins-db with --channel jakes; valid: with --channel static"),
+                            (["--channel", "static", "--speed-kmh", "3"], "--speed-kmh with --channel static; valid: with a channel that moves"),
+                            (["--channel", "awgn", "--speed-kmh", "3"], "--speed-kmh with --channel awgn; valid: with a channel that moves")):
+            with self.assertRaisesRegex(BadInput, f"^{said}$"):
+                options.parse_emulate(given)
+        self.refused("^--speed-kmh with --channel awgn; valid: with a channel that moves$", "--speed-kmh", "3")
+        options.parse_emulate(["--channel", "static", "--bins-db", "3,4", "--config", self.file("channel: {speed_kmh: 3}")])
+        options.parse_emulate(["--config", self.file("channel: {bins_db: [3]}"), "--speed-kmh", "3"])
+        options.parse_emulate(["--link", "wlan", "--channel", "static", "--speed-kmh", "3"])     # it fades by itself
+
     def test_the_generator_has_no_cell_that_files_and_cores_could_be_of(self):
         for flag, value in (("--cores", "0"), ("--logs", "x"), ("--name", "x"), ("--record", "x.h5"), ("--capture", "x"), ("--keep", None)):
             with self.assertRaisesRegex(BadInput, f"^{flag} with --generator: there is no cell; valid: --json$"):
@@ -149,6 +160,8 @@ class Options(unittest.TestCase):
     def beside(setting):
         """What makes a value possible."""
         of_realtime = {"link.transmit_lead_slots": ("--retransmission-delay-ms", "32"), "link.loop": ()}
+        if setting.key == "channel.speed_kmh":
+            return ("--channel", "jakes")
         if setting.key.startswith("attenuator."):
             trace = [w for key, file in (("at_zero_db", "a.h5"), ("start", "a.csv")) if setting.key == f"attenuator.{key}" for w in ("--attenuator-trace", file)]
             return ("--air", "cabled", *trace, *(("--attenuator", "/dev/x") if setting.key != "attenuator.port" else ()))
@@ -210,6 +223,7 @@ class Options(unittest.TestCase):
                 ("link: {bins: [1]}\n", r"link.bins is \[1\]; valid: 1..25"),
                 ("channel: {snr_db: .nan}\n", "channel.snr_db is nan"),
                 ("\0\1\2", "is not YAML"),
+                ("link:\n  bins: 3\n  bins: 4\n", r"^scenario file .* has link\.bins twice; valid: once \(line 3\)$"),
                 ("seed: 1\nlink: " + 200_000 * "[", r"has more than 100 lists in lists \(line 2\)")):
             with self.subTest(text):
                 self.refused(pattern, "--config", self.file(text))

@@ -12,7 +12,7 @@ from .machine import places as whereabouts
 # command -> module, and its function (arguments, places) -> exit code, where that is not `main`. Only the module of the
 # command is imported: before anything is built there are no messages, and a view needs no plots.
 COMMANDS = {
-    "check": "campaign.options:check", "demo": "runs.demo", "emulate": "runs.emulate_command", "experiment": "campaign.command", "campaign": "campaign.command", "experiment-run": "campaign.one_run",
+    "check": "campaign.options:check", "demo": "runs.demo", "emulate": "runs.emulate_command", "experiment": "campaign.command", "campaign": "campaign.command:campaign", "experiment-run": "campaign.one_run",
     "station": "runs.station", "tcp-l": "runs.tcpl", "validate": "runs.validate", "top": "views.top", "telemetry": "views.telemetry_lines", "packets": "views.packets", "metrics": "views.metrics",
     "record": "records.record", "report": "views.run_report.page", "capture": "capture.capture", "extcap": "capture.extcap",
     "iq": "iq.command", "channel": "channel.command", "keys": "cell.remote:keys_main", "set": "commands.settings_command:set_main", "get": "commands.settings_command:get_main",

@@ -10,6 +10,7 @@ from .errors import BadInput
 
 LONGEST, LONGEST_TABLE = 1 << 20, 1 << 26   # characters
 DEEPEST = 100       # lists in lists; with thousands libyaml ends the process, and Python its stack
+OTHER_TREE = (ValueError, LookupError, TypeError, AttributeError)       # than whoever reads it expects
 
 
 def to_yaml(tree: Any) -> str:
@@ -36,7 +37,7 @@ class NotYaml(ValueError):
 
 
 def of_yaml(text: str) -> Any:
-    """NotYaml: what it says, or deeper than DEEPEST."""
+    """NotYaml: what it says, deeper than DEEPEST, or with a key twice."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     depth = 0
     try:
@@ -44,10 +45,30 @@ def of_yaml(text: str) -> Any:
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > DEEPEST:
                 raise NotYaml(f"has more than {DEEPEST} lists in lists", event.start_mark.line + 1)
-        return yaml.load(text, loader)
+        made = loader(text)
+        root = made.get_single_node()
+        refuse_twice(root)
+        return None if root is None else made.construct_document(root)
     except yaml.YAMLError as e:
         mark = getattr(e, "problem_mark", None)
         raise NotYaml("is not YAML", mark.line + 1 if mark else None) from None
+
+
+def refuse_twice(root: Any) -> None:
+    """Of a key that a mapping has twice YAML would take the last value."""
+    left, seen = [("", root)], set()
+    for prefix, node in left:
+        if id(node) in seen:        # by an alias
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            left += [(prefix, item) for item in node.value]
+        names = set()
+        for name, value in node.value if isinstance(node, yaml.MappingNode) else ():
+            if name.value in names:
+                raise NotYaml(f"has {prefix}{name.value} twice; valid: once", name.start_mark.line + 1)
+            names.add(str(name.value))
+            left.append((f"{prefix}{name.value}.", value))
 
 
 def of_json(text: str) -> Any:

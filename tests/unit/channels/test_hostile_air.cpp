@@ -170,6 +170,29 @@ TEST(HostileAir, a_configuration_that_is_printed_reads_back_with_its_nodes_and_p
     }
 }
 
+TEST(HostileAir, an_entry_that_is_not_in_the_file_is_refused_with_those_that_are) {
+    const auto refused = [](const std::string& yaml, const std::string& assignment) -> std::string {
+        wip::config::settings s(file_keys());
+        s.merge_yaml(yaml, "f.yaml");
+        try {
+            s.merge_assignment(assignment);
+        } catch (const wip::config::error& e) {
+            return e.what();
+        }
+        return "taken";
+    };
+    EXPECT_EQ(refused(everything, "paths[9].gain_db=1"),
+              "--set: paths[9].gain_db: no such entry; valid: paths[0], paths[1]");
+    EXPECT_EQ(refused(everything, "paths[].gain_db=1"),
+              "--set: paths[].gain_db: no such entry; valid: paths[0], paths[1]");
+    EXPECT_EQ(refused(everything, "nodes.moon.noise_dbfs=-50"),
+              "--set: nodes.moon.noise_dbfs: no such entry; valid: nodes.base, nodes.terminal");
+    EXPECT_EQ(refused("air: {name: x}", "paths[0].gain_db=1"),
+              "--set: paths[0].gain_db: no such entry; valid: none here");
+    EXPECT_EQ(refused(everything, "paths[1].gain_db=1"), "taken");
+    EXPECT_EQ(refused(everything, "nodes.base.noise_dbfs=-50"), "taken");
+}
+
 TEST(HostileAir, the_pace_of_a_real_clock_that_nobody_chose_is_in_what_is_printed) {
     wip::config::settings s(file_keys());
     s.merge_yaml("air: {name: x, clock: realtime}\nnodes: {a: {}}\n", "f.yaml");

@@ -100,6 +100,15 @@ class List(unittest.TestCase):
         self.assertEqual(attenuator.the_port("/dev/x"), "/dev/x")
 
 
+class Sweep(unittest.TestCase):
+    def test_what_is_no_step_of_the_chips_is_refused(self):
+        self.assertEqual(list(attenuator.sweep_table(1, 2, 0.25)), [4, 5, 6, 7, 8])
+        self.assertEqual(list(attenuator.sweep_table(2, 0, 1)), [8, 4, 0])
+        for given in (("--step", "0.3"), ("--from", "0.1"), ("--to", "31.8")):
+            with self.subTest(given), self.assertRaisesRegex(BadInput, f"^{given[0]} is {given[1]}; valid: multiples of 0.25 dB$"):
+                attenuator.main(["sweep", "--port", "/dev/null", *given], places.default())
+
+
 class Played(unittest.TestCase):
     def test_ticks_that_were_missed_before_are_not_of_this_playback(self):
         for since, code in ((0, 0), (2, 1)):

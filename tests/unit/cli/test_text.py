@@ -31,6 +31,14 @@ class AsText(unittest.TestCase):
                 of_yaml(text)
             self.assertEqual(caught.exception.line, line)
 
+    def test_a_key_that_stands_twice_is_said_with_its_place(self):
+        for text, key, line in (("a: 1\nb: {a: 2}\na: 1\n", "a", 3), ("a:\n  - {b: 1}\n  - c: {d: 1, e: 2,\n    d: 1}\n", "a.c.d", 4), ("x: {1: 2, '1': 2}", "x.1", 1)):
+            with self.subTest(text), self.assertRaisesRegex(NotYaml, f"^has {key} twice; valid: once$") as caught:
+                of_yaml(text)
+            self.assertEqual(caught.exception.line, line)
+        self.assertEqual(of_yaml("a: &a {b: 1}\nc: [*a, *a, {b: 2}]\nd: {<<: *a, b: 3}"), {"a": {"b": 1}, "c": [{"b": 1}, {"b": 1}, {"b": 2}], "d": {"b": 3}})
+        of_yaml("".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" if i else "a0: &a0 x\n" for i in range(30)) + "b: &b [*b]")     # each node once
+
     def test_however_deep_a_text_goes_it_is_refused_and_ends_nothing(self):
         self.assertEqual(of_yaml(DEEPEST * "[" + DEEPEST * "]"), of_json(DEEPEST * "[" + DEEPEST * "]"))
         for text in (300_000 * "[", 300_000 * "- ", 300_000 * "? ", "".join(f"{i * ' '}a:\n" for i in range(300))):

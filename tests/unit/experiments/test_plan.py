@@ -258,7 +258,7 @@ class Refused(unittest.TestCase):
                                    (["A1", "--set", "order=in_order", "--set", "link.order=in_order"], "link.order is given twice; valid: once"),
                                    (["U-A5", "--time", "virtual", "--set", "umts.spikes=1,2"], "--set umts.spikes is over spike_s"),
                                    (["A1", "--out", "/proc/nothing"], "--out /proc/nothing: cannot be written"),
-                                   (["--list", "A1"], "--list takes no names"), (["A1", "--fast"], "unrecognized")):
+                                   (["--list", "A1"], "--list with names, which it does not look at; valid: --list alone"), (["A1", "--fast"], "unrecognized")):
             with self.subTest(arguments), self.assertRaisesRegex(BadInput, pattern):
                 options.parse(arguments, world.places("/tmp"))
 

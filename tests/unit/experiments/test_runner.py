@@ -82,7 +82,7 @@ class Attempts(unittest.TestCase):
 
     def test_a_specification_that_is_none_is_refused(self):
         with World() as w:
-            for text, pattern in (("{", "it is not JSON"), (100_000 * "[", "it is not JSON"), ("{}", "emulator and workload are expected")):
+            for text, pattern in (("{", "it is not JSON"), (100_000 * "[", "it is not JSON"), ("{}", "emulator and workload are expected"), ('{"emulator": 3, "workload": {}}', "are expected")):
                 (w.path / "spec").write_text(text)
                 with self.assertRaisesRegex(BadInput, pattern):
                     one_run.main([str(w.path / "spec"), str(w.path / "out")], None)
@@ -236,6 +236,7 @@ class Command(unittest.TestCase):
     def test_what_has_no_statements_to_put_beside_others_is_refused(self):
         (self.out / "runs").mkdir(parents=True)
         for content, words in ((None, "No such file"), ("[]", "no comparison.json of"), ('{"experiments": {"S1": 1}}', "no comparison.json of"),
+                               ('{"about": {"time": "", "mode": ""}, "experiments": {"S1": {"statements": [{"id": "a", "says": "b", "holds": 1, "measured": ""}]}}}', "no comparison"),
                                ("{", "no comparison.json of")):
             if content is not None:
                 (self.out / "comparison.json").write_text(content)
@@ -243,8 +244,34 @@ class Command(unittest.TestCase):
                 command.main(["--beside", str(self.out)], world.places(self.world.path))
         with self.assertRaisesRegex(BadInput, "valid: FOLDER or TITLE=FOLDER"):
             command.main(["--beside", f"={self.out}"], world.places(self.world.path))
-        with self.assertRaisesRegex(BadInput, "--beside takes no names"):
-            command.main(["A1", "--beside", str(self.out)], world.places(self.world.path))
+
+    def test_what_is_said_without_a_run_takes_no_other_options(self):
+        for given, said in ((["A1", "--beside", "x"], "--beside with names"), (["--list", "--out", "x"], "--list with --out"), (["--describe", "--quick"], "--describe with --quick"),
+                            (["--beside", "x", "--tcp", "sack=0"], "--beside with --tcp"), (["--list", "--beside", "x"], "--list with --beside")):
+            with self.subTest(said), self.assertRaisesRegex(BadInput, f"^{said}, which it does not look at; valid: {given[0] if given[0] != 'A1' else said[:8]} alone$"):
+                command.main(given, world.places(self.world.path))
+
+    def test_a_plan_with_other_contents_is_refused_and_a_run_with_such_is_made_again(self):
+        self.command("--quick")
+        path, whole = self.out / "plan.json", (self.out / "plan.json").read_text()
+        for text in ("{", "[]", '{"experiments": 1}', '{"experiments": {"S1": []}}', '{"experiments": {"S1": {"mode": "quick"}}}',
+                     '{"experiments": {"S1": {"mode": "quick", "fingerprint": "", "programs": [1]}}}', "\udcff"):
+            path.write_text(text, errors="surrogateescape")
+            with self.subTest(text), self.assertRaisesRegex(BadInput, f"^--out: {path}: it is not what ./openwip experiment wrote; use another --out$"):
+                self.command("--quick")
+        path.write_text(whole)
+        for number, (part, wrong) in enumerate((("result", [1]), ("result", {"workload": {"goodput_bps": "x"}}), ("attempts", [1]), ("attempts", 3), ("spec", 3))):
+            run = sorted(self.world.store.runs.glob("*.json"))[0]
+            run.write_text(json.dumps(json.loads(run.read_text()) | {part: wrong}))
+            with self.subTest(part, wrong=wrong):
+                self.assertEqual(self.command("--quick")[0], 0)
+
+    def test_the_help_is_that_of_the_command(self):
+        for call, name in ((command.main, "experiment"), (command.campaign, "campaign")):
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out), self.assertRaises(SystemExit):
+                call(["--help"], world.places(self.world.path))
+            self.assertRegex(out.getvalue(), f"^usage: ./openwip {name} ")
 
     def test_the_same_command_goes_on_and_repeats_nothing(self):
         self.command("--quick")

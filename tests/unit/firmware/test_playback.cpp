@@ -92,6 +92,25 @@ TEST(Playback, AStepLastsItsPeriod) {
     EXPECT_EQ(w.player.state(), play_state::ended);
 }
 
+TEST(Playback, AStepLastsItsPeriodAfterTheTicksHaveGoneRound) {
+    world w;
+    play_plan p = w.plan();
+    p.period_ticks = 60000;
+    p.silence_ticks = 65535;
+    ASSERT_TRUE(w.player.begin(p));
+    ASSERT_TRUE(w.player.trigger(trigger_source::bus));
+    w.tick();
+    std::uint64_t elapsed = 0;
+    std::uint32_t given = 0;
+    while (elapsed < (std::uint64_t{1} << 32) + 5 * 60000) {  // 49.7 days of 1 ms
+        ASSERT_EQ(w.give(given++, 1), accepted::all);
+        w.tick(2, 30000);
+        elapsed += 60000;
+    }
+    EXPECT_EQ(w.player.ring().played(), elapsed / 60000 + 1);
+    EXPECT_EQ(w.player.state(), play_state::playing);
+}
+
 TEST(Playback, WithoutATriggerItWaitsForHalfARingOrAWholeTable) {
     world w;
     auto p = w.plan();

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "link/base_station_mac.h"
+#include "link/switch_table.h"
 #include "packets.h"
 
 namespace wip {
@@ -25,6 +26,7 @@ public:
         f.grant_ok = grant_ok;
         f.ack = ack;
         f.predicted_snr_db.fill(snr);
+        f.prediction_nmse = nmse;
         mac.on_feedback(f);
     }
     void give(int packets, std::size_t bytes = 1500) {
@@ -45,6 +47,7 @@ public:
     link_config config;
     base_station_mac mac;
     std::int64_t now = 150;
+    float nmse = slot_feedback{}.prediction_nmse;
 };
 
 int retransmissions_in(const slot_plan& p) {
@@ -421,6 +424,26 @@ TEST(BaseStationMac, TheProfileCannotChangeInARunningCell) {
     c.bins = 25;
     c.modulation = 3;
     EXPECT_NO_THROW(mac.reconfigure(c));
+}
+
+TEST(BaseStationMac, AMeasuredSwitchTableStaysWhatItIsWhenSomethingElseChanges) {
+    link_config c;
+    c.switch_table = switch_table_kind::measured;
+    const switch_table none(switch_table_kind::nmse_0, c.profile, c.eight),
+        until_known(switch_table_kind::nmse_0_1, c.profile, c.eight);
+    float snr = 5;
+    while (none.bits_per_symbol(db(snr)) == until_known.bits_per_symbol(db(snr))) snr += 0.5F;
+    BaseStation b(c);
+    b.nmse = 0;
+    b.give(200);
+    for (int i = 0; i < 20; ++i) b.step(0, snr);
+    for (int i = 0; i < c.retransmission_delay_slots; ++i) b.mac.plan(slot(b.now++));
+    c.bins = nof_bins;
+    b.mac.reconfigure(c);
+    const slot_plan p = b.mac.plan(slot(b.now));  // of the slot that it looks at nothing came
+    for (const auto& bin : p.grant.bins)
+        EXPECT_TRUE(bin.retransmission || bin.bits_per_symbol == none.bits_per_symbol(db(snr)));
+    EXPECT_EQ(retransmissions_in(p), 10);
 }
 
 TEST(BaseStationMac, SlotsArePlannedInOrderAndAGapLosesNothing) {

@@ -452,6 +452,25 @@ TEST(Counts, ABusyIntervalIsOneWithAnyPdu) {
     EXPECT_EQ(b.busy_bps(bearer::way::up), 0);
 }
 
+TEST(Counts, BehindAFirstPacketThatIsNotOverSoManyAreRememberedAndNoMore) {
+    bearer_config c = of_profile("umts-384");
+    c.spikes = {{0, 10'000 * ms}};
+    bearer b(c);
+    std::uint64_t told = 0;
+    sdu_journal journal([&](const packet_record&) { ++told; }, 4096, true);
+    b.follow(bearer::way::up, &journal);
+    constexpr std::uint64_t most = 1 << 20, offered = most + 1000;
+    const auto p = packet(40);
+    for (std::uint64_t n = 0; n < offered; ++n) b.uplink().offer(p, 0);
+    EXPECT_EQ(b.uplink().sums().queued.packets, 200u);
+    EXPECT_EQ(b.uplink().sums().dropped[0].count.packets, offered - 200);
+    EXPECT_EQ(told, most);
+    run_to(b, 20'000 * ms);
+    EXPECT_EQ(b.uplink().sums().delivered.packets, 200u);
+    EXPECT_TRUE(b.uplink().offer(p, 20'000 * ms));
+    EXPECT_EQ(told, most + 200);
+}
+
 TEST(Config, WhatIsWrongIsNamed) {
     bearer_config c;
     c.rlc.window = 4096;

@@ -112,8 +112,12 @@ def run(given: argparse.Namespace, places: Places, say: Callable[[str], None], c
     return progress.repeated
 
 
-def main(arguments: list[str], places: Places, command: list[str] | None = None) -> int:
-    given = parse(arguments, places)
+def campaign(arguments: list[str], places: Places) -> int:
+    return main(arguments, places, name="campaign")
+
+
+def main(arguments: list[str], places: Places, command: list[str] | None = None, name: str = "experiment") -> int:
+    given = parse(arguments, places, name)
     if given.describe:
         print(settings.markdown(), end="")
         return VALID

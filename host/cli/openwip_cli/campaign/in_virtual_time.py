@@ -26,9 +26,10 @@ MOST_KB = 2000      # of flows in all, of which each segment's round trip is mea
 def run(settings: dict[str, Any], work: dict[str, Any], progress: Callable[[str], None], *, places: Places,
         cores: placement.Placement | None = None, **_: Any) -> dict[str, Any]:
     """The report of one run, as runs.emulate.run() with workloads.make(work)."""
+    scenario, slot_path = scenario_of(settings | {"traffic.duration_s": work.get("duration_s", 1)}), cores.slot_path if cores else None
     if work["kind"] in VIRTUAL:
-        return virtual_work.run(settings, work, progress, places, cores.slot_path if cores else None)
-    scenario = scenario_of(settings | {"traffic.duration_s": work.get("duration_s", 1)})
+        report = virtual.run(scenario, places, virtual_work.plan_of(settings, work), progress=progress, cores=slot_path)
+        return with_windows(virtual_work.result_of(report, work["kind"]), work["window_bytes"])
     sides = virtual.addresses(emulate.config(cells.Cell(NAME), scenario), scenario["terminals"])
     plan, result_of = KINDS[work["kind"]](work)
     if work["kind"] != "voip":
@@ -42,7 +43,7 @@ def run(settings: dict[str, Any], work: dict[str, Any], progress: Callable[[str]
     trips: list[float] = []
     with tempfile.TemporaryDirectory(prefix="openwip-") as folder:
         packets = str(pathlib.Path(folder, "packets.pcap")) if each_rtt else None
-        report = virtual.run(scenario, places, plan, packets, progress, cores.slot_path if cores else None)
+        report = virtual.run(scenario, places, plan, packets, progress, slot_path)
         if packets:
             trips = [t for flow in packet_rtt.of_capture(packets).values() for t in flow]
     if add_result(report, work, result_of, TOOL):

@@ -38,7 +38,8 @@ def read_spec(path: pathlib.Path) -> dict[str, Any]:
         spec = of_json(of_file(path))
     except (OSError, ValueError) as e:
         raise BadInput(f"specification {path}: {getattr(e, 'strerror', None) or 'it is not JSON'}") from None
-    if not isinstance(spec, dict) or not any(parts <= set(spec) for parts in ({"emulator", "workload"}, {"tcp-l", "settings", "name"})):
+    kinds: tuple[dict[str, type], ...] = ({"emulator": dict, "workload": dict}, {"tcp-l": dict, "settings": dict, "name": str})
+    if not isinstance(spec, dict) or not any(all(isinstance(spec.get(part), of[part]) for part in of) for of in kinds):
         raise BadInput(f"specification {path}: emulator and workload are expected, as a campaign writes them")
     return spec
 

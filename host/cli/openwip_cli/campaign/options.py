@@ -20,8 +20,8 @@ PER_CORE = dict(zip(CLOCKS, (3, 1, 1)))    # runs; at 10 bins and 4 Mbit/s a cel
 PROFILES = ("slurm", "kubernetes")      # of host/campaign
 
 
-def parser() -> Parser:
-    p = Parser("experiment", "Many runs on the emulator (the experiments of the literature, or a file of one's own): results as CSV, figures "
+def parser(command: str) -> Parser:
+    p = Parser(command, "Many runs on the emulator (the experiments of the literature, or a file of one's own): results as CSV, figures "
                              "as PNG, and what the text says against what was measured. What is in the folder already is not repeated.")
     p.add_argument("names", nargs="*", metavar="NAME", help="A1 ... C2, chapter6 (these eleven), all (--list shows them), or a file of one's own")
     p.add_argument("--quick", action="store_true", help="fewer points, few realisations, short flows")
@@ -86,13 +86,14 @@ def profile_of(given: argparse.Namespace, places: Places) -> pathlib.Path | None
     return folder.absolute()
 
 
-def parse(arguments: list[str], places: Places) -> argparse.Namespace:
+def parse(arguments: list[str], places: Places, command: str = "experiment") -> argparse.Namespace:
     """Everything that can be refused before anything is built."""
-    given = parser().parse_args(arguments)
+    p = parser(command)
+    given = p.parse_args(arguments)
     for flag, alone in (("--list", given.list), ("--describe", given.describe), ("--beside", given.beside)):
         if alone:
-            if given.names:
-                raise BadInput(f"{flag} takes no names")
+            if beside := [said for said in p.said(given) if said != flag]:
+                raise BadInput(f"{flag} with {beside[0]}, which it does not look at; valid: {flag} alone")
             return given
     if not given.names:
         raise BadInput(f"name an experiment: {', '.join(plan.known(places.top, plan.PLACES))}, or {', '.join(plan.SETS)}")
@@ -117,7 +118,7 @@ def check(arguments: list[str], places: Places) -> int:
     installed or built."""
     which, *rest = arguments
     if which in ("experiment", "campaign"):
-        parse(rest, places)
+        parse(rest, places, which)
         return VALID
     if which == "station":
         given = station_options.parse(rest)[1]

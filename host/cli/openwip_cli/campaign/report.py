@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from ..errors import BadInput
 from ..figures import estimates
-from ..text import of_json
+from ..text import OTHER_TREE, of_json
 from .metrics import Results, metrics_of
 from .plan import Experiment
 from .statements import Judgement
@@ -108,9 +108,9 @@ def read_comparison(given: str) -> tuple[str, dict[str, Any]]:
         tree = of_json(path.read_text())
         for e in tree["experiments"].values():
             for s in e["statements"]:
-                _ = s["id"], s["says"], s["holds"], s["measured"]
+                _ = [s[key].strip for key in ("id", "says", "holds", "measured")]
         return title or f"{tree['about']['time']}, {tree['about']['mode']}", tree
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as e:
+    except (OSError, *OTHER_TREE) as e:
         why = getattr(e, "strerror", None) or "it is no comparison.json of ./openwip experiment"
         raise BadInput(f"--beside {folder}: {path}: {why}; valid: a folder of results") from None
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import BadInput
 from ..figures.estimates import estimate
 from ..runs.pool import write_json
-from ..text import of_json
+from ..text import OTHER_TREE, of_json
 from . import metrics
 from .plan import Experiment, Point, Run, digest
 
@@ -39,16 +39,21 @@ class Store:
         """A finished run, or None: absent, not a run file, or that of another run."""
         try:
             run = of_json(self.path(key).read_text())
-        except (OSError, ValueError):
+            _ = run["valid"], (run["result"] or {}).get("workload"), [(a["valid"], a["reasons"][:1]) for a in run["attempts"]]
+            return run if digest(run["spec"]) == key else None
+        except (OSError, *OTHER_TREE):
             return None
-        return run if isinstance(run, dict) and {"result", "spec", "attempts", "valid"} <= set(run) and digest(run["spec"]) == key else None
 
     @property
     def plan(self) -> dict[str, Any] | None:
         try:
-            return of_json((self.out / "plan.json").read_text())
-        except (OSError, ValueError):
+            plan: dict[str, Any] = of_json((path := self.out / "plan.json").read_text())
+            _ = [(e["mode"], e["fingerprint"], e.get("programs", {}).items()) for e in plan["experiments"].values()]
+            return plan
+        except FileNotFoundError:
             return None
+        except (OSError, *OTHER_TREE) as e:
+            raise BadInput(f"--out: {path}: {getattr(e, 'strerror', None) or 'it is not what ./openwip experiment wrote'}; use another --out") from None
 
     def write_plan(self, plan: dict[str, Any]) -> None:
         write_json(self.out / "plan.json", plan)

@@ -10,13 +10,10 @@ as of the text's 120 s.
 The kernel counts timeouts of a whole station: flows that send from one `side` tell the same, which counts once, the most of what they
 tell (who begins to be counted later has seen less). ns-3 counts those of each flow, and names no side."""
 import random
-from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..figures import accounting
-from ..machine.places import Places
 from ..runs import virtual
-from ..settings import emulator
 from . import tcp_settings, workloads
 
 TIMEOUTS_IN_S = 120
@@ -55,10 +52,3 @@ def result_of(report: dict[str, Any], kind: str) -> dict[str, Any]:
         "kind": kind, "goodput_bps": sum(s["bytes_acked"] * 8 / s["seconds"] for s in since),
         "timeouts": timeouts * scale, "timeouts_spurious": spurious * scale, "timeouts_real": (timeouts - spurious) * scale,
         "rtt_ms": sum(s["rtt_ms"] for s in since) / max(1, len(since)), "each": since}}
-
-
-def run(settings: dict[str, Any], work: dict[str, Any], progress: Callable[[str], None], places: Places,
-        cores: Sequence[int] | None = None) -> dict[str, Any]:
-    scenario = emulator.scenario_of(settings | {"traffic.duration_s": work["duration_s"]})
-    report = result_of(virtual.run(scenario, places, plan_of(settings, work), progress=progress, cores=cores), work["kind"])
-    return tcp_settings.with_windows(report, work["window_bytes"])

@@ -45,9 +45,10 @@ def the_port(given: str | None) -> str:
 
 
 def sweep_table(start: float, stop: float, step: float) -> bytes:
-    low, high, by = (round(v / link.STEP_DB) for v in (start, stop, step))
-    if by < 1:
-        raise BadInput(f"--step is {step:g}; valid: {link.STEP_DB} dB and more, in multiples of it")
+    for flag, db in (("--from", start), ("--to", stop), ("--step", step)):
+        if db % link.STEP_DB:
+            raise BadInput(f"{flag} is {db:g}; valid: multiples of {link.STEP_DB} dB")
+    low, high, by = (int(db / link.STEP_DB) for db in (start, stop, step))
     return bytes(range(low, high + 1, by) if low <= high else range(low, high - 1, -by))
 
 
@@ -170,8 +171,6 @@ def do_play(given: Namespace, _places: Places) -> int:
 
 
 def do_sweep(given: Namespace, _places: Places) -> int:
-    for flag, value in (("--from", given.start), ("--to", given.stop)):
-        quarters(flag, str(value))
     table = sweep_table(given.start, given.stop, given.step)
     with link.Attenuator(the_port(given.port)) as device:
         device.find()

@@ -40,13 +40,6 @@ def duration(us: float) -> str:
     return f"{us:.0f} us" if us < 1000 else f"{us / 1000:.2f} ms"
 
 
-def of_reception(found: dict[str, Any]) -> Finding:
-    r = found["receive"]
-    says = (f"{duration(r['shortest_us'])} at least after its last sample, half of the slots {duration(r['median_us'])}, one in 1,000 more than "
-            f"{duration(r['one_in_thousand_us'])}, one in 10,000 more than {duration(r['one_in_ten_thousand_us'])} ({r['slots']} slots)")
-    return judged("a slot is in hand", says, not r["gaps"], f"samples were lost {r['gaps']} times", "what the lines above say; nothing else running")
-
-
 def of_transmission(found: dict[str, Any]) -> Finding:
     t = found["transmit"]
     all_late = [c["lead_us"] for c in t["leads"] if c["late"] == c["bursts"]]
@@ -59,7 +52,10 @@ def of_transmission(found: dict[str, Any]) -> Finding:
 def findings_of_loop(found: dict[str, Any]) -> Iterator[Finding]:
     yield Finding("time of the radio", f"read in {found['time_reading_us']:.0f} us" +
                   ("" if found["realtime_priority"] else "; without real-time priority"))
-    yield of_reception(found)
+    r = found["receive"]
+    says = (f"{duration(r['shortest_us'])} at least after its last sample, half of the slots {duration(r['median_us'])}, one in 1,000 more than "
+            f"{duration(r['one_in_thousand_us'])}, one in 10,000 more than {duration(r['one_in_ten_thousand_us'])} ({r['slots']} slots)")
+    yield judged("a slot is in hand", says, not r["gaps"], f"samples were lost {r['gaps']} times", "what the lines above say; nothing else running")
     yield of_transmission(found)
     if found["path_delay_us"] is None:
         yield Finding("path", f"a burst sent with gain {found['sent']['gain_db']:g} dB is not heard: no cable, or too low (--transmit-gain, "

@@ -176,10 +176,6 @@ class Path:
     def given_up(self) -> Count:
         return self.sender.dropped.get(GIVEN_UP, Count())
 
-    @property
-    def conserved(self) -> bool:
-        return all(0 <= self.surplus[i] <= self.given_up[i] for i in (0, 1))
-
     def report(self) -> PathSums:
         of = self.whole.report()
         return {"in": of["in"], "delivered": of["delivered"], "queued": of["queued"], "dropped": of["dropped"], "bytes": of["bytes"],
@@ -209,7 +205,7 @@ def check_sums(paths: dict[str, Path], tun: dict[str, Interface] | None, drained
             continue
         if path.whole.queued != (0, 0):
             wrong.append(f"sums: {name} not drained, {_text(path.whole.queued)} left")
-        if not path.conserved:
+        if not all(0 <= path.surplus[i] <= path.given_up[i] for i in (0, 1)):
             wrong.append(f"sums: {name} from TUN to TUN, in against delivered + queued + dropped: "
                          f"{_text(path.whole.came_in)} against {_text(path.whole.accounted)}")
         if tun:
@@ -232,11 +228,6 @@ class Statuses:
     def begun(self) -> bool:
         """Is there anything to measure?"""
         return self.base.slot > 0 and self.terminal.radio.locked
-
-    @property
-    def has_receiver(self) -> bool:
-        """The emulator has none: it says that it is locked, and no mode."""
-        return self.terminal.radio.mode != ""
 
     @property
     def counts(self) -> bytes:
@@ -269,7 +260,7 @@ def observed(air_before: AirStatus, now: Statuses, **more: Any) -> "Observed":
     """Since a status of the medium until these Statuses."""
     return Observed(paths=paths_of(now.base, now.terminal),
                     realtime=realtime_of(air_before, now.air, missed(now.air, now.base.radio)),
-                    lock_losses=now.terminal.radio.lock_losses if now.has_receiver else None,
+                    lock_losses=now.terminal.radio.lock_losses if now.terminal.radio.mode else None,    # the emulator has no receiver, and no mode
                     fader=fader_of(now.air, now.terminal.radio), transmitter=transmitter_of(now.air, now.terminal.radio),
                     changes=changes_of(base=now.base, terminal=now.terminal, air=now.air), **more)
 

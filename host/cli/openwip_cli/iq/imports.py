@@ -4,7 +4,6 @@ received once: those reports are what a replay is compared with.
 
 Where the sample time of the original jumps (core:global_index of a capture), that of the recording does."""
 import json
-import math
 import os
 import pathlib
 from collections.abc import Iterator
@@ -37,11 +36,6 @@ def valid_rates() -> str:
     return f"{low:.10g}..{high:.10g} (the cell occupies {low / 1e6:g} MHz)"
 
 
-def is_rate(value: object) -> bool:
-    low, high = rates()
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and low <= value <= high
-
-
 class Bare:
     """A file of nothing but samples."""
 
@@ -57,13 +51,14 @@ class Foreign(Recording):
 
     def _check_kind(self) -> None:
         g = self.whole
-        if not is_rate(g.get("core:sample_rate")):
-            self._wrong(f"core:sample_rate is {g.get('core:sample_rate')!r}; valid: {valid_rates()}")
+        (low, high), rate = rates(), g.get("core:sample_rate")
+        if not isinstance(rate, (int, float)) or isinstance(rate, bool) or not low <= rate <= high:
+            self._wrong(f"core:sample_rate is {rate!r}; valid: {valid_rates()}")
         if g.get("core:datatype") not in DATATYPES:
             self._wrong(f"core:datatype is {g.get('core:datatype')!r}; valid: {', '.join(DATATYPES)}")
         if g.get("core:num_channels", 1) != 1:
             self._wrong(f"core:num_channels is {g['core:num_channels']!r}; valid: 1")
-        self.rate, self.datatype = float(g["core:sample_rate"]), g["core:datatype"]
+        self.rate, self.datatype = float(rate), g["core:datatype"]
         if "openwip:receiver" in g:
             import jsonschema
             try:

@@ -111,12 +111,6 @@ class Judge:
                 return None
         return accounting.Statuses(**found)
 
-    def list_applications(self, clock: ApplicationClock) -> None:
-        text = "".join(f"{a.pid} {a.started} {a.name}\n" for a in clock.running())
-        if text != self.listed:
-            own_files.replace(self.cell.run / "applications", text)
-            self.listed = text
-
     def tun_counts(self) -> dict[str, Interface] | None:
         """Once for each time that the link stands still: two processes a second would be for nothing."""
         if self.so_far.still < STANDING_STILL:
@@ -146,7 +140,9 @@ class Judge:
         now = self.statuses()
         if now is not None and self.so_far.take(now):
             clock.begin()
-        self.list_applications(clock)
+        if (applications := "".join(f"{a.pid} {a.started} {a.name}\n" for a in clock.running())) != self.listed:
+            own_files.replace(self.cell.run / "applications", applications)
+            self.listed = applications
         if self.publisher.wanted("verdict"):
             lost = [r for r in telemetry_reasons(watch) if "nothing came" not in r or self.so_far.first]
             slot = self.so_far.last.base.slot if self.so_far.last else 0

@@ -175,16 +175,13 @@ class RecordFile:
         dataset.resize(n + len(values), axis=0)
         dataset[n:] = values
 
-    def _write_strings(self) -> None:
-        texts = self.strings.take_new()
-        self.file.create_dataset("strings", data=numpy.array(texts, dtype=object), dtype=h5py.string_dtype(), compression="gzip")
-        self.file.attrs["strings_dropped"] = self.strings.dropped
-
     def finish(self, about: Mapping[str, Any], reader: telemetry.Reader) -> None:
         """`about`: {name: text or what JSON can hold} of the run. `reader`: telemetry.Reader, for its counts."""
         for table in (self.gaps, self.refused, *(t for top in self.tables.values() for t in top.all())):
             self._write(table)
-        self._write_strings()
+        texts = numpy.array(self.strings.take_new(), dtype=object)
+        self.file.create_dataset("strings", data=texts, dtype=h5py.string_dtype(), compression="gzip")
+        self.file.attrs["strings_dropped"] = self.strings.dropped
         for (source, topic), count in reader.counts.items():
             group = self.file.require_group(f"topics/{topic}/{source}")
             for name in ("received", "lost", "restarts"):

@@ -43,8 +43,8 @@ class Options:
     tcp: dict[str, str] = dataclasses.field(default_factory=dict)        # of ns-3
 
 
-def settings_parser(command: str, description: str, settings: list[Setting], name: str) -> Parser:
-    """The settings, and what every run has around them."""
+def settings_parser(command: str, description: str, settings: list[Setting], name: str, one_cell: bool = True) -> Parser:
+    """The settings, and what every run has around them; of one cell its cores and what is left of it, too."""
     p = Parser(command, description, usage=f"./openwip {command} [OPTIONS]")
     rooms: dict[str, Any] = {"": p}     # headings of the help, as of docs/settings.md
     for s in settings:
@@ -57,10 +57,11 @@ def settings_parser(command: str, description: str, settings: list[Setting], nam
         rooms[room].add_argument(s.flag, dest=s.key, metavar="X", default=None, help=text.replace("%", "%%"))
     p.add_argument("--config", metavar="FILE", help="scenario file (YAML) under the options")
     p.add_argument("--json", metavar="FILE", help="write the whole report there")
-    p.add_argument("--cores", metavar="X", default="auto", help="cores of the slot path: auto, none (left to the kernel), "
-                   "or numbers such as 1 or 2,3 (default auto)")
-    p.add_argument("--keep", action="store_true", help="leave the cell up afterwards")
-    p.add_argument("--logs", metavar="DIR", help="copy configuration files and logs there at the end")
+    if one_cell:
+        p.add_argument("--cores", metavar="X", default="auto", help="cores of the slot path: auto, none (left to the kernel), "
+                       "or numbers such as 1 or 2,3 (default auto)")
+        p.add_argument("--keep", action="store_true", help="leave the cell up afterwards")
+        p.add_argument("--logs", metavar="DIR", help="copy configuration files and logs there at the end")
     p.add_argument("--name", type=check_cell_name, default=name, help=f"name of the cell (several can run; default {name})")
     return p
 
@@ -88,7 +89,13 @@ def scenario_of(given: argparse.Namespace, settings: list[Setting], fixed: dict[
 def options_of(given: argparse.Namespace, settings: list[Setting]) -> "Options":
     """Options of parsed arguments: file under flags, all checked."""
     outputs.apart(given, "config", "json", "record", "capture")
-    return Options(check_together(scenario_of(given, settings)), given.json, given.keep, given.logs, given.name,
+    scenario = check_together(scenario_of(given, settings))
+    model = scenario["channel.model"]
+    for key, unused, with_ in (("speed_kmh", scenario.speed_kmh is None and scenario.values.get("link.kind") != "wlan", "a channel that moves"),
+                               ("bins_db", model != "static", "--channel static")):
+        if unused and getattr(given, f"channel.{key}", None) is not None:
+            raise BadInput(f"--{key.replace('_', '-')} with --channel {model}; valid: with {with_}")
+    return Options(scenario, given.json, given.keep, given.logs, given.name,
                    placement.parse(given.cores), given.record, given.capture, given.monitor,
                    listen=remote.check_listen(given.listen, given.keys))
 
@@ -98,9 +105,8 @@ BESIDE_REPLAY = ("--speed", "--monitor", "--record", "--capture", "--json", "--l
 
 def refuse_beside_replay(parser: Parser, given: argparse.Namespace) -> None:
     """Everything else has been decided when the samples were recorded."""
-    for action in parser._actions:
-        flag = (action.option_strings or [""])[-1]
-        if flag not in (*BESIDE_REPLAY, "--replay-iq", "--help") and getattr(given, action.dest) != action.default:
+    for flag in parser.said(given):
+        if flag not in (*BESIDE_REPLAY, "--replay-iq"):
             raise BadInput(f"{flag} with --replay-iq: a recording is played as it is; valid beside it: {', '.join(BESIDE_REPLAY)}")
 
 
@@ -154,9 +160,8 @@ def parse_emulate(arguments: list[str]) -> Options:
         raise BadInput(f"--generator with --time {given.time}: it makes packets without TCP; valid: one of the two")
     if given.generator or given.time != "real":
         beside, told = ("--generator", ()) if given.generator else (f"--time {given.time}", OF_PACKETS)
-        for action in parser._actions:
-            flag = (action.option_strings or [""])[-1]
-            if flag in {*AROUND_A_CELL, *OF_PACKETS}.difference(told) and getattr(given, action.dest) != action.default:
+        for flag in parser.said(given):
+            if flag in {*AROUND_A_CELL, *OF_PACKETS}.difference(told):
                 raise BadInput(f"{flag} with {beside}: there is no cell; valid: {', '.join(('--json', *told))}")
         if given.pacing_limit_ms is not None:
             raise BadInput(f"--pacing-limit-ms with {beside}, which keeps no wall clock; valid: with --time real")

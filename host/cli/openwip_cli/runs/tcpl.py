@@ -37,7 +37,7 @@ from ..settings.scenario import Scenario
 from ..settings.table import Setting, nested, process_keys, settings_of
 from ..shapes import Verdict
 from . import ns3, ns3_tcp, run as runs, virtual
-from .options import CLOCKS, Options, options_parser, scenario_of
+from .options import CLOCKS, Options, scenario_of, settings_parser
 from .pool import Pool, check as check_pool
 
 NAME = "tcpl"
@@ -50,20 +50,17 @@ LATE_LIMIT_MS = 20.0   # of a packet; a fifth of the shortest time in which TCP 
 
 SETTINGS = settings_of("tcp-l")
 VARIED = ("line.mtu", "errors.ber", "errors.burstiness")      # lists, of which a value that is there twice counts once
-OF_ONE_CELL = ("record", "capture", "listen", "keys", "monitor", "keep", "logs", "cores")
 
 
 def parse(arguments: list[str]) -> tuple[argparse.Namespace, str, Scenario]:
-    parser = options_parser("tcp-l", "Transfers over a line with bit errors: TCP alone, and with damaged segments accepted.", SETTINGS, NAME)
+    """Every transfer has a cell of its own, or none."""
+    parser = settings_parser("tcp-l", "Transfers over a line with bit errors: TCP alone, and with damaged segments accepted.", SETTINGS, NAME, one_cell=False)
     parser.add_argument("--csv", metavar="FILE", help="write one line for each transfer there")
     parser.add_argument("--png", metavar="FILE", help="draw throughput over bit error rate (or burstiness) there")
     parser.add_argument("--time", choices=CLOCKS, default="real",
                         help="virtual: with a Linux kernel of its own; ns3: with the TCP of ns-3, only with --relay off; no root "
                         "(docs/virtual-time.md, docs/ns3.md; default real)")
     given = parser.parse_args(arguments)
-    for flag in OF_ONE_CELL:
-        if getattr(given, flag) != parser.get_default(flag):
-            raise BadInput(f"--{flag} with tcp-l, of which every transfer has a cell of its own, or none; valid: not here")
     if given.time in WITHOUT_CLOCK and given.parallel is not None:
         raise BadInput(f"--parallel is {given.parallel} with --time {given.time}, which has one transfer on each core; valid: with --time real")
     outputs.apart(given, "config", "json", "csv", "png")

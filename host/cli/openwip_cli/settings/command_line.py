@@ -20,6 +20,10 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise BadInput(f"{message} (see {self.prog} --help)")
 
+    def said(self, given: argparse.Namespace) -> list[str]:
+        """What of it was given another value than its default, in the order of the help."""
+        return [(a.option_strings or [a.dest])[-1] for a in self._actions if getattr(given, a.dest, a.default) not in (a.default, [])]
+
     def value(self, flag: str, kind: Kind, **more: Any) -> None:
         """An option of a kind of settings/kinds.py."""
         self.add_argument(flag, type=lambda text: read(flag, kind, text), **more)

@@ -48,11 +48,6 @@ class Page:
         return {"kind": "valid" if v["valid"] else "invalid", "word": "VALID" if v["valid"] else "INVALID", "reasons": v["reasons"],
                 "note": note, "checks": (self.report.get("verdict") or {}).get("checks", {})}
 
-    @property
-    def of_the_run(self) -> str:
-        v = self.record.verdict
-        return str(self.verdict["word"]) + ("" if v and v["final"] else " so far")
-
     # --- sections ---
 
     def add(self, name: str, title: str, how: str = "", **content: Any) -> None:
@@ -71,7 +66,8 @@ class Page:
         if self.record.verdict is None:
             self.add(name, title, "", absent="Not shown: the run has no verdict.")
         else:
-            self.plot(name, title, f"Of a run that is {self.of_the_run}. {how}", *rest, **kwargs)
+            so_far = "" if self.record.verdict["final"] else " so far"
+            self.plot(name, title, f"Of a run that is {self.verdict['word']}{so_far}. {how}", *rest, **kwargs)
 
     def figures(self) -> list[tuple[str, str, str]]:
         """(name, value, note) of the report. None without a verdict."""
