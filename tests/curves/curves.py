@@ -282,6 +282,8 @@ def main(arguments):
     program = given.program or str(build / "tests/curves/curve_points")
     folder = pathlib.Path(given.out or build / "curves")
     folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+        p.error(f"--out {folder}: cannot be written")
 
     def say(text):
         print(f"curves: {text}", file=sys.stderr, flush=True)
@@ -303,6 +305,8 @@ def main(arguments):
 if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)
     except subprocess.CalledProcessError as e:
         print(f"openwip: {e}", file=sys.stderr)
         sys.exit(3)

@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The short set of the curves with tolerances, and the parts of the program that draws them. The tolerances hold what is
 reached (few trials: wider than the figures of docs/curves.md); the targets are judged by ./openwip curves --all."""
+import contextlib
+import io
 import math
+import os
 import pathlib
+import signal
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
+from unittest import mock
 
 import curves
 import wiener_bound
@@ -121,6 +128,18 @@ class Curves(unittest.TestCase):
         for curve in ("fading", "acquisition"):
             twice = [curves.run_points(PROGRAM, curve, 1, 7, False) for _ in range(2)]
             self.assertEqual(*twice)
+
+    def test_a_folder_that_cannot_be_written_is_refused_and_ctrl_c_is_no_fault(self):
+        with tempfile.TemporaryDirectory() as folder:
+            command = ["--program", PROGRAM, "--only", "awgn", "--trials", "100", "--out", folder]
+            said = io.StringIO()
+            with mock.patch.object(os, "access", lambda *_: False), contextlib.redirect_stderr(said), self.assertRaises(SystemExit) as ended:
+                curves.main(command)
+            self.assertEqual((ended.exception.code, said.getvalue().splitlines()[-1]), (2, f"./openwip curves: error: --out {folder}: cannot be written"))
+            with subprocess.Popen([sys.executable, curves.__file__, *command], stderr=subprocess.PIPE, text=True, start_new_session=True) as p:
+                time.sleep(1.5)
+                os.killpg(p.pid, signal.SIGINT)
+                self.assertEqual((p.communicate(timeout=60)[1], p.returncode), ("", 130))
 
     def test_csv_png_and_the_table_of_targets_are_written(self):
         with tempfile.TemporaryDirectory() as name:

@@ -153,7 +153,7 @@ class Live(unittest.TestCase):
         time.sleep(0.4)
         os.kill(emulator, signal.SIGCONT)
         self.assertTrue(wait_until(lambda: self.counts(self.tell(process, "status"))["held"] > 0, 10))
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)     # as Ctrl-C
         last = process.stdout.readline()
         self.assertTrue(self.counts(last)["spikes"] > 0 and self.counts(last)["held"] > 0, last)
         self.assertRegex(last, r"; last: pdelay -?[\d.]+, threshold -?[\d.]+, D [\d.]+ ms$")

@@ -334,6 +334,32 @@ class Traces(unittest.TestCase):
             p.wait()
             self.assertEqual(list(folder.iterdir()), [])
 
+    def test_with_the_command_ends_its_program_and_nothing_is_left(self):
+        folder = self.folder / "ended"
+        folder.mkdir()
+        for signum in (signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
+            with self.subTest(signum.name):
+                p = subprocess.Popen([sys.executable, "-m", "openwip_cli", "channel", "render", "tdl-c", "-o", str(folder / "long.h5"),
+                                      "--seconds", "20000"], stderr=subprocess.PIPE, text=True,
+                                     env={**os.environ, "OPENWIP_TOP": str(TOP), "OPENWIP_BUILD": str(BUILD)})
+                children = pathlib.Path(f"/proc/{p.pid}/task/{p.pid}/children")
+                deadline = time.monotonic() + 20
+                while not any("wip_channel" in pathlib.Path(f"/proc/{n}/comm").read_text() for n in children.read_text().split()):
+                    self.assertLess(time.monotonic(), deadline)
+                    time.sleep(0.02)
+                program = pathlib.Path(f"/proc/{children.read_text().split()[-1]}/stat")
+                while not any("(deleted)" in os.readlink(fd) for fd in program.with_name("fd").iterdir()):      # it writes
+                    self.assertLess(time.monotonic(), deadline)
+                    time.sleep(0.02)
+                p.send_signal(signum)
+                said = p.communicate(timeout=20)[1]
+                self.assertEqual((p.returncode, said), (-9, "") if signum == signal.SIGKILL else
+                                 (128 + signum, f"openwip: stopped by {signum.name}; everything is removed\n"))
+                while program.exists() and ") Z " not in program.read_text():
+                    self.assertLess(time.monotonic(), deadline)
+                    time.sleep(0.02)
+                self.assertEqual(list(folder.iterdir()), [])
+
 
 class Recordings(unittest.TestCase):
     """From telemetry to rows; with a running cell: test_demo_keep.py."""

@@ -5,6 +5,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -135,6 +136,20 @@ class Keeper(unittest.TestCase):
         self.assertTrue(self.cell.run.exists())
         self.assertIn("removed what was left", commands.down_cell(self.cell))
         self.expect_nothing_left(0.1)
+
+    def test_a_name_that_is_taken_by_something_else_is_refused_and_left(self):
+        cells.RUN_ROOT.mkdir(exist_ok=True)
+        elsewhere = tempfile.mkdtemp()
+        self.addCleanup(os.rmdir, elsewhere)
+        for take in (self.cell.run.touch, lambda: self.cell.run.symlink_to(elsewhere)):
+            take()
+            try:
+                for use in (self.cell.acquire, self.cell.is_up, lambda: commands.down_cell(self.cell)):
+                    with self.assertRaisesRegex(BadInput, f"{self.cell.run} exists and is no directory"):
+                        use()
+                self.assertEqual((self.cell.lock, os.listdir(elsewhere)), (None, []))
+            finally:
+                self.cell.run.unlink()
 
     def test_a_detached_cell_outlives_its_launcher_until_down(self):
         self.launch("detach")

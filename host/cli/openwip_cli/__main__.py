@@ -3,10 +3,11 @@
 import errno
 import importlib
 import os
+import signal
 import sys
 from typing import Any
 
-from .errors import INTERRUPTED, INVALID, BadInput, Stop
+from .errors import BAD_INPUT, INTERRUPTED, INVALID, BadInput, Stop, catch
 from .machine import places as whereabouts
 
 # command -> module, and its function (arguments, places) -> exit code, where that is not `main`. Only the module of the
@@ -34,6 +35,7 @@ def find(command: str) -> Any:
 
 def main() -> int:
     try:
+        catch((signal.SIGTERM, signal.SIGHUP))      # with their programs and temporary files
         command, *arguments = sys.argv[1:] or [""]
         return find(command)(arguments, whereabouts.default())
     except Stop as e:
@@ -44,6 +46,9 @@ def main() -> int:
     except OSError as e:
         if isinstance(e, BrokenPipeError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        elif isinstance(e, FileNotFoundError) and e.filename is None:   # of os.getcwd()
+            print("openwip: the current folder was removed; valid: absolute paths, or another folder", file=sys.stderr)
+            return BAD_INPUT
         elif e.errno not in USED_UP:
             raise
         else:

@@ -2,6 +2,7 @@
 """What can go wrong, each with the exit code of the command that it ends (docs/demo.md). __main__ says it, in one line."""
 import signal
 from collections.abc import Sequence
+from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)     # end a command in order
 
@@ -18,9 +19,14 @@ class BadInput(Stop):
     code = BAD_INPUT
 
 
+def how_ended(code: int) -> str:
+    """A process, of which subprocess and os.waitstatus_to_exitcode() say the code."""
+    return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+
+
 def of_program(name: str, code: int, said: str, more: str = "") -> Stop:
     """What a program that we ran refused, or could not do: its last line, without its name, and `more`."""
-    why = (said.strip().splitlines() or [f"{name} ended with exit code {code}"])[-1].removeprefix(f"{name}: ").rstrip() + more
+    why = (said.strip().splitlines() or [f"{name} {how_ended(code)}"])[-1].removeprefix(f"{name}: ").rstrip() + more
     return BadInput(why) if code == BAD_INPUT else Stop(why)
 
 
@@ -69,6 +75,11 @@ def raise_terminated(signum: int, _frame: object) -> None:
         if signal.getsignal(other) is raise_terminated:
             signal.signal(other, lambda *_: None)
     raise Terminated(signum)
+
+
+def catch(signums: Sequence[signal.Signals] = SIGNALS) -> dict[signal.Signals, Any]:
+    """Terminated where they come, but for a SIGHUP that is to be ignored (nohup). What was in their place."""
+    return {s: signal.signal(s, raise_terminated) for s in signums if s != signal.SIGHUP or signal.getsignal(s) != signal.SIG_IGN}
 
 
 class NoLock(Exception):

@@ -6,12 +6,16 @@ import pathlib
 import pty
 import re
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 
+from openwip_cli.machine import places
+
 TOP = pathlib.Path(__file__).resolve().parents[3]
 OPENWIP = TOP / "openwip"
+BUILD = os.environ.get("OPENWIP_BUILD", str(TOP / "build"))
 PARTS = "demo emulate tcp-l capture channel radio switch-table monitor curves bench"
 
 TOOLS = {
@@ -30,7 +34,7 @@ TOOLS = {
     "ninja": 'case "$*" in *" -n "*) exit 0 ;; esac; shift 2; echo "ninja $*" >>"$WORLD/asked"\n'
              'status() { printf "%s\\n" "$NINJA_STATUS$2" | sed "s/%f/$1/; s/%t/40/"; }\n'
              'status 1 "Building a"; sleep "$PACE"; status 10 "Building b"; sleep "$PACE"; exit "$NINJA_ENDS"',
-    "python": 'case "$*" in -c*) exit 0 ;; esac; echo "python $*" >>"$WORLD/asked"',
+    "python": f'case "$*" in *-c*) exit 0 ;; esac; echo "python $*" | sed "s|{TOP}/||" >>"$WORLD/asked"',
 }
 
 
@@ -75,7 +79,7 @@ class EntryPoint(unittest.TestCase):
             self.assertIn(name, packages)
         for name in ("libgtest-dev", "qt6-base-dev", "libhdf5-dev", "python3-matplotlib", "python3-scipy", "tshark", "xvfb"):
             self.assertNotIn(name, packages)
-        self.assertEqual(self.asked[-2:], ["ninja demo", "python -m openwip_cli demo --snr 20"])
+        self.assertEqual(self.asked[-2:], ["ninja demo", "python host/cli demo --snr 20"])
 
     def test_the_emulator_asks_for_no_gnu_radio(self):
         packages = self.packages_of("emulate")
@@ -87,11 +91,11 @@ class EntryPoint(unittest.TestCase):
         packages = self.packages_of("radio", "list")
         self.assertLess({"libuhd-dev", "libliquid-dev", "nlohmann-json3-dev", "python3-matplotlib"}, packages)
         self.assertNotIn("libhdf5-dev", packages)
-        self.assertEqual(self.asked[-2:], ["ninja radio", "python -m openwip_cli radio list"])
+        self.assertEqual(self.asked[-2:], ["ninja radio", "python host/cli radio list"])
         self.run_it("doctor", "--radio", "type=b200")
-        self.assertEqual(self.asked, ["python -m openwip_cli doctor --radio type=b200"])
+        self.assertEqual(self.asked, ["python host/cli doctor --radio type=b200"])
         self.run_it("doctor", "--loop")
-        self.assertEqual(self.asked, ["ninja radio", "python -m openwip_cli doctor --loop"])
+        self.assertEqual(self.asked, ["ninja radio", "python host/cli doctor --loop"])
 
     def test_options_ask_for_what_they_need(self):
         self.packages_of("demo")
@@ -147,7 +151,7 @@ class EntryPoint(unittest.TestCase):
         self.assertEqual(self.run_it("build", "demo", LEFT_OUT="monitor").returncode, 0)
         # An option that cannot be had does not keep the cell from running: the launcher says what is missing.
         self.assertEqual(self.run_it("demo", "--monitor", LEFT_OUT="monitor").returncode, 0)
-        self.assertEqual(self.asked[-2:], ["ninja demo", "python -m openwip_cli demo --monitor"])
+        self.assertEqual(self.asked[-2:], ["ninja demo", "python host/cli demo --monitor"])
 
     def test_an_unknown_command_installs_nothing(self):
         for command in ("setup", "build"):
@@ -181,6 +185,22 @@ class EntryPoint(unittest.TestCase):
                     programs.add(name)
         self.assertLess({"macd", "air", "wip_emulator", "openwip-monitor"}, programs)
         self.assertEqual(programs - built, set())
+
+    def test_no_module_of_the_users_is_taken_for_one_of_ours(self):
+        own = self.world / "own"
+        own.mkdir()
+        for name in ("yaml", "zmq", "signal", "runpy", "openwip_cli"):
+            (own / f"{name}.py").write_text(f"raise SystemExit('{name} of the user')\n")
+        environment = self.environment(OPENWIP_NO_BUILD="1", OPENWIP_PYTHON=sys.executable, OPENWIP_BUILD=BUILD)
+        for more in ({}, {"PYTHONPATH": str(own)}, {"PYTHONHOME": str(own)}):
+            with self.subTest(more):
+                done = subprocess.run([OPENWIP, "keys", f"{self.world}/{len(more)}{'-'.join(more)}"], cwd=own, env=environment | more,
+                                      capture_output=True, text=True)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+        # Those that a command starts, too.
+        module = places.Places(TOP, pathlib.Path(BUILD), sys.executable).module("dance")
+        done = subprocess.run(module, cwd=own, env=environment | {"PYTHONPATH": f"{BUILD}/python"}, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (2, "openwip: unknown command dance\n"))
 
     def test_a_failed_build_shows_its_end_and_ends_with_one(self):
         done = self.run_it("build", "demo", NINJA_ENDS="1")

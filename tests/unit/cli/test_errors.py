@@ -2,13 +2,18 @@
 """How a command ends that cannot go on: one kind of failure, one type, one exit code, one line."""
 import contextlib
 import io
+import os
+import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 from unittest import mock
 
 from openwip_cli import __main__ as launcher, errors
+
+TOP = pathlib.Path(errors.__file__).resolve().parents[1]     # of the package
 
 
 def ended(stop):
@@ -61,6 +66,42 @@ except errors.Terminated as e:
     print("cleaned up after", e.signum)
 """], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "cleaned up after 15\n", ""))
+
+    def test_a_hangup_that_is_to_be_ignored_stays_ignored(self):
+        done = subprocess.run([sys.executable, "-c", """
+import signal
+from openwip_cli import errors
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+before = errors.catch()
+signal.raise_signal(signal.SIGHUP)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+print(*(s.name for s in before), *(s.name for s in errors.catch()))
+"""], capture_output=True, text=True)
+        self.assertEqual((done.stdout, done.stderr), ("SIGINT SIGTERM SIGINT SIGTERM SIGHUP\n", ""))
+
+    def test_every_command_is_ended_by_sigterm_and_sighup_with_its_code(self):
+        for signum in (signal.SIGTERM, signal.SIGHUP):
+            done = subprocess.run([sys.executable, "-c", f"""
+import signal
+from openwip_cli import __main__ as m
+m.find = lambda name: lambda a, p: signal.raise_signal({int(signum)})
+raise SystemExit(m.main())""", "demo"], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (128 + signum, f"openwip: stopped by {signum.name}; everything is removed\n"))
+
+    def test_a_program_that_a_signal_ended_without_a_word_is_named_with_the_signal(self):
+        self.assertEqual(str(errors.of_program("wip_channel", -9, "")), "wip_channel was killed by SIGKILL")
+        self.assertEqual(str(errors.of_program("wip_channel", 3, "\n")), "wip_channel ended with exit code 3")
+
+    def test_a_folder_that_is_gone_is_bad_input(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([sys.executable, "-c", """
+import os
+from openwip_cli import __main__ as m
+os.rmdir(os.getcwd())
+m.find = lambda name: lambda a, p: m.whereabouts.outputs.check("--json", "x.json")
+raise SystemExit(m.main())""", "demo"], capture_output=True, text=True, cwd=tempfile.mkdtemp(dir=folder), env=os.environ | {"PYTHONPATH": str(TOP)})
+        self.assertEqual((done.returncode, done.stderr),
+                         (2, "openwip: the current folder was removed; valid: absolute paths, or another folder\n"))
 
     def test_an_unknown_command_is_bad_input(self):
         done = subprocess.run([sys.executable, "-m", "openwip_cli", "dance"], capture_output=True, text=True)

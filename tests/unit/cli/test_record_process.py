@@ -12,9 +12,10 @@ import time
 import unittest
 
 from openwip_cli.cell import cell as cells
-from openwip_cli.machine import system
+from openwip_cli.errors import RecordFailed
+from openwip_cli.machine import places, system
 from openwip_cli.messages import telemetry
-from openwip_cli.records import run_record
+from openwip_cli.records import record as records, run_record
 from openwip_schema import telemetry_pb2 as pb
 from scripted_publisher import Publisher
 
@@ -143,6 +144,18 @@ class Recorder(unittest.TestCase):
         code, _, err = self.ended()
         self.assertEqual((code, len(err.splitlines())), (3, 1))
         self.assertIn(str(self.path), err)
+        self.assertEqual(list(self.path.parent.iterdir()), [])
+
+    def test_the_record_of_a_run_that_is_over_leaves_nothing_either(self):
+        told = self.folder / "told"
+        told.write_bytes(b"")
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, limit[1]))
+        try:
+            with self.assertRaisesRegex(RecordFailed, "File too large"):
+                records.of_file(told, self.path, {}, {"air": "air: {}\n" * 2000}, {"versions": {"openwip": "1"}}, places.default())
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limit)
         self.assertEqual(list(self.path.parent.iterdir()), [])
 
     # --- the launcher ---

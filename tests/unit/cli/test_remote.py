@@ -2,6 +2,7 @@
 """Keys and the forwarder: who has the right key sees what the cell says, who has not gets nothing."""
 import os
 import pathlib
+import resource
 import signal
 import socket
 import subprocess
@@ -59,6 +60,17 @@ class Keys(unittest.TestCase):
         with self.assertRaisesRegex(BadInput, "exists"):
             remote.make_keys(self.keys)
         self.assertEqual((self.keys / "server.key").read_bytes(), before)
+
+    def test_half_written_keys_are_taken_back_and_others_left(self):
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (70, limit[1]))       # room for server.public
+        try:
+            with self.assertRaisesRegex(BadInput, "keys cannot be written: File too large"):
+                remote.make_keys(self.keys)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        self.assertEqual(list(self.keys.iterdir()), [])
+        remote.make_keys(self.keys)
 
     def test_bad_key_files_are_refused_with_their_name(self):
         remote.make_keys(self.keys)

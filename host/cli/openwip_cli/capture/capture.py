@@ -128,12 +128,11 @@ class Recording:
         self.progress = progress
         self.last_words = tempfile.TemporaryFile("w")       # without a name: a kill leaves nothing
         self.said = tempfile.TemporaryFile("w+")
-        parent = os.getpid()
         self.process: subprocess.Popen[bytes] | None = subprocess.Popen(
             [places.program(PROGRAM), "-o", file, *endpoints(cell, len(cell.terminals)), "--speed", f"{speed:g}",
              "--wait", "120", "--end-file", f"/proc/self/fd/{self.last_words.fileno()}", *pdus(configuration),
              *comments(cell, places, [("configuration", to_yaml(configuration))])],
-            stdin=subprocess.DEVNULL, stderr=self.said, pass_fds=[self.last_words.fileno()], preexec_fn=lambda: system.die_with_parent(parent))
+            stdin=subprocess.DEVNULL, stderr=self.said, pass_fds=[self.last_words.fileno()], preexec_fn=system.follower())
 
     def end(self, verdict: Verdict | None = None) -> None:
         """Before the cell ends, with the verdict; again, it does nothing."""

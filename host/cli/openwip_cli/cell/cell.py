@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..air import SLOT_SAMPLES
+from ..errors import BadInput
 from ..machine import own_files, rights, system
 from ..machine.places import Places
 from ..settings import radios, table
@@ -118,23 +119,21 @@ class Cell:
                 RUN_ROOT.mkdir(exist_ok=True)
                 os.chmod(RUN_ROOT, 0o755)       # whatever the umask
                 self.run.mkdir(mode=0o700, exist_ok=True)
-                fd = os.open(self.run, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                fd = os.open(self.run, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
             except FileNotFoundError:
                 continue
+            except (FileExistsError, NotADirectoryError) as e:
+                raise BadInput(f"{e.filename} exists and is no directory: remove it, or use --name") from None
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 os.close(fd)
                 return False
-            try:
-                same = os.fstat(fd).st_ino == os.stat(self.run).st_ino
-            except FileNotFoundError:
-                same = False
-            if same:
-                self.release()   # of a directory that is gone meanwhile
-                self.lock = fd
+            self.release()   # of a directory that is gone meanwhile
+            self.lock = fd
+            if self.owns_directory():
                 return True
-            os.close(fd)   # the former owner removed the directory between open and flock
+            self.release()   # the former owner removed the directory between open and flock
 
     def release(self) -> None:
         if self.lock is not None:
@@ -142,12 +141,9 @@ class Cell:
             self.lock = None
 
     def is_up(self) -> bool:
-        if not self.run.exists():
-            return False
-        if self.acquire():
+        if not (up := self.run.exists() and not self.acquire()):
             self.release()
-            return False
-        return True
+        return up
 
     def owns_directory(self) -> bool:
         """The directory is there, and the one that this process has locked."""
@@ -186,8 +182,7 @@ class Cell:
 
     def shared_memory(self) -> list[pathlib.Path]:
         """The segment of the medium of this cell (channels/air/shared_air.h names it)."""
-        segment = pathlib.Path(f"/dev/shm/openwip-air-{self.name}")
-        return [segment] if segment.exists() else []
+        return [p for p in [pathlib.Path(f"/dev/shm/openwip-air-{self.name}")] if p.exists()]
 
     def leftovers(self) -> list[str]:
         """What of this cell exists, one name each."""
@@ -229,9 +224,8 @@ def namespaces_made() -> list[str]:
 
 def names() -> list[str]:
     """Of all cells of this machine of which there is anything."""
-    found = {d.name for d in RUN_ROOT.glob("*") if d.is_dir()}
     marks = [m for n in namespaces_made() if (m := system.mark_of(n)) and m.startswith(MARK)]
-    return sorted(found | {m.removeprefix(MARK) for m in marks})
+    return sorted({d.name for d in RUN_ROOT.glob("*") if d.is_dir()} | {m.removeprefix(MARK) for m in marks})
 
 
 # --- configuration of the processes ---

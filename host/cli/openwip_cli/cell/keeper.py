@@ -29,7 +29,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from ..errors import BadInput, CellDied
+from ..errors import BadInput, CellDied, how_ended
 from ..machine import own_files, rights, system
 from ..machine.placement import Placement
 from ..machine.surroundings import Surroundings
@@ -123,12 +123,8 @@ class Keeper:
 
     def reap(self, name: str) -> str:
         pid, pidfd = self.children.pop(name)
-        _, status = os.waitpid(pid, 0)
         os.close(pidfd)
-        code = os.waitstatus_to_exitcode(status)
-        if code < 0:
-            return f"was killed by {signal.Signals(-code).name}"
-        return f"ended with exit code {code}"
+        return how_ended(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
     def who_died(self) -> tuple[str, str]:
         """(why, name) of a death. A process that depends on the dead one may be gone before the kernel has

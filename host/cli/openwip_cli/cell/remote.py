@@ -155,7 +155,7 @@ def keys_of(what: str, endpoint: str, folder: pathlib.Path | str | None) -> Clie
 def make_keys(folder: pathlib.Path | str) -> list[str]:
     """New keys. Refuses to overwrite: a machine that holds the old ones would be locked out unseen."""
     folder = pathlib.Path(folder)
-    files = {}
+    files, made = {}, []
     for who in ("server", "client"):
         public, secret = (k.decode() for k in zmq.curve_keypair())
         files[f"{who}.key"] = (f"public-key: {public}\nsecret-key: {secret}\n", 0o600)
@@ -166,10 +166,12 @@ def make_keys(folder: pathlib.Path | str) -> list[str]:
         if there:
             raise BadInput(f"{folder / there[0]} exists; remove it first, or use another directory")
         for name, (text, mode) in files.items():
-            fd = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
-            with os.fdopen(fd, "w") as f:
+            with open(folder / name, "x", opener=lambda path, flags: os.open(path, flags, mode)) as f:
+                made.append(name)
                 f.write(text)
     except OSError as e:
+        for name in made:
+            (folder / name).unlink()
         raise BadInput(f"{folder}: keys cannot be written: {e.strerror}") from None
     return sorted(files)
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..errors import SIGNALS, BadInput, Terminated, raise_terminated
+from ..errors import BadInput, Terminated, catch
 from ..machine import placement, rights, system
 from ..machine.places import Places, versions
 from ..messages import control
@@ -110,9 +110,7 @@ def owned_cell(name: str, progress: Callable[[str], None], terminals: int = 1, b
     """The cell's name and its keeper for as long as the block runs; nothing of the cell is left
     afterwards, however the block ends, unless keeper.detach() was called."""
     cell = cells.Cell(name, terminals, base, controller)
-    before = {}
-    if threading.current_thread() is threading.main_thread():
-        before = {s: signal.signal(s, raise_terminated) for s in SIGNALS}
+    before = catch() if threading.current_thread() is threading.main_thread() else {}
     keeper: KeeperClient | None = None
     try:
         take_over(cell, progress)

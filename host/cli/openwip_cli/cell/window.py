@@ -18,8 +18,7 @@ def why_not(build: pathlib.Path, environment: Mapping[str, str] = os.environ) ->
     """What keeps a window from opening, in words; None: nothing that can be seen from here."""
     program = pathlib.Path(build) / PROGRAM
     if not os.access(program, os.X_OK):
-        return ("the monitor is not part of this build (it needs qt6-base-dev and QCustomPlot for Qt 6: "
-                "libqcustomplot-dev, not in Ubuntu 22.04)")
+        return "the monitor is not part of this build (it needs qt6-base-dev and QCustomPlot for Qt 6: libqcustomplot-dev, not in Ubuntu 22.04)"
     if not any(environment.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")):
         return "no display: DISPLAY is not set"
     return None
@@ -33,9 +32,8 @@ def open_for(name: str, build: pathlib.Path, progress: Callable[[str], None]) ->
         # Not the launcher's own standard error: whoever reads that to its end would wait for the window.
         with tempfile.TemporaryFile() as complaints:
             try:
-                process = subprocess.Popen([str(pathlib.Path(build) / PROGRAM), "--name", name],
-                                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                           stderr=complaints, start_new_session=True)
+                process = subprocess.Popen([str(pathlib.Path(build) / PROGRAM), "--name", name], stdin=subprocess.DEVNULL,
+                                           stdout=subprocess.DEVNULL, stderr=complaints, start_new_session=True)
                 process.wait(NO_DISPLAY_S)   # one that finds no display says so at once
                 complaints.seek(0)
                 said = complaints.read(2000).decode(errors="replace").strip().splitlines()

@@ -13,7 +13,7 @@ from typing import Any
 from ..air import BINS, SLOTS_PER_SECOND
 from ..cell.running import running_cell
 from ..errors import BadInput, of_program
-from ..machine import outputs
+from ..machine import outputs, system
 from ..machine.places import Places, version
 from ..settings import table
 from ..settings.command_line import Parser, run_command
@@ -35,7 +35,7 @@ openwip channel COMMAND --help says more."""
 
 def run_program(places: Places, arguments: list[str]) -> str:
     """Runs wip_channel; its one line of what is wrong becomes ours."""
-    done = subprocess.run([places.program(PROGRAM), *arguments], capture_output=True, text=True)
+    done = subprocess.run([places.program(PROGRAM), *arguments], capture_output=True, text=True, preexec_fn=system.follower())
     if done.returncode != 0:
         raise of_program("wip_channel", done.returncode, done.stderr)
     return done.stdout
@@ -55,7 +55,7 @@ def writing(places: Places, file: str, info: dict[str, Any], definition: str, pr
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
         f.write(definition)
         f.flush()
-        process: Any = subprocess.Popen([places.program(PROGRAM), *arguments, "--definition", f.name], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        process: Any = subprocess.Popen([places.program(PROGRAM), *arguments, "--definition", f.name], stdin=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=system.follower())
         try:
             yield lambda rows: process.stdin.write(numpy.ascontiguousarray(rows, dtype="<f4").tobytes())
         except BrokenPipeError:     # it says why

@@ -3,7 +3,6 @@
 
 Exit code of play and sweep: 0 if every step was there when it was due, 1 if not, 2 for bad input, 3 if nothing answers."""
 import pathlib
-import signal
 import tempfile
 import time
 from argparse import Namespace
@@ -13,7 +12,7 @@ from typing import Any
 from openwip_schema import attenuator_pb2 as pb
 
 from ..cell.attenuator_tables import MOST_DB, NOF_CHANNELS, PERIOD_MS, SILENCE_MS, channel_numbers, check_levels, limits, prepare, quarters
-from ..errors import INVALID, VALID, BadInput, Terminated, raise_terminated
+from ..errors import INVALID, VALID, BadInput, Terminated
 from ..machine import outputs
 from ..machine.places import Places
 from ..machine.qemu import Qemu
@@ -68,7 +67,6 @@ def said_errors(device: link.Attenuator) -> list[list[int | str]]:
 def played(device: link.Attenuator, channels: list[int], table: bytes, given: Namespace) -> int:
     """Plays, and says what came of it."""
     steps = len(table) // len(channels)
-    signal.signal(signal.SIGTERM, raise_terminated)
     print(f"playing {steps} steps of {given.period} ms on channel {', '.join(map(str, channels))}"
           + (", from the trigger on" if given.external else ""), flush=True)
     begun = time.monotonic()
@@ -108,7 +106,6 @@ def do_qemu(given: Namespace, places: Places) -> int:
     folder = pathlib.Path(given.folder) if given.folder else pathlib.Path(tempfile.mkdtemp(prefix="openwip-attenuator-"))
     if not folder.is_dir():
         raise BadInput(f"--folder is {folder}; valid: a folder, where the settings are kept")
-    signal.signal(signal.SIGTERM, raise_terminated)
     with Qemu(places.build / FIRMWARE, folder) as qemu:
         with link.Attenuator(qemu.port) as device:
             name = device.find()

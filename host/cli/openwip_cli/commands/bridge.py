@@ -17,7 +17,7 @@ import sys
 import tempfile
 from typing import Any
 
-from ..errors import BadInput, CellDied
+from ..errors import BadInput, CellDied, Terminated
 from ..figures import accounting, report
 from ..machine import system
 from ..machine.places import Places
@@ -149,7 +149,7 @@ def main(arguments: list[str], places: Places) -> int:
 def run(given: argparse.Namespace, process: subprocess.Popen[str], folder: int) -> int:
     words: list[str] = []
     running = None
-    with contextlib.suppress(KeyboardInterrupt):
+    with contextlib.suppress(KeyboardInterrupt, Terminated):
         for line in process.stderr or ():
             words.append(line.rstrip())
             if "emulator is up" in line:

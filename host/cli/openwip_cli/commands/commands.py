@@ -12,7 +12,7 @@ from typing import Any
 from ..cell import cell as cells
 from ..cell.cell import Cell
 from ..cell.running import running_cell
-from ..errors import BadInput, CellDied
+from ..errors import BadInput, CellDied, how_ended
 from ..figures import report
 from ..machine import outputs, system
 from ..machine.places import Places
@@ -105,7 +105,7 @@ def bench(arguments: list[str], places: Places) -> int:
         print(f"bench: {program.name}", file=sys.stderr, flush=True)
         done = subprocess.run([program, *(["least"] if given.least else [])], stdout=subprocess.PIPE, text=True)
         if done.returncode != 0:
-            raise CellDied(f"{program.name} ended with exit code {done.returncode}")
+            raise CellDied(f"{program.name} {how_ended(done.returncode)}")
         try:
             results[program.name] = json.loads(done.stdout)
         except ValueError:

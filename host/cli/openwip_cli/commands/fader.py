@@ -45,7 +45,7 @@ def start(given: argparse.Namespace, places: Places, *more: str) -> list[str]:
 
 
 def until_it_ends(command: list[str]) -> int:
-    child = subprocess.Popen(command)
+    child = subprocess.Popen(command, preexec_fn=system.follower())
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, lambda signum, _frame: child.send_signal(signum))
     return child.wait()

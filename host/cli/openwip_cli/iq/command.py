@@ -9,7 +9,7 @@ from typing import Any
 from ..air import SLOTS_PER_SECOND
 from ..cell.cell import Cell
 from ..cell.running import running_cell
-from ..errors import INTERRUPTED, INVALID, VALID, BadInput, CellDied
+from ..errors import INTERRUPTED, INVALID, VALID, BadInput, CellDied, Terminated
 from ..machine import outputs
 from ..machine.places import Places
 from ..messages import control
@@ -67,21 +67,19 @@ def record(arguments: list[str]) -> int:
     facts = metadata.cell_settings(cell)
     recordings.remove_former(base)
     ask(cell, given.station, do="start", file=base, begin_slot=begin, end_slot=end + 1)
-    interrupted = False
+    interrupted = VALID
     try:
         while not ask(cell, given.station, do="status")["complete"]:
             time.sleep(0.05)
-    except KeyboardInterrupt:       # what was recorded until then is a recording
-        interrupted = True
+    except (KeyboardInterrupt, Terminated) as e:       # what was recorded until then is a recording
+        interrupted = getattr(e, "code", INTERRUPTED)
     done = ask(cell, given.station, do="stop")
     recording = metadata.complete(base, facts)
     print(f"{recording.data_path}: {recording.samples} samples ({replays.seconds(recording):.3f} s, "
           f"{replays.megabytes(recording):.0f} MB), {done['samples_lost']} lost")
     if done["error"]:
         raise BadInput(f"{recording.data_path}: {done['error']}")
-    if interrupted:
-        return INTERRUPTED
-    return INVALID if done["samples_lost"] else VALID
+    return interrupted or (INVALID if done["samples_lost"] else VALID)
 
 
 def finish_demo(cell: Cell, stations: dict[str, str], facts: dict[str, Any]) -> list[str]:

@@ -34,7 +34,7 @@ class Places(NamedTuple):
 
     def module(self, command: str, *arguments: object) -> list[str]:
         """The command line of one of this package's commands."""
-        return [self.python, "-m", "openwip_cli", command, *map(str, arguments)]
+        return [self.python, str(self.top / "host" / "cli"), command, *map(str, arguments)]
 
 
 def default() -> "Places":

@@ -2,6 +2,7 @@
 """What the launcher asks of Linux: process identity, namespaces, death signals."""
 import contextlib
 import ctypes
+import functools
 import json
 import os
 import pathlib
@@ -28,6 +29,11 @@ def die_with_parent(parent: int, signum: int = signal.SIGTERM) -> None:
     _libc.prctl(_PR_SET_PDEATHSIG, signum, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
+
+
+def follower() -> Callable[[], None]:
+    """preexec_fn of a program that ends with this process, whatever ends that."""
+    return functools.partial(die_with_parent, os.getpid())
 
 
 def set_process_name(name: str) -> None:

@@ -27,12 +27,11 @@ class Program:
     """A program in a namespace, its output, and its CPU time once it has ended."""
 
     def __init__(self, namespace: str, argv: list[str]) -> None:
-        parent = os.getpid()
         self.started = time.monotonic()
         self.process: Any = subprocess.Popen(
             ["ip", "netns", "exec", namespace, *argv], stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-            env=os.environ | {"LC_ALL": "C"}, preexec_fn=lambda: system.die_with_parent(parent))
+            env=os.environ | {"LC_ALL": "C"}, preexec_fn=system.follower())
         self.pidfd = system.open_pidfd(self.process.pid)
         self.output = {self.process.stdout.fileno(): bytearray(), self.process.stderr.fileno(): bytearray()}
         self.cpu = 0.0

@@ -136,9 +136,13 @@ def of_file(told: pathlib.Path | str, path: pathlib.Path | str, about: dict[str,
         reader = pipe.Reader(EVERY_DAY, f.fileno())
         recorder = Recorder(cells.Cell("virtual"), path, reader)
         recorder.about.run, recorder.about.effective, recorder.about.at_first, recorder.report = about, effective, effective, report
-        while not reader.over:
-            recorder.take(0)
-        return {"file": str(path), "ended_by": "the launcher"} | recorder.finish(places)
+        try:
+            while not reader.over:
+                recorder.take(0)
+            return {"file": str(path), "ended_by": "the launcher"} | recorder.finish(places)
+        except BaseException:
+            recorder.file.abandon()
+            raise
 
 
 def reader_of(cell: Cell, topics: Sequence[str]) -> telemetry.Reader:

@@ -7,7 +7,6 @@ import contextlib
 import os
 import pathlib
 import queue
-import signal
 import subprocess
 import tempfile
 import threading
@@ -23,7 +22,7 @@ from ..cell import cell as cells
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
 from ..cell.session import start_process
-from ..errors import BAD_INPUT, SIGNALS, BadInput, NoAnswer, Terminated, of_program, raise_terminated
+from ..errors import BAD_INPUT, BadInput, NoAnswer, Terminated, catch, of_program
 from ..figures import attenuator as figures
 from ..machine import rights
 from ..machine.places import Places
@@ -175,8 +174,7 @@ def main(arguments: list[str], _places: Places) -> int:
             if wanted["trace"]:
                 tables.prepare(device, wanted["trace"], player.channels, wanted["at_zero_db"], wanted["period_ms"])
             return 0
-        for signum in SIGNALS:
-            signal.signal(signum, raise_terminated)
+        catch()
         try:
             player.prepare()
             station = telemetry.Reader({"station": wanted["slots"]}, ("status",))

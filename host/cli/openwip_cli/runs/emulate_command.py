@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip emulate: in real time, in virtual time, under ns-3, or with the generator of packets."""
 import dataclasses
-import signal
 
 from ..cell.session import Progress
-from ..errors import BadInput, raise_terminated
+from ..errors import BadInput
 from ..figures import report
 from ..machine import outputs, placement
 from ..machine.places import Places
@@ -27,8 +26,6 @@ def main(arguments: list[str], places: Places) -> int:
     if options.time != "real":
         outputs.fresh("--capture", options.capture)
         record.check_target(options.record)
-        for signum in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(signum, raise_terminated)     # its folder goes with it
         if options.time == "ns3":
             result = ns3.run(options.scenario, places, None, options.capture, progress, options.tcp, options.record)
         else:

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ..errors import SIGNALS, BadInput, CellDied, raise_terminated
+from ..errors import BadInput, CellDied, catch
 from ..machine import outputs, system
 from ..machine.places import Places
 
@@ -42,7 +42,7 @@ class Pool:
     def __init__(self, places: Places, folder: pathlib.Path, slots: int, profile: pathlib.Path | None = None,
                  command: Sequence[str] | None = None) -> None:
         self.folder, self.profile, self.pycache = folder.absolute(), profile, places.build / "campaigns" / "pycache"
-        command = command or places.module("experiment-run")
+        command = command or [places.python, "-m", "openwip_cli", "experiment-run"]     # elsewhere the tree may be elsewhere
         where = ["--profile", str(profile), "--local-cores", str(slots)] if profile else ["--cores", str(slots)]
         here = places.top / "host" / "campaign"
         self.argv = [str((places.build / SNAKEMAKE).with_name("python3")), str(here / "snakemake_here.py"), "--snakefile", str(here / "Snakefile"),
@@ -75,7 +75,7 @@ class Pool:
         # A run is a process of its own, so what Python compiles is kept.
         environment = {k: v for k, v in os.environ.items() if k not in ("SNAKEMAKE_PROFILE", "PYTHONDONTWRITEBYTECODE")}
         environment["PYTHONPYCACHEPREFIX"] = str(self.pycache)
-        old = {s: signal.signal(s, raise_terminated) for s in SIGNALS}
+        old = catch()
         try:
             with open(self.folder / "logs" / "snakemake.log", "a") as log:
                 snakemake = subprocess.Popen(
@@ -94,7 +94,7 @@ class Pool:
                 with contextlib.suppress(subprocess.TimeoutExpired):    # it may not yet know; the files are what counts
                     snakemake.wait(END_S)
             finally:
-                for signum in SIGNALS:
+                for signum in old:
                     signal.signal(signum, signal.SIG_IGN)
                 stopped.touch()
                 end(snakemake)
@@ -129,5 +129,4 @@ def end(snakemake: subprocess.Popen[bytes]) -> None:
 def with_parent(pid: int) -> None:
     """In a run: it ends with the process that started it."""
     system.die_with_parent(pid)
-    for signum in SIGNALS:
-        signal.signal(signum, raise_terminated)
+    catch()

@@ -2,11 +2,11 @@
 """Following a running cell: its telemetry until the cell ends, the time is over, or whoever reads has enough."""
 import contextlib
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 
+from ..errors import Terminated
 from ..messages import telemetry
 
 LOOK_S = 0.5      # so often it is asked whether the cell lives
@@ -26,12 +26,9 @@ def messages(reader: telemetry.Reader, alive: Callable[[], bool], seconds: float
 
 @contextlib.contextmanager
 def following(endpoints: dict[str, str], topics: Sequence[str]) -> Iterator[telemetry.Reader]:
-    """Ctrl-C, SIGTERM and a reader of standard output that is gone end the block, and are no error."""
-    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
-    with telemetry.Reader(endpoints, topics) as reader:
+    """Ctrl-C, SIGTERM, SIGHUP and a reader of standard output that is gone end the block, and are no error."""
+    with telemetry.Reader(endpoints, topics) as reader, contextlib.suppress(KeyboardInterrupt, Terminated):
         try:
             yield reader
-        except KeyboardInterrupt:
-            pass
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
