@@ -18,8 +18,7 @@ from typing import TypeVar
 from ..errors import BadInput
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
-_CLONE_NEWNET = 0x40000000
+_PR_SET_PDEATHSIG, _PR_SET_NAME, _CLONE_NEWNET = 1, 15, 0x40000000
 Made = TypeVar("Made")
 TICKS = os.sysconf("SC_CLK_TCK")
 
