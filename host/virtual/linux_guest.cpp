@@ -182,7 +182,7 @@ bool linux_guest::call(int interface, int queue) {
 
 bool linux_guest::take_messages(int wait_ms) {
     // The clock, and each interface: connected, or yet to come.
-    pollfd watched[1 + 64];
+    pollfd watched[1 + time_travel::most_devices];
     const std::size_t n = std::min<std::size_t>(1 + nics_.size(), std::size(watched));
     for (std::size_t i = 0; i < n; ++i) {
         const int connected = i == 0 ? clock_.fd() : nics_[i - 1].fd();
