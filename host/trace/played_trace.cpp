@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "trace/played_trace.h"
 
+#include "types/failure.h"
 #ifdef OPENWIP_HDF5
 #include "trace/confined_trace.h"
-#include "types/failure.h"
 #endif
 
 namespace wip::trace {

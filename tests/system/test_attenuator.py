@@ -272,6 +272,7 @@ class CommandLine(InQemu):
         trace = str(self.folder / "rendered.h5")
         subprocess.run([TOP / "openwip", "channel", "render", "shadowing", "-o", trace, "--seconds", "0.1", "--snr", "20"], check=True, capture_output=True,
                        env=os.environ | {"OPENWIP_NO_BUILD": "1"}, timeout=60)
+        self.be_patient()
         done = self.openwip("play", trace, "--at-zero", "54")
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         self.assertIn("100 steps", done.stdout)
