@@ -30,7 +30,12 @@ def find(command: str) -> Any:
     if command not in COMMANDS:
         raise BadInput(f"unknown command {command}")
     module, _, function = COMMANDS[command].partition(":")
-    return getattr(importlib.import_module(f".{module}", __package__), function or "main")
+    try:
+        return getattr(importlib.import_module(f".{module}", __package__), function or "main")
+    except ImportError as e:
+        if e.name == "openwip_schema":
+            whereabouts.default().check_built("python/openwip_schema/control_pb2.py")
+        raise
 
 
 def main() -> int:

@@ -16,7 +16,7 @@ from openwip_cli.machine import places
 TOP = pathlib.Path(__file__).resolve().parents[3]
 OPENWIP = TOP / "openwip"
 BUILD = os.environ.get("OPENWIP_BUILD", str(TOP / "build"))
-PARTS = "demo emulate tcp-l capture channel radio switch-table monitor curves bench"
+PARTS = "demo emulate tcp-l capture record channel radio switch-table monitor curves bench"
 
 TOOLS = {
     "dpkg-query": 'sed "s/$/ install ok installed/" "$WORLD/installed"',
@@ -116,9 +116,11 @@ class EntryPoint(unittest.TestCase):
         self.assertEqual(self.packages_of("demo", "--capture=run.pcapng", "--clock", "realtime", "--loop", "auto"), set())
         self.assertIn("ninja demo capture radio", self.asked)
 
-    def test_what_reads_a_record_builds_nothing(self):
-        self.assertLess({"python3-jinja2", "python3-h5py"}, self.packages_of("report", "run.h5"))
-        self.assertEqual([line for line in self.asked if line.startswith(("cmake", "ninja"))], [])
+    def test_what_reads_a_record_builds_its_messages_alone(self):
+        packages = self.packages_of("report", "run.h5")
+        self.assertLess({"python3-jinja2", "python3-h5py", "protobuf-compiler"}, packages)
+        self.assertNotIn("gnuradio", packages)
+        self.assertEqual([line for line in self.asked if line.startswith(("cmake", "ninja"))], ["cmake", "ninja record"])
 
     def test_setup_of_everything_is_the_whole_table(self):
         for program in ("sigmf/bin/sigmf_validate", "campaigns/bin/snakemake"):

@@ -52,6 +52,17 @@ class Failures(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("ZeroDivisionError", done.stderr)
 
+    def test_where_nothing_is_built_a_line_says_so(self):
+        with tempfile.TemporaryDirectory() as build:
+            messages = pathlib.Path(build, "python/openwip_schema")
+            for _ in ("nothing", "configured, but not compiled"):
+                done = subprocess.run([sys.executable, TOP, "status"], capture_output=True, text=True,
+                                      env=os.environ | {"OPENWIP_BUILD": build, "PYTHONPATH": f"{build}/python"})
+                self.assertEqual((done.returncode, done.stderr),
+                                 (2, f"openwip: not built yet (python/openwip_schema/control_pb2.py missing in {build}): run ./openwip build\n"))
+                messages.mkdir(parents=True, exist_ok=True)
+                (messages / "__init__.py").write_text("from . import control_pb2\n")
+
     def test_of_several_signals_the_first_ends_the_command_and_none_its_cleaning_up(self):
         done = subprocess.run([sys.executable, "-c", """
 import signal, time
