@@ -101,9 +101,11 @@ void symbol_channel::state::keep_bin(bin_index bin) noexcept {
 // Uniform labels, four from each random word.
 void symbol_channel::state::draw_labels(std::uint64_t frame, int k) noexcept {
     const auto mask = static_cast<std::uint8_t>((1U << k) - 1);
+    std::array<std::uint32_t, counters / 8> a, b;
+    static_assert(a.size() % sample_model::philox_width == 0);
+    sample_model::philox_row(frame * a.size(), label_key, padded / 8, a.data(), b.data());
     for (std::size_t i = 0; i < padded / 8; ++i) {
-        const auto p = sample_model::philox(frame * (counters / 8) + i, label_key);
-        const std::uint64_t word = std::uint64_t{p.a} << 32 | p.b;
+        const std::uint64_t word = std::uint64_t{a[i]} << 32 | b[i];
         for (std::size_t j = 0; j < 8; ++j)
             sent[8 * i + j] = static_cast<std::uint8_t>(word >> (8 * j)) & mask;
     }

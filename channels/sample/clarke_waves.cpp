@@ -2,6 +2,7 @@
 #include "sample/clarke_waves.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <numbers>
@@ -16,9 +17,11 @@ namespace {
 
 constexpr float amplitude = 0.125f;  // 64^-1/2
 
+// In 2^-32. The last bits of a double above 2^52 are those of an integer: to convert it takes
+// AVX-512, or each by itself.
 std::uint32_t fraction(double turns) {
     return static_cast<std::uint32_t>(
-        static_cast<std::int64_t>((turns - std::floor(turns)) * 0x1p32));
+        std::bit_cast<std::uint64_t>(std::floor((turns - std::floor(turns)) * 0x1p32) + 0x1p52));
 }
 
 }  // namespace
@@ -38,27 +41,6 @@ clarke_waves::clarke_waves(double doppler_hz, double sample_rate, int spacing, s
     }
 }
 
-// Sum of the waves and its derivative.
-clarke_waves::knot clarke_waves::evaluate(std::int64_t index) const noexcept {
-    const double k = static_cast<double>(index);
-    alignas(64) std::array<std::uint32_t, waves> turn;
-    alignas(64) float re[waves], im[waves];
-    for (int n = 0; n < waves; ++n) turn[n] = fraction(turns_per_knot_[n] * k + phase_turns_[n]);
-    for (int n = 0; n < waves; ++n) {
-        const sine_cosine w = fast_sincos(turn[n]);
-        re[n] = w.cosine;
-        im[n] = w.sine;
-    }
-    float sum_re = 0, sum_im = 0, slope_re = 0, slope_im = 0;
-    for (int n = 0; n < waves; ++n) {
-        sum_re += re[n];
-        sum_im += im[n];
-        slope_re -= radians_per_knot_[n] * im[n];
-        slope_im += radians_per_knot_[n] * re[n];
-    }
-    return {{amplitude * sum_re, amplitude * sum_im}, {amplitude * slope_re, amplitude * slope_im}};
-}
-
 clarke_row::clarke_row(std::span<const clarke_waves> of, bool steady) : size_(of.size()) {
     for (std::size_t n = 0; n < clarke_waves::waves; ++n)
         for (const clarke_waves& w : of) {
@@ -70,6 +52,7 @@ clarke_row::clarke_row(std::span<const clarke_waves> of, bool steady) : size_(of
     radians_.resize(radians_.size() + nof_lanes);  // the last wave is read as a whole vector, too
 }
 
+// Sum of the waves and its derivative.
 void clarke_row::evaluate(double x, float scale, clarke_waves::knot* out) const noexcept {
     constexpr std::size_t most = clarke_waves::waves * nof_lanes;
     alignas(64) std::uint32_t turn[most];

@@ -32,8 +32,6 @@ public:
     clarke_waves(double doppler_hz, double sample_rate, int spacing, std::uint64_t seed,
                  std::uint32_t purpose);
 
-    knot evaluate(std::int64_t index) const noexcept;  // at sample index * spacing
-
 private:
     friend class clarke_row;
     static constexpr int waves = 64;
@@ -43,8 +41,8 @@ private:
     alignas(64) std::array<float, waves> radians_per_knot_;
 };
 
-// Up to nof_lanes processes (types/lanes.h) at once, bit for bit as each by itself: the additions
-// of one have to follow each other, those of several go side by side.
+// The knots of up to nof_lanes processes (types/lanes.h), bit for bit the same whoever is beside
+// them: the additions of one have to follow each other, those of several go side by side.
 class clarke_row {
 public:
     // Steady: at knot x, scale 1. Else after x wavelengths, `scale` of them in a knot spacing.

@@ -6,6 +6,7 @@
 // state.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace wip::sample_model {
@@ -31,6 +32,12 @@ inline random_pair philox(std::uint64_t counter, std::uint32_t key) noexcept {
     }
     return {static_cast<std::uint32_t>(left), static_cast<std::uint32_t>(right)};
 }
+
+inline constexpr std::size_t philox_width = 8;
+
+// Of the counters first, first + 1, ...: n, and as many more as make n a multiple of philox_width.
+void philox_row(std::uint64_t first, std::uint32_t key, std::size_t n, std::uint32_t* a,
+                std::uint32_t* b) noexcept;
 
 // One key for each use of a seed: `purpose` numbers the models that share the seed.
 inline std::uint32_t derive_key(std::uint64_t seed, std::uint32_t purpose) noexcept {

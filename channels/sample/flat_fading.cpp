@@ -2,6 +2,7 @@
 #include "sample/flat_fading.h"
 
 #include <algorithm>
+#include <array>
 
 #include "sample/complex_multiply.h"
 
@@ -9,12 +10,13 @@ namespace wip::sample_model {
 
 flat_fading::flat_fading(double doppler_hz, double sample_rate, std::uint64_t seed,
                          std::uint32_t purpose)
-    : waves_(doppler_hz, sample_rate, spacing, seed, purpose) {}
+    : waves_(std::array{clarke_waves(doppler_hz, sample_rate, spacing, seed, purpose)}, true) {}
 
 void flat_fading::prepare(std::int64_t interval) noexcept {
     if (interval == interval_) return;
-    const clarke_waves::knot left = interval - 1 == interval_ ? right_ : waves_.evaluate(interval);
-    right_ = waves_.evaluate(interval + 1);
+    clarke_waves::knot left = right_;
+    if (interval - 1 != interval_) waves_.evaluate(static_cast<double>(interval), 1, &left);
+    waves_.evaluate(static_cast<double>(interval + 1), 1, &right_);
     interval_ = interval;
     const cf32 step = right_.value - left.value;
     c0_ = left.value;

@@ -36,7 +36,7 @@ private:
     template <bool apply>
     void run(const cf32* in, cf32* out, std::size_t size) noexcept;
 
-    clarke_waves waves_;
+    clarke_row waves_;
     std::int64_t position_ = 0;
     std::int64_t interval_ = INT64_MIN;
     clarke_waves::knot right_{};

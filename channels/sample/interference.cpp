@@ -45,6 +45,8 @@ interference::interference(const interference_config& config, const stage_contex
           context),
       key_(derive_key(context.seed, context.purpose ^ 0x57424900u)),
       white_(length - 1 + block),
+      left_(white_.size() + philox_width),
+      right_(left_.size()),
       re_(white_.size()),
       im_(white_.size()) {
     check_range("interference dbfs", config.dbfs, -200, 10);
@@ -72,11 +74,12 @@ void interference::work(std::int64_t first, std::span<const cf32> in,
         const std::size_t n = std::min<std::size_t>(block, out.size() - done);
         // White noise of [at - 63, at + n), always made anew: a function of the index.
         const std::size_t size = n + length - 1;
+        philox_row(static_cast<std::uint64_t>(at - (length - 1)), key_, size, left_.data(),
+                   right_.data());
         for (std::size_t i = 0; i < size; ++i) {
-            const random_pair p = philox(static_cast<std::uint64_t>(at - (length - 1)) + i, key_);
-            const float u = (static_cast<float>(p.a) + 0.5f) * 0x1p-32f;
+            const float u = (static_cast<float>(left_[i]) + 0.5f) * 0x1p-32f;
             const float radius = std::sqrt(std::max(-fast_log(u), 0.0f));
-            const sine_cosine v = fast_sincos(p.b);
+            const sine_cosine v = fast_sincos(right_[i]);
             re_[i] = radius * v.cosine;
             im_[i] = radius * v.sine;
         }

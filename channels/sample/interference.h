@@ -45,6 +45,7 @@ private:
     cfo shift_;
     std::uint32_t key_;
     std::vector<cf32> white_;
+    std::vector<std::uint32_t> left_, right_;
     std::vector<float> re_, im_;
 };
 

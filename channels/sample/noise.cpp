@@ -20,14 +20,9 @@ noise::noise(double power, std::uint64_t seed, std::uint32_t purpose)
 
 // n <= block samples from `first` on.
 void noise::make(std::uint64_t first, std::size_t n, float* re, float* im) const noexcept {
-    const std::uint32_t key = key_;
     const float minus_power = minus_power_;
     alignas(64) std::uint32_t left[block], right[block];
-    for (std::size_t i = 0; i < n; ++i) {
-        const random_pair p = philox(first + i, key);
-        left[i] = p.a;
-        right[i] = p.b;
-    }
+    philox_row(first, key_, n, left, right);
     for (std::size_t i = 0; i < n; ++i) {
         const float u = (static_cast<float>(left[i]) + 0.5f) * 0x1p-32f;
         const float radius = std::sqrt(std::max(minus_power * fast_log(u), 0.0f));

@@ -154,3 +154,18 @@ TEST(CounterRandom, has_no_equal_outputs_among_neighbours) {
     std::sort(seen.begin(), seen.end());
     EXPECT_EQ(std::adjacent_find(seen.begin(), seen.end()), seen.end());
 }
+
+TEST(CounterRandom, a_row_is_each_counter_by_itself) {
+    const std::uint64_t overflow = (std::uint64_t{1} << 32) - 5;
+    for (const std::uint64_t first :
+         {std::uint64_t{0}, std::uint64_t{1} << 40, overflow, ~overflow})
+        for (const std::size_t n : {1, 8, 9, 63, 64}) {
+            std::vector<std::uint32_t> a(n + philox_width), b(n + philox_width);
+            philox_row(first, 0xC0FFEE, n, a.data(), b.data());
+            for (std::size_t i = 0; i < n; ++i) {
+                const random_pair p = philox(first + i, 0xC0FFEE);
+                ASSERT_EQ(a[i], p.a);
+                ASSERT_EQ(b[i], p.b);
+            }
+        }
+}

@@ -12,7 +12,6 @@ TEST(WithoutHdf5, a_trace_is_refused_by_name) {
         wip::trace::read_played("a.h5", "");
         ADD_FAILURE() << "was read";
     } catch (const wip::bad_input& e) {
-        EXPECT_EQ(std::string(e.what()),
-                  "a.h5: cannot be read: built without HDF5 (libhdf5-dev)");
+        EXPECT_EQ(std::string(e.what()), "a.h5: cannot be read: built without HDF5 (libhdf5-dev)");
     }
 }

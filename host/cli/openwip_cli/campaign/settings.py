@@ -21,7 +21,7 @@ from ..settings import emulator, page, table
 from ..settings.command_line import read
 from ..settings.kinds import Text, with_unit
 
-EMULATOR, TRAFFIC, TCP, SPIKE, VIEW = "emulator", "traffic", "tcp", "spike", "view"
+EMULATOR, TRAFFIC, TCP, VIEW = "emulator", "traffic", "tcp", "view"
 START_S = 1.0        # of the traffic, in the time of the channel
 VIRTUAL = ("uploads", "downloads")      # applications that run in virtual time
 OF_EMULATE = {s.key: s for s in emulator.SETTINGS}
