@@ -20,9 +20,11 @@ PARTS = "demo emulate tcp-l capture record channel radio switch-table monitor cu
 
 TOOLS = {
     "dpkg-query": 'sed "s/$/ install ok installed/" "$WORLD/installed"',
-    "apt-cache": 'exit 0',
+    # Of names that are only mentioned (MENTIONED) it prints nothing; without lists it fails.
+    "apt-cache": 'shift; [ -e "$WORLD/lists" ] || exit 100\n'
+                 'for name; do case " $MENTIONED " in *" $name "*) ;; *) echo "Package: $name" ;; esac; done',
     # "$#" arguments: -o APT::Status-Fd=3 install -y -q --no-install-recommends NAME...
-    "apt-get": 'shift 2; echo "apt-get $*" >>"$WORLD/asked"; [ "$1" = install ] || exit 0\n'
+    "apt-get": 'shift 2; echo "apt-get $*" >>"$WORLD/asked"; [ "$1" = install ] || { touch "$WORLD/lists"; exit 0; }\n'
                'echo "dlstatus:1:40.5:Retrieving file 2 of 5" >&3; sleep "$PACE"\n'
                'echo "pmstatus:libfirst:12.5:Unpacking libfirst (amd64)" >&3; sleep "$PACE"\n'
                'shift 4; printf "%s\\n" "$@" >>"$WORLD/installed"',
@@ -46,6 +48,7 @@ class EntryPoint(unittest.TestCase):
         (self.world / "tools").mkdir()
         (self.world / "installed").write_text("")
         (self.world / "asked").write_text("")
+        (self.world / "lists").touch()
         for name, text in TOOLS.items():
             path = self.world / "tools" / name
             path.write_text(f"#!/bin/sh\n{text}\n")
@@ -53,7 +56,7 @@ class EntryPoint(unittest.TestCase):
 
     def environment(self, **more):
         return {"PATH": f"{self.world}/tools:/usr/sbin:/usr/bin:/sbin:/bin", "WORLD": str(self.world), "PACE": "0", "NINJA_ENDS": "0",
-                "LEFT_OUT": "", "OPENWIP_BUILD": str(self.world / "build"), "OPENWIP_PYTHON": str(self.world / "tools/python"),
+                "LEFT_OUT": "", "MENTIONED": "", "OPENWIP_BUILD": str(self.world / "build"), "OPENWIP_PYTHON": str(self.world / "tools/python"),
                 "LC_ALL": "C.UTF-8"} | more
 
     def run_it(self, *arguments, **more):
@@ -115,6 +118,22 @@ class EntryPoint(unittest.TestCase):
         self.assertIn("ninja demo monitor", self.asked)
         self.assertEqual(self.packages_of("demo", "--capture=run.pcapng", "--clock", "realtime", "--loop", "auto"), set())
         self.assertIn("ninja demo capture radio", self.asked)
+
+    def test_of_two_names_the_one_that_the_release_has(self):
+        """Ubuntu 24.04 has no libvolk2-dev but mentions it, 22.04 no cppzmq-dev. A container's image has no lists at first."""
+        for mentioned, name, other in (("libvolk2-dev", "libvolk-dev", "libvolk2-dev"), ("", "libvolk2-dev", "libvolk-dev"),
+                                       ("cppzmq-dev", "libzmq3-dev", "cppzmq-dev")):
+            for lists in (True, False):
+                with self.subTest(mentioned, lists=lists):
+                    (self.world / "installed").write_text("")
+                    if not lists:
+                        (self.world / "lists").unlink()
+                    done = self.run_it("demo", MENTIONED=mentioned)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    asked = [line.split() for line in self.asked if line.startswith("apt-get")]
+                    self.assertEqual([line[1] for line in asked], ["install"] if lists else ["update", "install"])
+                    self.assertIn(name, asked[-1])
+                    self.assertNotIn(other, asked[-1] + done.stdout.split())
 
     def test_what_reads_a_record_builds_its_messages_alone(self):
         packages = self.packages_of("report", "run.h5")
@@ -224,7 +243,7 @@ class EntryPoint(unittest.TestCase):
         return text.decode().replace("\r\n", "\n")
 
     def test_on_a_terminal_one_line_moves_while_it_installs_and_compiles(self):
-        text = self.on_a_terminal("build", "demo", PACE="3")
+        text = self.on_a_terminal("build", "demo", PACE="5")
         shown = [piece for piece in re.split(r"\r\033\[K", text) if "\n" not in piece and piece]
         for words in (r"setup: fetching packages, 40 %, Retrieving file 2 of 5 \(", r"setup: installing packages, 12 %, libfirst",
                       r"build: compiling, 1 of 40 steps", r"build: compiling, 10 of 40 steps, about .* left \("):
