@@ -60,7 +60,7 @@ public:
           on_slot_([this](const ::wip::phy::received_slot& s) { on_slot(s); }),
           clock_(::wip::first_sample(::wip::slot(checked_start_slot(start_slot)))),
           link_({.endpoint = endpoint, .role = "terminal", .silence_s = timeout_s},
-                [this](const std::string& reason) { d_logger->error(reason); }),
+                [this](const std::string& reason) { GR_LOG_ERROR(d_logger, reason); }),
           timed_gain_(timed_gain),
           message_period_(checked_period(message_period)),
           last_predictor_(&receiver_.predictor_in_use()) {

@@ -196,7 +196,7 @@ private:
             request_.set_late_plans(status_.late_plans);
             request_.set_slots_left_out(status_.slots_left_out);
             request_.set_underflows(status_.underflows);
-            request_.mutable_not_sent()->Assign(not_sent_.begin(), not_sent_.end());
+            *request_.mutable_not_sent() = {not_sent_.begin(), not_sent_.end()};
             not_sent_.clear();
         }
         if (!pace_) return link_->exchange(request_, stop_requested);
@@ -306,7 +306,7 @@ private:
         std::lock_guard lock(mutex_);
         status_.malformed = link_->malformed();
         status_.unexpected = link_->unexpected();
-        d_logger->error(reason);
+        GR_LOG_ERROR(d_logger, reason);
     }
 
     const int cell_;

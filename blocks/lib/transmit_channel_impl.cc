@@ -95,7 +95,7 @@ public:
         if (!control.empty())
             control_ = std::make_unique<::wip::air::control_server>(
                 controlled(control, config),
-                [this](const std::string& line) { d_logger->info(line); },
+                [this](const std::string& line) { GR_LOG_INFO(d_logger, line); },
                 [](const std::string&) {});
         // For whom the process's umask lets: a medium, of the same group, asks there too
         // (flowgraphs/apps/base_station.py).

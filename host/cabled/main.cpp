@@ -164,7 +164,8 @@ int run(config::settings& settings, trace::played_traces& traces, bool calibrate
     std::unique_ptr<air::control_server> control;
     if (!config.control.empty())
         control = std::make_unique<air::control_server>(
-            controlled_fader(config, running), [](const std::string& line) { spdlog::info(line); },
+            controlled_fader(config, running),
+            [](const std::string& line) { spdlog::info("{}", line); },
             [&running](const std::string&) { running.stop(); });
     if (config.priority > 0) runtime::use_realtime(config.priority);
     start.give_up({peer::socket_path(config.control)});

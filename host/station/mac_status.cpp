@@ -72,9 +72,8 @@ void fill_base(const base_statistics& s, openwip::control::MacStatus& status) {
     b.set_feedback_missing(s.feedback_missing);
     b.set_grant_overflows(s.grant_overflows);
     b.set_window_stalls(s.window_stalls);
-    b.mutable_modulation_histogram()->Assign(s.modulation.begin(), s.modulation.end());
-    b.mutable_retransmission_histogram()->Assign(s.retransmissions.begin(),
-                                                 s.retransmissions.end());
+    *b.mutable_modulation_histogram() = {s.modulation.begin(), s.modulation.end()};
+    *b.mutable_retransmission_histogram() = {s.retransmissions.begin(), s.retransmissions.end()};
     b.set_payload_bits_acknowledged(s.payload_bits_acknowledged);
     b.set_feedback_rejected(s.feedback_rejected);
     b.set_slots_not_sent(s.slots_not_sent);

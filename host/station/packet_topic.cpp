@@ -43,9 +43,9 @@ void fill_packet(const packet_record& r, int user, openwip::telemetry::PacketRec
     out.set_retransmission_ns(r.parts.retransmission);
     out.set_reordering_ns(r.parts.reordering);
     out.set_frames(static_cast<std::uint32_t>(r.retransmissions.size()));
-    out.mutable_retransmissions()->Assign(r.retransmissions.begin(), r.retransmissions.end());
-    out.mutable_each_retransmission_ns()->Assign(r.each_retransmission_ns.begin(),
-                                                 r.each_retransmission_ns.end());
+    *out.mutable_retransmissions() = {r.retransmissions.begin(), r.retransmissions.end()};
+    *out.mutable_each_retransmission_ns() = {r.each_retransmission_ns.begin(),
+                                             r.each_retransmission_ns.end()};
     out.set_damaged(r.damaged);
     if (r.first_pdu >= 0) {
         out.set_first_pdu(static_cast<std::uint32_t>(r.first_pdu));
