@@ -393,7 +393,8 @@ class Begins:
 def quiet() -> None:
     """No lines of GNU Radio's own about threads that end because the medium did: Watch says it."""
     from gnuradio import gr
-    gr.logging().set_default_level(gr.log_levels.off)
+    if hasattr(gr.logging(), "set_default_level"):      # not in 3.10.1 (Ubuntu 22.04)
+        gr.logging().set_default_level(gr.log_levels.off)
 
 
 # As host/runtime/realtime.h has it for the other processes of the slot path.

@@ -52,10 +52,11 @@ bool ending::signalled(int fd) {
 bool serve(host::control_socket& socket, const answers& with, ending& end) {
     std::string stop_why;
     const auto answer = [&](const Request& request, Reply& reply) {
-        if (request.has_configure_yaml() && with.configure(request.configure_yaml()))
+        if (request.what_case() == Request::kConfigureYaml &&
+            with.configure(request.configure_yaml()))
             reply.set_effective_slot(with.from.value);
         if (request.has_reset_counters() && with.reset_counters) with.reset_counters();
-        if (request.has_stop())
+        if (request.what_case() == Request::kStop)
             stop_why = request.stop().empty() ? "asked to stop" : request.stop();
         with.fill(reply);
     };

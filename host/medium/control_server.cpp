@@ -64,11 +64,11 @@ struct answering {
 
     void answer(const Request& request, Reply& reply) {
         std::optional<Reply> of_fader;
-        if (fader && !request.has_stop()) of_fader = fader->ask(request);
+        if (fader && request.what_case() != Request::kStop) of_fader = fader->ask(request);
         if (of_fader && !of_fader->ok()) throw bad_input(of_fader->error());
         if (request.has_reset_counters()) air.reset_counters();
-        if (request.has_stop()) on_stop(request.stop());
-        if (request.has_configure_yaml()) {
+        if (request.what_case() == Request::kStop) on_stop(request.stop());
+        if (request.what_case() == Request::kConfigureYaml) {
             if (fader && !of_fader)
                 throw peer_error("what has the channel does not answer; nothing changed");
             if (of_fader)

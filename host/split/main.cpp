@@ -48,7 +48,7 @@ int serve(proxy& p, host::control_socket& control, int signals) {
         if (host::take_signal(signals)) stop = host::reason_to_stop();
         p.work();
         control.serve([&](const Request& request, Reply& reply) {
-            if (request.has_stop())
+            if (request.what_case() == Request::kStop)
                 stop = request.stop().empty() ? "asked to stop" : request.stop();
             fill(p.counts(), *reply.mutable_split());
         });

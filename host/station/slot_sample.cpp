@@ -19,7 +19,7 @@ void set_bytes(std::span<const Value, nof_bins> values, std::string& out) {
 
 template <class Field>
 void set_floats(const std::array<float, nof_bins>& values, Field& out) {
-    out.Assign(values.begin(), values.end());
+    out = {values.begin(), values.end()};
 }
 
 frame_outcome outcome_of(const slot_record& r, bin_index bin) {

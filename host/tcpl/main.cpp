@@ -120,10 +120,10 @@ private:
     void serve() {
         std::string stop_why;
         const auto answer = [&](const Request& request, Reply& reply) {
-            if (request.has_configure_yaml())
+            if (request.what_case() == Request::kConfigureYaml)
                 throw config::error("configure: nothing here changes in a running path");
             if (request.has_reset_counters()) latest_ns = 0;
-            if (request.has_stop())
+            if (request.what_case() == Request::kStop)
                 stop_why = request.stop().empty() ? "asked to stop" : request.stop();
             fill(*reply.mutable_path());
         };

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A command of ./openwip as the first one on a machine with nothing installed: what is committed of this tree, in the root file system
+of a release, which debootstrap makes once (network, root; some GB). The kernel, its clock and devices are this machine's.
+
+    sudo python3 tests/bench/fresh_machine.py jammy emulate --duration 5
+"""
+import argparse
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+DEBIAN, UBUNTU = "http://deb.debian.org/debian", "http://archive.ubuntu.com/ubuntu"
+RELEASES = {"bookworm": (DEBIAN, "main"), "jammy": (UBUNTU, "main,universe"), "noble": (UBUNTU, "main,universe")}
+# $1 root file system, $2 folder of the run, then the command. Mounts are this process's own and go with it.
+INSIDE = """set -e
+base=$1 run=$2; shift 2
+mkdir -p "$run/upper" "$run/work" "$run/root"
+mount -t overlay overlay -o "lowerdir=$base,upperdir=$run/upper,workdir=$run/work" "$run/root"
+mount -t proc proc "$run/root/proc"
+for of in dev sys; do mount --rbind "/$of" "$run/root/$of"; done
+for of in tmp run; do mount -t tmpfs tmpfs "$run/root/$of"; done
+cp /etc/resolv.conf /etc/hosts "$run/root/etc/"
+cp -a "$run/tree" "$run/root/openwip"
+exec chroot "$run/root" /usr/bin/env -i HOME=/root TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin sh -c 'cd /openwip && exec ./openwip "$@"' sh "$@"
+"""
+
+
+def base(release: str, folder: pathlib.Path) -> pathlib.Path:
+    root, (mirror, components) = folder / release, RELEASES[release]
+    if not (root / "made").exists():
+        shutil.rmtree(root, ignore_errors=True)
+        # Ubuntu's keys are no package of Debian's; what is made is thrown away.
+        options = ["--variant=minbase", f"--components={components}", *(["--no-check-gpg"] if mirror == UBUNTU else [])]
+        subprocess.run(["debootstrap", *options, release, root, mirror, *(["gutsy"] if mirror == UBUNTU else [])], check=True, stdout=subprocess.DEVNULL)
+        (root / "etc/apt/sources.list").write_text("".join(
+            f"deb {mirror} {release}{pocket} {components.replace(',', ' ')}\n" for pocket in ("", "-updates")))
+        (root / "etc/dpkg/dpkg.cfg.d/fast").write_text("force-unsafe-io\n")
+        (root / "made").touch()
+    return root
+
+
+def main() -> int:
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("/var/tmp/openwip-fresh"), help="where the root file systems stay")
+    p.add_argument("release", choices=RELEASES)
+    p.add_argument("command", nargs=argparse.REMAINDER, help="of ./openwip; without one: demo --duration 5")
+    given = p.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    root, command, log = base(given.release, given.folder), given.command or ["demo", "--duration", "5"], given.folder / f"{given.release}.log"
+    with tempfile.TemporaryDirectory(dir=given.folder, ignore_cleanup_errors=True) as run, log.open("w") as out:
+        subprocess.run(["git", "clone", "--quiet", TOP, f"{run}/tree"], check=True)
+        began = time.monotonic()
+        done = subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", INSIDE, "sh", root, run, *command],
+                              stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
+    print(json.dumps({"release": given.release, "command": command, "exit_code": done.returncode, "seconds": round(time.monotonic() - began),
+                      "said": [line for line in log.read_text(errors="replace").splitlines() if line.startswith(("verdict", "openwip:", "100%"))], "log": str(log)}, indent=1))
+    return done.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
