@@ -167,6 +167,13 @@ class Structure(unittest.TestCase):
                  if re.search(r"throw (std::)?(runtime_error|system_error|exception|range_error)\b|class \w+ (final )?: public std::\w*(error|exception)\b", line)]
         self.assertEqual(wrong, [f"blocks/types/failure.h: class {kind} : public std::runtime_error {{" for kind in ("bad_input", "machine_error", "peer_error")])
 
+    def test_nothing_is_used_that_one_of_the_releases_lacks(self):
+        """What does not compile on Ubuntu 22.04 (protobuf 3.12: first two) or 24.04 (GNU Radio's logger wants a literal, which 22.04's cannot
+        take; its macros do both). tests/bench/fresh_machine.py tries all of it."""
+        lacking = re.compile(r"\)->Assign\(|\brequest\.has_(stop|configure_yaml)\(|\bd_logger->")
+        self.assertEqual([f"{path.relative_to(TOP)}: {line.strip()}" for folder in ALLOWED for path in sources(folder)
+                          for line in path.read_text().splitlines() if lacking.search(line)], [])
+
     def test_nothing_includes_tests(self):
         for folder in ALLOWED:
             for path in sources(folder):
