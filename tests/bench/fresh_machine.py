@@ -7,6 +7,7 @@ of a release, which debootstrap makes once (network, root; some GB). The kernel,
 """
 import argparse
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -17,17 +18,18 @@ import time
 TOP = pathlib.Path(__file__).resolve().parents[2]
 DEBIAN, UBUNTU = "http://deb.debian.org/debian", "http://archive.ubuntu.com/ubuntu"
 RELEASES = {"bookworm": (DEBIAN, "main"), "jammy": (UBUNTU, "main,universe"), "noble": (UBUNTU, "main,universe")}
+SCRIPT = "/usr/share/debootstrap/scripts/gutsy"     # of all releases of Ubuntu since; Debian's may not know the newest by name
 # $1 root file system, $2 folder of the run, then the command. Mounts are this process's own and go with it.
 INSIDE = """set -e
 base=$1 run=$2; shift 2
-mkdir -p "$run/upper" "$run/work" "$run/root"
-mount -t overlay overlay -o "lowerdir=$base,upperdir=$run/upper,workdir=$run/work" "$run/root"
-mount -t proc proc "$run/root/proc"
-for of in dev sys; do mount --rbind "/$of" "$run/root/$of"; done
-for of in tmp run; do mount -t tmpfs tmpfs "$run/root/$of"; done
-cp /etc/resolv.conf /etc/hosts "$run/root/etc/"
-cp -a "$run/tree" "$run/root/openwip"
-exec chroot "$run/root" /usr/bin/env -i HOME=/root TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin sh -c 'cd /openwip && exec ./openwip "$@"' sh "$@"
+mkdir -p "$run/upper" "$run/work" "$run/top"
+mount -t overlay overlay -o "lowerdir=$base,upperdir=$run/upper,workdir=$run/work" "$run/top"
+mount -t proc proc "$run/top/proc"
+for of in dev sys; do mount --rbind "/$of" "$run/top/$of"; done
+for of in tmp run; do mount -t tmpfs tmpfs "$run/top/$of"; done
+cp /etc/resolv.conf /etc/hosts "$run/top/etc/"
+cp -a "$run/tree" "$run/top/openwip"
+exec chroot "$run/top" /usr/bin/env -i HOME=/root TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin sh -c 'cd /openwip && exec ./openwip "$@"' sh "$@"
 """
 
 
@@ -37,7 +39,7 @@ def base(release: str, folder: pathlib.Path) -> pathlib.Path:
         shutil.rmtree(root, ignore_errors=True)
         # Ubuntu's keys are no package of Debian's; what is made is thrown away.
         options = ["--variant=minbase", f"--components={components}", *(["--no-check-gpg"] if mirror == UBUNTU else [])]
-        subprocess.run(["debootstrap", *options, release, root, mirror, *(["gutsy"] if mirror == UBUNTU else [])], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["debootstrap", *options, release, root, mirror, *([SCRIPT] if mirror == UBUNTU else [])], check=True, stdout=subprocess.DEVNULL)
         (root / "etc/apt/sources.list").write_text("".join(
             f"deb {mirror} {release}{pocket} {components.replace(',', ' ')}\n" for pocket in ("", "-updates")))
         (root / "etc/dpkg/dpkg.cfg.d/fast").write_text("force-unsafe-io\n")
@@ -51,6 +53,8 @@ def main() -> int:
     p.add_argument("release", choices=RELEASES)
     p.add_argument("command", nargs=argparse.REMAINDER, help="of ./openwip; without one: demo --duration 5")
     given = p.parse_args()
+    if os.geteuid() != 0 or not shutil.which("debootstrap"):
+        p.error("root and debootstrap are needed (apt-get install debootstrap)")
     given.folder.mkdir(parents=True, exist_ok=True)
     root, command, log = base(given.release, given.folder), given.command or ["demo", "--duration", "5"], given.folder / f"{given.release}.log"
     with tempfile.TemporaryDirectory(dir=given.folder, ignore_cleanup_errors=True) as run, log.open("w") as out:
