@@ -3,7 +3,7 @@
 # optimised less because nothing of theirs is in a slot.
 #
 # Half of the time of most files goes into headers of the standard library, GoogleTest, ZeroMQ, protobuf, GNU Radio and UHD. Each
-# group parses its own once; small libraries that read large headers and are in no slot are compiled as one file. A source file
+# group parses its own once; libraries that read large headers and are in no slot are compiled as one file or a few. A source file
 # still includes what it uses (tests/unit/structure/test_includes.py): with -DOPENWIP_PRECOMPILE=OFF each is compiled by itself.
 option(OPENWIP_PRECOMPILE "precompile the large headers of other libraries" ON)
 
@@ -61,10 +61,14 @@ if(test_programs)
 endif()
 
 if(OPENWIP_PRECOMPILE)
-  target_precompile_headers(wip_phy PRIVATE ${headers_std})   # by itself: its options define other macros
-  foreach(target wip_air_program wip_python)
+  foreach(target wip_phy wip_phy_x86-64-v2 wip_phy_x86-64-v3)   # each by itself: its options define other macros
     if(TARGET ${target})
-      set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+      target_precompile_headers(${target} PRIVATE ${headers_std})
+    endif()
+  endforeach()
+  foreach(target wip_air_program wip_python wip_monitor wip_simulator wip_radio wip_fader_program wip_watched)
+    if(TARGET ${target})
+      set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)   # several files, for as many cores
     endif()
   endforeach()
 endif()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # ./openwip test runs one more test at a time than there are cores. One that depends on the wall clock, on other processes or on a cell
-# has the machine, which leaves half of it idle in the mean; that is for those that are arithmetic (the same result however slowly they run),
-# at the lowest priority: a cell stays valid beside such a job.
+# has the machine, which leaves half of it idle in the mean: that is for those that are arithmetic (the same result however slowly they run), at the
+# lowest priority, beside which a cell stays valid. Those that have the machine come first (COST): they take longest, one after the other.
 find_program(CHRT chrt)
 set(OPENWIP_LOWEST "")
 if(CHRT)
@@ -41,7 +41,7 @@ function(openwip_test name)
   set_property(GLOBAL APPEND PROPERTY OPENWIP_TEST_PROGRAMS ${name})
   if(T_ALONE)
     add_test(NAME ${name} COMMAND ${name})
-    set_tests_properties(${name} PROPERTIES RESOURCE_LOCK machine)
+    set_tests_properties(${name} PROPERTIES RESOURCE_LOCK machine COST 1)
   else()
     openwip_beside_test(${name} $<TARGET_FILE:${name}>)
   endif()
@@ -74,12 +74,12 @@ function(openwip_python_test name file)
   add_test(NAME ${name} COMMAND $<TARGET_PROPERTY:openwip_lowest,${name}> ${PYTHON_EXECUTABLE} ${file} ${ARGN} COMMAND_EXPAND_LISTS)
   openwip_test_runs_python(${name})
   set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "UHD_MODULE_PATH=${PROJECT_BINARY_DIR}/uhd_modules" "GR_CONF_CONTROLPORT_ON=False")
-  set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "\nOK [(]skipped=" RESOURCE_LOCK machine)
+  set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "\nOK [(]skipped=" RESOURCE_LOCK machine COST 1)
 endfunction()
 
 # openwip_runs_beside(NAME...): Python tests of this folder that are arithmetic on files, or wait for conditions alone.
 function(openwip_runs_beside)
-  set_tests_properties(${ARGN} PROPERTIES RESOURCE_LOCK "" TIMEOUT ${OPENWIP_LOWEST_TIMEOUT})
+  set_tests_properties(${ARGN} PROPERTIES RESOURCE_LOCK "" COST 0 TIMEOUT ${OPENWIP_LOWEST_TIMEOUT})
   foreach(name ${ARGN})
     set_property(TARGET openwip_lowest PROPERTY ${name} ${OPENWIP_LOWEST})
   endforeach()

