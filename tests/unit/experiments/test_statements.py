@@ -302,6 +302,14 @@ class Output(Case):
         self.assertEqual(colours[1], colours[0][1:])
         self.assertIsNotNone(axes[0].get_legend())
 
+    def test_the_legend_has_the_series_of_all_panels_where_none_has_them_all(self):
+        e = self.experiment("- {channel: jakes, modulation: [1, 2], combining: 'on'}\n  - {channel: winner, modulation: [1, 2], combining: 'off'}")
+        shown = {"panels": "channel", "x": "modulation", "metric": "goodput_mbps"}
+        for figure in (figures.lines(results(e, lambda p, n: {}), shown | {"series": "combining"}), figures.bars(results(e, lambda p, n: {}), shown | {"series": "combining"})):
+            self.addCleanup(figures.plt.close, figure)
+            legends = [[t.get_text() for t in a.get_legend().get_texts()] for a in figure.axes if a.get_legend()]
+            self.assertEqual(legends, [["combining (c)", "no combining (a)"]])
+
     def test_invalid_and_absent_runs_are_counted_and_left_out(self):
         e = self.experiment()
 

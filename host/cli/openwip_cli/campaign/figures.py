@@ -73,9 +73,11 @@ def axes_of(panels: int, width: float = 5.2, height: float = 4.0, **kwargs: Any)
     return fig, axes[0]
 
 
-def fullest(panels: list[Panel]) -> Axes:
-    """The axes with most series, the last of them: the legend's place."""
-    return max(reversed([a for a, _, _ in panels]), key=lambda a: len(a.get_legend_handles_labels()[1]))
+def add_legend(panels: list[Panel], **how: Any) -> None:
+    """Of each series of any panel, in the last of the axes with most."""
+    of = {a: a.get_legend_handles_labels() for a, _, _ in panels}
+    series = {text: drawn for each in of.values() for drawn, text in zip(*each)}.values()
+    max(reversed(of), key=lambda a: len(of[a][1])).legend(handles=list(series), fontsize=8, title_fontsize=8, **how)
 
 
 def title_of(names: list[str]) -> str | None:
@@ -117,9 +119,8 @@ MODELS = {"download_s": download_s, "flow_rtt_ms": lambda s: 1000 * round_trip_s
 
 
 def lines(results: Results, spec: dict[str, Any]) -> Figure:
-    fig, panels = each_panel(results, spec)
+    (fig, panels), top = each_panel(results, spec), dict[Axes, float]()
     x, names, metric = spec["x"], as_list(spec.get("series")), spec["metric"]
-    top: dict[Axes, float] = {}
     for a, where, title in panels:
         for i, values in numbered(results, names, where, spec.get("where", {})):
             points = sorted(results.where(**(where | dict(zip(names, values)))), key=lambda p: p[x])
@@ -139,7 +140,7 @@ def lines(results: Results, spec: dict[str, Any]) -> Figure:
             a.set_ylim(spec.get("y_from", 0), highest or 1)
     panels[0][0].set_ylabel(label(metric))
     if names:
-        fullest(panels).legend(fontsize=8, title=title_of(names), title_fontsize=8, ncol=spec.get("legend_columns", 1))
+        add_legend(panels, title=title_of(names), ncol=spec.get("legend_columns", 1))
     return fig
 
 
@@ -187,7 +188,7 @@ def bars(results: Results, spec: dict[str, Any]) -> Figure:
         a.set_xticks(range(len(titles)), titles, fontsize=8, **({"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}))
         a.set(title=title, xlabel=spec.get("xlabel", ""), yscale=spec.get("yscale", "linear"))
     panels[0][0].set_ylabel(label(spec["metric"]))
-    fullest(panels).legend(fontsize=8, **(BELOW if len(order) > 6 else {}))
+    add_legend(panels, **(BELOW if len(order) > 6 else {}))
     return fig
 
 
@@ -210,7 +211,7 @@ def cdf(results: Results, spec: dict[str, Any]) -> Figure:
             a.fill_between(grid, mean - half, mean + half, color=colour, alpha=0.2, linewidth=0)
         a.set(title=title, xlabel="delay (ms)", ylim=(0, 1.02))
     panels[0][0].set_ylabel("share of packets arrived")
-    fullest(panels).legend(fontsize=8, title=title_of(names), title_fontsize=8, loc="lower right")
+    add_legend(panels, title=title_of(names), loc="lower right")
     return fig
 
 
@@ -269,7 +270,7 @@ def over_time(results: Results, spec: dict[str, Any]) -> Figure:
                        alpha=0.5 if nth else 1, label=None if nth else ", ".join(name_of(n, v) for n, v in zip(names, values)))
         a.set(title=title, xlabel="time since the connection was asked for (s)", xlim=(0, None), ylim=(0, None))
     panels[0][0].set_ylabel("arrived (kB)")
-    fullest(panels).legend(fontsize=8, title=title_of(names), title_fontsize=8, **BELOW)
+    add_legend(panels, title=title_of(names), **BELOW)
     return fig
 
 
