@@ -74,14 +74,13 @@ static struct mark mark_now(int s) {
 // of the whole side: what sends beside this flow there tells the same.
 static void say_since(const struct mark* from, int s, char* text, size_t size) {
     const struct mark m = mark_now(s);
-    size_t at = (size_t)snprintf(text, size,
-                                 ", \"since\": {\"side\": %d, \"seconds\": %.9f, \"bytes_acked\": "
-                                 "%llu, \"bytes_sent\": %llu, \"bytes_retransmitted\": %llu, "
-                                 "\"rtt_ms\": %.3f, \"window_most\": %.5f",
-                                 my_side, m.at - from->at, m.acked - from->acked,
-                                 m.sent - from->sent, m.again - from->again,
-                                 round_trips.n ? round_trips.sum / round_trips.n : 0,
-                                 round_trips.widest);
+    size_t at = (size_t)snprintf(
+        text, size,
+        ", \"since\": {\"side\": %d, \"seconds\": %.9f, \"bytes_acked\": "
+        "%llu, \"bytes_sent\": %llu, \"bytes_retransmitted\": %llu, "
+        "\"rtt_ms\": %.3f, \"window_most\": %.5f",
+        my_side, m.at - from->at, m.acked - from->acked, m.sent - from->sent, m.again - from->again,
+        round_trips.n ? round_trips.sum / round_trips.n : 0, round_trips.widest);
     for (int c = 0; c < most_counters && at < size; ++c)
         at += (size_t)snprintf(text + at, size - at, ", \"%s\": %llu", counters[c],
                                m.counts[c] - from->counts[c]);
@@ -148,9 +147,13 @@ static void receive_bulk(int side, int flow, double start, double seconds, doubl
         flow, bytes, began, first, first_bytes, seconds > 0 ? until : now(), window_of(s), list);
 }
 
+static void tell_unconnected(int flow, const char* why) {
+    tell("{\"flow\": %d, \"end\": \"sender\", \"problem\": \"connect: %s\"}\n", flow, why);
+}
 // `seconds` > 0: as much as goes in so many from the connection on, and what is not sent is
-// dropped; a link that is too bad to connect over is told. Else so many bytes, and an orderly end.
-// `measured` > 0: from that time on there are counts besides.
+// dropped; a link that is too bad to connect over is told, and one over which the other end never
+// had the last of the handshake: it has given up, and resets. Else so many bytes, and an orderly
+// end. `measured` > 0: from that time on there are counts besides.
 static void send_bulk(int to, int flow, double start, double seconds, long long bytes,
                       const char* control, double measured) {
     struct mark from = {0};
@@ -161,9 +164,7 @@ static void send_bulk(int to, int flow, double start, double seconds, long long 
     if (seconds > 0) limit_time(s, (time_t)connect_for(start, measured));
     if (connect(s, (const struct sockaddr*)&a, sizeof a)) {
         if (seconds <= 0) give_up(flow, "connect");
-        tell("{\"flow\": %d, \"end\": \"sender\", \"problem\": \"connect: %s\"}\n", flow,
-             strerror(errno));
-        return;
+        return tell_unconnected(flow, strerror(errno));
     }
     const double until = now() + seconds;
     double sample = now() + 1;
@@ -182,6 +183,8 @@ static void send_bulk(int to, int flow, double start, double seconds, long long 
             seconds <= 0 && bytes < (long long)sizeof chunk ? (size_t)bytes : sizeof chunk;
         ssize_t n = write(s, chunk, want);
         if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && seconds > 0 && errno == ECONNRESET && info_of(s).tcpi_bytes_acked <= 1)
+            return tell_unconnected(flow, "the other end has none");
         if (n < 0) give_up(flow, "write");
         bytes -= n;
         written += (unsigned long long)n;

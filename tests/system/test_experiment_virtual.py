@@ -88,6 +88,24 @@ class InVirtualTime(unittest.TestCase):
         self.assertEqual((run["valid"], run["result"]["workload"]["goodput_bps"]), (True, 0))
         self.assertIn("connect", run["result"]["workload"]["problem"])
 
+    def test_a_link_over_which_half_a_handshake_comes_is_a_result(self):
+        # The sender has its SYN's answer, the receiver never hears of it and resets what comes after it has given up (seen in A1).
+        emulator = {
+            "channel.snr_db": 16.0, "channel.model": "eva", "channel.speed_kmh": 44.3, "channel.symbol_noise": "on", "seed": 9,
+            "link.bins": 10, "link.modulation": 5, "link.allocation": "static", "link.max_retransmissions": 7, "link.combining": "off",
+            "link.packing": "off", "link.deliver_corrupt": "on", "uplink.kbps": 500.0, "wired.delay_ms": 10.0}
+        tcp = {"initial_window_segments": 3, "rto_min_ms": 200, "sysctl": {"tcp_recovery": 0, "tcp_early_retrans": 0, "tcp_ecn": 0}}
+        work = {"kind": "tcp", "congestion_control": "cubic", "window_bytes": 64096, "tcp": tcp, "duration_s": 30}
+        with tempfile.TemporaryDirectory() as folder:
+            spec, out = pathlib.Path(folder, "spec.json"), pathlib.Path(folder, "out.json")
+            spec.write_text(json.dumps({"format": 1, "channel": "measured", "emulator": emulator, "workload": work, "realisation": 9, "time": "virtual"}))
+            done = openwip("experiment-run", str(spec), str(out))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            run = json.loads(out.read_text())
+        self.assertTrue(run["valid"], run["attempts"])
+        self.assertEqual(run["result"]["workload"]["goodput_bps"], 0)
+        self.assertEqual(run["result"]["workload"]["problem"], "connect: the other end has none")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -46,7 +46,7 @@ LARGEST_REQUEST = 1 << 20
 LARGEST_SUBSCRIPTION = 1024     # room for the handshake with keys, too
 # ZeroMQ keeps every subscription of a client for as long as its socket lives, 227 bytes each. Of those that are the
 # beginning of no topic so many are borne; then the port is opened anew, and who reads from it connects again.
-UNKNOWN_BORNE = 4096
+UNKNOWN_BORNE = 512
 REOPEN_MS = 20
 Listen: TypeAlias = "tuple[str, int, ServerKeys | None]"      # of check_listen()
 
