@@ -150,10 +150,10 @@ static void receive_bulk(int side, int flow, double start, double seconds, doubl
 static void tell_unconnected(int flow, const char* why) {
     tell("{\"flow\": %d, \"end\": \"sender\", \"problem\": \"connect: %s\"}\n", flow, why);
 }
+
 // `seconds` > 0: as much as goes in so many from the connection on, and what is not sent is
-// dropped; a link that is too bad to connect over is told, and one over which the other end never
-// had the last of the handshake: it has given up, and resets. Else so many bytes, and an orderly
-// end. `measured` > 0: from that time on there are counts besides.
+// dropped; a link too bad to connect over is told, also if the other end alone had no connection
+// and resets. Else so many bytes, and an orderly end. `measured` > 0: counts from then on, besides.
 static void send_bulk(int to, int flow, double start, double seconds, long long bytes,
                       const char* control, double measured) {
     struct mark from = {0};

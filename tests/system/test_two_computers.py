@@ -20,7 +20,6 @@ import three_carriers  # noqa: E402
 NAME = f"t{os.getpid() % 100000}"
 HEALS_S = 2.0       # asked, from the restart; alone on two cores 1.4 to 1.9 s
 BUSY_S = 3.0        # that a machine with other work may take longer to start the programs, four of them Python's
-BASE = ("--air", "cabled", "--fader-delay-samples", str(FADER_SAMPLES), "--bins", "10", "--modulation", "2")
 FAR = {"base": "10.42.0.2", "terminal": "10.42.0.1"}
 
 
@@ -114,26 +113,25 @@ class Cables(unittest.TestCase):
     """A fader between the stations: what the terminal's report says of the channel, and `fader compare` of that report. How good a
     channel a busy machine makes is not judged here."""
 
-    def locked_world(self):
-        """A free-running chain that two slow cores do not hold never locks, so it is begun three times at most."""
-        for left in (2, 1, 0):
-            world = World(f"c{NAME[1:]}", base=BASE, terminal=("--air", "cabled"), snr=25, jitter=False, cabled=True)   # asks the fader for its delay
-            try:
-                terminal = world.station("terminal", "--fader", f"tcp://{ADDRESS['base']}:{FADER_PORT}")
-                terminal.wait_until_up()
-                base = world.station("base", *self.attenuator(world.folder))
-                base.wait_until_up()
-                self.assertTrue(system.wait_until(lambda: "locked" in terminal.said, 20), terminal.said + base.said)
-                self.addCleanup(world.close)
-                return world, terminal, base
-            except AssertionError:
-                world.close()
-                if not left:
-                    raise
-
     def test_the_terminal_compares_what_it_heard_with_what_the_fader_commanded(self):
-        world, terminal, base = self.locked_world()
+        base = ("--air", "cabled", "--fader-delay-samples", str(FADER_SAMPLES), "--bins", "10", "--modulation", "2")
+        # The terminal asks the fader for its delay.
+        world = World(f"c{NAME[1:]}", base=base, terminal=("--air", "cabled"), snr=25, jitter=False, cabled=True)
+        self.addCleanup(world.close)
         control, far = f"ipc://{world.folder}/fader.control", f"tcp://{ADDRESS['base']}:{FADER_PORT}"
+        stranger = world.station("terminal", "--fader", control + "x")
+        self.assertEqual(stranger.refuses(), 2, stranger.said)
+        self.assertIn("where no fader answers; valid: air.control of a ./openwip fader that runs", stranger.said)
+        made = openwip("keys", str(world.folder / "others"))
+        self.assertEqual(made.returncode, 0, made.stderr)
+        stranger = world.station("terminal", "--fader", far, "--keys", str(world.folder / "others"))
+        self.assertEqual(stranger.refuses(), 2, stranger.said)
+        self.assertIn(f"--fader is '{far}', where no fader answers", stranger.said)
+        terminal = world.station("terminal", "--fader", far)
+        terminal.wait_until_up()
+        base = world.station("base", *self.attenuator(world.folder))
+        base.wait_until_up()
+        self.assertTrue(system.wait_until(lambda: "locked" in terminal.said, 20), terminal.said + base.said)
         time.sleep(1)
         _, of_terminal = terminal.ends()
         through = of_terminal["fader"]["through_radios"]
@@ -155,14 +153,6 @@ class Cables(unittest.TestCase):
         if FIRMWARE.exists():
             self.assertEqual([of_base["attenuator"][n] for n in ("state", "steps", "played")], ["ended", 50, 50], of_base["attenuator"])
             self.assertEqual(of_base["verdict"]["checks"]["attenuator"], not figures.check(of_base["attenuator"]))
-        stranger = world.station("terminal", "--fader", control + "x")
-        self.assertEqual(stranger.refuses(), 2, stranger.said)
-        self.assertIn("where no fader answers; valid: air.control of a ./openwip fader that runs", stranger.said)
-        made = openwip("keys", str(world.folder / "others"))
-        self.assertEqual(made.returncode, 0, made.stderr)
-        stranger = world.station("terminal", "--fader", far, "--keys", str(world.folder / "others"))
-        self.assertEqual(stranger.refuses(), 2, stranger.said)
-        self.assertIn(f"--fader is '{far}', where no fader answers", stranger.said)
 
     def from_the_other_computer(self, world, far, report, here):
         """With the keys of the terminal's computer: compare says what it says where the fader runs, get and set reach its path."""
