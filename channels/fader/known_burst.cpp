@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <unsupported/Eigen/FFT>
 
 namespace wip::cabled {
 namespace {
@@ -37,28 +38,31 @@ values_array in_values(std::span<complex> h) {
 std::vector<cf32> mean_window(std::span<const cf32> samples, double cfo) {
     constexpr auto size = static_cast<std::size_t>(known_burst::period);
     std::vector<cf32> mean(size);
-    for (std::size_t i = 0; i < samples.size(); ++i)
-        mean[i % size] += samples[i] * cf32(turn(-cfo * static_cast<double>(i))) *
-                          (1.0F / static_cast<float>(known_burst::windows));
+    const complex step = turn(-cfo);
+    complex now = 1;
+    for (std::size_t i = 0; i < samples.size(); ++i, now *= step)
+        mean[i % size] +=
+            samples[i] * cf32(now) * (1.0F / static_cast<float>(known_burst::windows));
     return mean;
 }
 
-// Like itself a period before is a tone, too. Whole 15 kHz are a delay to this sequence.
+// Like itself a period before is a tone, too, and a weak one in noise is now and then, without end.
+// Whole 15 kHz are a delay to this sequence: at all delays at once it is the transform of what is
+// left when its own phase is taken out.
 bool is_known(const heard_burst& b) {
-    const std::vector<cf32> x = mean_window(b.samples, b.cfo);
-    std::vector<cf32> known;
-    for (tick n = 0; n < 2 * known_burst::period; ++n) known.push_back(known_burst::sample(n));
+    static const std::vector<cf32> known = [] {
+        std::vector<cf32> k;
+        for (tick n = 0; n < known_burst::period; ++n) k.push_back(known_burst::sample(n));
+        return k;
+    }();
+    thread_local Eigen::FFT<float> transform;
+    thread_local std::vector<cf32> at_delay;
+    std::vector<cf32> x = mean_window(b.samples, b.cfo);
     float power = 0, best = 0;
-    for (const cf32 v : x) power += std::norm(v);
-    for (std::size_t shift = 0; shift < x.size(); ++shift) {
-        float re = 0, im = 0;
-        for (std::size_t n = 0; n < x.size(); ++n) {
-            const cf32 k = known[n + shift];
-            re += x[n].real() * k.real() + x[n].imag() * k.imag();
-            im += x[n].imag() * k.real() - x[n].real() * k.imag();
-        }
-        best = std::max(best, re * re + im * im);
-    }
+    for (std::size_t n = 0; n < x.size(); ++n)
+        power += std::norm(x[n]), x[n] *= std::conj(known[n]);
+    transform.fwd(at_delay, x);
+    for (const cf32 v : at_delay) best = std::max(best, std::norm(v));
     constexpr double own =
         known_burst::amplitude * known_burst::amplitude * double{known_burst::period};
     return static_cast<double>(best) > share_of_known * own * static_cast<double>(power);
