@@ -9,10 +9,12 @@ import pathlib
 import tempfile
 import unittest
 
-from demo_support import GENTLE, built, cells, left_of, openwip
+from demo_support import built, cells, left_of, openwip
 
 CELLS = (f"r{os.getpid() % 100000}n{n}" for n in itertools.count())
-# With room for any product's image and a machine that is used by others; two of them at 256-QAM below.
+# Two at a time on two cores, beside tests of the lowest priority: at half the pace a cell was held back now and then until TCP's timer ran out.
+SLOW = ["--speed", "0.25", "--pacing-limit-ms", "1000"]
+# With room for any product's image; two of them at 256-QAM below.
 SIX_BITS = ["--modulation", "6", "--snr", "30"]
 EIGHT_BITS = ["--modulation", "8", "--snr", "40"]
 
@@ -29,14 +31,13 @@ class Products(unittest.TestCase):
         cell = next(CELLS)
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "r.json")
-            done = openwip("demo", "--name", cell, *GENTLE, "--duration", "1", "--pings", "5", "--uplink-kbps", "2000",
+            done = openwip("demo", "--name", cell, *SLOW, "--duration", "1", "--pings", "5", "--uplink-kbps", "2000",
                            *arguments, "--json", str(path))
             self.assertEqual(left_of(cells.Cell(cell)), [])
             self.assertTrue(path.exists(), done.stdout + done.stderr)
             report = json.loads(path.read_text())
         self.assertEqual(report["realtime"]["late_slots"], 0)
-        # Where the machine holds a cell back, a queue is full and TCP's timer runs out: neither is the radio's.
-        self.assertLessEqual({reason for way in report["packets"].values() for reason in way["dropped"]}, {"queue_full"})
+        self.assertEqual(report["tcp"]["retransmits"], 0)
         self.assertGreater(report["link"]["frames_sent"], 5000)
         return report
 
