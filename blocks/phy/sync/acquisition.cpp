@@ -12,14 +12,10 @@ namespace wip::phy {
 
 namespace {
 
-constexpr double prefix_threshold = 0.15;
-constexpr int first_decision = 3;  // blocks
-constexpr int forget_after = 24;
-constexpr double two_pi = 2 * std::numbers::pi;
-constexpr double spacing_hz = 10e3;
-constexpr double near_hz = 11e3, wide_hz = 46e3;
-constexpr int most_shifts = 5;
-constexpr int nof_shifts = 2 * most_shifts + 1;
+constexpr int first_decision = 3, forget_after = 24;  // blocks
+constexpr double prefix_threshold = 0.15, two_pi = 2 * std::numbers::pi;
+constexpr double spacing_hz = 10e3, near_hz = 11e3, wide_hz = 46e3;
+constexpr int most_shifts = 5, nof_shifts = 2 * most_shifts + 1;
 static_assert(std::size_t{symbols_per_slot * nof_shifts} <= cell_search::most_sets);
 
 }  // namespace
@@ -35,7 +31,7 @@ acquisition::acquisition(int cell)
 void acquisition::reset() noexcept {
     std::fill(folded_.begin(), folded_.end(), cf32{});
     energy_ = 0;
-    blocks_ = 0;
+    blocks_ = look_at_ = 0;
     wide_ = false;
 }
 
@@ -60,10 +56,13 @@ std::optional<acquired> acquisition::step(const cf32* end, std::size_t available
     }
     energy_ += energy;
     blocks_ = std::min(blocks_ + 1, forget_after);
-    if (blocks_ < first_decision || !(energy_ > 0)) return std::nullopt;
+    if (blocks_ < std::max(look_at_, first_decision) || !(energy_ > 0)) return std::nullopt;
     const auto c = best_prefix();
     std::optional<acquired> found;
-    if (c.metric > prefix_threshold) found = resolve(c, end, available, end_time);
+    if (c.metric > prefix_threshold) {
+        found = resolve(c, end, available, end_time);
+        look_at_ = std::min(blocks_ * 3 / 2, forget_after);
+    }
     if (found || blocks_ >= forget_after) {
         const bool wider = !found && !wide_;
         reset();
@@ -83,8 +82,8 @@ acquisition::candidate acquisition::best_prefix() noexcept {
                    std::complex<double>(folded_[t]);
     }
     std::array<const cf32*, symbols_per_slot> of_symbol;
-    for (int l = 0; l < symbols_per_slot;
-         ++l)  // the later sample of a pair is 768 after the prefix
+    // The later sample of a pair is 768 after the prefix.
+    for (int l = 0; l < symbols_per_slot; ++l)
         of_symbol[static_cast<std::size_t>(l)] =
             sums_.data() + (symbol_offset(l) + fft_size) % slot_samples;
     candidate best;
