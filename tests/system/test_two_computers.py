@@ -13,6 +13,7 @@ from two_computers import ADDRESS, FADER_PORT, FADER_SAMPLES, World
 from uhd_support import BUILD
 
 from openwip_cli.figures import attenuator as figures
+from openwip_cli.messages import control as control_socket
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
 import three_carriers  # noqa: E402
@@ -133,6 +134,9 @@ class Cables(unittest.TestCase):
         base.wait_until_up()
         self.assertTrue(system.wait_until(lambda: "locked" in terminal.said, 20), terminal.said + base.said)
         time.sleep(1)
+        if FIRMWARE.exists():
+            asked = control_socket.Control(base.cell.endpoint("attenuator.control"))
+            self.assertTrue(system.wait_until(lambda: asked.status(5).state == "ended", 10), base.said)
         _, of_terminal = terminal.ends()
         through = of_terminal["fader"]["through_radios"]
         print(through, file=sys.stderr)

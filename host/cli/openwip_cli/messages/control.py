@@ -62,8 +62,8 @@ class Control:
         except NoAnswer:
             return False
 
-    def reset_counters(self) -> None:
-        self.ask(pb.Request(reset_counters=pb.Empty()))
+    def reset_counters(self, timeout_s: float = 1.0) -> None:
+        self.ask(pb.Request(reset_counters=pb.Empty()), timeout_s)
 
 
 class TelemetryWatch:

@@ -33,7 +33,7 @@ from ..settings.table import setting
 from ..text import of_yaml, to_yaml
 
 LEVELS = setting("attenuator.levels_db", "demo", running=True)
-LOOK_S, TAKEN_S = 0.2, 2.0
+LOOK_S, TAKEN_S, BEGUN_S = 0.2, 2.0, 10.0      # a run whose table never began is lost: no haste
 TOPIC, TOLD_S = "attenuator", 0.1
 BUSY = ("armed", "playing")
 
@@ -208,7 +208,7 @@ class CableAttenuator:
     def begin(self) -> None:
         if self.wanted:
             with contextlib.suppress(NoAnswer):
-                self.control.reset_counters()
+                self.control.reset_counters(BEGUN_S)
 
     def checks(self) -> list[tuple[str, list[str]]]:
         """Of the verdict; what was said is kept for the report."""
