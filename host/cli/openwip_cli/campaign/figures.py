@@ -140,7 +140,7 @@ def lines(results: Results, spec: dict[str, Any]) -> Figure:
             a.set_ylim(spec.get("y_from", 0), highest or 1)
     panels[0][0].set_ylabel(label(metric))
     if names:
-        add_legend(panels, title=title_of(names), ncol=spec.get("legend_columns", 1))
+        add_legend(panels, title=title_of(names), **(BELOW | {"ncol": spec["legend_columns"]} if "legend_columns" in spec else {}))
     return fig
 
 
