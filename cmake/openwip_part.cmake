@@ -9,7 +9,7 @@ function(openwip_part name)
       return()
     endif()
   endforeach()
-  add_custom_target(${name} DEPENDS ${P_TARGETS})
+  add_custom_target(${name} DEPENDS ${P_TARGETS} wip_command_compiled)
   set_property(GLOBAL APPEND PROPERTY OPENWIP_PARTS ${name})
 endfunction()
 

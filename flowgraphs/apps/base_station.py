@@ -74,8 +74,7 @@ def main() -> None:
     p.add_argument("--tx-power", type=station.ranged(float, -200, 100), metavar="DBM",
                    help="power of the carrier with all bins in use, by the radio's own calibration; instead of --tx-gain")
     station.setting(p, "link.transmit_lead_slots", "macd", "--lead")
-    p.add_argument("--modulation", type=station.ranged(int, 1, 8), default=2,
-                   help="test pattern (no --endpoint): bits per symbol, 1..8")
+    p.add_argument("--modulation", type=station.ranged(int, 1, 8), default=2, help="test pattern (no --endpoint): bits per symbol, 1..8")
     p.add_argument("--seed", type=station.ranged(int, 0, 2**63), default=1, help="test pattern: seed")
     station.setting(p, "radio.edge_samples")
     p.add_argument("--bursts-first", action="store_true", help="known bursts before the first slot, which a fader measures the way through the radios with")

@@ -132,8 +132,7 @@ class Control(threading.Thread):
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         if request["do"] == "start":
-            self.recording.start(str(request["file"]), int(request.get("begin_slot", -1)),
-                                 int(request.get("end_slot", -1)))
+            self.recording.start(str(request["file"]), int(request.get("begin_slot", -1)), int(request.get("end_slot", -1)))
             return {}
         if request["do"] == "status":
             return self.recording.status()

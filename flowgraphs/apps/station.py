@@ -114,15 +114,13 @@ def parser(description: str) -> OneLineParser:
         p.add_argument(f"--{what}-source", choices=table.column(f"nodes.*.{what}_source", "choices", ("fader",)), default="internal",
                        help={"clock": "reference of the radio's oscillators (default internal)",
                              "time": "edge of the second that the radio's time is set by (default internal: none)"}[what])
-    p.add_argument("--reset-time", action="store_true",
-                   help="set the device's time to 0 first (hardware; never on a shared air)")
+    p.add_argument("--reset-time", action="store_true", help="set the device's time to 0 first (hardware; never on a shared air)")
     p.add_argument("--timeout", type=ranged(float, 0.1, 60), default=2.0,
                    help="macd counts as gone after this silence of its socket, s")
     p.add_argument("--no-realtime", action="store_true", help="do not ask for real-time scheduling")
     p.add_argument("--record-iq", metavar="FILE", default="",
                    help="record the samples from the first one on: FILE.sigmf-data, FILE.sigmf-meta")
-    p.add_argument("--record-iq-slots", type=ranged(int, 0, 2**40), default=0,
-                   help="so many slots; 0: until the end (61 MB/s)")
+    p.add_argument("--record-iq-slots", type=ranged(int, 0, 2**40), default=0, help="so many slots; 0: until the end (61 MB/s)")
     p.add_argument("--record-endpoint", metavar="ADDRESS", default="",
                    help="ZeroMQ address at which recordings are started and stopped")
     return p
@@ -131,8 +129,7 @@ def parser(description: str) -> OneLineParser:
 def recording_of(block: Any, options: argparse.Namespace, role: str, receiver: dict[str, Any] | None = None) -> "Recording":
     """Of the block's samples: running already with --record-iq, startable with --record-endpoint."""
     from recording import Control, Recording
-    made = Recording(block, {"role": role, "hardware": f"USRP, {options.args}", "frequency_hz": options.freq,
-                             "receiver": receiver})
+    made = Recording(block, {"role": role, "hardware": f"USRP, {options.args}", "frequency_hz": options.freq, "receiver": receiver})
     try:
         if options.record_iq:
             made.start(options.record_iq, nof_slots=options.record_iq_slots or -1, from_start=True)

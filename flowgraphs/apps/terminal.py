@@ -96,12 +96,10 @@ class LockLine:
 
 def main() -> None:
     p = station.parser(__doc__.splitlines()[0])
-    p.add_argument("--cell", type=cell, default=ANY_CELL,
-                   help="identity of the cell, 0..63, or any: the strongest (default)")
+    p.add_argument("--cell", type=cell, default=ANY_CELL, help="identity of the cell, 0..63, or any: the strongest (default)")
     p.add_argument("--rx-gain", type=station.ranged(float, -100, 200), default=0.0, help="dB")
     station.setting(p, "phy.gain_control")
-    p.add_argument("--horizon", type=station.ranged(int, 0, 64), default=3,
-                   help="SNR is predicted this many slots ahead")
+    p.add_argument("--horizon", type=station.ranged(int, 0, 64), default=3, help="SNR is predicted this many slots ahead")
     station.setting(p, "link.combining")
     station.setting(p, "phy.predictor")
     p.add_argument("--spp", type=station.ranged(int, 64, SLOT_SAMPLES), default=SAMPLES_PER_PACKET,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Processor time of the fader, as share of a core at 7.68 MS/s: reception into its ring, channel,
-// noise and hand-over to the transmitter, between radios that cost a copy. JSON on standard output.
+// noise and hand-over to the transmitter, between radios that cost a copy; and of a terminal that
+// listens for soundings where a carrier is just so weak that it is now and then taken for one.
+// JSON on standard output.
 //
 //   bench_fader [slots]     default 3000
 #include <chrono>
@@ -12,6 +14,7 @@
 #include "bench_length.h"
 #include "bench_support.h"
 #include "fader/fader.h"
+#include "fader/known_burst.h"
 #include "profiles/channel_definition.h"
 #include "sample/noise.h"
 #include "types/grid.h"
@@ -21,7 +24,7 @@ using namespace wip::cabled;
 
 namespace {
 
-constexpr double budget_per_path = 0.12;  // of a core
+constexpr double budget_per_path = 0.12, budget_of_listening = 0.1;  // of a core
 
 // Gives the same slot again and again, at once, and takes what is sent.
 struct copying_radio final : fading_radio {
@@ -94,6 +97,24 @@ double share(int nof_paths, const char* channel, int slots) {
     return (bench::cpu_seconds() - before) / slots * slots_per_second;
 }
 
+// Share of a core.
+double listening(int slots) {
+    constexpr int made = 64;
+    constexpr double power = 0.01, carrier = 0.67 * power;  // alike: 0.4
+    std::vector<cf32> quiet(std::size_t{made} * slot_samples), x = quiet;
+    for (std::size_t n = 0; n < quiet.size(); ++n)
+        quiet[n] = cf32(std::polar(std::sqrt(carrier), 0.3 * static_cast<double>(n)));
+    sample_model::noise(power, 1, 1).work(quiet, x);
+    burst_listener l;
+    const double before = bench::cpu_seconds();
+    for (int i = 0; i < slots; ++i)
+        l.take(
+            tick{i} * slot_samples,
+            std::span(x).subspan(static_cast<std::size_t>(i % made) * slot_samples, slot_samples),
+            [](const heard_burst&) {});
+    return (bench::cpu_seconds() - before) / slots * slots_per_second;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -108,5 +129,6 @@ int main(int argc, char** argv) {
             paths == 1 && std::strcmp(channel, "12 taps") == 0 ? "" : ",\n", paths, channel, core,
             core / paths);
     }
-    std::printf("]}\n");
+    std::printf("],\n \"listening_budget\": %.2f, \"listening_beside_a_carrier\": %.4f}\n",
+                budget_of_listening, listening(slots));
 }
