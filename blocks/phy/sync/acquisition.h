@@ -15,7 +15,7 @@
 //    reach are +-11 kHz, and +-46 kHz in every second attempt of 24 blocks (two oscillators of 2
 //    ppm and a carrier of 5.9 GHz are 24 kHz apart, 20 ppm at 1.8 GHz 36 kHz): a signal that is
 //    near is found no later and no worse than if no other were looked for. What is like itself but
-//    not ours is looked at after 3, 4, 6, 9 ... 24 blocks, not after each: it took most of a core.
+//    not ours is looked at after 3, 4, 6, 9 ... 24 blocks, not after each: a third of a slow core.
 //    Products of neighbours do not mind the channel's phase, and a timing error turns all of them
 //    alike: that turn is the timing correction. Leakage of the pilots into empty neighbouring
 //    subcarriers (idle bins, high SNR) is as regular as the pilots themselves but weaker: the
