@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "phy/grid/sequence.h"
+#include "phy/sync/acquisition.h"
 #include "phy/sync/cell_search.h"
 #include "phy/sync/sequential_test.h"
 #include "phy_link.h"
@@ -181,6 +182,28 @@ TEST(acquisition, of_two_cells_the_stronger_one_is_found) {
         EXPECT_EQ(terminal.receiver.state().cell, 12) << late;
         EXPECT_GE(terminal.receiver.state().synchronisations, 1U);
         EXPECT_NEAR(terminal.receiver.state().cfo_hz, 500, 100);
+    }
+}
+
+// Prefixes with pilots of no cell (samples conjugated) until `last_foreign`, then a cell at the
+// same place and 20 dB. One of its slots would do, had each its look.
+TEST(acquisition, what_is_not_ours_is_looked_at_more_and_more_rarely) {
+    for (const auto& [last_foreign, found_at] :
+         {std::pair(0, 3), {3, 4}, {4, 6}, {6, 9}, {9, 13}, {13, 19}, {19, 24}}) {
+        station base(17, {.snr_db = 20});
+        acquisition search(17);
+        std::vector<cf32> heard;
+        int at = 0;
+        for (int block = 0; block <= 24 && at == 0; ++block) {  // 0: what is before
+            auto x = base.next();
+            if (block <= last_foreign)
+                for (auto& v : x) v = std::conj(v);
+            heard.insert(heard.end(), x.begin(), x.end());
+            const auto found = search.step(heard.data() + heard.size(), heard.size(),
+                                           static_cast<std::int64_t>(heard.size()));
+            if (found) at = block;
+        }
+        EXPECT_EQ(at, found_at) << last_foreign;
     }
 }
 
