@@ -156,9 +156,7 @@ def reason_for_signal() -> tuple[str, int]:
         text = (pathlib.Path(os.environ["OPENWIP_RUN"]) / "why").read_text().strip()
     except (KeyError, OSError):
         text = ""
-    if text:
-        return " ".join(text.split()), EXIT_DEPENDENCY
-    return "asked to stop", 0
+    return (" ".join(text.split()), EXIT_DEPENDENCY) if text else ("asked to stop", 0)
 
 
 def open_radio(make: Callable[[], Any], settings: Iterable[Callable[[Any], None]], options: argparse.Namespace) -> Any:

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The applications of an experiment (workloads.py) between the two ends of a Linux kernel in virtual time: the same work, TCP
 settings and results, made by its traffic program (host/virtual/guest.c)."""
-import pathlib
 import statistics
-import tempfile
 from collections.abc import Callable
 from typing import Any
 
 from ..cell import cell as cells
-from ..machine import placement
+from ..machine import placement, scratch
 from ..machine.places import Places
 from ..measure import packet_rtt
 from ..programs import flow_program, voip_program
@@ -41,8 +39,8 @@ def run(settings: dict[str, Any], work: dict[str, Any], progress: Callable[[str]
     plan.afterwards = [(0, workloads.queue_report("eth0"))] if plan.programs else []
     each_rtt = work["kind"] == "flows" and sum(f["kb"] * f["times"] for f in work["flows"]) <= MOST_KB
     trips: list[float] = []
-    with tempfile.TemporaryDirectory(prefix="openwip-") as folder:
-        packets = str(pathlib.Path(folder, "packets.pcap")) if each_rtt else None
+    with scratch.folder() as folder:
+        packets = str(folder / "packets.pcap") if each_rtt else None
         report = virtual.run(scenario, places, plan, packets, progress, slot_path)
         if packets:
             trips = [t for flow in packet_rtt.of_capture(packets).values() for t in flow]

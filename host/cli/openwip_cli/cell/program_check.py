@@ -3,21 +3,19 @@
 import pathlib
 import re
 import subprocess
-import tempfile
 from typing import Any
 
 from ..errors import BadInput
+from ..machine import scratch
 from ..text import to_yaml
 
 
 def check_config(program: pathlib.Path | str, tree: dict[str, Any], flag: str = "--check") -> None:
     """BadInput says what the program says."""
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
-        f.write(to_yaml(tree))
-        f.flush()
-        done = subprocess.run([program, "--config", f.name, flag], capture_output=True, text=True)
+    with scratch.file(to_yaml(tree)) as file:
+        done = subprocess.run([program, "--config", file, flag], capture_output=True, text=True)
     if done.returncode:
-        raise BadInput(last_line(done.stderr, f.name))
+        raise BadInput(last_line(done.stderr, file))
 
 
 def last_line(text: str, file: pathlib.Path | str) -> str:

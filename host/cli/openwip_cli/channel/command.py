@@ -6,14 +6,13 @@ import contextlib
 import json
 import pathlib
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..air import BINS, SLOTS_PER_SECOND
 from ..cell.running import running_cell
 from ..errors import BadInput, of_program
-from ..machine import outputs, system
+from ..machine import outputs, scratch, system
 from ..machine.places import Places, version
 from ..settings import table
 from ..settings.command_line import Parser, run_command
@@ -52,10 +51,8 @@ def writing(places: Places, file: str, info: dict[str, Any], definition: str, pr
     arguments = ["write", "-o", file, "--software", f"openwip {version(places.top)}", *(["--predicted"] if prediction else [])]
     for key, value in (info | (prediction or {})).items():
         arguments += [f"--{key.replace('_', '-')}", str(value)]
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
-        f.write(definition)
-        f.flush()
-        process: Any = subprocess.Popen([places.program(PROGRAM), *arguments, "--definition", f.name], stdin=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=system.follower())
+    with scratch.file(definition) as source:
+        process: Any = subprocess.Popen([places.program(PROGRAM), *arguments, "--definition", source], stdin=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=system.follower())
         try:
             yield lambda rows: process.stdin.write(numpy.ascontiguousarray(rows, dtype="<f4").tobytes())
         except BrokenPipeError:     # it says why

@@ -457,6 +457,5 @@ def mark_capacity(capacity: Capacity, changes: Sequence[Change]) -> Capacity:
 
 def lock_reasons(losses: int, changes: Sequence[Change]) -> list[str]:
     """A lost lock makes a run invalid, unless somebody changed the channel: then it is what was asked for."""
-    if not losses or any(c["key"].startswith(ABOUT_A_CHANNEL) for c in changes):
-        return []
-    return [f"lock: lost {losses} times"]
+    asked_for = any(c["key"].startswith(ABOUT_A_CHANNEL) for c in changes)
+    return [f"lock: lost {losses} times"] if losses and not asked_for else []

@@ -15,12 +15,8 @@ def rate(bps: float) -> str:
 def histogram(counts: Sequence[int], names: Sequence[str], width: int = 24) -> list[str]:
     """One line for each name that has a share."""
     total = sum(counts)
-    lines = []
-    for name, n in zip(names, counts):
-        if n:
-            share = n / total
-            lines.append(f"    {name:>8} {share:6.1%} {'#' * max(1, round(share * width)) if share >= 0.002 else ''}")
-    return lines
+    return [f"    {name:>8} {n / total:6.1%} {'#' * max(1, round(n / total * width)) if n / total >= 0.002 else ''}"
+            for name, n in zip(names, counts) if n]
 
 
 def radio_lines(r: dict[str, Any]) -> list[str]:

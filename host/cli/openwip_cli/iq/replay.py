@@ -6,20 +6,20 @@ From the first sample of the run the receiver is a function of its samples: ever
 by bit. From the middle it first has to lock, and then differs in what it has learned before: how it tracks,
 what it predicts, and the copies of failed frames that it had kept for combining."""
 import pathlib
-import tempfile
 from collections.abc import Sequence
 from typing import Any
 
 from ..air import SAMPLE_RATE
 from ..errors import BadInput, RecordFailed
+from ..machine import scratch
 from ..shapes import SlotReport
 from .recordings import BYTES_PER_SAMPLE, Recording, read_reports
 
 
 def run(recording: Recording) -> list[bytes]:
     """Serialised SlotReports of the replay."""
-    with tempfile.TemporaryDirectory(prefix="openwip-replay-") as folder:
-        reports = pathlib.Path(folder, "reports")
+    with scratch.folder() as folder:
+        reports = folder / "reports"
         receive(recording, reports)
         return read_reports(reports)
 
@@ -67,11 +67,8 @@ def compare(recording: Recording, live_raw: Sequence[bytes], replayed_raw: Seque
     for air in locked:
         count_slot(result, live[air][1], replayed[air][1])
     tail = 2
-    if whole:
-        result["same"] = (bool(common) and result["identical"] == len(common)
-                          and len(live_raw) - tail <= len(common) and len(replayed_raw) - tail <= len(common))
-    else:
-        result["same"] = bool(locked) and result["contradictions"] == 0
+    result["same"] = bool(common) and result["identical"] == len(common) >= max(len(live_raw), len(replayed_raw)) - tail if whole else (
+        bool(locked) and result["contradictions"] == 0)
     return result
 
 

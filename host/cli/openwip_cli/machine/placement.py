@@ -161,9 +161,7 @@ def find(wanted: "Placement | list[int] | str", places: Places, apart: bool = Fa
     if wanted == "none":
         return Placement(why="--cores none")
     cores = usable()
-    if isinstance(wanted, str):
-        place = choose(cores, share_of_work(), apart=apart)
-    else:
-        place = Placement(wanted, [c for c in cores if c not in wanted] or cores, "--cores")
+    place = (choose(cores, share_of_work(), apart=apart) if isinstance(wanted, str) else
+             Placement(wanted, [c for c in cores if c not in wanted] or cores, "--cores"))
     place.wake_up_us = measured(places)
     return place

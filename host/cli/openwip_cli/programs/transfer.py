@@ -81,9 +81,7 @@ def send(address: str, port: int, size: int, seed: int, congestion_control: str,
 
 def rate_of(arrivals: list[tuple[float, int]]) -> tuple[float, float]:
     """(bytes, seconds) from the first to the last of (time, bytes) pairs."""
-    if len(arrivals) < 2:
-        return 0, 0.0
-    return sum(n for _, n in arrivals[1:]), arrivals[-1][0] - arrivals[0][0]
+    return (sum(n for _, n in arrivals[1:]), arrivals[-1][0] - arrivals[0][0]) if arrivals else (0, 0.0)
 
 
 def receive_all(address: str, port: int, buffer: int) -> None:

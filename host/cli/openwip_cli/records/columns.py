@@ -50,9 +50,7 @@ SUFFIXES = (("_dbfs", "dBFS"), ("_db", "dB"), ("_ns", "ns"), ("_us", "us"), ("_m
 
 def unit_of(name: str) -> str:
     """Of a field by its name; "1" for counts and other plain numbers."""
-    if name in UNITS:
-        return UNITS[name]
-    return next((unit for suffix, unit in SUFFIXES if name.endswith(suffix)), "1")
+    return UNITS.get(name, next((unit for suffix, unit in SUFFIXES if name.endswith(suffix)), "1"))
 
 
 def has_presence(field: F) -> bool:

@@ -244,9 +244,8 @@ class Launched:
             raise BadInput(self._words() or f"record {path}: the recorder did not start")
 
     def _line(self, timeout_s: float) -> str:
-        if select.select([self.process.stdout], [], [], timeout_s)[0]:
-            return self.process.stdout.readline().decode().strip()
-        return ""
+        ready, _, _ = select.select([self.process.stdout], [], [], timeout_s)
+        return self.process.stdout.readline().decode().strip() if ready else ""
 
     def _words(self) -> str:
         said = self.process.stderr.read().decode(errors="replace").strip().splitlines()

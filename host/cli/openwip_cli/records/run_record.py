@@ -83,9 +83,7 @@ class RunRecord:
 
     def _text(self, name: str) -> Any:
         text = self._file["about"][name][()].decode(errors="replace")
-        if name in ("command", "started", "recorded", "cell"):
-            return text
-        return of_json(text)
+        return text if name in ("command", "started", "recorded", "cell") else of_json(text)
 
     # --- contents ---
 

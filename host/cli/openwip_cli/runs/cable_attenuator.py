@@ -8,7 +8,6 @@ import os
 import pathlib
 import queue
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -24,7 +23,7 @@ from ..cell.keeper import KeeperClient
 from ..cell.session import start_process
 from ..errors import BAD_INPUT, BadInput, NoAnswer, Terminated, catch, of_program
 from ..figures import attenuator as figures
-from ..machine import rights
+from ..machine import rights, scratch
 from ..machine.places import Places
 from ..messages import attenuator as link, control, telemetry
 from ..settings.command_line import read
@@ -232,9 +231,7 @@ def config(scenario: Scenario, endpoints: dict[str, str] | None = None) -> dict[
 def check(scenario: Scenario, places: Places) -> None:
     """Before anything is made. BadInput says what the device or the table says."""
     if wanted := config(scenario):
-        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
-            f.write(to_yaml(wanted))
-            f.flush()
-            done = subprocess.run(places.module("cable-attenuator", f.name, "--check"), capture_output=True, text=True)
+        with scratch.file(to_yaml(wanted)) as file:
+            done = subprocess.run(places.module("cable-attenuator", file, "--check"), capture_output=True, text=True)
         if done.returncode:
             raise of_program("openwip", BAD_INPUT, done.stderr)

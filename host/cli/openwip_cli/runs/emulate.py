@@ -5,9 +5,7 @@ run(options, workload, progress) is the entry for programs: it starts a cell, le
 it likes in the namespaces, drains the link, checks the sums and returns the report with its verdict."""
 import contextlib
 import json
-import os
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -23,7 +21,7 @@ from ..cell.session import OBSERVER, identity, owned_cell, start_observers, star
 from ..channel import command as channel
 from ..errors import BadInput
 from ..figures import accounting
-from ..machine import places as whereabouts, system
+from ..machine import places as whereabouts, scratch, system
 from ..machine.places import Places
 from ..measure.applications import watching
 from ..settings.command_line import check_cell_name
@@ -56,8 +54,8 @@ def with_predictions(s: Scenario, places: Places) -> Iterator[Scenario]:
     if s["channel.model"].endswith(".h5"):
         raise BadInput(f"--prediction-nmse predictor with --channel {s['channel.model']}: a trace holds no gains to "
                        "predict from; valid is a number 0..0.5, or trace if it was rendered with --predictor")
-    with tempfile.TemporaryDirectory(prefix="openwip-") as folder:
-        file = os.path.join(folder, "predicted.h5")
+    with scratch.folder() as folder:
+        file = str(folder / "predicted.h5")
         shadowing = s["channel.shadowing"]
         arguments = ["render", s["channel.model"], f"--output={file}", f"--seed={s['seed']}",
                      f"--seconds={s['traffic.duration_s'] + TRACE_MARGIN_S:g}", f"--snr={s['channel.snr_db']:g}",
@@ -69,7 +67,7 @@ def with_predictions(s: Scenario, places: Places) -> Iterator[Scenario]:
         elif shadowing != "as_defined":
             arguments.append(f"--shadowing-db={shadowing}")
         channel.run_program(places, arguments)
-        os.chmod(folder, 0o755)     # in virtual time it is read as who the process becomes
+        folder.chmod(0o755)     # in virtual time it is read as who the process becomes
         yield Scenario(s.values | {"channel.model": file, "channel.prediction_nmse": "trace",
                                    "channel.speed_kmh": None, "channel.shadowing": "as_defined"}, SETTINGS)
 
@@ -182,14 +180,11 @@ def emulator_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any
 def generate(s: Scenario, seconds: float, places: Places, packet_bytes: int = accounting.MTU) -> tuple[dict[str, Any], dict[str, Any]]:
     """Virtual time: (report, the program's own output). No namespaces, no TCP, no rights needed."""
     places.check_built(PROGRAM, "python/openwip_schema")
-    with with_predictions(s, places) as as_run, tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
-        tree = config(cells.Cell(NAME), as_run)
-        f.write(to_yaml(tree))
-        f.flush()
-        done = subprocess.run([places.program(PROGRAM), "--config", f.name, "--generate", str(seconds),
+    with with_predictions(s, places) as as_run, scratch.file(to_yaml(tree := config(cells.Cell(NAME), as_run))) as file:
+        done = subprocess.run([places.program(PROGRAM), "--config", file, "--generate", str(seconds),
                                "--packet-bytes", str(packet_bytes)], capture_output=True, text=True)
     if done.returncode:
-        raise BadInput(last_line(done.stderr, f.name))
+        raise BadInput(last_line(done.stderr, file))
     raw = json.loads(done.stdout)
 
     base, terminal, paths, link = at_the_end(raw)

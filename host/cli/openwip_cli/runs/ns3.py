@@ -5,14 +5,13 @@ import json
 import os
 import pathlib
 import subprocess
-import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..cell import cell as cells
 from ..cell.program_check import last_line
 from ..errors import BadInput, CellDied
-from ..machine import system
+from ..machine import scratch, system
 from ..machine.places import Places
 from ..records import record
 from ..settings.emulator import NAME
@@ -38,15 +37,15 @@ def run(s: Scenario, places: Places, plan: virtual.Plan | None = None, packets: 
     if programs := [*plan.programs, *plan.batches, *plan.afterwards]:
         raise BadInput(f"{programs[0][1]} with --time ns3, which runs no program; valid: flows and settings of TCP")
     lines = [*ns3_tcp.settings_of(tcp, plan.sysctls), *plan.flows]
-    with emulate.with_predictions(s, places) as as_run, tempfile.TemporaryDirectory(prefix="openwip-") as folder:
+    with emulate.with_predictions(s, places) as as_run, scratch.folder() as folder:
         tree = emulate.config(cells.Cell(NAME), as_run)
         progress("ns-3, simulated time")
-        raw = run_program(places, tree, lines, plan, as_run, pathlib.Path(folder), packets, bool(recorded))
-        made = virtual.report(s, places, tree, raw, {"flows": raw["flows"], "sysctl": {}, "programs": []}) | virtual.kept(pathlib.Path(folder), packets)
+        raw = run_program(places, tree, lines, plan, as_run, folder, packets, bool(recorded))
+        made = virtual.report(s, places, tree, raw, {"flows": raw["flows"], "sysctl": {}, "programs": []}) | virtual.kept(folder, packets)
         made["effective"]["plan"] = "\n".join(lines)
         made["versions"] = made["versions"] | {"ns3": raw["ns3"]}
         if recorded:
-            virtual.write_record(pathlib.Path(folder), recorded, about, made, places, progress)
+            virtual.write_record(folder, recorded, about, made, places, progress)
     return made
 
 

@@ -5,7 +5,6 @@ file, FOLDER/specs/KEY.json, to another, FOLDER/runs/KEY.json, written under ano
 Ctrl-C, SIGTERM: Snakemake and its runs get SIGINT, which ends their cells and takes jobs out of a queue. If this process is
 killed, the kernel kills Snakemake, and tells the runs, whose keepers remove their cells."""
 import contextlib
-import fcntl
 import json
 import os
 import pathlib
@@ -18,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..errors import BadInput, CellDied, catch
-from ..machine import outputs, system
+from ..machine import outputs, scratch, system
 from ..machine.places import Places
 
 SNAKEMAKE = "campaigns/bin/snakemake"       # of the build
@@ -55,14 +54,11 @@ class Pool:
     @contextlib.contextmanager
     def owned(self) -> Iterator[None]:
         """The folder is this process's, however it ends."""
-        fd = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield
+            with scratch.locked(self.folder):
+                yield
         except BlockingIOError:
             raise BadInput(f"{self.folder}: another campaign is at work there") from None
-        finally:
-            os.close(fd)
 
     def run(self, specs: dict[str, Any], take: Callable[[str], None]) -> None:
         """All of {key: specification}; take(key) when its file is there. Raises Terminated after everything has ended."""

@@ -13,7 +13,6 @@ import json
 import pathlib
 import statistics
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -28,7 +27,7 @@ from ..cell.session import Progress, check_congestion_control, identity, owned_c
 from ..errors import INVALID, VALID, BadInput, CellDied
 from ..figures import accounting, meaning, report
 from ..figures.estimates import estimate
-from ..machine import outputs, placement, system
+from ..machine import outputs, placement, scratch, system
 from ..machine.places import Places, virtual_kernel
 from ..measure import traffic
 from ..programs import transfer as transfer_program
@@ -195,8 +194,8 @@ def run_virtual(point: dict[str, Any], s: Scenario, places: Places) -> dict[str,
     plan = virtual.Plan([f"compare 0 1 {virtual.START_S:g} {size} {s['traffic.tcp_cc']} {s['traffic.tcp_window_kb']} {limit:g} {point['seed']}"],
                         programs=[(side, f"ip link set dev eth{side} mtu {point['mtu']}") for side in (0, 1)],
                         afterwards=[(1, "grep Tcp: /proc/net/snmp")])
-    with tempfile.TemporaryDirectory(prefix="openwip-") as folder:
-        root = virtual.prepared(folder, tree, plan, [tree[end]["address"] for end in ("sender", "receiver")], point["seed"], places)
+    with scratch.folder() as root:
+        virtual.prepared(root, tree, plan, [tree[end]["address"] for end in ("sender", "receiver")], point["seed"], places)
         raw, result = virtual.launch(places.program(PROGRAM), root, virtual.START_S + limit + 600, None)
     ends = {e["end"]: e for e in result["flows"] if "failed" not in e}
     failed = [f"flow {e['flow']}: {e['failed']}" for e in result["flows"] if "failed" in e] + ([result["failed"]] if "failed" in result else [])
@@ -221,8 +220,8 @@ def run_ns3(point: dict[str, Any], s: Scenario, places: Places) -> dict[str, Any
     # It goes on to the limit, as Linux does for longer than that.
     lines = ns3_tcp.settings_of({"mss": point["mtu"] - ns3_tcp.HEADERS - timestamps * ns3_tcp.TIMESTAMPS,
                                  ns3_tcp.SOCKET + "ConnCount": 1000, ns3_tcp.SOCKET + "DataRetries": 1000})
-    with tempfile.TemporaryDirectory(prefix="openwip-") as folder:
-        raw = ns3.launch(places.program(NS3_PROGRAM), pathlib.Path(folder), config(Cell(NAME), s, point), [
+    with scratch.folder() as folder:
+        raw = ns3.launch(places.program(NS3_PROGRAM), folder, config(Cell(NAME), s, point), [
             *lines, f"transfer 0 1 {virtual.START_S:g} {size} {sender} {s['traffic.tcp_window_kb']}"], ["--seconds", f"{virtual.START_S + limit:.9g}"])
     ends = {e.get("end"): e for e in raw["flows"]}
     failed = [f"flow {e['flow']}: {e['failed']}" for e in raw["flows"] if "failed" in e]
@@ -246,10 +245,10 @@ def run_all(s: Scenario, name: str, places: Places, progress: Callable[[str], No
     specs = {f"{n:x}": {"tcp-l": point, "settings": s.values, "name": name, "time": time} for n, point in enumerate(points_of(s))}
     results: dict[str, dict[str, Any]] = {}
     repeated = 0
-    with tempfile.TemporaryDirectory(prefix="openwip-") as folder:
+    with scratch.folder() as folder:
         def take(key: str) -> None:
             nonlocal repeated
-            run = json.loads(pathlib.Path(folder, "runs", f"{key}.json").read_text())
+            run = json.loads((folder / "runs" / f"{key}.json").read_text())
             repeated += len(run["attempts"]) - 1
             result = run["result"]
             if result is None:
@@ -262,7 +261,7 @@ def run_all(s: Scenario, name: str, places: Places, progress: Callable[[str], No
                      + (f"; {repeated} repeated so far" if repeated else ""))
 
         # Without a clock one at a time on each core: they do not wait for a clock.
-        Pool(places, pathlib.Path(folder), len(placement.usable()) if time in WITHOUT_CLOCK else s["parallel"]).run(specs, take)
+        Pool(places, folder, len(placement.usable()) if time in WITHOUT_CLOCK else s["parallel"]).run(specs, take)
     return [results[key] for key in specs], repeated
 
 

@@ -9,7 +9,6 @@ import pathlib
 import shutil
 import statistics
 import subprocess
-import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,7 +17,7 @@ from ..cell.program_check import check_config, last_line
 from ..cell.session import identity
 from ..errors import BadInput, CellDied, NotWritten
 from ..figures import accounting
-from ..machine import outputs, system
+from ..machine import outputs, scratch, system
 from ..machine.places import KERNEL, Places, virtual_kernel
 from ..records import record
 from ..settings.emulator import NAME
@@ -73,19 +72,19 @@ def run(s: Scenario, places: Places, plan: Plan | None = None, packets: str | No
     check(places)
     split_tcp.check(s, "virtual")
     plan, about = plan or download(s), record.about_run(s.tree(), s["seed"])
-    with emulate.with_predictions(s, places) as as_run, tempfile.TemporaryDirectory(prefix="openwip-") as folder:
+    with emulate.with_predictions(s, places) as as_run, scratch.folder() as root:
         tree = emulate.config(cells.Cell(NAME), as_run)
         if split_tcp.asked(as_run):
             check_config(places.program(split_tcp.PROGRAM), split_tcp.proxy_config(cells.Cell(NAME), as_run))
             tree["split_tcp"] = {"controller": "on"}
             plan = dataclasses.replace(plan, proxy=split_tcp.guest_line(as_run, plan.flows, PORT, MEMORY_MB))
         progress("starting the Linux kernel, virtual time")
-        root = prepared(folder, tree, plan, addresses(tree, as_run["terminals"]), as_run["seed"], places)
+        prepared(root, tree, plan, addresses(tree, as_run["terminals"]), as_run["seed"], places)
         raw, result = run_program(places, root, plan, as_run, packets, cores, bool(recorded))
         made = report(s, places, tree, raw, result) | kept(root, packets)
         made["versions"] = made["versions"] | virtual_kernel(places)
         if recorded:
-            write_record(pathlib.Path(folder), recorded, about, made, places, progress)
+            write_record(root, recorded, about, made, places, progress)
     return made
 
 
@@ -102,9 +101,8 @@ def check(places: Places, program: str = emulate.PROGRAM) -> None:
         raise BadInput(f"--time virtual: there is no Linux kernel for it in {places.build}: run ./openwip setup --virtual-time")
 
 
-def prepared(folder: str, tree: dict[str, Any], plan: Plan, sides: Sequence[Any], seed: int, places: Places) -> pathlib.Path:
+def prepared(root: pathlib.Path, tree: dict[str, Any], plan: Plan, sides: Sequence[Any], seed: int, places: Places) -> None:
     """The root file system of the kernel: its only program, and what that does."""
-    root = pathlib.Path(folder)
     shutil.copy(places.build / KERNEL, root / "linux")
     shutil.copy(places.build / GUEST, root / "init")
     if plan.proxy:
@@ -117,7 +115,6 @@ def prepared(folder: str, tree: dict[str, Any], plan: Plan, sides: Sequence[Any]
         _, user, group = system.account()
         for path in (root, *root.iterdir()):
             os.chown(path, user, group)
-    return root
 
 
 def addresses(tree: dict[str, Any], terminals: int) -> list[ipaddress.IPv4Interface]:

@@ -84,9 +84,7 @@ class NumberOrWord:
         self.valid = "|".join((*words, number.valid))
 
     def read(self, value: Any) -> Any:
-        if isinstance(value, bool) or value in self.words:
-            return Choice(*self.words).read(value)
-        return self.number.read(value)
+        return (Choice(*self.words) if isinstance(value, bool) or value in self.words else self.number).read(value)
 
 
 class Numbers:

@@ -39,9 +39,7 @@ class Frame:
 
 def render(figures: Figures, frame: Frame, width: int = 80, height: int = 24) -> list[Line]:
     """Lines to show, at most `height` of them, each at most `width` long."""
-    lines = []
-    for part in (_head, _radio, _goodput):
-        lines += part(figures, frame, width)
+    lines = [line for part in (_head, _radio, _goodput) for line in part(figures, frame, width)]
     lines += _terminals(figures, frame, max(1, height - BESIDE_TERMINALS))
     for part in (_bins, _modulation, _arq, _queues, _tcp, _time, _cpu, _reader):
         lines += part(figures, frame, width)

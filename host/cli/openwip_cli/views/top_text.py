@@ -46,9 +46,7 @@ def share(value: float | None) -> str:
 
 def bar(value: float | None, width: int) -> str:
     """`value` 0..1 of the width; something for whatever is more than nothing."""
-    if value is None or math.isnan(value) or value <= 0:
-        return ""
-    return "#" * max(1, min(width, round(min(1.0, value) * width)))
+    return "#" * max(1, min(width, round(min(1.0, value) * width))) if value is not None and value > 0 else ""
 
 
 def sparkline(values: Sequence[float], blocks: str = BLOCKS) -> str:

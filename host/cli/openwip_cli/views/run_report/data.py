@@ -177,9 +177,7 @@ class Slots:
 
     def allocation(self) -> HeatMap | None:
         """Whom each bin was granted to, from 0; of several slots in a cell of the map the last. None of a single terminal."""
-        if self.users < 2 or self.base is None:
-            return None
-        return self._map(self.base, lambda t: _bytes(t, "user"), "last", user=0)
+        return None if self.users < 2 or self.base is None else self._map(self.base, lambda t: _bytes(t, "user"), "last", user=0)
 
     def error_pairs(self) -> tuple[Indices, Numbers] | None:
         """(slot, predicted - measured) of the slots that both ends said something about: what the base station planned
