@@ -2,6 +2,7 @@
 """python -m openwip_cli COMMAND ...; ./openwip sets the environment and calls it."""
 import errno
 import importlib
+import io
 import os
 import signal
 import sys
@@ -40,6 +41,8 @@ def find(command: str) -> Any:
 
 def main() -> int:
     try:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")       # names that are not UTF-8
         catch((signal.SIGTERM, signal.SIGHUP))      # with their programs and temporary files
         command, *arguments = sys.argv[1:] or [""]
         return find(command)(arguments, whereabouts.default())

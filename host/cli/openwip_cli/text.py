@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Trees as text and from text: configurations in YAML, reports in JSON. YAML by libyaml where there is it: seven to ten times faster."""
 import json
+import os
 import pathlib
 from typing import Any
 
@@ -19,6 +20,11 @@ def to_yaml(tree: Any) -> str:
         if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):     # of a file name that is not UTF-8
             raise BadInput(f"{key} is {text!r}; valid: text in UTF-8")
     return str(yaml.dump(tree, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), sort_keys=False))
+
+
+def shown(text: str) -> str:
+    """Of a command line or a file name, which need not be UTF-8."""
+    return os.fsencode(text).decode(errors="backslashreplace")
 
 
 def of_file(path: pathlib.Path | str, longest: int = LONGEST) -> str:
@@ -65,6 +71,8 @@ def refuse_twice(root: Any) -> None:
             left += [(prefix, item) for item in node.value]
         names = set()
         for name, value in node.value if isinstance(node, yaml.MappingNode) else ():
+            if not isinstance(name, yaml.ScalarNode):
+                raise NotYaml("has a list or mapping as a key; valid: a name", name.start_mark.line + 1)
             if name.value in names:
                 raise NotYaml(f"has {prefix}{name.value} twice; valid: once", name.start_mark.line + 1)
             names.add(str(name.value))

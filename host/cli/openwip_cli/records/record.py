@@ -27,6 +27,7 @@ from ..machine.places import Places, versions
 from ..messages import control, pipe, telemetry
 from ..settings.command_line import Parser
 from ..settings.kinds import Real
+from ..text import shown
 
 # What applications sent belongs into a capture (docs/run-record.md: what it would cost here).
 LEFT_OUT = ("frames", "ip")
@@ -46,7 +47,7 @@ def now_text() -> str:
 
 
 def about_run(scenario: dict[str, Any], seed: int) -> dict[str, Any]:
-    return {"command": shlex.join(["./openwip", *sys.argv[1:]]), "scenario": scenario, "seed": seed, "started": now_text()}
+    return {"command": shown(shlex.join(["./openwip", *sys.argv[1:]])), "scenario": scenario, "seed": seed, "started": now_text()}
 
 
 def note_run(cell: Cell, scenario: dict[str, Any], seed: int) -> None:

@@ -44,7 +44,7 @@ class Storage(io.RawIOBase):
     crashes, at the latest when it closes the file. Whoever writes asks for `error` afterwards."""
 
     def __init__(self, path: pathlib.Path | str) -> None:
-        self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         self.position = 0
         self.error: OSError | None = None
 

@@ -148,7 +148,8 @@ def watch(window: curses.window, source: Source, interval: float) -> int:
 
 def main(arguments: list[str], _places: Places) -> int:
     given = parse(arguments)
-    locale.setlocale(locale.LC_ALL, "")
+    with contextlib.suppress(locale.Error):     # one that this machine does not have
+        locale.setlocale(locale.LC_ALL, "")
     cell = running_cell(given.name)
     source = Source(cell, given.interval)
     try:

@@ -13,6 +13,7 @@ from ...machine.places import Places
 from ...records.record_seal import FORMAT_VERSION
 from ...records.run_record import RunRecord, silence_words
 from ...settings.command_line import Parser
+from ...text import shown
 from . import data
 
 Found = TypeVar("Found")
@@ -282,7 +283,7 @@ class Page:
         sections = [{"image": None, "table": None, "texts": None, "absent": ""} | s for s in self.sections]
         return environment.get_template("page.html.j2").render(
             verdict=self.verdict, about={"started": "", "command": "", "recorded": "unknown time"} | self.record.about,
-            figures=self.figures(), sections=sections, file=os.path.basename(self.record.path), format_version=FORMAT_VERSION)
+            figures=self.figures(), sections=sections, file=shown(os.path.basename(self.record.path)), format_version=FORMAT_VERSION)
 
 
 def main(arguments: list[str], _places: Places) -> int:
@@ -290,7 +291,7 @@ def main(arguments: list[str], _places: Places) -> int:
     p.add_argument("record", metavar="RECORD.h5")
     p.add_argument("--out", metavar="FILE.html", help="write there (default: beside the record)")
     given = p.parse_args(arguments)
-    out = pathlib.Path(given.out) if given.out else pathlib.Path(given.record).with_suffix(".html")
+    out = pathlib.Path(given.out or os.path.splitext(given.record)[0] + ".html")
     outputs.check("--out", out, given.record)
     if out.suffix == ".h5":
         raise BadInput(f"--out {out}: that is the name of a record; valid: a name ending in .html")
