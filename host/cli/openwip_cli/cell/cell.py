@@ -140,6 +140,11 @@ class Cell:
             os.close(self.lock)
             self.lock = None
 
+    @property
+    def named(self) -> str:
+        """Of commands that mean it."""
+        return "" if self.name == "demo" else f" --name {self.name}"
+
     def is_up(self) -> bool:
         if not (up := self.run.exists() and not self.acquire()):
             self.release()
@@ -209,7 +214,8 @@ class Cell:
         if self.run.exists() and not self.owns_directory():
             return      # the name is another cell's by now: whoever deleted the directory made room for it
         for path in self.shared_memory():
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):      # not there, or a folder, which somebody else made
+                path.unlink()
         shutil.rmtree(self.run, ignore_errors=True)
         with contextlib.suppress(OSError):
             RUN_ROOT.rmdir()   # unless there are other cells
@@ -226,6 +232,10 @@ def names() -> list[str]:
     """Of all cells of this machine of which there is anything."""
     marks = [m for n in namespaces_made() if (m := system.mark_of(n)) and m.startswith(MARK)]
     return sorted({d.name for d in RUN_ROOT.glob("*") if d.is_dir()} | {m.removeprefix(MARK) for m in marks})
+
+
+def up() -> list[str]:
+    return sorted(d.name for d in RUN_ROOT.glob("*") if d.is_dir() and Cell(d.name).is_up())
 
 
 # --- configuration of the processes ---

@@ -131,9 +131,9 @@ class Keeper:
         taken down the dead one itself: of those that end within a moment, a killed one is the cause
         before one that ended by itself. And before that one comes one that stood still: it was missed."""
         deadline = time.monotonic() + CAUSE_S
-        dead = []   # in the order of ending: (rank, name, how)
-        while (left := deadline - time.monotonic()) > 0 and self.children:
-            ready, _, _ = select.select([fd for _, fd in self.children.values()], [], [], left)
+        dead: list[tuple[int, str, str]] = []   # in the order of ending: (rank, name, how)
+        while ((left := deadline - time.monotonic()) > 0 or not dead) and self.children:
+            ready, _, _ = select.select([fd for _, fd in self.children.values()], [], [], max(0.0, left))
             for name in [n for n, (_, fd) in self.children.items() if fd in ready]:
                 how = self.reap(name)
                 rank = (4 if name not in self.essential else 0 if "SIGKILL" in how else 1 if "killed" in how else
@@ -217,7 +217,10 @@ class Keeper:
                 why = "stopped by ./openwip down"
                 return self.end(why)
             if self.channel is not None and self.channel in ready:
-                data = self.channel.recv(MAX_MESSAGE)
+                try:
+                    data = self.channel.recv(MAX_MESSAGE)
+                except ConnectionResetError:        # it had not read all that was sent to it
+                    data = b""
                 if not data:
                     return self.end("the launcher was killed")
                 message = json.loads(data)
@@ -264,6 +267,9 @@ def _keeper_main(cell: Cell, channel: socket.socket) -> NoReturn:
         except BadInput as e:
             cell.remove()
             keeper.send(event="refused", why=str(e))
+        except OSError as e:        # such as a disk that is full
+            cell.remove()
+            keeper.send(event="ended", why=f"the keeper cannot go on: {e}", last_words=[])
     except BaseException:
         traceback.print_exc()
         cell.remove()

@@ -26,7 +26,7 @@ from typing import TypeAlias
 import zmq
 import zmq.utils.z85
 
-from ..errors import BAD_INPUT, SIGNALS, BadInput, CellDied
+from ..errors import BAD_INPUT, SIGNALS, BadInput
 from ..machine import own_files, rights, system
 from ..machine.places import Places
 from ..settings.command_line import Parser
@@ -353,9 +353,11 @@ def start(cell: Cell, keeper: KeeperClient, listen: "Listen | None", places: Pla
     if listen is None:
         return
     keeper.start(process(cell, listen, places))
-    if not keeper.wait_until(lambda: (cell.run / "forward.ready").exists(), 15):
-        raise CellDied("the forwarder does not start")
     host, port, keys = listen
+    ready = cell.run / "forward.ready"
+    keeper.wait_until(lambda: ready.exists() or "forward" not in keeper.pids, 15)
+    if not ready.exists():
+        raise BadInput(f"--listen {host}:{port}: {keeper.lost[-1] if keeper.lost else 'the forwarder does not start'}; valid: a port that is free")
     progress(f"listening on tcp://{host}:{port}..{port + len(SOCKETS) - 1}, {'with keys' if keys else 'this machine only'}")
 
 

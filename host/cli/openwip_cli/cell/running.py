@@ -19,7 +19,8 @@ def running_cell(name: str) -> Cell:
     system.require_root()
     cell = cells.Cell(name)
     if not cell.is_up():
-        raise BadInput("no cell is up: start one with ./openwip demo --keep")
+        others = cells.up()
+        raise BadInput(f"no cell is up that is called {name}: start one with ./openwip demo --keep" + (f", or --name {' or '.join(others)}" if others else ""))
     return cell
 
 

@@ -45,13 +45,13 @@ def check_congestion_control(wanted: str) -> None:
 def take_over(cell: Cell, progress: Callable[[str], None]) -> None:
     """Become the owner of the cell's name; remove what a killed run left of it."""
     if not cell.acquire():
-        raise BadInput(f"a cell '{cell.name}' is already up: run ./openwip down")
+        raise BadInput(f"a cell '{cell.name}' is already up: run ./openwip down{cell.named}")
     left = cell.leftovers()
     if left:
         progress(f"removing what an earlier run left: {', '.join(left)}")
         cell.remove()
         if not cell.acquire():   # its directory was the lock
-            raise BadInput(f"a cell '{cell.name}' is already up: run ./openwip down")
+            raise BadInput(f"a cell '{cell.name}' is already up: run ./openwip down{cell.named}")
     foreign = [n for n in cell.namespaces if system.namespace_exists(n)]
     if foreign:
         raise BadInput(f"network namespace {foreign[0]} exists and is not ours: remove it "

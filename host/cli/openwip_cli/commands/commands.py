@@ -52,7 +52,8 @@ def down(arguments: list[str], _places: Places) -> int:
     system.require_root()
     names = cells.names() if given.all else [given.name]
     done = [text for name in names if (text := down_cell(cells.Cell(name)))]
-    print("\n".join(done) or "nothing is up, nothing was left")
+    others = "" if done else ", ".join(cells.up())
+    print("\n".join(done) or "nothing is up, nothing was left" + (f" of '{given.name}'; up: {others} (--name)" if others else ""))
     return 0
 
 
@@ -96,6 +97,7 @@ def bench(arguments: list[str], places: Places) -> int:
     p.add_argument("--json", metavar="FILE", nargs="?", const="-", default="-", help="write there instead of standard output")
     p.add_argument("--least", action="store_true", help="each as short as it goes: that it runs, not how fast")
     given = p.parse_args(arguments)
+    outputs.fresh("--json", given.json)
     folder = places.build / "tests" / "bench"
     programs = sorted(f for f in folder.glob("bench_*") if f.is_file() and os.access(f, os.X_OK))
     if not programs:

@@ -193,8 +193,7 @@ def chosen_name(given: argparse.Namespace) -> argparse.Namespace:
     if not given.remote:
         system.require_root()      # nobody else sees whether a cell is up
     if given.name is None:
-        up = sorted(d.name for d in cells.RUN_ROOT.glob("*") if d.is_dir() and cells.Cell(d.name).is_up()) \
-            if not given.remote else []
+        up = [] if given.remote else cells.up()
         given.name = "demo" if "demo" in up or len(up) != 1 else up[0]
         if len(up) > 1 and "demo" not in up:
             raise BadInput(f"several cells are up: --name is one of {', '.join(up)}")

@@ -72,6 +72,8 @@ def check(options: Options, places: Places, programs: tuple[str, ...]) -> None:
     record.check_target(options.record)
     if options.capture is not None:
         outputs.check("--capture", options.capture)
+    if options.logs is not None:
+        outputs.check_folder("--logs", options.logs)
 
 
 def in_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None],
@@ -94,7 +96,7 @@ def in_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, 
             captured.end(result["verdict"])
         if options.keep:
             keeper.detach()
-            progress("the cell stays up: ./openwip exec terminal -- COMMAND, ./openwip status, ./openwip down")
+            progress("the cell stays up: " + ", ".join(f"./openwip {c.format(cell.named)}" for c in ("exec{} terminal -- COMMAND", "status{}", "down{}")))
         else:
             progress("ending the cell")
             keeper.end("the run is over")
