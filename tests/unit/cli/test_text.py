@@ -39,6 +39,13 @@ class AsText(unittest.TestCase):
         self.assertEqual(of_yaml("a: &a {b: 1}\nc: [*a, *a, {b: 2}]\nd: {<<: *a, b: 3}"), {"a": {"b": 1}, "c": [{"b": 1}, {"b": 1}, {"b": 2}], "d": {"b": 3}})
         of_yaml("".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" if i else "a0: &a0 x\n" for i in range(30)) + "b: &b [*b]")     # each node once
 
+    def test_a_key_that_is_a_list_or_a_mapping_is_said_with_its_line(self):
+        for text, line in (("a: 1\nbins: {{ bins }}\n", 2), ("a: 1\n? [1]\n: 2\n", 2), ("- {a: 1}\n-\n  ? {b: 1}\n  : c\n", 3), ("a: &a [1]\nb: {*a : 1}", 1)):
+            with self.subTest(text), self.assertRaisesRegex(NotYaml, "^has a list or mapping as a key; valid: a name$") as caught:
+                of_yaml(text)
+            self.assertEqual(caught.exception.line, line)
+        self.assertEqual(of_yaml("a: &a b\n*a : 1"), {"a": "b", "b": 1})
+
     def test_however_deep_a_text_goes_it_is_refused_and_ends_nothing(self):
         self.assertEqual(of_yaml(DEEPEST * "[" + DEEPEST * "]"), of_json(DEEPEST * "[" + DEEPEST * "]"))
         for text in (300_000 * "[", 300_000 * "- ", 300_000 * "? ", "".join(f"{i * ' '}a:\n" for i in range(300))):

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import numpy
 from gnuradio import blocks, gr, wip
@@ -299,6 +300,46 @@ class Recorded(unittest.TestCase):
         self.assertEqual(code, 0)
         for part in ("7.68 MS/s", "SHA-512 as recorded", f"{SLOTS} reports", "locked"):
             self.assertIn(part, text)
+
+
+class Record(unittest.TestCase):
+    """The command, of a flowgraph that a test answers for."""
+
+    def record(self, base, refused="", *more):
+        """What is said at the end of it; it ends as the first status is asked for."""
+        began = []
+
+        def ask(_cell, station, do, **_more):
+            if do == "start" and not refused:
+                began.append(do)
+            elif do == "start" or began:
+                raise BadInput(f"{station}: {refused or 'began'}")
+            return {"air": 1000}
+
+        with unittest.mock.patch.multiple(command, ask=ask, running_cell=unittest.mock.Mock()), \
+                unittest.mock.patch.object(metadata, "cell_settings", return_value={}):
+            return run("record", base, *more)[0]
+
+    def left(self, *arguments):
+        """(what is said, files of the former recording that are left)"""
+        with tempfile.TemporaryDirectory(prefix="openwip-iq-") as folder:
+            for ending in (recordings.META, recordings.DATA, recordings.SLOTS):
+                pathlib.Path(folder, "now" + ending).write_text("former")
+            return self.record(pathlib.Path(folder, "now"), *arguments), {p.suffix for p in pathlib.Path(folder).iterdir()}
+
+    def test_where_it_is_refused_the_files_of_the_recording_that_runs_stay(self):
+        self.assertEqual(self.left("a recording is running already"),
+                         ("terminal: a recording is running already", {recordings.META, recordings.DATA, recordings.SLOTS}))
+
+    def test_what_a_recording_does_not_begin_anew_is_removed(self):
+        self.assertEqual(self.left(), ("terminal: began", {recordings.DATA, recordings.SLOTS}))
+        self.assertEqual(self.left("", "--station", "base"), ("base: began", {recordings.DATA}))
+
+    def test_slots_that_are_none_are_said(self):
+        self.assertEqual(command.slots_range("7..12"), (7, 12))
+        for text in ("\u00b2..\u00b3", "1..\u00b3", "1..2..3", "1..", "-1..2", "5..4", f"1..{10 ** 15}", f"1..{'9' * 5000}"):
+            with self.subTest(text[:20]), self.assertRaisesRegex(BadInput, "^--slots is .*; valid: A..B"):
+                command.slots_range(text)
 
 
 class Socket(unittest.TestCase):

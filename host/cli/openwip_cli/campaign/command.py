@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip experiment NAME... and campaign FILE: plan, run, evaluate."""
 import argparse
+import contextlib
 import hashlib
 import pathlib
 import signal
@@ -44,7 +45,7 @@ def evaluate(experiments: list[Experiment], store: Store, about: dict[str, Any])
     judged: list[report.Judged] = []
     for e in experiments:
         results = metrics.Results(e, store.get)
-        drawn = figures.draw(results, store.out) if results.found else []
+        drawn = figures.draw(results, store.out)
         report.write_csv(results, store.out)
         judged.append((e, statements.judge_all(results), report.counts(results), drawn))
     report.write_comparison(judged, about, store.out)
@@ -85,8 +86,8 @@ def check_programs(store: Store, experiments: list[Experiment], build: pathlib.P
 
 
 def run(given: argparse.Namespace, places: Places, say: Callable[[str], None], command: list[str] | None = None) -> int:
-    """Everything that has no valid file yet, round by round. Returns how many attempts were repeated. `command`: what makes a
-    file from a specification; in tests something else."""
+    """Everything that has no valid file yet, round by round. Returns how many runs that was. `command`: what makes a file from
+    a specification; in tests something else."""
     runs = plan.unique_runs(given.experiments)
     many = pool.Pool(places, given.store.out, given.slots, given.profile, command)
     with many.owned():
@@ -109,7 +110,7 @@ def run(given: argparse.Namespace, places: Places, say: Callable[[str], None], c
             say(f"stopped by {signal.Signals(e.signum).name}: everything is removed, {progress.done} runs were finished; "
                 "the same command goes on")
             raise
-    return progress.repeated
+    return progress.done
 
 
 def campaign(arguments: list[str], places: Places) -> int:
@@ -133,18 +134,20 @@ def main(arguments: list[str], places: Places, command: list[str] | None = None,
         seconds = int(time.monotonic() - began)
         print(f"[{seconds // 60:3}:{seconds % 60:02}] {text}", file=sys.stderr, flush=True)
 
-    repeated = 0
+    ran = 0
     if not given.only_evaluate:
         if command is None:
             check_machine(given.time, places)
         for name, digests in check_programs(given.store, given.experiments, places.build).items():
             given.plan["experiments"][name]["programs"] = digests
         try:
-            repeated = run(given, places, say, command)
+            ran = run(given, places, say, command)
         except Terminated as e:
             return e.code
     about = {"mode": given.mode, "time": tcp_settings.clock(given.time, given.tcp | given.over.named), "runs at a time": str(given.profile or given.slots), **({"Linux of virtual time": given.kernel} if given.kernel else {}),
-             "attempts that were repeated": repeated, "minutes": round((time.monotonic() - began) / 60, 1)}
+             "minutes": round((time.monotonic() - began) / 60, 1)}
+    with contextlib.suppress(BadInput, KeyError):       # what ran nothing keeps how long the runs took
+        about |= {} if ran else {"minutes": report.read_comparison(str(given.store.out))[1]["about"]["minutes"]}
     judged = evaluate(given.experiments, given.store, about)
     complete = all(c["valid"] == c["runs"] for _, _, c, _ in judged)
     return VALID if complete else INVALID

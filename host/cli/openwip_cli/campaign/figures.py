@@ -4,9 +4,10 @@ text has one figure per channel. Means with 95 % intervals. Colours of Okabe and
 apart, and every series has a marker of its own besides.
 
 `figures` of an experiment file is a list of {name, number, kind, ...}; `kind` names a function here."""
+import contextlib
 import math
 import pathlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import matplotlib
@@ -19,7 +20,8 @@ from matplotlib.figure import Figure    # noqa: E402
 
 from ..figures import estimates, rlc_model
 from ..figures.meaning import MODULATIONS
-from .metrics import Results, label
+from .metrics import Results, label, of_part
+from .plan import Point
 from .report import Drawn
 from .settings import SETTINGS
 
@@ -118,22 +120,34 @@ MODELS = {"download_s": download_s, "flow_rtt_ms": lambda s: 1000 * round_trip_s
           "packet_rtt_ms_of_last_block": lambda s: 1000 * round_trip_s(s, rlc_model.last_block_delay), "packet_loss": packet_loss}
 
 
+def having(results: Results, points: Iterable[Point], metric: str) -> dict[Point, estimates.Estimate]:
+    """Those that have the metric."""
+    found = {}
+    for p in points:
+        with contextlib.suppress(LookupError):
+            found[p] = estimates.estimate(results.values(p, metric).values())
+    return found
+
+
 def lines(results: Results, spec: dict[str, Any]) -> Figure:
     (fig, panels), top = each_panel(results, spec), dict[Axes, float]()
     x, names, metric = spec["x"], as_list(spec.get("series")), spec["metric"]
+    order = sorted({p[x] for p in results.planned_where(**spec.get("where", {}))}, key=lambda v: (isinstance(v, str), v))
+    words = isinstance(order[-1], str)      # as on an axis of categories
     for a, where, title in panels:
         for i, values in numbered(results, names, where, spec.get("where", {})):
-            points = sorted(results.where(**(where | dict(zip(names, values)))), key=lambda p: p[x])
-            e = [estimates.estimate(results.values(p, metric).values()) for p in points]
+            points = having(results, sorted(results.where(**(where | dict(zip(names, values)))), key=lambda p: order.index(p[x])), metric)
+            at, e = [order.index(p[x]) if words else p[x] for p in points], list(points.values())
             # Of two or three realisations an interval may be wider than the figure: the means rule the axis.
             top[a] = max(top.get(a, 0), *(1.2 * y.mean for y in e), *(y.high for y in e if y.half < 0.5 * y.mean), 0)
             text = ", ".join(name_of(n, v) for n, v in zip(names, values))
-            a.errorbar([p[x] for p in points], [y.mean for y in e],
-                       [0 if math.isnan(y.half) else y.half for y in e], capsize=2.5, label=text or None, **style(i))
+            a.errorbar(at, [y.mean for y in e], [y.half for y in e], capsize=2.5, label=text or None, **style(i))
             for model, dashes in zip(as_list(spec.get("model")), ("--", ":")):
                 expected = [MODELS[model](results.experiment.settings | dict(p.settings)) for p in points]
-                a.plot([p[x] for p in points], expected, dashes, color=style(i)["color"], linewidth=1, zorder=1)
-                top[a] = max(top[a], *expected)
+                a.plot(at, expected, dashes, color=style(i)["color"], linewidth=1, zorder=1)
+                top[a] = max([top[a], *expected])
+        if words:
+            a.set_xticks(range(len(order)), [name_of(x, v) for v in order])
         a.set(title=title, xlabel=axis_name(x), xscale=spec.get("xscale", "linear"), yscale=spec.get("yscale", "linear"))
         if spec.get("yscale") != "log":
             highest = top.get(a, 0) if spec.get("share_y") is False else max(top.values(), default=0)
@@ -146,7 +160,7 @@ def lines(results: Results, spec: dict[str, Any]) -> Figure:
 
 def groups_of(results: Results, spec: dict[str, Any], where: dict[str, Any]) -> tuple[list[str], dict[Values, dict[int, estimates.Estimate | None]]]:
     """The names of a panel's categories, those of the grid whatever has results; then, of each series that the grid has there, the estimate
-    at each category's place, None where no run of a point is valid. A place that the grid leaves out is in no series."""
+    at each category's place, None where no run of a point has a value. A place that the grid leaves out is in no series."""
     names, metric, x, arguments = as_list(spec["series"]), spec["metric"], spec.get("x", ""), spec.get("categories")
     planned = results.planned_where(**where)
     if arguments:
@@ -160,13 +174,13 @@ def groups_of(results: Results, spec: dict[str, Any], where: dict[str, Any]) -> 
         for place, metric_there in ((i, f"{metric}:{c}") for i, c in enumerate(arguments)) if arguments else [(places.index(p[x]), metric)]:
             if place in mine:
                 raise LookupError(f"two points have {p.text()} but for what the figure shows")
-            mine[place] = estimates.estimate(results.values(p, metric_there).values()) if p in results.parts else None
+            mine[place] = having(results, [p], metric_there).get(p)
     return titles, found
 
 
 def bars(results: Results, spec: dict[str, Any]) -> Figure:
     """One group of bars per category (a setting, or the arguments of a metric), one bar per series. Where a point of the grid has no
-    valid run its place is empty and says so: `missing`."""
+    value its place is empty and says so: `missing`."""
     fig, panels = each_panel(results, spec)
     names = as_list(spec["series"])
     order = list(dict.fromkeys(tuple(p[n] for n in names) for p in results.planned_where(**spec.get("where", {}))))
@@ -179,10 +193,10 @@ def bars(results: Results, spec: dict[str, Any]) -> Figure:
             there = {place: e for place, e in places.items() if e is not None}
             a.bar([at[place] for place in there], [e.mean for e in there.values()], width * 0.92, color=COLOURS[number % len(COLOURS)],
                   edgecolor="black", linewidth=0.5, hatch=("", "//", "..", "xx")[number % 4],
-                  yerr=[0 if math.isnan(e.half) else e.half for e in there.values()], capsize=3,
+                  yerr=[e.half for e in there.values()], capsize=3,
                   label=", ".join(name_of(n, v) for n, v in zip(names, values)))
             for place in places.keys() - there.keys():
-                a.annotate(spec.get("missing", "no valid run"), (at[place], 0), (0, 2), xycoords=("data", "axes fraction"),
+                a.annotate(spec.get("missing", "no value"), (at[place], 0), (0, 2), xycoords=("data", "axes fraction"),
                            textcoords="offset points", rotation=90, ha="center", va="bottom", fontsize=7)
         crowded = sum(map(len, titles)) > 50
         a.set_xticks(range(len(titles)), titles, fontsize=8, **({"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}))
@@ -220,11 +234,11 @@ def surface(results: Results, spec: dict[str, Any]) -> Figure:
     fig, panels = each_panel(results, spec, subplot_kw={"projection": "3d"})
     x, y, metric = spec["x"], spec["y"], spec["metric"]
     for a, where, title in panels:
-        points = results.where(**where)
+        points = having(results, results.where(**where), metric)
         xs, ys = sorted({p[x] for p in points}), sorted({p[y] for p in points})
         z = np.full((len(ys), len(xs)), np.nan)
-        for p in points:
-            z[ys.index(p[y]), xs.index(p[x])] = estimates.estimate(results.values(p, metric).values()).mean
+        for p, e in points.items():
+            z[ys.index(p[y]), xs.index(p[x])] = e.mean
         scale = np.log10 if spec.get("xscale") == "log" else np.asarray
         gx, gy = np.meshgrid(scale(np.array(xs, float)), np.array(ys, float))
         if np.isfinite(z).all() and min(z.shape) > 1:
@@ -246,10 +260,13 @@ def scatter(results: Results, spec: dict[str, Any]) -> Figure:
     combos = combinations(results, names, where)
     fig, axes = axes_of(len(combos), sharey=True)
     for a, values in zip(axes, combos):
-        result = next(iter(results.found[results.one(where | dict(zip(names, values)))].values()))
-        delays = np.array(result["workload"]["delays_us"]) / 1000
-        a.plot(np.arange(len(delays)) / spec["packets_per_s"], delays, ".", markersize=2.5, color=COLOURS[0])
-        a.set(title=", ".join(name_of(n, v) for n, v in zip(names, values)), xlabel="time of sending (s)")
+        work = next(iter(results.found[results.one(where | dict(zip(names, values)))].values()))["workload"]
+        delays = np.array(work["delays_us"]) / 1000
+        numbers = work.get("numbers", range(len(delays)))       # without: all arrived, in order; or the run is from before they were kept
+        told = "numbers" in work or len(delays) == work["sent"] and not work.get("reordered")
+        a.plot(np.array(numbers) / spec["packets_per_s"], delays, ".", markersize=2.5, color=COLOURS[0])
+        a.set(title=", ".join(name_of(n, v) for n, v in zip(names, values)),
+              xlabel="time of sending (s)" if told else f"nth packet that arrived (n/{spec['packets_per_s']:g})")
     axes[0].set_ylabel("delay (ms)")
     axes[0].set_ylim(bottom=0)
     return fig
@@ -284,23 +301,28 @@ def draw(results: Results, folder: pathlib.Path) -> list[Drawn]:
     for spec in everything.experiment.tree["figures"]:
         results = everything.averaged(as_list(spec.get("averaged")))
         number = spec.get("number", "")     # of the text; one's own has none
+        (png := folder / f"{spec['name']}.png").unlink(missing_ok=True)      # of before
         try:
-            if not results.where(**spec.get("where", {})):
+            if not (shown := results.where(**spec.get("where", {}))):
                 raise LookupError("no valid run")
+            each = [having(results, shown, metric) for metric in of_part(spec)]
+            n = sorted({e.n for found in each for e in found.values()} if each else {len(results.found[part]) for p in shown for part in results.parts[p]})
+            if not n:
+                raise LookupError(f"no run has {spec['metric']}")
             fig = KINDS[spec["kind"]](results, spec)
         except LookupError as e:
             done.append((spec["name"], number, str(e)))
             continue
         experiment = results.experiment
-        n = max(len(r) for r in results.found.values())
+        without = sum(p not in found for found in each for p in shown)
         source = f"as {'' if str(number).startswith('table') else 'figure '}{number}; " * bool(number)
-        fig.suptitle(f"{experiment.name} - {spec.get('title', experiment.title)}   [{source}{n} "
-                     f"realisation{'s' if n > 1 else ''}]", fontsize=10, wrap=True)
+        fig.suptitle(f"{experiment.name} - {spec.get('title', experiment.title)}   [{source}{n[0]}{f' to {n[-1]}' * (n[0] < n[-1])} realisation"
+                     f"{'s' * (n[-1] > 1)}{f', {without} points without a value' * (without > 0)}]", fontsize=10, wrap=True)
         if spec["kind"] == "surface":    # tight_layout cannot place three-dimensional axes
             fig.subplots_adjust(top=0.82)    # a title of two lines, and that of the picture
         else:
             fig.tight_layout()
-        fig.savefig(folder / f"{spec['name']}.png", dpi=100)
+        fig.savefig(png, dpi=100)
         plt.close(fig)
         done.append((spec["name"], number, None))
     return done

@@ -9,7 +9,7 @@ from ..cell import cell as cells
 from ..machine import placement, scratch
 from ..machine.places import Places
 from ..measure import packet_rtt
-from ..programs import flow_program, voip_program
+from ..programs import flow_program
 from ..runs import emulate, virtual
 from ..settings.emulator import NAME, scenario_of
 from . import virtual_work, workloads
@@ -81,7 +81,7 @@ def bulk_tcp(work: dict[str, Any]) -> tuple[virtual.Plan, Result]:
 
 def voip(work: dict[str, Any]) -> tuple[virtual.Plan, Result]:
     def result(_: object, sender: dict[str, Any], receiver: dict[str, Any]) -> dict[str, Any]:
-        return {"worst_lateness_us": 0, "foreign": 0} | voip_program.summary(sender["sent"], receiver.get("arrived", []))
+        return {"worst_lateness_us": 0, "foreign": 0} | workloads.stream(sender["sent"], receiver.get("arrived", []))
 
     return virtual.Plan([f"voip 0 1 {START_S:g} {work['duration_s']} {1 / work['packets_per_s']:.9g} {work['payload_bytes']}"],
                         between=(START_S, START_S + work["duration_s"])), result

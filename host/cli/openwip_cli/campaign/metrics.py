@@ -142,12 +142,18 @@ METRICS: dict[str, tuple[str, Reading]] = {
 }
 
 
-def split(metric: str) -> tuple[str, str | None]:
+# What is behind the colon, of those that have it.
+WHOLE = r"\d+"
+ARGUMENTS = dict.fromkeys(("retransmission_share", "done_within", "modulation_share", "station_mbps"), WHOLE) | dict.fromkeys(("voip_within", "voip_quantile"), r"\d+(\.\d+)?")
+
+
+def split(metric: str, whose: str = "") -> tuple[str, str | None]:
+    """`whose`: part of a file, where the metric has to be whole."""
     name, _, argument = str(metric).partition(":")
     if name not in METRICS:
-        raise BadInput(f"unknown metric {name}; known: {', '.join(METRICS)}")
-    if argument and not re.fullmatch(r"\d+(\.\d+)?", argument):
-        raise BadInput(f"metric {metric}; valid: {name}, or with a number behind the colon")
+        raise BadInput(f"{whose}unknown metric {name}; known: {', '.join(METRICS)}")
+    if (argument or whose) and not re.fullmatch(pattern := ARGUMENTS.get(name, ""), argument):
+        raise BadInput(f"{whose}metric {metric}; valid: {name}{' with a number behind the colon' if pattern else ''}{', a whole one' if pattern == WHOLE else ''}")
     return name, argument or None
 
 
@@ -155,18 +161,15 @@ def label(metric: str) -> str:
     return METRICS[split(metric)[0]][0]
 
 
+def of_part(part: dict[str, Any]) -> list[str]:
+    """What a figure or a statement uses."""
+    arguments = part.get("categories") or (part.get("over") if isinstance(part.get("over"), list) else None)
+    return [f"{part['metric']}:{a}" for a in arguments] if arguments else [str(part["metric"])] if "metric" in part else []
+
+
 def metrics_of(experiment: Experiment) -> list[str]:
-    """What the figures and statements use, in the order of the file."""
-    names: dict[str, None] = {}
-    for part in (*experiment.tree["figures"], *experiment.tree["statements"]):
-        metric = part.get("metric")
-        arguments = part.get("categories") or (part.get("over") if isinstance(part.get("over"), list) else None)
-        if metric and arguments and split(metric)[1] is None:
-            for a in arguments:
-                names[f"{metric}:{a}"] = None
-        elif metric:
-            names[metric] = None
-    return list(names)
+    """In the order of the file."""
+    return list(dict.fromkeys(m for part in (*experiment.tree["figures"], *experiment.tree["statements"]) for m in of_part(part)))
 
 
 def watched(experiment: Experiment) -> str:

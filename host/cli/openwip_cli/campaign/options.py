@@ -68,9 +68,11 @@ def load(top: pathlib.Path, names: list[str], mode: str, time: str = "real", tcp
          left_out: dict[str, str] | None = None, given: Over = Over()) -> list[Experiment]:
     experiments = plan.load(top, names, mode, time, tcp, left_out, given)
     for e in experiments:
-        statements.check_statements(e.path, e.tree["statements"])
-        for metric in (metrics.watched(e), *metrics.metrics_of(e)):
-            metrics.split(metric)
+        statements.check_statements(e, e.tree["statements"])
+        for whose, part in (*((f"figure {f['name']}", f) for f in e.tree["figures"]), *((f"statement {s['id']}", s) for s in e.tree["statements"])):
+            for metric in metrics.of_part(part):
+                metrics.split(metric, f"experiment file {e.path}: {whose}: ")
+        metrics.split(metrics.watched(e), f"experiment file {e.path}: until: ")
     return experiments
 
 

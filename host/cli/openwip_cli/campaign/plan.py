@@ -25,15 +25,19 @@ from ..figures.estimates import estimate
 from ..runs import ns3_tcp
 from ..settings.command_line import read
 from ..settings.emulator import of_another_link, scenario_of
-from ..settings.kinds import Integer, Real
+from ..settings.kinds import Choice, Integer, Kind, Numbers, Real
 from ..settings.scenario import read_yaml
 from . import tcp_settings
 from .settings import EMULATOR, OF_LINUX, SETTINGS, START_S, TCP, TRAFFIC, VIEW, VIRTUAL, Over, key_of
 
 FORMAT = 1                  # of the run files; part of a run's identity
 AXES = {"panels", "series", "averaged", "x", "y"}       # of a figure: settings of the grid
-FIGURES = {"lines": {"x", "metric"}, "bars": {"series", "metric"}, "cdf": {"series", "range_ms"}, "surface": {"x", "y", "metric"},
-           "scatter": {"series", "packets_per_s"}, "over_time": {"series"}}     # kind (figures.py) -> what it needs beside its name
+# Kind (figures.py) -> what it needs beside its name, and what it may have beside OF_FIGURES.
+FIGURES = {"lines": ("x metric", "panels series model share_y legend_columns xscale yscale y_from"), "bars": ("series metric", "x panels categories missing xlabel yscale share_y"),
+           "cdf": ("series range_ms", "panels share_y"), "surface": ("x y metric", "panels xscale azimuth"), "scatter": ("series packets_per_s", ""), "over_time": ("series", "panels share_y")}
+OF_FIGURES = {"name", "number", "kind", "title", "where", "averaged"}
+VALUES: dict[str, Kind] = {"xscale": Choice("linear", "log"), "yscale": Choice("linear", "log"), "legend_columns": Integer(1, 99), "y_from": Real(-1e12, 1e12),
+                           "range_ms": Numbers(Real(0, 1e6), 2), "packets_per_s": Real(0.001, 1e6), "azimuth": Real(-360, 360)}
 PARTS = {"title", "defaults", "text_figures", "settings", "grid", "quick", "full", "figures", "statements", "measures", "time", "tcp", "until"}
 DEFAULT_PARTS = {"settings", "channels", "methods", "senders", "bulk", "tcp", "voip", "flows", "quick", "full"}
 MODES = ("quick", "full")
@@ -115,12 +119,14 @@ def expand(path: pathlib.Path, grid: Any) -> "list[Point]":
             if not values:
                 raise BadInput(f"experiment file {path}: grid: {name} has no values")
             lists.append([read_setting(path, name, v) for v in values])
+            if several := [v for v in lists[-1] if isinstance(v, (list, dict))]:
+                raise BadInput(f"experiment file {path}: grid: {name} is {several[0]!r}; valid: a number or a word (a list is one of settings, a spike spike_at_s and spike_s)")
         for values in itertools.product(*lists):
             points[Point(tuple(sorted(zip(names, values), key=lambda p: p[0])))] = None
     return list(points)
 
 
-def check_parts(path: pathlib.Path, tree: Iterable[str], known: Iterable[str]) -> None:
+def check_parts(path: pathlib.Path | str, tree: Iterable[str], known: Iterable[str]) -> None:
     for name in tree:
         if name not in known:
             raise BadInput(f"experiment file {path}: unknown key {name}; known: {', '.join(sorted(known))}")
@@ -161,8 +167,12 @@ class Experiment:
         common_path = self.path.parent / str(tree["defaults"])
         common = read_tree(common_path)
         check_parts(common_path, common, DEFAULT_PARTS)
+        for part in {"settings", "channels", mode, *common} - {"flows"}:
+            if not isinstance(given := common.get(part), dict) or part in NAMED.values() and not all(isinstance(v, dict) for v in given.values()):
+                raise BadInput(f"experiment file {common_path}: {part} is {given!r}; valid: a mapping{' of mappings' * (part in NAMED.values())}")
         self.title = tree["title"]
-        settings = read_settings(common_path, common["settings"]) | read_settings(path, tree.get("settings", {}))
+        own_settings = read_settings(path, tree.get("settings", {}))
+        settings = read_settings(common_path, common["settings"]) | own_settings
         own = tree[mode] or {}
         if not isinstance(own, dict):
             raise BadInput(f"experiment file {path}: {mode}: a mapping is expected")
@@ -170,8 +180,15 @@ class Experiment:
         check_parts(path, size, {"realisations", "duration_s", "flows"})
         self.realisations = self._whole(size, "realisations", 1, 1000)
         self.duration_s = self._whole(size, "duration_s", 1, 3600)
-        self.flows = size.get("flows", common.get("flows", {}))
+        self.flows = size.get("flows", common.get("flows", []))
+        if not isinstance(self.flows, list) or not all(isinstance(f, dict) and f.keys() == {"kb", "times"} and all(type(n) is int and n > 0 for n in f.values()) for f in self.flows):
+            raise BadInput(f"experiment file {path}: {mode}: flows is {self.flows!r}; valid: a list of {{kb: 1.., times: 1..}}")
         self.points = expand(path, own.get("grid", tree["grid"]))
+        self.places: dict[str, list[Any]] = {}      # setting -> its values in the grids of both sizes
+        for p in itertools.chain(*(expand(path, size["grid"]) for size in (tree, *(tree[m] for m in MODES)) if isinstance(size, dict) and "grid" in size)):
+            for name, value in p.settings:
+                if value not in self.places.setdefault(name, []):
+                    self.places[name].append(value)
         self.settings = settings
         self.common = common
         self.until = self._until(tree.get("until"))
@@ -184,14 +201,18 @@ class Experiment:
             if absent:
                 raise BadInput(f"experiment file {path}: grid: {p.text()} does not say {', '.join(sorted(absent))}")
         self.varied = varied
-        self._check_axes()
+        self._check_figures()
         for p in self.points:
-            for name, value in (settings | dict(p.settings)).items():
+            both = settings | dict(p.settings)
+            if absent := {"channel", "workload", *(("congestion_control", "window_bytes") if both.get("workload") != "voip" else ())} - both.keys():
+                raise BadInput(f"experiment file {path}: {sorted(absent)[0]} is missing; valid: in grid, settings or those of {common_path}")
+            for name, value in both.items():
                 if name in NAMED and value not in common.get(NAMED[name], {}):
                     raise BadInput(f"experiment file {path}: {name} is {value!r}; valid: {', '.join(common.get(NAMED[name], {}))}")
             if ("spike_at_s" in varied | settings.keys()) != ("spike_s" in varied | settings.keys()):
                 raise BadInput(f"experiment file {path}: spike_at_s and spike_s: one is set; valid: both or none")
-            control = (settings | dict(p.settings)).get("congestion_control")
+            self._check_names(p, own_settings)
+            control = both.get("congestion_control")
             if time != "ns3" and control is not None and control not in OF_LINUX:
                 raise BadInput(f"experiment file {path}: congestion_control is {control!r} with --time {time}; valid: {', '.join(OF_LINUX)}")
         if settings.get("workload") in VIRTUAL:
@@ -201,6 +222,11 @@ class Experiment:
             if of_route:
                 raise BadInput(f"experiment file {path}: {of_route[0]} with workload {settings['workload']!r}; valid there: sysctls")
         self._runs: dict[tuple[Point, int], Run] = {}
+        try:
+            for p in self.points:
+                self.run(p, 1)
+        except KeyError as e:
+            raise BadInput(f"experiment file {path}: {p.text()}: {e} is missing, which its workload needs; valid: in {common_path}") from None
         self.left_out: dict[str, int] = {}      # why: points
         if time == "ns3":
             self._leave_out()
@@ -235,6 +261,20 @@ class Experiment:
                 raise NothingToRun(f"experiment file {self.path}: --tcp {of_route[0]} with workload {kind!r}; valid there: sysctls, congestion_control")
             self.settings = {n: v for n, v in self.settings.items() if tcp_settings.key_of(n) not in map(tcp_settings.key_of, self.tcp)} | self.tcp
 
+    def _check_names(self, p: Point, own: dict[str, Any]) -> None:
+        """What the file says is not said again under a second name, and not by what spec() lays over it: it would be ignored."""
+        both, names = self.settings | dict(p.settings), dict[str, str]()
+        laid = {key: (value, f"{part}: {both[name]} of the defaults has {value!r}") for name, part in NAMED.items() if name in both
+                for key, value in self.common[part][both[name]].items()} | ({"umts.spikes": (None, "spike_s makes them")} if "spike_s" in both else {})
+        for name, value in (own | dict(p.settings)).items():
+            key, whose = key_of(name), f"experiment file {self.path}: {'grid' if name in self.varied else 'settings'}: {name} is {value!r}"
+            if key == "seed" or key.startswith("traffic."):
+                raise BadInput(f"{whose}; valid instead: {'realisations' if key == 'seed' else 'congestion_control, window_bytes, and duration_s of full and quick'}")
+            if (other := names.setdefault(key, name)) != name:
+                raise BadInput(f"{whose}, and {other} is the same setting; valid: one of the two")
+            if key in laid and laid[key][0] != value:
+                raise BadInput(f"{whose}, and {laid[key][1]}; valid: one of the two")
+
     def _set(self, varied: set[str]) -> None:
         """--set goes over the file's settings, and over nothing that the grid or a part of the defaults that it names says."""
         there = {key_of(name): f"{name} of the grid" for name in varied}
@@ -261,23 +301,47 @@ class Experiment:
             except BadInput as e:
                 raise BadInput(f"experiment file {self.path}: --set with {p.text()}: {e}") from None
 
-    def _check_axes(self) -> None:
-        """Of the figures: before the runs, not after them."""
+    def _check_figures(self) -> None:
+        """Before the runs, not after them."""
         figures = self.tree["figures"]
         if not isinstance(figures, list) or not all(isinstance(f, dict) for f in figures):
             raise BadInput(f"experiment file {self.path}: figures: a list is expected, of name, kind and more")
         for figure in figures:
             whose = f"experiment file {self.path}: figure {figure.get('name')}"
-            if (kind := figure.get("kind")) not in FIGURES:
-                raise BadInput(f"{whose}: kind is {kind!r}; valid: {', '.join(FIGURES)}")
-            if missing := sorted({"name", *FIGURES[kind]} - set(figure)):
+            if (kind := str(figure.get("kind"))) not in FIGURES:
+                raise BadInput(f"{whose}: kind is {figure.get('kind')!r}; valid: {', '.join(FIGURES)}")
+            needs, may = (keys.split() for keys in FIGURES[kind])
+            if missing := sorted({"name", *needs} - set(figure)) or ["x or categories"] * (kind == "bars" and not {"x", "categories"} & set(figure)):
                 raise BadInput(f"{whose}: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing")
+            check_parts(f"{self.path}: figure {figure['name']}", figure, {*OF_FIGURES, *needs, *may})
+            if not re.fullmatch(r"\w[\w.+ -]*", str(figure["name"])):
+                raise BadInput(f"{whose}: name is {figure['name']!r}; valid: letters, digits and _.+- of a file's name")
+            figure |= {key: read(f"{whose}: {key}", VALUES[key], figure[key]) for key in VALUES.keys() & figure.keys()}
+            if len(figure.get("range_ms", "01")) != 2 or not isinstance(figure.get("categories", []), list):
+                raise BadInput(f"{whose}: range_ms is two numbers, categories a list")
+            self.check_chosen(f"{whose}: where", figure.get("where", {}))
             for part in AXES & set(figure):
                 names = figure[part]
                 several = part in ("series", "averaged")
                 for name in names if several and isinstance(names, list) else [names]:
-                    if not isinstance(name, str) or name not in SETTINGS:
+                    if not isinstance(name, str) or name not in self.places:
                         raise BadInput(f"{whose}: {part} is {name!r}; valid: a setting of the grid{' or a list of them' * several}")
+                    if kind == "surface" and part in "xy":
+                        self.check_numbers(f"{whose}: {part}", name, figure.get("where", {}))
+
+    def check_chosen(self, whose: str, chosen: Any, several: bool = False) -> None:
+        """Settings by which a figure or a statement chooses points: of the grid of either size, with a value (a list of values) that it has."""
+        if not isinstance(chosen, dict):
+            raise BadInput(f"{whose} is {chosen!r}; valid: a mapping of settings of the grid")
+        for name, value in chosen.items():
+            if name not in self.places:
+                raise BadInput(f"{whose}: {name} is {value!r}; valid: settings of the grid, {', '.join(self.places)}")
+            if several and not isinstance(value, list) or [v for v in (value if several else [value]) if v not in self.places[name]]:
+                raise BadInput(f"{whose}: {name} is {value!r}; valid: {'a list of ' * several}{', '.join(map(str, self.places[name]))}")
+
+    def check_numbers(self, whose: str, name: str, where: dict[str, Any]) -> None:
+        if words := [v for p in self.points if p.matches(where) for k, v in p.settings if k == name and isinstance(v, str)]:
+            raise BadInput(f"{whose} is {name}, which is {words[0]!r} in the grid; valid: a setting that is numbers there")
 
     def _leave_out(self) -> None:
         """Points that ns-3 cannot run: their statements are not measured."""
@@ -301,12 +365,14 @@ class Experiment:
     def _until(self, given: object) -> Until | None:
         if given is None:
             return None
-        kinds: dict[str, Any] = {"half_width": Real(0.001, 1), "at_least": Integer(2, self.realisations), "metric": None}
+        most = self.realisations if self.mode == "full" and not self.over.realisations else 1000     # of fewer realisations all
+        kinds: dict[str, Any] = {"half_width": Real(0.001, 1), "at_least": Integer(2, most), "metric": None}
         if not isinstance(given, dict) or "half_width" not in given:
             raise BadInput(f"experiment file {self.path}: until is {given!r}; valid: a mapping with half_width and perhaps at_least, metric")
         check_parts(self.path, given, kinds)
-        return Until(**{name: read(f"experiment file {self.path}: until: {name}", kinds[name], value) if kinds[name] else str(value)
-                        for name, value in given.items()})
+        until = Until(**{name: read(f"experiment file {self.path}: until: {name}", kinds[name], value) if kinds[name] else str(value)
+                         for name, value in given.items()})
+        return dataclasses.replace(until, at_least=min(until.at_least, self.realisations))
 
     def spec(self, point: Point, realisation: int) -> dict[str, Any]:
         """Everything that decides the outcome of a run."""

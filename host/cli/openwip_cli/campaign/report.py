@@ -66,6 +66,7 @@ def markdown(judged: Sequence[Judged], about: dict[str, Any]) -> str:
     for experiment, _, c, _ in judged:
         lines.append(f"| {experiment.name} | {experiment.realisations} x {experiment.duration_s} | {c['runs']} | {c['valid']} | "
                      f"{c['invalid']}{' + ' + str(c['absent']) + ' not run' if c['absent'] else ''} | {c['repeated']} |")
+    lines += ["", *(f"no figure {name} of {experiment.name}: {why}" for experiment, _, _, figures in judged for name, _, why in figures if why)]
     lines += ["", *(f"{k}: {v}" for k, v in about.items())]
     return "\n".join(lines) + "\n"
 
@@ -83,11 +84,12 @@ def write_comparison(judged: Sequence[Judged], about: dict[str, Any], folder: pa
 
 def screen(judged: Sequence[Judged]) -> str:
     lines = []
-    for experiment, judgements, c, _ in judged:
+    for experiment, judgements, c, figures in judged:
         lines.append(f"{experiment.name}  {experiment.title}: {c['valid']} of {c['runs']} runs valid"
                      + (f", {c['repeated']} attempts repeated" if c["repeated"] else ""))
         for j in judgements:
             lines.append(f"  {j.holds:<14} {j.says}" + (f": {j.measured}" if j.measured else ""))
+        lines += [f"  no figure      {name}: {why}" for name, _, why in figures if why]
     held = [j.holds for _, js, _, _ in judged for j in js]
     lines.append(f"statements: {sum(h.startswith('yes') for h in held)} hold, {sum(h.startswith('no') and h != 'not measured' for h in held)} "
                  f"do not, {held.count('not measured')} not measured")

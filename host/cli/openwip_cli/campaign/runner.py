@@ -72,7 +72,7 @@ class Progress:
                     self.places.setdefault(e.run(point, realisation).key, []).append((e, point, realisation))
         self.values: dict[tuple[str, Point], dict[int, float]] = {}
         self.least = max((e.until.at_least for e in experiments if e.until), default=0)
-        self.repeated, self.done, self.began = 0, 0, time.monotonic()
+        self.done, self.began = 0, time.monotonic()
         for key in list(self.left):
             found = store.get(key)
             if found and found["valid"]:
@@ -116,7 +116,6 @@ class Progress:
         run = self._note(key, stored)
         self.done += 1
         failed = [a for a in stored["attempts"] if not a["valid"]]
-        self.repeated += len(failed)
         if stored["valid"]:
             with contextlib.suppress(OSError):
                 (self.store.logs / f"{key}.log").unlink()

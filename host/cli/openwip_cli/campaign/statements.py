@@ -10,14 +10,15 @@ grid is smaller) is left out; a statement without a case is `not measured`."""
 import dataclasses
 import itertools
 import math
-import pathlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 from ..errors import BadInput
 from ..figures import estimates
-from .metrics import Results, split
-from .plan import Point
+from ..settings.command_line import read
+from ..settings.kinds import Integer, Kind, Real
+from .metrics import Results
+from .plan import Experiment, Point
 from .settings import SETTINGS
 
 
@@ -50,11 +51,22 @@ def cases(check: Statement) -> Iterator[tuple[str, Case]]:
         yield " ".join(str(v) for v in values), dict(zip(names, values))
 
 
+def _verdict(comparisons: Iterable[tuple[bool, bool]]) -> tuple[bool, bool]:
+    """Of several, each (holds, sure): all have to hold, and are then sure when all are; of those that do not one is enough."""
+    each = list(comparisons)
+    holds = all(h for h, _ in each)
+    return holds, all(s for _, s in each) if holds else any(s for h, s in each if not h)
+
+
 def _limits(estimate: estimates.Estimate, check: Statement) -> tuple[bool, bool]:
     """(holds, sure) of least <= value <= most."""
     least, most = check.get("least", -math.inf), check.get("most", math.inf)
     holds = least <= estimate.mean <= most
     return holds, all(estimate.excludes(x) for x in (least, most))
+
+
+def _above_0(differences: Iterable[estimates.Estimate]) -> tuple[bool, bool]:
+    return _verdict((d.mean > 0, d.excludes(0)) for d in differences)
 
 
 def _number(estimate: estimates.Estimate, check: Statement) -> str:
@@ -87,7 +99,7 @@ def above(results: Results, check: Statement, case: Case) -> Finding:
     """The metric is higher at `a` than at `b`, and for `b_each` than at every one of them: the closest is
     shown. `at_each` repeats it over other settings."""
     metric = check["metric"]
-    closest: tuple[float, estimates.Estimate, str] | None = None
+    found: list[tuple[float, estimates.Estimate, str]] = []
     others = [check.get("b", {}) | dict(zip(check.get("b_each", {}), v)) for v in itertools.product(*check.get("b_each", {}).values())]
     at = check.get("at_each", {})
     for place in (dict(zip(at, v)) for v in itertools.product(*at.values())):
@@ -100,13 +112,11 @@ def above(results: Results, check: Statement, case: Case) -> Finding:
             if len(points) != 1:
                 continue
             d = estimates.difference(a, results.values(points[0], metric))
-            share = d.mean / max(1e-12, estimates.estimate(a.values()).mean)
-            if closest is None or share < closest[0]:
-                closest = (share, d, ", ".join(f"{k} {v}" for k, v in (other | place).items()))
-    if closest is None:
+            found.append((d.mean / max(1e-12, estimates.estimate(a.values()).mean), d, ", ".join(f"{k} {v}" for k, v in (other | place).items())))
+    if not found:
         raise LookupError("nothing to compare")
-    _, d, name = closest
-    return Finding(f"{'least ' if len(others) > 1 or at else ''}difference {d.text(check.get('digits', 3), sign='+')} ({name})", d.mean > 0, d.excludes(0))
+    _, d, name = min(found, key=lambda f: f[0])
+    return Finding(f"{'least ' if len(others) > 1 or at else ''}difference {d.text(check.get('digits', 3), sign='+')} ({name})", *_above_0(d for _, d, _ in found))
 
 
 def gains(results: Results, check: Statement, case: Case) -> Finding:
@@ -119,7 +129,7 @@ def gains(results: Results, check: Statement, case: Case) -> Finding:
         return {r: a[r] - b[r] if check.get("by") == "difference" else a[r] / b[r]
                 for r in set(a) & set(b) if check.get("by") == "difference" or b[r]}
 
-    closest: tuple[estimates.Estimate, str] | None = None
+    compared: list[tuple[estimates.Estimate, str]] = []
     at = check.get("at_each", {})
     for place in (dict(zip(at, v)) for v in itertools.product(*at.values())):
         found = {}
@@ -131,13 +141,11 @@ def gains(results: Results, check: Statement, case: Case) -> Finding:
         for (v, here), (w, there) in itertools.pairwise(found.items()):
             if not set(here) & set(there):
                 continue
-            d = estimates.difference(here, there)
-            if closest is None or d.mean < closest[0].mean:
-                closest = (d, ", ".join(f"{k} {x}" for k, x in (place | {over: f"{v} and {w}"}).items()))
-    if closest is None:
+            compared.append((estimates.difference(here, there), ", ".join(f"{k} {x}" for k, x in (place | {over: f"{v} and {w}"}).items())))
+    if not compared:
         raise LookupError("nothing to compare")
-    d, name = closest
-    return Finding(f"least difference of gains {d.text(check.get('digits', 3), sign='+')} ({name})", d.mean > 0, d.excludes(0))
+    d, name = min(compared, key=lambda c: c[0].mean)
+    return Finding(f"least difference of gains {d.text(check.get('digits', 3), sign='+')} ({name})", *_above_0(d for d, _ in compared))
 
 
 def best(results: Results, check: Statement, case: Case) -> Finding:
@@ -152,9 +160,8 @@ def best(results: Results, check: Statement, case: Case) -> Finding:
         raise LookupError("nothing to compare")
     means = {v: estimates.estimate(x.values()).mean for v, x in found.items()}
     order = sorted(means, key=means.__getitem__, reverse=True)
-    d = estimates.difference(found[order[0]], found[order[1]])
     return Finding(f"{order[0]} ({means[order[0]]:.2f}), then {order[1]} ({means[order[1]]:.2f})",
-                   order[0] == check["expect"], d.excludes(0))
+                   *_above_0(estimates.difference(found[check["expect"]], x) for v, x in found.items() if v != check["expect"]))
 
 
 def disjoint(results: Results, check: Statement, case: Case) -> Finding:
@@ -188,7 +195,7 @@ def crossing(results: Results, check: Statement, case: Case) -> Finding:
                for x0, x1 in itertools.pairwise(xs) if points[x0].mean > 0 >= points[x1].mean), None)
     text = (f"{first.text(3, sign='+')} at {xs[0]:g}, {last.text(3, sign='+')} at {xs[-1]:g}"
             + (f", crossing at {at:.3f}" if at is not None else ""))
-    return Finding(text, first.mean > 0 > last.mean, first.excludes(0) and last.excludes(0))
+    return Finding(text, *_verdict([(first.mean > 0, first.excludes(0)), (last.mean < 0, last.excludes(0))]))
 
 
 def _along(results: Results, check: Statement, case: Case, fewest: int) -> list[Point]:
@@ -216,9 +223,9 @@ def _goes_one_way(results: Results, check: Statement, case: Case, way: int) -> F
     found = [results.values(p, check["metric"]) for p in _along(results, check, case, 2)]
     means = [estimates.estimate(v.values()).mean for v in found]
     slack = check.get("slack", 0.0) * max(means)
-    down = all(way * (b - a) <= slack for a, b in itertools.pairwise(means)) and way * (means[-1] - means[0]) < 0
-    d = estimates.difference(found[0], found[-1])
-    return Finding((" > " if way > 0 else " < ").join(f"{m:.3g}" for m in means), down, d.excludes(0))
+    rises = [estimates.difference(*((b, a) if way > 0 else (a, b))) for a, b in (*itertools.pairwise(found), (found[0], found[-1]))]
+    return Finding((" > " if way > 0 else " < ").join(f"{m:.3g}" for m in means),
+                   *_verdict([*((d.mean <= slack, d.excludes(slack)) for d in rises[:-1]), (rises[-1].mean < 0, rises[-1].excludes(0))]))
 
 
 def falls(results: Results, check: Statement, case: Case) -> Finding:
@@ -241,11 +248,16 @@ def flattens(results: Results, check: Statement, case: Case) -> Finding:
 
     means = [estimates.estimate(v.values()).mean for v in found]
     steps = growth(means)
-    shared = [r for r in found[0] if all(r in v for v in found)]
-    d = [g[0] - g[-1] for r in shared if math.isfinite((g := growth([v[r] for v in found]))[0] - g[-1])]
+    each = [g for r in found[0] if all(r in v for v in found) and all(map(math.isfinite, g := growth([v[r] for v in found])))]
+
+    def verdict(mean: float, values: list[float]) -> tuple[bool, bool]:
+        """At least 0, and whether the realisations, each with a growth of its own, say so too."""
+        return mean >= 0, len(values) > 1 and (e := estimates.estimate(values)).excludes(0) and (e.mean >= 0) == (mean >= 0)
+
     unit = SETTINGS[over].unit
     return Finding(f"{' < '.join(f'{m:.3g}' for m in means)}: {', '.join(f'{100 * s:+.0f}' for s in steps)} % a{' ' + unit if unit else ' step'}",
-                   steps[-1] >= 0 and all(b <= a for a, b in itertools.pairwise(steps)), len(d) > 1 and not estimates.estimate(d).covers(0))
+                   *_verdict([*(verdict(a - b, [g[n] - g[n + 1] for g in each]) for n, (a, b) in enumerate(itertools.pairwise(steps))),
+                              verdict(steps[-1], [g[-1] for g in each])]))
 
 
 def padhye_mbps(loss: float, rtt_s: float, rto_s: float = 0.2, window_bytes: int = 64096, packet_bytes: int = 1500, acked: int = 2) -> float:
@@ -303,25 +315,39 @@ OF_KIND = {"value": ("metric", "where least most scale digits unit"), "covers": 
            "model": ("where", "least most"), "steps": ("where base_ms rise_ms steps between", "")}
 
 
-def check_statements(path: pathlib.Path, given: Any) -> None:
+ALONG = ("crossing", "spread", "falls", "rises", "flattens")      # a setting that is numbers
+NUMBERS: dict[str, Kind] = {**dict.fromkeys("least most times scale slack least_x most_x until base_ms rise_ms between".split(), Real(-1e12, 1e12)),
+                            "digits": Integer(0, 12), "steps": Integer(1, 999)}
+
+
+def check_statements(e: Experiment, given: Any) -> None:
     """A statement that cannot be evaluated is found before anything runs."""
     if not isinstance(given, list):
-        raise BadInput(f"experiment file {path}: statements: a list is expected")
+        raise BadInput(f"experiment file {e.path}: statements: a list is expected")
     for s in given:
         if not isinstance(s, dict) or not {"id", "says", "kind"} <= set(s):
-            raise BadInput(f"experiment file {path}: statements: {s!r} needs id, says and kind")
-        if s["kind"] not in KINDS:
-            raise BadInput(f"experiment file {path}: statement {s['id']}: kind is {s['kind']!r}; valid: {', '.join(KINDS)}")
-        needs, may = (keys.split() for keys in OF_KIND[s["kind"]])
+            raise BadInput(f"experiment file {e.path}: statements: {s!r} needs id, says and kind")
+        whose = f"experiment file {e.path}: statement {s['id']}"
+        if (kind := str(s["kind"])) not in KINDS:
+            raise BadInput(f"{whose}: kind is {s['kind']!r}; valid: {', '.join(KINDS)}")
+        needs, may = (keys.split() for keys in OF_KIND[kind])
         for wrong in [*(f"{key} is missing" for key in needs if key not in s), *(f"unknown key {key}" for key in s if key not in {*OF_EACH, *needs, *may}),
                       *["least and most are missing, one of them is needed"] * ("least" in may and not {"least", "most"} & set(s))]:
-            raise BadInput(f"experiment file {path}: statement {s['id']}: {wrong}; valid for {s['kind']}: {', '.join([*needs, *may])}")
+            raise BadInput(f"{whose}: {wrong}; valid for {kind}: {', '.join([*needs, *may])}")
         if s.get("by", "ratio") not in ("ratio", "difference"):
-            raise BadInput(f"experiment file {path}: statement {s['id']}: by is {s['by']!r}; valid: ratio, difference")
-        if "metric" in s:
-            split(s["metric"])
-        if not isinstance(over := s.get("averaged", []), list) or not all(name in SETTINGS for name in over):
-            raise BadInput(f"experiment file {path}: statement {s['id']}: averaged is {over!r}; valid: a list of settings")
+            raise BadInput(f"{whose}: by is {s['by']!r}; valid: ratio, difference")
+        if not isinstance(over := s.get("averaged", []), list) or not all(isinstance(name, str) and name in SETTINGS for name in over):
+            raise BadInput(f"{whose}: averaged is {over!r}; valid: a list of settings")
+        kinds = NUMBERS | ({"expect": NUMBERS["least"]} if kind == "covers" else {})
+        s |= {key: read(f"{whose}: {key}", kinds[key], s[key]) for key in kinds.keys() & s.keys()}
+        for key in {"where", "a", "b", "for_each", "at_each", "b_each"} & s.keys():
+            e.check_chosen(f"{whose}: {key}", s[key], key.endswith("_each"))
+        if "over" in s and (kind == "disjoint") != isinstance(s["over"], list):
+            raise BadInput(f"{whose}: over is {s['over']!r}; valid: {'a list of numbers' if kind == 'disjoint' else 'a setting of the grid'}")
+        if kind != "disjoint" and "over" in s:
+            e.check_chosen(f"{whose}: among", {s["over"]: [*s.get("among", []), *([s["expect"]] if "expect" in s else [])]}, True)
+        for where in (s.get("where", {}) | case for _, case in cases(s) if kind in ALONG):
+            e.check_numbers(f"{whose}: over", s["over"], where)
 
 
 def judge(results: Results, statement: Statement) -> Judgement:
@@ -335,9 +361,7 @@ def judge(results: Results, statement: Statement) -> Judgement:
     common = {k: str(statement.get(k, "")).strip() for k in ("id", "says", "source", "note")}
     if not findings:
         return Judgement(measured="", holds="not measured", **common)
-    holds = all(f.holds for _, f in findings)
-    deciding = [f for _, f in findings if f.holds == holds]
-    sure = all(f.sure for f in deciding) if holds else any(f.sure for f in deciding)
+    holds, sure = _verdict((f.holds, f.sure) for _, f in findings)
     measured = "; ".join(f"{label}: {f.text}{'' if f.holds or holds else ' (no)'}" if label else f.text for label, f in findings)
     return Judgement(measured=measured, holds=("yes" if holds else "no") + ("" if sure else " (not sure)"), **common)
 

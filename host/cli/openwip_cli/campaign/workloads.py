@@ -170,7 +170,13 @@ def voip(cell: MeasuredCell, work: dict[str, Any]) -> dict[str, Any]:
         python(voip_program, "send", ADDRESS["terminal"], PORT, packets, work["packets_per_s"], work["payload_bytes"]),
         work["duration_s"], True)
     return {"kind": "voip", "worst_lateness_us": sent["worst_lateness_us"], "foreign": received["foreign"]} | \
-        voip_program.summary(sent["sent"], received["arrived"])
+        stream(sent["sent"], received["arrived"])
+
+
+def stream(sent: int, arrived: list[list[int]]) -> dict[str, Any]:
+    """Summary of it; `numbers` are those of the packets that arrived, beside their delays, where some did not or not in order."""
+    numbers = list(dict.fromkeys(number for number, _ in arrived))
+    return voip_program.summary(sent, arrived) | ({"numbers": numbers} if numbers != list(range(sent)) else {})
 
 
 def flows(cell: MeasuredCell, work: dict[str, Any]) -> dict[str, Any]:

@@ -154,10 +154,8 @@ def plot(arguments: list[str], places: Places) -> int:
     p = Parser("channel plot")
     p.add_argument("file", metavar="FILE.h5")
     p.add_argument("-o", "--output", required=True, metavar="FILE.png")
-    p.add_argument("--heat-seconds", type=float, default=1.0, help="length of the heat map (default 1)")
+    p.value("--heat-seconds", Real(0.001, 86400), default=1.0, help="length of the heat map (default 1)")
     given = p.parse_args(arguments)
-    if not given.heat_seconds > 0:
-        raise BadInput(f"--heat-seconds {given.heat_seconds}: valid is more than 0")
     outputs.check("-o", given.output, given.file)
     from . import plot as channel_plot
     description, trace = open_trace(places, given.file)
@@ -206,6 +204,9 @@ def export(arguments: list[str], places: Places) -> int:
     given = p.parse_args(arguments)
     kind = next(k for k in ("csv", "mahimahi", "kaunet") if getattr(given, k) is not None)
     file = getattr(given, kind)
+    of = {"--bins": "--mahimahi or --kaunet", "--modulation": "--mahimahi or --kaunet", "--packet-bytes": "--kaunet", "--seed": "--kaunet"}
+    if wrong := [option for option in p.said(given) if f"--{kind}" not in of.get(option, f"--{kind}")]:
+        raise BadInput(f"{wrong[0]} is given with --{kind}; valid: with {of[wrong[0]]}")
     outputs.check(f"--{kind}", file, given.file)
     if kind == "csv":
         from . import csv_file as channel_csv
@@ -233,6 +234,7 @@ def record(arguments: list[str], places: Places) -> int:
     p.add_argument("--gaps", choices=["refuse", "hold"], default="refuse",
                    help="slots not measured: refuse the trace, or repeat the last measured one")
     given = p.parse_args(arguments)
+    outputs.check("-o", given.output)       # before, not after an hour
     from . import record as channel_record
     cell = running_cell(given.name)
     recording = channel_record.record(cell, round(given.seconds * SLOTS_PER_SECOND))
@@ -245,7 +247,7 @@ def record(arguments: list[str], places: Places) -> int:
     print(summary(describe(places, given.output)))
     if gaps:
         print(f"  {gaps} slots were not measured and repeat the one before")
-    return 0
+    return recording.interrupted
 
 
 COMMANDS = {"list": list_channels, "render": render, "info": info, "plot": plot, "import": import_csv, "export": export, "record": record}

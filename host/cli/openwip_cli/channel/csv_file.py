@@ -46,7 +46,7 @@ def read(file: str, rate: Any) -> Any:
         raise BadInput(f"--rate {rate:g}: valid is more than 0, to 1e6 rows a second")
     rows, width = [], None
     try:
-        with open(file, encoding="utf-8", errors="replace") as lines:
+        with open(file, encoding="utf-8-sig", errors="replace") as lines:
             for number, line in enumerate(iter(lambda: lines.readline(1 << 16), ""), 1):    # /dev/zero has no end of line
                 fields = line.strip().split(",")
                 if fields == [""] or number == 1 and fields[0].strip().lower().startswith("snr"):

@@ -61,7 +61,7 @@ def draw(about: dict[str, Any], trace: Any, file: str, heat_seconds: Any) -> Non
         f, theory = clarke_spectrum(shift)
         doppler.semilogy(f[1:], numpy.maximum(theory[1:], 1e-9), "--", lw=1, label=f"Clarke, {shift:.1f} Hz")
         doppler.axvline(2 * shift, color="0.5", lw=0.8)
-    top = max(density[1:].max(), 1e-9)
+    top = density[1:].max(initial=1e-9)     # of one slot there is no spectrum
     doppler.set(xlabel="frequency (Hz)", ylabel="density (1/Hz)", ylim=(top * 1e-6, top * 3), title="spectrum of the SNR")
     doppler.legend(fontsize=8)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A trace from the receiver of a running cell: telemetry topic `slot` of the terminal, every slot. The
 terminal is asked to publish every slot and afterwards as often as before. What is recorded is what the
-receiver measured: SNR of every bin (-20..60 dB) and its prediction for the slot `horizon` later.
+receiver measured: SNR of every bin (-20..60 dB) and its prediction for the slot `horizon` later, which it says with each.
 
 Nothing is lost unseen: slots are numbered. A slot that did not come, or came while the receiver had no
 lock, is a gap."""
@@ -14,9 +14,9 @@ from typing import Any
 import numpy
 from openwip_schema import control_pb2 as pb
 
-from ..air import BINS, SLOTS_PER_SECOND
+from ..air import BINS
 from ..cell.cell import Cell
-from ..errors import BadInput
+from ..errors import INTERRUPTED, VALID, BadInput, Terminated
 from ..messages import control, telemetry
 
 SILENCE_S = 3
@@ -24,10 +24,10 @@ MOST_BEFORE = 2000    # messages to wait for lock and for every slot
 
 
 class Recording:
-    def __init__(self, horizon: int, first: Any, slots: int, snr: Any, predicted: Any, effective: Any) -> None:
+    def __init__(self, horizon: int, first: Any, slots: int, snr: Any, predicted: Any, interrupted: int = VALID) -> None:
         self.horizon, self.first, self.slots = horizon, first, slots
         self.snr, self.predicted = snr, predicted     # slot -> 25 values; only measured slots
-        self.effective = effective                    # configuration of the terminal
+        self.interrupted = interrupted                # exit code of the signal that ended it early
 
     def rows(self, gaps: Any) -> tuple[Any, int]:
         """Rows of the slots whose prediction could be known, and how many of them were not measured."""
@@ -56,16 +56,13 @@ def record(cell: Cell, slots: int) -> "Recording":
     terminal = control.Control(cell.endpoint("terminal.control"))
     try:
         before = terminal.status().effective_yaml
-        base = control.Control(cell.endpoint("base.control")).status().effective_yaml
     except control.NoAnswer as e:
         raise BadInput(f"cell '{cell.name}' has no receiver that answers ({e}): valid is a cell of ./openwip demo --keep or emulate --keep") from None
-    delay = re.search(r"retransmission_delay_ms:\s*([0-9.]+)", base)
-    horizon = round(float(delay.group(1)) * SLOTS_PER_SECOND / 1000) if delay else 3
     every = re.search(r"slot_every:\s*([0-9]+)", before)
     with telemetry.Reader({"terminal": cell.endpoint("terminal.telemetry")}, ("slot",), high_water=0) as reader:
         try:
             terminal.ask(pb.Request(configure_yaml="telemetry: {slot_every: 1}"))
-            return Recording(horizon, *collect(reader, horizon, slots), before)
+            return collect(reader, slots)
         finally:
             if every:
                 with contextlib.suppress(control.NoAnswer):    # it has ended meanwhile
@@ -86,25 +83,31 @@ def slots_of(reader: telemetry.Reader) -> Iterator[tuple[int, Any]]:
                 yield m.telemetry.slot, m.telemetry.slot_sample
 
 
-def collect(reader: telemetry.Reader, horizon: int, slots: int) -> tuple[int, int, dict[int, Any], dict[int, Any]]:
-    """First slot, number of slots, and the measured ones. Starts where two slots in a row have come: the
-    first message may still be one of every nth."""
-    snr: dict[int, Any] = {}
-    predicted: dict[int, Any] = {}
+def collect(reader: telemetry.Reader, slots: int) -> Recording:
+    """Starts where two slots in a row have come: the first message may still be one of every nth. What had come when a signal
+    ends it is a recording, too."""
+    snr, predicted = dict[int, Any](), dict[int, Any]()
     first: Any = None
     previous: Any = None
-    for before, (s, sample) in enumerate(slots_of(reader)):
-        if first is None:
-            if before > MOST_BEFORE:
-                raise BadInput(f"no two slots in a row came within {MOST_BEFORE} messages, or without lock: is the "
-                               "terminal locked?")
-            if previous == s - 1 and sample.locked:
-                first = s + horizon    # the first whose prediction is recorded
-            previous = s
-        if first is not None:
-            if s >= first + slots:
-                break
-            if sample.locked and len(sample.snr_db) == BINS:
-                snr[s] = numpy.clip(sample.snr_db, -60, 80)
-                predicted[s] = numpy.clip(sample.predicted_snr_db, -60, 80)
-    return first, slots, snr, predicted
+    horizon, interrupted = 0, VALID
+    try:
+        for before, (s, sample) in enumerate(slots_of(reader)):
+            if first is None:
+                if before > MOST_BEFORE:
+                    raise BadInput(f"no two slots in a row came within {MOST_BEFORE} messages, or without lock: is the terminal locked?")
+                if previous == s - 1 and sample.locked:
+                    horizon, first = sample.horizon, s + sample.horizon    # the first whose prediction is recorded
+                previous = s
+            if first is not None:
+                if s >= first + slots:
+                    break
+                if sample.locked and len(sample.snr_db) == BINS:
+                    if sample.horizon != horizon:
+                        raise BadInput(f"the loop became {sample.horizon} slots in slot {s}; valid: {horizon} all the time, as at first")
+                    snr[s] = numpy.clip(sample.snr_db, -60, 80)
+                    predicted[s] = numpy.clip(sample.predicted_snr_db, -60, 80)
+    except (KeyboardInterrupt, Terminated) as e:
+        if max(snr, default=-1) < (first or 0):     # no row of it
+            raise
+        slots, interrupted = max(snr) + 1 - first, getattr(e, "code", INTERRUPTED)
+    return Recording(horizon, first, slots, snr, predicted, interrupted)

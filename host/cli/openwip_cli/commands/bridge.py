@@ -172,13 +172,14 @@ def run(given: argparse.Namespace, process: subprocess.Popen[str], folder: int) 
 
 def follow(running: RunningSettings, process: subprocess.Popen[str]) -> None:
     """Until a signal, or the end of the process."""
-    sources = [sys.stdin, process.stderr]
+    sources, left = [sys.stdin, process.stderr], b""
     while process.poll() is None:
         for source in select.select(sources, [], [], 1)[0]:
-            line = source.readline()
+            data = os.read(source.fileno(), 1 << 16)    # readline() would keep what came with a line, where select does not see it
             if source is process.stderr:
                 continue
-            if line:
-                change(running, line)
-            else:
+            if not data:
                 sources.remove(source)      # nothing comes from there any more; traffic goes on
+            *lines, left = (left + (data or b"\n" * bool(left))).split(b"\n")
+            for line in lines:
+                change(running, line.decode(errors="replace"))

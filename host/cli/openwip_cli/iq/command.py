@@ -39,7 +39,7 @@ def ask(cell: Cell, station: str, **request: object) -> dict[str, Any]:
 
 def slots_range(text: str) -> tuple[int, int]:
     first, dots, last = text.partition("..")
-    if not (dots and first.isdigit() and last.isdigit() and int(first) <= int(last)):
+    if not (dots and first.isdecimal() and last.isdecimal() and max(len(first), len(last)) < 16 and int(first) <= int(last)):  # samples: 64 bits
         raise BadInput(f"--slots is {text!r}; valid: A..B, numbers of slots, A <= B (./openwip status shows the current one)")
     return int(first), int(last)
 
@@ -65,8 +65,9 @@ def record(arguments: list[str]) -> int:
         begin = air + START_SLOTS
         end = begin + round(seconds * SLOTS_PER_SECOND) - 1
     facts = metadata.cell_settings(cell)
-    recordings.remove_former(base)
     ask(cell, given.station, do="start", file=base, begin_slot=begin, end_slot=end + 1)
+    # Not before it: where it is refused, these may be the files of the recording that runs. Samples it has begun anew itself.
+    recordings.remove_former(base, recordings.META, *[recordings.SLOTS] * (given.station == "base"))
     interrupted = VALID
     try:
         while not ask(cell, given.station, do="status")["complete"]:

@@ -182,6 +182,6 @@ def check_place(path: pathlib.Path | str, seconds: float, option: str) -> str:
     return str(base)
 
 
-def remove_former(base: str) -> None:
-    for ending in (META, DATA, SLOTS):
+def remove_former(base: str, *endings: str) -> None:
+    for ending in endings or (META, DATA, SLOTS):
         pathlib.Path(base + ending).unlink(missing_ok=True)
