@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "late_thread.h"
 #include "phy/prediction/snr_predictor.h"
 
 namespace wip {
@@ -39,10 +40,12 @@ public:
         if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
         wake_.notify_one();
     }
-    // That of the last order that was done, once; else nullptr, at a glance.
+    // That of the last order that was done, once; else nullptr, at a glance: the thread can be late
+    // and is not waited for.
     std::unique_ptr<phy::snr_predictor> take() {
         if (!ready_.load(std::memory_order_acquire)) return nullptr;
-        const std::lock_guard lock(mutex_);
+        const std::unique_lock lock(mutex_, std::try_to_lock);
+        if (!lock) return nullptr;
         ready_.store(false, std::memory_order_relaxed);
         return std::move(done_);
     }
@@ -54,6 +57,7 @@ public:
 
 private:
     void run() {
+        may_be_late(true);
         std::unique_lock lock(mutex_);
         for (;;) {
             wake_.wait(lock, [this] { return over_ || order_ || retired_; });

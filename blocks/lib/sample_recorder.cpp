@@ -2,8 +2,6 @@
 #include "sample_recorder.h"
 
 #include <fcntl.h>
-#include <pthread.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "late_thread.h"
 #include "types/failure.h"
 
 namespace wip {
@@ -138,9 +137,7 @@ gr::wip::recording_status sample_recorder::finish() {
 }
 
 void sample_recorder::run() noexcept {
-    // A flowgraph with real-time scheduling hands it on to its threads. This one can be late.
-    const sched_param ordinary{};
-    ::pthread_setschedparam(::pthread_self(), SCHED_OTHER, &ordinary);
+    may_be_late(false);
     for (;;) {
         const auto seen = news_.load(std::memory_order_acquire);
         const bool last = over_.load(std::memory_order_acquire);

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "spectrum_thread.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
+
+#include "late_thread.h"
 
 namespace wip {
 
@@ -50,12 +47,7 @@ std::span<const float> spectrum_thread::take() noexcept {
 }
 
 void spectrum_thread::run() noexcept {
-    // A flowgraph with real-time scheduling hands it on to its threads. This one can be late; and
-    // where there is no real-time scheduling it must not take the core from the block that wakes
-    // it.
-    const sched_param none{};
-    ::pthread_setschedparam(::pthread_self(), SCHED_BATCH, &none);
-    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), 10);
+    may_be_late(true);
     for (auto now = stage_.load(std::memory_order_acquire); now != stage::over;
          now = stage_.load(std::memory_order_acquire)) {
         if (now != stage::working) {
