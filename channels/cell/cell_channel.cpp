@@ -26,7 +26,8 @@ snr_source steady(const channel_config& c, db mean) {
 snr_source fading(const channel_config& c, db mean, std::uint64_t seed, int user) {
     profiles::channel_choice choice;
     const auto definition = profiles::load_definition(c.model);
-    if (user > 0 && definition.nof_users() > 1) choice.user = static_cast<std::size_t>(user);
+    // Tracks are of a user each, but for one alone, which all of them have.
+    if (definition.users.size() != 1) choice.user = static_cast<std::size_t>(user);
     choice.speed_kmh = c.speed_kmh;
     choice.shadowing = c.shadowing;
     choice.shadowing_db = c.shadowing_db;
