@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <stdexcept>
+#include <utility>
 
 #include "block_link.h"
 #include "checked_parameter.h"
@@ -118,12 +119,12 @@ public:
     }
 
     void set_modulation(int bits_per_symbol) override {
-        const auto holding = link_.hold();
+        const std::lock_guard lock(content_mutex_);
         if (pattern_) pattern_->set_modulation(bits_per_symbol);
     }
 
     void set_bins(const std::vector<int>& bins) override {
-        const auto holding = link_.hold();
+        const std::lock_guard lock(content_mutex_);
         if (pattern_) pattern_->set_bins(bins);
     }
 
@@ -133,8 +134,9 @@ public:
 
     std::string end_reason() override { return link_.end_reason(); }
     void set_edge_samples(int samples) override {
-        const auto holding = link_.hold();
-        modulator_ = ::wip::phy::slot_modulator({.cell = cell_, .edge_samples = samples});
+        ::wip::phy::slot_modulator made({.cell = cell_, .edge_samples = samples});
+        const std::lock_guard lock(content_mutex_);
+        std::swap(modulator_, made);
     }
 
     void send_bursts_first() override { bursts_left_ = ::wip::cabled::known_burst::nof_slots; }
@@ -149,6 +151,7 @@ private:
             return outcome::made;
         }
         if (pattern_) {
+            const std::lock_guard lock(content_mutex_);
             pattern_->next(stretch_.next());
             modulator_.work(stretch_.next(), pattern_->grant(), pattern_->payload(), out);
             return outcome::made;
@@ -220,6 +223,7 @@ private:
     void send_empty(slot_span out) {
         ::wip::planned_slot empty{};
         empty.grant = ::wip::quiet_grant(last_grant_, stretch_.next());
+        const std::lock_guard lock(content_mutex_);
         modulator_.work(stretch_.next(), empty.grant, empty.payload, out);
     }
 
@@ -259,6 +263,7 @@ private:
         const auto planned = ::wip::read_plan(plan);
         if (planned) {
             last_grant_ = planned->grant;
+            const std::lock_guard lock(content_mutex_);
             return modulator_.work(stretch_.next(), planned->grant, planned->payload, out);
         }
         send_empty(out);
@@ -310,6 +315,7 @@ private:
     }
 
     const int cell_;
+    std::mutex content_mutex_;  // the next two: while a slot is made, never while one is waited for
     ::wip::phy::slot_modulator modulator_;
     std::optional<::wip::test_pattern> pattern_;
     openwip::slot_link::SlotRequest request_;

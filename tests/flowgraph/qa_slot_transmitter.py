@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """wip.slot_transmitter: whole slots, tags of gr-uhd, restarts after transmit events."""
+import faulthandler
 import time
 import unittest
 
 import numpy as np
 import pmt
-from fake_macd import Endpoint, Planner
+from fake_macd import Endpoint, FakeMacd, Planner
 from gnuradio import blocks, gr, wip
 
 SLOT = wip.SLOT_SAMPLES
@@ -224,6 +225,28 @@ class FreeRunning(unittest.TestCase):
         self.assertEqual(transmitter.status()["slots"], 0)
         top.stop()
         top.wait()
+
+    def test_settings_change_while_a_slot_is_waited_for(self):
+        with Endpoint() as endpoint:
+            macd = FakeMacd(endpoint)       # it never plans
+            macd.start()
+            self.addCleanup(macd.end)
+            for settings in ({"lead_slots": 6}, {"endpoint": endpoint}):     # no reading, no plan
+                with self.subTest(**settings):
+                    top = gr.top_block()
+                    transmitter = wip.slot_transmitter(**settings)
+                    top.connect(transmitter, blocks.null_sink(gr.sizeof_gr_complex))
+                    top.start()
+                    time.sleep(0.2)
+                    faulthandler.dump_traceback_later(20, exit=True)    # a call that waits with Python's lock held ends no other way
+                    transmitter.set_modulation(4)
+                    transmitter.set_bins([3])
+                    transmitter.set_edge_samples(16)
+                    faulthandler.cancel_dump_traceback_later()
+                    self.assertRaises(ValueError, transmitter.set_edge_samples, 41)
+                    self.assertEqual(transmitter.status()["slots"], 0)
+                    top.stop()
+                    top.wait()
 
     def test_a_lead_that_is_no_lead_is_refused(self):
         for lead in (-1, 1, 49):

@@ -18,6 +18,9 @@ void bind_fine_blocks(py::module& m);  // fine_bindings.cc
 
 namespace {
 
+// For what may wait for a thread of the flowgraph.
+using without_gil = py::call_guard<py::gil_scoped_release>;
+
 template <class Status>
 py::dict to_dict(const Status& s);
 
@@ -66,7 +69,7 @@ void bind_recording(Class& c) {
     c.def(
         "start_recording", &block::start_recording, py::arg("samples_file"),
         py::arg("reports_file") = "", py::arg("begin_slot") = -1, py::arg("end_slot") = -1,
-        py::arg("nof_slots") = -1, py::call_guard<py::gil_scoped_release>(),
+        py::arg("nof_slots") = -1, without_gil(),
         "Samples (cf32) and, of a receiver, slot reports to files, from the slot begin_slot to the "
         "one before end_slot (-1: from now on, until stopped), or nof_slots from the first "
         "sample that comes, by a thread of its own.");
@@ -155,19 +158,19 @@ PYBIND11_MODULE(wip_python, m) {
             "status", [](const slot_transmitter& b) { return to_dict(b.status()); },
             "Counters as a dict (slots, late_slots, underflows, restarts, ...).")
         .def("set_edge_samples", &slot_transmitter::set_edge_samples, py::arg("samples"),
-             "Symbols fade into each other over so many samples, 0..40; 0: hard edges.")
+             "Symbols fade into each other over so many samples, 0..40; 0: hard edges.",
+             without_gil())
         .def("send_bursts_first", &slot_transmitter::send_bursts_first,
              "Known bursts before the first slot, for a fader; before the flowgraph runs.")
         .def("set_modulation", &slot_transmitter::set_modulation, py::arg("bits_per_symbol"),
-             "Of the test pattern, from the next slot on: 1..8.")
+             "Of the test pattern, from the next slot on: 1..8.", without_gil())
         .def("set_bins", &slot_transmitter::set_bins, py::arg("bins"),
-             "Of the test pattern, from the next slot on.")
+             "Of the test pattern, from the next slot on.", without_gil())
         .def("set_radio_time", &slot_transmitter::set_radio_time, py::arg("full"),
              py::arg("fraction"), py::arg("arrived"),
              "Of a free-running radio, ten times a second: its time, s, and when that was known, "
-             "ns of "
-             "time.monotonic_ns().",
-             py::call_guard<py::gil_scoped_release>())
+             "ns of time.monotonic_ns().",
+             without_gil())
         .def("end_reason", &slot_transmitter::end_reason,
              "Why the flowgraph ended by itself; empty otherwise.");
 
