@@ -72,6 +72,8 @@ void base_station::on_request(const openwip::slot_link::SlotRequest& request) {
         return;
     }
     const slot air(request.air());
+    // Of slots before: said once, so also by a request that is dropped.
+    for (const std::int64_t lost : request.not_sent()) mac_.on_not_sent(slot(lost));
     // The clock of a radio goes on while its station stands still, however long that is.
     const bool far = free_running_ ? asked_.offer(air) == slot_clock::verdict::doubtful
                                    : planned_any_ && !near(air, planned_, largest_gap);
@@ -81,7 +83,6 @@ void base_station::on_request(const openwip::slot_link::SlotRequest& request) {
     }
     missed_ = {request.late_slots(), request.underflows(), request.late_plans(),
                request.slots_left_out()};
-    for (const std::int64_t lost : request.not_sent()) mac_.on_not_sent(slot(lost));
     const auto place = std::lower_bound(requests_.begin(), requests_.end(), air);
     if (place == requests_.end() || *place != air) requests_.insert(place, air);
     if (requests_.size() > most_open_requests) {

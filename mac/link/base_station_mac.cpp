@@ -239,8 +239,10 @@ void base_station_mac::state::answer(std::int64_t j, bool decoded, std::uint32_t
 void base_station_mac::on_not_sent(slot air) {
     auto& s = *state_;
     const std::int64_t j = air.value;
-    if (!s.started || j >= s.next_air || j < s.next_settled || s.sent(j).used == 0) return;
-    ++s.statistics.slots_not_sent;
+    if (!s.started || j >= s.next_air || j < s.next_settled) return;
+    const sent_slot& out = s.sent(j);
+    if (out.used == 0 && out.runs[0].frames == 0) return;
+    if (out.used != 0) ++s.statistics.slots_not_sent;
     s.answer(j, false, 0);
 }
 

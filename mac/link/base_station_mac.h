@@ -41,8 +41,9 @@ public:
     // False when the packet was dropped (counted with its reason).
     bool on_sdu(std::span<const std::uint8_t> packet, slot now);
     void on_feedback(const slot_feedback& feedback);
-    // What was planned for that slot did not go on the air: its frames have failed now, not a loop
-    // later. Does nothing for a slot that is settled, or was not planned.
+    // What was planned for that slot did not go on the air: its frames have failed, and its borders
+    // are untold, now, not a loop later. Does nothing for a slot that is settled, or was not
+    // planned.
     void on_not_sent(slot air);
     slot_plan plan(slot air);
     // Uses every bin of the set (bit b: bin b) that it has something for; `bins` and `allocation`

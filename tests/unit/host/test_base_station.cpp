@@ -294,6 +294,24 @@ TEST_F(FreeRunning, FramesThatDidNotGoOutAreSentAgainInTheNextSlot) {
     EXPECT_EQ(status().base().frames_sent(), 2 * sent);
     EXPECT_EQ(status().radio().late_plans(), 1U);
 }
+// The transmitter says it once, in the request behind the gap.
+TEST_F(FreeRunning, FramesThatDidNotGoOutAreTakenFromARequestThatIsDroppedAsFar) {
+    for (std::int64_t k = 150; k < 165; ++k) {
+        ask_at_once(k);
+        hear(word(k));
+    }
+    tun.give(ip_packet(200));
+    ask_at_once(165);
+    const auto sent = status().base().frames_sent();
+    openwip::slot_link::SlotRequest r;
+    r.set_air(175);
+    r.add_not_sent(165);
+    base.on_request(r);
+    base.caught_up();
+    EXPECT_EQ(planned().back(), 165);
+    EXPECT_EQ(status().base().slots_not_sent(), 1U);
+    EXPECT_EQ(status().base().frames_failed(), sent);
+}
 
 TEST_F(BaseStation, LateSlotsCountFromTheLastReset) {
     openwip::slot_link::SlotRequest r;

@@ -5,50 +5,13 @@
 #include <map>
 #include <stdexcept>
 
-#include "link/base_station_mac.h"
 #include "link/switch_table.h"
-#include "packets.h"
+#include "told_base_station.h"
 
 namespace wip {
 namespace {
 
-// A base station with a terminal that answers as told. Time starts at slot 150; the terminal has
-// been heard before, so data goes out from the first slot on.
-class BaseStation {
-public:
-    explicit BaseStation(link_config c) : config(c), mac(c) {
-        for (int j = 150 - c.retransmission_delay_slots; j < 150; ++j) hear(j, 0, 20.0F);
-    }
-    void hear(std::int64_t j, std::uint32_t ack, float snr, bool grant_ok = true) {
-        slot_feedback f;
-        f.air = slot(j);
-        f.locked = true;
-        f.grant_ok = grant_ok;
-        f.ack = ack;
-        f.predicted_snr_db.fill(snr);
-        f.prediction_nmse = nmse;
-        mac.on_feedback(f);
-    }
-    void give(int packets, std::size_t bytes = 1500) {
-        for (int i = 0; i < packets; ++i) mac.on_sdu(test::ipv4(bytes), slot(now));
-    }
-    // The next slot; its frames are acknowledged but for the bins in `fail`.
-    slot_plan step(std::uint32_t fail = 0, float snr = 20.0F) {
-        const slot_plan p = mac.plan(slot(now));
-        std::uint32_t used = 0;
-        for (std::size_t b = 0; b < nof_bins; ++b)
-            if (p.grant.bins[b].bits_per_symbol != 0) used |= 1U << b;
-        hear(now, used & ~fail, snr);
-        ++now;
-        return p;
-    }
-    const base_statistics& stats() const { return mac.statistics(); }
-
-    link_config config;
-    base_station_mac mac;
-    std::int64_t now = 150;
-    float nmse = slot_feedback{}.prediction_nmse;
-};
+using BaseStation = test::told_base_station;
 
 int retransmissions_in(const slot_plan& p) {
     int n = 0;
@@ -218,6 +181,40 @@ TEST(BaseStationMac, ABorderBehindAFrameGivenUpIsSaidUntilItIsHeard) {
     const slot_grant g = step(true);
     EXPECT_EQ(g.runs[0].frames, 0);
     EXPECT_LT(g.window_edge, g.first_new_sn - 2);
+}
+
+// The transmitter sends a quiet grant in place of what came too late, and the terminal hears that.
+TEST(BaseStationMac, ABorderThatWasPlannedAloneAndNotSentIsSaidAgain) {
+    link_config c;
+    c.profile = link_profile::wipemu;
+    c.bins = 1;
+    c.modulation = 1;
+    c.max_retransmissions = 1;
+    BaseStation b(c);
+    b.give(2, 27);
+    const auto step = [&](bool good, bool heard = true) {
+        const slot_plan p = b.mac.plan(slot(b.now));
+        b.hear(b.now++, good && heard ? 0x1ffffff : 0, 20.0F, heard);
+        return p;
+    };
+    step(true);
+    step(false);        // SN 1
+    step(true, false);  // SN 2, with its border
+    step(true);
+    step(false);  // SN 1 again, and given up
+    step(true);
+    step(true);
+    const slot_plan late = step(true);
+    EXPECT_EQ(late.grant.runs[0], (border_run{2, 1, 0}));
+    EXPECT_EQ(frames_in(late), 0);
+    b.mac.on_not_sent(late.air);
+    const slot_plan again = step(true);
+    EXPECT_EQ(again.grant.runs[0], (border_run{2, 1, 0}));
+    EXPECT_EQ(again.grant.window_edge, 2);
+    EXPECT_EQ(b.stats().slots_not_sent, 0U);  // that counts those with frames
+    step(true);
+    step(true);
+    EXPECT_EQ(step(true).grant.window_edge, 0);
 }
 
 TEST(BaseStationMac, AfterTwentyMillisecondsOfSilenceNothingMoreIsSent) {
