@@ -92,6 +92,8 @@ private:
         for (unsigned port = 1; port < 3; ++port) {
             add_item_tag(port, item, pmt::mp("noise"),
                          pmt::from_double(double{estimator_.noise()}));
+            add_item_tag(port, item, pmt::mp("bin_noise"),
+                         pmt::init_f32vector(::wip::nof_bins, estimator_.bin_noise().data()));
             add_item_tag(port, item, pmt::mp("estimate_error"),
                          pmt::from_double(double{estimator_.channel().error}));
             add_item_tag(port, item, pmt::mp("grant_ok"),
@@ -155,8 +157,13 @@ private:
         m.gain = ::wip::phy::mean_gains(
             std::span<const gr_complex, ::wip::nof_subcarriers>(channel, ::wip::nof_subcarriers),
             tag_number(tags_, item, "cfo_turn", 0), tag_number(tags_, item, "timing_shift", 0));
-        for (std::size_t b = 0; b < ::wip::nof_bins; ++b)
+        // As slot_estimator::measurement() has it: a bin with interference in units of its noise.
+        const auto bin_noise = tag_floats(tags_, item, "bin_noise", ::wip::nof_bins);
+        for (std::size_t b = 0; b < ::wip::nof_bins; ++b) {
             m.power[b] = m.noise * std::pow(10.F, snr_db[b] / 10);
+            if (!bin_noise.empty() && bin_noise[b] > m.noise)
+                m.gain[b] *= std::sqrt(m.noise / bin_noise[b]);
+        }
         std::array<float, ::wip::nof_bins> predicted;
         predictor_.update(m, predicted);
         std::transform(predicted.begin(), predicted.end(), predicted_db, reported_db);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Tags that the fine-grained blocks hang on the items of a slot: number or bool by name.
+// Tags that the fine-grained blocks hang on the items of a slot: numbers or bool by name.
 #pragma once
 
 #include <gnuradio/block.h>
@@ -31,6 +31,14 @@ inline bool tag_flag(const std::vector<tag_t>& tags, std::uint64_t item, const c
                      bool otherwise) {
     const auto value = tag_value(tags, item, key);
     return value && pmt::is_bool(value) ? pmt::to_bool(value) : otherwise;
+}
+
+// `count` floats, or none.
+inline std::vector<float> tag_floats(const std::vector<tag_t>& tags, std::uint64_t item,
+                                     const char* key, std::size_t count) {
+    const auto value = tag_value(tags, item, key);
+    if (!value || !pmt::is_f32vector(value) || pmt::length(value) != count) return {};
+    return pmt::f32vector_elements(value);
 }
 
 inline std::optional<std::int64_t> tag_slot(const std::vector<tag_t>& tags, std::uint64_t item) {

@@ -241,6 +241,28 @@ class Predictor(unittest.TestCase):
         nmse = np.sum((predicted[500:-3] - actual[503:])**2) / np.sum(actual[503:]**2)
         self.assertLess(nmse, 0.0963)       # the literature's, three slots ahead at 75 km/h
 
+    def test_a_bin_with_interference_is_predicted_as_it_is(self):
+        """A flat channel of 30 waves; the noise of bin 7 is ten times that of the others, as channel_estimator tags it."""
+        slots, noise, bin_noise = 600, 0.01, np.full(25, 0.01)
+        bin_noise[7] = 0.1
+        random = np.random.default_rng(5)
+        shifts, phases = np.cos(2 * np.pi * random.random(30)), 2 * np.pi * random.random(30)
+        gain = np.exp(1j * (2 * np.pi * 60 / wip.SLOTS_PER_SECOND * np.outer(np.arange(slots), shifts) + phases)).mean(axis=1) * 30**0.5
+        gain += noise / 10 * random.normal(0, 1, slots)
+        snr_db = 10 * np.log10(np.abs(gain[:, None])**2 / bin_noise)
+        tags = [gr.tag_utils.python_to_tag((i, pmt.intern(key), value, pmt.intern("qa"))) for i in range(slots) for key, value in
+                (("noise", pmt.from_double(noise)), ("bin_noise", pmt.init_f32vector(25, bin_noise.tolist())))]
+        top = gr.top_block()
+        predictor, sink = wip.snr_predictor(3, "ar"), blocks.vector_sink_f(25)
+        top.connect(blocks.vector_source_c(np.repeat(gain, 500).tolist(), False, 500, tags), (predictor, 0))
+        top.connect(blocks.vector_source_f(snr_db.ravel().tolist(), False, 25), (predictor, 1))
+        top.connect(predictor, sink)
+        top.run()
+        predicted = 10**(np.array(sink.data()).reshape(-1, 25) / 10).mean(axis=0, where=(np.arange(slots) > 300)[:, None])
+        others = np.delete(predicted, 7).mean()
+        self.assertLess(predictor.nmse(), 0.5 * predictor.last_value_nmse())    # it is what the method says, not the last value
+        self.assertAlmostEqual(10 * np.log10(predicted[7] / others), -10, delta=0.5)
+
     def test_a_prediction_does_not_depend_on_what_comes_later(self):
         samples = samples_of(400, wip.fading_channel(doppler_hz=125, snr_db=16, seed=4))
         changed = samples.copy()
@@ -284,6 +306,18 @@ class Estimator(unittest.TestCase):
         for snr in (6, 16, 30):
             chain = Chain(samples_of(120, wip.fading_channel(fading="constant", doppler_hz=0, snr_db=snr)))
             self.assertAlmostEqual(np.mean(chain.snr_db[40:]), snr, delta=0.5)
+
+    def test_interference_is_tagged_as_the_noise_of_its_bin(self):
+        samples = samples_of(120, wip.fading_channel(fading="constant", doppler_hz=0, snr_db=30))
+        white = np.random.default_rng(3).normal(0, 1, (len(samples), 2)) @ [1, 1j]
+        in_bin_7 = abs(np.fft.fftfreq(len(samples), 1 / wip.SAMPLE_RATE) + 1.005e6) < 9e4
+        interference = np.fft.ifft(np.where(in_bin_7, np.fft.fft(white), 0))
+        interference *= np.sqrt(np.mean(abs(samples)**2) / 250 / np.mean(abs(interference)**2))     # 9.5 dB below the bin
+        last = Chain((samples + interference).astype(np.complex64)).tags[-1]
+        excess = np.array(last["bin_noise"]) / last["noise"]
+        self.assertEqual(len(excess), 25)
+        self.assertAlmostEqual(10 * np.log10(excess[7]), 20.5, delta=3)
+        self.assertEqual(np.median(excess), 1)
 
     def test_without_a_synchroniser_slots_are_counted_from_start_slot(self):
         samples = samples_of(40, start_slot=77)

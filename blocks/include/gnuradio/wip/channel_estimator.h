@@ -17,7 +17,8 @@ public:
         R"(Resource elements of a slot (6 x 500) to three outputs: the equalised elements (6 x
 500), the channel at the slot's middle (500), the SNR of each bin in dB (25). Estimates from the
 pilots, then again from pilots and decoded control symbols, as slot_receiver does. Tags on the
-channel and the SNR: noise (variance per element), estimate_error (in units of noise), grant_ok.
+channel and the SNR: noise (variance per element), bin_noise (the same of each bin, 25: more where
+there is interference), estimate_error (in units of noise), grant_ok.
 
 cell        0..63, pilot sequence, when no `cell` tag (of the synchroniser) says otherwise
 start_slot  slot of the first item when no `slot` tag says otherwise, >= 0
