@@ -48,7 +48,8 @@ struct aligned_slot {
     // the slot in frame.
     bool missing = false;
     int slot_in_frame = 0;  // 0..29
-    // As received; the last window_advance may not have come yet (see the constructor).
+    // At the scale of gain 0, without the radio's DC offset and image; the last window_advance may
+    // not have come yet (see the constructor).
     std::span<const cf32, slot_samples> samples;
     const slot_planes& elements;  // CFO and timing taken out
     float pilot_score;            // 0..1

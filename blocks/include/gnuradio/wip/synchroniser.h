@@ -14,8 +14,8 @@ public:
     using sptr = std::shared_ptr<synchroniser>;
     // Of the block and its parameters; Python has it as its help.
     static constexpr const char* doc =
-        R"(Samples at 7.68 MS/s in; slots out, each a vector of 5120 samples as received. Tags on
-every slot:
+        R"(Samples at 7.68 MS/s in; slots out, each a vector of 5120 samples without the radio's
+DC offset and image. Tags on every slot:
   slot             its number, uint64
   cell             whose it is
   cfo_hz           carrier frequency offset
