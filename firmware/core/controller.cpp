@@ -106,6 +106,7 @@ void controller::on_message(std::span<const std::uint8_t> message) {
         return;
     }
     playback& player = instrument_.player();
+    instrument_.settle();
     player.heard();
     const scpi_error e = serve(asked, instrument_);
     instrument_.error(e);

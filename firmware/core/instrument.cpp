@@ -16,6 +16,7 @@ instrument::instrument(playback& player, flash_port& flash, board_port& board)
 
 void instrument::apply(const settings& s) {
     settings_ = s;
+    reset_wanted_ = false;
     player_.set_layout(chip_layout(s.series));
     player_.set_levels(s.levels);
     player_.set_switch(s.switch_position);
@@ -119,14 +120,13 @@ scpi_error instrument::recall() {
     return scpi_error::none;
 }
 
-// A playback that runs is stopped by the next tick, and what *RST sets comes after it.
+// A playback that runs is stopped by the next tick; what the chips get of *RST comes after it.
 void instrument::reset() {
     wants_completion_ = false;
-    reset_wanted_ = player_.active();
-    if (reset_wanted_)
-        player_.stop();
-    else
-        apply(settings::reset(player_.layout()));
+    settings_ = settings::reset(player_.layout());
+    reset_wanted_ = true;
+    player_.stop();
+    settle();
 }
 
 void instrument::clear_status() {
@@ -137,7 +137,7 @@ void instrument::clear_status() {
 }
 
 void instrument::poll() {
-    if (reset_wanted_ && !player_.active()) reset();
+    settle();
     const play_state state = player_.state();
     const std::uint32_t underflows = player_.underflows();
     if (underflows == 0) underflow_said_ = false;

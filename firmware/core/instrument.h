@@ -77,6 +77,10 @@ public:
     scpi_error save();
     scpi_error recall();
     void reset();
+    // What *RST had to wait with: before anything else is done, or it would undo that.
+    void settle() {
+        if (reset_wanted_ && !player_.active()) apply(settings_);
+    }
     bool self_test() { return store_.check(); }
 
     void clear_status();

@@ -54,16 +54,10 @@ void scpi_interpreter::on_byte(char c) {
             incoming_[size_++] = c;
         return;
     }
-    if (too_long_) {
-        // A line that waits is whole; the one after it is lost.
-        too_long_ = false;
-        if (!complete_) size_ = 0;
-        instrument_.error(scpi_error::input_overrun);
-        return;
-    }
-    if (complete_) {
-        instrument_.error(scpi_error::input_overrun);
-        return;
+    // A line that waits is whole; the one after it is lost.
+    if (too_long_ || complete_) {
+        drop_line();
+        return instrument_.error(scpi_error::input_overrun);
     }
     complete_ = true;
     start_line();
@@ -159,6 +153,7 @@ bool scpi_interpreter::read_arguments(std::string_view text, int most, arguments
 }
 
 void scpi_interpreter::execute(std::string_view unit) {
+    instrument_.settle();
     const auto blank = std::ranges::find_if(unit, is_blank);
     std::string_view header = unit.substr(0, static_cast<std::size_t>(blank - unit.begin()));
     const std::string_view data = trimmed(unit.substr(header.size()));

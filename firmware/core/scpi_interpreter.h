@@ -27,6 +27,7 @@ public:
     // What has begun is no line.
     void drop_line() {
         if (!complete_) size_ = 0;
+        too_long_ = false;
     }
     // Goes on with what has waited. Once after every turn of the main loop.
     void poll();

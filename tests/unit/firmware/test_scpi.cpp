@@ -174,6 +174,29 @@ TEST_F(Scpi, NothingIsSetBesideAPlayback) {
     EXPECT_EQ(r.ask("*OPC?;PLAY:STAT?;:INP:ATT?"), "1;STOPPED;31.75");
 }
 
+// The tick that ends the playback comes between the two: *RST is done before what is behind it.
+TEST_F(Scpi, AResetUndoesNothingThatWasAskedForAfterIt) {
+    const auto play = [this] {
+        play_plan p;
+        p.channels = 1;
+        p.trigger = trigger_source::bus;
+        ASSERT_TRUE(r.player.begin(p));
+    };
+    play();
+    r.give("*RST;:PLAY:UND:ACT MAX;*OPC\n");
+    EXPECT_EQ(r.player.state(), play_state::armed);
+    r.player.tick();
+    r.give("INP:ATT 3;*SAV 0\n");
+    r.tick();
+    EXPECT_EQ(r.ask("INP:ATT?;:INP2:ATT?;:PLAY:UND:ACT?;*ESR?"), "3.00;31.75;MAX;1");
+    play();
+    r.give("*RST\n");
+    r.player.tick();
+    r.give("*RCL 0\n");
+    EXPECT_EQ(r.ask("INP:ATT?;:PLAY:UND:ACT?"), "3.00;MAX");
+    EXPECT_EQ(r.error(), no_error);
+}
+
 TEST_F(Scpi, ChipsInSeriesAreOneChannel) {
     EXPECT_EQ(r.ask("INP3:SER ON;SER?;:INP3:ATT?"), "1;63.50");
     EXPECT_EQ(r.ask("INP3:ATT 40;ATT?;ATT? MAX"), "40.00;63.50");

@@ -111,6 +111,28 @@ TEST(Streaming, ATableIsPlayed) {
     EXPECT_EQ(h.r.steps, (std::vector<std::uint32_t>{0, 1, 2}));
 }
 
+TEST(Streaming, AResetThatHasWaitedIsDoneBeforeAPlaybackIsOpened) {
+    host h;
+    h.open(1);
+    h.r.give("*RST\n");
+    h.r.player.tick();
+    EXPECT_EQ(h.open(1).status.levels.bytes[1], 127);
+    h.steps(0, {10}, true);
+    h.trigger();
+    h.r.tick(3);
+    EXPECT_EQ(h.status().status.state, wip_attenuator_State_ENDED);
+    EXPECT_EQ(h.status().status.levels.bytes[0], 10) << "not after it";
+}
+
+// Too long for a line, and then a frame: it was none.
+TEST(Streaming, AfterTextThatAFrameHasCutOffTheNextLineIsALine) {
+    host h;
+    h.r.give(std::string(300, 'A'));
+    h.status();
+    EXPECT_EQ(h.r.ask("*IDN?"), "OpenWIP,attenuator,test,1.0");
+    EXPECT_EQ(h.r.ask("SYST:ERR?"), "0,\"No error\"");
+}
+
 TEST(Streaming, WhatIsRefusedHasItsNumberAndIsInTheQueue) {
     host h;
     EXPECT_EQ(h.open(0).error, -222);
