@@ -38,7 +38,7 @@ using mix::tick;
 inline constexpr tick as_soon_as_possible = std::numeric_limits<tick>::min();
 
 inline constexpr std::uint64_t layout_magic = 0x4F57495041495221;  // "OWIPAIR!"
-inline constexpr std::uint32_t layout_version = 3;
+inline constexpr std::uint32_t layout_version = 4;
 inline constexpr std::size_t max_nodes = 64;
 inline constexpr std::size_t name_size = 32;
 inline constexpr std::uint64_t transmit_fifo_size = std::uint64_t{1} << 18;  // 34 ms
@@ -130,7 +130,7 @@ struct node_block {
     gate room;                                            // M wakes N: FIFO, bursts, commands
     std::atomic<tick> transmit_latency;  // N, ticks that its samples are on their way
 
-    table<window, 64> windows;                     // M -> N
+    table<window, 256> windows;                    // M -> N: more gaps than a ring can hold
     alignas(64) std::atomic<tick> read;            // N, samples before this are consumed
     alignas(64) std::atomic<tick> receive_wanted;  // N waits for this time
     gate samples;                                  // M wakes N

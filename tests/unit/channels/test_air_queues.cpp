@@ -331,15 +331,36 @@ TEST_F(AirQueues, stopping_before_a_gap_that_is_already_known_loses_nothing) {
 
 TEST_F(AirQueues, after_an_overflow_the_next_window_waits_for_a_place_in_the_table) {
     received.start(0, 0, 0);
-    for (tick t = 10; t < 20 * 63; t += 20) received.gap(t, t + 10);
-    received.overflow(2000);
-    release(3000);
+    constexpr tick places = decltype(node_block::windows)::size;
+    for (tick t = 10; t < 20 * (places - 1); t += 20) received.gap(t, t + 10);
+    received.overflow(20 * places);
+    release(30 * places);
     using state = receive_reader::state;
     for (state s = reader.look(); s.what != state::nothing; s = reader.look()) {
         std::vector<cf32> y(static_cast<std::size_t>(s.available));
         reader.take(y);
     }
-    release(3100);
-    EXPECT_EQ(reader.look().position, 3100);
-    EXPECT_EQ(node->overflows, 64u);
+    release(31 * places);
+    EXPECT_EQ(reader.look().position, 31 * places);
+    EXPECT_EQ(node->overflows, static_cast<std::uint64_t>(places));
+}
+
+// A gap a millisecond, until the ring holds the clock: none depends on how fast the node reads.
+TEST_F(AirQueues, all_gaps_of_a_full_ring_are_known) {
+    received.start(0, 0, 0);
+    reader.look();
+    std::vector<tick> expected, found;
+    for (tick t = 1000; received.has_room(t + 1000); t += 7680) {
+        received.gap(t, t + 500);
+        expected.push_back(t);
+    }
+    EXPECT_GE(expected.size(), 68u);
+    release(receive_ring_size);
+    using state = receive_reader::state;
+    for (state s = reader.look(); s.end != never; s = reader.look()) {
+        if (s.what == state::overflow) found.push_back(s.position);
+        std::vector<cf32> y(static_cast<std::size_t>(s.available));
+        reader.take(y);
+    }
+    EXPECT_EQ(found, expected);
 }
