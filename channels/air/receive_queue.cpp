@@ -19,9 +19,10 @@ window* receive_reader::current() noexcept {
 receive_reader::state receive_reader::look() noexcept {
     window* w = current();
     if (!w) return {};
-    const std::uint32_t flags = w->flags.load(std::memory_order_acquire);
-    const tick end = w->end.load(std::memory_order_acquire);
+    // Against their order in the writer: what is released is known to end where it ends, and why.
     const tick now = node_.now.load(std::memory_order_acquire);
+    const tick end = w->end.load(std::memory_order_acquire);
+    const std::uint32_t flags = w->flags.load(std::memory_order_acquire);
     if (!(flags & window_late) && position_ < end)
         return {state::samples, position_, std::max<tick>(0, std::min(now, end) - position_),
                 w->start,       end,       (flags & window_overflow) != 0};
