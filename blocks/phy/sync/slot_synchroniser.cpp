@@ -40,6 +40,11 @@ void slot_synchroniser::process(sample first, std::span<const cf32> in, slot_use
 
 void slot_synchroniser::restart(std::int64_t first, sync_loss why, slot_user& user) {
     if (started_) lose(why, user);
+    // The count that steps were announced for is over: the radio has made them, or does so now.
+    if (started_ && why == sync_loss::jump_back && nof_steps_ > 0) {
+        set_scale(steps_[nof_steps_ - 1].scale);
+        nof_steps_ = 0;
+    }
     started_ = true;
     buffer_start_ = first;
     filled_ = 0;

@@ -81,7 +81,8 @@ public:
 
     // The radio's gain from that sample on, dB. Samples are brought to the scale of gain 0, so that
     // a step is none for what learns from slot to slot. Not `exact`: the step may come at another
-    // time (gain_watch.h), and the slot it falls into is missing. At most 4 may be announced ahead.
+    // time (gain_watch.h), and the slot it falls into is missing. At most 4 may be announced ahead;
+    // when the sample count jumps back, they hold at once.
     void set_gain(sample from, db gain, bool exact = true) noexcept;
     db gain() const noexcept;  // of the newest sample
 

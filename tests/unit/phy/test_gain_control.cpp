@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "phy/sync/gain_control.h"
+#include "phy/sync/slot_synchroniser.h"
 #include "phy_link.h"
 #include "sample/quantiser.h"
 
@@ -213,6 +214,41 @@ TEST(gain_control, clipping_is_answered_at_once) {
     const auto change = control.process(sample(0), x, true, 0);
     ASSERT_TRUE(change);
     EXPECT_LE(change->gain.value, 20);
+}
+
+TEST(gain_control, a_step_announced_before_the_sample_count_jumped_back_holds_up_no_later_one) {
+    struct : slot_user {
+        void start(int) noexcept override {}
+        void lost(sync_loss) noexcept override {}
+        void nothing(sample) override {}
+        const channel_estimate* slot(const aligned_slot&) override { return nullptr; }
+        void done() override {}
+    } user;
+    slot_synchroniser synchroniser(0);
+    const std::vector<cf32> one(slot_samples, cf32(1e-3F, 0));
+    std::int64_t now = std::int64_t{1000} * slot_samples;
+    const auto give = [&](int slots) {
+        for (int i = 0; i < slots; ++i, now += slot_samples)
+            synchroniser.process(sample(now), one, user);
+    };
+    give(5);
+    synchroniser.set_gain(sample(now + 14 * slot_samples), db(5));
+    synchroniser.set_gain(sample(now + 15 * slot_samples), db(10));
+    give(5);
+    EXPECT_EQ(synchroniser.gain().value, 0);
+    now = 0;
+    give(1);
+    EXPECT_NEAR(synchroniser.gain().value, 10, 1e-5);
+    synchroniser.set_gain(sample(2 * slot_samples), db(20));
+    give(1);
+    EXPECT_NEAR(synchroniser.gain().value, 10, 1e-5);
+    give(1);
+    EXPECT_NEAR(synchroniser.gain().value, 20, 1e-5);
+    // Samples that are missing hold no step up, either.
+    synchroniser.set_gain(sample(10 * slot_samples), db(15));
+    now += std::int64_t{500} * slot_samples;
+    give(1);
+    EXPECT_NEAR(synchroniser.gain().value, 15, 1e-5);
 }
 
 // Steps of 8 dB up and down every 40 slots, 16-QAM at 35 dB, each made `error` samples later than
