@@ -46,7 +46,10 @@ public:
     double phase() const noexcept { return phase_; }  // of the CFO at slot_start
     double turn() const noexcept;                     // radians
     double shift() const noexcept { return shift_; }  // samples
-    double timing() const noexcept { return static_cast<double>(start_) + exact_fraction_; }
+    // Of the slot's start, samples, modulo 5120.
+    double timing() const noexcept {
+        return static_cast<double>(start_ % slot_samples) + exact_fraction_;
+    }
 
 private:
     void update_timing(const channel_estimate& channel) noexcept;

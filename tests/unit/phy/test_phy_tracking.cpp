@@ -72,6 +72,23 @@ TEST(tracking, cfo_that_drifts_is_followed_through_fades) {
     EXPECT_EQ(r.losses, 0U);
 }
 
+// A radio that sets its clock by UNIX time: a double has steps of two samples there.
+TEST(tracking, timing_is_as_exact_in_the_year_2025_as_in_1970) {
+    constexpr sample_count later(std::int64_t{1'760'000'000} * sample_rate_hz);
+    slot_modulator modulator({});
+    slot_receiver in_1970({}), in_2025({});
+    slot_source source(2);
+    sample_channel channel({.snr_db = 30, .delay = 301});
+    for (int i = 0; i < 60; ++i) {
+        const auto x = channel.pass(modulate(modulator, source.make(slot(150 + i))));
+        const auto start = first_sample(slot(150 + i));
+        in_1970.process(start, x, [](const received_slot&) {});
+        in_2025.process(start + later, x, [](const received_slot&) {});
+    }
+    EXPECT_NEAR(in_1970.state().timing_samples, 301, 0.5);
+    EXPECT_EQ(in_2025.state().timing_samples, in_1970.state().timing_samples);
+}
+
 struct moved {
     double distance = 0;  // from the mean delay, samples: the largest before and well after
     int unlocked = 0, good = 0, bad = 0;
