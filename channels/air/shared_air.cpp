@@ -2,6 +2,7 @@
 #include "air/shared_air.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,6 +46,34 @@ std::int64_t living_owner(const std::string& name) {
     return owner;
 }
 
+// The segment, empty and locked: whose lock it is has the name, from before there is anything to
+// read in it until its process ends. What a dead one left is removed. The name may be another
+// file's meanwhile.
+int claim(const std::string& name, bool& cleaned) {
+    for (;;) {
+        int fd = shm_open(segment(name).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (fd < 0 && errno == EEXIST) fd = shm_open(segment(name).c_str(), O_RDWR | O_CLOEXEC, 0);
+        if (fd < 0 && errno == ENOENT) continue;
+        if (fd < 0) throw machine_error(shared_air::path(name), errno);
+        struct stat own {};
+        struct stat named {};
+        const bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
+        const bool same = fstat(fd, &own) == 0 &&
+                          stat(shared_air::path(name).c_str(), &named) == 0 &&
+                          own.st_ino == named.st_ino;
+        if (locked && same && own.st_size == 0) return fd;
+        const std::int64_t owner = same ? living_owner(name) : 0;
+        const bool left = same && locked && owner == 0;
+        if (left) cleaned = shm_unlink(segment(name).c_str()) == 0;
+        const int error = errno;
+        close(fd);
+        if (left && !cleaned) throw machine_error(shared_air::path(name), error);
+        if (same && !left)
+            throw machine_error("a medium named '" + name + "' is running already (process " +
+                                (owner ? std::to_string(owner) : "that starts") + ")");
+    }
+}
+
 }  // namespace
 
 std::string shared_air::path(const std::string& name) { return "/dev/shm" + segment(name); }
@@ -60,25 +89,13 @@ std::unique_ptr<shared_air> shared_air::create(const std::string& name,
                                                const std::vector<std::string>& nodes,
                                                clock_kind clock, double speed) {
     std::unique_ptr<shared_air> air(new shared_air);
-    int fd = -1;
-    for (int attempt = 0; attempt < 2 && fd < 0; ++attempt) {
-        fd = shm_open(segment(name).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-        if (fd >= 0 || errno != EEXIST) break;
-        if (const std::int64_t owner = living_owner(name))
-            throw machine_error("a medium named '" + name + "' is running already (process " +
-                                std::to_string(owner) + ")");
-        air->cleaned_ = shm_unlink(segment(name).c_str()) == 0;
-    }
-    if (fd < 0) throw machine_error(path(name), errno);
+    const int fd = air->lock_ = claim(name, air->cleaned_);
     air->unlink_ = segment(name);
     air->bytes_ = head_bytes(nodes.size()) + nodes.size() * node_sample_bytes;
-    if (const int error = posix_fallocate(fd, 0, static_cast<off_t>(air->bytes_))) {
-        close(fd);
+    if (const int error = posix_fallocate(fd, 0, static_cast<off_t>(air->bytes_)))
         throw machine_error(
             "/dev/shm has no room for " + std::to_string(air->bytes_ >> 20) + " MiB", error);
-    }
     void* p = mmap(nullptr, air->bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
-    close(fd);
     if (p == MAP_FAILED) throw machine_error("mmap", errno);
     air->memory_ = p;
     air->build(nodes, clock, speed);
@@ -139,6 +156,7 @@ std::unique_ptr<shared_air> shared_air::attach(const std::string& name) {
 shared_air::~shared_air() {
     if (memory_ && !unlink_.empty()) header().state.store(air_state::closed);
     if (!unlink_.empty()) shm_unlink(unlink_.c_str());
+    if (lock_ >= 0) close(lock_);
     if (memory_) munmap(memory_, bytes_);
 }
 

@@ -45,6 +45,7 @@ private:
     void* memory_ = nullptr;
     std::size_t bytes_ = 0;
     std::string unlink_;
+    int lock_ = -1;  // of the segment, while it is this one's
     bool cleaned_ = false;
 };
 
