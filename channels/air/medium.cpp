@@ -231,8 +231,9 @@ std::string medium::find_dead() {
     for (std::size_t i = 0; i < air_.nodes(); ++i) {
         node_block& node = air_.node(i);
         std::int64_t process = node.process.load();
+        // The watch is of the last claim that is known: who claims right now has none yet.
         if (!process || node.claims.load() != node.served.load() || watches_[i].alive() ||
-            node.process.load() != process)
+            process_watch(process).alive() || node.process.load() != process)
             continue;
         const std::string who =
             std::string("node '") + node.name + "' (process " + std::to_string(process) + ") died";
