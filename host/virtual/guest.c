@@ -25,7 +25,8 @@
 //
 // /result is a JSON object a line: {"sysctl": name, "value": what is read back}, {"program": ...,
 // "said": ...}, and of each end of each flow {"flow": ..., "end": ...}, after lines with "part"
-// where it has much to tell. What cannot be done has "failed". Sides and flows count from 0.
+// where it has much to tell; what cannot be done has "failed". Without that it ends with
+// {"whole": true}. Sides and flows count from 0.
 #define _GNU_SOURCE
 #include "virtual/guest.h"
 
@@ -289,14 +290,18 @@ static int laters;
 
 static int do_line(char* line) {  // returns how many ends of flows it has started
     if (!strncmp(line, "after ", 6)) {
-        if (laters == (int)(sizeof later / sizeof *later)) errno = E2BIG, fail("after");
-        snprintf(later[laters++], sizeof *later, "run %s", line + 6);
+        const size_t most = sizeof *later;
+        if (laters == (int)(sizeof later / most) ||
+            (size_t)snprintf(later[laters++], most, "run %s", line + 6) >= most)
+            errno = E2BIG, fail("after");
         return 0;
     }
     char* words[most_words + 1] = {0};
     int n = 0;
-    for (char* w = strtok(line, " \t\n"); w && n < most_words; w = strtok(NULL, " \t\n"))
+    for (char* w = strtok(line, " \t\n"); w; w = strtok(NULL, " \t\n")) {
+        if (n == most_words) errno = E2BIG, fail(words[0]);
         words[n++] = w;
+    }
     if (n == 0 || words[0][0] == '#') return 0;
     if (!strcmp(words[0], "seed") && n == 2) return seed_random(strtoull(words[1], NULL, 10)), 0;
     if (!strcmp(words[0], "side") && n == 2) return add_side(words[1]), 0;
@@ -310,7 +315,7 @@ static int do_line(char* line) {  // returns how many ends of flows it has start
 }
 
 int main(void) {
-    static char line[1024], text[1 << 13];
+    static char line[1 << 13], text[1 << 13];
     mkdir("/proc", 0755), mkdir("/sys", 0755), mkdir("/dev", 0755), mkdir("/host", 0755);
     mount("proc", "/proc", "proc", 0, NULL);
     mount("dev", "/dev", "devtmpfs", 0, NULL);
@@ -322,7 +327,10 @@ int main(void) {
     FILE* plan = fopen("/plan", "r");
     if (!plan) fail("plan");
     int ends = 0;
-    while (fgets(line, sizeof line, plan)) ends += do_line(line);
+    while (fgets(line, sizeof line, plan)) {
+        if (!strchr(line, '\n') && !feof(plan)) errno = E2BIG, fail(strtok(line, " "));
+        ends += do_line(line);
+    }
     fclose(plan);
 
     FILE* in = fdopen(results[0], "r");
@@ -337,7 +345,9 @@ int main(void) {
     for (int i = 0; i < laters; ++i) do_line(later[i]);
     tell("\n");
     while (fgets(text, sizeof text, in) && text[0] != '\n') fputs(text, out);
-    fclose(out);
+    fputs("{\"whole\": true}\n", out);
+    // Where the disk of the host is full, fsync() alone says so.
+    if (fflush(out) || ferror(out) || fsync(fileno(out)) || fclose(out)) fail("result");
     rename("/result.new", "/result");
     end();
 }

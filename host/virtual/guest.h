@@ -4,7 +4,7 @@
 
 #include <netinet/in.h>
 
-enum { most_sides = 32, most_words = 32 };
+enum { most_sides = 32, most_words = 512 };
 extern int sides;
 extern struct in_addr addresses[most_sides];
 

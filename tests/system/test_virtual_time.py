@@ -75,9 +75,44 @@ class Refusals(unittest.TestCase):
             with self.assertRaisesRegex(BadInput, "setup --virtual-time"):
                 virtual.check(Places(PLACES.top, pathlib.Path(folder), PLACES.python))
 
+    def test_a_result_that_is_not_whole_is_none(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            program = root / "program"
+            program.write_text("#!/bin/sh\necho {}\n")
+            program.chmod(0o755)
+
+            def result(text):
+                (root / "result").write_text(text)
+                return virtual.launch(str(program), root, 1, None)[1]
+
+            flow = '{"flow": 0, "end": "sender", "bytes": 1}\n'
+            for cut in ("", flow, flow + '{"flow": 0, "end": "rec'):
+                with self.subTest(cut), self.assertRaisesRegex(CellDied, "is not whole"):
+                    result(cut)
+            self.assertEqual(result(flow + '{"whole": true}\n'), {"sysctl": {}, "programs": [], "flows": [json.loads(flow)]})
+            self.assertEqual(result('{"failed": "side: Invalid argument"}\n')["failed"], "side: Invalid argument")
+
 
 @unittest.skipUnless(HAS_KERNEL, f"no Linux kernel for virtual time in {BUILD}: ./openwip setup --virtual-time")
 class Runs(unittest.TestCase):
+    @unittest.skipIf(os.geteuid() != 0, "mounting a small disk needs root")
+    def test_a_disk_without_room_for_the_result_makes_no_valid_run(self):
+        code = ("from openwip_cli.machine.places import default\nfrom openwip_cli.runs import virtual\nfrom openwip_cli.settings import emulator\n"
+                "s = emulator.scenario_of({'channel.model': 'static', 'traffic.duration_s': 100})\n"
+                "print(*virtual.run(s, default(), virtual.Plan(['voip 0 1 1 100 0.02 60']))['verdict']['reasons'])")
+        room = 4096 * 16 + sum((BUILD / part).stat().st_size for part in (virtual.KERNEL, virtual.GUEST))
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(["unshare", "--mount", "sh", "-c", f'mount -t tmpfs -o size={room} none "$TMPDIR" && exec "$@"', "sh", sys.executable, "-c", code],
+                                  capture_output=True, text=True, timeout=120, env=os.environ | {"TMPDIR": folder})
+        self.assertEqual(done.stdout, "traffic: result: No space left on device\n", done.stderr)
+
+    def test_a_line_of_the_plan_is_done_as_a_whole_or_refused(self):
+        for files, reasons in ((20, []), (300, ["traffic: sessions: Argument list too long"])):
+            report = run(virtual.Plan(["sessions 0 1 1 reno " + " ".join(f"{1000 + n} 1" for n in range(files))]), channel__model="static")
+            self.assertEqual(report["verdict"]["reasons"], reasons)
+            self.assertEqual([[s["bytes"] for s in e["sessions"]] for e in report["flows"]], [[*range(1000, 1020)]] * 2 if not reasons else [])
+
     def test_the_relay_of_a_terminal_repairs_what_the_link_delivers_damaged(self):
         # One retransmission of a frame, and packets of which the rest is wrong are delivered.
         report = run(link__tcp_l="on", link__deliver_corrupt="on", link__max_retransmissions=1, link__combining="off")

@@ -169,14 +169,20 @@ def launch(program: str, root: pathlib.Path, longest_s: float, cores: Sequence[i
     words = log.read_text(errors="replace").splitlines() if log.exists() else []
     if done.returncode:
         raise CellDied(last_line(done.stderr, ""), [("kernel", w) for w in words[-3:]])
-    return json.loads(done.stdout), read_result((root / "result").read_text())
+    return json.loads(done.stdout), read_result((root / "result").read_text(errors="replace"))
 
 
 def read_result(text: str) -> dict[str, Any]:
-    """The lines of it: `sysctl`, `programs` (what they printed), `flows` (each end of each), perhaps `failed`."""
+    """The lines of it: `sysctl`, `programs` (what they printed), `flows` (each end of each), perhaps `failed`. Raises CellDied."""
     result: dict[str, Any] = {"sysctl": {}, "programs": []}
     ends: dict[tuple[int, str], dict[str, Any]] = {}
-    for line in map(json.loads, text.splitlines()):
+    try:
+        lines = [json.loads(line) for line in text.split("\n") if line]
+    except ValueError:
+        lines = []
+    if not any("failed" in line or "whole" in line for line in lines[-1:]):
+        raise CellDied("what the Linux kernel has measured is not whole: its folder may be full")
+    for line in lines:
         if "sysctl" in line:
             result["sysctl"][line["sysctl"]] = line["value"]
         elif "program" in line and "flow" not in line:
@@ -187,7 +193,7 @@ def read_result(text: str) -> dict[str, Any]:
             end = ends.setdefault((line["flow"], line.get("end", "")), {})
             line.pop("part", None)
             end.update({k: end.get(k, []) + v if isinstance(v, list) else v for k, v in line.items()})
-        else:
+        elif "whole" not in line:
             result |= line
     return result | {"flows": list(ends.values())}
 
