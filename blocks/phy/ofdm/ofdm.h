@@ -3,8 +3,12 @@
 // differs from run to run, and with it the last bit of every result; the one that it guesses
 // (FFTW_ESTIMATE) costs 6.2 us for six symbols where the best costs 3.3. So the best plan, 64 x 12,
 // is handed over as wisdom: the same in every run. Wisdom of another FFTW version or processor
-// family is refused by FFTW itself, and the guess is used. FFTW's planner is not thread-safe: one
-// mutex guards plan and destruction, of every plan of the process.
+// family is refused by FFTW itself, and the guess is used.
+//
+// FFTW's planner is not thread-safe: one mutex guards plan and destruction, of every plan of this
+// tree. GNU Radio's own blocks have another (gr::fft::planner): one that plans while it runs, as a
+// frequency sink of another size does, must not do so while one of these is made or goes. FFTW's
+// own lock (fftwf_make_planner_thread_safe) would not help: it leaves out the import of wisdom.
 #pragma once
 
 #include <complex>
@@ -19,7 +23,7 @@ namespace wip::phy {
 
 using cf32 = std::complex<float>;
 
-// Held by whoever plans with FFTW, itself or through another library.
+// Held by what of this tree plans with FFTW, itself or through another library.
 std::mutex& fft_planner();
 
 class dft {
