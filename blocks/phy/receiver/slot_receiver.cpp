@@ -147,8 +147,7 @@ struct slot_receiver::impl final : slot_user {
     void done() override {
         const auto& track = synchroniser.track();
         state.cfo_hz = track.cfo_hz();
-        state.timing_samples =
-            std::fmod(std::fmod(track.timing(), slot_samples) + slot_samples, slot_samples);
+        state.timing_samples = std::fmod(track.timing() + slot_samples, slot_samples);
         state.prediction_nmse = predictor.current().nmse();
         (*on_slot)(report);
     }
