@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "types/require.h"
+
 namespace wip::phy {
 
 namespace {
@@ -33,17 +35,17 @@ std::uint64_t nof_clipped(std::span<const cf32> in) noexcept {
     return clipped;
 }
 
-gain_control::gain_control(const gain_control_config& config) : config_(config), gain_(0) {
+gain_control::gain_control(const gain_control_config& config)
+    : config_(config), gain_(config.gain_db) {
     if (!(config.lowest_db <= config.highest_db) || !std::isfinite(config.lowest_db) ||
         !std::isfinite(config.highest_db))
         throw std::invalid_argument("gain control: lowest gain " +
                                     std::to_string(config.lowest_db) + " dB is above highest " +
                                     std::to_string(config.highest_db) + " dB");
-    if (!std::isfinite(config.gain_db))
+    if (config.lowest_db < config.highest_db)
+        check_range("gain_db", config.gain_db, config.lowest_db, config.highest_db);
+    else if (!std::isfinite(config.gain_db))
         throw std::invalid_argument("gain control: the gain is not a number");
-    gain_ = config.lowest_db < config.highest_db
-                ? std::clamp(config.gain_db, config.lowest_db, config.highest_db)
-                : config.gain_db;
 }
 
 void gain_control::forget() noexcept {

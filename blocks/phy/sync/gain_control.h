@@ -30,7 +30,7 @@ namespace wip::phy {
 std::uint64_t nof_clipped(std::span<const cf32> in) noexcept;
 
 struct gain_control_config {
-    double gain_db = 0;     // at the beginning
+    double gain_db = 0;     // at the beginning, within the range
     double lowest_db = 0;   // range of the radio
     double highest_db = 0;  // the same as lowest_db: the gain stays
     double target_dbfs = -20;

@@ -207,6 +207,24 @@ TEST(gain_control, stays_within_the_radios_range_and_still_when_there_is_none) {
     EXPECT_THROW(gain_control({.lowest_db = 3, .highest_db = 2}), std::invalid_argument);
 }
 
+// It is the gain that the samples come with, so another one cannot stand for it.
+TEST(gain_control, a_gain_that_the_radio_cannot_have_is_refused) {
+    const auto said = [](double gain) -> std::string {
+        try {
+            const gain_control made({.gain_db = gain, .lowest_db = -10, .highest_db = 20});
+        } catch (const std::invalid_argument& e) {
+            return e.what();
+        }
+        return "";
+    };
+    EXPECT_EQ(said(20.5), "gain_db = 20.5: must be -10 .. 20");
+    EXPECT_EQ(said(-11), "gain_db = -11: must be -10 .. 20");
+    EXPECT_EQ(said(std::nan("")), "gain_db = nan: must be -10 .. 20");
+    EXPECT_EQ(said(20), "");
+    EXPECT_EQ(said(-10), "");
+    EXPECT_THROW(gain_control({.gain_db = std::nan("")}), std::invalid_argument);
+}
+
 TEST(gain_control, clipping_is_answered_at_once) {
     gain_control control({.gain_db = 30, .lowest_db = -40, .highest_db = 60});
     std::vector<cf32> x(slot_samples, cf32(0.1F, 0.1F));
