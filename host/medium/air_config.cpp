@@ -132,6 +132,34 @@ void read_path(const config::settings& s, const std::string& at, mix::mix_config
     c.paths.push_back(path);
 }
 
+std::int64_t memory_of(std::vector<sample_model::impairment_config> list, bool receiver) {
+    if (receiver)  // its clock keeps nothing
+        std::erase_if(list, [](const auto& one) {
+            return std::holds_alternative<sample_model::clock_offset_config>(one);
+        });
+    return sample_model::stage_chain(list, {}).memory();
+}
+
+// What is delayed stays in the transmitter's FIFO: a full one would stop lockstep for good.
+void check_delays(const config::settings& s, const medium_config& c) {
+    constexpr std::int64_t filters = 1024;  // of fading, trace and clock; they remember less
+    const std::int64_t most = static_cast<std::int64_t>(transmit_fifo_size) - filters - c.quantum;
+    std::int64_t longest = 0;
+    std::string receiver;
+    for (std::size_t i = 0; i < c.nodes.size(); ++i)
+        if (const auto n = memory_of(c.nodes[i].impairments, true); n > longest)
+            longest = n, receiver = s.entries("nodes")[i];
+    for (std::size_t i = 0; i < c.paths.size(); ++i) {
+        const std::int64_t memory = memory_of(c.paths[i].impairments, false);
+        const std::int64_t all = memory + longest + c.paths[i].delay_samples;
+        if (all > most)
+            throw s.refuse((memory > longest ? s.entries("paths")[i] : receiver) + ".impairments",
+                           "not valid (" + std::to_string(all) +
+                               " samples from transmitter to receiver); expected at most " +
+                               std::to_string(most) + " in all");
+    }
+}
+
 }  // namespace
 
 const config::text_checks& air_checks() {
@@ -154,6 +182,7 @@ medium_config translate(config::settings& s, const read_trace_fn& read_trace) {
     medium_config c;
     read_air(s, c);
     read_mix(s, c, read_trace);
+    check_delays(s, c);
     return c;
 }
 

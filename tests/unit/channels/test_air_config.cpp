@@ -152,6 +152,27 @@ TEST(AirConfig, refuses_bad_channels_and_impairments_with_their_place) {
     }
 }
 
+// Each is allowed; the transmitter's FIFO has to hold all of them.
+TEST(AirConfig, refuses_delays_that_a_transmitter_cannot_hold_together) {
+    const auto with = [](const std::string& jumps, const std::string& receiver,
+                         const std::string& air = "name: x") {
+        return error_of("air: {" + air + "}\nnodes: {a: {}, b: {impairments: [" + receiver +
+                        "]}}\npaths: [{from: a, to: b, delay_samples: 65536, impairments: [" +
+                        jumps + "]}]");
+    };
+    const std::string jump = "{timing_jump: {max_delay_samples: 65536}}";
+    EXPECT_EQ(with("{clock_ppm: 1}, {timing_jump: {}}", jump), "accepted");
+    EXPECT_EQ(with(jump + ", " + jump, "{clock_ppm: 1}"), "accepted");
+    const std::string key = "paths\\[0\\]\\.impairments = .*expected at most ";
+    for (const std::string& e : {with(jump + ", " + jump + ", {clock_ppm: 1}", ""),
+                                 with(jump + ", " + jump, "{timing_jump: {}}, " + jump)})
+        EXPECT_TRUE(is_about(e, key + "256000 in all")) << e;
+    const auto e = with(jump + ", {timing_jump: {}}", jump, "name: x, quantum: 65536");
+    EXPECT_TRUE(is_about(e, key + "195584 in all")) << e;
+    EXPECT_TRUE(is_about(with("{timing_jump: {}}", jump + ", {timing_jump: {}}, " + jump),
+                         "nodes\\.b\\.impairments = "));
+}
+
 TEST(AirConfig, a_trace_is_read_as_the_account_and_refers_to_the_receivers_noise) {
     namespace sample_model = wip::sample_model;
     std::vector<std::string> asked;
