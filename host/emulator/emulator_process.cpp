@@ -183,6 +183,7 @@ void emulator_process::fill(AirStatus& status) const {
     status.set_release_p999_us(released.p999_us);
     status.set_release_max_us(released.max_us);
     status.set_released(released.slots);
+    status.set_released_behind(released.behind);
     status.set_realtime_priority(realtime_priority);
     status.add_nodes("base");
     for (std::size_t u = 1; u <= terminals.size(); ++u)

@@ -161,6 +161,14 @@ class Verdict(unittest.TestCase):
         self.assertEqual(accounting.check_pacing(self.realtime(10, 10, behind=150)), [])
         self.assertEqual(len(accounting.check_pacing(self.realtime(10, 10, behind=151))), 1)
 
+    def test_more_than_one_percent_of_packets_behind_is_invalid_but_for_one(self):
+        """Of a link whose beats, 10 ms apart, were all in time."""
+        before = pb.AirStatus(released=100, released_behind=90)
+        for packets, behind, words in ((4000, 40, []), (4000, 41, ["pacing: 41 of 4000 packets were released more than 2 ms late (limit 1%)"]),
+                                       (5, 1, []), (5, 2, ["pacing: 2 of 5 packets were released more than 2 ms late (limit 1%)"]), (0, 0, [])):
+            after = pb.AirStatus(speed=1, now=76_800_000, wall_seconds=10, slots=1000, pacing_limit_us=2000, released=100 + packets, released_behind=90 + behind)
+            self.assertEqual(accounting.check_pacing(accounting.realtime_of(before, after, {"late": 0})), words)
+
     def test_one_slot_in_a_thousand_may_be_late_where_the_clock_runs_freely_and_none_where_it_waits(self):
         def late(clock, **missed):
             none = {"late": 0, "underflows": 0, "late_plans": 0, "left_out": 0}

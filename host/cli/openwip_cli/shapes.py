@@ -43,7 +43,7 @@ Standstills = TypedDict("Standstills", {"core": int, "count": int, "longest_ms":
                         total=False)
 Pacing = TypedDict("Pacing", {"median": float, "p99": float, "p999": float, "max": float})     # us
 Realtime = TypedDict("Realtime", {
-    "factor": float, "speed": float, "slots": int, "late_slots": int, "missed": Missed, "slots_behind": int, "pacing_limit_us": float, "pacing_us": Pacing,
+    "factor": float, "speed": float, "slots": int, "late_slots": int, "missed": Missed, "slots_behind": int, "released": int, "released_behind": int, "pacing_limit_us": float, "pacing_us": Pacing,
     "underflows": int, "overflows": int, "clock": str, "clipped": int, "standstills": Standstills | None, "share": Share,
     "stall": Stall | None, "pace_found": float | None, "wall_seconds": float, "virtual_seconds": float, "steps": int}, total=False)
 

@@ -17,7 +17,7 @@ MTU = 1500
 USUAL_MSS = 1448          # TCP payload of a packet with timestamps
 
 FACTOR_TOLERANCE = 0.005  # of the real-time factor
-BEHIND_SHARE = 0.01       # of the slots may be released later than the pacing limit
+BEHIND_SHARE = 0.01       # of the slots, and of an emulator's packets but for one, may be released later than the pacing limit
 CLIPPED_SHARE = 1e-4     # of the samples of a channel made before a transmitter: what a terminal says of its own receiver
 LATE_SHARE = 1e-3       # of the slots, on a clock that runs freely
 TIMING = ("fader", "pacing", "late_slots", "lock")      # checks that a slot path without a core cannot pass
@@ -319,7 +319,8 @@ def realtime_of(before: AirStatus, after: AirStatus, missed_slots: Missed) -> Re
     return {
         "factor": air / (wall * after.speed) if wall > 0 else 0.0, "speed": after.speed, "slots": after.slots - before.slots,
         "late_slots": sum_of(missed_slots), "missed": missed_slots,
-        "slots_behind": after.slots_behind - before.slots_behind, "pacing_limit_us": after.pacing_limit_us,
+        "slots_behind": after.slots_behind - before.slots_behind, "released": after.released - before.released,
+        "released_behind": after.released_behind - before.released_behind, "pacing_limit_us": after.pacing_limit_us,
         "pacing_us": {"median": after.pacing_median_us, "p99": after.pacing_p99_us, "p999": after.pacing_p999_us, "max": after.pacing_max_us},
         "underflows": after.underflows, "overflows": after.overflows, "clock": after.clock, "clipped": max(0, after.clipped - before.clipped),
     }
@@ -330,9 +331,11 @@ def check_pacing(realtime: Realtime) -> list[str]:
     if abs(realtime["factor"] - 1) > FACTOR_TOLERANCE:
         wrong.append(f"pacing: real-time factor {realtime['factor']:.4f}, valid: "
                      f"{1 - FACTOR_TOLERANCE:g}..{1 + FACTOR_TOLERANCE:g}")
-    if realtime["slots_behind"] > BEHIND_SHARE * realtime["slots"]:
-        wrong.append(f"pacing: {realtime['slots_behind']} of {realtime['slots']} slots were released more "
-                     f"than {realtime['pacing_limit_us'] / 1000:g} ms late (limit {BEHIND_SHARE:.0%})")
+    for what, behind, there, allowed in (("slots", realtime["slots_behind"], realtime["slots"], 0),
+                                         ("packets", realtime["released_behind"], realtime["released"], 1)):
+        if behind > max(allowed, BEHIND_SHARE * there):
+            wrong.append(f"pacing: {behind} of {there} {what} were released more "
+                         f"than {realtime['pacing_limit_us'] / 1000:g} ms late (limit {BEHIND_SHARE:.0%})")
     return wrong
 
 
