@@ -44,11 +44,11 @@ tick sampled_reader::count_ticks(tick sample, tick count) const {
     return last_input(sample + count - 1) + 1 - (converter_->map().of(sample).whole - before_);
 }
 
-// Which sample is the first is not known yet: a tick more, of which nothing is made.
+// Which sample is the first is not known yet, only that it comes within a step.
 tick sampled_reader::count_ticks_now(tick count) {
     if (!converter_) return count;
     count_now_ = count;
-    return count_ticks(0, count) + 1;
+    return count_ticks(0, count) + converter_->map().of(1).whole + 1;
 }
 
 tick sampled_reader::stop_tick(tick sample) const {
@@ -136,7 +136,8 @@ bool sampled_reader::wait(tick n, std::chrono::nanoseconds timeout) {
     const state s = look();
     if (s.what == state::nothing && window_ == never) return reader_.wait(1, timeout);
     if (s.what != state::samples && s.what != state::nothing) return true;
-    tick ticks = n;
+    // Of a window that is only left to be read over: up to its end.
+    tick ticks = s.what == state::samples ? n : static_cast<tick>(air::receive_ring_size);
     tick lag = 0;
     if (s.what == state::samples) {
         lag = lag_at(position_);
