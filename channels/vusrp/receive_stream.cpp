@@ -9,7 +9,7 @@ namespace wip::vusrp {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr tick largest_wait = air::receive_ring_size / 4;
+constexpr double largest_wait = air::receive_ring_size / 4;  // ticks
 
 }  // namespace
 
@@ -77,6 +77,7 @@ size_t receive_stream::recv(const buffs_type& buffs, size_t size, uhd::rx_metada
                                              std::chrono::duration<double>(timeout));
     const std::int64_t offset = lanes_[0].port->offset();
     const exact_rate& rate = lanes_[0].reader.rate();
+    const tick largest = static_cast<tick>(largest_wait / air::sample_rate * rate.hz());
     const tick packet = static_cast<tick>(samples_per_packet_);
     metadata.reset();
     std::size_t done = 0;
@@ -100,8 +101,8 @@ size_t receive_stream::recv(const buffs_type& buffs, size_t size, uhd::rx_metada
         }
         const tick to_boundary = packet - (s.position - s.start) % packet;
         const tick to_end = s.end - s.position;
-        tick n = std::min(static_cast<tick>(size - done), to_end);
-        n = std::min(n, one_packet ? to_boundary : largest_wait);
+        tick n = std::min({static_cast<tick>(size - done), to_end, largest});
+        if (one_packet) n = std::min(n, to_boundary);
         if (s.available < n) {
             if (wait(n, deadline)) continue;  // the window may have been cut short: look again
             // Timeout: whole packets that are there.
