@@ -17,8 +17,7 @@ receive_stream::receive_stream(std::vector<stream_channel> channels, sample_form
                                std::size_t samples_per_packet)
     : format_(format), samples_per_packet_(samples_per_packet), scratch_(8192) {
     for (const stream_channel& c : channels)
-        lanes_.push_back(
-            {c.port, sampled_reader(*c.port, c.model, static_cast<tick>(samples_per_packet))});
+        lanes_.emplace_back(c, static_cast<tick>(samples_per_packet));
 }
 
 receive_stream::~receive_stream() {
@@ -77,8 +76,8 @@ size_t receive_stream::recv(const buffs_type& buffs, size_t size, uhd::rx_metada
                                              std::chrono::duration<double>(timeout));
     const std::int64_t offset = lanes_[0].port->offset();
     const exact_rate& rate = lanes_[0].reader.rate();
-    const tick largest = static_cast<tick>(largest_wait / air::sample_rate * rate.hz());
     const tick packet = static_cast<tick>(samples_per_packet_);
+    const tick largest = static_cast<tick>(largest_wait / air::sample_rate * rate.hz());
     metadata.reset();
     std::size_t done = 0;
     while (done < size) {
@@ -161,10 +160,15 @@ void receive_stream::command(lane& l, const uhd::stream_cmd_t& command) {
     // the process.
     if (command.stream_mode == mode::STREAM_MODE_STOP_CONTINUOUS && !l.port->connected()) return;
     l.port->check();
-    const std::lock_guard lock(mutex_);
-    tick time = air::as_soon_as_possible, count = static_cast<tick>(command.num_samps);
     const bool start = command.stream_mode != mode::STREAM_MODE_STOP_CONTINUOUS;
-    if (command.stream_mode == mode::STREAM_MODE_START_CONTINUOUS) count = 0;
+    const bool finite = start && command.stream_mode != mode::STREAM_MODE_START_CONTINUOUS;
+    if (finite && command.num_samps == 0) {
+        UHD_LOG_WARNING("VUSRP", "Ignoring stream command for finite acquisition of zero samples")
+        return;
+    }
+    const std::lock_guard lock(command_mutex_);
+    tick time = air::as_soon_as_possible;
+    tick count = finite ? static_cast<tick>(command.num_samps) : 0;
     if (!command.stream_now) {
         const tick sample = to_sample(command.time_spec, l.reader.rate(), l.port->offset());
         time = start ? l.reader.start_tick(sample, count) : l.reader.stop_tick(sample);
@@ -172,14 +176,8 @@ void receive_stream::command(lane& l, const uhd::stream_cmd_t& command) {
     } else if (count > 0) {
         count = l.reader.count_ticks_now(count);
     }
-    switch (command.stream_mode) {
-        case mode::STREAM_MODE_START_CONTINUOUS:
-            return l.port->command(air::command_kind::receive_start, time, 0);
-        case mode::STREAM_MODE_STOP_CONTINUOUS:
-            return l.port->command(air::command_kind::receive_stop, time, 0);
-        default:
-            return l.port->command(air::command_kind::receive_start, time, 0, count);
-    }
+    using kind = air::command_kind;
+    l.port->command(start ? kind::receive_start : kind::receive_stop, time, 0, count);
 }
 
 }  // namespace wip::vusrp

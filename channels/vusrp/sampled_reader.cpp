@@ -34,6 +34,7 @@ sampled_reader::sampled_reader(node_port& port, const radio_model& model, tick s
 tick sampled_reader::start_tick(tick sample, tick count) {
     if (!converter_) return sample;
     const tick at = converter_->map().of(sample).whole - before_;
+    const std::lock_guard lock(mutex_);
     commands_.push_back({at, sample, count > 0 ? sample + count : never});
     if (commands_.size() > 64) commands_.pop_front();
     return at;
@@ -47,6 +48,7 @@ tick sampled_reader::count_ticks(tick sample, tick count) const {
 // Which sample is the first is not known yet, only that it comes within a step.
 tick sampled_reader::count_ticks_now(tick count) {
     if (!converter_) return count;
+    const std::lock_guard lock(mutex_);
     count_now_ = count;
     return count_ticks(0, count) + converter_->map().of(1).whole + 1;
 }
@@ -63,6 +65,7 @@ void sampled_reader::begin(const state& window) {
     converter_->restart(window.start);
     start_ = converter_->map().at_or_after(window.start + before_);
     end_ = never;
+    const std::lock_guard lock(mutex_);
     while (!commands_.empty() && commands_.front().start_tick < window.start) commands_.pop_front();
     if (!commands_.empty() && commands_.front().start_tick == window.start) {
         start_ = commands_.front().sample;

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <mutex>
 #include <optional>
 #include <random>
 #include <span>
@@ -36,8 +37,8 @@ public:
     bool wait(tick n, std::chrono::nanoseconds timeout);
     void take(std::span<air::cf32> out);
 
-    // A command begins at this sample: from which tick on the medium has to fill the ring, and how
-    // many of them for so many samples (0: until stopped).
+    // Any thread. A command begins at this sample: from which tick on the medium has to fill the
+    // ring, and how many of them for so many samples (0: until stopped).
     tick start_tick(tick sample, tick count);
     tick count_ticks(tick sample, tick count) const;
     tick count_ticks_now(tick count);  // of a stream that begins as soon as possible
@@ -62,6 +63,7 @@ private:
     sample_model::stage_chain faults_;
     tick packet_, latency_, spread_;
     std::minstd_rand random_;
+    std::mutex mutex_;  // of what commands say beside a recv()
     std::deque<commanded> commands_;
     tick count_now_ = 0;
 

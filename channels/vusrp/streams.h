@@ -51,6 +51,7 @@ public:
 private:
     using clock = std::chrono::steady_clock;
     struct lane {
+        lane(const stream_channel& c, tick packet) : port(c.port), reader(*port, c.model, packet) {}
         std::shared_ptr<node_port> port;
         sampled_reader reader;
     };
@@ -63,7 +64,7 @@ private:
     sample_format format_;
     std::size_t samples_per_packet_;
     std::vector<air::cf32> scratch_;
-    std::mutex mutex_;
+    std::mutex mutex_, command_mutex_;  // of recv(), and of commands while it waits
 };
 
 class transmit_stream : public uhd::tx_streamer {
