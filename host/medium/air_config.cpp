@@ -132,12 +132,13 @@ void read_path(const config::settings& s, const std::string& at, mix::mix_config
     c.paths.push_back(path);
 }
 
-std::int64_t memory_of(std::vector<sample_model::impairment_config> list, bool receiver) {
-    if (receiver)  // its clock keeps nothing
-        std::erase_if(list, [](const auto& one) {
-            return std::holds_alternative<sample_model::clock_offset_config>(one);
-        });
-    return sample_model::stage_chain(list, {}).memory();
+// A receiver's clock keeps nothing.
+std::int64_t memory_of(const std::vector<sample_model::impairment_config>& list, bool receiver) {
+    std::int64_t sum = 0;
+    for (const auto& one : list)
+        if (!receiver || !std::holds_alternative<sample_model::clock_offset_config>(one))
+            sum += sample_model::stage_chain({one}, {}).memory();
+    return sum;
 }
 
 // What is delayed stays in the transmitter's FIFO: a full one would stop lockstep for good.
