@@ -49,6 +49,11 @@ void bearer_config::check() const {
         refuse("poll_last", "off",
                "on, or poll_period_ms more than 0: else nobody asks for the last PDU of all when "
                "it is lost");
+    if (mode == rlc_mode::acknowledged && rlc.poll_timer_ns == 0 && rlc.poll_period_ns == 0 &&
+        rlc.discard != discard_mode::timer)
+        refuse("poll_timer_ms", "0",
+               "more than 0, or poll_period_ms, or discard timer: else nobody asks again when the "
+               "last poll or its status is lost");
     // A status goes first. Of two PDUs of the slower direction one is left for data.
     double pdu_ms = p.tti_ms;
     for (const auto& [kbps, block] :
@@ -244,15 +249,13 @@ void bearer::settle(side& s, std::uint64_t id, fate what) {
 // been put together, will not be.
 void bearer::lose_before(way w, const sdu_position& p, fate what) {
     side& s = of(w);
-    for (std::size_t i = 0; i < s.placed.size() && s.placed[i].first < p; ++i) {
-        const std::uint64_t id = s.placed[i].second;
+    for (std::size_t i = 0; i < s.placed.size() && s.placed[i].first < p;) {
+        const std::size_t before = s.placed.size();
+        const std::uint64_t id = s.placed[i++].second;
         if (id < s.first_id) continue;
         const record& r = s.records[id - s.first_id];
-        if (r.what == fate::queued && r.placed) {
-            const std::size_t before = s.placed.size();
-            settle(s, id, what);
-            i -= std::min(i, before - s.placed.size());
-        }
+        if (r.what == fate::queued && r.placed) settle(s, id, what);
+        i -= std::min(i, before - s.placed.size());  // those that are over have gone from the front
     }
 }
 

@@ -159,5 +159,25 @@ TEST(Triggers, OneThatEndsABurstIsNeededAndStatusesLeaveRoom) {
     EXPECT_NO_THROW(bearer{c});
 }
 
+// With the last poll, or the status that it asked for, everything would stand still.
+TEST(Triggers, APollTimerIsNeededWhereNothingElseAsksAgain) {
+    bearer_config c = of_profile("umts-384");
+    c.rlc.poll_timer_ns = 0;
+    for (const auto discard :
+         {discard_mode::never, discard_mode::after_max_dat, discard_mode::reset}) {
+        c.rlc.discard = discard;
+        EXPECT_THROW(bearer{c}, std::invalid_argument);
+    }
+    c.mode = rlc_mode::unacknowledged;
+    EXPECT_NO_THROW(bearer{c});
+    c.mode = rlc_mode::acknowledged;
+    c.rlc.poll_period_ns = 200 * ms;
+    EXPECT_NO_THROW(bearer{c});
+    c.rlc.poll_period_ns = 0;
+    c.rlc.discard = discard_mode::timer;
+    c.rlc.discard_ns = 2000 * ms;
+    EXPECT_NO_THROW(bearer{c});
+}
+
 }  // namespace
 }  // namespace wip::umts

@@ -116,6 +116,16 @@ TEST(Unacknowledged, ALostBlockIsThePacketsThatHadAPartInIt) {
     EXPECT_EQ(w.drops().count("rlc_reset"), 0U);
 }
 
+TEST(Unacknowledged, AllThatEndedInALostBlockAreLostWithNothingBehindThem) {
+    bearer_config c = of_mode("umts-384", rlc_mode::unacknowledged);
+    c.errors_down.rate = 1;
+    world w(c);
+    for (int i = 0; i < 2; ++i) w.give(30);
+    w.run_to(20'000 * ms);
+    EXPECT_EQ(w.drops().at("rlc_lost"), 2U);
+    EXPECT_TRUE(w.it.downlink().idle());
+}
+
 // Sizes that end before, with and behind a PDU, many in one and one in many.
 TEST(Unacknowledged, WhateverIsLostTheSumsCloseAndWhatArrivesIsAsItWas) {
     for (const bool alone : {false, true})
