@@ -20,7 +20,7 @@ am_transmitter::am_transmitter(const am_config& config, placed_fn placed, discar
     config.check();
     ring_.resize(static_cast<std::size_t>(config.window) + 1);
     for (auto& s : ring_) s.bytes.resize(static_cast<std::size_t>(config.pdu_bytes));
-    // Those that are sent and not acknowledged: a PDU each, on average at least.
+    // Those that are sent and not acknowledged: a PDU each; where they are shorter there are more.
     sdus_.resize(static_cast<std::size_t>(config.queue_sdus + config.window));
     for (auto& h : sdus_) h.data.reserve(static_cast<std::size_t>(config.largest_sdu));
     data_.reserve(static_cast<std::size_t>(config.pdu_bytes));
@@ -28,11 +28,12 @@ am_transmitter::am_transmitter(const am_config& config, placed_fn placed, discar
 
 bool am_transmitter::on_sdu(std::span<const std::uint8_t> data, std::uint64_t id,
                             std::int64_t now_ns) {
-    if (count_ == sdus_.size() || waiting_sdus() >= static_cast<std::size_t>(config_.queue_sdus) ||
-        data.empty() || static_cast<int>(data.size()) > config_.largest_sdu) {
+    if (waiting_sdus() >= static_cast<std::size_t>(config_.queue_sdus) || data.empty() ||
+        static_cast<int>(data.size()) > config_.largest_sdu) {
         ++counts_.refused;
         return false;
     }
+    if (count_ == sdus_.size()) grow();
     held& h = sdu(count_++);
     h.data.assign(data.begin(), data.end());
     h.id = id;
@@ -41,6 +42,13 @@ bool am_transmitter::on_sdu(std::span<const std::uint8_t> data, std::uint64_t id
     h.taken = h.end = 0;
     h.gone = false;
     return true;
+}
+
+void am_transmitter::grow() {
+    std::ranges::rotate(sdus_, sdus_.begin() + static_cast<std::ptrdiff_t>(front_));
+    carried_sdu_ = (carried_sdu_ + sdus_.size() - front_) % sdus_.size();
+    front_ = 0;
+    sdus_.resize(2 * sdus_.size());
 }
 
 bool am_transmitter::can_make() const {
@@ -408,7 +416,7 @@ std::int64_t am_transmitter::next_wakeup() const {
 }
 
 void am_transmitter::reset(std::uint32_t epoch) {
-    for (std::size_t i = 0; i < count_ && sdu(i).first_sn >= 0; ++i) {
+    for (std::size_t i = 0; i < count_ && (sdu(i).first_sn >= 0 || sdu(i).gone); ++i) {
         held& h = sdu(i);
         if (h.gone || got_through(h)) continue;
         ++counts_.discarded;

@@ -121,6 +121,7 @@ private:
     void on_move_ack(const window_move& m);
     void slide();
     void drop_front();
+    void grow();
 
     am_config config_;
     placed_fn placed_;

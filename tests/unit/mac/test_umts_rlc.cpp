@@ -2,6 +2,7 @@
 // Acknowledged RLC: appendix C (Teyeb 2006) as it is told there, discard, reset, and random worlds.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -193,6 +194,62 @@ TEST(Reset, AfterMaxDatInItsMode) {
     w.run(20);
     EXPECT_EQ(w.sides[0].sdus.back().delivered, 1);
     EXPECT_EQ(w.altered + w.unknown, 0);
+}
+
+// A sending side alone, with SDUs of zeros.
+struct sender {
+    explicit sender(const am_config& c)
+        : pdu(static_cast<std::size_t>(c.pdu_bytes)),
+          it(
+              c, [this](std::uint64_t id, auto&&...) { EXPECT_TRUE(placed.insert(id).second); },
+              [this](std::uint64_t id) { discarded.insert(id); }) {}
+    bool give(std::uint64_t id, std::size_t bytes, std::int64_t now_ns = 0) {
+        return it.on_sdu(std::vector<std::uint8_t>(bytes), id, now_ns);
+    }
+    bool send(std::int64_t now_ns = 0) { return it.next_pdu(pdu, {}, now_ns); }
+
+    std::vector<std::uint8_t> pdu;
+    std::set<std::uint64_t> placed, discarded;
+    am_transmitter it;
+};
+
+TEST(Reset, WhatItGivesUpIsToldBehindAnSduThatExpiredUnsent) {
+    am_config c;
+    c.discard = discard_mode::timer;
+    c.discard_ns = 100 * tti_ns;
+    sender s(c);
+    s.give(0, 39);
+    s.send();
+    s.give(1, 39);
+    s.it.advance(c.discard_ns);
+    s.give(2, 200, c.discard_ns);
+    s.send(c.discard_ns);
+    EXPECT_EQ(s.discarded, (std::set<std::uint64_t>{0, 1}));
+    s.it.reset(1);
+    EXPECT_EQ(s.discarded, (std::set<std::uint64_t>{0, 1, 2}));
+    EXPECT_EQ(s.it.held_sdus(), 0U);
+}
+
+// 22 SDUs to a PDU: many more are sent and not acknowledged than there are PDUs in the window.
+TEST(Queue, IsWhatWaitsHoweverManySdusAPduHolds) {
+    am_config c;
+    c.pdu_bytes = 962;
+    c.window = 8;
+    c.queue_sdus = 30;
+    sender s(c);
+    std::uint64_t given = 0;
+    for (int pdus = 1; pdus <= 60; ++pdus) {
+        for (; s.it.waiting_sdus() < 30; ++given) ASSERT_TRUE(s.give(given, 40)) << given;
+        EXPECT_FALSE(s.give(given, 40));
+        ASSERT_TRUE(s.send());
+        status_content heard;
+        heard.ack = static_cast<std::uint16_t>(std::max(0, pdus - 6));
+        ASSERT_TRUE(s.it.on_status(heard));
+    }
+    EXPECT_GT(s.it.held_sdus(), 6 * 22U);
+    EXPECT_EQ(s.placed.size(), given - s.it.waiting_sdus());
+    EXPECT_EQ(*s.placed.rbegin() + 1, s.placed.size());  // each once
+    EXPECT_TRUE(s.discarded.empty());
 }
 
 // --- random worlds ---
