@@ -22,6 +22,7 @@ cell_world::cell_world(const world_config& config)
       next_sn_(config.first_sn),
       oracle_(std::make_unique<packet_oracle>(config.link, config.first_sn)) {
     terminal_.report_to(&words_);
+    aired_.first_new_sn = static_cast<wire_sn>(config.first_sn);
     if (!config.follow_packets) return;
     journal_ = std::make_unique<packet_journal>([this](const packet_record& r) {
         const mac_scope outside(false);
@@ -338,41 +339,45 @@ void cell_world::check_feedback(const slot_report& report, const slot_feedback& 
 // What the base station knows of slot `s` from plan(s + delay) on.
 void cell_world::settle(std::int64_t s) {
     settled_ = std::max(settled_, s);
-    while (!flight_.empty() && flight_.front().slot <= s) {
-        const in_flight& in = flight_.front();
-        for (std::size_t b = 0; b < nof_bins; ++b) {
-            const bin_grant& g = in.grant.bins[b];
-            if (g.bits_per_symbol == 0) continue;
-            frame_track* const held = find_frame(g.sn);
-            if (held == nullptr) continue;
-            frame_track& f = *held;
-            const nibbles n = coverage(g, f);
-            if ((in.acked >> b & 1U) != 0) {
-                f.acked |= n;
-                f.answered |= answers_for(g, f);
-                if (static_cast<int>(f.answered.count()) == f.length)
-                    oracle_->on_acknowledged(f.sn);
-                f.due &= ~n;
-            } else {
-                f.due |= n & ~f.acked;
-                // A part of it may be on the way in another unit.
-                if (g.retransmission && !g.whole)
-                    for (const auto& later : flight_) {
-                        if (later.slot <= in.slot) continue;
-                        for (const auto& lg : later.grant.bins)
-                            if (lg.bits_per_symbol != 0 && lg.sn == g.sn) f.due &= ~coverage(lg, f);
-                    }
-            }
-            // Given up: the base station says so by its window edge only once it is the oldest.
-            for (const auto times : f.times)
-                if (times > config_.link.max_retransmissions) f.given_up = true;
-            if (f.given_up) f.due.reset();
-            if (f.due.any())
-                waiting_.insert(f.sn);
-            else
-                waiting_.erase(f.sn);
+    for (; !flight_.empty() && flight_.front().slot <= s; flight_.pop_front())
+        answer(flight_.front());
+}
+
+void cell_world::answer(const in_flight& in) {
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        const bin_grant& g = in.grant.bins[b];
+        if (g.bits_per_symbol == 0) continue;
+        frame_track* const held = find_frame(g.sn);
+        if (held == nullptr) continue;
+        frame_track& f = *held;
+        if (in.slot > settled_) {  // it did not go out
+            f.last_sent[g.offset] = settled_;
+            f.last_whole = std::min(f.last_whole, settled_);
         }
-        flight_.pop_front();
+        const nibbles n = coverage(g, f);
+        if ((in.acked >> b & 1U) != 0) {
+            f.acked |= n;
+            f.answered |= answers_for(g, f);
+            if (static_cast<int>(f.answered.count()) == f.length) oracle_->on_acknowledged(f.sn);
+            f.due &= ~n;
+        } else {
+            f.due |= n & ~f.acked;
+            // A part of it may be on the way in another unit.
+            if (g.retransmission && !g.whole)
+                for (const auto& later : flight_) {
+                    if (later.slot <= in.slot) continue;
+                    for (const auto& lg : later.grant.bins)
+                        if (lg.bits_per_symbol != 0 && lg.sn == g.sn) f.due &= ~coverage(lg, f);
+                }
+        }
+        // Given up: the base station says so by its window edge only once it is the oldest.
+        for (const auto times : f.times)
+            if (times > config_.link.max_retransmissions) f.given_up = true;
+        if (f.given_up) f.due.reset();
+        if (f.due.any())
+            waiting_.insert(f.sn);
+        else
+            waiting_.erase(f.sn);
     }
 }
 
@@ -414,7 +419,7 @@ void cell_world::step(bool with_traffic) {
     settle(now_ - delay);
     const std::uint64_t overflows = base_.statistics().grant_overflows;
     if (journal_) journal_->set_now(slot_start_ns(slot(now_)));
-    const slot_plan plan = [this] {
+    slot_plan plan = [this] {
         const mac_scope mac;
         return base_.plan(slot(now_));
     }();
@@ -430,6 +435,10 @@ void cell_world::step(bool with_traffic) {
             (static_cast<std::uint64_t>(plan.grant.bins[b].bits_per_symbol) << 32));
         for (const auto byte : plan.payload[b]) digest_ = (digest_ ^ byte) * 1099511628211U;
     }
+    fly.grant = plan.grant;
+    const bool sent = config_.channel.not_sent <= 0 || !random_.hits(config_.channel.not_sent);
+    if (!sent) plan.grant = quiet_grant(aired_, plan.air);
+    aired_ = plan.grant;
     const slot_report report = transmit(plan);
     oracle_->on_report(report);
     const slot_feedback feedback = [&] {
@@ -442,7 +451,10 @@ void cell_world::step(bool with_traffic) {
     }();
     words_.clear();
     mix(feedback.ack);
-    check_feedback(report, feedback);
+    if (sent)
+        check_feedback(report, feedback);
+    else if (feedback.ack != 0)
+        violated("ACK of what was not sent");
     const bool mute = blackout_left_ > 0 &&
                       (blackout_ == blackout_kind::feedback || blackout_ == blackout_kind::all);
     if (!random_.hits(config_.channel.feedback_loss) && !mute) {
@@ -452,8 +464,15 @@ void cell_world::step(bool with_traffic) {
         else
             held_feedback_.push_back(feedback);
     }
-    fly.grant = plan.grant;
     flight_.push_back(std::move(fly));
+    if (!sent) {
+        {
+            const mac_scope mac;
+            base_.on_not_sent(slot(now_));
+        }
+        answer(flight_.back());
+        flight_.pop_back();
+    }
     check_sums();
     if (blackout_left_ > 0) --blackout_left_;
     ++now_;

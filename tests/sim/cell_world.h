@@ -11,7 +11,7 @@
 //   - the ACK bits are of bins that were sent, and of units of which every nibble has arrived in a
 //     good frame, or whose packets are lost all the same; a good frame is acknowledged
 //   - a unit is not sent again before its slot's feedback was due, whatever the loop's delay was
-//   changed to meanwhile
+//   changed to meanwhile; one that did not go on the air is, in the next slot
 //   - no new frame while a failed one waits (unless its grant did not fit, which is counted)
 //   - a delivered packet starts where one was put into the stream of frames, for the first time,
 //   and
@@ -49,6 +49,7 @@ struct channel_config {
     double prediction_nmse = 0;  // of the reported SNR prediction
     double grant_loss = 0;
     double feedback_loss = 0;
+    double not_sent = 0;      // share of the slots: a quiet grant goes in place of what was planned
     double outage_start = 0;  // probability a slot that an outage begins ...
     int outage_slots = 0;     // ... of this length, in which the terminal is not locked
     double burst_start = 0;   // probability a slot that a burst begins ...
@@ -147,6 +148,7 @@ private:
     void check_feedback(const slot_report& report, const slot_feedback& feedback);
     frame_track* find_frame(wire_sn sn);
     void settle(std::int64_t slot);
+    void answer(const in_flight& in);
     void check_sums() const;
     void delivered(std::span<const std::uint8_t> packet, bool damaged);
     void mix(std::uint64_t value);
@@ -175,6 +177,7 @@ private:
     int outage_left_ = 0, burst_left_ = 0;
     blackout_kind blackout_ = blackout_kind::radio;
     std::int64_t blackout_left_ = 0;
+    slot_grant aired_;           // the last one that went out
     std::int64_t heard_sn_ = 0;  // as of the last grant that the terminal believed
     std::deque<in_flight> flight_;
     std::int64_t settled_ = INT64_MIN;  // the newest slot whose feedback has been due

@@ -112,6 +112,7 @@ drawn_world<cell_script> draw(std::uint64_t seed) {
     if (dice.hits(0.5))
         d.set("blackouts", 1 + dice.up_to(phases),
               [n = 1 + dice.up_to(phases)](cell_script& s) { s.blackouts = n; });
+    if (dice.hits(0.3)) channel("not_sent", 0.1 * dice.uniform(), &channel_config::not_sent);
     return d;
 }
 

@@ -220,6 +220,29 @@ TEST(CellWorld, AsCompletedIsNeverFooledByTunnels) {
     expect_all_delivered(w);
 }
 
+// A few short packets in one bin, and then none: borders go alone.
+TEST(CellWorld, SlotsThatAreNotSentLoseNothingThatIsAcknowledged) {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        world_config c;
+        c.link.profile = link_profile::wipemu;
+        c.link.bins = c.link.modulation = c.link.max_retransmissions = 1;
+        c.channel.frame_error = 0.3;
+        c.channel.fading = false;
+        c.channel.grant_loss = 0.1;
+        c.channel.not_sent = 0.2;
+        c.traffic.packets_per_slot = 3;
+        c.traffic.least_bytes = c.traffic.most_bytes = 27;
+        c.seed = seed;
+        cell_world w(c);
+        for (int i = 0; i < 50; ++i) {
+            w.run(1);
+            w.run(30, false);
+        }
+        expect_all_sent_delivered(w);
+        EXPECT_GT(w.base_statistics_now().slots_not_sent, 50U);
+    }
+}
+
 TEST(CellWorld, OutagesAndBurstsStopTheLinkForTheirTimeOnly) {
     for (const bool in_order : {true, false}) {
         world_config c;
