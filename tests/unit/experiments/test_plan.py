@@ -10,7 +10,7 @@ from world import DEFAULTS, SMALL, TOP, World
 
 from openwip_cli.errors import BadInput
 from openwip_cli.machine import places
-from openwip_cli.campaign import command, metrics, one_run, options, plan, settings, tcp_settings, virtual_work, workloads
+from openwip_cli.campaign import command, metrics, one_run, options, plan, runner, settings, tcp_settings, virtual_work, workloads
 
 
 class Grid(unittest.TestCase):
@@ -207,7 +207,26 @@ class Refused(unittest.TestCase):
                 ("series: channel", "series: chanel", "figure small: series is 'chanel'; valid: a setting of the grid or a list of them"),
                 ("series: channel", "series: channel, averaged: [modulaton]", "figure small: averaged is 'modulaton'; valid: a setting of the grid or a list of them"),
                 (SMALL[SMALL.index("figures:"):], "figures: []\nstatements: []\n", "no figure and no statement has a metric; valid: one that has"),
-                ("metric: goodput_mbps}", "metric: modulation_share, categories: [a]}", "metric modulation_share:a; valid: modulation_share, or with a number behind the colon"),
+                ("metric: goodput_mbps}", "metric: modulation_share, categories: [a]}", "S1.yaml: figure small: metric modulation_share:a; valid: modulation_share with a number behind the colon, a whole one"),
+                ("metric: goodput_mbps}", "metric: goodput}", "S1.yaml: figure small: unknown metric goodput; known: goodput_mbps, "),
+                ("metric: goodput_mbps}", "metric: [goodput_mbps]}", r"figure small: unknown metric \['goodput_mbps'\]; known"),
+                ("metric: goodput_mbps, over", "metric: 'modulation_share:1.5', over", "statement best: metric modulation_share:1.5; valid: modulation_share with a number behind the colon, a whole"),
+                ("title: small", "title: small\nuntil: {half_width: 0.1, metric: goodput}", "until: unknown metric goodput; known"),
+                ("[adaptive, 1, 2, 3]", "1\n  umts.spikes: [[1, 0.5], [2, 0.5]]", r"grid: umts.spikes is \[1.0, 0.5\]; valid: a number or a word"),
+                ("duration_s: 2", "duration_s: 2, flows: 5", "full: flows is 5; valid: a list of {kb: 1.., times: 1..}"),
+                ("duration_s: 2", "duration_s: 2, flows: [{kb: 0.5, times: 1}]", "full: flows is .*; valid: a list of {kb: 1.., times: 1..}"),
+                ("kind: best", "kind: [value]", r"statement best: kind is \['value'\]; valid: value, "), ("kind: bars", "kind: [lines]", r"figure small: kind is \['lines'\]; valid: lines, "),
+                ("kind: bars", "yscal: log, kind: bars", "figure small: unknown key yscal; known: averaged, categories"),
+                ("kind: bars", "yscale: logg, kind: bars", r"figure small: yscale is 'logg'; valid: linear\|log"),
+                ("kind: bars", "where: null, kind: bars", "figure small: where is None; valid: a mapping of settings of the grid"),
+                ("kind: bars", "where: {chanel: jakes}, kind: bars", "figure small: where: chanel is 'jakes'; valid: settings of the grid, channel, modulation"),
+                ("kind: bars", "where: {channel: jaks}, kind: bars", "figure small: where: channel is 'jaks'; valid: jakes, winner"),
+                ("kind: bars, x: modulation", "kind: bars", "figure small: x or categories is missing"), ("x: modulation", "x: bins", "figure small: x is 'bins'; valid: a setting of the grid"),
+                ("kind: bars, x: modulation", "kind: bars, categories: 5", "figure small: categories is 5; valid: a list"),
+                ("kind: bars, x: modulation, series: channel,", "kind: cdf, series: channel, range_ms: [1],", r"figure small: unknown key metric"),
+                ("kind: bars, x: modulation, series: channel, metric: goodput_mbps}", "kind: cdf, series: channel, range_ms: [1]}", r"figure small: range_ms is \[1.0\]; valid: a list of two numbers"),
+                ("kind: bars, x: modulation, series: channel,", "kind: surface, x: modulation, y: channel,", "figure small: [xy] is (modulation|channel), which is '\\w+' in the grid; valid: a setting that is numbers"),
+                ("name: small", "name: a/b", "figure a/b: name is 'a/b'; valid: letters, digits and"),
                 (SMALL[SMALL.index("figures:"):], "figures: [small]\nstatements: []\n", "figures: a list is expected, of name, kind and more"),
                 ("kind: bars", "kind: bar", "figure small: kind is 'bar'; valid: lines, bars, cdf, surface, scatter, over_time"),
                 ("series: channel, metric: goodput_mbps}", "metrik: goodput_mbps}", "figure small: metric, series are missing"),
@@ -217,6 +236,41 @@ class Refused(unittest.TestCase):
             with self.subTest(new):
                 self.assertIn(old, SMALL)
                 self.refused(pattern, SMALL.replace(old, new))
+
+    def test_what_would_be_laid_over_is_refused(self):
+        for settings, grid, pattern in (
+                ("", "channel.speed_kmh: [3, 30, 120]", "grid: channel.speed_kmh is 3.0, and channels: jakes of the defaults has 75; valid: one of the two"),
+                ("channel.speed_kmh: 30", "snr: 16", "settings: channel.speed_kmh is 30, and channels: jakes of the defaults has 75"),
+                ("channel.snr_db: 20", "snr: [10, 30]", "grid: snr is 10.0, and channel.snr_db is the same setting; valid: one of the two"),
+                ("rack: 1", "sysctl.tcp_recovery: [0, 1]", "grid: sysctl.tcp_recovery is 0, and rack is the same setting; valid: one of the two"),
+                ("umts.spikes: [1, 2]", "spike_s: 1\n  spike_at_s: 1", r"settings: umts.spikes is \[1, 2\], and spike_s makes them; valid: one of the two"),
+                ("", "seed: [1, 2, 3]", "grid: seed is 1; valid: realisations instead"), ("seed: 3", "snr: 16", "settings: seed is 3; valid: realisations instead"),
+                ("", "traffic.tcp_cc: [cubic, bbr]", "grid: traffic.tcp_cc is 'cubic'; valid: congestion_control, window_bytes, duration_s of full")):
+            with self.subTest(settings + grid):
+                self.refused(f"S1.yaml: {pattern}", SMALL.replace("static}", f"static, {settings}}}").replace("grid:\n", f"grid:\n  {grid}\n", 1))
+        with World(SMALL.replace("[jakes, winner]", "[jakes, jakes-30]").replace("grid:\n", "grid:\n  snr: [10, 30]\n", 1), defaults=DEFAULTS.replace("snr: 16", "channel.snr_db: 16")) as w:
+            self.assertEqual({r.spec["emulator"]["channel.snr_db"] for r in w.experiment().runs()}, {10, 30})      # the grid over the defaults, by either name
+
+    def test_defaults_without_a_part_are_refused_with_their_name(self):
+        whole = yaml.safe_load(DEFAULTS)
+        for part, pattern in (("full", "defaults.yaml: full is None; valid: a mapping"), ("settings", "defaults.yaml: settings is None"), ("channels", "channels is None; valid: a mapping of mappings"),
+                              ("tcp", "'tcp' is missing; valid: it stands in settings, the grid or .*defaults.yaml")):
+            with self.subTest(part):
+                self.refused(pattern, defaults=yaml.safe_dump({k: v for k, v in whole.items() if k != part}))
+        for wrong in ({"channels": {"jakes": 5}}, {"full": 5}, {"voip": [1]}):
+            self.refused(f"defaults.yaml: {next(iter(wrong))} is .*; valid: a mapping", defaults=yaml.safe_dump(whole | wrong))
+        for name in ("channel", "workload", "window_bytes"):
+            left = whole | {"settings": {k: v for k, v in whole["settings"].items() if k != name}}
+            text = SMALL.replace("  channel: [jakes, winner]\n", "").replace("channel: jakes, ", "").replace("series: channel", "series: modulation")
+            self.refused(f"'{name}' is missing", text, yaml.safe_dump(left))
+        with World(SMALL.replace("static}", "static, workload: uploads}")) as w, self.assertRaisesRegex(BadInput, "S1.yaml: channel=jakes modulation=adaptive: 'bulk' is missing; valid: it stands"):
+            plan.Experiment(w.file, "full", "virtual")
+
+    def test_of_fewer_realisations_than_a_point_needs_to_stop_all_are_run(self):
+        with World(SMALL.replace("title: small", "title: small\nuntil: {half_width: 0.1, at_least: 4}")) as w:
+            for e in w.experiment("quick"), plan.Experiment(w.file, "full", over=settings.Over({}, 3)):
+                self.assertIsNone(e.until.enough({r: 1 for r in range(1, e.realisations + 1)}))
+                self.assertEqual(len(runner.Progress(w.store, [e], e.runs(), print).next(1)), len(e.runs()))
 
     def test_a_point_that_leaves_a_varied_setting_open_is_refused(self):
         self.refused("does not say modulation", SMALL.replace(

@@ -359,7 +359,28 @@ class Command(unittest.TestCase):
         code, out, _ = self.command(attempt=attempt)
         self.assertEqual(code, 1)
         self.assertIn("24 of 32 runs valid", out)
+        repeated = 8 * (one_run.ATTEMPTS - 1)       # the last one was not
+        self.assertRegex((self.out / "comparison.md").read_text(), rf"\| 24 \| 8 \| {repeated} \|\n\n(?s:(?!attempts).)*$")
         self.assertNotIn("1000", (self.out / "S1.means.csv").read_text())
+
+    def test_a_command_that_runs_nothing_keeps_how_long_the_runs_took(self):
+        self.command()
+        path = self.out / "comparison.json"
+        for words in ((), ("--only-evaluate",)):
+            tree = json.loads(path.read_text())
+            path.write_text(json.dumps(tree | {"about": tree["about"] | {"minutes": 31.5}}))
+            self.command(*words)
+            self.assertEqual(json.loads(path.read_text())["about"]["minutes"], 31.5)
+        path.unlink()
+        self.command("--only-evaluate")
+        self.assertNotIn("minutes", json.loads(path.read_text())["about"])
+
+    def test_a_figure_without_runs_is_named_and_that_of_before_is_gone(self):
+        self.command("--quick")
+        shutil.rmtree(self.out / "runs")
+        code, out, _ = self.command("--quick", "--only-evaluate")
+        self.assertEqual((code, (self.out / "small.png").exists()), (1, False))
+        self.assertIn("no figure      small: no valid run", out)
 
     def test_after_a_signal_the_exit_code_is_the_signals_and_what_was_finished_stays(self):
         def attempt(spec, *_):

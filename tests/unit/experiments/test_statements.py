@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Every kind of statement: one result that bears it out, one that does not, and one that cannot say. And the figures."""
+import math
 import pathlib
 import tempfile
 import unittest
+from unittest import mock
 
 import world
 from world import SMALL, World, result, results
 
-from openwip_cli.campaign import figures, metrics, report, statements
+from openwip_cli.campaign import figures, metrics, report, statements, workloads
 
 NOISE = {1: 0.03, 2: -0.02, 3: 0.01, 4: -0.02}
 
@@ -119,19 +121,76 @@ class Comparisons(Case):
         shown = self.judge(gains | {"by": "difference"}, of(1, 1.5, 1.7), grid).measured
         self.assertIn("-0.500 ± 0.000 (channel jakes, wired_loss 0 and 0.01)", shown)
         for wrong, said in (({"by": "share"}, "by is 'share'; valid: ratio, difference"), ({"among": None}, "among is missing; valid for gains: metric, a, b, over, among")):
-            self.refused(said, gains | {"metric": "goodput_mbps"} | wrong)
+            self.refused(said, gains | {"metric": "goodput_mbps"} | wrong, grid)
 
-    def refused(self, said, statement):
-        with self.assertRaisesRegex(world.plan.BadInput, f"experiment file f: statement x: {said}"):
-            statements.check_statements(pathlib.Path("f"), [{"id": "x", "says": "y"} | {k: v for k, v in statement.items() if v is not None}])
+    def check(self, statement, grid=None):
+        given = {"id": "x", "says": "y"} | statement
+        statements.check_statements(self.experiment(grid), [given])
+        return given
+
+    def refused(self, said, statement, grid=None):
+        with self.assertRaisesRegex(world.plan.BadInput, f"experiment file .*S1.yaml: statement x: {said}"):
+            self.check({k: v for k, v in statement.items() if v is not None}, grid)
 
     def test_a_statement_says_all_that_its_kind_asks_for_and_nothing_that_would_be_ignored(self):
         value = {"kind": "value", "metric": "goodput_mbps", "where": {"channel": "jakes"}}
-        statements.check_statements(pathlib.Path("f"), [{"id": "x", "says": "y"} | value | {"most": 1}])
+        self.check(value | {"most": 1})
         self.refused("unknown key leest; valid for value: metric, where, least, most", value | {"leest": 100, "most": 1})
         self.refused("least and most are missing, one of them is needed", value)
         self.refused("unknown key where; valid for ratio: metric, a, b, times, least, most", value | {"kind": "ratio", "a": {}, "b": {}, "least": 1})
         self.assertEqual(set(statements.OF_KIND), set(statements.KINDS))
+
+    def test_a_statement_chooses_what_the_grid_has_and_its_limits_are_numbers(self):
+        value = {"kind": "value", "metric": "goodput_mbps", "where": {"channel": "jakes"}, "most": 1}
+        self.assertEqual(self.check(value | {"most": "1e3", "where": {"channel": "jakes", "sysctl.tcp_fack": 1}})["most"], 1000)     # as U-A4's fack
+        best = value | {"kind": "best", "over": "modulation", "among": [1, 2], "expect": 2, "most": None}
+        for wrong, said in (({"where": 5}, "where is 5; valid: a mapping of settings of the grid"), ({"where": {"chanel": "jakes"}}, "where: chanel is 'jakes'; valid: settings of the grid, channel"),
+                            ({"where": {"channel": "jaks"}}, "where: channel is 'jaks'; valid: jakes, winner"), ({"for_each": {"channel": "jakes"}}, "for_each: channel is 'jakes'; valid: a list of jakes"),
+                            ({"for_each": {"chanel": ["jakes"]}}, r"for_each: chanel is \['jakes'\]; valid: settings of the grid"), ({"most": "much"}, "most is 'much'; valid: -1e"),
+                            ({"digits": 1.5}, "digits is 1.5; valid: 0..12"), ({"kind": ["value"]}, r"kind is \['value'\]; valid: value"), ({"averaged": [[1]]}, "averaged is"),
+                            (best | {"among": 5}, "over: modulation is 5; valid: a list of adaptive, 1, 2, 3"), (best | {"expect": 9}, "expect: modulation is 9; valid: adaptive, 1"),
+                            (best | {"over": "bins"}, "over: bins is .*; valid: settings of the grid"), (best | {"over": {"a": 1}}, "over: {'a': 1} is .*; valid: settings of the grid"),
+                            ({"kind": "falls", "over": "modulation", "most": None}, "over is modulation, which is 'adaptive' in the grid; valid: a setting that is numbers"),
+                            ({"kind": "disjoint", "over": 3, "a": {}, "b": {}, "where": None, "most": None}, "over is 3; valid: a list of numbers"),
+                            ({"kind": "falls", "over": [1], "most": None}, r"over is \[1\]; valid: a setting of the grid")):
+            with self.subTest(wrong):
+                self.refused(said, value | wrong)
+
+    def test_a_statement_is_sure_by_all_that_it_compares(self):
+        """Beside a comparison that is sure there is one with much noise, which the mean of what is shown does not tell."""
+        wide = {1: 3.0, 2: -3.0, 3: 3.0, 4: -2.8}
+        at = {"channel": "jakes"}
+
+        def of(means, noisy):       # of modulations
+            return lambda p, r: means[p["modulation"]] + wide[r] * (p["modulation"] == noisy) if p["modulation"] in means else None
+
+        above = {"kind": "above", "a": at | {"modulation": 3}, "b_each": {"modulation": [1, 2]}, "b": at}
+        best = {"kind": "best", "over": "modulation", "among": [1, 2, 3], "where": at, "expect": 3}
+        ways = {"falls": 10, "rises": -10}
+        for statement, means, noisy, holds in (
+                (above, {1: 3, 2: 3.5, 3: 4}, 1, "yes (not sure)"), (above, {1: 3, 2: 3.5, 3: 4}, None, "yes"), (above, {1: 4.1, 2: 5, 3: 4}, 2, "no"), (above, {1: 3, 2: 5, 3: 4}, 2, "no (not sure)"),
+                (best, {1: 3, 2: 3.5, 3: 4}, 1, "yes (not sure)"), (best, {1: 3, 2: 3.5, 3: 4}, None, "yes"), (best, {1: 4.1, 2: 4.2, 3: 4}, 2, "no"), (best, {1: 3.9, 2: 4.2, 3: 4}, 2, "no (not sure)")):
+            with self.subTest(statement["kind"], means=means, noisy=noisy):
+                self.assertEqual(self.judge(statement, of(means, noisy)).holds, holds)
+        grid = "channel: jakes\n  queue_packets: [1, 2, 3]"
+        for kind, way in ways.items():
+            for (a, b, c), noisy, holds in (((30, 29.5, 20), None, "yes"), ((30, 29.5, 20), 2, "yes (not sure)"), ((20, 29.5, 20.5), 2, "no"), ((20, 20.5, 10), None, "no"), ((20, 20.5, 10), 2, "no (not sure)")):
+                means = dict(zip((1, 2, 3), (a, b, c) if way > 0 else (-a, -b, -c)))
+                with self.subTest(kind, means=means, noisy=noisy):
+                    self.assertEqual(self.judge({"kind": kind, "over": "queue_packets"}, lambda p, r: 100 + means[p["queue_packets"]] + wide[r] * (p["queue_packets"] == noisy), grid).holds, holds)
+        gains = {"kind": "gains", "over": "queue_packets", "among": [3, 2, 1], "a": {"modulation": 2}, "b": {"modulation": 1}, "by": "difference"}
+        more = lambda p, r: (p["queue_packets"] + (p["queue_packets"] == 3) * (3 + 2 * wide[r] if noisy else 0)) * (p["modulation"] == 2)      # noqa: E731
+        for noisy, holds in ((True, "yes (not sure)"), (False, "yes")):
+            with self.subTest("gains", noisy=noisy):
+                self.assertEqual(self.judge(gains, more, grid + "\n  modulation: [1, 2]").holds, holds)
+        crossing, ends = {"kind": "crossing", "over": "queue_packets", "until": 3, "a": {"modulation": 1}, "b": {"modulation": 2}}, {1: 1, 2: 0, 3: 1}
+        with self.subTest("crossing, which it does not at the end, however it begins"):
+            self.assertEqual(self.judge(crossing, lambda p, r: (p["modulation"] == 1) * (ends[p["queue_packets"]] + wide[r] * (p["queue_packets"] == 1)), grid + "\n  modulation: [1, 2]").holds, "no")
+        grid, flattens = "channel: jakes\n  queue_packets: [1, 2, 3, 4, 5]", {"kind": "flattens", "over": "queue_packets"}
+        for size, holds in ((0, "yes"), (0.3, "yes (not sure)")):      # of the noise at 3, between ends whose growths are far apart
+            of_queue = lambda p, r: {1: 100, 2: 220, 3: 400, 4: 500, 5: 510}[p["queue_packets"]] * (1 + size * wide[r] / 3 * (p["queue_packets"] == 3)) - 0.5 * r - NOISE[r]      # noqa: E731
+            with self.subTest("flattens", size=size):
+                self.assertEqual(self.judge(flattens, of_queue, grid).holds, holds)
 
     def test_what_one_realisation_says_is_not_sure(self):
         grid = "channel: jakes\n  modulation: [1, 2]\n  prediction_nmse: [0, 0.1]"
@@ -276,6 +335,57 @@ class Output(Case):
             self.assertEqual([why for _, _, why in done], [None] * 7 + ["no valid run"])
             for name, _, why in done[:7]:
                 self.assertGreater((pathlib.Path(folder) / f"{name}.png").stat().st_size, 5000, name)
+
+    def draw(self, r, *specs):
+        """Figures as they are on paper, and what draw() says of them."""
+        drawn, kept = [], figures.plt.close
+        r.experiment.tree["figures"] = [{"name": f"f{i}"} | s for i, s in enumerate(specs)]
+        self.addCleanup(kept, "all")
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(figures.plt, "close", drawn.append):
+            for i, _ in enumerate(specs):
+                pathlib.Path(folder, f"f{i}.png").write_text("of before")
+            done = figures.draw(r, pathlib.Path(folder))
+            self.assertEqual([pathlib.Path(folder, f"{name}.png").exists() for name, _, _ in done], [why is None for _, _, why in done])
+        return drawn, done
+
+    def test_a_point_without_the_metric_is_left_out_of_a_figure_which_says_so(self):
+        """Nothing of before stays where a figure is not drawn, and tables and screen say which is not there, and why."""
+        e = self.experiment("channel: jakes\n  queue_packets: [1, 5, 20]\n  modulation: [1, 2]")
+        r = results(e, lambda p, n: {"workload": {"rtt_ms": None if p["queue_packets"] == 5 and p["modulation"] == 1 else 20, "goodput_bps": 1e6}} if n < 4 or p["modulation"] == 1 else None)
+        shown = {"x": "queue_packets", "series": "modulation", "metric": "tcp_rtt_ms"}
+        drawn, done = self.draw(r, {"kind": "lines"} | shown, {"kind": "bars"} | shown, {"kind": "surface", "x": "queue_packets", "y": "modulation", "metric": "tcp_rtt_ms"},
+                                {"kind": "lines", "x": "queue_packets", "series": "modulation", "metric": "prediction_nmse"}, {"kind": "lines", "where": {"modulation": 3}} | shown)
+        self.assertEqual([why for _, _, why in done], [None] * 3 + ["no run has prediction_nmse", "no valid run"])
+        for figure in drawn:
+            self.assertIn("[3 to 4 realisations, 1 without a value]", figure._suptitle.get_text())
+        self.assertEqual([list(line[0].get_xdata()) for line in drawn[0].axes[0].containers], [[1, 20], [1, 5, 20]])
+        self.assertEqual([t.get_text() for t in drawn[1].axes[0].texts], ["no value"])
+        judged = [(e, [], report.counts(r), done)]
+        self.assertIn("no figure f3 of S1: no run has prediction_nmse\nno figure f4 of S1: no valid run\n", report.markdown(judged, {"mode": "full"}))
+        self.assertIn("  no figure      f3: no run has prediction_nmse\n", report.screen(judged))
+
+    def test_one_realisation_has_no_interval_and_words_stand_behind_the_numbers_of_an_axis(self):
+        r = results(self.experiment("channel: jakes\n  modulation: [adaptive, 2, 1]"), lambda p, n: {} if n == 1 else None)
+        (lines, bars), _ = self.draw(r, {"kind": "lines", "x": "modulation", "metric": "goodput_mbps"}, {"kind": "bars", "x": "modulation", "series": "channel", "metric": "goodput_mbps"})
+        self.assertEqual([t.get_text() for t in lines.axes[0].get_xticklabels()], [figures.QAM[m] for m in (1, 2, "adaptive")])
+        for axes in lines.axes[0], bars.axes[0]:
+            self.assertIn("[1 realisation]", axes.figure._suptitle.get_text())
+            self.assertFalse(any(getattr(c, "has_yerr", False) for c in axes.containers))
+        r = results(self.experiment("channel: jakes\n  modulation: [1, 2]"), lambda p, n: {} if n == 1 or p["modulation"] == 2 else None)
+        for figure in self.draw(r, *({"kind": kind, "x": "modulation", "series": "channel", "metric": "goodput_mbps"} for kind in ("lines", "bars")))[0]:
+            intervals, = (c[2][0] for c in figure.axes[0].containers if getattr(c, "has_yerr", False))
+            self.assertEqual([bool(len(segment)) and math.isfinite(segment[0][1]) for segment in intervals.get_segments()], [False, True])
+
+    def test_a_packet_stands_at_its_time_of_sending_where_the_run_tells_it(self):
+        axis, numbers = "time of sending (s)", [0, 3, 2]
+        for arrived, label, at in (([[0, 9], [1, 8], [2, 7], [3, 6]], axis, [0, 1, 2, 3]), ([[0, 9], [3, 8], [2, 7], [3, 5]], axis, numbers), (None, r"nth packet that arrived (n/50)", [0, 1, 2])):
+            work = workloads.stream(4, arrived or [[n, 9] for n in numbers])
+            if arrived is None:     # as before there were numbers
+                del work["numbers"]
+            r = results(self.experiment(), lambda p, n: {"workload": work})
+            axes = figures.scatter(r, {"series": "channel", "packets_per_s": 50, "where": {"channel": "jakes", "modulation": 1}}).axes[0]
+            self.addCleanup(figures.plt.close, "all")
+            self.assertEqual((axes.get_xlabel(), [round(50 * x) for x in axes.lines[0].get_xdata()], len(work["delays_us"])), (label, at, len(at)))
 
     def test_a_bar_stands_at_its_category_and_a_missing_one_leaves_a_place_that_says_so(self):
         e = self.experiment("channel: [jakes, winner]\n  modulation: [adaptive, 1, 2, 3]")

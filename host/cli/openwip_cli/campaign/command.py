@@ -144,10 +144,11 @@ def main(arguments: list[str], places: Places, command: list[str] | None = None,
             ran = run(given, places, say, command)
         except Terminated as e:
             return e.code
+    before: dict[str, Any] = {}
+    with contextlib.suppress(BadInput):     # how long the runs took, for a command that makes none
+        before = {k: v for k, v in report.read_comparison(str(given.store.out))[1]["about"].items() if k == "minutes"}
     about = {"mode": given.mode, "time": tcp_settings.clock(given.time, given.tcp | given.over.named), "runs at a time": str(given.profile or given.slots), **({"Linux of virtual time": given.kernel} if given.kernel else {}),
-             "minutes": round((time.monotonic() - began) / 60, 1)}
-    with contextlib.suppress(BadInput, KeyError):       # what ran nothing keeps how long the runs took
-        about |= {} if ran else {"minutes": report.read_comparison(str(given.store.out))[1]["about"]["minutes"]}
+             **({"minutes": round((time.monotonic() - began) / 60, 1)} if ran else before)}
     judged = evaluate(given.experiments, given.store, about)
     complete = all(c["valid"] == c["runs"] for _, _, c, _ in judged)
     return VALID if complete else INVALID

@@ -141,14 +141,14 @@ def lines(results: Results, spec: dict[str, Any]) -> Figure:
             # Of two or three realisations an interval may be wider than the figure: the means rule the axis.
             top[a] = max(top.get(a, 0), *(1.2 * y.mean for y in e), *(y.high for y in e if y.half < 0.5 * y.mean), 0)
             text = ", ".join(name_of(n, v) for n, v in zip(names, values))
-            a.errorbar(at, [y.mean for y in e], [y.half for y in e], capsize=2.5, label=text or None, **style(i))
+            a.errorbar(at, [y.mean for y in e], [y.half for y in e] if any(y.n > 1 for y in e) else None, capsize=2.5, label=text or None, **style(i))
             for model, dashes in zip(as_list(spec.get("model")), ("--", ":")):
                 expected = [MODELS[model](results.experiment.settings | dict(p.settings)) for p in points]
                 a.plot(at, expected, dashes, color=style(i)["color"], linewidth=1, zorder=1)
                 top[a] = max([top[a], *expected])
+        a.set(title=title, xlabel=axis_name(x), xscale=spec.get("xscale", "linear"), yscale=spec.get("yscale", "linear"))
         if words:
             a.set_xticks(range(len(order)), [name_of(x, v) for v in order])
-        a.set(title=title, xlabel=axis_name(x), xscale=spec.get("xscale", "linear"), yscale=spec.get("yscale", "linear"))
         if spec.get("yscale") != "log":
             highest = top.get(a, 0) if spec.get("share_y") is False else max(top.values(), default=0)
             a.set_ylim(spec.get("y_from", 0), highest or 1)
@@ -193,7 +193,7 @@ def bars(results: Results, spec: dict[str, Any]) -> Figure:
             there = {place: e for place, e in places.items() if e is not None}
             a.bar([at[place] for place in there], [e.mean for e in there.values()], width * 0.92, color=COLOURS[number % len(COLOURS)],
                   edgecolor="black", linewidth=0.5, hatch=("", "//", "..", "xx")[number % 4],
-                  yerr=[e.half for e in there.values()], capsize=3,
+                  yerr=[e.half for e in there.values()] if any(e.n > 1 for e in there.values()) else None, capsize=3,
                   label=", ".join(name_of(n, v) for n, v in zip(names, values)))
             for place in places.keys() - there.keys():
                 a.annotate(spec.get("missing", "no value"), (at[place], 0), (0, 2), xycoords=("data", "axes fraction"),
@@ -317,7 +317,7 @@ def draw(results: Results, folder: pathlib.Path) -> list[Drawn]:
         without = sum(p not in found for found in each for p in shown)
         source = f"as {'' if str(number).startswith('table') else 'figure '}{number}; " * bool(number)
         fig.suptitle(f"{experiment.name} - {spec.get('title', experiment.title)}   [{source}{n[0]}{f' to {n[-1]}' * (n[0] < n[-1])} realisation"
-                     f"{'s' * (n[-1] > 1)}{f', {without} points without a value' * (without > 0)}]", fontsize=10, wrap=True)
+                     f"{'s' * (n[-1] > 1)}{f', {without} without a value' * (without > 0)}]", fontsize=10, wrap=True)
         if spec["kind"] == "surface":    # tight_layout cannot place three-dimensional axes
             fig.subplots_adjust(top=0.82)    # a title of two lines, and that of the picture
         else:

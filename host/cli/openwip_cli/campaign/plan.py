@@ -167,12 +167,11 @@ class Experiment:
         common_path = self.path.parent / str(tree["defaults"])
         common = read_tree(common_path)
         check_parts(common_path, common, DEFAULT_PARTS)
-        for part in {"settings", "channels", mode, *common} - {"flows"}:
+        for part in sorted({"settings", "channels", mode, *common} - {"flows"}):
             if not isinstance(given := common.get(part), dict) or part in NAMED.values() and not all(isinstance(v, dict) for v in given.values()):
                 raise BadInput(f"experiment file {common_path}: {part} is {given!r}; valid: a mapping{' of mappings' * (part in NAMED.values())}")
         self.title = tree["title"]
-        own_settings = read_settings(path, tree.get("settings", {}))
-        settings = read_settings(common_path, common["settings"]) | own_settings
+        settings = read_settings(common_path, common["settings"]) | read_settings(path, tree.get("settings", {}))
         own = tree[mode] or {}
         if not isinstance(own, dict):
             raise BadInput(f"experiment file {path}: {mode}: a mapping is expected")
@@ -184,11 +183,9 @@ class Experiment:
         if not isinstance(self.flows, list) or not all(isinstance(f, dict) and f.keys() == {"kb", "times"} and all(type(n) is int and n > 0 for n in f.values()) for f in self.flows):
             raise BadInput(f"experiment file {path}: {mode}: flows is {self.flows!r}; valid: a list of {{kb: 1.., times: 1..}}")
         self.points = expand(path, own.get("grid", tree["grid"]))
-        self.places: dict[str, list[Any]] = {}      # setting -> its values in the grids of both sizes
-        for p in itertools.chain(*(expand(path, size["grid"]) for size in (tree, *(tree[m] for m in MODES)) if isinstance(size, dict) and "grid" in size)):
-            for name, value in p.settings:
-                if value not in self.places.setdefault(name, []):
-                    self.places[name].append(value)
+        grids = (size["grid"] for size in (tree, tree["quick"], tree["full"]) if isinstance(size, dict) and "grid" in size)
+        pairs = dict.fromkeys(pair for grid in grids for p in expand(path, grid) for pair in p.settings)
+        self.places = {name: [v for n, v in pairs if n == name] for name, _ in pairs}       # values of the grids of both sizes
         self.settings = settings
         self.common = common
         self.until = self._until(tree.get("until"))
@@ -204,14 +201,12 @@ class Experiment:
         self._check_figures()
         for p in self.points:
             both = settings | dict(p.settings)
-            if absent := {"channel", "workload", *(("congestion_control", "window_bytes") if both.get("workload") != "voip" else ())} - both.keys():
-                raise BadInput(f"experiment file {path}: {sorted(absent)[0]} is missing; valid: in grid, settings or those of {common_path}")
             for name, value in both.items():
                 if name in NAMED and value not in common.get(NAMED[name], {}):
-                    raise BadInput(f"experiment file {path}: {name} is {value!r}; valid: {', '.join(common.get(NAMED[name], {}))}")
+                    raise BadInput(f"experiment file {path}: {name} is {value!r}; valid: {', '.join(map(str, common.get(NAMED[name], {})))}")
             if ("spike_at_s" in varied | settings.keys()) != ("spike_s" in varied | settings.keys()):
                 raise BadInput(f"experiment file {path}: spike_at_s and spike_s: one is set; valid: both or none")
-            self._check_names(p, own_settings)
+            self._check_names(p)
             control = both.get("congestion_control")
             if time != "ns3" and control is not None and control not in OF_LINUX:
                 raise BadInput(f"experiment file {path}: congestion_control is {control!r} with --time {time}; valid: {', '.join(OF_LINUX)}")
@@ -224,9 +219,10 @@ class Experiment:
         self._runs: dict[tuple[Point, int], Run] = {}
         try:
             for p in self.points:
-                self.run(p, 1)
+                work = self.run(p, 1).spec["workload"]
+                _ = work["kind"] == "voip" or (work["congestion_control"], work["window_bytes"])
         except KeyError as e:
-            raise BadInput(f"experiment file {path}: {p.text()}: {e} is missing, which its workload needs; valid: in {common_path}") from None
+            raise BadInput(f"experiment file {path}: {p.text()}: {e} is missing; valid: it stands in settings, the grid or {common_path}") from None
         self.left_out: dict[str, int] = {}      # why: points
         if time == "ns3":
             self._leave_out()
@@ -261,19 +257,17 @@ class Experiment:
                 raise NothingToRun(f"experiment file {self.path}: --tcp {of_route[0]} with workload {kind!r}; valid there: sysctls, congestion_control")
             self.settings = {n: v for n, v in self.settings.items() if tcp_settings.key_of(n) not in map(tcp_settings.key_of, self.tcp)} | self.tcp
 
-    def _check_names(self, p: Point, own: dict[str, Any]) -> None:
-        """What the file says is not said again under a second name, and not by what spec() lays over it: it would be ignored."""
+    def _check_names(self, p: Point) -> None:
+        """What the file says has no second name there, and spec() lays nothing over it: it would be ignored."""
         both, names = self.settings | dict(p.settings), dict[str, str]()
         laid = {key: (value, f"{part}: {both[name]} of the defaults has {value!r}") for name, part in NAMED.items() if name in both
                 for key, value in self.common[part][both[name]].items()} | ({"umts.spikes": (None, "spike_s makes them")} if "spike_s" in both else {})
-        for name, value in (own | dict(p.settings)).items():
-            key, whose = key_of(name), f"experiment file {self.path}: {'grid' if name in self.varied else 'settings'}: {name} is {value!r}"
-            if key == "seed" or key.startswith("traffic."):
-                raise BadInput(f"{whose}; valid instead: {'realisations' if key == 'seed' else 'congestion_control, window_bytes, and duration_s of full and quick'}")
-            if (other := names.setdefault(key, name)) != name:
-                raise BadInput(f"{whose}, and {other} is the same setting; valid: one of the two")
-            if key in laid and laid[key][0] != value:
-                raise BadInput(f"{whose}, and {laid[key][1]}; valid: one of the two")
+        for name, value in (self.tree.get("settings", {}) | dict(p.settings)).items():
+            key, other = key_of(name), names.setdefault(key_of(name), name)
+            also = f"{other} is the same setting" if other != name else laid[key][1] if key in laid and laid[key][0] != value else ""
+            if also or key == "seed" or key.startswith("traffic."):
+                valid = "one of the two" if also else "realisations instead" if key == "seed" else "congestion_control, window_bytes, duration_s of full or quick instead"
+                raise BadInput(f"experiment file {self.path}: {'grid' if name in self.varied else 'settings'}: {name} is {value!r}{', and ' * bool(also)}{also}; valid: {valid}")
 
     def _set(self, varied: set[str]) -> None:
         """--set goes over the file's settings, and over nothing that the grid or a part of the defaults that it names says."""
@@ -313,12 +307,14 @@ class Experiment:
             needs, may = (keys.split() for keys in FIGURES[kind])
             if missing := sorted({"name", *needs} - set(figure)) or ["x or categories"] * (kind == "bars" and not {"x", "categories"} & set(figure)):
                 raise BadInput(f"{whose}: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing")
-            check_parts(f"{self.path}: figure {figure['name']}", figure, {*OF_FIGURES, *needs, *may})
+            # A comma in a text without quotes makes of its rest a key without a value.
+            check_parts(f"{self.path}: figure {figure['name']}", (key for key, value in figure.items() if value is not None), {*OF_FIGURES, *needs, *may})
             if not re.fullmatch(r"\w[\w.+ -]*", str(figure["name"])):
                 raise BadInput(f"{whose}: name is {figure['name']!r}; valid: letters, digits and _.+- of a file's name")
             figure |= {key: read(f"{whose}: {key}", VALUES[key], figure[key]) for key in VALUES.keys() & figure.keys()}
-            if len(figure.get("range_ms", "01")) != 2 or not isinstance(figure.get("categories", []), list):
-                raise BadInput(f"{whose}: range_ms is two numbers, categories a list")
+            for key, fine in (("range_ms", len(figure.get("range_ms", "ab")) == 2), ("categories", isinstance(of := figure.get("categories", [0]), list) and of)):
+                if not fine:
+                    raise BadInput(f"{whose}: {key} is {figure[key]!r}; valid: a list{' of two numbers' * (key == 'range_ms')}")
             self.check_chosen(f"{whose}: where", figure.get("where", {}))
             for part in AXES & set(figure):
                 names = figure[part]
@@ -334,10 +330,11 @@ class Experiment:
         if not isinstance(chosen, dict):
             raise BadInput(f"{whose} is {chosen!r}; valid: a mapping of settings of the grid")
         for name, value in chosen.items():
-            if name not in self.places:
+            there = self.places.get(name, [])
+            if not there and not str(name).startswith("sysctl."):       # which may be one that no kernel has: not measured
                 raise BadInput(f"{whose}: {name} is {value!r}; valid: settings of the grid, {', '.join(self.places)}")
-            if several and not isinstance(value, list) or [v for v in (value if several else [value]) if v not in self.places[name]]:
-                raise BadInput(f"{whose}: {name} is {value!r}; valid: {'a list of ' * several}{', '.join(map(str, self.places[name]))}")
+            if several and not isinstance(value, list) or there and [v for v in (value if several else [value]) if v not in there]:
+                raise BadInput(f"{whose}: {name} is {value!r}; valid: {'a list of ' * several}{', '.join(map(str, there))}")
 
     def check_numbers(self, whose: str, name: str, where: dict[str, Any]) -> None:
         if words := [v for p in self.points if p.matches(where) for k, v in p.settings if k == name and isinstance(v, str)]:
@@ -365,14 +362,13 @@ class Experiment:
     def _until(self, given: object) -> Until | None:
         if given is None:
             return None
-        most = self.realisations if self.mode == "full" and not self.over.realisations else 1000     # of fewer realisations all
+        most = self.realisations if self.mode == "full" and not self.over.realisations else 1000     # with fewer no point stops
         kinds: dict[str, Any] = {"half_width": Real(0.001, 1), "at_least": Integer(2, most), "metric": None}
         if not isinstance(given, dict) or "half_width" not in given:
             raise BadInput(f"experiment file {self.path}: until is {given!r}; valid: a mapping with half_width and perhaps at_least, metric")
         check_parts(self.path, given, kinds)
-        until = Until(**{name: read(f"experiment file {self.path}: until: {name}", kinds[name], value) if kinds[name] else str(value)
-                         for name, value in given.items()})
-        return dataclasses.replace(until, at_least=min(until.at_least, self.realisations))
+        return Until(**{name: read(f"experiment file {self.path}: until: {name}", kinds[name], value) if kinds[name] else str(value)
+                        for name, value in given.items()})
 
     def spec(self, point: Point, realisation: int) -> dict[str, Any]:
         """Everything that decides the outcome of a run."""

@@ -66,8 +66,8 @@ def markdown(judged: Sequence[Judged], about: dict[str, Any]) -> str:
     for experiment, _, c, _ in judged:
         lines.append(f"| {experiment.name} | {experiment.realisations} x {experiment.duration_s} | {c['runs']} | {c['valid']} | "
                      f"{c['invalid']}{' + ' + str(c['absent']) + ' not run' if c['absent'] else ''} | {c['repeated']} |")
-    lines += ["", *(f"no figure {name} of {experiment.name}: {why}" for experiment, _, _, figures in judged for name, _, why in figures if why)]
     lines += ["", *(f"{k}: {v}" for k, v in about.items())]
+    lines += [f"no figure {name} of {experiment.name}: {why}" for experiment, _, _, figures in judged for name, _, why in figures if why]
     return "\n".join(lines) + "\n"
 
 

@@ -223,9 +223,9 @@ def _goes_one_way(results: Results, check: Statement, case: Case, way: int) -> F
     found = [results.values(p, check["metric"]) for p in _along(results, check, case, 2)]
     means = [estimates.estimate(v.values()).mean for v in found]
     slack = check.get("slack", 0.0) * max(means)
-    rises = [estimates.difference(*((b, a) if way > 0 else (a, b))) for a, b in (*itertools.pairwise(found), (found[0], found[-1]))]
+    ups = [estimates.difference(*((b, a) if way > 0 else (a, b))) for a, b in (*itertools.pairwise(found), (found[0], found[-1]))]
     return Finding((" > " if way > 0 else " < ").join(f"{m:.3g}" for m in means),
-                   *_verdict([*((d.mean <= slack, d.excludes(slack)) for d in rises[:-1]), (rises[-1].mean < 0, rises[-1].excludes(0))]))
+                   *_verdict([*((d.mean <= slack, d.excludes(slack)) for d in ups[:-1]), (ups[-1].mean < 0, ups[-1].excludes(0))]))
 
 
 def falls(results: Results, check: Statement, case: Case) -> Finding:
@@ -250,14 +250,14 @@ def flattens(results: Results, check: Statement, case: Case) -> Finding:
     steps = growth(means)
     each = [g for r in found[0] if all(r in v for v in found) and all(map(math.isfinite, g := growth([v[r] for v in found])))]
 
-    def verdict(mean: float, values: list[float]) -> tuple[bool, bool]:
-        """At least 0, and whether the realisations, each with a growth of its own, say so too."""
-        return mean >= 0, len(values) > 1 and (e := estimates.estimate(values)).excludes(0) and (e.mean >= 0) == (mean >= 0)
+    def verdict(holds: bool, values: list[float]) -> tuple[bool, bool]:
+        """Sure when the realisations, each with a growth of its own, say the same."""
+        return holds, len(values) > 1 and (e := estimates.estimate(values)).excludes(0) and (e.mean > 0) == holds
 
     unit = SETTINGS[over].unit
     return Finding(f"{' < '.join(f'{m:.3g}' for m in means)}: {', '.join(f'{100 * s:+.0f}' for s in steps)} % a{' ' + unit if unit else ' step'}",
-                   *_verdict([*(verdict(a - b, [g[n] - g[n + 1] for g in each]) for n, (a, b) in enumerate(itertools.pairwise(steps))),
-                              verdict(steps[-1], [g[-1] for g in each])]))
+                   *_verdict([*(verdict(b <= a, [g[n] - g[n + 1] for g in each]) for n, (a, b) in enumerate(itertools.pairwise(steps))),
+                              verdict(steps[-1] >= 0, [g[-1] for g in each])]))
 
 
 def padhye_mbps(loss: float, rtt_s: float, rto_s: float = 0.2, window_bytes: int = 64096, packet_bytes: int = 1500, acked: int = 2) -> float:
@@ -345,7 +345,8 @@ def check_statements(e: Experiment, given: Any) -> None:
         if "over" in s and (kind == "disjoint") != isinstance(s["over"], list):
             raise BadInput(f"{whose}: over is {s['over']!r}; valid: {'a list of numbers' if kind == 'disjoint' else 'a setting of the grid'}")
         if kind != "disjoint" and "over" in s:
-            e.check_chosen(f"{whose}: among", {s["over"]: [*s.get("among", []), *([s["expect"]] if "expect" in s else [])]}, True)
+            e.check_chosen(f"{whose}: over", {str(s["over"]): s.get("among", [])}, True)
+            e.check_chosen(f"{whose}: expect", {s["over"]: s["expect"]} if kind == "best" else {})
         for where in (s.get("where", {}) | case for _, case in cases(s) if kind in ALONG):
             e.check_numbers(f"{whose}: over", s["over"], where)
 
