@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -110,10 +111,11 @@ bool write_ipv6_knob(const std::string& name, const char* knob, const char* valu
 // /proc/net shows the namespace of whoever opens it, unlike a /sys that was mounted elsewhere; the
 // open file stays with that namespace.
 std::uint64_t transmit_drops(int counts, const std::string& name) {
-    std::string text(65536, '\0');
-    const auto size = ::pread(counts, text.data(), text.size(), 0);
-    if (size <= 0) return 0;
-    text.resize(static_cast<std::size_t>(size));
+    std::string text;
+    std::array<char, 4096> page{};  // a read gives no more, of however many interfaces
+    for (ssize_t n = 0;
+         (n = ::pread(counts, page.data(), page.size(), static_cast<off_t>(text.size()))) > 0;)
+        text.append(page.data(), static_cast<std::size_t>(n));
     std::istringstream in(text);
     std::string line;
     while (std::getline(in, line)) {

@@ -170,6 +170,17 @@ TEST_F(TunInNamespace, WhatTheKernelQueueDropsIsCounted) {
     EXPECT_LT(read, 25);
     EXPECT_EQ(t.kernel_drops() + static_cast<unsigned>(read), 25U);
 }
+TEST_F(TunInNamespace, WhatTheKernelQueueDropsIsCountedBehindManyOtherInterfaces) {
+    std::vector<tun_device> others;
+    for (int i = 1; i <= 60; ++i)
+        others.emplace_back(tun_settings{.name = "wip" + std::to_string(i),
+                                         .address = "10.43." + std::to_string(i) + ".1/30"});
+    tun_device t({.txqueuelen = 5});
+    udp_socket s;
+    for (int i = 0; i < 25; ++i) s.send(100);
+    EXPECT_GT(t.kernel_drops(), 0U);
+    EXPECT_LT(t.kernel_drops(), 25U);
+}
 TEST_F(TunInNamespace, WhatIsNotIpIsRefusedByTheKernel) {
     tun_device t(tun_settings{});
     std::array<std::uint8_t, 40> buffer{};
