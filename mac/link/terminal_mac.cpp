@@ -25,9 +25,10 @@ struct terminal_mac::state {
     link_profile profile;
     reassembler assembly;
     bool started = false;
-    bool doubtful = false;        // the last grant did not fit what was known
-    frame_sn next_sn = 0;         // of the first frame not granted yet
-    std::int64_t last_grant = 0;  // slot of the last good grant
+    bool doubtful = false;         // the last grant did not fit what was known
+    frame_sn next_sn = 0;          // of the first frame not granted yet
+    std::int64_t last_grant = 0;   // slot of the last good grant
+    std::int64_t last_frames = 0;  // of the last one that had frames
     terminal_statistics statistics;
 };
 
@@ -57,15 +58,16 @@ void terminal_mac::state::start_at(const slot_grant& g) {
 // Places the grant on the unwrapped SN axis. The base station sends at most 25 new frames a slot,
 // and while it does not hear us stops after `most_blind_frames`: so however long we heard nothing,
 // the SN is not ambiguous, and what is held here is still what the base station believes it to be.
+// A grant without frames may be a quiet one (types/grant.h), of before those that were not sent.
 // False when the grant cannot be true: it goes on further than that, or back behind its own edge.
 bool terminal_mac::state::take_grant(const slot_report& r) {
     const slot_grant& g = r.grant;
     if (!started) {
         start_at(g);
     } else {
-        const std::int64_t slots = r.air.value - last_grant;
-        if (slots <= 0) return false;
-        const std::int64_t most = std::min(slots * nof_bins, most_blind_frames);
+        if (r.air.value <= last_grant) return false;
+        const std::int64_t most =
+            std::min((r.air.value - last_frames) * nof_bins, most_blind_frames);
         const std::int64_t step = static_cast<wire_sn>(g.first_new_sn - next_sn);
         if (step > most || g.window_edge > next_sn + step - assembly.frames().edge()) {
             // A grant that the CRC let through by chance, or the last one was, or the base station
@@ -82,6 +84,8 @@ bool terminal_mac::state::take_grant(const slot_report& r) {
     }
     doubtful = false;
     last_grant = r.air.value;
+    const auto used = [](const bin_grant& b) { return b.bits_per_symbol != 0; };
+    if (std::ranges::any_of(g.bins, used)) last_frames = last_grant;
     receive_window& frames = assembly.frames();
     frames.extend(next_sn);
     frames.raise_edge(next_sn - g.window_edge);

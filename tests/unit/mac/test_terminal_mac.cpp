@@ -206,6 +206,24 @@ TEST(TerminalMac, AfterAnySilenceItGoesOnWhereItWas) {
     }
 }
 
+// Plans of every bin come too late, one after the other; what goes out in their slots says what the
+// last one that came in time did.
+TEST(TerminalMac, AfterQuietGrantsForSlotsThatWereNotSentItGoesOnWhereItWas) {
+    for (const int late : {1, 2, 5}) {
+        Terminal t;
+        auto r = t.idle();
+        t.add_new(r, 0, test::ipv4(54, 1), false);
+        t.add_new(r, 1, test::ipv4(54, 2));
+        EXPECT_EQ(t.mac.on_slot(r).ack, 2U);
+        for (int i = 0; i < late; ++i) EXPECT_TRUE(t.mac.on_slot(t.idle()).grant_ok);
+        t.next_sn = static_cast<wire_sn>(t.next_sn + late * nof_bins);
+        r = t.idle();
+        t.add_again(r, 5, 0, test::ipv4(54, 1));
+        EXPECT_EQ(t.mac.on_slot(r).ack, 1U << 5) << late;
+        EXPECT_EQ(t.got.size(), 2U);
+    }
+}
+
 TEST(TerminalMac, AnotherBaseStationsWindowMakesItStartOverAndWhatGoesIsCounted) {
     Terminal t;
     auto r = t.idle();
