@@ -150,12 +150,13 @@ void reassembler::report(const packet& p, packet_end end) const {
 }
 
 // A packet begins at `at` and its header runs into a lost frame: count it, with its length when
-// that much of the header is there.
+// that much of the header is there. Damaged, it may be none, or of any length.
 void reassembler::lose_packet_at(stream_position at) {
     std::array<std::uint8_t, 8> start{};
-    if (!frames_.readable(at.sn)) return;
-    if (frames_.read(at, 12, start.data(), nullptr) != receive_window::read_result::ok)
-        return lose(at, 0);
+    bool damaged = false;
+    const auto there = frames_.read(at, 12, start.data(), &damaged);
+    if (!frames_.readable(at.sn) || damaged) return;
+    if (there != receive_window::read_result::ok) return lose(at, 0);
     const std::size_t at_2 = static_cast<std::size_t>(start[2]) << 8 | start[3];
     const std::size_t at_4 = static_cast<std::size_t>(start[4]) << 8 | start[5];
     lose(at, start[0] >> 4 == 4 ? at_2 : 40 + at_4);

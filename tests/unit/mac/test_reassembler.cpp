@@ -132,6 +132,25 @@ TEST(Reassembler, WithoutItsBitsALostFrameIsLostAlsoWhenDamageIsAllowed) {
     EXPECT_EQ(l.assembly.counts().damaged_packets, 0U);
 }
 
+// Of the second packet's header the first 14 bytes lie in a damaged frame, the others in a lost
+// one.
+TEST(Reassembler, ADamagedHeaderThatRunsIntoALostFrameCountsForNothing) {
+    link l(corrupt());
+    l.give(ipv4(94));
+    l.give_packets(3, 200);
+    l.cut_all();
+    l.bring_all_but({1, 2});
+    l.frames[1].payload[42] ^= 0xff;  // the length
+    l.bring(1, false);
+    l.lose_below(l.last());
+    ASSERT_EQ(l.got.size(), 3U);
+    EXPECT_TRUE(l.marks[0]);
+    EXPECT_EQ(l.got[1], l.sent[2]);
+    EXPECT_EQ(l.assembly.counts().borders_lost, 1U);
+    EXPECT_EQ(l.assembly.counts().lost_packets, 0U);
+    EXPECT_EQ(l.assembly.counts().lost_bytes, 0U);
+}
+
 // Every single frame missing, then every pair, lost for good: what does not touch them arrives.
 TEST(Reassembler, EveryOneAndEveryTwoLostFramesOfThirty) {
     for (const bool in_order : {true, false})
