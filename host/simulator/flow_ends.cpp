@@ -13,6 +13,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "simulator/senders.h"
@@ -323,7 +324,8 @@ void session_sender::over() {
         tell("\"congestion_control\": \"" + flow_.sender + "\", \"sessions\": [" + sessions_ + "]");
 }
 
-session_receiver::session_receiver(const session_flow& f) : flow_end(f.flow, "receiver"), flow_(f) {
+session_receiver::session_receiver(const session_flow& f)
+    : flow_end(f.flow, "receiver"), flow_(f), sessions_(f.bytes.size()) {
     listening_ = listening(f.to, f.flow, f.sender, 0);
     on_connection(listening_, [this](const Ptr<Socket>& s) { accept(s); });
 }
@@ -335,7 +337,8 @@ void session_receiver::accept(const Ptr<Socket>& socket) {
         std::string list;  // when each fiftieth of the file was there
     };
     const auto a = std::make_shared<arrived>();
-    a->size = flow_.bytes[number_];
+    const std::size_t number = accepted_++;
+    a->size = flow_.bytes.at(number);
     socket->SetRecvCallback(ns3::Callback<void, Ptr<Socket>>([a](Ptr<Socket> from) {
         while (const Ptr<ns3::Packet> p = from->Recv()) {
             if (p->GetSize() == 0) break;
@@ -349,12 +352,14 @@ void session_receiver::accept(const Ptr<Socket>& socket) {
         ns3::Callback<void, Ptr<Socket>>([](Ptr<Socket> from) { from->Close(); }),
         calls([this] { fail("the connection was given up"); }));
     // Its own end is acknowledged.
-    on_state(socket, ns3::TcpSocket::CLOSED, [this, a] {
-        sessions_ += text("%s{\"bytes\": %llu, \"last_byte\": %.9f, \"closed\": %.9f, ",
-                          number_ > 0 ? ", " : "", static_cast<unsigned long long>(a->bytes),
-                          a->last, now_s()) +
-                     "\"arrived\": [" + a->list + "]}";
-        if (++number_ == flow_.bytes.size()) tell("\"sessions\": [" + sessions_ + "]");
+    on_state(socket, ns3::TcpSocket::CLOSED, [this, a, number] {
+        sessions_[number] = text("%s{\"bytes\": %llu, \"last_byte\": %.9f, \"closed\": %.9f, ",
+                                 number > 0 ? ", " : "", static_cast<unsigned long long>(a->bytes),
+                                 a->last, now_s()) +
+                            "\"arrived\": [" + a->list + "]}";
+        if (++ended_ == sessions_.size())
+            tell("\"sessions\": [" +
+                 std::accumulate(sessions_.begin(), sessions_.end(), std::string()) + "]");
     });
 }
 

@@ -120,8 +120,8 @@ private:
     void accept(const ns3::Ptr<ns3::Socket>& socket);
     session_flow flow_;
     ns3::Ptr<ns3::Socket> listening_;
-    std::size_t number_ = 0;
-    std::string sessions_;
+    std::size_t accepted_ = 0, ended_ = 0;  // a next one may come before the end of one is heard
+    std::vector<std::string> sessions_;
 };
 
 struct page_flow {

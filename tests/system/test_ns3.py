@@ -175,9 +175,14 @@ class Runs(unittest.TestCase):
         self.assertGreater(lost[-1]["closed"], got[-1]["closed"])
 
     def test_files_come_to_an_end_where_the_last_acknowledgements_are_lost(self):
-        report = run(virtual.Plan(["sessions 0 1 1 reno 1000 40"]), channel__model="static", wired__loss=0.25)
+        """Each is told with its own file, whichever end comes first."""
+        sizes = [1000, 3000] * 20
+        report = run(virtual.Plan(["sessions 0 1 1 reno " + " ".join(f"{size} 1" for size in sizes)]), channel__model="static", wired__loss=0.25)
         self.assertEqual(report["verdict"]["reasons"], [])
-        self.assertEqual([len(e["sessions"]) for e in report["flows"]], [40, 40])
+        sent, got = (next(e["sessions"] for e in report["flows"] if e["end"] == end) for end in ("sender", "receiver"))
+        self.assertEqual([[s["bytes"] for s in of] for of in (sent, got)], [sizes, sizes])
+        self.assertEqual([len(g["arrived"]) for g in got], [50] * 40)
+        self.assertFalse(all(g["closed"] < later["began"] for g, later in zip(got, sent[1:])))      # some were lost
 
     def test_an_experiment_runs_where_ns3_can_run_it_and_its_statements_are_judged(self):
         with tempfile.TemporaryDirectory() as folder:
