@@ -144,16 +144,20 @@ std::int64_t linux_guest::advance(std::int64_t now_ns) {
 }
 
 void linux_guest::run_until_it_waits() {
-    auto heard = std::chrono::steady_clock::now();
+    using std::chrono::steady_clock;
+    constexpr std::chrono::seconds longest_step{1};  // as long as one waits; more is standing still
+    steady_clock::duration silent{};
+    auto looked = steady_clock::now();
     while (clock_.running() && !clock_.ended()) {
         // Its end, and what an interface may still have to say, are seen where the clock has no
         // messages any more, too.
         const bool by_word = clock_.by_word();
         if (by_word && clock_.hear_word()) break;
         const bool any = take_messages(by_word ? 0 : 1000);
-        const auto now = std::chrono::steady_clock::now();
-        if (any) heard = now;
-        if (now - heard > std::chrono::seconds(silence_s))
+        const auto now = steady_clock::now();
+        silent += std::min<steady_clock::duration>(now - std::exchange(looked, now), longest_step);
+        if (any) silent = {};
+        if (silent > std::chrono::seconds(silence_s))
             throw peer_error("virtual time: the Linux kernel has been silent for " +
                              std::to_string(silence_s) + " s");
     }

@@ -44,7 +44,8 @@ public:
     int give(int interface, std::span<const std::uint8_t> packet);
 
     std::int64_t next_wakeup() const override;
-    // Throws peer_error when it breaks the protocols, or is silent for silence_s.
+    // Throws peer_error when it breaks the protocols, or is silent for silence_s in which it could
+    // have spoken: a suspended job stands still with its kernel.
     std::int64_t advance(std::int64_t now_ns) override;
     bool ended() const { return clock_.ended(); }
     // Of the interface's packets.
