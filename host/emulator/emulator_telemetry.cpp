@@ -24,9 +24,12 @@ emulator_telemetry::emulator_telemetry(emulated_cell& cell, host::telemetry_port
 }
 
 emulator_telemetry::~emulator_telemetry() {
-    if (!following_packets_) return;
-    packets_.flush(done_, cell_->packet_totals().skipped, *base_);
-    cell_->follow_packets(nullptr);
+    flush();
+    if (following_packets_) cell_->follow_packets(nullptr);
+}
+
+void emulator_telemetry::flush() {
+    if (following_packets_) packets_.flush(done_, cell_->packet_totals().skipped, *base_);
 }
 
 void emulator_telemetry::passed(emulated_cell::side side, int user, host::ip_log::way way,

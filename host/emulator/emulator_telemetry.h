@@ -23,6 +23,8 @@ public:
                        int packets_per_second);
     // What waits is published, as the logs do it.
     ~emulator_telemetry();
+    // What waits of the packets, before that.
+    void flush();
     emulator_telemetry(const emulator_telemetry&) = delete;
     emulator_telemetry& operator=(const emulator_telemetry&) = delete;
 

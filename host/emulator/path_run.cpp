@@ -40,9 +40,14 @@ struct path_run::told {
           terminal_events(terminal, "terminal"),
           packets(c.telemetry.packets_per_second) {}
     ~told() {
-        if (links == nullptr) return;
-        links->follow_packets({});
+        if (links != nullptr) links->follow_packets({});
+    }
+    // Of a run that came to its end, all that was told. Throws machine_error.
+    void finish() {
+        if (cell) cell->flush();
         packets.flush(next, 0, base);
+        base.flush();
+        terminal.flush();
     }
     host::telemetry_file base, terminal;
     host::status_events base_events, terminal_events;
@@ -168,6 +173,8 @@ void path_run::write(double longest_s, std::ostream& out) {
         << ", \"slots\": " << slots() << ", \"steps\": " << steps()
         << ", \"virtual_seconds\": " << seconds() << ", \"wall_seconds\": " << since(began)
         << ", \"real_time_factor\": " << factor << "}\n";
+    if (telemetry_) telemetry_->finish();
+    if (packets_) packets_->flush();
 }
 
 }  // namespace wip::emulator

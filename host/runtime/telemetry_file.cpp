@@ -50,8 +50,14 @@ void telemetry_file::publish(topic t, slot now, int user) {
     append_part(packed_, source_);
     append_part(packed_, topic_names[index(t)]);
     append_part(packed_, message.SerializeAsString());
-    if (std::fwrite(packed_.data(), 1, packed_.size(), file_.get()) != packed_.size())
-        throw machine_error("telemetry of the run", errno);
+    if (error_ == 0 &&
+        std::fwrite(packed_.data(), 1, packed_.size(), file_.get()) != packed_.size())
+        error_ = errno;
+}
+
+void telemetry_file::flush() {
+    if (error_ == 0 && std::fflush(file_.get()) != 0) error_ = errno;
+    if (error_ != 0) throw machine_error("telemetry of the run", error_);
 }
 
 }  // namespace wip::host

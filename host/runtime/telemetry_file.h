@@ -28,12 +28,15 @@ public:
     int every(topic t) const override { return every_[index(t)]; }
     openwip::telemetry::Telemetry& message(topic t) override { return messages_[index(t)]; }
     void publish(topic t, slot now, int user = 0) override;
+    // All of it is in the file, or throws machine_error: publish() may be called by a destructor.
+    void flush();
 
 private:
     static constexpr std::size_t index(topic t) { return static_cast<std::size_t>(t); }
 
     file file_;
     std::string source_, packed_;
+    int error_ = 0;  // the first errno; nothing is written behind it
     std::array<int, nof_topics> every_{};
     std::array<std::uint64_t, nof_topics> sequences_{};
     std::array<openwip::telemetry::Telemetry, nof_topics> messages_;

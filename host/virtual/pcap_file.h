@@ -35,6 +35,10 @@ public:
                                          size});
         if (std::fwrite(packet.data(), 1, packet.size(), file_) != packet.size()) fail();
     }
+    // What has been written, to the last byte: it is the caller who can still throw.
+    void flush() {
+        if (std::fflush(file_) != 0) fail();
+    }
 
 private:
     template <class Words>

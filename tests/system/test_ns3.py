@@ -9,7 +9,7 @@ import tempfile
 import unittest
 import unittest.mock
 
-from test_virtual_time import check_record
+from test_virtual_time import check_full, check_record
 
 from openwip_cli.campaign import in_ns3, metrics, one_run, options, plan, statements
 from openwip_cli.errors import BadInput
@@ -183,6 +183,9 @@ class Runs(unittest.TestCase):
         self.assertEqual([[s["bytes"] for s in of] for of in (sent, got)], [sizes, sizes])
         self.assertEqual([len(g["arrived"]) for g in got], [50] * 40)
         self.assertFalse(all(g["closed"] < later["began"] for g, later in zip(got, sent[1:])))      # some were lost
+
+    def test_a_disk_that_holds_not_all_that_the_program_writes_ends_it(self):
+        check_full(self, run)
 
     def test_an_experiment_runs_where_ns3_can_run_it_and_its_statements_are_judged(self):
         with tempfile.TemporaryDirectory() as folder:

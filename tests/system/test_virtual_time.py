@@ -48,6 +48,16 @@ def check_record(test, recorded, report, lines=("packet    base", "slot      ter
     test.assertIn("VALID", pathlib.Path(page).read_text())
 
 
+def check_full(test, run):
+    """A capture or a record that the disk does not hold, be it only the last of it, is none. Nobody may read that device: it has no end."""
+    nothing = {"kept": lambda *_: {}, "write_record": lambda *_: None}
+    for place, said in (("CAPTURE", "/dev/full"), ("TELEMETRY", "telemetry of the run")):
+        for link in ("ofdm", "umts"):
+            with test.subTest(f"{place} {link}"), mock.patch.multiple(virtual, **nothing | {place: "/dev/full"}):
+                with test.assertRaisesRegex(CellDied, f"^{said}: No space left on device$"):
+                    run(virtual.Plan(["transfer 0 1 1 1000 cubic"]), "capture", recorded="record", link__kind=link)
+
+
 class Refusals(unittest.TestCase):
     def assert_refused(self, word, *arguments):
         done = subprocess.run([sys.executable, "-m", "openwip_cli", *(() if arguments[0] == "validate" else ("emulate",)), *arguments], capture_output=True, text=True, timeout=120)
@@ -222,6 +232,9 @@ class Runs(unittest.TestCase):
                                   capture_output=True, text=True, timeout=120)
             self.assertEqual((done.returncode, done.stdout.splitlines()[:1]), (4, ["verdict: VALID"]), done.stderr)
             self.assertIn("--capture /dev/full: cannot be written: No space left on device", done.stderr)
+
+    def test_a_disk_that_holds_not_all_that_the_program_writes_ends_it(self):
+        check_full(self, run)
 
     @unittest.skipIf(os.geteuid() != 0, "makes a device, which needs root")
     def test_packets_written_into_a_device_leave_its_mode_alone(self):
