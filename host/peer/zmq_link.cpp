@@ -16,6 +16,7 @@
 #include <array>
 #include <cstring>
 #include <optional>
+#include <utility>
 #include <vector>
 #include <zmq.hpp>
 
@@ -117,13 +118,17 @@ public:
             const int fd = static_cast<int>(value);
             if (event == ZMQ_EVENT_ACCEPTED || event == ZMQ_EVENT_CONNECTED) {
                 accepted_fd_ = fd;
+                if (fd == unheard_fd_) unheard_fd_ = -1;
             } else if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED && live_fd_ < 0) {
                 live_fd_ = accepted_fd_;
                 connected_ = true;
                 lost = false;
             } else if (event == ZMQ_EVENT_DISCONNECTED && fd == live_fd_) {
                 live_fd_ = -1;
-                partner_.clear();
+                if (partner_.empty())
+                    unheard_fd_ = fd;
+                else
+                    gone_ = std::exchange(partner_, {});
                 connected_ = false;
                 lost = true;
             } else if (!door_ && (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH ||
@@ -212,17 +217,20 @@ private:
     }
 
     // In `in_` is the routing id; then the message is. False: not of one part, or a stranger's. Who
-    // speaks first when nobody is there is the partner, until his connection is lost.
+    // speaks first when nobody is there is the partner, until his connection is lost: what is there
+    // of him then is still taken, but makes nobody a partner again.
     bool receive_routed() {
         const std::string from = in_.to_string();
         if (!in_.more() || !socket_.recv(in_, zmq::recv_flags::dontwait) || in_.more())
             return false;
-        if (partner_.empty()) {
+        const int fd = zmq_msg_get(in_.handle(), ZMQ_SRCFD);
+        const bool gone = from == gone_ || fd == unheard_fd_;
+        if (partner_.empty() && !gone) {
             partner_ = from;
-            live_fd_ = zmq_msg_get(in_.handle(), ZMQ_SRCFD);
+            live_fd_ = fd;
             connected_ = true;
         }
-        return from == partner_;
+        return gone || from == partner_;
     }
 
     zmq::context_t context_{1};
@@ -236,6 +244,8 @@ private:
     bool open_ = true;
     const bool routed_;    // bound, over TCP
     std::string partner_;  // his routing id: of the first message of his connection
+    std::string gone_;     // that of the last one
+    int unheard_fd_ = -1;  // of one whose connection was lost before a message of his was taken
     int accepted_fd_ = -1;
     int live_fd_ = -1;
     zmq::message_t in_;

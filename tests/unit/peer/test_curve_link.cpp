@@ -174,6 +174,34 @@ TEST_F(CurveLink, EitherEndComesBackAndHearsNothingOld) {
     EXPECT_EQ(take(*b, *a), (bytes{201}));
 }
 
+TEST_F(CurveLink, WordsOfAPartnerWhoIsGoneAreHeardAndDoNotBringHimBack) {
+    for (const bool was_heard : {true, false}) {
+        const auto a = open(end::bind, "ours");
+        auto b = open(end::connect, "ours");
+        ASSERT_TRUE(meet(*a, *b));
+        if (was_heard) {
+            ASSERT_TRUE(say(bytes{100}, *b, *a));
+            EXPECT_EQ(take(*a, *b), (bytes{100}));
+        }
+        for (std::uint8_t i = 0; i < 100; ++i) ASSERT_TRUE(say(bytes{i}, *b, *b));
+        b.reset();
+        ASSERT_TRUE(until([&] { return !a->connected(); }, {a.get()}));
+        std::span<const std::uint8_t> in;
+        for (std::uint8_t i = 0; i < 100; ++i) {
+            ASSERT_TRUE(a->receive(in));
+            EXPECT_EQ(in[0], i);
+            EXPECT_FALSE(a->connected());
+        }
+        b = open(end::connect, "ours");
+        ASSERT_TRUE(meet(*a, *b));
+        ASSERT_TRUE(say(bytes{200}, *b, *a));
+        EXPECT_EQ(take(*a, *b), (bytes{200}));
+        ASSERT_TRUE(say(bytes{201}, *a, *b));
+        EXPECT_EQ(take(*b, *a), (bytes{201}));
+        EXPECT_EQ(a->odd_messages, 0U);
+    }
+}
+
 TEST_F(CurveLink, WhatIsNoKeyIsRefusedInOneLine) {
     EXPECT_NE(refusal(folder_ + "/none", end::bind).find("/none/server.key: No such file"),
               std::string::npos);
