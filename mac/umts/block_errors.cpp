@@ -7,6 +7,11 @@
 #include "types/require.h"
 
 namespace wip::umts {
+namespace {
+
+constexpr double most_blocks = 1e18;  // from one burst to the next
+
+}  // namespace
 
 void block_error_config::check() const {
     require(rate >= 0 && rate <= 1, "rate", rate, "0 .. 1");
@@ -43,7 +48,8 @@ block_errors::block_errors(const block_error_config& config, std::uint64_t seed)
     : chain_(chain_of(config)), runs_(config.runs), random_(seed) {
     if (config.model != error_model::burst || config.rate == 0) return;
     length_ = std::llround(config.burst);
-    period_ = std::llround(static_cast<double>(length_) / config.rate);
+    period_ = std::min(static_cast<double>(length_) / config.rate, most_blocks);
+    end_ = std::llround(period_);
 }
 
 bool block_errors::lost() noexcept {
@@ -53,8 +59,8 @@ bool block_errors::lost() noexcept {
         return run_ % 2 == 1;
     }
     if (period_ > 0) {
-        at_ = (at_ + 1) % period_;
-        return at_ >= period_ - length_;
+        if (++at_ >= end_) end_ = std::llround(static_cast<double>(++bursts_) * period_);
+        return at_ >= end_ - length_;
     }
     const bool lost = draw() < chain_.loss[static_cast<std::size_t>(state_)];
     double left = draw();

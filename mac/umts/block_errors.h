@@ -47,7 +47,10 @@ private:
     std::vector<int> runs_;
     std::size_t run_ = 0;
     int of_run_ = 0;
-    std::int64_t period_ = 0, length_ = 0, at_ = 0;
+    // Of bursts: from one's end to the next one's; the next one's end is rounded, so that the share
+    // of the blocks is right.
+    double period_ = 0;
+    std::int64_t length_ = 0, at_ = 0, bursts_ = 1, end_ = 0;
     int state_ = 0;
     splitmix64 random_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A bearer in virtual time: delay, constant bit rate, the share of packets that max_dat gives up
-// (Teyeb 2006, 5.2), block errors as asked for.
+// (Teyeb 2006, 5.2).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -149,37 +149,6 @@ TEST(Discard, WherePollsCountItIsThatOfAllFourBlocksOf1500Octets) {
     c.profile.block_down = 40;
     const double last = 0.1 * (1 - 0.9 * 0.9);
     expect_share(c, 1500, 2, 1 - (1 - lost_of_blocks(3, 2)) * (1 - last));
-}
-
-TEST(Errors, AsManyAsAskedForAndInBurstsOfTheLengthAskedFor) {
-    for (const auto model :
-         {error_model::uniform, error_model::markov2, error_model::markov3, error_model::burst}) {
-        block_errors e({model, 0.1, 6}, 1);
-        int lost = 0, bursts = 0;
-        bool before = false;
-        constexpr int blocks = 1'000'000;
-        for (int i = 0; i < blocks; ++i) {
-            const bool now = e.lost();
-            lost += now ? 1 : 0;
-            bursts += now && !before ? 1 : 0;
-            before = now;
-        }
-        EXPECT_NEAR(lost / double{blocks}, 0.1, 0.005) << static_cast<int>(model);
-        const double length = lost / double(bursts);
-        if (model == error_model::uniform) {
-            EXPECT_NEAR(length, 1 / 0.9, 0.02);
-        } else if (model == error_model::markov3) {
-            EXPECT_GT(length, 2);
-        } else {
-            EXPECT_NEAR(length, 6, 0.3) << static_cast<int>(model);
-        }
-    }
-}
-
-// From one burst to the next are more blocks than 32 bits count.
-TEST(Errors, OfATinyRateComeOnceInAYear) {
-    block_errors e({error_model::burst, 6 / 4294967298.0, 6}, 1);
-    for (int i = 0; i < 1000; ++i) EXPECT_FALSE(e.lost());
 }
 
 TEST(Errors, ARecordedSequenceIsKeptAndBeginsAnew) {
