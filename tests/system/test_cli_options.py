@@ -88,9 +88,12 @@ class Options(unittest.TestCase):
 
     def test_a_setting_of_another_link_is_refused_on_the_command_line(self):
         for given, said in ((["--bearer", "umts-64"], "--bearer with --link ofdm; valid: with --link umts"),
-                            (["--link", "umts", "--retry-limit", "3"], "--retry-limit with --link umts; valid: with --link wlan")):
+                            (["--link", "umts", "--retry-limit", "3"], "--retry-limit with --link umts; valid: with --link wlan"),
+                            (["--link", "umts", "--wired-loss", "0.1"], "--wired-loss with --link umts, .*; valid: with --split-tcp")):
             with self.assertRaisesRegex(BadInput, f"^{said}$"):
                 options.parse_emulate(given)
+        for link in (["ofdm"], ["wlan"], ["umts", "--split-tcp", "all"], ["umts", "--config", self.file("wired: {loss: 0.1}")]):
+            options.parse_emulate(["--link", *link, *(["--wired-loss", "0.1"] if "--config" not in link else [])])
         options.parse_emulate(["--link", "wlan", "--retry-limit", "3", "--config", self.file("umts: {max_dat: 3}")])
 
     def test_what_the_channel_does_not_look_at_is_refused_on_the_command_line(self):

@@ -170,9 +170,13 @@ def parse_emulate(arguments: list[str]) -> Options:
             raise BadInput(f"{flag} {words[0]} with --time {given.time}, where TCP is another; valid: --time {clock}")
     episodes.take_files(given, emulator.NAME)
     options = options_of(given, emulator.SETTINGS)
+    kind, split = options.scenario["link.kind"], options.scenario["split_tcp.ports"] != "off"
     for s in emulator.SETTINGS:
-        if s.flag and getattr(given, s.key) is not None and emulator.of_another_link(s.key, kind := options.scenario["link.kind"]):
-            raise BadInput(f"{s.flag} with --link {kind}; valid: with --link {s.key.partition('.')[0]}")
+        if s.flag and getattr(given, s.key) is not None:
+            if emulator.of_another_link(s.key, kind):
+                raise BadInput(f"{s.flag} with --link {kind}; valid: with --link {s.key.partition('.')[0]}")
+            if s.key.startswith("wired.") and kind == "umts" and not split:
+                raise BadInput(f"{s.flag} with --link umts, which has no wired network but before a controller; valid: with --split-tcp")
     options.generator, options.time = given.generator, given.time
     options.tcp = ns3_tcp.read(given.tcp)
     for setting in given.sysctl:
