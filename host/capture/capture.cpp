@@ -106,9 +106,11 @@ capture::capture(const capture_options& options, capture_file& file)
     file_.flush();
 }
 
-std::optional<std::uint32_t> capture::interface_of(station at, bool frames,
-                                                   std::uint32_t user) const {
-    if (!(frames ? options_.frames : options_.ip)) return std::nullopt;
+std::optional<std::uint32_t> capture::interface_of(station at, const tm::Telemetry& message) const {
+    const bool pdus = message.ip().pdus(), frames = pdus || message.has_frames();
+    // Nothing comes under the type of another link.
+    if (!(frames ? options_.frames && pdus == options_.pdus : options_.ip)) return std::nullopt;
+    const std::uint32_t user = message.user();
     const auto terminals = static_cast<std::uint32_t>(options_.terminals);
     const std::uint32_t bases = options_.base ? 1 : 0;
     const std::uint32_t first = frames && options_.ip ? bases + terminals : 0;
@@ -172,7 +174,7 @@ void capture::push() {
 void capture::take_frames(station from, const tm::Telemetry& message) {
     const bool sent = from == station::base;
     const auto& batch = message.frames();
-    const auto interface = interface_of(from, true, message.user());
+    const auto interface = interface_of(from, message);
     count_missed(interface, message.user(), batch.frames_before(), batch.bin().size());
     frame_columns frames(batch);
     for (const auto& s : batch.slot()) {
@@ -207,7 +209,7 @@ void capture::count_dropped(std::uint32_t interface, std::uint64_t n) {
 
 void capture::take_ip(station from, const tm::Telemetry& message) {
     const auto& batch = message.ip();
-    const auto interface = interface_of(from, batch.pdus(), message.user());
+    const auto interface = interface_of(from, message);
     count_missed(interface, message.user(), batch.packets_before(),
                  static_cast<std::uint64_t>(batch.packet_size()));
     if (interface) {

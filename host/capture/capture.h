@@ -64,7 +64,7 @@ public:
 
     const std::vector<interface_counts>& interfaces() const { return counts_; }
     std::uint64_t late() const { return late_; }        // packets older than one already written
-    std::uint64_t unknown() const { return unknown_; }  // of a terminal that the cell has not
+    std::uint64_t unknown() const { return unknown_; }  // of what it has no interface for
     std::uint64_t malformed() const { return malformed_; }  // messages whose columns do not fit
 
 private:
@@ -88,7 +88,8 @@ private:
     void push();
     void release(std::int64_t up_to_ns);
     void write(held_packet& p);
-    std::optional<std::uint32_t> interface_of(station at, bool frames, std::uint32_t user) const;
+    std::optional<std::uint32_t> interface_of(station at,
+                                              const openwip::telemetry::Telemetry& message) const;
 
     capture_options options_;
     capture_file& file_;

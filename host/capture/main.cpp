@@ -196,7 +196,7 @@ void summarise(const std::string& file, const std::string& why, const wip::captu
         if (n != 0) line += ", " + std::to_string(n) + " " + what;
     };
     also(c.late(), "packets out of order");
-    also(c.unknown(), "of unknown terminals left out");
+    also(c.unknown(), "of unknown terminals or links left out");
     also(from.malformed() + c.malformed(), "messages that do not parse left out");
     also(from.newer(), "messages of a newer version left out");
     std::fprintf(stderr, "openwip capture: %s (%s)\n", line.c_str(), why.c_str());

@@ -122,7 +122,26 @@ class Content(InFolder):
 
     def test_a_terminal_that_the_cell_has_not_is_left_out_and_counted(self):
         _, said = cs.capture(small_cell(user=3), self.folder)
-        self.assertRegex(said, r"\d+ of unknown terminals left out")
+        self.assertRegex(said, r"\d+ of unknown terminals or links left out")
+
+    def test_what_is_of_another_link_never_comes_under_a_wrong_type(self):
+        for link, other, name in (((), pdus(), "frames"), (("--pdus",), small_cell(), "pdus")):
+            _, said = cs.capture(other, self.folder, *link)
+            self.assertIn(f"base.{name} 0, terminal.{name} 0,", said)
+            self.assertRegex(said, r"[1-9]\d* of unknown terminals or links left out")
+        _, said = cs.capture(pdus(), self.folder, "--pdus")
+        self.assertIn("base.pdus 3, terminal.pdus 0,", said)
+        self.assertNotIn("unknown", said)
+
+
+def pdus(packets=3):
+    """What a UMTS bearer sends, in one message."""
+    cell = ScriptedCell()
+    batch = pb.IpBatch(pdus=True)
+    for n in range(packets):
+        batch.packet.add(time_ns=slot_ns(cell.slot) + n, data=ipv4(n, 8), downlink=True)
+    cell.messages.append(("base", "frames", pb.Telemetry(sequence=1, slot=cell.slot, version=pb.VERSION_CURRENT, ip=batch)))
+    return cell
 
 
 def renumber(cell):

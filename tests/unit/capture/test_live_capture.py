@@ -38,12 +38,28 @@ class LiveCapture(unittest.TestCase):
 
     @unittest.skipIf(os.geteuid() != 0, "a cell belongs to root")
     def test_the_account_of_the_cells_gets_a_capture_on_standard_output(self):
+        out, said = self.captured()
+        self.assertEqual(out[:4], b"\x0a\x0d\x0d\x0a")     # pcapng
+        self.assertIn(b"base.ip 5, terminal.ip 5", said)
+        self.assertRegex(said, rb"base.frames [1-9]")
+
+    @unittest.skipIf(os.geteuid() != 0, "a cell belongs to root")
+    def test_what_a_bearer_sends_are_pdus(self):
+        link = "\n".join(["server:", "  kind: x", "link:", "  bins: 10", "  kind: {}", "wlan:", "  kind: {}", ""])
+        for kind, other, name in (("umts", "wlan", b"pdus"), ("ofdm", "umts", b"frames")):
+            _, said = self.captured(link.format(kind, other))
+            self.assertIn(b"base." + name, said)
+            self.assertIn(b"base.ip 5, terminal.ip 5", said)
+
+    def captured(self, emulator=None):
         run = pathlib.Path("/run/openwip", CELL)
         run.mkdir(parents=True)
-        self.addCleanup(shutil.rmtree, run)
+        self.addCleanup(shutil.rmtree, run, ignore_errors=True)
         _, user, group = system.account()
         os.chown(run, 0, group)
         run.chmod(0o2750)
+        if emulator is not None:
+            (run / "emulator.yaml").write_text(emulator)
         (run / "state.json").write_text(f'{{"namespaces": [\n"owip-{CELL}-base",\n"owip-{CELL}-terminal"\n]}}')
         before = os.umask(0o007)
         publishers = cs.Publishers(run)
@@ -58,10 +74,10 @@ class LiveCapture(unittest.TestCase):
             cell.send(publishers.publish)
         finally:
             publishers.close()
+            shutil.rmtree(run)
         out, said = process.communicate(timeout=30)
         self.assertEqual(process.returncode, 0, said)
-        self.assertEqual(out[:4], b"\x0a\x0d\x0d\x0a")     # pcapng
-        self.assertIn(b"base.ip 5, terminal.ip 5", said)
+        return out, said
 
 
 if __name__ == "__main__":
