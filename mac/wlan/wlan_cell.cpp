@@ -398,7 +398,7 @@ void wlan_cell::end_of_failed(node& n, const sender& s) {
     n.tries = n.rts_tries = n.doublings = 0;
     n.served = -1;
     if (access_point) {
-        q.debt_ns -= times_.mean_turn(f.data.size(), handshake);
+        q.debt_ns = std::max(0.0, q.debt_ns - times_.mean_turn(f.data.size(), handshake));
         ++q.counts.put_back;
         return;
     }

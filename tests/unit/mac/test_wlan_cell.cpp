@@ -218,6 +218,20 @@ TEST(WlanCell, AStationThatHearsNothingTakesNoMoreThanItsShareAndLosesNothing) {
     }
 }
 
+// A single attempt that fails takes less than a turn: what is over is not saved up.
+TEST(WlanCell, AStationThatHearsNothingHasNoCreditFromAttemptsThatWereShort) {
+    world w({.retry_limit = 1, .stations = 2}, [](int, int to) -> std::unique_ptr<attempt_errors> {
+        if (to != 1) return nullptr;
+        return std::make_unique<scripted>([](int) { return true; });
+    });
+    for (int i = 0; i < 2; ++i) w.saturate(w.cell.downlink(), i);
+    w.run_until(100 * s);
+    w.cell.reconfigure({.retry_limit = 50, .stations = 2});
+    const auto before = w.down[1];
+    w.run_until(104 * s);
+    EXPECT_NEAR(static_cast<double>(w.down[1] - before), 2e6 / 1984, 0.35 * 2e6 / 1984);
+}
+
 // Senders of a small window: each has its next packet 5 ms after the last one has come, so often
 // nobody waits. Three quarters of the air are theirs beside a fourth, whatever becomes of its
 // frames.
