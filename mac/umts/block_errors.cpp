@@ -7,11 +7,6 @@
 #include "types/require.h"
 
 namespace wip::umts {
-namespace {
-
-constexpr double most_blocks = 1e18;  // from one burst to the next
-
-}  // namespace
 
 void block_error_config::check() const {
     require(rate >= 0 && rate <= 1, "rate", rate, "0 .. 1");
@@ -48,7 +43,7 @@ block_errors::block_errors(const block_error_config& config, std::uint64_t seed)
     : chain_(chain_of(config)), runs_(config.runs), random_(seed) {
     if (config.model != error_model::burst || config.rate == 0) return;
     length_ = std::llround(config.burst);
-    period_ = std::min(static_cast<double>(length_) / config.rate, most_blocks);
+    period_ = std::min(static_cast<double>(length_) / config.rate, 1e18);
     end_ = std::llround(period_);
 }
 

@@ -47,9 +47,7 @@ private:
     std::vector<int> runs_;
     std::size_t run_ = 0;
     int of_run_ = 0;
-    // Of bursts: from one's end to the next one's; the next one's end is rounded, so that the share
-    // of the blocks is right.
-    double period_ = 0;
+    double period_ = 0;  // from one burst's end to the next one's, which is rounded to end_
     std::int64_t length_ = 0, at_ = 0, bursts_ = 1, end_ = 0;
     int state_ = 0;
     splitmix64 random_;
