@@ -9,14 +9,14 @@ LONGEST_PAGE = 7000     # words
 ONE_TABLE = {"mac/schema/settings.yaml": 620}      # an entry a setting
 # Of each part: lines of product, words of its pages. More than asked; who gets below lowers it, who needs more says why (docs/develop.md).
 AT_MOST = {
-    "house": (72_535, 25_550),
-    "UMTS": (6_450, 6_600),
+    "house": (72_780, 25_550),
+    "UMTS": (6_460, 6_600),
     "WLAN": (2_040, 4_960),
     "cabled, attenuator, firmware": (6_900, 6_750),
     "radios and devices": (6_350, 5_900),
-    "virtual time, ns-3, campaigns": (9_433, 7_670),
+    "virtual time, ns-3, campaigns": (9_600, 7_670),
 }
-COMMAND_AT_MOST = 20_555     # lines of host/cli, whatever part they are of
+COMMAND_AT_MOST = 20_770     # lines of host/cli, whatever part they are of
 
 
 @unittest.skipIf(sizes.tracked() is None, "not a git checkout")
