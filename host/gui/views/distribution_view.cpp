@@ -11,7 +11,7 @@ namespace wip::gui {
 namespace {
 
 constexpr double shortest_ms = 0.1, least_percent = 0.01;
-constexpr int points = 200;
+constexpr int steps = 200;
 
 class distribution_view : public view {
 public:
@@ -57,8 +57,8 @@ public:
             line_points line;
             const auto n = static_cast<double>(all[i].size());
             if (show) longest = std::max<double>(longest, static_cast<double>(all[i].back()));
-            for (int k = 0; show && k <= points; ++k) {
-                const double x = shortest_ms * std::pow(longest / shortest_ms, double(k) / points);
+            for (int k = 0; show && k <= steps; ++k) {
+                const double x = shortest_ms * std::pow(longest / shortest_ms, double(k) / steps);
                 const auto longer =
                     all[i].end() - std::ranges::upper_bound(all[i], static_cast<float>(x));
                 line.append({x, 100 * static_cast<double>(longer) / n});
