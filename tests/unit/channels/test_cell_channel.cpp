@@ -19,6 +19,7 @@ std::vector<snr_source> sources_of(const std::string& model, int users) {
     channel_config c;
     c.model = model;
     c.shadowing = profiles::channel_choice::use::off;
+    c.prediction_nmse = 0;  // `hst` hardly fades
     emulation_config cell;
     cell.cell.users = users;
     return make_sources(c, cell);

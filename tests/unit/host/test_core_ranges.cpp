@@ -86,13 +86,15 @@ std::vector<core_number> core_numbers() {
 }
 
 // What a limit needs beside it: the longest lead the longest delay, several terminals names, many
-// connections small buffers, a receiver's window one that is as large, times of the RRC its states.
+// connections small buffers, a receiver's window one that is as large, no timer of polls a period,
+// times of the RRC its states.
 std::vector<std::string> beside(const std::string& path) {
     if (path == "link.transmit_lead_slots" || path == "link.fader_slots")
         return {"link.retransmission_delay_ms=32"};
     if (path == "terminals") return {"terminal.namespace=x"};
     if (path == "wlan.errors_station") return {"terminal.namespace=x", "terminals=25"};
     if (path == "split_tcp.connections") return {"split_tcp.buffer_kb=4"};
+    if (path == "umts.poll_timer_ms") return {"umts.poll_period_ms=100"};
     if (path == "umts.receiver_window") return {"umts.window=2048"};
     if (path.starts_with("umts.rrc_")) return {"umts.rrc=states"};
     if (path == "split_tcp.buffer_kb") return {"split_tcp.connections=1"};
