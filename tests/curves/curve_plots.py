@@ -71,7 +71,7 @@ def estimation(folder, points):
 def acquisition(folder, points):
     fig, axes = figure(2)
     mine = [p for p in points if p["curve"] == "acquisition" and p["kmh"] == 75]
-    for what, name in (("sync", "synchronised"), ("lock", "locked: grant decoded")):
+    for what, name in (("sync", "synchronised"), ("lock", "locked: frame number known")):
         axes[0].plot([p["snr_db"] for p in mine], [100 * p[f"{what}_within_40_ms"] / p["trials"] for p in mine], "o-", label=name)
     axes[0].plot([6], [99], "r^", label="target: 99 % at 6 dB")
     axes[0].set(xlabel="mean SNR (dB)", ylabel="within 40 ms (%)", xlim=(-1, 17),

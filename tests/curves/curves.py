@@ -153,7 +153,7 @@ def judge(data, bound):
     for p in data.get("acquisition", []):
         if p["snr_db"] != 6 and p["kmh"] == 75:
             continue
-        for what, name in (("sync", "synchronised"), ("lock", "locked (a grant decoded)")):
+        for what, name in (("sync", "synchronised"), ("lock", "locked (frame number known)")):
             within = p[f"{what}_within_40_ms"]
             times = sorted(t if t >= 0 else 1e9 for t in p[f"{what}_ms"])
             judged = p["snr_db"] == 6
