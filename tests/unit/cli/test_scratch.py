@@ -79,6 +79,11 @@ class Scratch(unittest.TestCase):
         self.assertEqual(self.there(), {new, other, link})
 
     def test_one_at_a_time(self):
+        link = self.place.parent / f"{self.place.name}.link"       # a campaign's folder may be one
+        link.symlink_to(self.place)
+        self.addCleanup(link.unlink)
+        with scratch.locked(link), self.assertRaises(BlockingIOError), scratch.locked(self.place):
+            pass
         with scratch.locked(self.place), self.assertRaises(BlockingIOError), scratch.locked(self.place):
             pass
         with scratch.locked(self.place):

@@ -16,7 +16,7 @@ NEW_S = 60      # a folder may be without its lock for a moment
 @contextlib.contextmanager
 def locked(path: pathlib.Path | str) -> Iterator[None]:
     """This process's, however it ends. Raises BlockingIOError: somebody else's."""
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
@@ -29,7 +29,7 @@ def folder() -> Iterator[pathlib.Path]:
     with tempfile.TemporaryDirectory(prefix=PREFIX) as made, locked(made):
         for left in pathlib.Path(made).parent.glob(f"{PREFIX}*"):
             with contextlib.suppress(OSError):      # BlockingIOError among them
-                if time.time() - left.stat().st_mtime > NEW_S:
+                if not left.is_symlink() and time.time() - left.stat().st_mtime > NEW_S:
                     with locked(left):
                         shutil.rmtree(left)
         yield pathlib.Path(made)
