@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # ./openwip test runs one more test at a time than there are cores. One that depends on the wall clock, on other processes or on a cell
 # has the machine, which leaves half of it idle in the mean: that is for those that are arithmetic (the same result however slowly they run), at the
-# lowest priority, beside which a cell stays valid. Those that have the machine come first (COST): they take longest, one after the other.
+# lowest priority, beside which a cell stays valid. Those that have the machine come first (COST): they take longest, one after the other, or,
+# where a cell may be slow, two at a time (openwip_has_half).
 find_program(CHRT chrt)
 set(OPENWIP_LOWEST "")
 if(CHRT)
@@ -10,6 +11,7 @@ if(CHRT)
     set(OPENWIP_LOWEST ${CHRT} -i 0)
   endif()
 endif()
+set(OPENWIP_MACHINE half_1 half_2)
 # A property NAME: what the command of this Python test begins with.
 add_custom_target(openwip_lowest)
 
@@ -41,7 +43,7 @@ function(openwip_test name)
   set_property(GLOBAL APPEND PROPERTY OPENWIP_TEST_PROGRAMS ${name})
   if(T_ALONE)
     add_test(NAME ${name} COMMAND ${name})
-    set_tests_properties(${name} PROPERTIES RESOURCE_LOCK machine COST 1)
+    set_tests_properties(${name} PROPERTIES RESOURCE_LOCK "${OPENWIP_MACHINE}" COST 1)
   else()
     openwip_beside_test(${name} $<TARGET_FILE:${name}>)
   endif()
@@ -74,7 +76,7 @@ function(openwip_python_test name file)
   add_test(NAME ${name} COMMAND $<TARGET_PROPERTY:openwip_lowest,${name}> ${PYTHON_EXECUTABLE} ${file} ${ARGN} COMMAND_EXPAND_LISTS)
   openwip_test_runs_python(${name})
   set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "UHD_MODULE_PATH=${PROJECT_BINARY_DIR}/uhd_modules" "GR_CONF_CONTROLPORT_ON=False")
-  set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "\nOK [(]skipped=" RESOURCE_LOCK machine COST 1)
+  set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "\nOK [(]skipped=" RESOURCE_LOCK "${OPENWIP_MACHINE}" COST 1)
 endfunction()
 
 # openwip_runs_beside(NAME...): Python tests of this folder that are arithmetic on files, or wait for conditions alone.
@@ -82,6 +84,20 @@ function(openwip_runs_beside)
   set_tests_properties(${ARGN} PROPERTIES RESOURCE_LOCK "" COST 0 TIMEOUT ${OPENWIP_LOWEST_TIMEOUT})
   foreach(name ${ARGN})
     set_property(TARGET openwip_lowest PROPERTY ${name} ${OPENWIP_LOWEST})
+  endforeach()
+endfunction()
+
+# openwip_has_half(NAME...): Python tests of this folder that wait for conditions of cells whose pace and verdict they do not judge. Each has
+# the half that the one before it has not.
+function(openwip_has_half)
+  foreach(name ${ARGN})
+    get_property(before GLOBAL PROPERTY OPENWIP_HALF)
+    set(half half_1)
+    if(before STREQUAL half_1)
+      set(half half_2)
+    endif()
+    set_property(GLOBAL PROPERTY OPENWIP_HALF ${half})
+    set_tests_properties(${name} PROPERTIES RESOURCE_LOCK ${half})
   endforeach()
 endfunction()
 

@@ -115,10 +115,11 @@ public:
             const std::complex<double> x(late_.front());
             late_.pop_front();
             if (time_ % 64 == 0) h = gain_at(time_);
-            const auto turned = h * x *
-                                std::polar(1.0, 2 * std::numbers::pi * set.cfo_hz *
-                                                    static_cast<double>(time_ % sample_rate_hz) /
-                                                    static_cast<double>(sample_rate_hz));
+            auto turned = h * x;
+            if (set.cfo_hz != 0)
+                turned *= std::polar(1.0, 2 * std::numbers::pi * set.cfo_hz *
+                                              static_cast<double>(time_ % sample_rate_hz) /
+                                              static_cast<double>(sample_rate_hz));
             ++time_;
             out.push_back(
                 cf32(gain * (turned + std::complex<double>(noise(random_), noise(random_)))));

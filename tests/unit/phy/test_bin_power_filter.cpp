@@ -44,6 +44,11 @@ public:
                                               two_pi * uniform(random_))});
             paths_.push_back(q);
         }
+        for (std::size_t b = 0; b < nof_bins; ++b)
+            for (std::size_t i = 0; i < turns_[b].size(); ++i)
+                for (const auto& p : paths_)
+                    turns_[b][i].push_back(std::polar(
+                        1.0, -two_pi * (subcarrier(b) + within_bin(i)) * 0.01 * p.delay_us));
     }
 
     struct seen {
@@ -63,15 +68,13 @@ public:
         for (std::size_t b = 0; b < nof_bins; ++b) {
             double in_middle = 0, at_points = 0, noisy = 0;
             truth[b] = 0;
-            for (int c = 0; c < subcarriers_per_bin; ++c) {
-                const double k = subcarrier(b) + c - 9.5;
-                for (const auto& t : tap) truth[b] += std::norm(at(t, k)) / 120;
-                in_middle += std::norm(at(middle, k)) / subcarriers_per_bin;
+            for (std::size_t c = 0; c < subcarriers_per_bin; ++c) {
+                for (const auto& t : tap) truth[b] += std::norm(at(t, b, c)) / 120;
+                in_middle += std::norm(at(middle, b, c)) / subcarriers_per_bin;
             }
             cf64 mean{};
             for (std::size_t p = 0; p < points_per_bin; ++p) {
-                const double side = p == 0 ? -point_subcarriers : point_subcarriers;
-                const cf64 h = at(middle, subcarrier(b) + side);
+                const cf64 h = at(middle, b, subcarriers_per_bin + p);
                 const cf64 y =
                     h + std::sqrt(variance / 2) * cf64(normal_(random_), normal_(random_));
                 at_points += std::norm(h) / points_per_bin;
@@ -111,10 +114,15 @@ private:
         }
         return out;
     }
-    cf64 at(const std::vector<cf64>& taps, double k) const {
+    // Where a bin is looked at, from its middle: its subcarriers, then its points.
+    static constexpr std::size_t places = subcarriers_per_bin + points_per_bin;
+    static double within_bin(std::size_t i) {
+        if (i < subcarriers_per_bin) return static_cast<double>(i) - 9.5;
+        return i == subcarriers_per_bin ? -point_subcarriers : point_subcarriers;
+    }
+    cf64 at(const std::vector<cf64>& taps, std::size_t bin, std::size_t i) const {
         cf64 h{};
-        for (std::size_t p = 0; p < taps.size(); ++p)
-            h += taps[p] * std::polar(1.0, -two_pi * k * 0.01 * paths_[p].delay_us);
+        for (std::size_t p = 0; p < taps.size(); ++p) h += taps[p] * turns_[bin][i][p];
         return h;
     }
 
@@ -122,6 +130,7 @@ private:
     double noise_;
     std::normal_distribution<> normal_;
     std::vector<path> paths_;
+    std::array<std::array<std::vector<cf64>, places>, nof_bins> turns_;  // of each path
     double slot_ = 0;
 };
 
