@@ -97,7 +97,7 @@ function(openwip_has_half)
       set(half half_2)
     endif()
     set_property(GLOBAL PROPERTY OPENWIP_HALF ${half})
-    set_tests_properties(${name} PROPERTIES RESOURCE_LOCK ${half})
+    set_tests_properties(${name} PROPERTIES RESOURCE_LOCK ${half} COST 2)     # before those that have both
   endforeach()
 endfunction()
 
