@@ -25,7 +25,12 @@ function(openwip_precompile set)
   target_link_libraries(${owner} PRIVATE wip_flags ${H_LIBS})
   target_compile_options(${owner} PRIVATE ${H_OPTIONS})
   target_precompile_headers(${owner} PRIVATE ${H_HEADERS})
-  foreach(target ${H_TARGETS})
+  openwip_reuse(${owner} ${H_TARGETS})
+endfunction()
+
+# openwip_reuse(OWNER target...): the targets share the owner's headers.
+function(openwip_reuse owner)
+  foreach(target ${ARGN})
     if(TARGET ${target})
       target_precompile_headers(${target} REUSE_FROM ${owner})
       get_target_property(type ${target} TYPE)
@@ -42,10 +47,10 @@ openwip_precompile(std HEADERS ${headers_std}
 openwip_precompile(model HEADERS ${headers_std} TARGETS wip_sample wip_bin wip_symbol_channel OPTIONS -fno-math-errno)
 if(NOT OPENWIP_CORE)
 openwip_precompile(host
-  HEADERS ${headers_std} <zmq.hpp> <spdlog/spdlog.h> <schema/control.pb.h> <schema/slot_link.pb.h> <schema/telemetry.pb.h>
-  TARGETS wip_process wip_station wip_macd wip_emulator_host wip_observer_readers wip_tcpl_host macd wip_observer
-          wip_emulator wip_tcpl
-  LIBS wip_schema PkgConfig::ZMQ spdlog::spdlog)
+  HEADERS ${headers_std} <zmq.hpp> <spdlog/spdlog.h> <CLI/CLI.hpp> <schema/control.pb.h> <schema/slot_link.pb.h> <schema/telemetry.pb.h>
+  TARGETS wip_process wip_station wip_macd wip_emulator_host wip_observer_readers wip_tcpl_host wip_capture_host wip_split_host macd
+          wip_observer wip_emulator wip_tcpl wip_capture wip_split wip_ns3_line eager_emulator
+  LIBS wip_schema PkgConfig::ZMQ spdlog::spdlog CLI11::CLI11)
 endif()
 if(OPENWIP_RADIO)
   openwip_precompile(radio HEADERS ${headers_std} <gnuradio/io_signature.h> <gnuradio/sync_block.h> <pmt/pmt.h>
@@ -56,8 +61,15 @@ if(OPENWIP_RADIO)
   target_compile_options(wip_python PRIVATE ${processor})
 endif()
 get_property(test_programs GLOBAL PROPERTY OPENWIP_TEST_PROGRAMS)
+get_property(window_programs GLOBAL PROPERTY OPENWIP_WINDOW_PROGRAMS)     # of Qt, which is more than all of the others read
+if(window_programs)
+  list(REMOVE_ITEM test_programs ${window_programs})
+endif()
 if(test_programs)
   openwip_precompile(test HEADERS ${headers_std} <gtest/gtest.h> TARGETS ${test_programs} LIBS GTest::gtest)
+endif()
+if(OPENWIP_PRECOMPILE AND TARGET wip_monitor)
+  openwip_reuse(wip_monitor openwip-monitor eager_monitor ${window_programs})
 endif()
 
 if(OPENWIP_PRECOMPILE)
@@ -83,9 +95,10 @@ function(openwip_optimise options)
   endforeach()
 endfunction()
 openwip_optimise(-O3 wip_sample wip_bin wip_symbol_channel wip_mix wip_air gnuradio-wip vusrp)
-openwip_optimise(-O1 air macd wip_observer wip_emulator wip_capture wip_tcpl wip_channel openwip-monitor wip_python wip_config
+openwip_optimise(-O1 air macd wip_observer wip_tcpl openwip-monitor wip_python wip_config
                      wip_profiles wip_air_program wip_monitor wip_radio)
-openwip_optimise("-O1;-g0" ${test_programs})
+openwip_optimise(-Og wip_capture wip_channel wip_emulator wip_ns3 wip_split)      # options of a command line alone
+openwip_optimise("-O1;-g0" ${test_programs} ${window_programs} eager_monitor eager_emulator)
 if(TARGET wip_process)
   set_source_files_properties(host/runtime/program.cpp TARGET_DIRECTORY wip_process PROPERTIES
                               COMPILE_OPTIONS "$<$<CONFIG:RelWithDebInfo>:-O1>")

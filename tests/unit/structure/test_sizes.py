@@ -9,7 +9,7 @@ LONGEST_PAGE = 7000     # words
 ONE_TABLE = {"mac/schema/settings.yaml": 620}      # an entry a setting
 # Of each part: lines of product, words of its pages. More than asked; who gets below lowers it, who needs more says why (docs/develop.md).
 AT_MOST = {
-    "house": (72_780, 25_550),
+    "house": (72_800, 25_550),
     "UMTS": (6_460, 6_600),
     "WLAN": (2_040, 4_960),
     "cabled, attenuator, firmware": (6_900, 6_750),
