@@ -34,6 +34,7 @@ NAMES = {
     "utility": r"std::(?:exchange|pair<|make_pair|as_const|index_sequence)",
     "vector": r"std::vector<",
     "gtest/gtest.h": r"^TEST(?:_[FP])?\(",
+    "CLI/CLI.hpp": r"\bCLI::(?!App\b)|\.add_(?:option|flag)\(",
     "zmq.hpp": r"\bzmq::(?!dummy)",
     "spdlog/spdlog.h": r"\bspdlog::(?:info|warn|error|debug)\(",
     "gnuradio/io_signature.h": r"\bio_signature::make",
