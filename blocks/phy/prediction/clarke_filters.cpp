@@ -20,7 +20,7 @@ void solve_toeplitz(const double* t, const double* b, double* x, int n) {
     const Eigen::Map<const Eigen::VectorXd> column(t, n);
     Eigen::MatrixXd m(n, n);
     for (int i = 0; i < n; ++i) m.col(i).tail(n - i) = column.head(n - i);  // LLT reads no more
-    const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> in_place(m);  // without a copy
+    const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> in_place(m);              // without a copy
     Eigen::Map<Eigen::VectorXd>(x, n) = in_place.solve(Eigen::Map<const Eigen::VectorXd>(b, n));
 }
 
