@@ -43,10 +43,6 @@ class Docs(unittest.TestCase):
         self.assertGreater(seen, 100)
         self.assertEqual(dead, [])
 
-    def test_every_page_is_in_the_table_of_the_readme(self):
-        named = {path for path, _ in links(TOP / "README.md")}
-        self.assertEqual([p.name for p in pages()[1:] if p.resolve() not in named], [])
-
     def test_every_figure_is_shown_on_a_page(self):
         named = {path for page in pages() for path, _ in links(page)}
         figures = sorted((TOP / "docs" / "figures").iterdir())

@@ -6,7 +6,7 @@ import re
 import sys
 import unittest
 
-import sizes
+import tree
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(TOP / "host/cli"))
@@ -41,13 +41,6 @@ def python(*folders):
     return [pathlib.Path(TOP, name).relative_to(TOP) for folder in folders for name in map(str, sorted((TOP / folder).rglob("*.py")))]
 
 
-def mentions(name, but=("mac/", "tests/", "docs/", "flowgraphs/scenarios/")):
-    """file -> lines that have the word, as `git grep -c`."""
-    files = [n for n in sizes.tracked() if not n.startswith(but) and not n.endswith(".png")]
-    found = {n: sum(name in line for line in (TOP / n).read_bytes().decode(errors="replace").splitlines()) for n in files}
-    return {n: many for n, many in found.items() if many}
-
-
 class Once(unittest.TestCase):
     def test_numbers_of_the_air_interface_are_those_of_the_cpp_side(self):
         grid = "blocks/types/grid.h"
@@ -72,7 +65,7 @@ class Once(unittest.TestCase):
             kind = table.kind_of(key, ("fader",))
             self.assertEqual((kind.low, kind.high), (number("channels/sample/motion.h", "lowest_carrier_hz"),
                                                      number("channels/sample/motion.h", "highest_carrier_hz")), key)
-        wrong = [name for name in sizes.lines() if name.startswith(("flowgraphs/", "host/", "channels/", "blocks/"))
+        wrong = [name for name in tree.code() if name.startswith(("flowgraphs/", "host/", "channels/", "blocks/"))
                  and re.search(r"carrier.*\b1e(?:8|9|11)\b|1e11", (TOP / name).read_text()) and not name.endswith(".yaml")]
         self.assertEqual(wrong, [])
 
@@ -93,34 +86,6 @@ class Once(unittest.TestCase):
             self.assertNotIn(f'add_argument("{flag}"', text)
             self.assertIn(f'setting(p, "{key}"', text)
             self.assertTrue(table.setting(key, program).kind.valid)
-
-    def test_a_setting_has_no_second_table(self):
-        """What experiments ask of it apart: it is read where it is used, and stands in no list of settings."""
-        self.assertEqual(mentions("max_retransmissions"), {"host/macd/macd_config.cpp": 1})
-
-    def test_what_a_receiver_counts_stands_in_four_files(self):
-        """Its schema, its state, where it is counted, where the state becomes the message; whoever carries it on copies the whole."""
-        self.assertEqual(set(mentions("losses_jump", but=("tests/",))), {
-            "mac/schema/receiver.proto", "blocks/phy/receiver/received_slot.h", "blocks/phy/receiver/slot_receiver.cpp",
-            "blocks/lib/receiver_message.cpp"})
-
-    def test_a_refused_command_line_ends_in_one_place(self):
-        """But of wip_radio, whose answer is JSON."""
-        files = {name: (TOP / name).read_text() for name in sizes.lines() if name.startswith("host/") and name.endswith((".h", ".cpp"))}
-        self.assertEqual({n for n, text in files.items() if "catch (const CLI::" in text}, {"host/config/command_line.h", "host/radio/main.cpp"})
-        self.assertEqual({n for n, text in files.items() if re.search(r"constexpr int exit_bad_input", text)}, {"host/config/exit_code.h"})
-
-    def test_yaml_is_read_at_a_place_of_channels_or_as_settings(self):
-        """channel_definition.cpp writes what it has read; the monitor shows what a process says it runs with."""
-        self.assertEqual({n for n in mentions("<yaml-cpp/")}, {
-            "channels/yaml/walk.h", "channels/yaml/place.h", "channels/profiles/channel_definition.cpp", "host/config/document.cpp", "host/config/item_list.cpp",
-            "host/config/settings_table.cpp", "host/gui/views/controls_view.cpp"})
-
-    def test_a_program_that_follows_its_parent_asks_the_runtime(self):
-        """But wip_capture, which keeps what it was started with over the change of its user."""
-        mains = {n: (TOP / n).read_text() for n in sizes.lines() if n.startswith("host/") and n.endswith("main.cpp")}
-        self.assertGreater(len(mains), 10)
-        self.assertEqual({n for n, text in mains.items() if "PR_SET_PDEATHSIG" in text}, {"host/capture/main.cpp"})
 
     def test_a_sender_of_ns3_has_one_name(self):
         found = re.findall(r'^    sender{"([^"]+)"', (TOP / "host/simulator/senders.cpp").read_text(), re.M)

@@ -5,8 +5,6 @@ import re
 import subprocess
 import unittest
 
-import sizes
-
 TOP = pathlib.Path(__file__).resolve().parents[3]
 
 # A room: the first part of an include path, with the second where that has rooms of its own. Every folder lists the rooms that
@@ -92,8 +90,6 @@ ALLOWED = {
 PURE = ("blocks/types", "blocks/phy", "mac/port", "mac/calendar", "mac/wire", "mac/rlc", "mac/journal", "mac/relay", "mac/link", "mac/wlan", "mac/umts",
         "channels/sample", "channels/bin", "channels/packet", "channels/cell", "channels/mix", "firmware/core")
 # At the top of the tree, beside files whose names begin with a dot.
-AT_THE_TOP = {"flowgraphs", "blocks", "mac", "host", "channels", "firmware", "tests", "docs", "cmake",
-              "CMakeLists.txt", "CMakePresets.json", "README.md", "LICENSE", "openwip"}
 IMPURE = re.compile(r"steady_clock|system_clock|random_device|std::rand\b|gettimeofday|"
                     r"clock_gettime|std::thread|std::jthread|\bsocket\(|#include <zmq|"
                     r"#include <gnuradio/|#include <uhd/")
@@ -138,11 +134,6 @@ class Structure(unittest.TestCase):
         lost = [str(path.relative_to(TOP)) for top in ("blocks", "mac", "channels", "host", "firmware") for path in sources(top)
                 if not any(path.is_relative_to(TOP / folder) for folder in ALLOWED)]
         self.assertEqual(lost, [])
-
-    @unittest.skipIf(sizes.tracked() is None, "not a git checkout")
-    def test_nothing_else_lies_at_the_top_of_the_tree(self):
-        found = {name.split("/")[0] for name in sizes.tracked()}
-        self.assertEqual({name for name in found if not name.startswith(".")}, AT_THE_TOP)
 
     def test_the_rules_have_no_circle(self):
         before = {own_room(folder): {r for r in rooms if r != own_room(folder)} for folder, rooms in ALLOWED.items()}
