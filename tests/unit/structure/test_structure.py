@@ -89,7 +89,6 @@ ALLOWED = {
 }
 PURE = ("blocks/types", "blocks/phy", "mac/port", "mac/calendar", "mac/wire", "mac/rlc", "mac/journal", "mac/relay", "mac/link", "mac/wlan", "mac/umts",
         "channels/sample", "channels/bin", "channels/packet", "channels/cell", "channels/mix", "firmware/core")
-# At the top of the tree, beside files whose names begin with a dot.
 IMPURE = re.compile(r"steady_clock|system_clock|random_device|std::rand\b|gettimeofday|"
                     r"clock_gettime|std::thread|std::jthread|\bsocket\(|#include <zmq|"
                     r"#include <gnuradio/|#include <uhd/")
