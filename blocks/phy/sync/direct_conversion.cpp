@@ -34,9 +34,10 @@ struct matrix {
 // Samples that are read twice while they are near; whole groups.
 constexpr std::int64_t in_cache = 1024;
 
-// Always so many samples, so that each goes through the same instructions wherever it stands.
+// Always so many samples in a function that is not copied into its callers, so that each goes
+// through the same instructions wherever it stands.
 constexpr std::int64_t group = 64;
-void transform(const matrix& m, const float* x, float* z) noexcept {
+[[gnu::noinline]] void transform(const matrix& m, const float* x, float* z) noexcept {
     for (int i = 0; i < group; ++i) {
         const float re = x[2 * i], im = x[2 * i + 1];
         z[2 * i] = m.re_re * re + m.cross * im + m.moved.real();
@@ -99,7 +100,7 @@ void direct_conversion::apply(const cf32* in, std::int64_t count, float scale,
     std::copy_n(done.data(), left, z);
 }
 
-void direct_conversion::add_rows(const cf32* in, std::int64_t count) noexcept {
+[[gnu::noinline]] void direct_conversion::add_rows(const cf32* in, std::int64_t count) noexcept {
     sums s = sums_;
     const auto* x = reinterpret_cast<const float*>(in);
     for (std::int64_t n = 0; n < count; ++n, x += 2 * row_length)
