@@ -163,13 +163,13 @@ const std::vector<product>& products() {
     return all;
 }
 
-const product& find_product(const std::string& name) {
+const product& find_product(std::string_view name) {
     std::string names;
     for (const product& p : products()) {
         if (p.name == name) return p;
         names += (names.empty() ? "" : ", ") + p.name;
     }
-    throw std::invalid_argument("device argument product=" + name + ": valid is " + names +
+    throw std::invalid_argument("device argument product=" + std::string(name) + ": valid is " + names +
                                 ", or none (a radio without faults)");
 }
 

@@ -110,7 +110,7 @@ const std::vector<product>& products();
 // Throws std::invalid_argument with one line: file, key, value, what would be valid.
 std::vector<product> read_products(const std::string& yaml, const std::string& file);
 // Throws std::invalid_argument with one line that says which there are.
-const product& find_product(const std::string& name);
+const product& find_product(std::string_view name);
 
 // The text with {key} replaced.
 std::string filled_in(std::string text,

@@ -5,12 +5,14 @@ import pathlib
 import subprocess
 from collections.abc import Iterable
 
+from tshark_with_lua import TSHARK
+
 SCRIPT = pathlib.Path(__file__).with_name("reassembled_sdus.lua")
 
 
 def sdus_of_tshark(file: pathlib.Path) -> list[str]:
     """"U-RNTI direction bearer octets" of each. Refused, in tshark's words, if it has no Lua."""
-    said = subprocess.run(["tshark", "-q", "-X", f"lua_script:{SCRIPT}", "-r", str(file), "--enable-heuristic", "rlc_udp"],
+    said = subprocess.run([*TSHARK, "-q", "-X", f"lua_script:{SCRIPT}", "-r", str(file), "--enable-heuristic", "rlc_udp"],
                           capture_output=True, text=True, check=False)
     if said.returncode != 0:
         raise RuntimeError(f"tshark: {said.stderr.strip()}")

@@ -135,7 +135,7 @@ class BlockYml(unittest.TestCase):
                 self.assertEqual(len(streams), signature.max_streams())
                 width = {"complex": 8, "float": 4, "byte": 1}
                 sizes = [width[p["dtype"]] * p.get("vlen", 1) for p in streams]
-                self.assertEqual(sizes, list(signature.sizeof_stream_items())[:len(sizes)])
+                self.assertEqual(sizes, [signature.sizeof_stream_item(port) for port in range(len(sizes))])
 
 
 if __name__ == "__main__":

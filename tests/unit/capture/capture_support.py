@@ -6,10 +6,14 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
 import zmq
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+from tshark_with_lua import TSHARK  # noqa: E402
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
@@ -99,7 +103,7 @@ def tool(*argv, check=True):
 
 
 def tshark(file, *arguments, two_pass=True):
-    return tool("tshark", "-n", "-X", f"lua_script:{DISSECTOR}", *(["-2"] if two_pass else []), "-r", file,
+    return tool(*TSHARK, "-n", "-X", f"lua_script:{DISSECTOR}", *(["-2"] if two_pass else []), "-r", file,
                 *arguments)
 
 

@@ -420,7 +420,7 @@ class Ends(InFolder):
     def test_a_pipe_into_tshark_is_read_live(self):
         # A configuration that dumpcap has no room for in the header of a section.
         capture = cs.start(self.folder, "-o", "-", "--comment", "cell", "--comment", "configuration:\n" + 5000 * "x", stdout=subprocess.PIPE)
-        reader = subprocess.Popen(["tshark", "-n", "-l", "-X", f"lua_script:{cs.DISSECTOR}", "-i", "-", "-c", "20",
+        reader = subprocess.Popen([*cs.TSHARK, "-n", "-l", "-X", f"lua_script:{cs.DISSECTOR}", "-i", "-", "-c", "20",
                                    "-T", "fields", "-e", "wip.slot"], stdin=capture.stdout, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, text=True)
         capture.stdout.close()

@@ -229,7 +229,7 @@ class Analysis(Case):
         cell.drain([3])
         file = self.captured(cell)
         with tempfile.TemporaryDirectory() as home:
-            done = subprocess.run(["tshark", "-n", "-X", f"lua_script:{cs.DISSECTOR}", "-r", file, "-Y", "wip.slot"],
+            done = subprocess.run([*cs.TSHARK, "-n", "-X", f"lua_script:{cs.DISSECTOR}", "-r", file, "-Y", "wip.slot"],
                                   capture_output=True, text=True, env={"HOME": home, "PATH": os.environ["PATH"],
                                                                        "LC_ALL": "C.UTF-8"})
         self.assertEqual(len(done.stdout.splitlines()), 2 * len(cell.log), done.stderr)
@@ -243,13 +243,13 @@ class Installation(Case):
 
     def tshark(self, *arguments):
         environment = {"HOME": self.folder, "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
-        return subprocess.run(["tshark", *arguments], capture_output=True, text=True, env=environment)
+        return subprocess.run([*cs.TSHARK, *arguments], capture_output=True, text=True, env=environment)
 
     def in_terminal(self, *arguments):
         """tshark colours only what a terminal shows."""
         ours, its = os.openpty()
         environment = {"HOME": self.folder, "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "COLORTERM": "truecolor"}
-        process = subprocess.Popen(["tshark", *arguments], stdout=its, stderr=subprocess.DEVNULL, env=environment)
+        process = subprocess.Popen([*cs.TSHARK, *arguments], stdout=its, stderr=subprocess.DEVNULL, env=environment)
         os.close(its)
         text = b""
         try:
