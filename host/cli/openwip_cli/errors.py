@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What can go wrong, each with the exit code of the command that it ends (docs/demo.md). __main__ says it, in one line."""
+import re
 import signal
 from collections.abc import Sequence
 from typing import Any
@@ -24,9 +25,25 @@ def how_ended(code: int) -> str:
     return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
 
 
+LABELLED = re.compile(r"(\S+: )?(warning|note|info|debug): ", re.IGNORECASE)     # as compilers, iperf3 and others mark what is no error
+
+
+def complaint(said: str) -> str:
+    """The last line of a program's standard error that is not marked as a warning; "": there is none."""
+    lines = [line.rstrip() for line in said.splitlines() if line.strip() and not LABELLED.match(line)]
+    return lines[-1] if lines else ""
+
+
+def cause_of(name: str, code: int, said: str) -> str:
+    """Why a program that we ran did not do its work. A signal comes first: what was killed did not write the cause. Then comes its complaint,
+    without its name, and where it has none its exit code."""
+    words = "" if code < 0 else complaint(said).removeprefix(f"{name}: ")
+    return words or f"{name} {how_ended(code)}"
+
+
 def of_program(name: str, code: int, said: str, more: str = "") -> Stop:
-    """What a program that we ran refused, or could not do: its last line, without its name, and `more`."""
-    why = (said.strip().splitlines() or [f"{name} {how_ended(code)}"])[-1].removeprefix(f"{name}: ").rstrip() + more
+    """The error for a program that we ran and that refused, or could not do its work: cause_of() it, and `more`."""
+    why = cause_of(name, code, said) + more
     return BadInput(why) if code == BAD_INPUT else Stop(why)
 
 

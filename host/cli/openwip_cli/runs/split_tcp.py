@@ -22,7 +22,7 @@ from ..cell.cell import CONTROLLER, Cell
 from ..cell.keeper import KeeperClient
 from ..cell.running import interface_counts
 from ..cell.session import start_process
-from ..errors import BadInput, CellDied
+from ..errors import BadInput, CellDied, cause_of
 from ..figures import accounting
 from ..machine import system
 from ..machine.places import Places
@@ -102,8 +102,8 @@ def rules(s: Scenario) -> str:
 def command(namespace: str, *argv: str, given: str | None = None) -> str:
     done = subprocess.run(["ip", "netns", "exec", namespace, *argv], input=given, capture_output=True, text=True)
     if done.returncode:
-        why = (done.stderr.strip().splitlines() or ["it failed"])[0]
-        raise BadInput(f"--split-tcp: {' '.join(argv[:2])} in the controller's namespace: {why}")
+        first = done.stderr.strip().partition("\n")[0]      # nft shows the place below what is wrong
+        raise BadInput(f"--split-tcp: {' '.join(argv[:2])} in the controller's namespace: {cause_of(argv[0], done.returncode, first)}")
     return done.stdout
 
 
