@@ -10,6 +10,21 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)     # end a command in 
 VALID, INVALID, BAD_INPUT, DIED, NOT_WRITTEN, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 
+LONGEST_LINE = 2000      # characters of a message, whose quoted values are shown() already
+LONGEST_SHOWN = 100
+
+
+def without_middle(text: str, longest: int) -> str:
+    """What is longer loses its middle: a message names the place at its beginning and what would be valid at its end."""
+    head = (longest - 3) // 2
+    return text if len(text) <= longest else f"{text[:head]}...{text[len(text) - (longest - 3 - head):]}"
+
+
+def shown(value: Any) -> str:
+    """Something that somebody wrote, as part of a message: a text as it is, anything else as Python writes it."""
+    return without_middle(value if isinstance(value, str) else repr(value), LONGEST_SHOWN)
+
+
 class Stop(Exception):
     """Ends a command: str() is the line on standard error."""
     code = INVALID
@@ -18,6 +33,9 @@ class Stop(Exception):
 class BadInput(Stop):
     """An option, a file or the machine is not as required: one line that says what would be."""
     code = BAD_INPUT
+
+    def __init__(self, why: str) -> None:
+        super().__init__(without_middle(why, LONGEST_LINE))
 
 
 def how_ended(code: int) -> str:

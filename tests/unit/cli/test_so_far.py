@@ -2,6 +2,7 @@
 """The verdict so far, from hand-made statuses; the share of waiting and its rule; who is an application."""
 import cmath
 import os
+import pickle
 import random
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import unittest
 from unittest import mock
 
 import zmq
-from openwip_cli.cell import running
+from openwip_cli.cell import keeper, running
 from openwip_cli.figures import accounting, through_radios
 from openwip_cli.machine import system
 from openwip_cli.measure import applications, judge
@@ -208,11 +209,24 @@ class SoFar(unittest.TestCase):
                 self.assertIn(reason, "; ".join(v.reason))
 
     def test_what_the_cell_stood_on_counts_from_the_beginning_of_the_measured_time(self):
-        self.so_far.noted = ["base.macd was stopped by a debugger for 1.0 s"]
+        self.so_far.noted.add("base.macd was stopped by a debugger for 1.0 s")
         self.assertTrue(self.verdict(statuses(1), statuses(5)).valid)
-        self.so_far.noted = [*self.so_far.noted, "air was stopped by a debugger for 2.0 s"]
+        self.so_far.noted.add("air was stopped by a debugger for 2.0 s")
         self.assertEqual(list(self.verdict(statuses(9)).reason), ["surroundings: air was stopped by a debugger for 2.0 s"])
         self.assertTrue(self.verdict(statuses(10, slots=10), statuses(12, slots=3010)).valid)
+
+    def test_of_many_things_that_were_noted_the_last_are_kept_and_all_are_counted(self):
+        noted = keeper.Noted()
+        for i in range(5000):
+            noted.add(f"base.macd was stopped {i}")
+        self.assertEqual((len(noted), len(noted.lines)), (5000, keeper.Noted.MOST))
+        read = keeper.Noted(noted.text())
+        self.assertEqual((len(read), read.lines), (5000, noted.lines))
+        self.so_far.noted = read
+        self.assertTrue(self.verdict(statuses(1), statuses(5)).valid)
+        read.add("air was stopped by a debugger for 2.0 s")
+        self.assertEqual(list(self.verdict(statuses(9)).reason), ["surroundings: air was stopped by a debugger for 2.0 s"])
+        self.assertEqual(len(read.since(0)), keeper.Noted.MOST)
 
     def test_an_end_that_does_not_add_up_is_seen_at_once(self):
         broken = statuses(9)
@@ -430,6 +444,39 @@ class Applications(unittest.TestCase):
         a.look(2.5, {"1": 6.4}, {})              # it sleeps
         a.look(3.0, {"1": 6.4}, {})
         self.assertAlmostEqual(a.waited_s, 0.1 + 1.3)
+
+    def ended(self, clock, n, name, waited=0.1):
+        """`n` that lived for a second each have ended."""
+        for i in range(n):
+            clock._now = {(i, 0): applications.Application("base", name(i), i, 0, first_s=0.0, last_s=1.0, threads={}, ended_s=waited)}
+            clock._scan()
+
+    def test_however_many_have_ended_their_sums_are_kept_and_not_they(self):
+        with mock.patch.object(applications, "EVERY_S", 1000), mock.patch.object(system, "pids", list):
+            clock = self.clock(lambda: ())
+            clock.begin()
+            self.ended(clock, 1000, lambda i: "curl")
+            few = len(pickle.dumps(clock._ended))
+            self.ended(clock, 4000, lambda i: "curl")
+            self.assertEqual(len(pickle.dumps(clock._ended)), few)
+            waited, lived = clock._ended.by_name["base", "curl"]
+            self.assertAlmostEqual(waited, 500)
+            self.assertEqual(lived, 5000)
+            self.assertEqual(clock.report()["waiting"], {"base: curl": 0.1})
+
+    def test_of_many_names_those_that_waited_most_keep_theirs(self):
+        with mock.patch.object(applications, "EVERY_S", 1000), mock.patch.object(system, "pids", list):
+            clock = self.clock(lambda: ())
+            clock.begin()
+            self.ended(clock, 1, lambda i: "starved", waited=0.9)
+            self.ended(clock, 1000, lambda i: f"name{i}")
+            sums = clock._ended
+            self.assertEqual(len(sums.by_name), applications.Sums.MOST)
+            self.assertEqual(sums.by_name["base", "starved"], (0.9, 1.0))
+            self.assertAlmostEqual(sum(w for w, _ in sums.by_name.values()), 100.9)
+            self.assertEqual(sum(lived for _, lived in sums.by_name.values()), 1001)
+            self.assertEqual(clock.report()["worst"], 0.9)
+            self.assertLessEqual(len(clock.report()["waiting"]), applications.Sums.MOST)
 
     def test_a_kernel_that_does_not_tell_is_not_known(self):
         self.assertIsNone(applications.pressure_us("/nonexistent"))

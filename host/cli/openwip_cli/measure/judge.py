@@ -14,10 +14,11 @@ sees in whose namespace a process is.
 import os
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ..cell import cell as cells
+from ..cell.keeper import Noted
 from ..cell.running import tun_counts
 from ..errors import SIGNALS
 from ..figures import accounting, attenuator, meaning
@@ -44,7 +45,7 @@ class SoFar:
         self.goodput: float | None = None
         self.capacity: float | None = None
         self.still = 0
-        self.noted: Sequence[str] = ()   # all that the keeper has written down; of the measured time from `noted_before` on
+        self.noted = Noted()     # all that the keeper has written down; what belongs to the measured time came after `noted_before` of them
         self.noted_before = 0
         self.attenuator: dict[str, Any] | None = None   # attenuator.report_of()
 
@@ -70,7 +71,7 @@ class SoFar:
                                          reason=["start: the terminal has not locked yet, nothing is measured", *telemetry])
         now = self.last
         observed = accounting.observed(self.first.air, now, tun=tun, drained=tun is not None, telemetry=telemetry, waiting=waiting,
-                                       surroundings=self.noted[self.noted_before:])
+                                       surroundings=self.noted.since(self.noted_before))
         assert observed.realtime
         if now.air.now == self.first.air.now:
             observed.realtime["factor"] = 1.0    # no time has passed yet
@@ -132,11 +133,11 @@ class Judge:
                 return None
         return accounting.Statuses(**found)
 
-    def noted(self) -> Sequence[str]:
+    def noted(self) -> Noted:
         try:
-            return own_files.read(self.cell.noted).decode().splitlines()
+            return Noted(own_files.read(self.cell.noted).decode())
         except OSError:
-            return ()        # nothing yet
+            return Noted()        # nothing yet
 
     def look_at_attenuator(self) -> None:
         try:
