@@ -3,8 +3,8 @@
 // one is null, a boolean, a number or a text, any other one a text. YAML 1.1 knows more numbers,
 // and others by the same text: there 010 is 8, 1:30 is 90 and 1_000 is 1000. Whoever wrote one of
 // those may have meant either, so it is refused, with what to write instead. So are the numbers
-// that are not decimal (0x1F, 0o17) and those that are not finite (.inf, .nan), which no setting
-// takes. The other words of YAML 1.1 are texts here: yes, no, on, off, dates.
+// that are not decimal (0x1F, 0o17). The numbers that are not finite (.inf, .nan), which no setting
+// takes, are texts here, and so are the other words of YAML 1.1: yes, no, on, off, dates.
 //
 // host/cli/openwip_cli/text.py reads by the same rules; tests/vectors/yaml_scalars.tsv holds both
 // to them.
@@ -108,10 +108,6 @@ inline std::string refusal(std::string_view plain) {
     if (is_sexagesimal(plain))
         return "is a number of base 60 in YAML 1.1 and a text in YAML 1.2" +
                valid("a decimal number");
-    constexpr std::array<std::string_view, 6> infinite{".inf", ".Inf", ".INF",
-                                                       ".nan", ".NaN", ".NAN"};
-    if (is_among(plain, infinite) || is_among(without_sign(plain), infinite))
-        return "is a number that is not finite" + valid("a finite number");
     if (!is_decimal(plain, true)) return "";
     if (plain.find('_') != std::string_view::npos) {
         std::string digits(plain);

@@ -16,7 +16,6 @@ DECIMAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 OLD_DECIMAL = re.compile(r"[-+]?(\.[0-9_]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9_]+)?")      # of YAML 1.1
 OF_ANOTHER_BASE = re.compile(r"[-+]?0([xX][0-9a-fA-F_]+|[oO][0-7_]+|[bB][01_]+)")
 SEXAGESIMAL = re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?")
-NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF|nan|NaN|NAN)")
 LEADING_ZERO = re.compile(r"[-+]?0[0-9]")
 
 
@@ -39,8 +38,6 @@ def refusal(plain: str) -> str:
         return "is a number that is not decimal" + valid("a decimal number")
     if SEXAGESIMAL.fullmatch(plain):
         return "is a number of base 60 in YAML 1.1 and a text in YAML 1.2" + valid("a decimal number")
-    if NOT_FINITE.fullmatch(plain):
-        return "is a number that is not finite" + valid("a finite number")
     if not OLD_DECIMAL.fullmatch(plain):
         return ""
     if "_" in plain:

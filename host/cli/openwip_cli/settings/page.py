@@ -14,8 +14,9 @@ Made from `mac/schema/settings.yaml` by `./openwip get --describe --markdown > d
   nobody: of a running cell only. `*` and `[]` stand for each name of a mapping and each entry of a list, `RUN/` for `$OPENWIP_RUN`.
 - **YAML**: files of settings, channels and experiments are read by the core schema of YAML 1.2.
   A number is decimal without leading zeros (`10`, `-0.5`, `1e6`); `on`, `true` and `yes` switch a setting on, `off`, `false` and `no` switch it off.
-  A scalar that YAML 1.1 takes for another number (`010`, `1_000`, `1:30`), one that is not decimal (`0x1F`) and one that is not finite (`.inf`) is
-  refused with its line and what to write; in quotes it is a text.
+  A scalar that YAML 1.1 takes for another number (`010`, `1_000`, `1:30`) and one that is not decimal (`0x1F`) are refused with their line and
+  what to write; in quotes they are texts.
+  What is not finite (`.inf`, `.nan`) is no number of any setting.
   Tags, a second document and a key that stands twice are refused, too; `<<` merges mappings.
   `--set` and the options take the same numbers.
 - **Live**: who takes it while a cell runs ([controls.md](controls.md)); `./openwip get --describe` says of the others why not.
