@@ -30,4 +30,17 @@ noexcept {
     return value;
 }
 
+// 010 and -007.5: decimal here, octal for others. What reads a setting refuses it.
+inline bool has_leading_zero(std::string_view text) noexcept {
+    if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
+    return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
+}
+
+// A number as a setting has it: as read_number(), and nothing for one with a leading zero.
+template <class Number>
+std::optional<Number> read_setting(std::string_view text) noexcept {
+    if (has_leading_zero(text)) return std::nullopt;
+    return read_number<Number>(text);
+}
+
 }  // namespace wip

@@ -32,10 +32,10 @@ inline std::size_t utf8_length(const std::string& s, std::size_t i) {
 
 }  // namespace detail
 
-// Control characters and broken UTF-8 become '?', and what is longer than `longest` bytes is cut.
-inline std::string one_line(const std::string& text, std::size_t longest = 600) {
+// Control characters and broken UTF-8 become '?'.
+inline std::string printable(const std::string& text) {
     std::string out;
-    for (std::size_t i = 0; i < text.size() && out.size() < longest;) {
+    for (std::size_t i = 0; i < text.size();) {
         const std::size_t n = detail::utf8_length(text, i);
         const auto c = static_cast<unsigned char>(text[i]);
         if (n == 0 || c < 0x20 || c == 0x7f) {
@@ -46,8 +46,34 @@ inline std::string one_line(const std::string& text, std::size_t longest = 600) 
             i += n;
         }
     }
-    if (out.size() >= longest) out += "...";
     return out;
+}
+
+// UTF-8 of at most `longest` bytes: what is longer loses its middle, since a message names the
+// place at its beginning and what would be valid at its end.
+inline std::string without_middle(const std::string& text, std::size_t longest) {
+    constexpr std::size_t dots = 3;
+    if (text.size() <= longest || longest < dots) return text;
+    const auto continues = [&](std::size_t i) {
+        return i < text.size() && (static_cast<unsigned char>(text[i]) & 0xc0U) == 0x80;
+    };
+    std::size_t head = (longest - dots) * 2 / 5, tail = text.size() - (longest - dots - head);
+    while (head > 0 && continues(head)) --head;
+    while (continues(tail)) ++tail;
+    return text.substr(0, head) + "..." + text.substr(tail);
+}
+
+// A message, whose quoted values are shown() already: what is left out is of a long list.
+inline constexpr std::size_t longest_line = 600;
+
+inline std::string one_line(const std::string& text, std::size_t longest = longest_line) {
+    return without_middle(printable(text), longest);
+}
+
+// Something that somebody wrote, as part of a message.
+inline std::string shown(const std::string& text) {
+    constexpr std::size_t longest_shown = 100;
+    return one_line(text, longest_shown);
 }
 
 }  // namespace wip

@@ -27,6 +27,14 @@ inline void require(bool ok, std::string_view key, double value, std::string_vie
     if (!ok) refuse(key, text_of(value), valid);
 }
 
+// Refuses NaN, too. Of a limit that is another value of the configuration its key is named.
+inline void check_range(std::string_view key, double value, double low, double high,
+                        std::string_view key_of_high) {
+    if (!(value >= low && value <= high))
+        refuse(key, text_of(value),
+               text_of(low) + " .. " + text_of(high) + " (" + std::string(key_of_high) + ")");
+}
+
 // Refuses NaN, too.
 inline void check_range(std::string_view key, double value, double low, double high) {
     if (!(value >= low && value <= high))

@@ -11,6 +11,7 @@ namespace wip::packet_model {
 namespace {
 
 constexpr std::int64_t ns_per_s = 1'000'000'000;
+constexpr std::size_t most_spare = 4096;  // buffers: more were needed once, and may never be again
 
 }  // namespace
 
@@ -20,6 +21,7 @@ void wired_config::check() const {
             "0 (no limit) or 1 .. 10000000");
     check_range("loss", loss, 0, 1);
     check_range("queue_packets", queue_packets, 1, 100000);
+    check_range("held_mb", held_mb, 0.01, 100000);
 }
 
 wired_link::wired_link(const wired_config& config, std::uint32_t purpose)
@@ -31,6 +33,7 @@ void wired_link::reconfigure(const wired_config& config) {
     config.check();
     config_ = config;
     delay_ns_ = std::llround(config.delay_ms * 1e6);
+    most_held_ = static_cast<std::size_t>(std::llround(config.held_mb * 1e6));
     const std::int64_t bits_per_second = std::llround(config.rate_kbps * 1e3);
     if (bits_per_second != bits_per_second_) free_rest_ = 0;  // a share of the former rate
     bits_per_second_ = bits_per_second;
@@ -40,6 +43,12 @@ bool wired_link::offer(std::span<const std::uint8_t> data, std::int64_t now_ns, 
     statistics_.in.add(data.size());
     if (config_.loss > 0 && sample_model::uniform(draws_++, key_) < config_.loss) {
         statistics_.lost.add(data.size());
+        return false;
+    }
+    packets_bytes with_it = statistics_.queued;
+    with_it.add(data.size());
+    if (held_bytes(with_it) > most_held_) {
+        statistics_.not_held.add(data.size());
         return false;
     }
     std::int64_t leaves = now_ns;
@@ -76,14 +85,18 @@ void wired_link::advance(std::int64_t now_ns) {
         hand_over({p.data, p.tag, p.offered_ns, p.due_ns});
         statistics_.queued.take(p.data.size());
         statistics_.out.add(p.data.size());
-        spare_.push_back(std::move(p.data));
+        if (spare_.size() < most_spare) spare_.push_back(std::move(p.data));
         queue_.pop_front();
     }
 }
 
 link_sums wired_link::sums() const {
     const auto& s = statistics_;
-    return {s.in, s.out, s.queued, {{"wired_loss", s.lost}, {"wired_queue_full", s.refused}}};
+    return {
+        s.in,
+        s.out,
+        s.queued,
+        {{"wired_loss", s.lost}, {"wired_queue_full", s.refused}, {"wired_held_full", s.not_held}}};
 }
 
 }  // namespace wip::packet_model

@@ -6,6 +6,8 @@
 //
 //   lost       with probability `loss`, on seeded dice of its own
 //   refused    when `queue_packets` wait or are on the line already (only where there is a rate)
+//   not held   when with it more than `held_mb` would be on the way, so that a sender without a
+//              limit and a long delay cannot take the memory of the computer
 //   there      at max(t, line free) + bits / rate + delay
 //
 // so packets leave in the order in which they came, and the line's end is carried on in full
@@ -30,6 +32,7 @@ struct wired_config {
     double rate_kbps = 0;     // 0: no limit, else 1 .. 10^7
     double loss = 0;          // 0 .. 1
     int queue_packets = 100;  // 1 .. 100000; the packet on the line counts
+    double held_mb = 64;      // 0.01 .. 100000, of all that has not arrived; see held_bytes()
     std::uint64_t seed = 1;
     void check() const;  // throws std::invalid_argument naming key, value and what would be valid
 };
@@ -37,9 +40,16 @@ struct wired_config {
 // `purpose` of the two directions, so that every cell with one seed loses the same packets.
 inline constexpr std::uint32_t to_base_purpose = 0x57495201, from_base_purpose = 0x57495202;
 
-// Conservation: in = out + queued + lost + refused.
+// A packet on the way takes its own bytes and what is kept about it, so that `held_mb` bounds the
+// packets, too.
+inline constexpr std::size_t bytes_about_a_packet = 128;
+inline constexpr std::size_t held_bytes(const packets_bytes& queued) {
+    return queued.bytes + queued.packets * bytes_about_a_packet;
+}
+
+// Conservation: in = out + queued + lost + refused + not_held.
 struct wired_statistics {
-    packets_bytes in, out, queued, lost, refused;
+    packets_bytes in, out, queued, lost, refused, not_held;
 };
 
 class wired_link final : public packet_link {
@@ -71,6 +81,7 @@ private:
     wired_config config_;
     std::int64_t delay_ns_ = 0;
     std::int64_t bits_per_second_ = 0;
+    std::size_t most_held_ = 0;  // bytes
     std::uint32_t key_;
     std::uint64_t draws_ = 0;
     // The line is free at free_ns_ + free_rest_ / bits_per_second_ nanoseconds.

@@ -29,7 +29,7 @@ source_text read_source(const std::string& name, const std::string& beside) {
         known += builtin + ", ";
     }
     if (name.empty() || (name.find('/') == std::string::npos && !name.ends_with(".yaml")))
-        refuse("channel '" + name + "': unknown; valid: " + known + "or a file FILE.yaml");
+        refuse("channel '" + shown(name) + "': unknown; valid: " + known + "or a file FILE.yaml");
     const std::size_t folder = beside.rfind('/');
     const std::string path = name.front() == '/' || folder == std::string::npos
                                  ? name
@@ -61,8 +61,9 @@ YAML::Node resolve(const source_text& source, int depth) {
     if (top.at("taps").given()) all.remove("delay_spread_ns");
     for (const char* moves : {"train", "users", "random_users"})
         if (top.at(moves).given()) all.remove("speed_kmh");
-    for (const auto& entry : top.node())
-        if (entry.first.Scalar() != "based_on") all[entry.first.Scalar()] = entry.second;
+    top.each_entry([&all](const std::string& key, const place& own) {
+        if (key != "based_on") all[key] = own.node();
+    });
     return all;
 }
 

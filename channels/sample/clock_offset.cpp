@@ -23,7 +23,8 @@ clock_offset::clock_offset(const clock_offset_config& c, const stage_context&)
       history_(memory_ + 2 * moving_delay::block) {
     check_range("clock_offset ppm", c.ppm, -100, 100);
     check_range("clock_offset max_delay_samples", c.max_delay_samples, 16, 1e6);
-    check_range("clock_offset start_delay_samples", c.start_delay_samples, 0, c.max_delay_samples);
+    check_range("clock_offset start_delay_samples", c.start_delay_samples, 0, c.max_delay_samples,
+                "max_delay_samples");
     if (c.ppm < 0 && c.start_delay_samples == 0)
         refuse("clock_offset start_delay_samples", "0",
                "more than 0, for a ppm below 0 shortens the delay");

@@ -24,7 +24,7 @@ public:
           history_(max_ + 1) {
         check_range("timing_jump samples", c.samples, -1e5, 1e5);
         check_range("timing_jump start_delay_samples", c.start_delay_samples, 0,
-                    c.max_delay_samples);
+                    c.max_delay_samples, "max_delay_samples");
         step_ = std::llround(c.samples);
         start_ = std::llround(c.start_delay_samples);
         if (step_ == 0 || (step_ < 0 ? start_ + step_ < 0 : start_ + step_ > max_))

@@ -60,18 +60,19 @@ public:
         if (!node_.IsMap()) refuse("a mapping with the keys " + list(known));
         each_entry([&](const std::string& name, const place&) {
             if (std::find(known.begin(), known.end(), name) == known.end())
-                yaml::refuse(file_ + ": " + join(name) + ": unknown key; valid: " + list(known));
+                yaml::refuse(file_ + ": " + join(shown(name)) +
+                             ": unknown key; valid: " + list(known));
         });
     }
-    place at(const std::string& name) const { return {find(node_, name), file_, join(name)}; }
+    place at(const std::string& name) const { return {find(name), file_, join(name)}; }
     template <class Visit>
     void each_entry(Visit visit) const {
         if (!node_.IsMap()) refuse("a mapping");
         yaml::each_entry(
             node_,
             [this](const YAML::Node& key, const std::string& why) {
-                yaml::refuse(file_ + ": " + (key.IsScalar() ? join(key.Scalar()) : key_) + ": " +
-                             why);
+                yaml::refuse(file_ + ": " + (key.IsScalar() ? join(shown(key.Scalar())) : key_) +
+                             ": " + why);
             },
             [&](const std::string& name, const YAML::Node& value, const YAML::Mark&) {
                 visit(name, place(value, file_, join(name)));
@@ -89,7 +90,7 @@ public:
     Number number(std::type_identity_t<Number> low = std::numeric_limits<Number>::lowest(),
                   std::type_identity_t<Number> high = std::numeric_limits<Number>::max(),
                   const std::string& remark = "") const {
-        const auto v = node_.IsScalar() ? read_number<Number>(node_.Scalar()) : std::nullopt;
+        const auto v = node_.IsScalar() ? read_setting<Number>(node_.Scalar()) : std::nullopt;
         if (v && *v >= low && *v <= high) return *v;
         std::ostringstream valid;
         valid << (std::integral<Number> ? "a whole number" : "a number");
@@ -128,12 +129,13 @@ public:
     }
 
 private:
-    // yaml-cpp leaves merge keys (<<) alone: what is not here is looked for there.
-    static YAML::Node find(const YAML::Node& in, const std::string& name) {
-        if (!in.IsMap()) return YAML::Node(YAML::NodeType::Undefined);
-        if (const YAML::Node own = in[name]) return own;
-        const YAML::Node merged = in["<<"];
-        return merged ? find(merged, name) : YAML::Node(YAML::NodeType::Undefined);
+    YAML::Node find(const std::string& name) const {
+        YAML::Node found(YAML::NodeType::Undefined);
+        if (!node_.IsMap()) return found;
+        each_entry([&](const std::string& of, const place& value) {
+            if (of == name) found.reset(value.node_);
+        });
+        return found;
     }
     std::string join(const std::string& name) const {
         return key_.empty() ? name : key_ + "." + name;

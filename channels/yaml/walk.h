@@ -6,13 +6,17 @@
 
 #include <set>
 #include <string>
+#include <vector>
+
+#include "types/one_line.h"
+#include "yaml/document_check.h"
 
 namespace wip::yaml {
 
 inline std::string show(const YAML::Node& n) {
     if (!n.IsDefined()) return "missing";
     if (n.IsNull()) return "empty";
-    if (n.IsScalar()) return "'" + n.Scalar() + "'";
+    if (n.IsScalar()) return "'" + shown(n.Scalar()) + "'";
     return n.IsMap() ? "a mapping" : "a list";
 }
 
@@ -22,27 +26,65 @@ inline std::string where(const std::string& file, const YAML::Mark& mark) {
     return file + ":" + std::to_string(mark.line + 1);
 }
 
-// visit(root); what is no YAML goes to refuse(mark, why), which throws.
+// visit(root); what is no YAML, or none whose scalars have one meaning, goes to refuse(mark, why),
+// which throws.
 template <class Refuse, class Visit>
 void read(const std::string& text, const Refuse& refuse, const Visit& visit) {
     try {
+        check_document(text);
         visit(YAML::Load(text));
+    } catch (const refused& e) {
+        refuse(e.mark, e.why);
     } catch (const YAML::Exception& e) {
         refuse(e.mark, "not YAML: " + e.msg);
     }
 }
 
-// visit(name, value, mark of the name) for each entry of a mapping, in the order of the file. A key
-// that is no word, or is there for the second time (yaml-cpp keeps both), goes to refuse(key, why),
-// which throws.
+// The mappings that a merge key (<<) names, one or a list of them; anything else goes to
+// refuse(key, why).
+template <class Refuse>
+std::vector<YAML::Node> merged_into(const YAML::Node& key, const YAML::Node& value,
+                                    const Refuse& refuse) {
+    std::vector<YAML::Node> all;
+    if (value.IsSequence())
+        for (const auto& one : value) all.push_back(one);
+    else
+        all.push_back(value);
+    for (const auto& one : all)
+        if (!one.IsMap()) refuse(key, "a merge key must name mappings, not " + show(one));
+    return all;
+}
+
+// visit(name, value, mark of the name) for each entry of a mapping, in the order of the file, then
+// for those of the mappings that it merges (<<), unless it has them itself. A key that is no word,
+// or is there for the second time (yaml-cpp keeps both), goes to refuse(key, why), which throws.
 template <class Refuse, class Visit>
 void each_entry(const YAML::Node& map, const Refuse& refuse, const Visit& visit) {
+    constexpr std::size_t deepest = 100;  // an anchor that merges itself has no end
+    struct from {
+        YAML::Node map;
+        std::size_t depth;
+    };
     std::set<std::string> seen;
-    for (const auto& pair : map) {
-        if (!pair.first.IsScalar())
-            refuse(pair.first, "a key must be a word, not " + show(pair.first));
-        if (!seen.insert(pair.first.Scalar()).second) refuse(pair.first, "given twice");
-        visit(pair.first.Scalar(), pair.second, pair.first.Mark());
+    std::vector<from> left{{map, 0}};
+    for (std::size_t i = 0; i < left.size(); ++i) {
+        const from now = left[i];
+        std::set<std::string> here;
+        for (const auto& pair : now.map) {
+            if (!pair.first.IsScalar())
+                refuse(pair.first, "a key must be a word, not " + show(pair.first));
+            const std::string name = pair.first.Scalar();
+            if (!here.insert(name).second) refuse(pair.first, "given twice");
+            if (name == "<<") {
+                for (const auto& one : merged_into(pair.first, pair.second, refuse)) {
+                    if (now.depth == deepest || left.size() > 1000)
+                        refuse(pair.first, "more than 100 merge keys in merge keys; valid: fewer");
+                    left.push_back({one, now.depth + 1});
+                }
+            } else if (seen.insert(name).second) {
+                visit(name, pair.second, pair.first.Mark());
+            }
+        }
     }
 }
 

@@ -10,6 +10,7 @@
 #include "config/schema.h"
 #include "types/file_text.h"
 #include "yaml/walk.h"
+#include "yaml/written.h"
 
 namespace wip::config {
 namespace {
@@ -37,7 +38,7 @@ struct walker {
             map,
             [&](const YAML::Node& key, const std::string& why) {
                 throw error(yaml::where(origin, key.Mark()) + ": " +
-                            (key.IsScalar() ? prefix + key.Scalar() + ": " : "") + why);
+                            (key.IsScalar() ? shown(prefix + key.Scalar()) + ": " : "") + why);
             },
             [&](const std::string& name, const YAML::Node& value, const YAML::Mark& mark) {
                 visit(name, value, yaml::where(origin, mark));
@@ -79,8 +80,8 @@ struct walker {
     }
     [[noreturn]] static void refuse(const std::string& where, const std::string& path,
                                     const YAML::Node& found, const std::string& valid) {
-        throw error(where + ": " + path + " = " +
-                    (found.IsScalar() ? found.Scalar() : yaml::show(found)) +
+        throw error(where + ": " + shown(path) + " = " +
+                    (found.IsScalar() ? shown(found.Scalar()) : yaml::show(found)) +
                     ": not valid; expected " + valid);
     }
 };
@@ -114,15 +115,15 @@ void settings::merge_yaml(const std::string& document, const std::string& origin
         if (runtime_only && std::ranges::none_of(*table_, [&](const key& k) {
                 return k.runtime && k.path.starts_with(e.name + ".*.");
             }))
-            throw error(e.origin + ": " + e.path + ": cannot change in a running process");
+            throw error(e.origin + ": " + shown(e.path) + ": cannot change in a running process");
     for (const auto& e : found.entries) merged.add_entry(e.name, e.path, e.origin);
     for (const auto& f : found.values) {
         const key& k = declared(f.path, f.origin);
         if (runtime_only && !k.runtime)
-            throw error(f.origin + ": " + f.path + ": cannot change in a running process");
+            throw error(f.origin + ": " + shown(f.path) + ": cannot change in a running process");
         const bool tree = k.type == kind::tree && f.node.IsDefined() && !f.node.IsScalar();
         if (!f.node.IsScalar() && !tree)
-            throw error(f.origin + ": " + f.path + " = " + yaml::show(f.node) +
+            throw error(f.origin + ": " + shown(f.path) + " = " + yaml::show(f.node) +
                         ": not valid; expected " + valid_values(k));
         merged.put(f.path, tree ? YAML::Dump(f.node) : f.node.Scalar(), f.origin);
     }
@@ -134,7 +135,7 @@ void settings::merge_file(const std::string& path) { merge_yaml(file_text(path),
 void settings::merge_assignment(const std::string& assignment) {
     const auto equals = assignment.find('=');
     if (equals == std::string::npos || equals == 0)
-        throw error("--set " + assignment + ": expected key.path=value");
+        throw error("--set " + shown(assignment) + ": expected key.path=value");
     const std::string path = assignment.substr(0, equals);
     put(path, assignment.substr(equals + 1), "--set");
 }
@@ -154,6 +155,7 @@ std::string settings::to_yaml() const {
         const std::string& text = found->second.text;
         section[words] = type == kind::tree ? YAML::Load(text) : YAML::Node(text);
         if (type == kind::tree) section[words].SetStyle(YAML::EmitterStyle::Flow);
+        if (type == kind::text) section[words].SetTag(yaml::quoted);
     };
     for (const auto& k : *table_) put(root, k.path, k.path, k.type);
     for (const auto& [name, all] : entries_)
@@ -164,7 +166,7 @@ std::string settings::to_yaml() const {
             for (const auto& [k, path] : keys_of(name, all[i]))
                 put(entry, path.substr(all[i].size() + 1), path, k->type);
         }
-    return YAML::Dump(root) + "\n";
+    return yaml::written(root) + "\n";
 }
 
 }  // namespace wip::config

@@ -18,7 +18,7 @@ std::optional<impairment> read_item(const std::vector<impairment_kind>& kinds,
     const YAML::Node value = item.begin()->second;
     for (const auto& k : kinds) {
         if (found.written == k.short_name && value.IsScalar()) {
-            const auto number = read_number<double>(value.Scalar());
+            const auto number = read_setting<double>(value.Scalar());
             if (!number) return std::nullopt;
             found.kind = k.name;
             found.fields[k.fields.front()] = *number;
@@ -28,7 +28,7 @@ std::optional<impairment> read_item(const std::vector<impairment_kind>& kinds,
         found.kind = k.name;
         for (const auto& field : value) {
             if (!field.first.IsScalar() || !field.second.IsScalar()) return std::nullopt;
-            const auto number = read_number<double>(field.second.Scalar());
+            const auto number = read_setting<double>(field.second.Scalar());
             const auto known =
                 std::find(k.fields.begin(), k.fields.end(), field.first.Scalar()) != k.fields.end();
             if (!known || !number) return std::nullopt;

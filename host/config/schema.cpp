@@ -28,11 +28,18 @@ std::string join(const std::vector<std::string>& words) {
 }
 
 std::optional<bool> boolean(std::string_view text) {
-    for (const auto* word : {"on", "true", "yes"})
+    for (const auto* word : {"on", "true", "True", "TRUE", "yes"})
         if (text == word) return true;
-    for (const auto* word : {"off", "false", "no"})
+    for (const auto* word : {"off", "false", "False", "FALSE", "no"})
         if (text == word) return false;
     return std::nullopt;
+}
+
+// Where "on" is a word, so are the others for it.
+std::string as_word(const std::vector<std::string>& words, const std::string& value) {
+    if (std::find(words.begin(), words.end(), "on") == words.end()) return value;
+    const auto b = boolean(value);
+    return !b ? value : *b ? "on" : "off";
 }
 
 // What stands between commas, without the spaces around it.
@@ -50,17 +57,14 @@ std::vector<std::string_view> split(std::string_view text) {
 }
 
 std::optional<std::string> canonical_number(const key& k, std::string_view text) {
-    const auto x = read_number<double>(text);
+    const auto x = read_setting<double>(text);
     if (!x || *x < k.lowest || *x > k.highest || (k.whole && *x != std::floor(*x)))
         return std::nullopt;
     return number(*x);
 }
 
-// Of what somebody wrote, in a message that has to end with what is valid.
-constexpr std::size_t longest_shown = 100;
-
 // Other text would not read back from YAML as the same.
-bool is_one_line(const std::string& value) { return one_line(value, value.size() + 1) == value; }
+bool is_one_line(const std::string& value) { return printable(value) == value; }
 
 // Canonical text, or nullopt when the value is not valid for the key.
 std::optional<std::string> canonical(const key& k, const std::string& value) {
@@ -71,20 +75,18 @@ std::optional<std::string> canonical(const key& k, const std::string& value) {
             return *b ? "on" : "off";
         }
         case kind::integer: {
-            const auto n = read_number<std::int64_t>(value);
+            const auto n = read_setting<std::int64_t>(value);
             if (!n || static_cast<double>(*n) < k.lowest || static_cast<double>(*n) > k.highest)
                 return std::nullopt;
             return std::to_string(*n);
         }
         case kind::real: {
-            const auto x = read_number<double>(value);
+            const auto x = read_setting<double>(value);
             if (!x || *x < k.lowest || *x > k.highest) return std::nullopt;
             return number(*x);
         }
         case kind::number_or_word: {
-            std::string word = value;
-            if (std::find(k.words.begin(), k.words.end(), "on") != k.words.end())
-                if (const auto b = boolean(value)) word = *b ? "on" : "off";
+            const std::string word = as_word(k.words, value);
             if (std::find(k.words.begin(), k.words.end(), word) != k.words.end()) return word;
             return canonical_number(k, value);
         }
@@ -101,10 +103,12 @@ std::optional<std::string> canonical(const key& k, const std::string& value) {
         }
         case kind::tree:
             return canonical_items(*k.items, value);
-        case kind::choice:
-            if (std::find(k.choices.begin(), k.choices.end(), value) == k.choices.end())
+        case kind::choice: {
+            const std::string word = as_word(k.choices, value);
+            if (std::find(k.choices.begin(), k.choices.end(), word) == k.choices.end())
                 return std::nullopt;
-            return value;
+            return word;
+        }
         case kind::text:
             if (!is_one_line(value) || (k.check && !k.check(value).empty())) return std::nullopt;
             return value;
@@ -213,8 +217,7 @@ const key& settings::declared(const std::string& path, const std::string& origin
     for (const auto& k : *table_)
         if (hint.empty() && k.path.ends_with("." + path)) hint = k.path;
     if (!hint.empty())
-        throw error(origin + ": " + one_line(path, longest_shown) + ": unknown key; did you mean " +
-                    hint + "?");
+        throw error(origin + ": " + shown(path) + ": unknown key; did you mean " + hint + "?");
     std::vector<std::string> nearby;  // the keys of the same section, else the top level
     const auto dot = path.find('.');
     const std::string section = dot == std::string::npos ? "" : path.substr(0, dot + 1);
@@ -226,7 +229,7 @@ const key& settings::declared(const std::string& path, const std::string& origin
         else if (last_words.empty() || last_words.back() != k.path.substr(0, d))
             last_words.push_back(k.path.substr(0, d));
     }
-    throw error(origin + ": " + one_line(path, longest_shown) +
+    throw error(origin + ": " + shown(path) +
                 ": unknown key; valid keys: " + join(nearby.empty() ? last_words : nearby));
 }
 
@@ -236,8 +239,8 @@ void settings::put(const std::string& path, const std::string& value, const std:
         const auto entry = path.substr(0, path.size() - tail.size() + tail.find('.'));
         const auto& there = entries(head.substr(0, head.size() - 1));
         if (std::find(there.begin(), there.end(), entry) == there.end())
-            throw error(origin + ": " + path +
-                        ": no such entry; valid: " + (there.empty() ? "none here" : join(there)));
+            throw error(origin + ": " + shown(path) + ": no such entry; valid: " +
+                        (there.empty() ? "none here" : shown(join(there))));
     }
     const auto text = canonical(k, value);
     if (!text) {
@@ -245,8 +248,8 @@ void settings::put(const std::string& path, const std::string& value, const std:
                                  : !is_one_line(value) ? "one line of UTF-8 text"
                                  : k.check             ? k.check(value)
                                                        : valid_values(k);
-        std::string message = origin + ": " + path + " = " +
-                              (value.empty() ? "(nothing)" : one_line(value, longest_shown)) +
+        std::string message = origin + ": " + shown(path) + " = " +
+                              (value.empty() ? "(nothing)" : shown(value)) +
                               ": not valid; expected " + rule;
         if (k.type == kind::choice)
             if (const auto hint = did_you_mean(value, k.choices); !hint.empty())
@@ -293,8 +296,8 @@ void settings::finish() const {
         for (const auto& path : paths)
             for (const auto& [k, own] : keys_of(name, path))
                 if (k->required && !values_.contains(own))
-                    throw error(values_.at(path).origin + ": " + own + ": missing; expected " +
-                                k->doc);
+                    throw error(values_.at(path).origin + ": " + shown(own) +
+                                ": missing; expected " + k->doc);
 }
 
 const std::string& settings::text(const std::string& path) const {
@@ -333,7 +336,7 @@ const std::vector<std::string>& settings::entries(const std::string& name) const
 
 error settings::refuse(const std::string& path, const std::string& why) const {
     const auto& s = values_.at(path);
-    return error(s.origin + ": " + path + " = " + s.text + ": " + why);
+    return error(s.origin + ": " + shown(path) + " = " + shown(s.text) + ": " + why);
 }
 
 error settings::refuse(const std::string& why) const { return error(file_ + ": " + why); }

@@ -114,6 +114,7 @@ std::pair<packet_model::wired_config, packet_model::wired_config> wired_from(
     to.rate_kbps = s.real("to_base.rate_kbps");
     to.loss = s.real("to_base.loss");
     to.queue_packets = static_cast<int>(s.integer("to_base.queue_packets"));
+    to.held_mb = s.real("to_base.held_mb");
     to.seed = static_cast<std::uint64_t>(s.integer("seed"));
     packet_model::wired_config from = to;
     from.delay_ms = s.number("from_base.delay_ms").value_or(to.delay_ms);

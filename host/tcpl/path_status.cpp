@@ -15,6 +15,7 @@ void fill_line(const packet_model::wired_statistics& line, openwip::control::Dir
     host::set(*out.mutable_in(), line.in);
     host::set(*out.mutable_queued(), line.queued);
     host::add_drop(out, "queue_full", line.refused);
+    host::add_drop(out, "held_full", line.not_held);
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ tcpl_config translate(config::settings& s) {
     line.rate_kbps = s.real("line.rate_kbps");
     line.delay_ms = s.real("line.delay_ms");
     line.queue_packets = static_cast<int>(s.integer("line.queue_packets"));
+    line.held_mb = s.real("line.held_mb");
     line.seed = static_cast<std::uint64_t>(s.integer("seed"));
     c.path.back = line;
     c.path.errors = {s.real("errors.ber"), s.real("errors.burstiness"), line.seed};

@@ -57,8 +57,7 @@ std::vector<std::size_t> bounding_points(std::span<const std::complex<double>> p
             if (p.point != of && cross(from, to, p) <= rounding) bounding.push_back(p.point);
     }
     std::ranges::sort(bounding);
-    const auto twice = std::ranges::unique(bounding);
-    bounding.erase(twice.begin(), twice.end());
+    bounding.erase(std::unique(bounding.begin(), bounding.end()), bounding.end());
     return bounding;
 }
 

@@ -45,7 +45,7 @@ bool am_transmitter::on_sdu(std::span<const std::uint8_t> data, std::uint64_t id
 }
 
 void am_transmitter::grow() {
-    std::ranges::rotate(sdus_, sdus_.begin() + static_cast<std::ptrdiff_t>(front_));
+    std::rotate(sdus_.begin(), sdus_.begin() + static_cast<std::ptrdiff_t>(front_), sdus_.end());
     carried_sdu_ = (carried_sdu_ + sdus_.size() - front_) % sdus_.size();
     front_ = 0;
     sdus_.resize(2 * sdus_.size());

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What can go wrong, each with the exit code of the command that it ends (docs/demo.md). __main__ says it, in one line."""
+import re
 import signal
 from collections.abc import Sequence
 from typing import Any
@@ -7,6 +8,21 @@ from typing import Any
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)     # end a command in order
 
 VALID, INVALID, BAD_INPUT, DIED, NOT_WRITTEN, INTERRUPTED = 0, 1, 2, 3, 4, 130
+
+
+LONGEST_LINE = 2000      # characters of a message, whose quoted values are shown() already
+LONGEST_SHOWN = 100
+
+
+def without_middle(text: str, longest: int) -> str:
+    """What is longer loses its middle: a message names the place at its beginning and what would be valid at its end."""
+    head = (longest - 3) // 2
+    return text if len(text) <= longest else f"{text[:head]}...{text[len(text) - (longest - 3 - head):]}"
+
+
+def shown(value: Any) -> str:
+    """Something that somebody wrote, as part of a message: a text as it is, anything else as Python writes it."""
+    return without_middle(value if isinstance(value, str) else repr(value), LONGEST_SHOWN)
 
 
 class Stop(Exception):
@@ -18,15 +34,34 @@ class BadInput(Stop):
     """An option, a file or the machine is not as required: one line that says what would be."""
     code = BAD_INPUT
 
+    def __init__(self, why: str) -> None:
+        super().__init__(without_middle(why, LONGEST_LINE))
+
 
 def how_ended(code: int) -> str:
     """A process, of which subprocess and os.waitstatus_to_exitcode() say the code."""
     return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
 
 
+LABELLED = re.compile(r"(\S+: )?(warning|note|info|debug): ", re.IGNORECASE)     # as compilers, iperf3 and others mark what is no error
+
+
+def complaint(said: str) -> str:
+    """The last line of a program's standard error that is not marked as a warning; "": there is none."""
+    lines = [line.rstrip() for line in said.splitlines() if line.strip() and not LABELLED.match(line)]
+    return lines[-1] if lines else ""
+
+
+def cause_of(name: str, code: int, said: str) -> str:
+    """Why a program that we ran did not do its work. A signal comes first: what was killed did not write the cause. Then comes its complaint,
+    without its name, and where it has none its exit code."""
+    words = "" if code < 0 else complaint(said).removeprefix(f"{name}: ")
+    return words or f"{name} {how_ended(code)}"
+
+
 def of_program(name: str, code: int, said: str, more: str = "") -> Stop:
-    """What a program that we ran refused, or could not do: its last line, without its name, and `more`."""
-    why = (said.strip().splitlines() or [f"{name} {how_ended(code)}"])[-1].removeprefix(f"{name}: ").rstrip() + more
+    """The error for a program that we ran and that refused, or could not do its work: cause_of() it, and `more`."""
+    why = cause_of(name, code, said) + more
     return BadInput(why) if code == BAD_INPUT else Stop(why)
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import yaml
 
+from . import core_schema
 from .errors import BadInput
+from .errors import shown as shortened
 
 LONGEST, LONGEST_TABLE = 1 << 20, 1 << 26   # characters
 DEEPEST = 100       # lists in lists; with thousands libyaml ends the process, and Python its stack
@@ -19,7 +21,7 @@ def to_yaml(tree: Any) -> str:
     for key, text in texts(tree):
         if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):     # of a file name that is not UTF-8
             raise BadInput(f"{key} is {text!r}; valid: text in UTF-8")
-    return str(yaml.dump(tree, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), sort_keys=False))
+    return str(yaml.dump(tree, Dumper=core_schema.Dumper, sort_keys=False))
 
 
 def shown(text: str) -> str:
@@ -43,25 +45,27 @@ class NotYaml(ValueError):
 
 
 def of_yaml(text: str) -> Any:
-    """NotYaml: what it says, deeper than DEEPEST, or with a key twice."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    """By the core schema of YAML 1.2. NotYaml: it is none, is deeper than DEEPEST, has a tag, a key twice, or a scalar whose meaning is not
+    certain (core_schema.py)."""
     depth = 0
     try:
-        for event in yaml.parse(text, loader):
+        for event in yaml.parse(text, core_schema.Loader):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > DEEPEST:
                 raise NotYaml(f"has more than {DEEPEST} lists in lists", event.start_mark.line + 1)
-        made = loader(text)
+            if getattr(event, "tag", None) not in (None, "!"):
+                raise NotYaml(f"is not YAML as it is read here: it has the tag {shortened(event.tag)}; valid: none", event.start_mark.line + 1)
+        made = core_schema.Loader(text)
         root = made.get_single_node()
-        refuse_twice(root)
+        check_nodes(root)
         return None if root is None else made.construct_document(root)
     except yaml.YAMLError as e:
         mark = getattr(e, "problem_mark", None)
         raise NotYaml("is not YAML", mark.line + 1 if mark else None) from None
 
 
-def refuse_twice(root: Any) -> None:
-    """Of a key that a mapping has twice YAML would take the last value."""
+def check_nodes(root: Any) -> None:
+    """NotYaml: a scalar whose meaning is not certain, and a key that a mapping has twice, of which YAML would take the last value."""
     left, seen = [("", root)], set()
     for prefix, node in left:
         if id(node) in seen:        # by an alias
@@ -69,14 +73,25 @@ def refuse_twice(root: Any) -> None:
         seen.add(id(node))
         if isinstance(node, yaml.SequenceNode):
             left += [(prefix, item) for item in node.value]
+        if isinstance(node, yaml.ScalarNode):
+            check_scalar(f"{prefix.removesuffix('.')} = " if prefix else "", node)
         names = set()
         for name, value in node.value if isinstance(node, yaml.MappingNode) else ():
             if not isinstance(name, yaml.ScalarNode):
                 raise NotYaml("has a list or mapping as a key; valid: a name", name.start_mark.line + 1)
+            check_scalar(prefix, name)
+            if name.tag == f"{core_schema.TAG}null":
+                raise NotYaml("has an empty key; valid: a name", name.start_mark.line + 1)
             if name.value in names:
-                raise NotYaml(f"has {prefix}{name.value} twice; valid: once", name.start_mark.line + 1)
+                raise NotYaml(f"has {shortened(prefix + name.value)} twice; valid: once", name.start_mark.line + 1)
             names.add(str(name.value))
             left.append((f"{prefix}{name.value}.", value))
+
+
+def check_scalar(place: str, node: Any) -> None:
+    """NotYaml: a plain one whose meaning is not certain."""
+    if not node.style and (why := core_schema.refusal(node.value)):
+        raise NotYaml(f"has {shortened(place + node.value)}: it {why}", node.start_mark.line + 1)
 
 
 def of_json(text: str) -> Any:

@@ -33,9 +33,10 @@ struct wire {
     }
     void check() const {
         const auto& s = link.statistics();
-        EXPECT_EQ(s.in.packets,
-                  s.out.packets + s.queued.packets + s.lost.packets + s.refused.packets);
-        EXPECT_EQ(s.in.bytes, s.out.bytes + s.queued.bytes + s.lost.bytes + s.refused.bytes);
+        EXPECT_EQ(s.in.packets, s.out.packets + s.queued.packets + s.lost.packets +
+                                    s.refused.packets + s.not_held.packets);
+        EXPECT_EQ(s.in.bytes,
+                  s.out.bytes + s.queued.bytes + s.lost.bytes + s.refused.bytes + s.not_held.bytes);
     }
     wired_link link;
     std::int64_t due = 0;
@@ -133,6 +134,39 @@ TEST(WiredLink, OtherSettingsHoldFromTheNextPacketOnAndNothingOvertakes) {
     EXPECT_FALSE(w.offer(1500, 30 * ms));  // as before
 }
 
+TEST(WiredLink, WithoutARateItHoldsNoMoreThanItIsAllowedInBytesAndInPackets) {
+    for (const std::size_t bytes : {std::size_t{1}, std::size_t{1500}, std::size_t{65535}}) {
+        wire w({.delay_ms = 60000, .held_mb = 1});
+        const std::size_t most = 1'000'000 / (bytes + bytes_about_a_packet);
+        for (std::size_t i = 0; i < 3 * most; ++i)
+            EXPECT_EQ(w.offer(bytes, static_cast<std::int64_t>(i)), i < most) << bytes;
+        const auto& s = w.link.statistics();
+        EXPECT_EQ(s.queued.packets, most);
+        EXPECT_LE(held_bytes(s.queued), 1'000'000U);
+        EXPECT_EQ(s.not_held.packets, 2 * most);
+        EXPECT_EQ(w.link.sums().dropped.at(2).count.packets, 2 * most);
+        w.leave();
+        EXPECT_TRUE(w.offer(bytes, ms));  // there is room again
+    }
+}
+
+TEST(WiredLink, ALineWithARateHoldsNoMoreBehindItEither) {
+    wire w({.delay_ms = 60000, .rate_kbps = 1e7, .held_mb = 0.1});
+    for (int i = 0; i < 1000; ++i) w.offer(1500, i * ms);
+    EXPECT_EQ(w.link.statistics().queued.packets, 100'000U / (1500 + bytes_about_a_packet));
+    EXPECT_EQ(w.link.statistics().refused.packets, 0U);
+}
+
+TEST(WiredLink, LessRoomHoldsFromTheNextPacketOnAndDropsNothingThatIsOnItsWay) {
+    wire w({.delay_ms = 1000, .held_mb = 1});
+    for (int i = 0; i < 100; ++i) EXPECT_TRUE(w.offer(1500, 0));
+    w.link.reconfigure({.delay_ms = 1000, .held_mb = 0.01});
+    EXPECT_FALSE(w.offer(1500, 1));
+    EXPECT_EQ(w.leave(), 1000 * ms);
+    EXPECT_EQ(w.link.statistics().out.packets, 100U);
+    EXPECT_TRUE(w.offer(1500, 1000 * ms));
+}
+
 TEST(WiredLink, BadSettingsAreNamed) {
     EXPECT_EQ(refusal({}), "");
     EXPECT_EQ(refusal({.delay_ms = -1}).rfind("delay_ms = -1", 0), 0U);
@@ -140,5 +174,6 @@ TEST(WiredLink, BadSettingsAreNamed) {
     EXPECT_EQ(refusal({.rate_kbps = 0.5}).rfind("rate_kbps = 0.5", 0), 0U);
     EXPECT_EQ(refusal({.loss = 1.5}).rfind("loss = 1.5", 0), 0U);
     EXPECT_EQ(refusal({.queue_packets = 0}).rfind("queue_packets = 0", 0), 0U);
+    EXPECT_EQ(refusal({.held_mb = 0}).rfind("held_mb = 0", 0), 0U);
     EXPECT_THROW(wired_link({.loss = 2}, 1), std::invalid_argument);
 }

@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import pathlib
+import select
 import signal
 import subprocess
 import sys
@@ -12,6 +13,8 @@ import unittest
 from unittest import mock
 
 from openwip_cli import __main__ as launcher, errors
+from openwip_cli.cell import program_check
+from openwip_cli.measure import traffic
 
 TOP = pathlib.Path(errors.__file__).resolve().parents[1]     # of the package
 
@@ -103,6 +106,23 @@ raise SystemExit(m.main())""", "demo"], capture_output=True, text=True)
         self.assertEqual(str(errors.of_program("wip_channel", -9, "")), "wip_channel was killed by SIGKILL")
         self.assertEqual(str(errors.of_program("wip_channel", 3, "\n")), "wip_channel ended with exit code 3")
 
+    def test_what_a_killed_program_wrote_before_is_not_the_cause_and_a_warning_is_none(self):
+        for code, said, why in ((-9, "iperf3: warning: UDP block size 1472 exceeds TCP MSS\n", "iperf3 was killed by SIGKILL"),
+                                (-11, "iperf3: error - unable to connect\n", "iperf3 was killed by SIGSEGV"),
+                                (1, "iperf3: error - unable to connect\nWARNING: option -x is old\n", "error - unable to connect"),
+                                (1, "iperf3: warning: UDP block size 1472 exceeds TCP MSS\n", "iperf3 ended with exit code 1"),
+                                (2, "iperf3: the warning level is 9\n", "the warning level is 9")):
+            self.assertEqual(errors.cause_of("iperf3", code, said), why)
+            self.assertEqual(str(errors.of_program("iperf3", code, said)), why)
+
+    def test_a_program_that_checks_a_configuration_and_is_killed_refuses_nothing(self):
+        def why(script):
+            done = subprocess.run(["sh", "-c", script], capture_output=True, text=True)
+            stop = program_check.refusal(done, "/tmp/x.yaml")
+            return type(stop), str(stop)
+        self.assertEqual(why("echo 'macd: /tmp/x.yaml:3: link.bins = 99: not valid' >&2; exit 2"), (errors.BadInput, "link.bins = 99: not valid"))
+        self.assertEqual(why("echo 'macd: warning: no priority' >&2; kill -9 $$"), (errors.Stop, "sh was killed by SIGKILL"))
+
     def test_a_folder_that_is_gone_is_bad_input(self):
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run([sys.executable, "-c", """
@@ -117,6 +137,67 @@ raise SystemExit(m.main())""", "demo"], capture_output=True, text=True, cwd=temp
     def test_an_unknown_command_is_bad_input(self):
         done = subprocess.run([sys.executable, "-m", "openwip_cli", "dance"], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (2, "openwip: unknown command dance\n"))
+
+
+class Applications(unittest.TestCase):
+    """The programs that make a run's traffic, by scripts in their place."""
+
+    WARNING = "echo 'iperf3: warning: UDP block size 1472 exceeds TCP MSS' >&2"
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.enterPatch(mock.patch.dict(os.environ, {"PATH": f"{folder.name}:{os.environ['PATH']}"}))
+        here = subprocess.Popen
+        self.enterPatch(mock.patch.object(traffic.subprocess, "Popen", lambda argv, **more: here(argv[4:], **more)))     # in no namespace
+
+    def enterPatch(self, patch):
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def give(self, program, script):
+        file = self.folder / program
+        file.write_text(f"#!/bin/sh\n{script}\n")
+        file.chmod(0o755)
+
+    def reason(self, call, *arguments):
+        class Keeper:
+            def pause(self, seconds, fds):
+                return select.select(fds, [], [], seconds)[0]
+
+        class Cell:
+            def namespace(self, station):
+                return station
+        with self.assertRaises(traffic.TrafficFailed) as raised:
+            call(Keeper(), Cell(), *arguments)
+        return str(raised.exception)
+
+    def iperf3(self, client, server="echo Server listening; sleep 9"):
+        self.give("iperf3", f"if [ $1 = -s ]; then {server}; else {client}; fi")
+        return self.reason(traffic.iperf3, ["-u"], 1)
+
+    def test_one_that_is_killed_is_the_cause_and_not_its_warning(self):
+        self.assertEqual(self.iperf3(f"{self.WARNING}; kill -9 $$"), "iperf3 was killed by SIGKILL (the sender)")
+        self.assertEqual(self.iperf3(f"{self.WARNING}; kill -15 $$"), "iperf3 was killed by SIGTERM (the sender)")
+
+    def test_the_other_end_that_was_killed_is_the_cause_and_not_that_it_is_missed(self):
+        said = """echo '{"error": "control socket has closed unexpectedly"}'; exit 1"""
+        self.assertEqual(self.iperf3(f"sleep 0.3; {said}", "echo Server listening; kill -9 $$"), "iperf3 was killed by SIGKILL (the receiver)")
+        self.assertEqual(self.iperf3(said), "iperf3: control socket has closed unexpectedly")
+
+    def test_one_that_ends_by_itself_says_why_or_its_exit_code(self):
+        self.assertEqual(self.iperf3(f"echo 'iperf3: no route' >&2; {self.WARNING}; exit 1"), "the sender: no route")
+        self.assertEqual(self.iperf3(f"{self.WARNING}; exit 3"), "the sender: iperf3 ended with exit code 3")
+        self.assertEqual(self.iperf3(self.WARNING), "iperf3 gave no report")
+
+    def test_one_that_does_not_start_says_why(self):
+        self.assertEqual(self.iperf3("true", f"{self.WARNING}; kill -9 $$"), "iperf3 was killed by SIGKILL (the receiver)")
+        self.assertEqual(self.iperf3("true", "echo 'iperf3: Address already in use' >&2; exit 1"), "the receiver: Address already in use")
+
+    def test_a_ping_that_is_killed_after_some_answers_is_no_measurement(self):
+        self.give("ping", "echo 'time=3.5 ms'; kill -9 $$")
+        self.assertEqual(self.reason(traffic.ping, 5, 1.0), "ping was killed by SIGKILL (the sender)")
 
 
 if __name__ == "__main__":

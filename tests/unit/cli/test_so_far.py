@@ -2,6 +2,7 @@
 """The verdict so far, from hand-made statuses; the share of waiting and its rule; who is an application."""
 import cmath
 import os
+import pickle
 import random
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import unittest
 from unittest import mock
 
 import zmq
+from openwip_cli.cell import keeper, running
 from openwip_cli.figures import accounting, through_radios
 from openwip_cli.machine import system
 from openwip_cli.measure import applications, judge
@@ -207,11 +209,24 @@ class SoFar(unittest.TestCase):
                 self.assertIn(reason, "; ".join(v.reason))
 
     def test_what_the_cell_stood_on_counts_from_the_beginning_of_the_measured_time(self):
-        self.so_far.noted = ["base.macd was stopped by a debugger for 1.0 s"]
+        self.so_far.noted.add("base.macd was stopped by a debugger for 1.0 s")
         self.assertTrue(self.verdict(statuses(1), statuses(5)).valid)
-        self.so_far.noted = [*self.so_far.noted, "air was stopped by a debugger for 2.0 s"]
+        self.so_far.noted.add("air was stopped by a debugger for 2.0 s")
         self.assertEqual(list(self.verdict(statuses(9)).reason), ["surroundings: air was stopped by a debugger for 2.0 s"])
         self.assertTrue(self.verdict(statuses(10, slots=10), statuses(12, slots=3010)).valid)
+
+    def test_of_many_things_that_were_noted_the_last_are_kept_and_all_are_counted(self):
+        noted = keeper.Noted()
+        for i in range(5000):
+            noted.add(f"base.macd was stopped {i}")
+        self.assertEqual((len(noted), len(noted.lines)), (5000, keeper.Noted.MOST))
+        read = keeper.Noted(noted.text())
+        self.assertEqual((len(read), read.lines), (5000, noted.lines))
+        self.so_far.noted = read
+        self.assertTrue(self.verdict(statuses(1), statuses(5)).valid)
+        read.add("air was stopped by a debugger for 2.0 s")
+        self.assertEqual(list(self.verdict(statuses(9)).reason), ["surroundings: air was stopped by a debugger for 2.0 s"])
+        self.assertEqual(len(read.since(0)), keeper.Noted.MOST)
 
     def test_an_end_that_does_not_add_up_is_seen_at_once(self):
         broken = statuses(9)
@@ -244,6 +259,88 @@ class SoFar(unittest.TestCase):
             return s
         v = self.verdict(emulated(1), emulated(2))
         self.assertTrue(v.valid, v.reason)
+
+
+class KernelCounts(unittest.TestCase):
+    """The sums of a verdict so far against the kernel's counts, which are read now and then."""
+
+    def setUp(self):
+        self.kernel, self.reads = None, 0
+        self.counts = judge.KernelCounts(self.read)
+        self.so_far = judge.SoFar("emulate")
+
+    def read(self):
+        self.reads += 1
+        return self.kernel
+
+    def look(self, now, kernel, asked=True):
+        """A turn of the judge; the reasons where somebody asks for the verdict."""
+        self.kernel = kernel
+        self.so_far.take(now)
+        return list(self.so_far.verdict([], 0.0, self.counts.of(now, self.so_far.still)).reason) if asked else None
+
+    def rest(self, now, kernel, looks=6):
+        return [self.look(now, kernel) for _ in range(looks)]
+
+    def test_two_looks_at_an_idle_link_with_traffic_between_them_are_both_valid(self):
+        first, later = statuses(1), statuses(9)
+        self.assertEqual(self.rest(first, tun_of(first)), [[]] * 6)
+        for second in (3, 5, 7, 8, 9, 9, 9, 9):     # nobody listens to the topic
+            self.look(statuses(second), tun_of(statuses(second)), asked=False)
+        self.assertEqual(self.rest(later, tun_of(later)), [[]] * 6)
+
+    def test_a_packet_that_comes_while_the_kernel_is_read_is_no_reason(self):
+        first, later = statuses(1), statuses(9)
+        self.rest(first, tun_of(first))
+        self.so_far.still = 9
+        self.assertEqual(self.look(first, tun_of(later)), [])       # the kernel has the packet, the station not yet
+        self.assertEqual(self.look(later, tun_of(later)), [])
+        for _ in range(3):
+            self.assertEqual(self.look(later, tun_of(later)), [])
+        kernel_first = judge.KernelCounts(lambda: self.kernel)
+        self.kernel = tun_of(later)
+        self.assertIsNone(kernel_first.of(first, judge.STANDING_STILL))
+        self.kernel = tun_of(first)
+        self.assertIsNone(kernel_first.of(first, judge.STANDING_STILL))
+
+    def test_what_the_kernel_counted_and_the_station_did_not_is_still_a_reason(self):
+        now = statuses(5)
+        reasons = self.rest(now, tun_of(statuses(6)))
+        self.assertEqual(reasons[0], [])
+        self.assertIn("sums: downlink, kernel to base.macd", reasons[-1][0])
+
+    def test_a_link_that_stays_idle_costs_two_readings(self):
+        now = statuses(5)
+        self.rest(now, tun_of(now), looks=50)
+        self.assertEqual(self.reads, 2)
+
+
+class AtTheEnd(unittest.TestCase):
+    """Counts of stations and kernel that belong to one moment (cell/running.py)."""
+
+    def read(self, moments, tries=5):
+        """`moments`: (the station's count, the kernel's count) as they are when the one and then the other is read."""
+        left, now = list(moments), [None]
+
+        def status():
+            now[0] = left.pop(0) if left else now[0]
+            return now[0][0]
+        return running.read_at_rest(status, lambda s: s, lambda: now[0][1], lambda: None, tries)
+
+    def test_counts_that_agree_twice_are_of_one_moment(self):
+        self.assertEqual(self.read([(7, 7)]), (7, 7))
+        self.assertEqual(self.read([(7, 8)]), (7, 8), "a difference that stays is one")
+
+    def test_a_packet_between_the_two_readings_makes_them_be_read_again(self):
+        self.assertEqual(self.read([(7, 8), (8, 8), (8, 8)]), (8, 8))
+        self.assertEqual(self.read([(7, 7), (7, 8), (8, 8), (8, 8)]), (8, 8))
+
+    def test_what_never_rests_is_not_compared_and_said(self):
+        now, kernel = self.read([(n, n + 1) for n in range(99)])
+        self.assertIsNone(kernel)
+        both = statuses(5, in_flight=3)
+        o = accounting.observed(statuses(1).air, both, tun=None, came_to_rest=False)
+        self.assertEqual(accounting.judge(o)["reasons"], [accounting.RESTLESS])
 
 
 class Published(unittest.TestCase):
@@ -347,6 +444,39 @@ class Applications(unittest.TestCase):
         a.look(2.5, {"1": 6.4}, {})              # it sleeps
         a.look(3.0, {"1": 6.4}, {})
         self.assertAlmostEqual(a.waited_s, 0.1 + 1.3)
+
+    def ended(self, clock, n, name, waited=0.1):
+        """`n` that lived for a second each have ended."""
+        for i in range(n):
+            clock._now = {(i, 0): applications.Application("base", name(i), i, 0, first_s=0.0, last_s=1.0, threads={}, ended_s=waited)}
+            clock._scan()
+
+    def test_however_many_have_ended_their_sums_are_kept_and_not_they(self):
+        with mock.patch.object(applications, "EVERY_S", 1000), mock.patch.object(system, "pids", list):
+            clock = self.clock(lambda: ())
+            clock.begin()
+            self.ended(clock, 1000, lambda i: "curl")
+            few = len(pickle.dumps(clock._ended))
+            self.ended(clock, 4000, lambda i: "curl")
+            self.assertEqual(len(pickle.dumps(clock._ended)), few)
+            waited, lived = clock._ended.by_name["base", "curl"]
+            self.assertAlmostEqual(waited, 500)
+            self.assertEqual(lived, 5000)
+            self.assertEqual(clock.report()["waiting"], {"base: curl": 0.1})
+
+    def test_of_many_names_those_that_waited_most_keep_theirs(self):
+        with mock.patch.object(applications, "EVERY_S", 1000), mock.patch.object(system, "pids", list):
+            clock = self.clock(lambda: ())
+            clock.begin()
+            self.ended(clock, 1, lambda i: "starved", waited=0.9)
+            self.ended(clock, 1000, lambda i: f"name{i}")
+            sums = clock._ended
+            self.assertEqual(len(sums.by_name), applications.Sums.MOST)
+            self.assertEqual(sums.by_name["base", "starved"], (0.9, 1.0))
+            self.assertAlmostEqual(sum(w for w, _ in sums.by_name.values()), 100.9)
+            self.assertEqual(sum(lived for _, lived in sums.by_name.values()), 1001)
+            self.assertEqual(clock.report()["worst"], 0.9)
+            self.assertLessEqual(len(clock.report()["waiting"]), applications.Sums.MOST)
 
     def test_a_kernel_that_does_not_tell_is_not_known(self):
         self.assertIsNone(applications.pressure_us("/nonexistent"))

@@ -192,7 +192,7 @@ class Refused(unittest.TestCase):
                 ("[jakes, winner]", "[jakes, moon]", "channel is 'moon'; valid: jakes, winner, measured"),
                 ("[adaptive, 1, 2, 3]", "[9]", r"modulation is 9; valid: adaptive\|1..8"),
                 ("[adaptive, 1, 2, 3]", "[]", "modulation has no values"),
-                ("[adaptive, 1, 2, 3]", "1\n  sysctl.tcp_sack: off", "sysctl.tcp_sack is False; valid: a number"),
+                ("[adaptive, 1, 2, 3]", "1\n  sysctl.tcp_sack: off", "sysctl.tcp_sack is 'off'; valid: a number"),
                 ("[adaptive, 1, 2, 3]", "1\n  spike_s: 1", "spike_at_s and spike_s: one is set; valid: both or none"),
                 ("kind: best", "averaged: place, kind: best", "statement best: averaged is 'place'; valid: a list of settings"),
                 ("[adaptive, 1, 2, 3]", "1\n  qdisc: red", "qdisc is 'red'; valid: none|fifo|fq_codel".replace("|", r"\|")),

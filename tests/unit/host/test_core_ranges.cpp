@@ -60,8 +60,9 @@ std::vector<core_number> core_numbers() {
         add(all, group + ".delay_ms", &packet_model::wired_config::delay_ms);
         add(all, group + ".rate_kbps", &packet_model::wired_config::rate_kbps);
         add(all, group + ".loss", &packet_model::wired_config::loss);
-        if (group != "from_base")  // that of to_base
-            add(all, group + ".queue_packets", &packet_model::wired_config::queue_packets);
+        if (group == "from_base") continue;  // the others are those of to_base
+        add(all, group + ".held_mb", &packet_model::wired_config::held_mb);
+        add(all, group + ".queue_packets", &packet_model::wired_config::queue_packets);
     }
     add(all, "errors.ber", &packet_model::bit_error_config::ber);
     add(all, "errors.burstiness", &packet_model::bit_error_config::burstiness);

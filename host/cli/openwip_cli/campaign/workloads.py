@@ -21,9 +21,9 @@ from typing import Any
 
 from ..air import SAMPLE_RATE
 from ..cell.cell import ADDRESS, STATIONS
-from ..errors import BadInput
+from ..errors import BadInput, cause_of
 from ..machine import system
-from ..measure.traffic import IPERF3_READY, TrafficFailed, iperf3_server, pair
+from ..measure.traffic import IPERF3_READY, TrafficFailed, check_ended, check_killed, iperf3_server, pair
 from ..programs import flow_program, voip_program
 from ..runs.run import MeasuredCell
 from .settings import START_S
@@ -50,7 +50,7 @@ def wait_for_start(cell: MeasuredCell) -> float:
 def in_namespace(namespace: str, *argv: str) -> str:
     done = subprocess.run(["ip", "netns", "exec", namespace, *argv], capture_output=True, text=True)
     if done.returncode != 0:
-        raise BadInput(f"{' '.join(argv)} in {namespace}: {done.stderr.strip()}")
+        raise BadInput(f"{' '.join(argv)} in {namespace}: {cause_of(argv[0], done.returncode, done.stderr)}")
     return done.stdout
 
 
@@ -115,6 +115,7 @@ def bulk_tcp(cell: MeasuredCell, work: dict[str, Any]) -> dict[str, Any]:
         client.wait(keeper, CONNECT_S + duration + PATIENCE_S)
         cell.mark("last")
         server.wait(keeper, 2)
+        check_killed(sender=client, receiver=server)
         intervals = server_intervals(server.stdout)
         text = client.stdout if client.process.returncode is not None else ""
     return {"kind": "tcp", "tool": "iperf3", "tcp_settings": settings, "started_s": started_s} | goodput_of(text, intervals, duration)
@@ -152,14 +153,13 @@ def both_ends(cell: MeasuredCell, receive: list[str], send: list[str], seconds: 
         if not sender.wait(keeper, seconds + PATIENCE_S):
             raise TrafficFailed(f"the sender did not end within {seconds + PATIENCE_S:.0f} s")
         cell.mark("last")
+        check_ended(sender=sender)
         if stop_receiver:
             receiver.wait(keeper, DRAIN_S)
             system.signal_pidfd(receiver.pidfd, signal.SIGTERM)
         if not receiver.wait(keeper, PATIENCE_S):
             raise TrafficFailed("the receiver did not end")
-        for end, name in ((sender, "sender"), (receiver, "receiver")):
-            if end.process.returncode != 0:
-                raise TrafficFailed(f"{name}: {(end.stderr.strip().splitlines() or ['failed'])[-1][-300:]}")
+        check_ended(receiver=receiver)
         return json.loads(sender.stdout), json.loads(receiver.stdout.split("\n", 1)[1])
 
 

@@ -29,7 +29,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from ..errors import BadInput, CellDied, how_ended
+from ..errors import BadInput, CellDied, how_ended, without_middle
 from ..machine import own_files, rights, system
 from ..machine.placement import Placement
 from ..machine.surroundings import Surroundings
@@ -39,6 +39,33 @@ GRACE_S = 1.3           # for SIGTERM; the contract of the processes is 1 s
 CAUSE_S = 0.1           # to tell the cause of a death from what it causes
 DEPENDENCY = 3          # exit code of a process that lost another one that it needs
 MAX_MESSAGE = 1 << 17
+LONGEST_WORDS = 1000    # characters of a last line
+
+
+class Noted:
+    """The last MOST lines of all that were noted in the life of a cell, and how many came before them."""
+    MOST = 1000
+
+    def __init__(self, text: str = "") -> None:
+        """`text`: as text() has made it."""
+        before, *lines = text.splitlines() or ["0"]
+        self.before, self.lines = int(before), lines
+
+    def add(self, line: str) -> None:
+        self.lines.append(line)
+        if len(self.lines) > self.MOST:
+            del self.lines[0]
+            self.before += 1
+
+    def text(self) -> str:
+        return "".join(f"{line}\n" for line in (str(self.before), *self.lines))
+
+    def __len__(self) -> int:
+        return self.before + len(self.lines)
+
+    def since(self, count: int) -> list[str]:
+        """Those that came when `count` had come, as far as they are kept."""
+        return self.lines[max(0, count - self.before):]
 
 
 # --- in the keeper process ---
@@ -49,7 +76,7 @@ class Keeper:
         self.channel: socket.socket | None = channel
         self.children: dict[str, tuple[int, int]] = {}   # name -> (pid, pidfd)
         self.essential: dict[str, int] = {}        # name -> pid of those whose death ends the cell
-        self.noted: list[str] = []       # what was not as it should be for a while; the judge reads it
+        self.noted = Noted()             # what was not as it should be for a while; the judge reads it
         self.logs: str | None = None     # where to copy logs to at the end
         self.wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         os.set_blocking(wake_write, False)
@@ -117,7 +144,7 @@ class Keeper:
         try:
             said = own_files.read(self.cell.run / f"{name}.log", last_bytes=4000).decode(errors="replace")
             lines = [line for line in said.splitlines() if line.strip()]
-            return lines[-1][:400] if lines else ""
+            return without_middle(lines[-1], LONGEST_WORDS) if lines else ""
         except OSError:
             return ""
 
@@ -188,9 +215,9 @@ class Keeper:
         for words in over:
             print(words, file=sys.stderr, flush=True)
             self.send(event="noted", why=words)
-            self.noted.append(words)
+            self.noted.add(words)
             with contextlib.suppress(OSError):
-                own_files.replace(self.cell.noted, "".join(f"{w}\n" for w in self.noted))
+                own_files.replace(self.cell.noted, self.noted.text())
         # A cell that is kept is somebody's to try things with, as setting an interface down.
         if broken is None and self.channel is not None:
             broken = down
@@ -380,7 +407,10 @@ class KeeperClient:
             self.lost.append(f"telemetry: {message['name']} {message['how']} ({message['said']})")
             self.pids.pop(message["name"], None)
         if message["event"] == "noted":
-            self.noted.append(message["why"])
+            if len(self.noted) < Noted.MOST:
+                self.noted.append(message["why"])
+            elif len(self.noted) == Noted.MOST:
+                self.noted.append(f"more of that kind: only the first {Noted.MOST} are listed")
         if message["event"] == "dying":
             return self._await("ended", 8)
         if message["event"] == "ended":

@@ -5,7 +5,7 @@ import re
 import subprocess
 from typing import Any
 
-from ..errors import BadInput
+from ..errors import BadInput, Stop, cause_of
 from ..machine import scratch
 from ..text import to_yaml
 
@@ -15,10 +15,16 @@ def check_config(program: pathlib.Path | str, tree: dict[str, Any], flag: str = 
     with scratch.file(to_yaml(tree)) as file:
         done = subprocess.run([program, "--config", file, flag], capture_output=True, text=True)
     if done.returncode:
-        raise BadInput(last_line(done.stderr, file))
+        raise refusal(done, file)
 
 
-def last_line(text: str, file: pathlib.Path | str) -> str:
-    """What the program refused, without its name and that of a file that is gone."""
-    line = (text.strip().splitlines() or ["it failed"])[-1]
+def refusal(done: subprocess.CompletedProcess[str], file: pathlib.Path | str) -> Stop:
+    """BadInput where the program refused its input."""
+    why = why_ended(done, file)
+    return BadInput(why) if done.returncode == BadInput.code else Stop(why)
+
+
+def why_ended(done: subprocess.CompletedProcess[str], file: pathlib.Path | str = "") -> str:
+    """cause_of() a program, without its name and that of a file that is gone."""
+    line = cause_of(pathlib.Path(done.args[0]).name, done.returncode, done.stderr)
     return re.sub(rf"^(wip_\w+|macd|air): ({re.escape(str(file))}(:\d+)?: )?", "", line)

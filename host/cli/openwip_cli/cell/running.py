@@ -2,8 +2,8 @@
 """A cell that is up: found by its name, and asked over its control sockets."""
 import contextlib
 import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from ..errors import BadInput, CellDied
 from ..figures import accounting
@@ -27,6 +27,10 @@ def running_cell(name: str) -> Cell:
 def cell_lives(cell: Cell) -> bool:
     keeper = cell.state.get("keeper")
     return keeper is not None and system.start_time(keeper[0]) == keeper[1]
+
+
+STILL_S = 0.3       # between two readings that have to agree
+REST_TRIES = 5
 
 
 def asked(keeper: KeeperClient, endpoint: control.Control) -> Any:
@@ -54,8 +58,13 @@ class Running:
     def statuses(self) -> accounting.Statuses:
         return accounting.Statuses(self.ask(self.air), self.ask(self.base), self.ask(self.terminal))
 
-    def tun_counts(self) -> dict[str, Interface]:
+    def kernel_counts(self) -> dict[str, Interface]:
+        """The kernel's counts that a verdict compares with those of the processes."""
         return tun_counts(self.cell)
+
+    def at_rest(self, speed: float = 1.0) -> tuple[accounting.Statuses, dict[str, Interface] | None]:
+        """read_at_rest() of this cell."""
+        return read_at_rest(self.statuses, lambda s: s.counts, self.kernel_counts, lambda: self.keeper.pause(STILL_S / min(1.0, speed)))
 
 
 def tun_counts(cell: Cell) -> dict[str, Interface]:
@@ -76,6 +85,27 @@ def interface_counts(cell: Cell, station: str, interface: str = "wip0") -> Inter
     text = system.ip("-n", cell.namespace(station), "-s", "-j", "link", "show", interface)
     stats = json.loads(text)[0]["stats64"]
     return {"to_macd": (stats["tx"]["packets"], stats["tx"]["bytes"]), "from_macd": (stats["rx"]["packets"], stats["rx"]["bytes"])}
+
+
+Status = TypeVar("Status")
+Kernel = TypeVar("Kernel")
+
+
+def read_at_rest(status: Callable[[], Status], counts: Callable[[Status], object], kernel: Callable[[], Kernel], pause: Callable[[], object],
+                 tries: int = REST_TRIES) -> tuple[Status, Kernel | None]:
+    """(status, the kernel's counts) that belong to one moment, so that they can be compared; the latter None where something moved in each
+    of the `tries`. Processes and kernel cannot be read at once. But counts only grow: where two readings with `pause()` between them
+    agree, nothing moved meanwhile, and the second status was read between two equal counts of the kernel."""
+    now = status()
+    before = counts(now), kernel()
+    for _ in range(tries):
+        pause()
+        now = status()
+        read = counts(now), kernel()
+        if read == before:
+            return now, read[1]
+        before = read
+    return now, None
 
 
 def drain(running: Running, speed: float = 1.0, limit_s: int = 30) -> None:

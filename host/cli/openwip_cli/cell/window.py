@@ -10,6 +10,8 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
 
+from ..errors import cause_of
+
 PROGRAM = "host/gui/openwip-monitor"
 NO_DISPLAY_S = 0.5
 
@@ -36,8 +38,7 @@ def open_for(name: str, build: pathlib.Path, progress: Callable[[str], None]) ->
                                            stdout=subprocess.DEVNULL, stderr=complaints, start_new_session=True)
                 process.wait(NO_DISPLAY_S)   # one that finds no display says so at once
                 complaints.seek(0)
-                said = complaints.read(2000).decode(errors="replace").strip().splitlines()
-                reason = said[-1] if said else f"it ended with exit code {process.returncode}"
+                reason = cause_of(PROGRAM, process.returncode, complaints.read(2000).decode(errors="replace"))
                 process = None
             except subprocess.TimeoutExpired:
                 pass

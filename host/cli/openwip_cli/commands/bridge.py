@@ -17,7 +17,7 @@ import sys
 import tempfile
 from typing import Any
 
-from ..errors import BadInput, CellDied, Terminated
+from ..errors import BadInput, CellDied, Terminated, cause_of, how_ended
 from ..figures import accounting, report
 from ..machine import system
 from ..machine.places import Places
@@ -164,9 +164,9 @@ def run(given: argparse.Namespace, process: subprocess.Popen[str], folder: int) 
         process.send_signal(signal.SIGTERM)
     rest = process.communicate()[1]
     if process.returncode == BadInput.code:
-        raise BadInput((words or ["it failed"])[-1].removeprefix("wip_emulator: "))
+        raise BadInput(cause_of("wip_emulator", process.returncode, "\n".join(words)))
     if running is None or process.returncode not in (0, -signal.SIGTERM):
-        raise CellDied("the bridge ended", [("emulator", w) for w in (words + rest.splitlines())[-3:]])
+        raise CellDied(f"the bridge {how_ended(process.returncode)}", [("emulator", w) for w in (words + rest.splitlines())[-3:]])
     return 0
 
 

@@ -18,7 +18,7 @@ from .finding import Finding, as_json, judged, show
 from .radio_program import asked, radio_option, receive_options, transmit_options
 from .radio_findings import findings_of_loop, of_sensors, of_sources
 from ..cell.radio_loop import PROGRAM, ask, environment
-from ..errors import INVALID, VALID, BadInput, Stop
+from ..errors import INVALID, VALID, BadInput, Stop, cause_of
 from ..machine import outputs, rights
 from ..machine.places import Places
 from ..settings.command_line import Parser
@@ -270,7 +270,7 @@ def fix(findings: Sequence[Finding]) -> None:
         if f.safe and not f.ok:
             command = f.mend.removeprefix("sudo ").split() if os.geteuid() == 0 else f.mend.split()
             done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-            how = "done" if done.returncode == 0 else f"failed: {(done.stderr.strip().splitlines() or ['no reason given'])[-1]}"
+            how = "done" if done.returncode == 0 else f"failed: {cause_of(command[0], done.returncode, done.stderr)}"
             print(f"fix   {f.what}: {f.mend}: {how}")
 
 

@@ -21,6 +21,7 @@ BEHIND_SHARE = 0.01       # of the slots, and of an emulator's packets but for o
 CLIPPED_SHARE = 1e-4     # of the samples of a channel made before a transmitter: what a terminal says of its own receiver
 LATE_SHARE = 1e-3       # of the slots, on a clock that runs freely
 TIMING = ("fader", "pacing", "late_slots", "lock")      # checks that a slot path without a core cannot pass
+RESTLESS = "sums: packets still passed after the traffic had ended, so what went in at one end was not compared with what came out at the other"
 WAITING_LIMIT = 0.5       # of the time an application may be ready and without a core (docs/demo.md)
 
 
@@ -246,6 +247,7 @@ class Observed:
     realtime: Realtime | None = None
     tun: dict[str, Interface] | None = None
     drained: bool = True
+    came_to_rest: bool = True            # False: packets passed between any two readings at the end, so counts of the two ends are of two moments
     lock_losses: int | None = None
     changes: Sequence[Change] = ()       # changes_of() the processes
     telemetry: list[str] | None = None      # reasons
@@ -291,7 +293,7 @@ def judge(o: Observed, more: Sequence[tuple[str, list[str]]] = ()) -> Verdict:
         checks.append(("lock", lock_reasons(o.lock_losses, o.changes)))
     if o.realtime is not None and any(reasons for name, reasons in checks if name in TIMING):
         checks.insert(1, ("throttling", standstills.throttling(o.realtime.get("standstills"), o.realtime.get("share"))))
-    checks.append(("sums", check_sums(o.paths, o.tun, o.drained)))
+    checks.append(("sums", check_sums(o.paths, o.tun, o.drained and o.came_to_rest) + ([] if o.came_to_rest else [RESTLESS])))
     if o.telemetry is not None:
         checks.append(("telemetry", o.telemetry))
     if o.realtime is not None:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from ..errors import BadInput
+from ..errors import BadInput, cause_of
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG, _PR_SET_NAME, _CLONE_NEWNET = 1, 15, 0x40000000
@@ -231,7 +231,7 @@ def processes_in_namespace(identity: tuple[int, int] | None) -> list[tuple[int, 
 def ip(*arguments: str) -> str:
     done = subprocess.run(["ip", *arguments], capture_output=True, text=True)
     if done.returncode != 0:
-        raise BadInput(f"ip {' '.join(arguments)}: {done.stderr.strip()}")
+        raise BadInput(f"ip {' '.join(arguments)}: {cause_of('ip', done.returncode, done.stderr)}")
     return done.stdout
 
 

@@ -88,6 +88,32 @@ class Application:
 Applications = dict[tuple[int, int], Application]       # by pid and start
 
 
+class Sums:
+    """What applications of one name waited and lived, in seconds, whether they run or have ended. However many there were, MOST names are
+    kept; the one that waited least goes to the others of its station, whose sums stay exact."""
+    MOST = 200
+    OTHERS = "others"
+
+    def __init__(self, of: "Sums | None" = None) -> None:
+        self.by_name: dict[tuple[str, str], tuple[float, float]] = dict(of.by_name) if of else {}      # of (station, name)
+
+    def add(self, a: Application) -> None:
+        self._put((a.station, a.name), a.waited_s, a.last_s - a.first_s)
+        while len(self.by_name) > self.MOST:
+            named = [key for key in self.by_name if key[1] != self.OTHERS]
+            least = min(named, key=lambda key: self.by_name[key][0])
+            self._put((least[0], self.OTHERS), *self.by_name.pop(least))
+
+    def _put(self, key: tuple[str, str], waited_s: float, lived_s: float) -> None:
+        waited, lived = self.by_name.get(key, (0.0, 0.0))
+        self.by_name[key] = waited + waited_s, lived + lived_s
+
+    def shares(self, interval_s: float) -> dict[str, float]:
+        """Share of waiting by application ("base: iperf3")."""
+        return {f"{station}: {name}": round(accounting.share_of_waiting(waited, lived, interval_s), 5)
+                for (station, name), (waited, lived) in sorted(self.by_name.items())}
+
+
 class ApplicationClock:
     """Watches in a thread of its own from its making until end(). `namespaces`: station -> name;
     `own`: function that returns the pids that are no applications."""
@@ -97,7 +123,7 @@ class ApplicationClock:
         self._lock = threading.Lock()
         self._elsewhere: dict[int, int] = {}        # pid -> how often seen in another namespace
         self._now: Applications = {}
-        self._done: list[Application] = []
+        self._ended = Sums()
         self._known = schedstat_of(os.getpid()) is not None
         self._began = time.monotonic()
         self._pressure = pressure_us()
@@ -127,7 +153,9 @@ class ApplicationClock:
                     self._take(pid, stations[there], now, old, here)
                 else:
                     self._elsewhere[pid] = self._elsewhere.get(pid, 0) + 1
-            self._done += [a for key, a in self._now.items() if key not in here]
+            for key, a in self._now.items():
+                if key not in here:
+                    self._ended.add(a)
             self._now = here
 
     def _take(self, pid: int, station: str, now: float, old: bool, here: Applications) -> None:
@@ -151,7 +179,7 @@ class ApplicationClock:
     def begin(self) -> None:
         """Count from now on."""
         with self._lock:
-            self._now, self._done = {}, []
+            self._now, self._ended = {}, Sums()
             self._began, self._pressure = time.monotonic(), pressure_us()
         self._scan(old=True)
 
@@ -166,12 +194,11 @@ class ApplicationClock:
         self._scan()
         with self._lock:
             interval = time.monotonic() - self._began
-            groups: dict[str, tuple[float, float]] = {}
-            for a in [*self._done, *self._now.values()]:
-                waited, lived = groups.get(f"{a.station}: {a.name}", (0.0, 0.0))
-                groups[f"{a.station}: {a.name}"] = (waited + a.waited_s, lived + a.last_s - a.first_s)
+            sums = Sums(self._ended)
+            for a in self._now.values():
+                sums.add(a)
             before, pressure = self._pressure, pressure_us()
-            shares = {n: round(accounting.share_of_waiting(waited, lived, interval), 5) for n, (waited, lived) in sorted(groups.items())}
+            shares = sums.shares(interval)
             return {"waiting": shares if self._known else None,
                     "worst": max(shares.values(), default=0.0) if self._known else None,
                     "pressure": (None if before is None or pressure is None or interval <= 0

@@ -14,10 +14,11 @@ sees in whose namespace a process is.
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ..cell import cell as cells
+from ..cell.keeper import Noted
 from ..cell.running import tun_counts
 from ..errors import SIGNALS
 from ..figures import accounting, attenuator, meaning
@@ -44,7 +45,7 @@ class SoFar:
         self.goodput: float | None = None
         self.capacity: float | None = None
         self.still = 0
-        self.noted: Sequence[str] = ()   # all that the keeper has written down; of the measured time from `noted_before` on
+        self.noted = Noted()     # all that the keeper has written down; what belongs to the measured time came after `noted_before` of them
         self.noted_before = 0
         self.attenuator: dict[str, Any] | None = None   # attenuator.report_of()
 
@@ -70,7 +71,7 @@ class SoFar:
                                          reason=["start: the terminal has not locked yet, nothing is measured", *telemetry])
         now = self.last
         observed = accounting.observed(self.first.air, now, tun=tun, drained=tun is not None, telemetry=telemetry, waiting=waiting,
-                                       surroundings=self.noted[self.noted_before:])
+                                       surroundings=self.noted.since(self.noted_before))
         assert observed.realtime
         if now.air.now == self.first.air.now:
             observed.realtime["factor"] = 1.0    # no time has passed yet
@@ -88,6 +89,27 @@ class SoFar:
         return result
 
 
+class KernelCounts:
+    """The kernel's counts of the interfaces for a verdict so far, which are compared with those of the stations only where both are of one
+    moment (cell/running.py, read_at_rest()). Reading them takes two processes, so those that belong to the stations' counts are kept for as
+    long as these are the same."""
+
+    def __init__(self, read: Callable[[], dict[str, Interface]]) -> None:
+        self.read = read
+        self.before: tuple[bytes, dict[str, Interface]] | None = None     # the last reading
+        self.agreed = False     # it was the same as the one before it
+
+    def of(self, now: accounting.Statuses, still: int) -> dict[str, Interface] | None:
+        """Those of `now`; None while the link moves, or where the kernel's counts move. `still`: of SoFar."""
+        if still < STANDING_STILL:
+            self.before, self.agreed = None, False
+            return None
+        if not (self.agreed and self.before and self.before[0] == now.counts):
+            reading = now.counts, self.read()
+            self.before, self.agreed = reading, reading == self.before
+        return self.before[1] if self.agreed and self.before else None
+
+
 class Judge:
     """SoFar with the cell around it."""
 
@@ -97,7 +119,7 @@ class Judge:
         self.attenuator = control.Control(cell.endpoint("attenuator.control")) if (cell.run / "attenuator.control").exists() else None
         self.publisher = Publisher(cell.endpoint("keeper.telemetry"), ["verdict"])
         self.listed: str | None = None
-        self.tun: dict[str, Interface] | None = None
+        self.kernel = KernelCounts(lambda: tun_counts(cell))
         self.silent: list[str] = []
 
     def statuses(self) -> accounting.Statuses | None:
@@ -111,19 +133,11 @@ class Judge:
                 return None
         return accounting.Statuses(**found)
 
-    def tun_counts(self) -> dict[str, Interface] | None:
-        """Once for each time that the link stands still: two processes a second would be for nothing."""
-        if self.so_far.still < STANDING_STILL:
-            self.tun = None
-        elif self.tun is None:
-            self.tun = tun_counts(self.cell)
-        return self.tun
-
-    def noted(self) -> Sequence[str]:
+    def noted(self) -> Noted:
         try:
-            return own_files.read(self.cell.noted).decode().splitlines()
+            return Noted(own_files.read(self.cell.noted).decode())
         except OSError:
-            return ()        # nothing yet
+            return Noted()        # nothing yet
 
     def look_at_attenuator(self) -> None:
         try:
@@ -147,7 +161,7 @@ class Judge:
             lost = [r for r in telemetry_reasons(watch) if "nothing came" not in r or self.so_far.first]
             slot = self.so_far.last.base.slot if self.so_far.last else 0
             self.publisher.publish("verdict", slot, verdict=self.so_far.verdict(
-                lost + self.silent, clock.report()["worst"], self.tun_counts() if now else None))
+                lost + self.silent, clock.report()["worst"], self.kernel.of(now, self.so_far.still) if now else None))
 
 
 def main(arguments: list[str], _places: Places) -> int:

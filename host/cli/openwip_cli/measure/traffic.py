@@ -13,10 +13,12 @@ from typing import Any
 
 from ..cell.cell import ADDRESS, Cell
 from ..cell.keeper import KeeperClient
+from ..errors import cause_of, complaint, how_ended
 from ..machine import system
 
 
 Calls = Sequence[tuple[float, Callable[[], None]]]      # seconds after the start, what is called then
+LONGEST_REASON = 300     # characters
 
 
 class TrafficFailed(Exception):
@@ -24,10 +26,11 @@ class TrafficFailed(Exception):
 
 
 class Program:
-    """A program in a namespace, its output, and its CPU time once it has ended."""
+    """A program in a namespace, its name and output, and its CPU time once it has ended."""
 
     def __init__(self, namespace: str, argv: list[str]) -> None:
         self.started = time.monotonic()
+        self.name = os.path.basename(argv[0])
         self.process: Any = subprocess.Popen(
             ["ip", "netns", "exec", namespace, *argv], stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
@@ -80,6 +83,22 @@ class Program:
         self.process.stderr.close()
 
 
+def check_killed(**ends: Program) -> None:
+    """TrafficFailed when one of these ends was killed: what the other end says of it, or what it said itself before, is not the cause."""
+    for end, program in ends.items():
+        code = program.process.returncode
+        if code is not None and code < 0:
+            raise TrafficFailed(f"{program.name} {how_ended(code)} (the {end})")
+
+
+def check_ended(**ends: Program) -> None:
+    """TrafficFailed when one of these ends, which are over, did not end well."""
+    check_killed(**ends)
+    for end, program in ends.items():
+        if code := program.process.returncode:
+            raise TrafficFailed(f"the {end}: {cause_of(program.name, code, program.stderr)}"[:LONGEST_REASON])
+
+
 def ping(keeper: KeeperClient, cell: Cell, count: int, speed: float) -> dict[str, Any]:
     """Round trips over the idle link, base station to terminal, in ms of the wall clock."""
     interval = max(0.01, 0.02 / speed)
@@ -87,10 +106,11 @@ def ping(keeper: KeeperClient, cell: Cell, count: int, speed: float) -> dict[str
     try:
         program.wait(keeper, 60 + count * interval + 10 / speed)
         times = sorted(float(t) for t in re.findall(r"time=([\d.]+) ms", program.stdout))
+        check_killed(sender=program)
+        if not times:
+            raise TrafficFailed(f"ping: no answer ({complaint(program.stderr) or 'all lost'})")
     finally:
         program.kill()
-    if not times:
-        raise TrafficFailed(f"ping: no answer ({program.stderr.strip() or 'all lost'})")
     return {"min": times[0], "median": statistics.median(times),
             "p99": times[min(len(times) - 1, -(-99 * len(times) // 100) - 1)], "max": times[-1],
             "sent": count, "received": len(times)}
@@ -101,7 +121,8 @@ def started(program: Program, keeper: KeeperClient, word: str, name: str) -> Pro
     try:
         program.wait(keeper, 10, until=lambda p: word in p.stdout)
         if word not in program.stdout:
-            raise TrafficFailed(f"{name}: {(program.stderr.strip().splitlines() or ['did not start'])[-1][-300:]}")
+            check_ended(**{name: program})
+            raise TrafficFailed(f"{name}: {complaint(program.stderr)[:LONGEST_REASON] or 'did not start'}")
     except BaseException:
         program.kill()
         raise
@@ -146,8 +167,13 @@ def iperf3(keeper: KeeperClient, cell: Cell, arguments: list[str], duration: flo
         try:
             report = json.loads(client.stdout)
         except ValueError:
-            raise TrafficFailed(f"iperf3: {client.stderr.strip() or 'no report'}") from None
-        if "error" in report:
+            report = None
+        if report is None or "error" in report:     # which may be that the other end has gone
+            server.wait(keeper, 1)
+            check_killed(sender=client, receiver=server)
+            if report is None:
+                check_ended(sender=client)
+                raise TrafficFailed("iperf3 gave no report")
             raise TrafficFailed(f"iperf3: {report['error']}")
         server.wait(keeper, 10)
     return report, {"iperf3.sender": client.cpu, "iperf3.receiver": server.cpu}

@@ -234,4 +234,4 @@ def check(scenario: Scenario, places: Places) -> None:
         with scratch.file(to_yaml(wanted)) as file:
             done = subprocess.run(places.module("cable-attenuator", file, "--check"), capture_output=True, text=True)
         if done.returncode:
-            raise of_program("openwip", BAD_INPUT, done.stderr)
+            raise of_program("openwip", min(done.returncode, BAD_INPUT), done.stderr)

@@ -21,6 +21,7 @@ from ..measure.applications import ApplicationClock, watching
 from ..messages import control
 from ..settings.command_line import check_cell_name
 from ..settings.scenario import SETTINGS, Scenario, check_together, scenario_of
+from ..shapes import Interface
 from . import cable_attenuator, loop, replay_cell, run
 from .options import Options, parse_demo
 
@@ -46,7 +47,7 @@ class DemoCell(run.MeasuredCell):
     def begin(self) -> None:
         self.attenuator.begin()
 
-    def more_checks(self, _now: accounting.Statuses) -> list[tuple[str, list[str]]]:
+    def more_checks(self, _now: accounting.Statuses, _kernel: dict[str, Interface] | None) -> list[tuple[str, list[str]]]:
         faults = [("page_faults", accounting.check_page_faults(self.page_faults))] if self.scenario["air.clock"] == "realtime" else []
         return [*faults, *self.attenuator.checks()]
 

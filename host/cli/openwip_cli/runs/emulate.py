@@ -16,7 +16,7 @@ from openwip_schema import control_pb2 as pb
 from ..cell import cell as cells, remote
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
-from ..cell.program_check import check_config, last_line
+from ..cell.program_check import check_config, refusal
 from ..cell.session import OBSERVER, identity, owned_cell, start_observers, start_process
 from ..channel import command as channel
 from ..errors import BadInput
@@ -184,7 +184,7 @@ def generate(s: Scenario, seconds: float, places: Places, packet_bytes: int = ac
         done = subprocess.run([places.program(PROGRAM), "--config", file, "--generate", str(seconds),
                                "--packet-bytes", str(packet_bytes)], capture_output=True, text=True)
     if done.returncode:
-        raise BadInput(last_line(done.stderr, file))
+        raise refusal(done, file)
     raw = json.loads(done.stdout)
 
     base, terminal, paths, link = at_the_end(raw)

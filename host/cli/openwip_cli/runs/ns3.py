@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..cell import cell as cells
-from ..cell.program_check import last_line
+from ..cell.program_check import why_ended
 from ..errors import BadInput, CellDied
 from ..machine import scratch, system
 from ..machine.places import Places
@@ -72,7 +72,7 @@ def launch(program: str, root: pathlib.Path, tree: dict[str, Any], lines: Sequen
             os.chown(path, user, group)
     done = subprocess.run([program, "--config", str(config), "--plan", str(flows), *more], capture_output=True, text=True)
     if done.returncode == BadInput.code:
-        raise BadInput(last_line(done.stderr, config))
+        raise BadInput(why_ended(done, config))
     if done.returncode:
-        raise CellDied(last_line(done.stderr, ""), [])
+        raise CellDied(why_ended(done), [])
     return json.loads(done.stdout)

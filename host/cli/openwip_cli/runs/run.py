@@ -21,6 +21,7 @@ from ..measure.applications import ApplicationClock, telemetry_reasons
 from ..messages.control import Control, TelemetryWatch
 from ..records import record
 from ..settings.scenario import Scenario
+from ..shapes import Interface
 from .options import Options
 
 DRAIN_LIMIT_S = 30
@@ -38,8 +39,8 @@ class MeasuredCell(Running):
     def begin(self) -> None:
         """The measured time begins."""
 
-    def more_checks(self, _now: accounting.Statuses) -> list[tuple[str, list[str]]]:
-        """Of the verdict, once all is drained."""
+    def more_checks(self, _now: accounting.Statuses, _kernel: dict[str, Interface] | None) -> list[tuple[str, list[str]]]:
+        """More checks for the verdict, once all is drained. `_kernel`: counts of the kernel that belong to `_now`, where it came to rest."""
         return []
 
     def mark(self, name: str) -> None:
@@ -144,9 +145,9 @@ def measure(cell: MeasuredCell, watch: TelemetryWatch, applications: Application
     waiting = applications.report()
     progress("draining the link, checking the sums")
     drain(cell, s.speed, DRAIN_LIMIT_S)
-    now = cell.statuses()
+    now, kernel = cell.at_rest(s.speed)
     watch.end()
-    observed = accounting.observed(before, now, tun=cell.tun_counts(), telemetry=telemetry_reasons(watch) + keeper.lost,
+    observed = accounting.observed(before, now, tun=kernel, came_to_rest=kernel is not None, telemetry=telemetry_reasons(watch) + keeper.lost,
                                    waiting=waiting["worst"], traffic=failed + rest.pop("failed", []), surroundings=keeper.noted)
     assert observed.realtime
     if (stood := rest.pop("standstills", None)) is not None:
@@ -159,7 +160,7 @@ def measure(cell: MeasuredCell, watch: TelemetryWatch, applications: Application
     feedback = now.terminal.uplink_feedback
     packets["uplink"]["feedback"] = {"packets": feedback.packets, "bytes": feedback.bytes}
     capacity = accounting.capacity_of(s, link["modulation_histogram"], (tcp or {}).get("mss", accounting.USUAL_MSS), now.base)
-    return {"verdict": accounting.judge(observed, cell.more_checks(now)), "realtime": observed.realtime, "tcp": tcp,
+    return {"verdict": accounting.judge(observed, cell.more_checks(now, kernel)), "realtime": observed.realtime, "tcp": tcp,
             "capacity": accounting.mark_capacity(capacity, observed.changes), "link": link, "changes": observed.changes,
             "packets": packets, "telemetry": {"received": sum(watch.received.values()), "lost": sum(watch.lost.values())},
             "cpu": cpu | {"total": round(sum(cpu.values()), 4)}, "applications": waiting}, rest, now

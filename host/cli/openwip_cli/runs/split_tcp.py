@@ -22,7 +22,7 @@ from ..cell.cell import CONTROLLER, Cell
 from ..cell.keeper import KeeperClient
 from ..cell.running import interface_counts
 from ..cell.session import start_process
-from ..errors import BadInput, CellDied
+from ..errors import BadInput, CellDied, cause_of
 from ..figures import accounting
 from ..machine import system
 from ..machine.places import Places
@@ -102,8 +102,8 @@ def rules(s: Scenario) -> str:
 def command(namespace: str, *argv: str, given: str | None = None) -> str:
     done = subprocess.run(["ip", "netns", "exec", namespace, *argv], input=given, capture_output=True, text=True)
     if done.returncode:
-        why = (done.stderr.strip().splitlines() or ["it failed"])[0]
-        raise BadInput(f"--split-tcp: {' '.join(argv[:2])} in the controller's namespace: {why}")
+        first = done.stderr.strip().partition("\n")[0]      # nft shows the place below what is wrong
+        raise BadInput(f"--split-tcp: {' '.join(argv[:2])} in the controller's namespace: {cause_of(argv[0], done.returncode, first)}")
     return done.stdout
 
 
@@ -145,9 +145,13 @@ class SplitCell(runs.MeasuredCell):
             self.wired["air"].reset_counters()
         self.wired_before: AirStatus = self.ask(self.wired["air"])
 
-    def more_checks(self, now: Any) -> list[tuple[str, list[str]]]:
+    def kernel_counts(self) -> dict[str, Interface]:
+        return super().kernel_counts() | {"wired.base": interface_counts(self.cell, "base"),
+                                          "wired.terminal": interface_counts(self.cell, CONTROLLER, "wired0")}
+
+    def more_checks(self, now: Any, kernel: dict[str, Interface] | None) -> list[tuple[str, list[str]]]:
         air = accounting.realtime_of(self.wired_before, now.wired.air, accounting.missed(now.wired.air, now.wired.base.radio))
-        there = {"base": interface_counts(self.cell, "base"), "terminal": interface_counts(self.cell, CONTROLLER, "wired0")}
+        there = kernel and {end: kernel[f"wired.{end}"] for end in ("base", "terminal")}
         self.found = report_of(now.split) | {"wired": wired_report(now.wired.base, now.wired.terminal), "wired_pacing_us": air["pacing_us"],
                                              "rule": self.rule_counts()}
         return checks(now.wired.base, now.wired.terminal, there, self.found, accounting.check_pacing(air))
@@ -221,7 +225,7 @@ def wired_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, PathSu
     return {name: path.report() for name, path in accounting.paths_of(base, terminal).items()}
 
 
-def checks(base: pb.MacStatus, terminal: pb.MacStatus, there: dict[str, Interface], found: dict[str, Any], pacing: list[str]) -> list[tuple[str, list[str]]]:
+def checks(base: pb.MacStatus, terminal: pb.MacStatus, there: dict[str, Interface] | None, found: dict[str, Any], pacing: list[str]) -> list[tuple[str, list[str]]]:
     """Of the verdict. `base`, `terminal`: of the wired network; `there`: what the kernel counted at its interfaces."""
     sums = accounting.check_sums(accounting.paths_of(base, terminal), there)
     c = found["connections"]

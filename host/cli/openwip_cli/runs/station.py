@@ -8,7 +8,7 @@ from ..cell import cell as cells, faders, remote, station
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
 from ..cell.radio_loop import BETWEEN_SLOTS
-from ..cell.running import asked, interface_counts
+from ..cell.running import STILL_S, asked, interface_counts, read_at_rest
 from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, identity, owned_cell, start_process
 from ..errors import BAD_INPUT, SIGNALS, BadInput, CellDied, Terminated
 from ..figures import accounting, meaning, one_station
@@ -23,7 +23,6 @@ from .station_options import Station, parse
 
 LOOK_S = 0.2
 BEFORE_LEAVING_S = 3.0      # a station that ends switches its radio off before it says so
-STILL_S = 0.3       # nothing moved for so long: the kernel's counts can be compared
 
 
 # --- while it runs ---
@@ -76,10 +75,7 @@ class Running:
         """(status, the kernel's counts), the latter only if nothing moved meanwhile."""
         def counts(s: MacStatus) -> tuple[bytes, bytes]:
             return s.downlink.SerializeToString(deterministic=True), s.uplink.SerializeToString(deterministic=True)
-        before = self.status()
-        self.keeper.pause(STILL_S)
-        tun, now = interface_counts(self.cell, self.role), self.status()
-        return now, tun if counts(before) == counts(now) else None
+        return read_at_rest(self.status, counts, lambda: interface_counts(self.cell, self.role), lambda: self.keeper.pause(STILL_S))
 
 
 class Channel:

@@ -176,7 +176,8 @@ def transfer(cell: Cell, keeper: KeeperClient, s: Scenario, point: dict[str, Any
         try:
             got = json.loads(receiver.stdout.splitlines()[-1])
         except (ValueError, IndexError):
-            raise traffic.TrafficFailed(f"receiver: {receiver.stderr.strip()[-300:] or 'no result'}") from None
+            traffic.check_ended(receiver=receiver)
+            raise traffic.TrafficFailed("the receiver gave no result") from None
         sent = {}   # its last acknowledgement may be lost with the end of the cell
         with contextlib.suppress(ValueError):
             sent = json.loads(sender.stdout)

@@ -96,8 +96,8 @@ def tcp_transfer(duration: float) -> Callable[[MeasuredCell], dict[str, Any]]:
                 sent = json.loads(sender.stdout)
                 received = json.loads(receiver.stdout.splitlines()[-1])
             except (ValueError, IndexError):
-                words = (sender.stderr + receiver.stderr).strip().splitlines() or ["no report"]
-                raise traffic.TrafficFailed(f"TCP transfer: {words[-1]}") from None
+                traffic.check_ended(sender=sender, receiver=receiver)
+                raise traffic.TrafficFailed("the TCP transfer gave no report") from None
         wrong = [] if sent["sent"] == received["received"] else [f"traffic: {received['received']} bytes arrived of {sent['sent']}"]
         return {"transfer": received | sent, "failed": wrong}
     return workload

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..cell import cell as cells
-from ..cell.program_check import check_config, last_line
+from ..cell.program_check import check_config, why_ended
 from ..cell.session import identity
 from ..errors import BadInput, CellDied, NotWritten
 from ..figures import accounting
@@ -164,11 +164,11 @@ def launch(program: str, root: pathlib.Path, longest_s: float, cores: Sequence[i
         [program, "--config", str(root / CONFIG), "--kernel", "./linux", "--folder", str(root), "--longest", f"{longest_s:.9g}", *more],
         capture_output=True, text=True, preexec_fn=(lambda: os.sched_setaffinity(0, cores)) if cores else None)
     if done.returncode == BadInput.code:
-        raise BadInput(last_line(done.stderr, root / CONFIG))
+        raise BadInput(why_ended(done, root / CONFIG))
     log = root / "kernel.log"
     words = log.read_text(errors="replace").splitlines() if log.exists() else []
     if done.returncode:
-        raise CellDied(last_line(done.stderr, ""), [("kernel", w) for w in words[-3:]])
+        raise CellDied(why_ended(done), [("kernel", w) for w in words[-3:]])
     return json.loads(done.stdout), read_result((root / "result").read_text(errors="replace"))
 
 

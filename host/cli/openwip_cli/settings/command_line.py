@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from ..errors import BadInput
+from ..errors import BadInput, shown
 from .kinds import Kind, with_unit
 from .table import Setting
 
@@ -57,4 +57,4 @@ def read(where: str, kind: Kind, value: Any) -> Any:
     try:
         return kind.read(value)
     except (ValueError, TypeError, OverflowError):
-        raise BadInput(f"{where} is {value!r}; valid: {kind.valid}") from None
+        raise BadInput(f"{where} is {shown(repr(value))}; valid: {kind.valid}") from None

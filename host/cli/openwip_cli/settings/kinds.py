@@ -4,6 +4,21 @@ valid. Which setting is of which kind is in the table of settings (table.py)."""
 import math
 from typing import Any, Protocol
 
+from .. import core_schema
+
+
+# As the programs in C++ read a boolean (host/config/schema.cpp).
+SWITCHES = {"on": "on", "true": "on", "True": "on", "TRUE": "on", "yes": "on", "off": "off", "false": "off", "False": "off", "FALSE": "off", "no": "off"}
+
+
+def of_text(value: Any) -> int | float:
+    """A number, or the text of one by the rule of all files (core_schema.py): decimal, no leading zeros, no '_', no blanks."""
+    if isinstance(value, str):
+        return core_schema.number(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError
+    return value
+
 
 class Kind(Protocol):
     name: str
@@ -20,9 +35,9 @@ class Integer:
         self.valid = f"{self.low}..{self.high}"
 
     def read(self, value: Any) -> int:
-        if isinstance(value, bool) or isinstance(value, float) and value != int(value):
+        number = of_text(value)
+        if not isinstance(number, int):
             raise ValueError
-        number = int(value)
         if not self.low <= number <= self.high:
             raise ValueError
         return number
@@ -36,16 +51,14 @@ class Real:
         self.valid = f"{low:.10g}..{high:.10g}"
 
     def read(self, value: Any) -> float:
-        if isinstance(value, bool):
-            raise ValueError
-        number = float(value)
+        number = float(of_text(value))
         if not (math.isfinite(number) and self.low <= number <= self.high):
             raise ValueError
         return number
 
 
 class Choice:
-    """A choice that is a number is one; such numbers follow each other."""
+    """A choice that is a number is one; such numbers follow each other. Where `on` is one, so are the other words for it."""
     name = "choice"
 
     def __init__(self, *words: str) -> None:
@@ -56,9 +69,9 @@ class Choice:
         self.valid = "|".join(shown)
 
     def read(self, value: Any) -> Any:
-        if isinstance(value, bool):    # YAML reads on and off as true and false
-            value = "on" if value else "off"
         text = str(value)
+        if "on" in self.words:
+            text = SWITCHES.get(text, text)
         if text not in self.words:
             raise ValueError
         return int(text) if text.isdigit() else text
@@ -84,7 +97,8 @@ class NumberOrWord:
         self.valid = "|".join((*words, number.valid))
 
     def read(self, value: Any) -> Any:
-        return (Choice(*self.words) if isinstance(value, bool) or value in self.words else self.number).read(value)
+        is_word = str(value) in self.words or "on" in self.words and str(value) in SWITCHES
+        return (Choice(*self.words) if is_word else self.number).read(value)
 
 
 class Numbers:
@@ -97,7 +111,7 @@ class Numbers:
 
     def read(self, value: Any) -> list[Any]:
         if isinstance(value, str):
-            value = value.split(",") if value.strip() else []
+            value = [part.strip(" ") for part in value.split(",")] if value.strip(" ") else []
         elif not isinstance(value, (list, tuple)):
             value = [value]
         if len(value) > self.most:
@@ -110,18 +124,18 @@ class Text:
     name, valid = "text", "text, not empty"
 
     def read(self, value: Any) -> str:
+        if type(value) is int:      # a YAML file has 123 without quotes
+            value = str(value)
         if not isinstance(value, str) or not value:
             raise ValueError
         return value
 
 
 class Ports(Text):
-    """As the option takes them: YAML reads off, a port and a list as what they look like."""
+    """As the option takes them: YAML reads a port and a list as what they look like."""
     valid = "off, all, or ports and ranges such as 80,5001-5010"
 
     def read(self, value: Any) -> str:
-        if value is False:      # YAML reads off so
-            return "off"
         items = value if isinstance(value, list) else [value]
         return super().read(",".join(str(v) if type(v) is int else super(Ports, self).read(v) for v in items))
 
@@ -164,11 +178,10 @@ class Impairments:
 
     @staticmethod
     def _number(value: Any) -> float:
-        if isinstance(value, str):   # YAML 1.1 reads 1e6 as text
-            value = float(value)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        number = of_text(value)
+        if not math.isfinite(number):
             raise ValueError
-        return value
+        return number
 
 
 ON_OFF = Choice("on", "off")

@@ -12,6 +12,13 @@ Made from `mac/schema/settings.yaml` by `./openwip get --describe --markdown > d
 - **Who**: processes read a YAML file (`--config FILE`), then `--set key=value`; `--print-config` prints what holds. Commands take the option, or the key in a
   scenario file (`--config FILE`), and hand it on. *mac*: macd, emulator; *cell*: these, demo and emulate; *emulation*: emulator, emulate;
   nobody: of a running cell only. `*` and `[]` stand for each name of a mapping and each entry of a list, `RUN/` for `$OPENWIP_RUN`.
+- **YAML**: files of settings, channels and experiments are read by the core schema of YAML 1.2.
+  A number is decimal without leading zeros (`10`, `-0.5`, `1e6`); `on`, `true` and `yes` switch a setting on, `off`, `false` and `no` switch it off.
+  A scalar that YAML 1.1 takes for another number (`010`, `1_000`, `1:30`) and one that is not decimal (`0x1F`) are refused with their line and
+  what to write; in quotes they are texts.
+  What is not finite (`.inf`, `.nan`) is no number of any setting.
+  Tags, a second document and a key that stands twice are refused, too; `<<` merges mappings.
+  `--set` and the options take the same numbers.
 - **Live**: who takes it while a cell runs ([controls.md](controls.md)); `./openwip get --describe` says of the others why not.
 """
 OF_OTHER_PAGE = ("experiment", "ns3")     # docs/experiment-settings.md
