@@ -238,11 +238,17 @@ def ip(*arguments: str) -> str:
 def make_namespace(name: str, mark: str) -> None:
     """`mark`: whose it is, written into the namespace itself, where only root can."""
     ip("netns", "add", name)
+    in_namespace(name, switch_ipv6_off)        # before an interface is up
     ip("-n", name, "link", "set", "lo", "up", "alias", mark)
-    # Nobody asked for IPv6 on the link, and its neighbour and router messages would be in every count.
-    subprocess.run(["ip", "netns", "exec", name, "sh", "-c",
-                    "for f in all default; do echo 1 > /proc/sys/net/ipv6/conf/$f/disable_ipv6; done"],
-                   capture_output=True)
+
+
+def switch_ipv6_off() -> None:
+    """In this thread's network namespace, for the interfaces that are there and those to come. Nobody asked for IPv6 on the link, and its
+    neighbour, router and multicast messages would be in every count. Where /proc/sys cannot be written, each interface of ours is told
+    by its process, which warns of what it could not switch off (host/tun/tun_device.cpp)."""
+    for interfaces in ("default", "all"):
+        with contextlib.suppress(OSError):
+            pathlib.Path(f"/proc/sys/net/ipv6/conf/{interfaces}/disable_ipv6").write_text("1")
 
 
 def mark_of(name: str) -> str | None:
