@@ -50,7 +50,8 @@ protected:
     virtual virtual_time::timed_run& run() = 0;
     virtual std::uint64_t steps() const = 0;
     virtual bool more_idle() const { return true; }  // of what drains with the path
-    // To its status, besides.
+    // To their statuses, besides.
+    virtual void add_to_base(openwip::control::MacStatus& /*base*/) const {}
     virtual void add_to_terminal(openwip::control::MacStatus& /*terminal*/) const {}
     virtual std::string more_members() const { return {}; }  // of the object, each after a comma
 

@@ -89,6 +89,12 @@ class Sums(unittest.TestCase):
     def test_sums_that_match_give_no_reason(self):
         self.assertEqual(self.wrong(), [])
 
+    def test_a_multicast_packet_is_read_once_and_sent_to_each_terminal(self):
+        self.tun["base"]["to_macd"] = (8, 800)
+        self.assertEqual(len(self.wrong()), 1)
+        self.base.downlink.copies.packets, self.base.downlink.copies.bytes = 2, 200
+        self.assertEqual(self.wrong(), [])
+
     def test_every_single_count_that_is_off_by_one_packet_or_byte_is_found(self):
         for status, name in ((self.base, "base"), (self.terminal, "terminal")):
             for way in ("downlink", "uplink"):
