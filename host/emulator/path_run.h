@@ -14,6 +14,7 @@
 
 #include "emulator/emulator_config.h"
 #include "emulator/link_pair.h"
+#include "sample/distinct_streams.h"
 #include "schema/control.pb.h"
 #include "types/quantity.h"
 #include "virtual/pcap_file.h"
@@ -62,6 +63,10 @@ protected:
     void fill_base(openwip::control::MacStatus& base);
     void fill_terminal(openwip::control::MacStatus& terminal);
 
+private:
+    const sample_model::distinct_streams streams_;  // of the run, while the path is made of them
+
+protected:
     const std::unique_ptr<packet_path> path_;
     std::optional<virtual_time::pcap_file> packets_;
 
