@@ -24,6 +24,12 @@ def how_ended(code: int) -> str:
     return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
 
 
+def cause_of(e: OSError) -> str:
+    """In words, on one line: what the system says, and of which file."""
+    words = [e.strerror or str(e) or type(e).__name__, e.filename, e.filename2]
+    return " ".join(": ".join(w if isinstance(w, str) else repr(w) for w in words if w is not None).split())
+
+
 def of_program(name: str, code: int, said: str, more: str = "") -> Stop:
     """What a program that we ran refused, or could not do: its last line, without its name, and `more`."""
     why = (said.strip().splitlines() or [f"{name} {how_ended(code)}"])[-1].removeprefix(f"{name}: ").rstrip() + more

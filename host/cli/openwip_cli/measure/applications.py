@@ -106,7 +106,10 @@ class ApplicationClock:
 
     def _run(self) -> None:
         while not self._ending.wait(EVERY_S):
-            self._scan()
+            try:
+                self._scan()
+            except OSError:     # such as no descriptor left: how long they waited meanwhile is not known
+                self._known = False
 
     def _scan(self, old: bool = False) -> None:
         """`old`: what is there already has waited before; only what comes on top counts."""
@@ -186,6 +189,8 @@ def telemetry_reasons(watch: control.TelemetryWatch) -> list[str]:
     wrong = [f"telemetry: {n} messages of {name} lost" for name, n in watch.lost.items() if n]
     wrong += [f"telemetry: {n} messages of {name} do not parse" for name, n in watch.malformed.items() if n]
     wrong += [f"telemetry: nothing came from {name}" for name, n in watch.received.items() if not n]
+    if watch.failure:
+        wrong.append(f"telemetry: not watched to the end: {watch.failure}")
     return wrong
 
 
