@@ -26,7 +26,7 @@ inline constexpr const char* no_such_terminal = "no_such_terminal";
 
 class terminal_router {
 public:
-    // Of each terminal, "ADDRESS/LENGTH" (IPv4). Throws std::invalid_argument.
+    // `terminals`: the address of each, "ADDRESS/LENGTH" (IPv4). Throws std::invalid_argument.
     explicit terminal_router(const std::vector<std::string>& terminals);
 
     // The tag with which the link is offered the packet is the terminal's number.

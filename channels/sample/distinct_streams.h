@@ -29,7 +29,7 @@ public:
     distinct_streams(const distinct_streams&) = delete;
     distinct_streams& operator=(const distinct_streams&) = delete;
 
-    // Of any thread, while there is one. Throws bad_input when another stream has the key.
+    // Any thread may call it. Throws bad_input when another stream has the key.
     static void check(const stream& s, std::uint32_t key) {
         if (distinct_streams* const run = watching_.load()) run->add(s, key);
     }

@@ -17,7 +17,7 @@ namespace wip::board {
 
 inline constexpr std::uint32_t watchdog_prescaler = 32, watchdog_reload = 2000;
 inline constexpr std::uint32_t fastest_lsi_hz = 47'000, slowest_lsi_hz = 17'000;
-// What it takes to bite: 1.36 to 3.76 s, 2.0 s at the nominal 32 kHz.
+// It bites after 1.36 to 3.76 s, 2.0 s at the nominal 32 kHz.
 inline constexpr std::uint32_t watchdog_least_ms =
     1000 * watchdog_prescaler * watchdog_reload / fastest_lsi_hz;
 inline constexpr std::uint32_t watchdog_most_ms =

@@ -56,7 +56,7 @@ class tick_clock final : public board_port {
 public:
     std::string_view serial_number() const override { return hw::serial_number(); }
     std::uint32_t ticks() const override { return ticks_.load(std::memory_order_relaxed); }
-    // Of them, those that have come to their end.
+    // The ticks that have come to their end.
     std::uint32_t done() const { return done_.load(std::memory_order_relaxed); }
     bool after_fault() const override { return after_fault_; }
     void begin_after_fault(bool it_is) { after_fault_ = it_is; }

@@ -36,7 +36,7 @@ struct gateway {
     host::packet_gate gate;
 };
 
-// Whose packets those of the server are, and what it adds to the base station's sums.
+// The router from the server to the terminals, and what it adds to the base station's sums.
 packet_model::terminal_router make_router(const emulator_config& c);
 void add_router(const packet_model::terminal_router& router, openwip::control::Direction& downlink);
 

@@ -28,8 +28,8 @@ bool number(std::string_view text, T& value) {
     return code == std::errc{} && end == text.data() + text.size();
 }
 
-// What is in a folder. One that ends on the way (that of a process) ends the list; an iterator's ++
-// would throw.
+// Calls take() with each entry of a folder. A folder that vanishes on the way ends the list, where
+// ++ of an iterator may throw.
 template <typename Take>
 void for_each_entry(const fs::path& folder, Take&& take) {
     std::error_code ended;

@@ -44,7 +44,7 @@ public:
     packets_bytes received(std::size_t side) const { return sides_[side].received; }
     // Of those received: what had bit errors, and ended at the interface.
     std::uint64_t damaged(std::size_t side) const { return sides_[side].damaged; }
-    // Of the first side's packets, from connect() on.
+    // The router of the first side's packets, from connect() on.
     const packet_model::terminal_router& router() const { return *router_; }
     std::size_t GetNDevices() const override { return sides_.size(); }
     ns3::Ptr<ns3::NetDevice> GetDevice(std::size_t i) const override;

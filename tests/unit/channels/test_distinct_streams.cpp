@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Two random streams of one run with the same numbers are refused, and nothing else changes. Seeds and
-// purposes that collide were found by trying them all.
+// Two random streams of one run with the same numbers are refused, and nothing else changes. The
+// seeds and purposes that collide were found by trying them all.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t seed = 1;
 constexpr std::uint32_t one = 174, other = 1050;
-// Of the delay line of a channel with 23 taps, as tdl-a has.
+// The seed of a delay line with 23 taps, as tdl-a has, two of whose streams are one.
 constexpr std::uint64_t seed_of_taps = 500'111;
 
 void make_taps(std::uint64_t s) {

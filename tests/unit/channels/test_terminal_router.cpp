@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whose packet of the server's is whose, and that each is offered to a link or counted.
+// The terminal to which each packet of the server's goes; each is offered to a link or counted.
 #include <gtest/gtest.h>
 
 #include <algorithm>
