@@ -5,14 +5,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 namespace wip {
 
 inline constexpr float point_scale = 64;
 
-inline char point_code(float v) {
+// Two's complement wherever it is stored: `char` has no sign on 64-bit ARM.
+inline std::int8_t point_code(float v) {
     if (std::isnan(v)) return 0;
-    return static_cast<char>(std::lround(std::clamp(v * point_scale, -127.0F, 127.0F)));
+    return static_cast<std::int8_t>(std::lround(std::clamp(v * point_scale, -127.0F, 127.0F)));
 }
 
 }  // namespace wip

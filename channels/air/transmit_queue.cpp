@@ -2,15 +2,37 @@
 #include "air/transmit_queue.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 namespace wip::air {
 
 void post_event(node_block& node, event_kind kind, tick time) noexcept {
     const std::uint64_t at = node.events.written.load(std::memory_order_relaxed);
-    node.events.at(at) = {time, kind};
+    event& place = node.events.at(at);
+    // Released, so that a reader that meets one of these values also sees that `at` is being
+    // written (read_event).
+    std::atomic_ref(place.time).store(time, std::memory_order_release);
+    std::atomic_ref(place.kind).store(kind, std::memory_order_release);
     node.events.written.store(at + 1, std::memory_order_seq_cst);
     node.happened.notify();
+}
+
+std::optional<event> read_event(node_block& node, std::uint64_t& next) noexcept {
+    auto& events = node.events;
+    for (std::uint64_t written = events.written.load(std::memory_order_acquire);;) {
+        // The event number `written` may be on its way into the place of the oldest one.
+        const std::uint64_t kept = events.size - 1;
+        if (written - next > kept) next = written - kept;
+        if (next == written) return {};
+        event& place = events.at(next);
+        const event e{std::atomic_ref(place.time).load(std::memory_order_acquire),
+                      std::atomic_ref(place.kind).load(std::memory_order_acquire)};
+        written = events.written.load(std::memory_order_acquire);
+        if (written - next > kept) continue;  // it was overwritten meanwhile
+        ++next;
+        return e;
+    }
 }
 
 bool transmit_writer::open(tick time, tick now, bool hold) noexcept {

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 
 #include "air/layout.h"
@@ -113,5 +114,10 @@ private:
 
 // Append to the node's events; the oldest is overwritten.
 void post_event(node_block& node, event_kind kind, tick time) noexcept;
+// The event number `next`, which is then advanced past it, or nothing when there is no newer one.
+// Events that have been overwritten are passed over, also those that are overwritten during the
+// call: an event is returned only as it was posted. Any number of readers, each with its own
+// `next`, beside one writer.
+std::optional<event> read_event(node_block& node, std::uint64_t& next) noexcept;
 
 }  // namespace wip::air

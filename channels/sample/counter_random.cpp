@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "sample/counter_random.h"
 
+#include "sample/distinct_streams.h"
+
 #if defined(__AVX2__) && !defined(__AVX512DQ__)
 #include <immintrin.h>
 #endif
@@ -40,6 +42,13 @@ void philox_row(std::uint64_t first, std::uint32_t key, std::size_t n, std::uint
         b[i] = p.b;
     }
 #endif
+}
+
+std::uint32_t derive_key(std::uint64_t seed, std::uint32_t purpose) {
+    const random_pair p = philox(seed, 0x57495031u);
+    const std::uint32_t key = philox((std::uint64_t{p.a} << 32 | purpose), p.b).a;
+    distinct_streams::check({seed, purpose}, key);
+    return key;
 }
 
 }  // namespace wip::sample_model

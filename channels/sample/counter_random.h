@@ -39,11 +39,10 @@ inline constexpr std::size_t philox_width = 8;
 void philox_row(std::uint64_t first, std::uint32_t key, std::size_t n, std::uint32_t* a,
                 std::uint32_t* b) noexcept;
 
-// One key for each use of a seed: `purpose` numbers the models that share the seed.
-inline std::uint32_t derive_key(std::uint64_t seed, std::uint32_t purpose) noexcept {
-    const random_pair p = philox(seed, 0x57495031u);
-    return philox((std::uint64_t{p.a} << 32 | purpose), p.b).a;
-}
+// One key for each use of a seed: `purpose` numbers the models that share the seed. Throws
+// bad_input where the program watches over its streams (distinct_streams.h) and another one has the
+// key.
+std::uint32_t derive_key(std::uint64_t seed, std::uint32_t purpose);
 
 // Uniform in (0, 1).
 inline double uniform(std::uint64_t counter, std::uint32_t key) noexcept {

@@ -133,13 +133,9 @@ std::span<const air::cf32> transmit_stream::samples(const void* from, std::size_
 void transmit_stream::announce_events() noexcept {
     const std::lock_guard lock(announce_mutex_);
     for (lane& l : lanes_) {
-        auto& events = l.port->block().events;
-        const std::uint64_t written = events.written.load(std::memory_order_acquire);
-        l.announced = std::max(l.announced, written > events.size ? written - events.size : 0);
-        for (; l.announced < written; ++l.announced) {
-            const air::event_kind kind = events.at(l.announced).kind;
-            if (kind == air::event_kind::underflow) UHD_LOG_FASTPATH("U")
-            if (kind == air::event_kind::late) UHD_LOG_FASTPATH("L")
+        while (const auto e = air::read_event(l.port->block(), l.announced)) {
+            if (e->kind == air::event_kind::underflow) UHD_LOG_FASTPATH("U")
+            if (e->kind == air::event_kind::late) UHD_LOG_FASTPATH("L")
         }
     }
 }
@@ -163,17 +159,14 @@ bool transmit_stream::recv_async_msg(uhd::async_metadata_t& message, double time
 
 bool transmit_stream::take_event(std::size_t channel, uhd::async_metadata_t& message) {
     lane& l = lanes_[channel];
-    auto& block = l.port->block();
-    const std::uint64_t written = block.events.written.load(std::memory_order_acquire);
-    if (written == l.delivered) return false;
-    if (written - l.delivered > block.events.size) l.delivered = written - block.events.size;
-    const air::event e = block.events.at(l.delivered++);
+    const auto e = air::read_event(l.port->block(), l.delivered);
+    if (!e) return false;
     announce_events();
     message.channel = channel;
     message.has_time_spec = true;
     message.time_spec =
-        to_time(l.model.own_of_medium(e.time), {l.model.base().clock}, l.port->offset());
-    switch (e.kind) {
+        to_time(l.model.own_of_medium(e->time), {l.model.base().clock}, l.port->offset());
+    switch (e->kind) {
         case air::event_kind::burst_acknowledged:
             message.event_code = uhd::async_metadata_t::EVENT_CODE_BURST_ACK;
             break;

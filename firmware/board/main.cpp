@@ -8,9 +8,11 @@
 #include <cstdint>
 
 #include "board/flash.h"
+#include "board/independent_watchdog.h"
 #include "board/pins.h"
 #include "board/registers.h"
 #include "core/controller.h"
+#include "core/liveness.h"
 #include BOARD_HEADER
 
 namespace {
@@ -54,6 +56,10 @@ class tick_clock final : public board_port {
 public:
     std::string_view serial_number() const override { return hw::serial_number(); }
     std::uint32_t ticks() const override { return ticks_.load(std::memory_order_relaxed); }
+    // The ticks that have come to their end.
+    std::uint32_t done() const { return done_.load(std::memory_order_relaxed); }
+    bool after_fault() const override { return after_fault_; }
+    void begin_after_fault(bool it_is) { after_fault_ = it_is; }
     std::uint32_t missed_ticks() const override { return missed_.load(std::memory_order_relaxed); }
     tick_figures take_figures() override {
         constexpr auto ns = [](std::uint32_t cycles) { return cycles * 125u / 21u; };  // 168 MHz
@@ -71,6 +77,7 @@ public:
         return passed;
     }
     void note(std::uint32_t latency, std::uint32_t duration) {
+        done_.fetch_add(1, std::memory_order_relaxed);
         if (latency > latency_.load(std::memory_order_relaxed))
             latency_.store(latency, std::memory_order_relaxed);
         if (duration > duration_.load(std::memory_order_relaxed))
@@ -78,7 +85,8 @@ public:
     }
 
 private:
-    std::atomic<std::uint32_t> ticks_{0}, missed_{0}, latency_{0}, duration_{0};
+    std::atomic<std::uint32_t> ticks_{0}, missed_{0}, latency_{0}, duration_{0}, done_{0};
+    bool after_fault_ = false;
     std::uint32_t last_us_ = 0;
     bool begun_ = false;
 };
@@ -153,6 +161,8 @@ void trigger_handler() {
 }
 
 void run() {
+    ticks.begin_after_fault(hw::take_fault_reset());
+    hw::start_watchdog();
     hw::start_clocks();
     hw::start_pins();
     static controller device(player, hw::settings_flash(), ticks);
@@ -160,6 +170,7 @@ void run() {
     start_timers();
     start_serial();
     hw::listens();
+    liveness alive;
     for (;;) {
         std::uint8_t byte = 0;
         while (received.pop(byte)) {
@@ -169,6 +180,7 @@ void run() {
         if (received.take_overrun()) device.on_overrun();
         device.poll();
         send(device.output());
+        if (alive.turn(ticks.done())) hw::feed_watchdog();
         hw::idle();
     }
 }

@@ -3,6 +3,7 @@
 // are used; both have them at the same addresses.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace wip::board {
@@ -11,7 +12,12 @@ using reg = volatile std::uint32_t;
 
 struct rcc_registers {
     reg cr, pllcfgr, cfgr, cir, ahb1rstr, ahb2rstr, ahb3rstr, r0, apb1rstr, apb2rstr, r1[2],
-        ahb1enr, ahb2enr, ahb3enr, r2, apb1enr, apb2enr;
+        ahb1enr, ahb2enr, ahb3enr, r2, apb1enr, apb2enr, r3[2], ahb1lpenr, ahb2lpenr, ahb3lpenr, r4,
+        apb1lpenr, apb2lpenr, r5[2], bdcr, csr;
+};
+static_assert(offsetof(rcc_registers, csr) == 0x74);
+struct iwdg_registers {
+    reg kr, pr, rlr, sr;
 };
 struct gpio_registers {
     reg moder, otyper, ospeedr, pupdr, idr, odr, bsrr, lckr, afrl, afrh;
@@ -54,6 +60,7 @@ inline auto& usart1 = at<usart_registers>(0x40011000);
 inline auto& usart2 = at<usart_registers>(0x40004400);
 inline auto& spi1 = at<spi_registers>(0x40013000);
 inline auto& tim2 = at<timer_registers>(0x40000000);
+inline auto& iwdg = at<iwdg_registers>(0x40003000);
 inline auto& exti = at<exti_registers>(0x40013c00);
 inline auto& syscfg = at<syscfg_registers>(0x40013800);
 inline auto& flash = at<flash_registers>(0x40023c00);

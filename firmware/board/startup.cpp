@@ -20,7 +20,8 @@ void serial_handler();
 void trigger_handler();
 [[noreturn]] void abort();
 
-// What cannot be: a restart takes every chip to what was saved, or to its maximum.
+// A fault cannot be: the restart takes every chip to its maximum. A core that is locked up for
+// good, here too, is reset by the watchdog (independent_watchdog.h).
 void fault_handler() {
     wip::board::scb.aircr = 0x05fa0004;
     for (;;) {

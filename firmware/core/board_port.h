@@ -20,6 +20,8 @@ public:
     virtual std::uint32_t missed_ticks()
         const = 0;  // of them, those without an interrupt of their own
     virtual tick_figures take_figures() = 0;
+    // This start is the end of a fault: the watchdog or a fault's handler has reset the chip.
+    virtual bool after_fault() const = 0;
 
 protected:
     ~board_port() = default;

@@ -65,6 +65,8 @@ std::string_view words_of(scpi_error error) {
             return "Frame damaged";
         case scpi_error::sequence_gap:
             return "Steps out of sequence";
+        case scpi_error::restarted:
+            return "Restarted after a fault";
     }
     return "Unknown error";
 }

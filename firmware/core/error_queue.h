@@ -42,6 +42,7 @@ enum class scpi_error : std::int16_t {
     ticks_missed = 203,
     frame_damaged = 204,
     sequence_gap = 205,
+    restarted = 206,
 };
 std::string_view words_of(scpi_error error);
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What base_station.py and terminal.py share: command line, radio, life and end of the flowgraph.
 
-Exit codes: 0 asked to stop, 2 bad command line or radio that cannot be opened as asked, 3 something the
+Exit codes: 0 asked to stop, 1 an error of the system that nobody expected, 2 bad command line or radio that cannot be opened as asked, 3 something the
 flowgraph depends on (macd, the radio) died or stopped. Each end is one line on stderr."""
 import argparse
 import contextlib
@@ -48,6 +48,17 @@ def say(text: str) -> None:
 def bad_input(text: str) -> NoReturn:
     say(text)
     sys.exit(EXIT_BAD_INPUT)
+
+
+def run_program(main: Callable[[], None]) -> NoReturn:
+    """The program: an error of the operating system that nobody expected ends it in one line, and threads of a driver that hang do not
+    keep it."""
+    from openwip_cli.machine import faults
+    faults.threads_in_one_line(PROGRAM)
+    code = faults.in_one_line(PROGRAM, main)
+    if code is not None:
+        os._exit(code)
+    sys.exit(0)
 
 
 class OneLineParser(argparse.ArgumentParser):

@@ -48,7 +48,7 @@ emulator_process::emulator_process(zmq::context_t& context, const config::settin
       beat_length(beat),
       change_after(until_change),
       effective_yaml(s.to_yaml()),
-      addresses(c),
+      router(make_router(c)),
       server(c.server, "server"),
       air_control(context, c.air_control_endpoint, "control") {
     for (const auto& t : c.terminals) {
@@ -114,7 +114,7 @@ bool emulator_process::read(int user) {
             const std::int64_t t = std::max<std::int64_t>(0, now());
             came(user, packet, t);
             if (user < 0)
-                links().downlink().offer(packet, t, addresses.user_of(packet));
+                router.offer(links().downlink(), packet, t);
             else
                 links().uplink().offer(packet, t, user);
         },
@@ -146,9 +146,10 @@ void emulator_process::fill(station which, MacStatus& status) {
         g.gate.add_write_errors(received);
         delivered += g.gate.delivered();
     };
-    if (base)
+    if (base) {
         add(server);
-    else
+        add_router(router, down);
+    } else
         for (std::size_t u = 0; u < terminals.size(); ++u) {
             const auto& gate = terminals[u].gate;
             add(terminals[u]);

@@ -97,7 +97,7 @@ private:
 
     slot_count beat_length, change_after;
     std::string effective_yaml;
-    terminal_addresses addresses;
+    packet_model::terminal_router router;
     gateway server;
     std::deque<gateway> terminals;
     host::control_socket air_control;

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "emulator/ends.h"
 
-#include <arpa/inet.h>
-
-#include <algorithm>
-#include <cstring>
-
 #include "runtime/process.h"
 
 namespace wip::emulator {
@@ -15,20 +10,16 @@ using openwip::control::MacStatus;
 using openwip::control::Reply;
 using openwip::control::Request;
 
-terminal_addresses::terminal_addresses(const emulator_config& c) {
-    for (const auto& t : c.terminals) {
-        in_addr a{};
-        const std::string text = t.tun.address.substr(0, t.tun.address.find('/'));
-        addresses_.push_back(::inet_pton(AF_INET, text.c_str(), &a) == 1 ? a.s_addr : 0);
-    }
+packet_model::terminal_router make_router(const emulator_config& c) {
+    std::vector<std::string> terminals;
+    for (const auto& t : c.terminals) terminals.push_back(t.tun.address);
+    return packet_model::terminal_router(terminals);
 }
 
-int terminal_addresses::user_of(std::span<const std::uint8_t> packet) const {
-    if (addresses_.size() == 1 || packet.size() < 20 || packet[0] >> 4 != 4) return 0;
-    std::uint32_t to = 0;
-    std::memcpy(&to, packet.data() + 16, sizeof to);
-    const auto at = std::ranges::find(addresses_, to);
-    return at == addresses_.end() ? 0 : static_cast<int>(at - addresses_.begin());
+void add_router(const packet_model::terminal_router& router,
+                openwip::control::Direction& downlink) {
+    host::add_refused(downlink, packet_model::no_such_terminal, router.dropped());
+    if (router.copies().packets > 0) host::set(*downlink.mutable_copies(), router.copies());
 }
 
 void ending::set(int code, const std::string& why) {

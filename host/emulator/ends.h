@@ -13,6 +13,7 @@
 #include <zmq.hpp>
 
 #include "emulator/emulator_config.h"
+#include "packet/terminal_router.h"
 #include "peer/endpoint.h"
 #include "runtime/control_socket.h"
 #include "runtime/status_events.h"
@@ -35,16 +36,9 @@ struct gateway {
     host::packet_gate gate;
 };
 
-// Whose packets those of the server are.
-class terminal_addresses {
-public:
-    explicit terminal_addresses(const emulator_config& c);
-    // By its destination; the first terminal also gets what is nobody's (its host drops it).
-    int user_of(std::span<const std::uint8_t> packet) const;
-
-private:
-    std::vector<std::uint32_t> addresses_;
-};
+// The router from the server to the terminals, and what it adds to the base station's sums.
+packet_model::terminal_router make_router(const emulator_config& c);
+void add_router(const packet_model::terminal_router& router, openwip::control::Direction& downlink);
 
 // What a station is asked, and what it publishes.
 struct station_sockets {

@@ -18,6 +18,7 @@
 #include "runtime/process.h"
 #include "runtime/program.h"
 #include "runtime/realtime.h"
+#include "sample/distinct_streams.h"
 
 namespace {
 
@@ -31,6 +32,7 @@ struct modes {
 };
 
 void check_channel(config::settings& settings) {
+    const sample_model::distinct_streams streams;
     const emulator_config config = translate(settings);
     if (config.kind == link_kind::ofdm) make_sources(config);
 }
@@ -38,6 +40,7 @@ void check_channel(config::settings& settings) {
 int run(config::settings& settings, const modes& mode) {
     const emulator_config config = translate(settings);
     if (mode.generate->count() > 0) {
+        const sample_model::distinct_streams streams;
         generate(config, mode.generator, std::cout);
         return 0;
     }
@@ -50,6 +53,7 @@ int run(config::settings& settings, const modes& mode) {
         run_virtual(config, mode.kernel, std::cout);
         return 0;
     }
+    const sample_model::distinct_streams streams;
     zmq::context_t context(1);
     const auto process = make_process(context, settings, config);
     const bool realtime = runtime::use_realtime();

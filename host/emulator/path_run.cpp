@@ -104,6 +104,7 @@ void path_run::fill_base(MacStatus& base) {
     path_->fill_base(base);
     stamp(base, slots());
     fill_delivered(interface(0), *base.mutable_uplink());
+    add_to_base(base);
 }
 
 void path_run::fill_delivered(const counts& c, Direction& d) {

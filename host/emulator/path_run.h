@@ -14,6 +14,7 @@
 
 #include "emulator/emulator_config.h"
 #include "emulator/link_pair.h"
+#include "sample/distinct_streams.h"
 #include "schema/control.pb.h"
 #include "types/quantity.h"
 #include "virtual/pcap_file.h"
@@ -50,7 +51,8 @@ protected:
     virtual virtual_time::timed_run& run() = 0;
     virtual std::uint64_t steps() const = 0;
     virtual bool more_idle() const { return true; }  // of what drains with the path
-    // To its status, besides.
+    // To their statuses, besides.
+    virtual void add_to_base(openwip::control::MacStatus& /*base*/) const {}
     virtual void add_to_terminal(openwip::control::MacStatus& /*terminal*/) const {}
     virtual std::string more_members() const { return {}; }  // of the object, each after a comma
 
@@ -61,6 +63,10 @@ protected:
     void fill_base(openwip::control::MacStatus& base);
     void fill_terminal(openwip::control::MacStatus& terminal);
 
+private:
+    const sample_model::distinct_streams streams_;  // of the run, while the path is made of them
+
+protected:
     const std::unique_ptr<packet_path> path_;
     std::optional<virtual_time::pcap_file> packets_;
 

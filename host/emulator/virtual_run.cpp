@@ -26,7 +26,7 @@ public:
         : path_run(config, v.times),
           down_(path_->downlink()),
           up_(path_->uplink()),
-          addresses_(config),
+          router_(make_router(config)),
           wired_(config),
           guest_({v.run.kernel, v.run.folder, interfaces_of(config), v.run.memory_mb}, time_,
                  [this](int interface, std::span<const std::uint8_t> packet, std::int64_t now) {
@@ -66,6 +66,9 @@ private:
     }
     int wired_end() const { return static_cast<int>(refused_.size()) - 2; }
     int link_end() const { return wired_.there() ? wired_end() + 1 : 0; }
+    void add_to_base(openwip::control::MacStatus& base) const override {
+        add_router(router_, *base.mutable_downlink());
+    }
     void add_to_terminal(openwip::control::MacStatus& terminal) const override {
         for (const auto& relay : relays_) host::add_relay(relay, *terminal.mutable_terminal());
     }
@@ -83,7 +86,7 @@ private:
             path_->uplink().offer(packet, now, interface - 1);
             return;
         }
-        path_->downlink().offer(packet, now, addresses_.user_of(packet));
+        router_.offer(path_->downlink(), packet, now);
     }
     int deliver(int interface, std::span<const std::uint8_t> packet, std::int64_t now) {
         // Damaged TCP segments of known connections are repaired, as packet_gate does it.
@@ -126,7 +129,7 @@ private:
 
     calendar time_;
     link_participant down_, up_;
-    const terminal_addresses addresses_;
+    packet_model::terminal_router router_;
     wired_network wired_;
     linux_guest guest_;
     virtual_time::guest_run run_;

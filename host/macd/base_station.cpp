@@ -71,12 +71,14 @@ void base_station::on_request(const openwip::slot_link::SlotRequest& request) {
         port_->malformed("slot link", "slot number out of range");
         return;
     }
-    const slot air(request.air());
+    const slot told(request.air());
     // Of slots before: said once, so also by a request that is dropped.
-    for (const std::int64_t lost : request.not_sent()) mac_.on_not_sent(slot(lost));
-    // The clock of a radio goes on while its station stands still, however long that is.
-    const bool far = free_running_ ? asked_.offer(air) == slot_clock::verdict::doubtful
-                                   : planned_any_ && !near(air, planned_, largest_gap);
+    for (const std::int64_t lost : request.not_sent()) mac_.on_not_sent(asked_.here(slot(lost)));
+    // The clock of a radio goes on while its station stands still, however long that is, and may
+    // begin anew.
+    const bool far = free_running_ ? asked_.offer(told) == slot_clock::verdict::doubtful
+                                   : planned_any_ && !near(told, planned_, largest_gap);
+    const slot air = asked_.here(told);
     if (far) {
         port_->malformed("slot link", "slot number far from the last one");
         return;
@@ -126,8 +128,7 @@ void base_station::answer_requests() {
             slot_plan empty;
             empty.air = air;
             empty.grant = quiet_grant(last_grant_, air);
-            write_plan(empty, *plan_message_.mutable_plan());
-            port_->to_flowgraph(plan_message_);
+            send_plan(empty);
             continue;
         }
         tun_alive_ = read_tun() && tun_alive_;
@@ -141,8 +142,7 @@ void base_station::plan_and_send(slot air) {
     planned_ = air;
     planned_any_ = true;
     last_grant_ = plan.grant;
-    write_plan(plan, *plan_message_.mutable_plan());
-    port_->to_flowgraph(plan_message_);
+    send_plan(plan);
     publish_settled();
     if (port_->telemetry().due(topic::frames, air))
         frames_.add(plan, mac_.record(air), packets_.journal());
@@ -150,6 +150,13 @@ void base_station::plan_and_send(slot air) {
     ip_.slot_done(air);
     packets_.slot_done(air);
     port_->slot_done(air);
+}
+
+// With the number by which the transmitter asked for it.
+void base_station::send_plan(const slot_plan& plan) {
+    write_plan(plan, *plan_message_.mutable_plan());
+    plan_message_.mutable_plan()->set_air(asked_.there(plan.air).value);
+    port_->to_flowgraph(plan_message_);
 }
 
 // One slot in each turn, but after a gap in the requests.

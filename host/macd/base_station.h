@@ -61,6 +61,7 @@ private:
     bool clock_allows(slot air) const;
     void answer_requests();
     void plan_and_send(slot air);
+    void send_plan(const slot_plan& plan);
     void publish_settled();
     void renumber(openwip::uplink::Uplink& message) const;
     void deliver_at_once(const openwip::uplink::Uplink& message);

@@ -143,6 +143,10 @@ void event_loop::follow_peer() {
             spdlog::warn("uplink: {} ({} times)", uplink_->refusal, refusals_);
         uplink_->refusal.clear();
     }
+    if (occupied_ != uplink_->occupied) {
+        occupied_ = uplink_->occupied;
+        events_.say(openwip::telemetry::Event::WARNING, "peer", "refused", last_slot_);
+    }
     if (!config_.peer_may_leave || uplink_->connected() == peer_here_) return;
     peer_here_ = uplink_->connected();
     const std::string what = name_of(party::peer) + (peer_here_ ? " is there" : " has left");
@@ -315,6 +319,7 @@ void event_loop::fill(openwip::control::MacStatus& status) {
     status.set_telemetry_sequence(telemetry_.sequence(topic::status));
     status.set_flowgraph_connected(slot_link_->connected());
     status.set_peer_connected(uplink_->connected());
+    status.set_peers_refused(uplink_->occupied);
 }
 
 void event_loop::slot_done(slot now) {

@@ -99,6 +99,7 @@ private:
     bool peer_fits_ = false;     // terminal only: its first word did
     bool peer_here_ = false;     // of one that may leave
     std::uint64_t refusals_ = 0;
+    std::uint64_t occupied_ = 0;  // of them, told as events
     std::uint64_t malformed_ = 0;
     std::uint64_t unsent_plans_ = 0;
 

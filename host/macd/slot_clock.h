@@ -3,10 +3,16 @@
 // must not carry it away, since everything true would then be "in the past" for as long as the jump
 // was far. So a step of more than `usual_step` (a gap in the samples, a lost connection) is only
 // believed when the next message goes on from there; the first message of a jump is lost for it.
+//
+// The count of this end never goes back, whatever the other end's does: a count that is believed
+// although it is behind (its radio began anew, or its clock was set) goes on here at the next
+// number that fits it modulo a hyperframe, as in a receiver (blocks/lib/slot_number.h). So the
+// frame numbers on the air stay right, and everything that is held by slot keeps its order.
 #pragma once
 
 #include <cstdint>
 
+#include "types/hyperframe.h"
 #include "types/quantity.h"
 
 namespace wip::host {
@@ -22,18 +28,28 @@ public:
         doubtful,  // far from value(), forwards or backwards: not believed (yet)
     };
 
-    verdict offer(slot s) {
+    // `told`: in the other end's count.
+    verdict offer(slot told) {
+        const slot s = here(told);
         if (!known_) return accept(s);
         const slot_count step = s - value_;
         if (step > slot_count(0) && step <= usual_step) return accept(s);
         if (step <= slot_count(0) && -step <= largest_slip) return verdict::stale;
-        const bool goes_on =
-            doubted_ && s > doubt_ && s - doubt_ <= usual_step && step > slot_count(0);
-        if (goes_on) return accept(s);
+        const bool goes_on = doubted_ && s > doubt_ && s - doubt_ <= usual_step;
+        if (goes_on && step > slot_count(0)) return accept(s);
+        if (goes_on) {
+            const slot next = value_ + slot_count(1);
+            ahead_ += next + up_to_fit(next, s.value) - s;
+            return accept(here(told));
+        }
         doubted_ = true;
         doubt_ = s;
         return verdict::doubtful;
     }
+
+    // A slot of the other end's count in this end's, and back.
+    slot here(slot told) const { return told + ahead_; }
+    slot there(slot own) const { return own - ahead_; }
 
     bool known() const { return known_; }
     slot value() const { return value_; }
@@ -50,6 +66,7 @@ private:
     bool doubted_ = false;
     slot value_;
     slot doubt_;
+    slot_count ahead_{0};  // of the other end's count: whole hyperframes
 };
 
 }  // namespace wip::host

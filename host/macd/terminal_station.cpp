@@ -83,7 +83,7 @@ void terminal_station::on_report(const openwip::slot_link::SlotReport& report) {
             port_->malformed("slot link", "slot number far from the last one");
             return;
     }
-    now_ = clock_.value();
+    now_ = report_in_.air = clock_.value();
     locked_ = report_in_.locked;
     read_tun(now_);  // what came during this slot may be sent in it
     if (report.has_state()) {

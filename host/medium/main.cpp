@@ -18,6 +18,7 @@
 #include "runtime/privileged_start.h"
 #include "runtime/program.h"
 #include "runtime/realtime.h"
+#include "sample/distinct_streams.h"
 #include "trace/played_trace.h"
 
 namespace {
@@ -28,6 +29,7 @@ using namespace wip::air;
 void say(const std::string& line) { spdlog::info("{}", line); }
 
 int run(config::settings& settings, trace::played_traces& traces) {
+    const sample_model::distinct_streams streams;
     const medium_config config = translate(settings, std::ref(traces));
     const host::privileged_start start(settings, config.user);
     std::vector<std::string> names;

@@ -28,6 +28,15 @@ bool number(std::string_view text, T& value) {
     return code == std::errc{} && end == text.data() + text.size();
 }
 
+// Calls take() with each entry of a folder. A folder that vanishes on the way ends the list, where
+// ++ of an iterator may throw.
+template <typename Take>
+void for_each_entry(const fs::path& folder, Take&& take) {
+    std::error_code ended;
+    for (fs::directory_iterator at(folder, ended), end; !ended && at != end; at.increment(ended))
+        take(at->path());
+}
+
 std::vector<std::string_view> words(std::string_view text) {
     std::vector<std::string_view> found;
     for (std::size_t at = text.find_first_not_of(" \n"); at != std::string_view::npos;) {
@@ -86,12 +95,11 @@ std::map<process_clock::process, process_clock::totals> process_clock::read_list
             list.emplace(std::move(p), totals{});
         }
     };
-    std::error_code none;
-    for (const auto& entry : fs::directory_iterator(run_ / "pids", none)) {
-        const std::string text = read_file(entry.path());
+    for_each_entry(run_ / "pids", [&](const fs::path& path) {
+        const std::string text = read_file(path);
         if (const auto w = words(text); w.size() == 2)
-            add(w[0], w[1], entry.path().filename().string(), false);
-    }
+            add(w[0], w[1], path.filename().string(), false);
+    });
     std::ifstream applications(run_ / "applications");
     for (std::string line; std::getline(applications, line);)
         if (const auto w = words(line); w.size() >= 3) add(w[0], w[1], std::string(w[2]), true);
@@ -101,12 +109,12 @@ std::map<process_clock::process, process_clock::totals> process_clock::read_list
 std::optional<std::uint64_t> process_clock::waited(int pid) const {
     std::uint64_t sum = 0;
     bool any = false;
-    std::error_code none;
-    for (const auto& task : fs::directory_iterator(proc_ / std::to_string(pid) / "task", none))
-        if (const auto ns = parse_schedstat(read_file(task.path() / "schedstat"))) {
+    for_each_entry(proc_ / std::to_string(pid) / "task", [&](const fs::path& task) {
+        if (const auto ns = parse_schedstat(read_file(task / "schedstat"))) {
             sum += *ns;
             any = true;
         }
+    });
     return any ? std::optional(sum) : std::nullopt;
 }
 

@@ -52,6 +52,10 @@ std::uint64_t bytes_moved(const tcp_connection& c) {
     return c.info.tcpi_bytes_acked + c.info.tcpi_bytes_received;
 }
 
+// The kernel's answer to a question about one connection that has ended: there is none with these
+// addresses, or it is another one now (its cookie differs).
+bool is_gone(int code) { return code == ENOENT || code == ESTALE; }
+
 // False for what carries no tcp_info (time wait).
 bool parse(const nlmsghdr* header, tcp_connection& c) {
     if (header->nlmsg_len < NLMSG_LENGTH(sizeof(inet_diag_msg))) return false;
@@ -81,13 +85,19 @@ tcp_diag::tcp_diag(const std::string& network_namespace, const std::string& key,
     : limit_(limit) {
     in_network_namespace(network_namespace, key, [&] {
         fd_ = ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-        if (fd_ < 0) throw machine_error(key + ": no NETLINK_SOCK_DIAG socket", errno);
+        sockaddr_nl kernel{};
+        kernel.nl_family = AF_NETLINK;
+        if (fd_ < 0 ||
+            ::connect(fd_, reinterpret_cast<const sockaddr*>(&kernel), sizeof kernel) != 0)
+            throw machine_error(key + ": no NETLINK_SOCK_DIAG socket", errno);
     });
     // The kernel answers within the call; the limit is there so that a surprise cannot hang us.
     const timeval patience{0, 200'000};
     ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     connections_.reserve(limit);
 }
+
+tcp_diag tcp_diag::adopt(int fd, std::size_t limit) { return {fd, limit}; }
 
 tcp_diag::~tcp_diag() {
     if (fd_ >= 0) ::close(fd_);
@@ -107,10 +117,7 @@ bool tcp_diag::fail(int code) {
 }
 
 bool tcp_diag::request(const void* data, std::size_t size) {
-    sockaddr_nl kernel{};
-    kernel.nl_family = AF_NETLINK;
-    const auto sent =
-        ::sendto(fd_, data, size, 0, reinterpret_cast<const sockaddr*>(&kernel), sizeof kernel);
+    const auto sent = ::send(fd_, data, size, 0);
     return sent == static_cast<ssize_t>(size) || fail(errno);
 }
 
@@ -131,8 +138,8 @@ bool tcp_diag::receive(bool until_done, Take&& take) {
             if (h->nlmsg_type == NLMSG_DONE) return true;
             if (h->nlmsg_type == NLMSG_ERROR) {
                 const int code = -static_cast<const nlmsgerr*>(NLMSG_DATA(h))->error;
-                if (code != 0 && code != ENOENT) return fail(code);
                 if (until_done) return code == 0 || fail(code);
+                if (code != 0 && !is_gone(code)) return fail(code);
                 continue;
             }
             take(h);

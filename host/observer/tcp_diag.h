@@ -32,6 +32,9 @@ public:
     // In the namespace (a name as in /run/netns; empty: that of the process). At most `limit`
     // connections are kept. `key` names the setting in errors. Throws bad_input, machine_error.
     tcp_diag(const std::string& network_namespace, const std::string& key, std::size_t limit);
+    // Takes a descriptor to which questions are written and that yields one answer per read (a
+    // SOCK_SEQPACKET pair in tests).
+    static tcp_diag adopt(int fd, std::size_t limit);
     ~tcp_diag();
     tcp_diag(tcp_diag&& other) noexcept;
     tcp_diag& operator=(tcp_diag&&) = delete;
@@ -47,6 +50,7 @@ public:
     const std::string& failure() const { return failure_; }
 
 private:
+    tcp_diag(int fd, std::size_t limit) : fd_(fd), limit_(limit) {}
     bool dump(std::uint8_t family);
     bool request(const void* data, std::size_t size);
     // Reads answers until the kernel has no more; false on an error other than "no such

@@ -61,6 +61,9 @@ public:
     std::uint64_t odd_messages = 0;
     // Why the last one who came was turned away, or we were; empty: nobody was.
     std::string refusal{};
+    // How often that was because the line has a partner already (TCP): whoever comes second with
+    // the right key is told so, and goes on trying.
+    std::uint64_t occupied = 0;
 };
 
 // Each opens it, and throws bad_input.

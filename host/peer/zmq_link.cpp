@@ -6,6 +6,13 @@
 // Strangers that try to join a pair, or that do not speak the protocol, are turned away by ZeroMQ
 // and leave the connection count alone. Silence is told by ZMTP heartbeats.
 //
+// Over TCP the bound end has one partner at a time. A second one, who may have the same key, is not
+// turned away by ZeroMQ: he is told here that the line is occupied, once it is known that the
+// partner is alive (he has spoken since, or heartbeats would have shown that he is not); so one who
+// comes back before the death of his old connection is seen is let in and not refused. Who is
+// refused sends nothing but knocks, with which he comes in as soon as the partner is gone. A line
+// word is a message of two parts, of which the first is empty and the second says what it is.
+//
 // Over TCP nothing is kept for a partner who is not there: what is old when he comes is of no use.
 // With keys (curve_keys.h) the binding end asks of everybody who connects whether his is the one
 // that it knows (ZAP, RFC 27, in this thread).
@@ -14,8 +21,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
+#include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 #include <zmq.hpp>
@@ -37,6 +47,12 @@ constexpr int linger_ms = 200;  // for the last word
 constexpr int reconnect_ms = 50;
 // To a machine that is off, or behind a cable that is out.
 constexpr int connect_ms = 500;
+constexpr auto knock_every = std::chrono::milliseconds(20);
+// After so long a partner who is not heard is known to be alive by the heartbeats alone.
+constexpr auto partner_is_alive = std::chrono::milliseconds(1500);
+// Those of whom it is known whether they have been told.
+constexpr std::size_t most_strangers = 64;
+constexpr std::string_view word_occupied = "occupied", word_knock = "knock";
 const char* const monitor_address = "inproc://monitor";
 const char* const door_address = "inproc://zeromq.zap.01";
 
@@ -52,7 +68,8 @@ public:
     explicit zmq_link(const link_config& config)
         : socket_(context_, kind_of(config)),
           monitor_(context_, zmq::socket_type::pair),
-          routed_(over_tcp(config) && config.which == end::bind) {
+          over_tcp_(over_tcp(config)),
+          routed_(over_tcp_ && config.which == end::bind) {
         socket_.set(zmq::sockopt::sndhwm, queue_limit);
         socket_.set(zmq::sockopt::rcvhwm, queue_limit);
         socket_.set(zmq::sockopt::linger, linger_ms);
@@ -99,12 +116,12 @@ public:
 
     int message_fd() const override { return message_fd_; }
     int connection_fd() const override { return connection_fd_; }
-    bool connected() const override { return connected_; }
+    bool connected() const override { return connected_ && !refused_; }
     // The monitor's messages have two parts: event number (16 bits) and value (32 bits), then an
     // address.
     bool watch() override {
         if (door_) answer_doorbell();
-        bool lost = false;
+        bool lost = std::exchange(refused_now_, false);
         zmq::message_t frame;
         while (monitor_.recv(frame, zmq::recv_flags::dontwait)) {
             std::uint16_t event = 0;
@@ -122,6 +139,7 @@ public:
             } else if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED && live_fd_ < 0) {
                 live_fd_ = accepted_fd_;
                 connected_ = true;
+                refused_ = false;
                 lost = false;
             } else if (event == ZMQ_EVENT_DISCONNECTED && fd == live_fd_) {
                 live_fd_ = -1;
@@ -144,19 +162,24 @@ public:
 
     bool receive(std::span<const std::uint8_t>& out) override {
         while (socket_.recv(in_, zmq::recv_flags::dontwait)) {
-            if (routed_ ? receive_routed() : !in_.more()) {
+            const taken what = routed_ ? receive_routed() : receive_plain();
+            if (what == taken::message) {
                 out = {in_.data<std::uint8_t>(), in_.size()};
                 return open_ = true;
             }
             while (in_.more() && socket_.recv(in_, zmq::recv_flags::dontwait)) {
             }
-            ++odd_messages;
+            odd_messages += what == taken::odd;
         }
         return open_ = false;
     }
 
     bool send(std::span<const std::uint8_t> message, bool) override {
         if (routed_ && partner_.empty()) return false;  // the socket was not used: it may rest
+        if (refused_) {
+            knock();
+            return false;
+        }
         open_ = true;
         if (routed_ && !socket_.send(zmq::buffer(partner_),
                                      zmq::send_flags::sndmore | zmq::send_flags::dontwait))
@@ -216,21 +239,82 @@ private:
         }
     }
 
-    // In `in_` is the routing id; then the message is. False: not of one part, or a stranger's. Who
+    enum class taken : std::uint8_t { message, line_word, odd };
+    using clock = std::chrono::steady_clock;
+
+    // `in_` has the first part of a line word: true when `word` is the rest of it.
+    bool take_word(std::string_view word) {
+        return in_.size() == 0 && in_.more() && socket_.recv(in_, zmq::recv_flags::dontwait) &&
+               !in_.more() && in_.to_string_view() == word;
+    }
+
+    taken receive_plain() {
+        if (!in_.more()) {
+            refused_ = false;
+            return taken::message;
+        }
+        if (!over_tcp_ || !take_word(word_occupied)) return taken::odd;
+        if (!refused_) {
+            refused_now_ = connected();
+            ++occupied;
+            refusal =
+                "the other end has a partner already, whose connection is alive; this one goes on "
+                "trying";
+        }
+        refused_ = true;
+        return taken::line_word;
+    }
+
+    // In `in_` is the routing id; then the message is. Odd: not of one part, or a stranger's. Who
     // speaks first when nobody is there is the partner, until his connection is lost: what is there
     // of him then is still taken, but makes nobody a partner again.
-    bool receive_routed() {
+    taken receive_routed() {
         const std::string from = in_.to_string();
-        if (!in_.more() || !socket_.recv(in_, zmq::recv_flags::dontwait) || in_.more())
-            return false;
+        if (!in_.more() || !socket_.recv(in_, zmq::recv_flags::dontwait)) return taken::odd;
         const int fd = zmq_msg_get(in_.handle(), ZMQ_SRCFD);
+        const char* address = zmq_msg_gets(in_.handle(), "Peer-Address");
+        const std::string where = address != nullptr ? address : "somebody";
+        const bool knocked = in_.more();
+        if (knocked && !take_word(word_knock)) return taken::odd;
         const bool gone = from == gone_ || fd == unheard_fd_;
         if (partner_.empty() && !gone) {
             partner_ = from;
             live_fd_ = fd;
             connected_ = true;
+            strangers_.clear();
         }
-        return gone || from == partner_;
+        if (from == partner_) partner_spoke_ = clock::now();
+        if (!gone && from != partner_) turn_away(from, where);
+        if (knocked) return taken::line_word;
+        return gone || from == partner_ ? taken::message : taken::odd;
+    }
+
+    void turn_away(const std::string& stranger, const std::string& where) {
+        const auto now = clock::now();
+        if (strangers_.size() >= most_strangers && !strangers_.contains(stranger))
+            strangers_.clear();
+        auto& his = strangers_.try_emplace(stranger, now).first->second;
+        if (!his || (partner_spoke_ <= *his && now - *his < partner_is_alive)) return;
+        his.reset();
+        ++occupied;
+        refusal = where +
+                  " has the right key, but the line has a partner, who keeps his place; it is told "
+                  "so";
+        for (const std::string_view part : {std::string_view(stranger), std::string_view()})
+            if (!socket_.send(zmq::buffer(part),
+                              zmq::send_flags::sndmore | zmq::send_flags::dontwait))
+                return;
+        socket_.send(zmq::buffer(word_occupied), zmq::send_flags::dontwait);
+    }
+
+    // By the one who was refused.
+    void knock() {
+        const auto now = clock::now();
+        if (now - knocked_ < knock_every) return;
+        knocked_ = now;
+        open_ = true;
+        if (socket_.send(zmq::message_t(), zmq::send_flags::sndmore | zmq::send_flags::dontwait))
+            socket_.send(zmq::buffer(word_knock), zmq::send_flags::dontwait);
     }
 
     zmq::context_t context_{1};
@@ -242,10 +326,17 @@ private:
     bool connected_ = false;
     descriptor both_;  // of door and monitor, where there are both
     bool open_ = true;
+    const bool over_tcp_;
     const bool routed_;    // bound, over TCP
     std::string partner_;  // his routing id: of the first message of his connection
     std::string gone_;     // that of the last one
     int unheard_fd_ = -1;  // of one whose connection was lost before a message of his was taken
+    clock::time_point partner_spoke_{};
+    // Others who speak meanwhile: when they did so first; nothing: they have been told.
+    std::map<std::string, std::optional<clock::time_point>> strangers_;
+    bool refused_ = false;  // by the bound end, which has another partner
+    bool refused_now_ = false;
+    clock::time_point knocked_{};
     int accepted_fd_ = -1;
     int live_fd_ = -1;
     zmq::message_t in_;

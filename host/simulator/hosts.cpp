@@ -25,11 +25,9 @@ hosts::hosts(std::uint64_t seed, const std::vector<std::string>& addresses, pack
     stack.Install(nodes);
     std::vector<place> places;
     for (std::uint32_t i = 0; i < nodes.GetN(); ++i) {
-        const auto slash = addresses[i].find('/');
-        const ns3::Ipv4Address address(addresses[i].substr(0, slash).c_str());
-        channel_->attach(nodes.Get(i), address, std::stoi(addresses[i].substr(slash + 1)),
-                         static_cast<std::uint16_t>(mtu));
-        places.push_back({nodes.Get(i), address});
+        const std::string& text = addresses[i];
+        channel_->attach(nodes.Get(i), text, static_cast<std::uint16_t>(mtu));
+        places.push_back({nodes.Get(i), ns3::Ipv4Address(text.substr(0, text.find('/')).c_str())});
     }
     channel_->connect(down, up);
     traffic_ = std::make_unique<traffic>(std::move(places));

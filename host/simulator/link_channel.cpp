@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "simulator/link_channel.h"
 
+#include <ns3/ipv4-address.h>
 #include <ns3/ipv4.h>
 #include <ns3/mac48-address.h>
 #include <ns3/packet.h>
@@ -15,12 +16,6 @@ namespace wip::simulator {
 namespace {
 
 constexpr std::uint16_t ipv4_protocol = 0x0800;
-
-ns3::Ipv4Address destination(std::span<const std::uint8_t> packet) {
-    constexpr std::size_t at = 16;
-    return packet.size() < at + 4 ? ns3::Ipv4Address()
-                                  : ns3::Ipv4Address::Deserialize(packet.data() + at);
-}
 
 // Links may deliver what they have damaged. ns-3 reads headers before it looks at checksums, and
 // some that cannot be end it.
@@ -45,6 +40,9 @@ ns3::TypeId link_channel::GetTypeId() {
 
 void link_channel::connect(packet_link& down, packet_link& up) {
     down_ = &down, up_ = &up;
+    std::vector<std::string> terminals;
+    for (std::size_t i = 1; i < sides_.size(); ++i) terminals.push_back(sides_[i].address);
+    router_.emplace(terminals);
     down.deliver_to([this](const link_packet& p) {
         deliver(static_cast<std::size_t>(p.tag) + 1, p);
         return 0;
@@ -56,8 +54,10 @@ void link_channel::connect(packet_link& down, packet_link& up) {
     plan();
 }
 
-void link_channel::attach(const ns3::Ptr<ns3::Node>& node, ns3::Ipv4Address address, int prefix,
+void link_channel::attach(const ns3::Ptr<ns3::Node>& node, const std::string& address,
                           std::uint16_t mtu) {
+    const auto slash = address.find('/');
+    const int prefix = std::stoi(address.substr(slash + 1));
     const auto device = ns3::CreateObject<link_device>();
     device->be(this, sides_.size());
     device->SetMtu(mtu);
@@ -66,7 +66,8 @@ void link_channel::attach(const ns3::Ptr<ns3::Node>& node, ns3::Ipv4Address addr
     const auto ip = node->GetObject<ns3::Ipv4>();
     const std::uint32_t interface = ip->AddInterface(device);
     const ns3::Ipv4Mask mask(prefix > 0 ? ~0U << (32 - prefix) : 0U);
-    ip->AddAddress(interface, ns3::Ipv4InterfaceAddress(address, mask));
+    ip->AddAddress(interface, ns3::Ipv4InterfaceAddress(
+                                  ns3::Ipv4Address(address.substr(0, slash).c_str()), mask));
     ip->SetUp(interface);
 }
 
@@ -82,10 +83,7 @@ void link_channel::send(std::size_t side, const ns3::Ptr<const ns3::Packet>& pac
     if (side > 0) {
         up_->offer(bytes, now, static_cast<int>(side) - 1);
     } else {
-        const auto to =
-            std::ranges::find(sides_.begin() + 1, sides_.end(), destination(bytes), &end::address);
-        down_->offer(bytes, now,
-                     to == sides_.end() ? 0 : static_cast<int>(to - sides_.begin()) - 1);
+        router_->offer(*down_, bytes, now);
     }
     if (!awake_) plan();
 }

@@ -7,15 +7,17 @@
 
 #include <ns3/channel.h>
 #include <ns3/event-id.h>
-#include <ns3/ipv4-address.h>
 #include <ns3/net-device.h>
 #include <ns3/node.h>
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "packet/terminal_router.h"
 #include "port/packet_link.h"
 
 namespace wip::simulator {
@@ -31,16 +33,19 @@ public:
     // Every packet that a node sends or gets, and when.
     using watch_fn = std::function<void(std::int64_t now_ns, std::span<const std::uint8_t>)>;
 
-    // They outlive the simulation. Calls in the order of the sides.
-    void connect(packet_link& down, packet_link& up);
-    void attach(const ns3::Ptr<ns3::Node>& node, ns3::Ipv4Address address, int prefix,
+    // `address`: with the length of the prefix. Calls in the order of the sides, then connect().
+    void attach(const ns3::Ptr<ns3::Node>& node, const std::string& address,
                 std::uint16_t mtu = usual_mtu);
+    // The links outlive the simulation.
+    void connect(packet_link& down, packet_link& up);
     void watch(watch_fn seen) { seen_ = std::move(seen); }
 
     packets_bytes sent(std::size_t side) const { return sides_[side].sent; }
     packets_bytes received(std::size_t side) const { return sides_[side].received; }
     // Of those received: what had bit errors, and ended at the interface.
     std::uint64_t damaged(std::size_t side) const { return sides_[side].damaged; }
+    // The router of the first side's packets, from connect() on.
+    const packet_model::terminal_router& router() const { return *router_; }
     std::size_t GetNDevices() const override { return sides_.size(); }
     ns3::Ptr<ns3::NetDevice> GetDevice(std::size_t i) const override;
 
@@ -50,7 +55,7 @@ public:
 private:
     struct end {
         ns3::Ptr<link_device> device;
-        ns3::Ipv4Address address;
+        std::string address;
         packets_bytes sent, received;
         std::uint64_t damaged = 0;
     };
@@ -60,6 +65,7 @@ private:
     std::int64_t next_wakeup() const;
 
     packet_link *down_ = nullptr, *up_ = nullptr;
+    std::optional<packet_model::terminal_router> router_;
     std::vector<end> sides_;
     std::vector<std::uint8_t> bytes_;
     watch_fn seen_;

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "emulator/ends.h"
 #include "emulator/path_run.h"
 #include "simulator/hosts.h"
 
@@ -31,6 +32,9 @@ private:
     std::uint64_t steps() const override { return hosts_.steps(); }
     counts interface(std::size_t side) const override {
         return {hosts_.channel().sent(side), hosts_.channel().received(side), {}};
+    }
+    void add_to_base(openwip::control::MacStatus& base) const override {
+        emulator::add_router(hosts_.channel().router(), *base.mutable_downlink());
     }
     std::string more_members() const override { return hosts_.members(); }
 

@@ -26,10 +26,9 @@ bool packet_gate::on_read_error(int code) {
 
 void packet_gate::add_input(openwip::control::Direction& d) const {
     const std::uint64_t kernel = tun_->kernel_drops();
-    d.mutable_in()->set_packets(d.in().packets() + kernel + read_errors_);
     // The kernel counts packets only; their bytes are unknown and are not in the sum of `in`.
-    add_drop(d, "kernel_queue_full", {kernel, 0});
-    add_drop(d, "tun_read_error", {read_errors_, 0});
+    add_refused(d, "kernel_queue_full", {kernel, 0});
+    add_refused(d, "tun_read_error", {read_errors_, 0});
 }
 
 void packet_gate::add_write_errors(openwip::control::Direction& d) const {
@@ -41,6 +40,13 @@ void packet_gate::add_write_errors(openwip::control::Direction& d) const {
 
 void packet_gate::add_relay(openwip::control::TerminalLink& t) const {
     if (relay_) host::add_relay(*relay_, t);
+}
+
+void add_refused(openwip::control::Direction& d, const std::string& reason,
+                 const packets_bytes& count) {
+    d.mutable_in()->set_packets(d.in().packets() + count.packets);
+    d.mutable_in()->set_bytes(d.in().bytes() + count.bytes);
+    add_drop(d, reason, count);
 }
 
 void add_relay(const tcpl::tcpl_recovery& relay, openwip::control::TerminalLink& t) {

@@ -31,6 +31,10 @@ inline void add_drop(openwip::control::Direction& d, const std::string& reason,
     set(*drop.mutable_count(), count);
 }
 
+// Adds packets that came and were dropped before anything else counted them.
+void add_refused(openwip::control::Direction& d, const std::string& reason,
+                 const packets_bytes& count);
+
 // Adds what a relay decided.
 void add_relay(const tcpl::tcpl_recovery& relay, openwip::control::TerminalLink& t);
 

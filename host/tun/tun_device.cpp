@@ -108,6 +108,22 @@ bool write_ipv6_knob(const std::string& name, const char* knob, const char* valu
     return out.good();
 }
 
+// Before the interface is up. The kernel joins a group for each interface when it is made, and
+// where IPv6 is forwarded that of all routers, which it reports (MLD) when the interface comes up.
+// Without IFF_MULTICAST it does not join that one, neither now nor when forwarding is switched on
+// later; but what was joined while the interface was made stays. An MTU below IPv6's least takes
+// IPv6 off the interface, and the true one brings it back anew.
+void join_no_groups(const socket_fd& control, const std::string& name) {
+    const std::string what = "tun.name = " + name;
+    ifreq r = request_for(name);
+    control.call(SIOCGIFFLAGS, &r, what);
+    r.ifr_flags = static_cast<short>(r.ifr_flags & ~IFF_MULTICAST);
+    control.call(SIOCSIFFLAGS, &r, what);
+    r = request_for(name);
+    r.ifr_mtu = IPV6_MIN_MTU - 1;
+    control.call(SIOCSIFMTU, &r, what);
+}
+
 // /proc/net shows the namespace of whoever opens it, unlike a /sys that was mounted elsewhere; the
 // open file stays with that namespace.
 std::uint64_t transmit_drops(int counts, const std::string& name) {
@@ -180,11 +196,16 @@ tun_device::tun_device(const tun_settings& s) : name_(s.name) {
             throw bad_input(what + strerror(e));
         }
         const bool ipv6 = p->family == AF_INET6;
+        const socket_fd control(AF_INET);
+        if (ipv6) join_no_groups(control, s.name);
+        r = request_for(s.name);
+        r.ifr_mtu = s.mtu;
+        control.call(SIOCSIFMTU, &r, "tun.mtu = " + std::to_string(s.mtu));
         if (!ipv6) {
             if (!write_ipv6_knob(s.name, "disable_ipv6", "1") &&
                 !write_ipv6_knob(s.name, "addr_gen_mode", "1"))
                 warning_ = "IPv6 stays on at " + s.name +
-                           ": its router solicitations will be "
+                           ": its router solicitations and multicast reports will be "
                            "traffic on the idle link (/proc/sys is not writable)";
         } else {
             write_ipv6_knob(s.name, "disable_ipv6", "0");
@@ -192,13 +213,9 @@ tun_device::tun_device(const tun_settings& s) : name_(s.name) {
             write_ipv6_knob(s.name, "accept_dad", "0");
             write_ipv6_knob(s.name, "router_solicitations", "0");
         }
-        const socket_fd control(AF_INET);
         r = request_for(s.name);
         r.ifr_qlen = s.txqueuelen;
         control.call(SIOCSIFTXQLEN, &r, "tun.txqueuelen = " + std::to_string(s.txqueuelen));
-        r = request_for(s.name);
-        r.ifr_mtu = s.mtu;
-        control.call(SIOCSIFMTU, &r, "tun.mtu = " + std::to_string(s.mtu));
         if (!ipv6) set_address(control, s.name, *p, s.address);
         r = request_for(s.name);
         control.call(SIOCGIFFLAGS, &r, "tun.name = " + s.name);

@@ -9,7 +9,7 @@
 //
 // Router solicitations, duplicate address detection and multicast listener reports would be traffic
 // on an idle link: IPv6 is switched off on the interface unless it is given an IPv6 address, and
-// then address generation and solicitations are.
+// then address generation and solicitations are, and the interface joins no group of its own.
 #pragma once
 
 #include <cstddef>

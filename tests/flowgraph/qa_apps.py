@@ -69,6 +69,14 @@ def tearDownModule():
         process.communicate()
 
 
+class NobodyExpected(unittest.TestCase):
+    def test_an_error_of_the_system_ends_a_program_in_one_line(self):
+        program = (f"import sys; sys.path[:0] = [{str(APPS)!r}]; sys.argv = ['terminal.py']; import station; "
+                   "station.run_program(lambda: open('/proc/nothing/there'))")
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (1, "terminal: cannot go on: No such file or directory: /proc/nothing/there\n"))
+
+
 class Cell(unittest.TestCase):
     def setUp(self):
         self.run_folder = tempfile.TemporaryDirectory(prefix="openwip-qa-")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 NS_PER_INSTRUCTION = 64     # -icount shift=6
+WATCHDOG_KEY = "0x40003000"
 SPI_DATA, GPIO_B, GPIO_C, ITM_STEP, ITM_TIME = "0x4001300c", "0x40020418", "0x40020818", "0xe0000004", "0xe0000008"
 
 

@@ -204,6 +204,23 @@ class Playback(InQemu):
     def words(self):
         return [w for w in qemu_trace.outputs(self.trace) if isinstance(w, qemu_trace.Latch)]
 
+    def test_the_watchdog_is_started_before_anything_else_and_fed_while_ticks_come(self):
+        """QEMU has no watchdog: what is written to its registers is seen, that it bites is not."""
+        def keys():
+            return [value for address, value in qemu_trace.writes(self.trace) if address == qemu_trace.WATCHDOG_KEY]
+
+        def fed():
+            return keys().count(0xaaaa)
+
+        self.assertEqual(keys()[:3], [0xcccc, 0x5555, 0xaaaa])
+        first = next(qemu_trace.writes(self.trace))[0]
+        self.assertIn(first, ("0x40023874", qemu_trace.WATCHDOG_KEY))       # the flags of the last reset
+        before, tick = fed(), self.device.status().tick
+        self.until("a second of ticks", lambda: self.device.status().tick - tick > 1000)
+        count = fed() - before
+        self.assertGreater(count, 10)
+        self.assertLess(count, (self.device.status().tick - tick) / 50 + 2)
+
     def test_settings_outlast_a_restart(self):
         self.device.command("INP1:SER ON")
         self.device.command("INP1:ATT 50.25;:INP4:ATT 3;:ROUT:SWIT 3;:SYST:WATC:TIM 0.2;*SAV 0")

@@ -3,6 +3,7 @@
 import pathlib
 import sys
 import unittest
+import unittest.mock
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "host" / "cli"))
@@ -87,6 +88,12 @@ class Sums(unittest.TestCase):
         return accounting.check_sums(accounting.paths_of(self.base, self.terminal), self.tun)
 
     def test_sums_that_match_give_no_reason(self):
+        self.assertEqual(self.wrong(), [])
+
+    def test_a_multicast_packet_is_read_once_and_sent_to_each_terminal(self):
+        self.tun["base"]["to_macd"] = (8, 800)
+        self.assertEqual(len(self.wrong()), 1)
+        self.base.downlink.copies.packets, self.base.downlink.copies.bytes = 2, 200
         self.assertEqual(self.wrong(), [])
 
     def test_every_single_count_that_is_off_by_one_packet_or_byte_is_found(self):
@@ -250,6 +257,13 @@ class Telemetry(unittest.TestCase):
         self.assertEqual(telemetry_reasons(self.watch), [])
         self.take(12)
         self.assertEqual(telemetry_reasons(self.watch), ["telemetry: 2 messages of base lost"])
+
+    def test_a_watch_that_could_not_go_on_is_a_reason(self):
+        self.take(7, 8)
+        with unittest.mock.patch.object(self.watch._reader, "poll", side_effect=OSError(24, "Too many open files")):
+            self.watch._ending.clear()
+            self.watch._run()
+        self.assertEqual(telemetry_reasons(self.watch), ["telemetry: not watched to the end: Too many open files"])
 
     def test_a_repeated_number_is_a_fault(self):
         self.take(7, 7)

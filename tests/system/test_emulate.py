@@ -192,6 +192,33 @@ class Running(unittest.TestCase):
         self.assertEqual(report["workload"]["answers"], [0, 0, 0])
         self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"]["reasons"])
 
+    def test_multicast_reaches_every_terminal_and_an_unknown_address_none(self):
+        """On each kind of link, which knows nothing of addresses."""
+        for kind in ("ofdm", "umts", "wlan"):
+            def workload(cell):
+                def inside(station, *argv):
+                    return subprocess.run(["ip", "netns", "exec", cell.namespace(station), *argv], capture_output=True, text=True, check=True).stdout
+
+                inside("base", "ip", "route", "add", "10.99.0.0/16", "dev", "wip0")
+                inside("base", sys.executable, "-c", (
+                    "import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+                    "s.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton('10.42.0.1'))\n"
+                    "for _ in range(4): s.sendto(bytes(100), ('239.1.2.3', 9))\n"
+                    "for _ in range(5): s.sendto(bytes(100), ('10.99.0.7', 9))"))
+
+                def came():
+                    return [json.loads(inside(t, "ip", "-s", "-j", "link", "show", "wip0"))[0]["stats64"]["rx"]["packets"] for t in cell.cell.terminals]
+                wait_until(lambda: min(came()) >= 4, 20)
+                return {"came": came()}
+
+            with self.subTest(kind):
+                report = self.run_cell({"link.kind": kind, "terminals": 3} | ({"channel.model": "static", "channel.snr_db": 30} if kind == "ofdm" else {}),
+                                       workload, "emutest3")
+                self.assertEqual(report["workload"]["came"], [4, 4, 4])
+                down = report["packets"]["downlink"]
+                self.assertEqual((down["in"], down["delivered"], down["dropped"]), (4 * 3 + 5, 4 * 3, {"no_such_terminal": 5}))
+                self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"]["reasons"])
+
     def test_delay_injection_on_the_802_11_link_can_be_switched_while_a_station_sends(self):
         def workload(cell):
             from openwip_cli.measure import traffic

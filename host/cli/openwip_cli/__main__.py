@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from .errors import BAD_INPUT, INTERRUPTED, INVALID, BadInput, Stop, catch
-from .machine import places as whereabouts
+from .machine import faults, places as whereabouts
 
 # command -> module, and its function (arguments, places) -> exit code, where that is not `main`. Only the module of the
 # command is imported: before anything is built there are no messages, and a view needs no plots.
@@ -43,6 +43,7 @@ def main() -> int:
     try:
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")       # names that are not UTF-8
+        faults.threads_in_one_line("openwip")
         catch((signal.SIGTERM, signal.SIGHUP))      # with their programs and temporary files
         command, *arguments = sys.argv[1:] or [""]
         return find(command)(arguments, whereabouts.default())

@@ -59,6 +59,12 @@ def cause_of(name: str, code: int, said: str) -> str:
     return words or f"{name} {how_ended(code)}"
 
 
+def describe_os_error(e: OSError) -> str:
+    """In words, on one line: what the system says, and of which file."""
+    words = [e.strerror or str(e) or type(e).__name__, e.filename, e.filename2]
+    return " ".join(": ".join(w if isinstance(w, str) else repr(w) for w in words if w is not None).split())
+
+
 def of_program(name: str, code: int, said: str, more: str = "") -> Stop:
     """The error for a program that we ran and that refused, or could not do its work: cause_of() it, and `more`."""
     why = cause_of(name, code, said) + more

@@ -44,10 +44,10 @@ bool cell_watch::is_running(const std::string& cell) const {
 
 std::vector<std::string> cell_watch::running() const {
     std::vector<std::string> names;
-    std::error_code none;
-    for (const auto& entry : fs::directory_iterator(root_, none))
-        if (is_running(entry.path().filename().string()))
-            names.push_back(entry.path().filename().string());
+    std::error_code gone;
+    for (fs::directory_iterator at(root_, gone), end; !gone && at != end; at.increment(gone))
+        if (const auto name = at->path().filename().string(); is_running(name))
+            names.push_back(name);
     std::ranges::sort(names);
     return names;
 }
@@ -59,8 +59,8 @@ cell_sockets cell_watch::sockets_of(const std::string& cell) const {
     if (::access(run.c_str(), R_OK | X_OK) != 0)
         throw bad_input(run.string() + ": no permission; run the monitor as root (sudo)");
     cell_sockets found;
-    for (const auto& entry : fs::directory_iterator(run, failed)) {
-        const fs::path& path = entry.path();
+    for (fs::directory_iterator at(run, failed), end; !failed && at != end; at.increment(failed)) {
+        const fs::path& path = at->path();
         if (path.extension() == ".telemetry")
             found.telemetry[path.stem().string()] = "ipc://" + path.string();
         if (path.extension() == ".control")

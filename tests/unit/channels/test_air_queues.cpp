@@ -2,7 +2,9 @@
 // The queues between node and medium, both ends in one thread: who may write what, and when.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "air/receive_queue.h"
@@ -130,6 +132,48 @@ TEST_F(AirQueues, an_acknowledgement_comes_when_the_burst_has_been_released) {
     EXPECT_EQ(events(event_kind::burst_acknowledged), 1);
     EXPECT_FALSE(transmitted.active());
     EXPECT_EQ(node->fifo_freed, 100u);
+}
+
+TEST_F(AirQueues, events_are_read_once_each_in_their_order) {
+    std::uint64_t next = 0;
+    EXPECT_FALSE(read_event(*node, next));
+    post_event(*node, event_kind::late, 7);
+    post_event(*node, event_kind::underflow, 8);
+    EXPECT_EQ(read_event(*node, next)->time, 7);
+    EXPECT_EQ(read_event(*node, next)->kind, event_kind::underflow);
+    EXPECT_FALSE(read_event(*node, next));
+    EXPECT_EQ(next, 2u);
+}
+
+// The place of the oldest of 256 is where the next one is being written: 255 can be read.
+TEST_F(AirQueues, the_event_whose_place_is_written_next_is_not_read) {
+    for (tick t = 0; t < 256; ++t) post_event(*node, event_kind::late, t);
+    std::uint64_t next = 0;
+    EXPECT_EQ(read_event(*node, next)->time, 1);
+    for (tick t = 256; t < 1000; ++t) post_event(*node, event_kind::late, t);
+    EXPECT_EQ(read_event(*node, next)->time, 1000 - 255);
+}
+
+TEST_F(AirQueues, an_event_is_read_as_it_was_posted_while_the_ring_goes_round) {
+    std::atomic<bool> over{false};
+    std::jthread medium([&] {
+        for (tick t = 0; t < 3'000'000; ++t) post_event(*node, static_cast<event_kind>(t % 3), t);
+        over = true;
+    });
+    std::uint64_t next = 0, read = 0;
+    tick last = -1;
+    for (bool end = false; !end;) {
+        end = over;
+        while (const auto e = read_event(*node, next)) {
+            ASSERT_EQ(e->kind, static_cast<event_kind>(e->time % 3)) << e->time;
+            ASSERT_EQ(e->time, static_cast<tick>(next) - 1);
+            ASSERT_GT(e->time, last);
+            last = e->time;
+            ++read;
+        }
+    }
+    EXPECT_EQ(last, 2'999'999);
+    EXPECT_GT(read, 0u);
 }
 
 TEST_F(AirQueues, a_starved_burst_is_cut_and_the_stream_goes_on_later) {

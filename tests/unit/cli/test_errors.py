@@ -112,7 +112,7 @@ raise SystemExit(m.main())""", "demo"], capture_output=True, text=True)
                                 (1, "iperf3: error - unable to connect\nWARNING: option -x is old\n", "error - unable to connect"),
                                 (1, "iperf3: warning: UDP block size 1472 exceeds TCP MSS\n", "iperf3 ended with exit code 1"),
                                 (2, "iperf3: the warning level is 9\n", "the warning level is 9")):
-            self.assertEqual(errors.cause_of("iperf3", code, said), why)
+            self.assertEqual(errors.describe_os_error("iperf3", code, said), why)
             self.assertEqual(str(errors.of_program("iperf3", code, said)), why)
 
     def test_a_program_that_checks_a_configuration_and_is_killed_refuses_nothing(self):
@@ -198,6 +198,56 @@ class Applications(unittest.TestCase):
     def test_a_ping_that_is_killed_after_some_answers_is_no_measurement(self):
         self.give("ping", "echo 'time=3.5 ms'; kill -9 $$")
         self.assertEqual(self.reason(traffic.ping, 5, 1.0), "ping was killed by SIGKILL (the sender)")
+
+class NobodyExpected(unittest.TestCase):
+    """Errors of the operating system in processes that run for long: one line with the cause each, and no traceback."""
+
+    def said_by(self, program):
+        """(exit code, standard error) of a Python program of this package's."""
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30,
+                              env=os.environ | {"PYTHONPATH": os.pathsep.join([str(TOP), os.environ.get("PYTHONPATH", "")])})
+        return done.returncode, done.stderr
+
+    def test_the_cause_is_what_the_system_says_and_of_which_file(self):
+        self.assertEqual(errors.describe_os_error(OSError(28, "No space left on device", "/x/y")), "No space left on device: /x/y")
+        self.assertEqual(errors.describe_os_error(OSError(18, "Invalid cross-device link", "/x", None, "/y")), "Invalid cross-device link: /x: /y")
+        self.assertEqual(errors.describe_os_error(OSError("a\nb")), "a b")
+        self.assertEqual(errors.describe_os_error(TimeoutError()), "TimeoutError")
+
+    def test_a_program_ends_in_one_line(self):
+        code, said = self.said_by("from openwip_cli.machine import faults; import sys; "
+                                  "sys.exit(faults.in_one_line('x', lambda: open('/proc/nothing/there')))")
+        self.assertEqual((code, said), (1, "x: cannot go on: No such file or directory: /proc/nothing/there\n"))
+
+    def test_what_is_no_error_of_the_system_is_a_fault_of_the_program_and_shows_where(self):
+        code, said = self.said_by("from openwip_cli.machine import faults; faults.in_one_line('x', lambda: 1 / 0)")
+        self.assertEqual(code, 1)
+        self.assertIn("Traceback", said)
+
+    def test_a_thread_that_ends_says_which_it_was_in_one_line(self):
+        _, said = self.said_by("from openwip_cli.machine import faults; import threading; faults.threads_in_one_line('x'); "
+                               "threading.Thread(target=lambda: open('/proc/nothing'), name='watch').start()")
+        self.assertEqual(said, "x: watch cannot go on: No such file or directory: /proc/nothing\n")
+
+    def test_the_keeper_that_cannot_even_begin_says_why_in_one_line(self):
+        from openwip_cli.cell import keeper
+        said, codes = io.StringIO(), []
+
+        def ended(code):
+            codes.append(code)
+            raise SystemExit
+
+        with mock.patch.object(keeper, "Keeper", side_effect=OSError(24, "Too many open files")), mock.patch.object(os, "setsid"), \
+                mock.patch.object(keeper.system, "set_process_name"), mock.patch.object(os, "_exit", ended), contextlib.redirect_stderr(said):
+            self.assertRaises(SystemExit, keeper._keeper_main, mock.Mock(), mock.Mock())
+        self.assertEqual((codes, said.getvalue()), ([1], "the keeper cannot go on: Too many open files\n"))
+
+    def test_a_program_of_the_traffic_says_the_cause_in_one_line(self):
+        from openwip_cli.programs import flow_program, transfer
+        for program, arguments in ((transfer, ("send", "127.0.0.1", "1", "10", "1", "cubic", "0")), (flow_program, ("send", "127.0.0.1", "1", "1:1"))):
+            done = subprocess.run([sys.executable, "-I", "-S", program.__file__, *arguments], capture_output=True, text=True, timeout=30)
+            name = pathlib.Path(program.__file__).stem
+            self.assertEqual((done.returncode, done.stderr), (1, f"{name}: Connection refused\n"))
 
 
 if __name__ == "__main__":

@@ -494,6 +494,32 @@ class Applications(unittest.TestCase):
             report = clock.report()
         self.assertEqual((report["waiting"], report["worst"], report["pressure"]), (None, None, None))
 
+    def test_a_thread_that_ends_while_the_others_are_read_hides_none_of_them(self):
+        with tempfile.TemporaryDirectory() as proc:
+            for thread in ("7", "8", "9"):
+                os.makedirs(f"{proc}/7/task/{thread}")
+                if thread == "8":       # its files are gone
+                    continue
+                for name, text in (("schedstat", "5 2000000000 3\n"), ("stat", f"{thread} (x y) R 1\n")):
+                    with open(f"{proc}/7/task/{thread}/{name}", "w") as f:
+                        f.write(text)
+            self.assertEqual(applications.schedstat_of(7, proc), {"7": 2.0, "9": 2.0})
+            self.assertEqual(set(applications.ready_threads(7, proc)), {"7", "9"})
+
+    def test_a_process_whose_name_is_no_utf_8_is_one_like_any_other(self):
+        """Its name may hold any bytes (prctl), as /proc/PID/stat and comm have them."""
+        name = b"\xff) \xfe"
+        process = subprocess.Popen([sys.executable, "-c", f"import ctypes; ctypes.CDLL(None).prctl(15, {name!r}, 0, 0, 0); print(flush=True); input()"],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        try:
+            process.stdout.readline()
+            self.assertIsInstance(system.start_time(process.pid), int)
+            self.assertIn(system.state(process.pid)[0], "SRD")
+            self.assertFalse(system.locks_memory(process.pid))
+            self.assertEqual(system.holders("/none", "nobody"), [])
+        finally:
+            process.communicate(b"\n", timeout=10)
+
     def test_waiting_of_a_thread_is_read_from_the_kernel(self):
         end = time.monotonic() + 0.01
         while time.monotonic() < end:

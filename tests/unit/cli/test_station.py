@@ -253,6 +253,16 @@ class Verdict(unittest.TestCase):
             self.assertEqual((sum("the radio clips" in line for line in said), "the radio clips" in screen), (words, words))
         self.assertNotIn("clips", one_station.screen(one_station.result("base", first, now) | {"verdict": {"valid": True, "reasons": []}}))
 
+    def test_a_second_terminal_is_mentioned_at_both_ends_each_time_that_it_is_turned_away(self):
+        for role, words in (("terminal", "turned away: the base station has another terminal"), ("base", "another terminal with the same key was turned away")):
+            said = []
+            follow = station_run.Follower(role, said.append)
+            for refused in (0, 1, 1, 2):
+                now = self.status(role)
+                now.peers_refused = refused
+                follow(now)
+            self.assertEqual(sum(line.startswith(words) for line in said), 2, said)
+
     def test_what_follows_the_other_stations_end_is_not_judged(self):
         ended = self.status("terminal", locked=False, lock_losses=1)
         self.assertTrue(self.judge(ended, until=self.status("terminal"))["valid"])

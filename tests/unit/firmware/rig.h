@@ -61,8 +61,11 @@ struct fake_board final : board_port {
     std::uint32_t ticks() const override { return now; }
     std::uint32_t missed_ticks() const override { return missed; }
     tick_figures take_figures() override { return {1200, 3400}; }
+    bool after_fault() const override { return faulty; }
 
+    explicit fake_board(bool after_a_fault = false) : faulty(after_a_fault) {}
     std::uint32_t now = 0, missed = 0;
+    bool faulty;
 };
 
 // All of it, and the chips.
@@ -76,7 +79,10 @@ struct rig {
     std::vector<std::uint32_t> steps;       // that went to the chips
     std::vector<std::uint32_t> step_ticks;  // and when
 
-    rig() { chips.fill(-1); }
+    explicit rig(bool after_a_fault = false, const fake_flash& saved = {})
+        : flash(saved), board(after_a_fault) {
+        chips.fill(-1);
+    }
     void tick(int times = 1) {
         for (int k = 0; k < times; ++k) {
             const tick_output out = player.tick();

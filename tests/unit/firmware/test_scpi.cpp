@@ -33,6 +33,22 @@ TEST_F(Scpi, SaysWhoItIs) {
     EXPECT_EQ(r.ask("*TST?"), "0");
 }
 
+TEST(AfterAFault, AllChannelsBeginAtTheirMaximumWhateverWasSavedAndTheErrorQueueSaysSo) {
+    rig before;
+    before.ask("INP3:SER ON");
+    before.ask("INP1:ATT 3;:INP3:ATT 7;:ROUT:SWIT 2");
+    before.ask("*SAV 0");
+    rig restarted(false, before.flash);
+    EXPECT_EQ(restarted.ask("INP1:ATT?"), "3.00");
+    EXPECT_EQ(restarted.error(), no_error);
+    rig faulty(true, before.flash);
+    faulty.tick();
+    for (const int word : faulty.chips) EXPECT_EQ(word, 127);
+    EXPECT_EQ(faulty.ask("INP1:ATT?;:INP3:ATT?;:ROUT:SWIT?"), "31.75;63.50;2");
+    EXPECT_EQ(faulty.error(), "206,\"Restarted after a fault\"");
+    EXPECT_EQ(faulty.error(), no_error);
+}
+
 TEST_F(Scpi, SetsAndReadsAttenuations) {
     EXPECT_EQ(r.ask("INP3:ATT 12.5"), "");
     EXPECT_EQ(r.chips[2], 50);

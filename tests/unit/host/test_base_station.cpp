@@ -222,6 +222,35 @@ TEST_F(FreeRunning, AfterAStandstillOfAnyLengthItGoesOn) {
     EXPECT_EQ(planned().back(), 900'002);
     EXPECT_GE(planned()[planned().size() - 2], 900'001);
 }
+// The transmitter's radio begins anew with slot 0: from its second request on it is served as
+// before, by its own numbers, and the terminal, which follows the air, goes on.
+TEST_F(FreeRunning, ATransmitterThatCountsAnewIsServedByItsOwnNumbersAndNothingIsLost) {
+    const auto serve = [this](std::int64_t first, std::int64_t last) {
+        for (std::int64_t k = first; k <= last; ++k) {
+            ask_at_once(k);
+            if (k - 2 >= first) hear(word(k - 2));
+        }
+    };
+    serve(500'000, 500'029);
+    tun.give(ip_packet(500));
+    serve(0, 59);
+    EXPECT_EQ(planned()[30], 1) << "of the first request of a jump it cannot be known";
+    EXPECT_EQ(planned().back(), 59);
+    EXPECT_EQ(planned().size(), 30U + 59U);
+    for (const auto& p : port.plans) {
+        const auto& bits = p.grant();
+        const auto grant =
+            unpack_grant(std::span<const std::uint8_t, grant_bytes>(
+                             reinterpret_cast<const std::uint8_t*>(bits.data()), grant_bytes),
+                         link_profile::radio);
+        ASSERT_TRUE(grant);
+        EXPECT_EQ(grant->frame_number, frame_number_of(slot(p.air()))) << p.air();
+    }
+    const auto s = status();
+    EXPECT_EQ(s.downlink().delivered().packets(), 1U);
+    EXPECT_TRUE(conserved(s.downlink()));
+    EXPECT_GT(s.slot(), 500'029);
+}
 // The terminal's count is this one modulo a hyperframe, in whichever hyperframe it is.
 TEST_F(FreeRunning, FeedbackIsOfTheSlotThatFitsTheAirWhateverTheTerminalsClock) {
     const std::int64_t start = 1'000'000;

@@ -2,12 +2,16 @@
 // The observer's readers: /proc from files made here, TCP connections of this process's own.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -91,6 +95,25 @@ struct connection {
         for (const int fd : {listener, client, server})
             if (fd >= 0) ::close(fd);
     }
+    // Ends with a reset, so that no end waits, and a new one has the same addresses and ports.
+    bool comes_again() {
+        sockaddr_in from{}, to{};
+        socklen_t size = sizeof from;
+        auto *own = reinterpret_cast<sockaddr*>(&from), *others = reinterpret_cast<sockaddr*>(&to);
+        if (::getsockname(client, own, &size) != 0 || ::getsockname(listener, others, &size) != 0)
+            return false;
+        const linger none{1, 0};
+        for (int* fd : {&client, &server}) {
+            ::setsockopt(*fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+            ::close(*fd);
+        }
+        client = ::socket(AF_INET, SOCK_STREAM, 0);
+        const int yes = 1;
+        ::setsockopt(client, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+        if (::bind(client, own, size) != 0 || ::connect(client, others, size) != 0) return false;
+        server = ::accept(listener, nullptr, nullptr);
+        return server >= 0;
+    }
     const tcp_connection* in(const tcp_diag& diag) const {
         const auto& all = diag.connections();
         const auto it = std::find_if(all.begin(), all.end(), [this](const tcp_connection& c) {
@@ -101,6 +124,55 @@ struct connection {
     int listener = -1, client = -1, server = -1;
     std::uint16_t port = 0;
     bool good = false;
+};
+
+// The kernel's end of a netlink socket. `sequence`: of the question, which the observer counts.
+struct played_kernel {
+    using bytes = std::vector<std::uint8_t>;
+    played_kernel() {
+        int pair[2];
+        if (::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) == 0) own = pair[0], other_end = pair[1];
+    }
+    ~played_kernel() { ::close(own); }
+    static bytes message(std::uint16_t type, std::uint32_t sequence, const bytes& body) {
+        nlmsghdr head{static_cast<std::uint32_t>(NLMSG_LENGTH(body.size())), type, 0, sequence, 0};
+        bytes m(NLMSG_SPACE(body.size()));
+        std::memcpy(m.data(), &head, sizeof head);
+        std::ranges::copy(body, m.begin() + NLMSG_HDRLEN);
+        return m;
+    }
+    template <typename T>
+    static void append(bytes& to, const T& value) {
+        const std::size_t at = to.size();
+        to.resize(at + sizeof value);
+        std::memcpy(to.data() + at, &value, sizeof value);
+    }
+    static bytes connection(std::uint32_t sequence, int port) {
+        inet_diag_msg m{};
+        m.idiag_family = AF_INET;
+        m.idiag_state = 1;
+        m.id.idiag_sport = htons(static_cast<std::uint16_t>(port));
+        bytes body;
+        append(body, m);
+        append(body, rtattr{RTA_LENGTH(sizeof(tcp_info)), INET_DIAG_INFO});
+        append(body, tcp_info{});
+        return message(20, sequence, body);  // SOCK_DIAG_BY_FAMILY
+    }
+    static bytes done(std::uint32_t sequence) { return message(NLMSG_DONE, sequence, bytes(4)); }
+    static bytes error(std::uint32_t sequence, int code) {
+        nlmsgerr e{};
+        e.error = -code;
+        bytes body;
+        append(body, e);
+        return message(NLMSG_ERROR, sequence, body);
+    }
+    // In one datagram.
+    void says(const std::vector<bytes>& messages) const {
+        bytes all;
+        for (const auto& m : messages) all.insert(all.end(), m.begin(), m.end());
+        EXPECT_EQ(::write(own, all.data(), all.size()), static_cast<ssize_t>(all.size()));
+    }
+    int own = -1, other_end = -1;
 };
 
 }  // namespace
@@ -266,6 +338,45 @@ TEST(TcpDiag, AConnectionThatIsGoneIsDropped) {
     }
     ASSERT_TRUE(diag.refresh()) << diag.failure();
     for (const auto& c : diag.connections()) EXPECT_NE(ntohs(c.id.idiag_sport), port);
+}
+TEST(TcpDiag, AConnectionWhoseAddressesAnotherOneHasNowIsDroppedAndTheOthersAreKept) {
+    const connection other(AF_INET);
+    auto c = std::make_unique<connection>(AF_INET);
+    tcp_diag diag("", "test", 5000);
+    ASSERT_TRUE(diag.search()) << diag.failure();
+    ASSERT_NE(c->in(diag), nullptr);
+    ASSERT_TRUE(c->comes_again());
+    ASSERT_TRUE(diag.refresh()) << diag.failure();
+    EXPECT_EQ(c->in(diag), nullptr);
+    EXPECT_NE(other.in(diag), nullptr);
+    ASSERT_TRUE(diag.search()) << diag.failure();
+    EXPECT_NE(c->in(diag), nullptr);
+}
+// Kernels differ in what they answer of a connection that is gone; here the test is the kernel.
+TEST(TcpDiag, EveryAnswerThatAConnectionIsGoneDropsThatOneAlone) {
+    for (const int code : {ENOENT, ESTALE}) {
+        played_kernel kernel;
+        tcp_diag diag = tcp_diag::adopt(kernel.other_end, 10);
+        kernel.says({kernel.connection(1, 5001), kernel.connection(1, 5002), kernel.done(1)});
+        kernel.says({kernel.done(2)});
+        ASSERT_TRUE(diag.search()) << diag.failure();
+        ASSERT_EQ(diag.connections().size(), 2U);
+        kernel.says({kernel.error(3, code)});
+        kernel.says({kernel.connection(4, 5002)});
+        EXPECT_TRUE(diag.refresh()) << diag.failure();
+        ASSERT_EQ(diag.connections().size(), 1U) << code;
+        EXPECT_EQ(ntohs(diag.connections()[0].id.idiag_sport), 5002);
+    }
+}
+TEST(TcpDiag, AnAnswerThatIsAFaultIsTold) {
+    played_kernel kernel;
+    tcp_diag diag = tcp_diag::adopt(kernel.other_end, 10);
+    kernel.says({kernel.connection(1, 5001), kernel.done(1)});
+    kernel.says({kernel.done(2)});
+    ASSERT_TRUE(diag.search());
+    kernel.says({kernel.error(3, EPERM)});
+    EXPECT_FALSE(diag.refresh());
+    EXPECT_EQ(diag.failure(), "Operation not permitted");
 }
 TEST(TcpDiag, BeyondTheLimitThoseThatMovedTheMostAreKeptAndTheRestIsCounted) {
     const connection busy(AF_INET), quiet(AF_INET);

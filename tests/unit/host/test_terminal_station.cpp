@@ -160,6 +160,18 @@ TEST_F(Terminal, AJumpIsMalformedUntilItGoesOn) {
     terminal->on_report(report(3001));
     EXPECT_EQ(port.last_uplink().now(), 3001);
 }
+TEST_F(Terminal, AReceiverThatCountsAnewIsHeardAgainFromItsSecondReportOn) {
+    run(500'000, 500'009);
+    run(0, 9);
+    const auto m = port.last_uplink();
+    EXPECT_EQ(port.sent.size(), 10U + 9U);
+    EXPECT_GT(m.now(), 500'009) << "its own count does not go back";
+    EXPECT_EQ(m.now() % hyperframe_slots, 9) << "and fits the air";
+    EXPECT_EQ(m.feedback().air(), m.now());
+    EXPECT_TRUE(m.feedback().grant_ok());
+    EXPECT_EQ(status().slot(), m.now());
+    EXPECT_EQ(status().terminal().grants_failed(), 0U);
+}
 TEST_F(Terminal, AReportThatNoReceiverSendsIsDropped) {
     auto r = report(150);
     r.mutable_grant()->clear();

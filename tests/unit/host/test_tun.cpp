@@ -149,6 +149,29 @@ TEST_F(TunInNamespace, AnIpv6AddressIsTaken) {
     EXPECT_EQ(all.find("fe80"), std::string::npos)
         << "no link-local address that would be announced";
 }
+// The kernel joins the group of all routers on each interface of a host that forwards.
+TEST_F(TunInNamespace, AnIdleIpv6InterfaceSendsNothingOfItsOwnAlsoWhereIpv6IsForwarded) {
+    const auto forward = [](const char* value) {
+        std::ofstream out("/proc/sys/net/ipv6/conf/all/forwarding");
+        out << value << std::flush;
+        return out.good();
+    };
+    for (const bool later : {false, true}) {
+        if (!forward(later ? "0" : "1")) GTEST_SKIP() << "no IPv6, or /proc/sys cannot be written";
+        tun_device t({.address = "fd00:42::1/64"});
+        ASSERT_TRUE(forward("1"));
+        std::array<std::uint8_t, 2000> buffer{};
+        for (int i = 0; i < 15; ++i) {  // reports are sent within a second, twice
+            ::usleep(100000);
+            ASSERT_EQ(t.read(buffer), 0) << (later ? "forwarding was switched on later" : "");
+        }
+        udp_socket s;
+        ifreq r{};
+        std::strcpy(r.ifr_name, "wip0");
+        ASSERT_EQ(::ioctl(s.fd, SIOCGIFMTU, &r), 0);
+        EXPECT_EQ(r.ifr_mtu, 1500);
+    }
+}
 TEST_F(TunInNamespace, PacketsComeOutWholeAndInOrder) {
     tun_device t(tun_settings{});
     udp_socket s;

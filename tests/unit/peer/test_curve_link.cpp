@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -200,6 +202,76 @@ TEST_F(CurveLink, WordsOfAPartnerWhoIsGoneAreHeardAndDoNotBringHimBack) {
         EXPECT_EQ(take(*b, *a), (bytes{201}));
         EXPECT_EQ(a->odd_messages, 0U);
     }
+}
+
+// The same key twice: who came first keeps his place, the other one is told so, and comes in as
+// soon as the first one is gone.
+TEST_F(CurveLink, ASecondPartnerWithTheSameKeyIsToldThatTheLineIsOccupiedAndComesInAfterTheFirst) {
+    const auto a = open(end::bind, "ours");
+    auto b = open(end::connect, "ours");
+    ASSERT_TRUE(meet(*a, *b));
+    ASSERT_TRUE(say(bytes{1}, *b, *a));
+    EXPECT_EQ(take(*a, *b), (bytes{1}));
+
+    const auto second = open(end::connect, "ours");
+    std::span<const std::uint8_t> in;
+    const auto all_speak = [&] {
+        second->send(bytes{66});
+        if (b) b->send(bytes{2});
+        while (a->receive(in)) EXPECT_EQ(in[0], 2);
+        while (second->receive(in)) ADD_FAILURE() << "nothing is for him";
+        return second->occupied > 0;
+    };
+    EXPECT_TRUE(until(all_speak, {a.get(), b.get(), second.get()}));
+    EXPECT_EQ(a->occupied, 1U);
+    EXPECT_NE(a->refusal.find("127.0.0.1"), std::string::npos) << a->refusal;
+    EXPECT_NE(second->refusal, "");
+    EXPECT_FALSE(second->connected());
+    EXPECT_FALSE(second->send(bytes{66})) << "what is said meanwhile is not lost unseen";
+    EXPECT_TRUE(a->connected() && b->connected());
+    ASSERT_TRUE(say(bytes{3}, *a, *b));
+    EXPECT_EQ(take(*b, *a), (bytes{3}));
+    while (a->receive(in)) {
+    }
+
+    b.reset();
+    const auto is_in = [&] {
+        second->send(bytes{67});
+        while (a->receive(in)) {
+        }
+        while (second->receive(in)) {
+        }
+        return a->send(bytes{4}) && second->connected();
+    };
+    EXPECT_TRUE(until(is_in, {a.get(), second.get()}, 1s));
+    EXPECT_EQ(second->occupied, 1U);
+}
+
+// His old connection is not seen to be dead yet: nobody speaks over it any more.
+TEST_F(CurveLink, OneWhoComesBackBeforeHisOldConnectionIsSeenToBeDeadIsNotRefused) {
+    const auto a = open(end::bind, "ours");
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const auto old = open(end::connect, "ours");
+        for (;;) old->send(bytes{1}), std::this_thread::sleep_for(1ms);
+    }
+    std::span<const std::uint8_t> in;
+    ASSERT_TRUE(until([&] { return a->receive(in); }, {a.get()}));
+    ::kill(child, SIGSTOP);  // as a machine that lost its power: nothing closes the connection
+    while (a->receive(in)) {
+    }
+    const auto again = open(end::connect, "ours");
+    const auto is_in = [&] {
+        again->send(bytes{2});
+        bool heard = false;
+        while (a->receive(in)) heard = in[0] == 2;
+        return heard;
+    };
+    EXPECT_TRUE(until(is_in, {a.get(), again.get()}));
+    EXPECT_EQ(again->occupied + a->occupied, 0U);
+    EXPECT_TRUE(again->connected());
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
 }
 
 TEST_F(CurveLink, WhatIsNoKeyIsRefusedInOneLine) {

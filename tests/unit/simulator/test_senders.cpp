@@ -112,8 +112,8 @@ public:
         ns3::InternetStackHelper stack;
         stack.SetIpv6StackInstall(false);
         stack.Install(nodes);
-        channel_->attach(nodes.Get(0), "10.0.0.1", 24);
-        channel_->attach(nodes.Get(1), "10.0.0.2", 24);
+        channel_->attach(nodes.Get(0), "10.0.0.1/24");
+        channel_->attach(nodes.Get(1), "10.0.0.2/24");
         channel_->connect(down_, up_);
         listening_ = make_socket(nodes.Get(1), "newreno");
         listening_->Bind(ns3::InetSocketAddress("10.0.0.2", 80));

@@ -61,9 +61,9 @@ ALLOWED = {
     "host/macd": {"packet", "runtime", "station", "schema", "config", "peer", "tun"} | MAC,
     # A Linux kernel as a participant of the calendar.
     "host/virtual": {"types", "port", "calendar"},
-    "host/emulator": {"bin", "calendar", "cell", "umts", "packet", "profiles", "relay", "wlan", "runtime", "station", "macd", "schema", "config", "peer", "trace", "tun", "virtual"} | MAC,
+    "host/emulator": {"bin", "sample", "calendar", "cell", "umts", "packet", "profiles", "relay", "wlan", "runtime", "station", "macd", "schema", "config", "peer", "trace", "tun", "virtual"} | MAC,
     # The emulator's links under ns-3.
-    "host/simulator": {"types", "port", "wire", "emulator", "station", "tcpl", "virtual", "runtime", "config"},
+    "host/simulator": {"types", "port", "wire", "packet", "emulator", "station", "tcpl", "virtual", "runtime", "config"},
     "host/medium": {"types", "sample", "mix", "air", "profiles", "peer", "runtime", "schema", "config", "trace"},
     # Radios on cables: the fader behind UHD, controlled as the medium is, calibrated as any radio is looked at.
     "host/cabled": {"types", "sample", "mix", "fader", "medium", "radio", "peer", "runtime", "schema", "config", "trace"},

@@ -29,7 +29,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from ..errors import BadInput, CellDied, how_ended, without_middle
+from ..errors import BadInput, CellDied, describe_os_error, how_ended, without_middle
 from ..machine import own_files, rights, system
 from ..machine.placement import Placement
 from ..machine.surroundings import Surroundings
@@ -295,8 +295,13 @@ def _keeper_main(cell: Cell, channel: socket.socket) -> NoReturn:
             cell.remove()
             keeper.send(event="refused", why=str(e))
         except OSError as e:        # such as a disk that is full
+            why = f"the keeper cannot go on: {describe_os_error(e)}"
+            print(why, file=sys.stderr)
             cell.remove()
-            keeper.send(event="ended", why=f"the keeper cannot go on: {e}", last_words=[])
+            keeper.send(event="ended", why=why, last_words=[])
+    except OSError as e:        # not even that
+        print(f"the keeper cannot go on: {describe_os_error(e)}", file=sys.stderr)
+        code = 1
     except BaseException:
         traceback.print_exc()
         cell.remove()

@@ -42,10 +42,10 @@ def set_process_name(name: str) -> None:
 def _stat_fields(pid: int) -> list[str] | None:
     """Fields of /proc/PID/stat from the third on, or None; the name may hold anything."""
     try:
-        text = pathlib.Path(f"/proc/{pid}/stat").read_text()
+        text = pathlib.Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
         return None
-    return text[text.rindex(")") + 2:].split()
+    return text.rpartition(b")")[2].decode().split() or None
 
 
 def start_time(pid: int) -> int | None:
@@ -62,17 +62,20 @@ def state(pid: int) -> tuple[str | None, int | None]:
 
 def has_realtime_thread(pid: int) -> bool | None:
     """The kernel grants one of its threads real-time priority (SCHED_FIFO); None: there is no such process."""
+    policies = []
     try:
-        policies = [os.sched_getscheduler(int(t)) for t in os.listdir(f"/proc/{pid}/task")]
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(ProcessLookupError):      # this thread has ended meanwhile
+                policies.append(os.sched_getscheduler(int(thread)))
     except OSError:
         return None
-    return any(p & ~os.SCHED_RESET_ON_FORK == os.SCHED_FIFO for p in policies)
+    return any(p & ~os.SCHED_RESET_ON_FORK == os.SCHED_FIFO for p in policies) if policies else None
 
 
 def locks_memory(pid: int) -> bool | None:
     """What it has mapped is locked in memory, or some of it; None: there is no such process."""
     try:
-        text = pathlib.Path(f"/proc/{pid}/status").read_text()
+        text = pathlib.Path(f"/proc/{pid}/status").read_text(errors="replace")
     except OSError:
         return None
     found = re.search(r"^VmLck:\s*(\d+)", text, re.M)
@@ -164,7 +167,7 @@ def holders(path: pathlib.Path | str, name: str) -> list[tuple[int, int]]:
     found = []
     for pid in pids():
         with contextlib.suppress(OSError):
-            if pathlib.Path(f"/proc/{pid}/comm").read_text().strip() == name and any(
+            if pathlib.Path(f"/proc/{pid}/comm").read_text(errors="replace").strip() == name and any(
                     os.readlink(f"/proc/{pid}/fd/{fd}") == path for fd in os.listdir(f"/proc/{pid}/fd")):
                 found.append(pid)
     return [(pid, started) for pid in found if (started := start_time(pid)) is not None]
@@ -238,11 +241,17 @@ def ip(*arguments: str) -> str:
 def make_namespace(name: str, mark: str) -> None:
     """`mark`: whose it is, written into the namespace itself, where only root can."""
     ip("netns", "add", name)
+    in_namespace(name, switch_ipv6_off)        # before an interface is up
     ip("-n", name, "link", "set", "lo", "up", "alias", mark)
-    # Nobody asked for IPv6 on the link, and its neighbour and router messages would be in every count.
-    subprocess.run(["ip", "netns", "exec", name, "sh", "-c",
-                    "for f in all default; do echo 1 > /proc/sys/net/ipv6/conf/$f/disable_ipv6; done"],
-                   capture_output=True)
+
+
+def switch_ipv6_off() -> None:
+    """In this thread's network namespace, for the interfaces that are there and those to come. Nobody asked for IPv6 on the link, and its
+    neighbour, router and multicast messages would be in every count. Where /proc/sys cannot be written, each interface of ours is told
+    by its process, which warns of what it could not switch off (host/tun/tun_device.cpp)."""
+    for interfaces in ("default", "all"):
+        with contextlib.suppress(OSError):
+            pathlib.Path(f"/proc/sys/net/ipv6/conf/{interfaces}/disable_ipv6").write_text("1")
 
 
 def mark_of(name: str) -> str | None:

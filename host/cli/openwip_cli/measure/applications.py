@@ -17,7 +17,7 @@ from typing import Any
 
 from ..cell import cell as cells
 from ..figures import accounting
-from ..machine import system
+from ..machine import slot_path, system
 from ..messages import control
 
 EVERY_S = 0.5
@@ -29,22 +29,20 @@ def schedstat_of(pid: int, proc: str = "/proc") -> dict[str, float] | None:
     """{thread: seconds waited} of a process; None where the kernel does not tell: no such file, or "0 0 0" for
     whatever runs (it does not count)."""
     waited = {}
-    try:
-        for tid in os.listdir(f"{proc}/{pid}/task"):
+    for tid in slot_path.threads_of(pid, proc):
+        with contextlib.suppress(OSError, ValueError):      # one that has ended since the list was made
             with open(f"{proc}/{pid}/task/{tid}/schedstat", "rb") as f:
                 _, delay_ns, times_run = map(int, f.read().split())
-                if times_run:
-                    waited[tid] = delay_ns * 1e-9
-    except (OSError, ValueError):
-        return None
+            if times_run:
+                waited[tid] = delay_ns * 1e-9
     return waited or None
 
 
 def ready_threads(pid: int, proc: str = "/proc") -> dict[str, bytes]:
     """{thread: how far it has run} of the threads of a process that run or would if they had a core."""
     ready = {}
-    with contextlib.suppress(OSError, IndexError):
-        for tid in os.listdir(f"{proc}/{pid}/task"):
+    for tid in slot_path.threads_of(pid, proc):
+        with contextlib.suppress(OSError, IndexError):
             with open(f"{proc}/{pid}/task/{tid}/stat", "rb") as f:
                 state = f.read().rpartition(b")")[2].split()[0]
             if state == b"R":
@@ -134,7 +132,10 @@ class ApplicationClock:
 
     def _run(self) -> None:
         while not self._ending.wait(EVERY_S):
-            self._scan()
+            try:
+                self._scan()
+            except OSError:     # such as no descriptor left: how long they waited meanwhile is not known
+                self._known = False
 
     def _scan(self, old: bool = False) -> None:
         """`old`: what is there already has waited before; only what comes on top counts."""
@@ -165,7 +166,7 @@ class ApplicationClock:
         a = self._now.get((pid, started))
         if a is None:
             try:
-                with open(f"/proc/{pid}/comm") as f:
+                with open(f"/proc/{pid}/comm", errors="replace") as f:
                     name = f.read().strip().replace(" ", "_") or "?"
             except OSError:
                 return
@@ -215,6 +216,8 @@ def telemetry_reasons(watch: control.TelemetryWatch) -> list[str]:
     wrong = [f"telemetry: {n} messages of {name} lost" for name, n in watch.lost.items() if n]
     wrong += [f"telemetry: {n} messages of {name} do not parse" for name, n in watch.malformed.items() if n]
     wrong += [f"telemetry: nothing came from {name}" for name, n in watch.received.items() if not n]
+    if watch.failure:
+        wrong.append(f"telemetry: not watched to the end: {watch.failure}")
     return wrong
 
 

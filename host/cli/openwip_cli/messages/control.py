@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import zmq
 from openwip_schema import control_pb2 as pb
 
-from ..errors import NoAnswer, Refused
+from ..errors import NoAnswer, Refused, describe_os_error
 from ..text import to_yaml
 from . import telemetry
 
@@ -74,12 +74,16 @@ class TelemetryWatch:
     def __init__(self, endpoints: dict[str, str]) -> None:
         self._reader = telemetry.Reader(endpoints, self.TOPICS, high_water=0)
         self._ending = threading.Event()
+        self.failure = ""       # why it could not go on watching
         self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
-        while not self._ending.is_set():
-            self._reader.poll(0.1)
+        try:
+            while not self._ending.is_set():
+                self._reader.poll(0.1)
+        except OSError as e:
+            self.failure = describe_os_error(e)
 
     def _by_name(self, figure: Callable[[str], int]) -> dict[str, int]:
         return {name: figure(name) for name in self._reader.endpoints}

@@ -86,9 +86,16 @@ def summary(sent: Sequence[dict[str, Any]], received: Sequence[dict[str, Any]]) 
     return flows
 
 
-if __name__ == "__main__":
+def main() -> None:
     if sys.argv[1] == "send":
         wanted = [tuple(map(int, a.split(":"))) for a in sys.argv[4:]]
         print(json.dumps(send(sys.argv[2], int(sys.argv[3]), wanted)))
     else:
         print(json.dumps(receive(int(sys.argv[2]), int(sys.argv[3]), int((sys.argv + ["0"])[4]), lambda: print("ready", flush=True))))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except OSError as e:    # such as nobody who listens: whoever started this has the last line as the cause
+        sys.exit(f"flow_program: {e.strerror or e}")

@@ -107,7 +107,7 @@ def send_for(address: str, port: int, seconds: float, congestion_control: str) -
     print(json.dumps({"sent": sent, "mss": mss}))
 
 
-if __name__ == "__main__":
+def main() -> None:
     what, where, port_text, *words = sys.argv[1:]
     if what == "receive":
         receive(where, int(port_text), *map(int, words))
@@ -117,3 +117,10 @@ if __name__ == "__main__":
         receive_all(where, int(port_text), int(words[0]))
     else:
         send_for(where, int(port_text), float(words[0]), words[1])
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except OSError as e:    # such as nobody who listens: whoever started this has the last line as the cause
+        sys.exit(f"transfer: {e.strerror or e}")

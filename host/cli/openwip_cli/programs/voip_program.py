@@ -113,8 +113,15 @@ def summary(sent: int, arrived: Iterable[Sequence[int]]) -> dict[str, Any]:
             "reordered": reordered, "duplicates": duplicates, "delays_us": delays}
 
 
-if __name__ == "__main__":
+def main() -> None:
     if sys.argv[1] == "send":
         print(json.dumps(send(sys.argv[2], *map(int, sys.argv[3:7]))))
     else:
         print(json.dumps(receive(int(sys.argv[2]), lambda: print("ready", flush=True))))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except OSError as e:    # such as nobody who listens: whoever started this has the last line as the cause
+        sys.exit(f"voip_program: {e.strerror or e}")

@@ -35,6 +35,7 @@ class Follower:
         self.other = "the base station" if role == "terminal" else "the terminal"
         self.terminal = role == "terminal"
         self.returns = -1           # of the other station
+        self.refused = 0            # stations that came while there was one, or times that this one was turned away
         self.until: MacStatus | None = None      # status from before it left for good: what follows says nothing about the link
         self.before: tuple[bool, bool] = (False, False)
         self.first: MacStatus | None = None
@@ -50,6 +51,10 @@ class Follower:
             self.returns += peer
             self.until = None if peer else self.recent[0]
             self.progress(f"{self.other} {'is there' if peer else 'has left'} (slot {now.slot})")
+        if now.peers_refused > self.refused:
+            self.refused = now.peers_refused
+            self.progress("turned away: the base station has another terminal, which keeps its place; this one goes on trying" if self.terminal
+                          else f"another terminal with the same key was turned away ({self.refused} so far); the first one keeps its place")
         if locked != was_locked:
             self.progress(f"locked: SNR {now.radio.mean_snr_db:.1f} dB, CFO {now.radio.cfo_hz:.0f} Hz" if locked
                           else f"lock lost ({meaning.lock(now.radio)})")
