@@ -64,6 +64,11 @@ class Attempts(unittest.TestCase):
         with one_run.seat("seat") as (again, _):
             self.assertEqual(again, "seat0")
 
+    def test_a_number_that_cannot_be_taken_for_another_reason_than_that_it_is_taken_is_said(self):
+        with mock.patch.object(one_run.socket.socket, "bind", side_effect=PermissionError(1, "Operation not permitted")), self.assertRaises(PermissionError):
+            with one_run.seat("seat"):
+                pass
+
     def test_a_run_in_virtual_time_stays_on_one_core_and_those_beside_it_on_others(self):
         given = []
 

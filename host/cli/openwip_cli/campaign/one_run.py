@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip experiment-run SPEC OUT: one run, one file (docs/campaigns.md). Campaigns call it, here or on another machine."""
 import contextlib
+import errno
 import itertools
 import pathlib
 import platform
@@ -55,7 +56,9 @@ def seat(prefix: str) -> Iterator[tuple[str, placement.Placement]]:
         with socket.socket(socket.AF_UNIX) as mine:
             try:
                 mine.bind(f"\0{SEATS}-{index}")
-            except OSError:
+            except OSError as e:
+                if e.errno != errno.EADDRINUSE:     # any other one stays, whichever the number
+                    raise
                 continue
             if not cells.Cell(f"{prefix}{index}").is_up():     # its keeper may just be ending it
                 yield f"{prefix}{index}", placement.of_several(index)
