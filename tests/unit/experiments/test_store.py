@@ -61,7 +61,7 @@ class Folder(unittest.TestCase):
 
     @contextlib.contextmanager
     def reading_fails(self, *numbers, code=errno.EIO):
-        """Of the files of these runs (all of them, without numbers)."""
+        """Reading the files of these runs fails (without numbers: of all runs)."""
         paths = {self.path(n) for n in numbers or range(len(self.runs))}
         plain, self.reads = store.read_file, 0
 
@@ -192,7 +192,7 @@ class GoingOn(Folder):
 
 
 class Saying(Folder):
-    """What the evaluation says of a folder that is not whole. It changes no result."""
+    """The evaluation of a folder that is not whole says so, and changes no result."""
 
     def spoil(self):
         """One of each: not run, damaged, failed, invalid; of realisation 1, which has the first eight runs."""

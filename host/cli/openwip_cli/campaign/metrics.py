@@ -261,7 +261,7 @@ class Results:
         return dict(stored.run["result"])
 
     def number(self, lack: Lack) -> int:
-        """Of runs that lack a value for that reason."""
+        """How many runs lack a value for that reason."""
         return sum(each.lack == lack for each in self.lacking.values())
 
     @property

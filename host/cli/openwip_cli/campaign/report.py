@@ -78,7 +78,7 @@ def without_value(c: dict[str, int], keys: Iterable[str] = LACKS) -> list[str]:
 
 
 def lacking_text(lacking: dict[str, int]) -> str:
-    """Of a statement, in brackets behind what was measured."""
+    """A statement's missing runs, as the text in brackets behind what was measured; empty: none is missing."""
     return f"without {sum(lacking.values())} runs: {', '.join(f'{n} {why}' for why, n in lacking.items())}" if lacking else ""
 
 

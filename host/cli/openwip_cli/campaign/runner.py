@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is known so far of a campaign's results (store.py), and which runs are next (runs/pool.py runs them)."""
+"""The progress of a campaign: its results so far (store.py), and which runs are next (runs/pool.py runs them)."""
 import collections
 import contextlib
 import time
@@ -16,7 +16,7 @@ MOST_LINES = 5      # of files that cannot be read, where a whole file system ca
 
 
 class Progress:
-    """What the runs said so far: of each point the metric that is watched, and so which points go on."""
+    """The values that the runs gave so far: of each point the metric that is watched, and so which points go on."""
 
     def __init__(self, store: Store, experiments: list[Experiment], runs: list[Run], say: Callable[[str], None], retry_failed: bool = False) -> None:
         """`retry_failed`: runs that failed are made again whatever the cause, not only for one of the machine's."""
@@ -66,7 +66,7 @@ class Progress:
         self.left.pop(key)
 
     def _say_unreadable(self, before: int = 0) -> None:
-        """Of what came after the first `before`."""
+        """Names the files that became unreadable after the first `before`."""
         for key, why in list(self.unreadable.items())[before:before + MOST_LINES]:
             self.say(f"{self.store.path(key)} cannot be used: {why}. It stays as it is, and its run is not made again; the same command looks at it again")
         if (more := len(self.unreadable) - before - MOST_LINES) > 0:

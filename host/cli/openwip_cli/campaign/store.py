@@ -29,7 +29,7 @@ class State(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Stored:
-    """What there is of a run. `why`: of one that is unreadable or invalid."""
+    """The state of a run's file, with its content if that is valid, or else the reason."""
     state: State
     run: dict[str, Any] | None = None       # of one that is valid
     why: str = ""
@@ -66,7 +66,7 @@ def of_text(text: str, key: str) -> Stored:
 
 
 def read_file(path: pathlib.Path) -> str:
-    """Of a regular file alone: a FIFO in its place would be waited for without end. OSError, UnicodeDecodeError."""
+    """The text of a regular file. Raises OSError for anything else (opening a FIFO would wait without end), UnicodeDecodeError."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(fd, encoding="utf-8") as f:
         if not stat.S_ISREG(os.fstat(fd).st_mode):

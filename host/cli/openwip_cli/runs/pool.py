@@ -138,7 +138,7 @@ class Pool:
                 del left[key]
 
     def lose(self, specs: dict[str, Any], left: dict[str, None]) -> None:
-        """Of what was begun and has no file now that all is over, not even the supervisor's, the worker was lost."""
+        """Writes the result of the runs that were begun and have no file now that all is over, not even their supervisor's: their workers were lost."""
         there = self.there(left)
         for key in left:
             if key not in there and self.log(key).exists():
