@@ -25,6 +25,7 @@ TRIALS = {  # curve: (short, full)
 MARKS = [0.0085, 0.0356, 0.0963, 0.20]      # Alfredsson 2012, at 75 km/h, 1800 MHz, 16 dB: 1..4 slots ahead
 AIM = [0.0042, 0.0144, 0.0387, 0.0834]      # design: Wiener over 12 known elements of 5 bins
 LOSS_WITHOUT_INTERFERENCE = {4: 1, 6: 1, 8: 3}  # dB; 256-QAM began at 6.1
+RESULTS = "openwip-results/curves"          # in the current folder; the build folder may be removed
 FLATTERED_DB = -0.3                         # a loss below that is judged against the receiver without interference
 SHADOWING_AIM = {3: 0.05}                   # with the profile's shadowing; stated before it was measured
 SQUARE = {1: "BPSK", 2: "4-QAM", 3: "8-QAM", 4: "16-QAM", 5: "32-QAM", 6: "64-QAM", 7: "128-QAM", 8: "256-QAM"}
@@ -268,7 +269,7 @@ def main(arguments):
     p = argparse.ArgumentParser(prog="./openwip curves", allow_abbrev=False, description=(
         "measures the receiver's curves in simulation, writes CSV and PNG, and says which targets are reached"))
     p.add_argument("--all", action="store_true", help="every point and many trials (minutes; default: a short set)")
-    p.add_argument("--out", metavar="DIR", help="folder for CSV and PNG (default: build/curves)")
+    p.add_argument("--out", metavar="DIR", help=f"folder for CSV and PNG (default: {RESULTS})")
     p.add_argument("--only", metavar="CURVE", action="append", choices=sorted(TRIALS), help="only this curve (may be repeated)")
     p.add_argument("--trials", type=float, default=1, metavar="X", help="X times the usual number of trials (default 1)")
     p.add_argument("--seed", type=int, default=1)
@@ -280,7 +281,7 @@ def main(arguments):
         p.error("--trials: valid is above 0, to 1000; --jobs: 1 to 64; --seed: 0 and more")
     build = pathlib.Path(os.environ.get("OPENWIP_BUILD", HERE.parents[1] / "build"))
     program = given.program or str(build / "tests/curves/curve_points")
-    folder = pathlib.Path(given.out or build / "curves")
+    folder = pathlib.Path(given.out or RESULTS)
     folder.mkdir(parents=True, exist_ok=True)
     if not os.access(folder, os.W_OK):
         p.error(f"--out {folder}: cannot be written")

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A campaign by Snakemake, with a cheap program in the place of the emulator: killed at half, gone on with; and one in virtual
 time by a SLURM of its own. Nothing here judges the pace."""
+import collections
+import contextlib
+import io
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -15,11 +19,15 @@ from unittest import mock
 
 from demo_support import TOP, environment, wait_until
 
-from openwip_cli.campaign import plan
-from openwip_cli.errors import BadInput, Terminated
+from openwip_cli.campaign import command, plan
+from openwip_cli.errors import CellDied, Terminated
 from openwip_cli.machine import system
 from openwip_cli.machine.places import Places
-from openwip_cli.runs import pool, virtual
+from openwip_cli.runs import failure, pool, virtual
+
+UNIT = TOP / "tests" / "unit" / "experiments"
+sys.path.append(str(UNIT))
+import world  # noqa: E402
 
 BUILD = pathlib.Path(environment()["OPENWIP_BUILD"])
 PLACES = Places(TOP, BUILD, sys.executable)
@@ -40,6 +48,10 @@ try:
         sys.exit(told["says"])
     time.sleep(told["seconds"])
     pool.write_json(pathlib.Path(out), told)
+    if told.get("dies"):
+        mark.unlink()
+        os.kill(os.getppid(), 9)
+        os.kill(os.getpid(), 9)
 finally:
     mark.unlink()
 """
@@ -118,10 +130,31 @@ class Campaign(unittest.TestCase):
             many.run({"1": {"name": "1", "seconds": 0}, "2": {"name": "2", "seconds": 60}}, take)
         self.assertEqual((done, len(self.ran()), self.alive(), self.processes()), (["1"], 2, [], []))
 
-    def test_a_run_that_refuses_ends_the_campaign_with_its_words(self):
-        many = pool.Pool(PLACES, self.folder, 1, None, self.command)
-        with self.assertRaisesRegex(BadInput, "^run 7: --channel is 'moon'$"):
-            many.run({"7": {"name": "7", "says": "openwip: --channel is 'moon'"}}, lambda key: None)
+    def test_a_run_that_refuses_is_a_result_with_its_words_and_the_others_go_on(self):
+        many, done = pool.Pool(PLACES, self.folder, 1, None, self.command), []
+        many.run({"7": {"name": "7", "says": "openwip: --channel is 'moon'"}, "8": {"name": "8", "seconds": 0}}, done.append)
+        self.assertEqual(sorted(done), ["7", "8"])
+        made = failure.of_tree(json.loads((self.folder / "runs" / "7.json").read_text())["failure"])
+        self.assertEqual((made.cause, made.exit_code, made.said), (failure.Cause.FAILED, 1, "openwip: --channel is 'moon'"))
+        self.assertEqual(self.ran(), ["7", "8"])
+
+    def test_a_snakemake_that_begins_no_run_ends_the_campaign_with_its_words(self):
+        (self.folder / "profile").mkdir()
+        (self.folder / "profile" / "config.yaml").write_text("executor: moon\n")
+        many = pool.Pool(PLACES, self.folder, 1, self.folder / "profile", self.command)
+        with self.assertRaisesRegex(CellDied, "^no run was begun: .*moon.*snakemake.log"):
+            many.run({"7": {"name": "7", "seconds": 0}}, lambda key: None)
+        self.assertEqual(list((self.folder / "runs").iterdir()), [])
+
+    def test_a_result_that_snakemake_would_have_removed_stays(self):
+        """One of before, in a round that makes others, and one whose run is killed after it has written it."""
+        (self.folder / "runs").mkdir()
+        (self.folder / "runs" / "1.json").write_text("of before")
+        many, done = pool.Pool(PLACES, self.folder, 2, None, self.command), []
+        many.run({"1": {"name": "1", "seconds": 0}, "2": {"name": "2", "seconds": 0, "dies": True}}, done.append)
+        self.assertEqual((sorted(done), self.ran()), (["1", "2"], ["2"]))
+        self.assertEqual((self.folder / "runs" / "1.json").read_text(), "of before")
+        self.assertEqual(json.loads((self.folder / "runs" / "2.json").read_text())["name"], "2")
 
     def test_one_look_of_the_scheduler_is_due_at_a_time(self):
         """Snakemake's own: ten."""
@@ -134,6 +167,77 @@ class Campaign(unittest.TestCase):
         python = (BUILD / pool.SNAKEMAKE).with_name("python3")
         there = {"PYTHONPATH": str(TOP / "host" / "campaign"), "PYTHONDONTWRITEBYTECODE": "1"}
         self.assertEqual(subprocess.check_output([python, "-c", asked], env=there, text=True), "1\n")
+
+
+# A run of an experiment whose worker may be killed. `fates` says how: SPEC's name -> "run" or "worker" (with its supervisor), always, or "once".
+MORTAL = f"""
+import json, os, pathlib, sys, time
+sys.path[:0] = [{str(TOP / "host" / "cli")!r}, {str(UNIT)!r}]
+import world
+from openwip_cli.runs import pool
+spec, out, _, parent = sys.argv[1:]
+pool.with_parent(int(parent))
+folder, key = pathlib.Path(out).resolve().parents[1], pathlib.Path(spec).stem
+fate = json.loads((folder / "fates").read_text()).get(key)
+with open(folder / "ran", "a") as f:
+    f.write(key + chr(10))
+if fate in ("run", "worker") or fate == "once" and (folder / "ran").read_text().split().count(key) == 1:
+    if fate == "worker":
+        os.kill(os.getppid(), 9)
+    os.kill(os.getpid(), 9)
+told = json.loads(pathlib.Path(spec).read_text())
+pool.write_json(pathlib.Path(out), {{"key": key, "spec": told, "valid": True, "attempts": [{{"valid": True, "reasons": []}}],
+                                    "result": world.result(goodput_mbps=world.formula(told["emulator"]))}})
+"""
+
+
+@unittest.skipUnless((BUILD / pool.SNAKEMAKE).exists(), "no Snakemake: ./openwip setup --campaigns")
+class KilledWorkers(unittest.TestCase):
+    """The small campaign of the unit tests, 32 runs, of which three in ten are killed at random."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder, self.out = pathlib.Path(folder.name), pathlib.Path(folder.name, "out")
+        self.out.mkdir()
+        (self.folder / "S1.yaml").write_text(world.SMALL)
+        (self.folder / "defaults.yaml").write_text(world.DEFAULTS)
+        (self.folder / "run.py").write_text(MORTAL)
+        keys = [r.key for r in plan.Experiment(self.folder / "S1.yaml", "full").runs()]
+        doomed = random.Random(36).sample(keys, 10)
+        self.fate({key: fate for key, fate in zip(doomed, ["run"] * 5 + ["worker"] * 2 + ["once"] * 3)})
+        self.killed, self.lost, self.once = doomed[:5], doomed[5:7], doomed[7:]
+        self.fine = sorted(set(keys) - set(self.killed) - set(self.lost))
+
+    def fate(self, fates):
+        (self.out / "fates").write_text(json.dumps(fates))
+
+    def campaign(self):
+        """Exit code, screen, how often each run was tried."""
+        (self.out / "ran").write_text("")
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+            code = command.main([str(self.folder / "S1.yaml"), "--out", str(self.out), "--cores", "1"], PLACES, [sys.executable, str(self.folder / "run.py")])
+        return code, out.getvalue(), collections.Counter((self.out / "ran").read_text().split())
+
+    def results(self):
+        return {path.stem: path.read_bytes() for path in (self.out / "runs").glob("*.json") if json.loads(path.read_text())["valid"]}
+
+    def test_every_valid_result_is_kept_the_failed_are_listed_and_the_next_call_makes_them(self):
+        code, said, tried = self.campaign()
+        self.assertEqual((code, sorted(self.results())), (1, self.fine))
+        self.assertEqual([{tried[key] for key in keys} for keys in (self.killed, self.lost, self.once)], [{3}, {3}, {2}])
+        self.assertIn("25 of 32 runs valid (7 failed)", said)
+        self.assertIn("failed run", said)
+        table = json.loads((self.out / "comparison.json").read_text())["experiments"]["S1"]
+        causes = {each["run"]: each["failure"]["cause"] for each in table["lacking"]}
+        self.assertEqual(causes, dict.fromkeys(self.killed, "killed") | dict.fromkeys(self.lost, "lost"))
+        before = self.results()
+        self.fate({})
+        code, _, tried = self.campaign()
+        self.assertEqual((code, sorted(tried)), (0, sorted(self.killed + self.lost)))
+        self.assertEqual({key: text for key, text in self.results().items() if key in before}, before)
+        self.assertEqual(len(list((self.out / "set-aside").iterdir())), 7)
 
 
 TOOLS = ("munged", "slurmctld", "slurmd", "sbatch", "srun")

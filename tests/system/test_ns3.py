@@ -196,7 +196,7 @@ class Runs(unittest.TestCase):
                 made = one_run.attempts_of(r.spec, places, said.append)
                 pool.write_json(given.store.path(r.key), {"key": r.key, "spec": r.spec} | made)
             e, = given.experiments
-            results = metrics.Results(e, given.store.get)
+            results = metrics.Results(e, given.store.read)
             self.assertEqual((results.runs, results.invalid, results.absent), (3, 0, 0), said)
             self.assertEqual([j.holds for j in statements.judge_all(results)], ["yes (not sure)", "yes (not sure)", "not measured"])
             work = {p["workload"] + str(p["congestion_control"]): r[1]["workload"] for p, r in results.found.items()}

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """python -m openwip_cli COMMAND ...; ./openwip sets the environment and calls it."""
-import errno
 import importlib
 import io
 import os
 import signal
 import sys
+import traceback
 from typing import Any
 
-from .errors import BAD_INPUT, INTERRUPTED, INVALID, BadInput, Stop, catch
-from .machine import faults, places as whereabouts
+from .errors import BAD_INPUT, INTERRUPTED, INVALID, USED_UP, BadInput, Stop, catch, describe_fault
+from .machine import faults
+from .machine import places as whereabouts
 
 # command -> module, and its function (arguments, places) -> exit code, where that is not `main`. Only the module of the
 # command is imported: before anything is built there are no messages, and a view needs no plots.
@@ -19,12 +20,9 @@ COMMANDS = {
     "record": "records.record", "report": "views.run_report.page", "capture": "capture.capture", "extcap": "capture.extcap",
     "iq": "iq.command", "channel": "channel.command", "keys": "cell.remote:keys_main", "set": "commands.settings_command:set_main", "get": "commands.settings_command:get_main",
     "bridge": "commands.bridge", "attenuator": "commands.attenuator", "doctor": "commands.doctor", "radio": "commands.radio", "down": "commands.commands:down", "status": "commands.commands:status", "exec": "commands.commands:execute", "bench": "commands.commands:bench", "switch-table": "commands.commands:switch_table", "fader": "commands.fader", "curves": "commands.commands:curves",
-    # Of a cell, started by others of this package.
-    "judge": "measure.judge", "forward": "cell.remote", "replay-radio": "runs.replay_radio", "cable-attenuator": "runs.cable_attenuator",
+    # Started by others of this package.
+    "supervise": "runs.supervise", "judge": "measure.judge", "forward": "cell.remote", "replay-radio": "runs.replay_radio", "cable-attenuator": "runs.cable_attenuator",
 }
-
-# This machine has no more of it, wherever it was asked. Any other one that nobody expected is a fault of the program.
-USED_UP = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 
 
 def find(command: str) -> Any:
@@ -67,6 +65,11 @@ def main() -> int:
         return int(e.code or 0)
     except KeyboardInterrupt:
         return INTERRUPTED
+    except Exception as e:
+        if os.environ.get("OPENWIP_TRACEBACK"):
+            traceback.print_exc()
+        print(f"openwip: {describe_fault(e)}", file=sys.stderr)
+        return INVALID
 
 
 if __name__ == "__main__":

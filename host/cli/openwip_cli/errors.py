@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What can go wrong, each with the exit code of the command that it ends (docs/demo.md). __main__ says it, in one line."""
+import errno
+import os
 import re
 import signal
 from collections.abc import Sequence
@@ -8,6 +10,10 @@ from typing import Any
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)     # end a command in order
 
 VALID, INVALID, BAD_INPUT, DIED, NOT_WRITTEN, INTERRUPTED = 0, 1, 2, 3, 4, 130
+EXHAUSTED = 75      # of one run: the machine had no more of something (EX_TEMPFAIL of sysexits.h)
+
+# This machine has no more of it, wherever it was asked. Any other one that nobody expected is a fault of the program.
+USED_UP = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 
 
 LONGEST_LINE = 2000      # characters of a message, whose quoted values are shown() already
@@ -121,6 +127,15 @@ def raise_terminated(signum: int, _frame: object) -> None:
 def catch(signums: Sequence[signal.Signals] = SIGNALS) -> dict[signal.Signals, Any]:
     """Terminated where they come, but for a SIGHUP that is to be ignored (nohup). What was in their place."""
     return {s: signal.signal(s, raise_terminated) for s in signums if s != signal.SIGHUP or signal.getsignal(s) != signal.SIG_IGN}
+
+
+def describe_fault(e: BaseException) -> str:
+    """An exception that nobody expected, in one line."""
+    at = e.__traceback__
+    while at and at.tb_next:
+        at = at.tb_next
+    where = f" ({os.path.basename(at.tb_frame.f_code.co_filename)}, line {at.tb_lineno})" if at else ""
+    return " ".join(f"fault of the program: {type(e).__name__}: {e}{where}; OPENWIP_TRACEBACK=1 in the environment shows how it came to it".split())
 
 
 class NoLock(Exception):

@@ -49,11 +49,14 @@ class Failures(unittest.TestCase):
         self.assertEqual(set(errors.NoAnswer.__subclasses__()), {errors.Refused})
         self.assertEqual({k.code for k in kinds - {errors.Terminated}}, {errors.BAD_INPUT, errors.DIED, errors.NOT_WRITTEN})
 
-    def test_a_fault_of_our_own_is_no_bad_input(self):
-        done = subprocess.run([sys.executable, "-c", "from openwip_cli import __main__ as m\nm.find = lambda name: (lambda a, p: 1 / 0)\nm.main()", "demo"],
-                              capture_output=True, text=True)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("ZeroDivisionError", done.stderr)
+    def test_a_fault_of_our_own_is_no_bad_input_and_one_line_unless_a_developer_wants_more(self):
+        program = "import sys\nfrom openwip_cli import __main__ as m\nm.find = lambda name: (lambda a, p: 1 / 0)\nsys.exit(m.main())"
+        for asked, lines in (({}, 1), ({"OPENWIP_TRACEBACK": "1"}, 6)):
+            done = subprocess.run([sys.executable, "-c", program, "demo"], capture_output=True, text=True, env=os.environ | asked)
+            self.assertEqual((done.returncode, done.stderr.startswith("Traceback")), (1, bool(asked)))
+            self.assertGreaterEqual(len(done.stderr.splitlines()), lines)
+            self.assertRegex(done.stderr.splitlines()[-1], r"^openwip: fault of the program: ZeroDivisionError: division by zero \(<string>, line 3\); ")
+            self.assertEqual(len(done.stderr.splitlines()) == 1, not asked)
 
     def test_where_nothing_is_built_a_line_says_so(self):
         with tempfile.TemporaryDirectory() as build:

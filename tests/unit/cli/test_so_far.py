@@ -2,6 +2,7 @@
 """The verdict so far, from hand-made statuses; the share of waiting and its rule; who is an application."""
 import cmath
 import os
+import pathlib
 import pickle
 import random
 import subprocess
@@ -175,6 +176,19 @@ class SoFar(unittest.TestCase):
             looks.attenuator.status = mock.Mock(side_effect=[said])
             looks.look_at_attenuator()
             self.assertEqual(list(self.verdict(statuses(1), statuses(2)).reason), reasons)
+
+    def test_what_the_keeper_noted_and_cannot_be_read_is_no_clean_sheet(self):
+        looks = judge.Judge.__new__(judge.Judge)
+        with tempfile.TemporaryDirectory() as folder:
+            looks.so_far, looks.cell = self.so_far, mock.Mock(noted=pathlib.Path(folder, "noted"))
+            self.assertEqual((looks.read_noted(), list(self.so_far.noted)), ([], []))
+            looks.cell.noted.write_bytes(b"air was stopped\n\xff\n")
+            looks.cell.noted.chmod(0o600)
+            self.assertEqual((looks.read_noted(), self.so_far.noted[0]), ([], "air was stopped"))
+            looks.cell.noted.unlink()
+            looks.cell.noted.mkdir()
+            reason, = looks.read_noted()
+            self.assertEqual((reason.startswith(f"surroundings: {folder}/noted cannot be read: "), self.so_far.noted[0]), (True, "air was stopped"))
 
     def test_before_the_terminal_has_locked_nothing_is_valid(self):
         v = self.verdict(statuses(1, locked=False), statuses(2, locked=False))

@@ -13,7 +13,8 @@ import world
 from world import World
 
 from openwip_cli.errors import BadInput, CellDied, Terminated
-from openwip_cli.campaign import command, metrics, one_run, plan, runner
+from openwip_cli.campaign import command, metrics, one_run, plan
+from openwip_cli.campaign.store import State, Store
 from openwip_cli.runs import pool
 
 
@@ -63,6 +64,11 @@ class Attempts(unittest.TestCase):
         with one_run.seat("seat") as (again, _):
             self.assertEqual(again, "seat0")
 
+    def test_a_number_that_cannot_be_taken_for_another_reason_than_that_it_is_taken_is_said(self):
+        with mock.patch.object(one_run.socket.socket, "bind", side_effect=PermissionError(1, "Operation not permitted")), self.assertRaises(PermissionError):
+            with one_run.seat("seat"):
+                pass
+
     def test_a_run_in_virtual_time_stays_on_one_core_and_those_beside_it_on_others(self):
         given = []
 
@@ -109,8 +115,8 @@ class Next(unittest.TestCase):
         one, other = self.world.experiment().runs()[:2]
         self.world.make([one])
         self.world.store.path(other.key).write_text(self.world.store.path(one.key).read_text())
-        self.assertIsNotNone(self.world.store.get(one.key))
-        self.assertIsNone(self.world.store.get(other.key))
+        self.assertEqual(self.world.store.read(one.key).state, State.VALID)
+        self.assertEqual(self.world.store.read(other.key).state, State.INVALID)
 
     def test_a_run_without_what_is_watched_is_no_end_of_the_campaign(self):
         progress = self.world.progress()
@@ -144,7 +150,7 @@ class Stop(unittest.TestCase):
                 for run in chosen:
                     progress.take(run.key)
             e = w.experiment()
-            results = metrics.Results(e, w.store.get)
+            results = metrics.Results(e, w.store.read)
             return {p.text(): sorted(results.found[p]) for p in e.points}, results
 
     def test_a_point_stops_when_its_interval_is_narrow_enough_and_others_go_on(self):
@@ -186,7 +192,7 @@ class Command(unittest.TestCase):
         self.world = World()
         self.addCleanup(self.world.close)
         self.out = self.world.path / "results"
-        self.world.store = runner.Store(self.out)
+        self.world.store = Store(self.out)
         for where, name, value in ((plan, "folder", lambda top: self.world.path), (plan, "known", lambda top, *_: ["S1"]),
                                    (command, "check_machine", lambda *_: None), (pool, "Pool", SerialPool),
                                    (SerialPool, "world", self.world)):

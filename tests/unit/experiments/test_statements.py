@@ -360,7 +360,7 @@ class Output(Case):
             self.assertIn("[3 to 4 realisations, 1 without a value]", figure._suptitle.get_text())
         self.assertEqual([list(line[0].get_xdata()) for line in drawn[0].axes[0].containers], [[1, 20], [1, 5, 20]])
         self.assertEqual([t.get_text() for t in drawn[1].axes[0].texts], ["no value"])
-        judged = [(e, [], report.counts(r), done)]
+        judged = [report.Judged(e, [], report.counts(r), done, [])]
         self.assertIn("no figure f3 of S1: no run has prediction_nmse\nno figure f4 of S1: no valid run\n", report.markdown(judged, {"mode": "full"}))
         self.assertIn("  no figure      f3: no run has prediction_nmse\n", report.screen(judged))
 

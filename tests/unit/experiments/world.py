@@ -13,7 +13,7 @@ import yaml
 TOP = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
-from openwip_cli.campaign import metrics, one_run, plan, runner  # noqa: E402
+from openwip_cli.campaign import metrics, one_run, plan, runner, store  # noqa: E402
 from openwip_cli.machine.places import Places  # noqa: E402
 from openwip_cli.runs import pool  # noqa: E402
 
@@ -46,7 +46,7 @@ class World:
         self.file = self.path / f"{name}.yaml"
         self.write(text)
         (self.path / "defaults.yaml").write_text(defaults)
-        self.store = runner.Store(self.path / "out")
+        self.store = store.Store(self.path / "out")
         self.store.prepare()
         self.said = []
 
@@ -115,4 +115,4 @@ def results(experiment, values, metric_of=result):
             if given is not None:
                 made = metric_of(**given)
                 by_key[experiment.run(point, r).key] = {"valid": made["verdict"]["valid"], "attempts": [{}], "result": made}
-    return metrics.Results(experiment, by_key.get)
+    return metrics.Results(experiment, lambda key: store.Stored(store.State.VALID, by_key[key]) if key in by_key else store.ABSENT)

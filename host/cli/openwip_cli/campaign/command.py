@@ -18,7 +18,8 @@ from ..runs.options import CLOCKS
 from . import metrics, plan, report, settings, statements, tcp_settings
 from .options import parse
 from .plan import Experiment
-from .runner import Progress, Store
+from .runner import Progress
+from .store import Store
 
 # Runs of a round at least: at its end all but the last ones wait, and Snakemake takes two seconds to start.
 WIDTH = 40          # for each that runs at a time here
@@ -44,10 +45,10 @@ def evaluate(experiments: list[Experiment], store: Store, about: dict[str, Any])
     from . import figures   # late: --list needs no matplotlib
     judged: list[report.Judged] = []
     for e in experiments:
-        results = metrics.Results(e, store.get)
+        results = metrics.Results(e, store.read)
         drawn = figures.draw(results, store.out)
         report.write_csv(results, store.out)
-        judged.append((e, statements.judge_all(results), report.counts(results), drawn))
+        judged.append(report.Judged(e, statements.judge_all(results), report.counts(results), drawn, list(results.lacking.values())))
     report.write_comparison(judged, about, store.out)
     print(report.screen(judged))
     print(f"figures, tables and comparison.md are in {store.out}")
@@ -89,10 +90,10 @@ def run(given: argparse.Namespace, places: Places, say: Callable[[str], None], c
     """Everything that has no valid file yet, round by round. Returns how many runs that was. `command`: what makes a file from
     a specification; in tests something else."""
     runs = plan.unique_runs(given.experiments)
-    many = pool.Pool(places, given.store.out, given.slots, given.profile, command)
+    many = pool.Pool(places, given.store.out, given.slots, given.profile, command, given.run_limit)
     with many.owned():
         given.store.write_plan(given.plan)
-        progress = Progress(given.store, given.experiments, runs, say)
+        progress = Progress(given.store, given.experiments, runs, say, given.retry_failed)
         for name, reason in given.left_out.items():
             say(f"{name} is left out: {reason}")
         for e in given.experiments:
@@ -100,12 +101,13 @@ def run(given: argparse.Namespace, places: Places, say: Callable[[str], None], c
                 say(f"{e.name}: {points} of {points + len(e.points)} points are left out: {why}")
         learning = any(e.until for e in given.experiments)
         where = f"profile {given.profile.name}" if given.profile else f"{given.slots} at a time"
-        say(f"{' '.join(e.name for e in given.experiments)}: {len(runs)} runs, {len(runs) - len(progress.left)} of them finished before; "
+        say(f"{' '.join(e.name for e in given.experiments)}: {len(runs)} runs, {progress.finished} of them finished before; "
             f"{'at most ' * learning}{len(progress.left)} to do, {where}")
         width = ELSEWHERE if given.profile else given.slots * (LEARNING if learning else WIDTH)
         try:
             while chosen := progress.next(width):
                 many.run({r.key: r.spec for r in chosen}, progress.take)
+                progress.settle([r.key for r in chosen])
         except Terminated as e:
             say(f"stopped by {signal.Signals(e.signum).name}: everything is removed, {progress.done} runs were finished; "
                 "the same command goes on")
@@ -145,10 +147,10 @@ def main(arguments: list[str], places: Places, command: list[str] | None = None,
         except Terminated as e:
             return e.code
     before: dict[str, Any] = {}
-    with contextlib.suppress(BadInput):     # how long the runs took, for a command that makes none
+    with contextlib.suppress(report.NoComparison):      # how long the runs took, for a command that makes none
         before = {k: v for k, v in report.read_comparison(str(given.store.out))[1]["about"].items() if k == "minutes"}
     about = {"mode": given.mode, "time": tcp_settings.clock(given.time, given.tcp | given.over.named), "runs at a time": str(given.profile or given.slots), **({"Linux of virtual time": given.kernel} if given.kernel else {}),
              **({"minutes": round((time.monotonic() - began) / 60, 1)} if ran else before)}
     judged = evaluate(given.experiments, given.store, about)
-    complete = all(c["valid"] == c["runs"] for _, _, c, _ in judged)
+    complete = all(of.counts["valid"] == of.counts["runs"] for of in judged)
     return VALID if complete else INVALID

@@ -6,6 +6,7 @@ apart, and every series has a marker of its own besides.
 `figures` of an experiment file is a list of {name, number, kind, ...}; `kind` names a function here."""
 import contextlib
 import math
+import os
 import pathlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
@@ -301,7 +302,7 @@ def draw(results: Results, folder: pathlib.Path) -> list[Drawn]:
     for spec in everything.experiment.tree["figures"]:
         results = everything.averaged(as_list(spec.get("averaged")))
         number = spec.get("number", "")     # of the text; one's own has none
-        (png := folder / f"{spec['name']}.png").unlink(missing_ok=True)      # of before
+        png, part = folder / f"{spec['name']}.png", folder / f".{spec['name']}.{os.getpid()}.part.png"
         try:
             if not (shown := results.where(**spec.get("where", {}))):
                 raise LookupError("no valid run")
@@ -311,6 +312,7 @@ def draw(results: Results, folder: pathlib.Path) -> list[Drawn]:
                 raise LookupError(f"no run has {spec['metric']}")
             fig = KINDS[spec["kind"]](results, spec)
         except LookupError as e:
+            png.unlink(missing_ok=True)     # one of before would be taken for this one
             done.append((spec["name"], number, str(e)))
             continue
         experiment = results.experiment
@@ -322,7 +324,11 @@ def draw(results: Results, folder: pathlib.Path) -> list[Drawn]:
             fig.subplots_adjust(top=0.82)    # a title of two lines, and that of the picture
         else:
             fig.tight_layout()
-        fig.savefig(png, dpi=100)
-        plt.close(fig)
+        try:
+            fig.savefig(part, dpi=100)
+            part.replace(png)
+        finally:
+            part.unlink(missing_ok=True)
+            plt.close(fig)
         done.append((spec["name"], number, None))
     return done

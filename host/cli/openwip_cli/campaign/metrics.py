@@ -3,6 +3,8 @@
 `modulation_share:2` is the share of frames sent with 2 bits per symbol."""
 import contextlib
 import copy
+import dataclasses
+import enum
 import math
 import re
 from collections.abc import Callable
@@ -10,7 +12,9 @@ from typing import Any, TypeAlias
 
 from ..air import SYMBOLS_PER_BIN
 from ..errors import BadInput
-from .plan import Experiment, Point
+from ..runs.failure import Failure
+from .plan import Experiment, Point, Run
+from .store import Read, State, Stored
 
 PACKET_BITS = 12000     # of a packet of 1500 bytes
 Report: TypeAlias = dict[str, Any]      # of a run
@@ -191,34 +195,93 @@ def read(result: Report, point: Point, metric: str) -> float:
     return value
 
 
+class Lack(str, enum.Enum):
+    """Why a run has no value."""
+    ABSENT = "not run"
+    UNREADABLE = "unreadable"       # its file cannot be read
+    DAMAGED = "damaged"             # its file is not a result of it
+    FAILED = "failed"               # it ended without a result
+    INVALID = "invalid"             # its verdict is
+
+
+def lack_of(stored: Stored) -> Lack | None:
+    if stored.run is None:
+        return {State.ABSENT: Lack.ABSENT, State.UNREADABLE: Lack.UNREADABLE, State.INVALID: Lack.DAMAGED}[stored.state]
+    return None if stored.counts else Lack.FAILED if stored.failure else Lack.INVALID
+
+
+@dataclasses.dataclass(frozen=True)
+class Lacking:
+    """A run that was planned and has no value. `failure`: of one that failed."""
+    key: str
+    label: str
+    lack: Lack
+    why: str
+    failure: Failure | None = None
+
+
 class Results:
     """Values of an experiment's runs, by point and realisation. Invalid runs are not in it, nor what was run of a point beyond its
     stopping rule."""
 
-    def __init__(self, experiment: Experiment, get: Callable[[str], dict[str, Any] | None]) -> None:
-        """`get(key)`: a finished run or None (runner.Store.get)."""
+    def __init__(self, experiment: Experiment, read: Read) -> None:
+        """`read(key)`: what there is of a run (store.Store.read)."""
         self.experiment = experiment
         self.found: dict[Point, dict[int, Report]] = {}        # point -> {realisation: result}
         self.planned: list[Point] = experiment.points       # with results or without
         self.parts: dict[Point, list[Point]] = {}           # point -> those over which it is the mean: itself, but for averaged()
-        self.absent, self.invalid, self.repeated = 0, 0, 0
-        seen = {}
+        self.repeated = 0
+        self.lacking: dict[str, Lacking] = {}
+        self.lacks: dict[Point, set[str]] = {}      # point -> keys of its runs that are lacking
+        self.used: set[Point] = set()               # points that were asked for (judge)
+        seen: dict[str, Report | None] = {}
         for point in experiment.points:
             for realisation in range(1, experiment.realisations + 1):
-                key = experiment.run(point, realisation).key
-                if key not in seen:
-                    run = seen[key] = get(key)
-                    self.absent += run is None
-                    self.invalid += run is not None and not run["valid"]
-                    self.repeated += len(run["attempts"]) - 1 if run is not None else 0
-                run = seen[key]
-                if run is not None and run["valid"]:
-                    self.found.setdefault(point, {})[realisation] = run["result"]
+                run = experiment.run(point, realisation)
+                if run.key not in seen:
+                    seen[run.key] = self._take(run, read(run.key))
+                if (result := seen[run.key]) is None:
+                    self.lacks.setdefault(point, set()).add(run.key)
+                else:
+                    self.found.setdefault(point, {})[realisation] = result
                     self.parts[point] = [point]
                     with contextlib.suppress(LookupError):
                         if experiment.until and experiment.until.enough(self.values(point, watched(experiment))):
                             break
         self.runs = len(seen)
+
+    def _take(self, run: Run, stored: Stored) -> Report | None:
+        self.repeated += len(stored.run["attempts"]) - 1 if stored.run else 0
+        if lack := lack_of(stored):
+            attempts = stored.run["attempts"] if stored.run else []
+            why = stored.why or (stored.failure.text() if stored.failure else str(attempts[-1]["reasons"][0]) if attempts and attempts[-1].get("reasons") else "")
+            self.lacking[run.key] = Lacking(run.key, run.label, lack, why, stored.failure)
+            return None
+        assert stored.run is not None
+        return dict(stored.run["result"])
+
+    def number(self, lack: Lack) -> int:
+        """How many runs lack a value for that reason."""
+        return sum(each.lack == lack for each in self.lacking.values())
+
+    @property
+    def absent(self) -> int:
+        return self.number(Lack.ABSENT)
+
+    @property
+    def invalid(self) -> int:
+        return self.number(Lack.INVALID)
+
+    def observed(self) -> "Results":
+        """The same, with a list of its own of the points that are asked for from now on."""
+        other = copy.copy(self)
+        other.used = set()
+        return other
+
+    def lacking_of_used(self) -> list[Lacking]:
+        """Runs that are lacking of the points that were asked for."""
+        keys = {key for used in self.used for p, keys in self.lacks.items() if p == used or p.matches(dict(used.settings)) for key in keys}
+        return [self.lacking[key] for key in sorted(keys)]
 
     def averaged(self, over: list[str]) -> "Results":
         """The same with one point for all that differ in nothing but these settings: the mean of a metric over them, in the
@@ -234,6 +297,7 @@ class Results:
 
     def where(self, **wanted: object) -> list[Point]:
         """Points with these settings that have results, in the order of the grid."""
+        self.used |= {p for p in self.planned_where(**wanted) if p not in self.parts}
         return [p for p in self.parts if p.matches(wanted)]
 
     def planned_where(self, **wanted: object) -> list[Point]:
@@ -249,6 +313,7 @@ class Results:
     def values(self, point: Point, metric: str) -> dict[int, float]:
         """{realisation: value} of those that have one. LookupError: none has."""
         parts, found = self.parts[point], {}
+        self.used.add(point)
         for r in self.found[parts[0]]:
             with contextlib.suppress(LookupError):
                 found[r] = sum(read(self.found[p][r], p, metric) for p in parts) / len(parts)

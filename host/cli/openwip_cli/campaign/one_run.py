@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip experiment-run SPEC OUT: one run, one file (docs/campaigns.md). Campaigns call it, here or on another machine."""
 import contextlib
+import errno
 import itertools
 import pathlib
 import platform
@@ -12,16 +13,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..cell import cell as cells
-from ..errors import VALID, BadInput, CellDied
+from ..errors import EXHAUSTED, USED_UP, VALID, BadInput, CellDied
 from ..machine import outputs, placement, system
 from ..machine.places import Places, versions, virtual_kernel
 from ..runs import emulate, pool, tcpl
+from ..settings import emulator, inputs
 from ..settings.command_line import Parser
 from ..settings.scenario import Scenario
 from ..text import of_file, of_json
 from . import in_ns3, in_virtual_time, workloads
+from .settings import ATTEMPTS
 
-ATTEMPTS = 3
 SEATS = "openwip-experiment-run"      # of the machine
 
 
@@ -41,6 +43,8 @@ def read_spec(path: pathlib.Path) -> dict[str, Any]:
     kinds: tuple[dict[str, type], ...] = ({"emulator": dict, "workload": dict}, {"tcp-l": dict, "settings": dict, "name": str})
     if not isinstance(spec, dict) or not any(all(isinstance(spec.get(part), of[part]) for part in of) for of in kinds):
         raise BadInput(f"specification {path}: emulator and workload are expected, as a campaign writes them")
+    if not isinstance(spec.get("inputs", {}), dict):
+        raise BadInput(f"specification {path}: inputs is {spec['inputs']!r}; valid: a mapping of files to their SHA-256")
     return spec
 
 
@@ -52,7 +56,9 @@ def seat(prefix: str) -> Iterator[tuple[str, placement.Placement]]:
         with socket.socket(socket.AF_UNIX) as mine:
             try:
                 mine.bind(f"\0{SEATS}-{index}")
-            except OSError:
+            except OSError as e:
+                if e.errno != errno.EADDRINUSE:     # any other one stays, whichever the number
+                    raise
                 continue
             if not cells.Cell(f"{prefix}{index}").is_up():     # its keeper may just be ending it
                 yield f"{prefix}{index}", placement.of_several(index)
@@ -60,10 +66,19 @@ def seat(prefix: str) -> Iterator[tuple[str, placement.Placement]]:
 
 
 def emulator_of(spec: dict[str, Any], places: Places) -> dict[str, Any]:
-    """Its settings. A channel's file is named from the top of the tree, wherever the run is made."""
+    """Its settings. Files are named from the top of the tree, wherever the run is made."""
     settings: dict[str, Any] = spec["emulator"]
-    model = str(settings.get("channel.model", ""))
-    return settings | ({"channel.model": str(places.top / model)} if model.endswith(".yaml") else {})
+    return settings | {key: str(places.top / name) for key, name in inputs.names_of(settings, emulator.SETTINGS).items()}
+
+
+def inputs_of(spec: dict[str, Any], places: Places) -> dict[str, str]:
+    """{file that it reads: SHA-256}. BadInput: what one holds is not what the run was planned with."""
+    now = inputs.hashes(spec.get("emulator", {}), emulator.SETTINGS, places.top)
+    for name, content in spec.get("inputs", {}).items():
+        if now.get(name) != content:
+            raise BadInput(f"{name} has SHA-256 {now.get(name, 'unknown')[:16]}..., and this run was planned with {str(content)[:16]}...: it changed since; "
+                           "valid: the file as it was, or another --out")
+    return now
 
 
 def attempt(spec: dict[str, Any], places: Places, progress: Callable[[str], None]) -> dict[str, Any]:
@@ -108,6 +123,17 @@ def machine() -> dict[str, Any]:
 
 
 def main(arguments: list[str], places: Places) -> int:
+    """EXHAUSTED, instead of what other commands end with: the machine had no more of something, so another time it may come off."""
+    try:
+        return make(arguments, places)
+    except (MemoryError, OSError) as e:
+        if isinstance(e, OSError) and e.errno not in USED_UP:
+            raise
+        print(": ".join(str(w) for w in ("openwip: this machine cannot", getattr(e, "strerror", "no more memory"), getattr(e, "filename", None)) if w), file=sys.stderr)
+        return EXHAUSTED
+
+
+def make(arguments: list[str], places: Places) -> int:
     given = parser().parse_args(arguments)
     if given.with_parent:
         pool.with_parent(given.with_parent)
@@ -120,8 +146,11 @@ def main(arguments: list[str], places: Places) -> int:
     def progress(text: str) -> None:
         print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
+    read = inputs_of(spec, places)
     made = attempts_of(spec, places, progress)
+    if inputs_of(spec, places) != read:
+        raise BadInput(f"{', '.join(read)}: changed while the run read it; valid: a file that stays as it is")
     of_run = versions(places) | (virtual_kernel(places) if spec.get("time") == "virtual" else {})
-    pool.write_json(out, {"key": path.stem, "spec": spec} | made | {"machine": machine(), "versions": of_run,
+    pool.write_json(out, {"key": path.stem, "spec": spec} | made | ({"inputs": read} if read else {}) | {"machine": machine(), "versions": of_run,
                                                                     "ended": time.strftime("%Y-%m-%dT%H:%M:%S%z")})
     return VALID

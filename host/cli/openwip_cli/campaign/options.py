@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The command line of ./openwip experiment and campaign, and everything that can be refused before anything is built."""
 import argparse
+import math
 import pathlib
 from typing import Any
 
 from ..errors import VALID, BadInput
 from ..machine import placement, system
 from ..machine.places import KERNEL, Places, virtual_kernel
-from ..runs import ns3_tcp, station_options
+from ..runs import ns3_tcp, pool, station_options
 from ..runs.options import CLOCKS, parse_demo, parse_emulate
 from ..settings.command_line import Parser
 from ..settings.kinds import Integer
-from . import metrics, plan, runner, statements, tcp_settings
+from . import metrics, plan, statements, tcp_settings
 from .plan import Experiment
-from .runner import Store
-from .settings import Over, read_over
+from .settings import ATTEMPTS, Over, read_over
+from .store import Store
 
 PER_CORE = dict(zip(CLOCKS, (3, 1, 1)))    # runs; at 10 bins and 4 Mbit/s a cell needs about a fifth of a core, start and end included
+RESULTS = "openwip-results"     # folder in the current one
 PROFILES = ("slurm", "kubernetes")      # of host/campaign
 
 
@@ -37,7 +39,12 @@ def parser(command: str) -> Parser:
     p.value("--cores", Integer(1, 999), metavar="N", default=len(placement.usable()),
             help=f"of this machine (default all); runs at the same time on each: {PER_CORE['real']}, without its clock {PER_CORE['virtual']}")
     p.add_argument("--profile", metavar="P", help=f"run elsewhere (--time virtual): {', '.join(PROFILES)}, or a folder with Snakemake's config.yaml")
-    p.add_argument("--out", metavar="DIR", help="folder of the results (default experiments/quick or experiments/full of the build folder)")
+    p.add_argument("--out", metavar="DIR", help=f"folder of the results (default {RESULTS}/quick or {RESULTS}/full of the current folder, with the time behind it "
+                   "where that is not the real one)")
+    p.add_argument("--retry-failed", action="store_true", help="make runs again that failed, whatever the cause (else those that were killed, had no memory or "
+                   "disk, or were lost with their worker)")
+    p.value("--run-limit", Integer(1, 100000), metavar="MIN", help=f"minutes after which a run is ended and counts as failed (default {pool.LIMIT_MIN}, and the time "
+            f"that its traffic takes {ATTEMPTS} times)")
     p.add_argument("--only-evaluate", action="store_true", help="run nothing: figures and tables of the runs that are there")
     p.add_argument("--beside", metavar="FOLDER", nargs="+", help="run nothing: the statements of several folders of results (FOLDER or "
                    "TITLE=FOLDER), a column each, as a table of Markdown")
@@ -51,11 +58,17 @@ def check_plan(store: Store, experiments: list[Experiment], kernel: str | None =
     virtual time (None: of whichever)."""
     old = store.plan or {"experiments": {}}
     for e in experiments:
-        is_now = {"mode": e.mode, "time": tcp_settings.clock(e.time, e.tcp | e.over.named), "fingerprint": e.fingerprint} | ({"kernel": kernel} if kernel else {})
+        is_now = {"mode": e.mode, "time": tcp_settings.clock(e.time, e.tcp | e.over.named), "fingerprint": e.fingerprint} | ({"kernel": kernel} if kernel else {}) | (
+            {"inputs": e.inputs} if e.inputs else {})
         before = {"time": "real"} | old["experiments"].get(e.name, is_now)
         for what in ("mode", "time"):
             if before[what] != is_now[what]:
                 raise BadInput(f"--out: {e.name} in {store.out} is {before[what]}, not {is_now[what]}; use another --out")
+        if "inputs" in is_now and "inputs" not in before and before["fingerprint"] == e.old_fingerprint:
+            raise BadInput(f"--out: {e.name} in {store.out} was begun when a run's key had not the contents of the files that it reads "
+                           f"({', '.join(e.inputs)}): what they held then is not known; use another --out")
+        if changed := [name for name, content in before.get("inputs", {}).items() if e.inputs.get(name, content) != content]:
+            raise BadInput(f"--out: {', '.join(changed)}, which runs of {e.name} read, changed since {store.out} was begun; use another --out")
         if before["fingerprint"] != e.fingerprint:
             raise BadInput(f"--out: {e.path} or its defaults changed since {store.out} was begun; use another --out")
         if kernel and before.get("kernel", kernel) != kernel:
@@ -88,6 +101,18 @@ def profile_of(given: argparse.Namespace, places: Places) -> pathlib.Path | None
     return folder.absolute()
 
 
+def default_out(name: str, places: Places) -> pathlib.Path:
+    """Results outlive the build folder, which may be removed at any time; they once were in it."""
+    out, before = pathlib.Path(RESULTS, name), places.build / "experiments" / name
+    here = pathlib.Path.cwd()
+    if here == places.build or places.build in here.parents:
+        raise BadInput(f"--out is missing, and the current folder is in the build folder {places.build}, which may be removed; valid: --out DIR, or another current folder")
+    if before.is_dir() and not out.exists():
+        raise BadInput(f"--out is missing, and there are results of before in {before}, a folder that is removed with the build; valid: move it here, "
+                       f"mkdir -p {RESULTS} && mv {before} {out}, or --out DIR")
+    return out
+
+
 def parse(arguments: list[str], places: Places, command: str = "experiment") -> argparse.Namespace:
     """Everything that can be refused before anything is built."""
     p = parser(command)
@@ -106,8 +131,9 @@ def parse(arguments: list[str], places: Places, command: str = "experiment") -> 
     given.left_out = dict[str, str]()
     given.over = read_over(given.set, given.realisations)
     given.experiments = load(places.top, given.names, given.mode, given.time, given.tcp, given.left_out, given.over)
-    default = places.build / "experiments" / (given.mode + f"-{given.time}" * (given.time != "real"))
-    given.store = runner.Store(pathlib.Path(given.out) if given.out else default)
+    longest = max((e.duration_s for e in given.experiments), default=0)
+    given.run_limit = given.run_limit or pool.LIMIT_MIN + math.ceil(ATTEMPTS * longest / 60)
+    given.store = Store(pathlib.Path(given.out) if given.out else default_out(given.mode + f"-{given.time}" * (given.time != "real"), places))
     given.store.prepare()
     has_kernel = given.time == "virtual" and (places.build / KERNEL).exists()
     given.kernel = " ".join(virtual_kernel(places).values()) if has_kernel and not given.only_evaluate else None

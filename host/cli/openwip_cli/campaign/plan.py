@@ -22,7 +22,9 @@ from typing import Any
 
 from ..errors import BadInput
 from ..figures.estimates import estimate
+from ..machine import places
 from ..runs import ns3_tcp
+from ..settings import emulator, inputs
 from ..settings.command_line import read
 from ..settings.emulator import of_another_link, scenario_of
 from ..settings.kinds import Choice, Integer, Kind, Numbers, Real
@@ -44,6 +46,7 @@ MODES = ("quick", "full")
 AT_LEAST = 5                # realisations of a point before it may stop
 SETS = {"all": ".*", "chapter6": "[ABC][0-9]+"}     # names of several experiments, which those are
 PLACES = ("", "../wlan")     # in folder(): those of `all`, those of 802.11 (D-*)
+FILES = inputs.that_name_files(emulator.SETTINGS)
 NAMED = {"channel": "channels", "method": "methods", "sender": "senders"}   # setting -> part of the defaults file
 
 
@@ -152,9 +155,11 @@ class NothingToRun(BadInput):
 class Experiment:
     """One experiment in one mode (quick or full)."""
 
-    def __init__(self, path: pathlib.Path, mode: str, time: str = "real", tcp: dict[str, Any] | None = None, over: Over = Over()) -> None:
-        """`tcp` and `over`: of all runs, over what the file says."""
+    def __init__(self, path: pathlib.Path, mode: str, time: str = "real", tcp: dict[str, Any] | None = None, over: Over = Over(),
+                 top: pathlib.Path | None = None) -> None:
+        """`tcp` and `over`: of all runs, over what the file says. `top`: the tree from which files are named that a run reads."""
         self.path, self.mode, self.time, self.tcp, self.over = pathlib.Path(path), mode, time, tcp or {}, over
+        self.top = top or places.default().top
         self.name = self.path.stem
         tree = read_tree(path)
         check_parts(path, tree, PARTS)
@@ -373,7 +378,7 @@ class Experiment:
     def spec(self, point: Point, realisation: int) -> dict[str, Any]:
         """Everything that decides the outcome of a run."""
         settings = self.settings | dict(point.settings)
-        options = {SETTINGS[k].key: v for k, v in settings.items() if SETTINGS[k].role == EMULATOR and k not in NAMED}
+        options: dict[str, Any] = {key_of(k): v for k, v in settings.items() if SETTINGS[k].role == EMULATOR and k not in NAMED}
         for name in ("channel", "method"):
             options |= self.common[NAMED[name]][settings[name]] if name in settings else {}
         if "spike_s" in settings:
@@ -390,9 +395,11 @@ class Experiment:
         else:
             traffic |= {"tcp": self._tcp(settings, self.common["tcp"])}
             traffic |= {"duration_s": self.duration_s} if kind == "tcp" else {"flows": self.flows}
+        contents = inputs.hashes(options, FILES, self.top, f"experiment file {self.path}: ")
         return {"format": FORMAT, "channel": settings["channel"], "emulator": options,
                 "workload": {"kind": kind} | traffic, "realisation": realisation} | (
-                    {"time": self.time} if self.time != "real" else {}) | ({"tcp": self.tcp} if self.tcp and self.time == "ns3" else {})
+                    {"time": self.time} if self.time != "real" else {}) | ({"tcp": self.tcp} if self.tcp and self.time == "ns3" else {}) | (
+                    {"inputs": contents} if contents else {})       # without files it is what it was before there were these
 
     def _tcp(self, settings: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
         tcp = usual | {"sysctl": dict(usual["sysctl"])}
@@ -418,6 +425,16 @@ class Experiment:
     def fingerprint(self) -> str:
         """Changes with anything that decides a run; a figure or a statement may be rewritten over finished runs."""
         return digest(sorted(r.key for r in self.runs()))
+
+    @property
+    def old_fingerprint(self) -> str:
+        """The one before the contents of files were part of it."""
+        return digest(sorted({digest({k: v for k, v in r.spec.items() if k != "inputs"}) for r in self.runs()}))
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """{file that a run reads: its SHA-256}"""
+        return {name: content for r in self.runs() for name, content in r.spec.get("inputs", {}).items()}
 
 
 def unique_runs(experiments: list[Experiment]) -> "list[Run]":
@@ -473,7 +490,7 @@ def load(top: pathlib.Path, names: Sequence[str], mode: str, time: str = "real",
         if path is None:
             raise BadInput(f"unknown experiment {name}; known: {', '.join(there)}, or a file NAME.yaml; alone: {', '.join(SETS)}")
         try:
-            e = Experiment(path, mode, time, tcp, over)
+            e = Experiment(path, mode, time, tcp, over, top)
         except NothingToRun as why:
             if not a_set:
                 raise

@@ -4,51 +4,95 @@ together comparison.md and comparison.json: `text says / we measured / holds`. e
 campaigns (another TCP, another time) say to the statements of the text, a column each."""
 import csv
 import dataclasses
+import io
 import json
 import math
 import pathlib
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from ..errors import BadInput
 from ..figures import estimates
+from ..machine import durable
 from ..text import OTHER_TREE, of_json
-from .metrics import Results, metrics_of
+from .metrics import Lack, Lacking, Results, metrics_of
 from .plan import Experiment
 from .statements import Judgement
 
 COMPARISON = "comparison.json"
 Drawn: TypeAlias = tuple[str, int | str, str | None]       # name and number of a figure, why it is not there
-Judged: TypeAlias = tuple[Experiment, list[Judgement], dict[str, int], list[Drawn]]      # with its counts
+MOST_LINES = 5      # of runs without a value, of one kind
+
+
+class Judged(NamedTuple):
+    """An experiment, and what came of it."""
+    experiment: Experiment
+    judgements: list[Judgement]
+    counts: dict[str, int]
+    figures: list[Drawn]
+    lacking: list[Lacking]
+
+
+class NoComparison(BadInput):
+    """There is none, or it is something else."""
 
 
 def write_csv(results: Results, folder: pathlib.Path) -> None:
+    """Whole or as they were before."""
     experiment = results.experiment
     settings = sorted(experiment.varied)
     metrics = metrics_of(experiment)
-    with open(folder / f"{experiment.name}.csv", "w", newline="", encoding="utf-8") as every, \
-            open(folder / f"{experiment.name}.means.csv", "w", newline="", encoding="utf-8") as means:
-        rows, summary = csv.writer(every), csv.writer(means)
-        rows.writerow([*settings, "realisation", "run", "metric", "value"])
-        summary.writerow([*settings, "metric", "mean", "half_interval_95", "realisations"])
-        for point in experiment.points:
-            if point not in results.found:
+    every, means = io.StringIO(newline=""), io.StringIO(newline="")
+    rows, summary = csv.writer(every), csv.writer(means)
+    rows.writerow([*settings, "realisation", "run", "metric", "value"])
+    summary.writerow([*settings, "metric", "mean", "half_interval_95", "realisations"])
+    for point in experiment.points:
+        if point not in results.found:
+            continue
+        place = [point[s] for s in settings]
+        for metric in metrics:
+            try:
+                values = results.values(point, metric)
+            except LookupError:     # runs of ns-3, or before there was such a metric, do not have it
                 continue
-            place = [point[s] for s in settings]
-            for metric in metrics:
-                try:
-                    values = results.values(point, metric)
-                except LookupError:     # runs of ns-3, or before there was such a metric, do not have it
-                    continue
-                for realisation, value in values.items():
-                    rows.writerow([*place, realisation, experiment.run(point, realisation).key, metric, value])
-                e = estimates.estimate(values.values())
-                summary.writerow([*place, metric, e.mean, "" if math.isnan(e.half) else e.half, e.n])
+            for realisation, value in values.items():
+                rows.writerow([*place, realisation, experiment.run(point, realisation).key, metric, value])
+            e = estimates.estimate(values.values())
+            summary.writerow([*place, metric, e.mean, "" if math.isnan(e.half) else e.half, e.n])
+    for name, text in (("csv", every), ("means.csv", means)):
+        durable.write(folder / f"{experiment.name}.{name}", text.getvalue())
 
 
 def counts(results: Results) -> dict[str, int]:
-    return {"runs": results.runs, "valid": results.runs - results.absent - results.invalid, "invalid": results.invalid,
-            "absent": results.absent, "repeated": results.repeated}
+    """Runs; `absent`: not run; `unreadable`, `damaged`: of their files."""
+    return {"runs": results.runs, "valid": results.runs - len(results.lacking), "invalid": results.invalid, "failed": results.number(Lack.FAILED),
+            "absent": results.absent, "unreadable": results.number(Lack.UNREADABLE), "damaged": results.number(Lack.DAMAGED), "repeated": results.repeated}
+
+
+LACKS = {"invalid": "invalid", "failed": "failed", "absent": "not run", "unreadable": "unreadable", "damaged": "damaged"}     # of counts()
+
+
+def without_value(c: dict[str, int], keys: Iterable[str] = LACKS) -> list[str]:
+    """Runs that have none, by why."""
+    return [f"{c[key]} {LACKS[key]}" for key in keys if c[key]]
+
+
+def lacking_text(lacking: dict[str, int]) -> str:
+    """A statement's missing runs, as the text in brackets behind what was measured; empty: none is missing."""
+    return f"without {sum(lacking.values())} runs: {', '.join(f'{n} {why}' for why, n in lacking.items())}" if lacking else ""
+
+
+def ended_without(lacking: Iterable[Lacking]) -> list[str]:
+    """A line for each failure, unreadable and damaged file; those of one kind beyond the first few are counted."""
+    lines: list[str] = []
+    groups: dict[str, list[Lacking]] = {}
+    for run in lacking:
+        if run.lack not in (Lack.ABSENT, Lack.INVALID):
+            groups.setdefault(run.failure.cause.value if run.failure else run.lack.value, []).append(run)
+    for name, runs in groups.items():
+        lines += [f"{run.lack.value} run {run.key} ({run.label}): {run.why}" for run in runs[:MOST_LINES]]
+        lines += [f"{len(runs) - MOST_LINES} more runs: {name}"] * (len(runs) > MOST_LINES)
+    return lines
 
 
 def escape(text: str) -> str:
@@ -57,40 +101,45 @@ def escape(text: str) -> str:
 
 def markdown(judged: Sequence[Judged], about: dict[str, Any]) -> str:
     lines = ["| experiment | the text says | we measured | holds |", "|---|---|---|---|"]
-    for experiment, judgements, _, _ in judged:
+    for experiment, judgements, *_ in judged:
         for j in judgements:
-            note = f" ({j.note})" if j.note else ""
+            note = "".join(f" ({text})" for text in (j.note, lacking_text(j.lacking)) if text)
             lines.append(f"| {experiment.name} | {escape(j.says)} [{escape(j.source)}] | "
                          f"{escape(j.measured or '-')}{escape(note)} | {j.holds} |")
     lines += ["", "| experiment | realisations x s | runs | valid | invalid | repeated attempts |", "|---|---|---|---|---|---|"]
-    for experiment, _, c, _ in judged:
+    for experiment, _, c, *_ in judged:
         lines.append(f"| {experiment.name} | {experiment.realisations} x {experiment.duration_s} | {c['runs']} | {c['valid']} | "
-                     f"{c['invalid']}{' + ' + str(c['absent']) + ' not run' if c['absent'] else ''} | {c['repeated']} |")
+                     f"{' + '.join([str(c['invalid']), *without_value(c, list(LACKS)[1:])])} | {c['repeated']} |")
     lines += ["", *(f"{k}: {v}" for k, v in about.items())]
-    lines += [f"no figure {name} of {experiment.name}: {why}" for experiment, _, _, figures in judged for name, _, why in figures if why]
+    lines += [f"no figure {name} of {experiment.name}: {why}" for experiment, _, _, figures, _ in judged for name, _, why in figures if why]
+    lines += [line for of in judged for line in ended_without(of.lacking)]
     return "\n".join(lines) + "\n"
 
 
 def write_comparison(judged: Sequence[Judged], about: dict[str, Any], folder: pathlib.Path) -> None:
-    (folder / "comparison.md").write_text(markdown(judged, about), encoding="utf-8")
+    durable.write(folder / "comparison.md", markdown(judged, about))
     tree = {"about": about, "experiments": {
         experiment.name: {"title": experiment.title, "mode": experiment.mode, "realisations": experiment.realisations,
                           "duration_s": experiment.duration_s, "counts": c,
                           "figures": [{"name": n, "text_figure": number, "missing": why} for n, number, why in figures],
-                          "statements": [dataclasses.asdict(j) for j in judgements]}
-        for experiment, judgements, c, figures in judged}}
-    (folder / COMPARISON).write_text(json.dumps(tree, indent=1) + "\n", encoding="utf-8")
+                          "statements": [dataclasses.asdict(j) for j in judgements],
+                          "lacking": [{"run": run.key, "label": run.label, "lack": run.lack.name.lower(), "why": run.why}
+                                      | ({"failure": run.failure.tree()} if run.failure else {}) for run in lacking]}
+        for experiment, judgements, c, figures, lacking in judged}}
+    durable.write(folder / COMPARISON, json.dumps(tree, indent=1) + "\n")
 
 
 def screen(judged: Sequence[Judged]) -> str:
     lines = []
-    for experiment, judgements, c, figures in judged:
+    for experiment, judgements, c, figures, lacking in judged:
         lines.append(f"{experiment.name}  {experiment.title}: {c['valid']} of {c['runs']} runs valid"
+                     + (f" ({', '.join(without_value(c))})" if c["valid"] < c["runs"] else "")
                      + (f", {c['repeated']} attempts repeated" if c["repeated"] else ""))
         for j in judgements:
-            lines.append(f"  {j.holds:<14} {j.says}" + (f": {j.measured}" if j.measured else ""))
+            lines.append(f"  {j.holds:<14} {j.says}" + (f": {j.measured}" if j.measured else "") + (f" ({lacking_text(j.lacking)})" if j.lacking else ""))
         lines += [f"  no figure      {name}: {why}" for name, _, why in figures if why]
-    held = [j.holds for _, js, _, _ in judged for j in js]
+        lines += [f"  {line}" for line in ended_without(lacking)]
+    held = [j.holds for of in judged for j in of.judgements]
     lines.append(f"statements: {sum(h.startswith('yes') for h in held)} hold, {sum(h.startswith('no') and h != 'not measured' for h in held)} "
                  f"do not, {held.count('not measured')} not measured")
     return "\n".join(lines)
@@ -114,7 +163,8 @@ def read_comparison(given: str) -> tuple[str, dict[str, Any]]:
         return title or f"{tree['about']['time']}, {tree['about']['mode']}", tree
     except (OSError, *OTHER_TREE) as e:
         why = getattr(e, "strerror", None) or "it is no comparison.json of ./openwip experiment"
-        raise BadInput(f"--beside {folder}: {path}: {why}; valid: a folder of results") from None
+        unread = isinstance(e, OSError) and not isinstance(e, FileNotFoundError)
+        raise (BadInput if unread else NoComparison)(f"--beside {folder}: {path}: {why}; valid: a folder of results") from None
 
 
 def held(statements: Sequence[dict[str, Any]]) -> str:

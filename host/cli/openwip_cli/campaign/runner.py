@@ -1,68 +1,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The folder of a campaign's results, what is known of them so far, and which runs are next (runs/pool.py runs them)."""
+"""The progress of a campaign: its results so far (store.py), and which runs are next (runs/pool.py runs them)."""
+import collections
 import contextlib
-import os
-import pathlib
 import time
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import BadInput
 from ..figures.estimates import estimate
-from ..runs.pool import write_json
-from ..text import OTHER_TREE, of_json
+from ..runs import failure
 from . import metrics
-from .plan import Experiment, Point, Run, digest
+from .plan import Experiment, Point, Run
+from .store import State, Store, Stored
 
-
-class Store:
-    """The folder of the results."""
-
-    def __init__(self, out: pathlib.Path) -> None:
-        self.out = out
-        self.runs, self.logs = out / "runs", out / "logs"
-
-    def prepare(self) -> None:
-        try:
-            for folder in (self.out, self.runs, self.logs):
-                folder.mkdir(parents=True, exist_ok=True)
-            probe = self.runs / f".probe.{os.getpid()}"
-            probe.write_text("")
-            probe.unlink()
-        except OSError as e:
-            raise BadInput(f"--out {self.out}: cannot be written ({e.strerror})") from None
-
-    def path(self, key: str) -> pathlib.Path:
-        return self.runs / f"{key}.json"
-
-    def get(self, key: str) -> Any:
-        """A finished run, or None: absent, not a run file, or that of another run."""
-        try:
-            run = of_json(self.path(key).read_text())
-            _ = run["valid"], (run["result"] or {}).get("workload"), [(a["valid"], a["reasons"][:1]) for a in run["attempts"]]
-            return run if digest(run["spec"]) == key else None
-        except (OSError, *OTHER_TREE):
-            return None
-
-    @property
-    def plan(self) -> dict[str, Any] | None:
-        try:
-            plan: dict[str, Any] = of_json((path := self.out / "plan.json").read_text())
-            _ = [(e["mode"], e["fingerprint"], e.get("programs", {}).items()) for e in plan["experiments"].values()]
-            return plan
-        except FileNotFoundError:
-            return None
-        except (OSError, *OTHER_TREE) as e:
-            raise BadInput(f"--out: {path}: {getattr(e, 'strerror', None) or 'it is not what ./openwip experiment wrote'}; use another --out") from None
-
-    def write_plan(self, plan: dict[str, Any]) -> None:
-        write_json(self.out / "plan.json", plan)
+MOST_LINES = 5      # of files that cannot be read, where a whole file system cannot
 
 
 class Progress:
-    """What the runs said so far: of each point the metric that is watched, and so which points go on."""
+    """The values that the runs gave so far: of each point the metric that is watched, and so which points go on."""
 
-    def __init__(self, store: Store, experiments: list[Experiment], runs: list[Run], say: Callable[[str], None]) -> None:
+    def __init__(self, store: Store, experiments: list[Experiment], runs: list[Run], say: Callable[[str], None], retry_failed: bool = False) -> None:
+        """`retry_failed`: runs that failed are made again whatever the cause, not only for one of the machine's."""
         self.store, self.experiments, self.say = store, experiments, say
         self.left = {r.key: r for r in runs}
         self.places: dict[str, list[tuple[Experiment, Point, int]]] = {}
@@ -73,19 +30,58 @@ class Progress:
         self.values: dict[tuple[str, Point], dict[int, float]] = {}
         self.least = max((e.until.at_least for e in experiments if e.until), default=0)
         self.done, self.began = 0, time.monotonic()
+        self.failed: dict[str, failure.Failure] = {}        # runs that are not tried again now
+        self.unreadable: dict[str, str] = {}                # runs of which nothing is known, and why; they are not made again
+        again = collections.Counter[str]()
         for key in list(self.left):
-            found = store.get(key)
-            if found and found["valid"]:
+            found = store.read(key)
+            if found.counts:
                 self._note(key, found)
-            else:       # one that stayed invalid is tried again: the machine may be quieter now
-                store.path(key).unlink(missing_ok=True)
+            elif found.state == State.UNREADABLE:
+                self._cannot_read(key, found.why)
+            elif found.state == State.INVALID:
+                self._set_aside(key, found.why, "and its run is made again")
+            elif found.failure and not (retry_failed or found.failure.cause.is_of_the_machine):
+                self.failed[key] = found.failure
+                self._note(key, found)
+            elif found.state == State.VALID and self._set_aside(key):       # the machine may be quieter now
+                again[found.failure.cause.value if found.failure else "verdict invalid"] += 1
+        self.finished = len(runs) - len(self.left) - len(self.failed) - len(self.unreadable)
+        self._say_unreadable()
+        if again:
+            say(f"{again.total()} runs are tried again ({_list(again)}); what came of them before is in {store.aside}")
+        if self.failed:
+            say(f"{len(self.failed)} runs failed before and are not tried again ({_list(collections.Counter(f.cause.value for f in self.failed.values()))}); "
+                "--retry-failed tries them again")
 
-    def _note(self, key: str, stored: dict[str, Any]) -> Run:
-        if stored["valid"]:
+    def _note(self, key: str, stored: Stored) -> Run:
+        if stored.run and stored.counts:
             for e, point, realisation in self.places[key]:
                 with contextlib.suppress(LookupError):
-                    self.values.setdefault((e.name, point), {})[realisation] = metrics.read(stored["result"], point, metrics.watched(e))
+                    self.values.setdefault((e.name, point), {})[realisation] = metrics.read(stored.run["result"], point, metrics.watched(e))
         return self.left.pop(key)
+
+    def _cannot_read(self, key: str, why: str) -> None:
+        self.unreadable[key] = why
+        self.left.pop(key)
+
+    def _say_unreadable(self, before: int = 0) -> None:
+        """Names the files that became unreadable after the first `before`."""
+        for key, why in list(self.unreadable.items())[before:before + MOST_LINES]:
+            self.say(f"{self.store.path(key)} cannot be used: {why}. It stays as it is, and its run is not made again; the same command looks at it again")
+        if (more := len(self.unreadable) - before - MOST_LINES) > 0:
+            self.say(f"{more} more files of runs cannot be used")
+
+    def _set_aside(self, key: str, why: str = "", so: str = "") -> bool:
+        """False: it cannot be moved, so its run is not made again."""
+        try:
+            target = self.store.set_aside(key)
+        except OSError as e:
+            self._cannot_read(key, f"{why + ', and ' if why else ''}it cannot be moved to {self.store.aside} ({e.strerror})")
+            return False
+        if why:
+            self.say(f"{self.store.path(key)}: {why}. It is set aside as {target}{', ' if so else ''}{so}")
+        return True
 
     def goes_on(self, e: Experiment, point: Point) -> bool:
         if e.until is None:
@@ -109,21 +105,39 @@ class Progress:
                 break
         return chosen
 
-    def take(self, key: str) -> None:
-        stored = self.store.get(key)
-        if stored is None:
-            raise BadInput(f"{self.store.path(key)} is not a run")
-        run = self._note(key, stored)
+    def take(self, key: str) -> bool:
+        """False: its file cannot be read now, and is to be looked at again."""
+        stored, run = self.store.read(key), self.left[key]
+        if stored.state == State.INVALID:
+            if not self._set_aside(key, stored.why):
+                self._say_unreadable(len(self.unreadable) - 1)
+                return True
+            self.store.fail(key, run.spec, failure.Failure(failure.Cause.NO_RESULT, 0, said=stored.why))
+            stored = self.store.read(key)
+        if stored.run is None:
+            return False
+        self._note(key, stored)
         self.done += 1
-        failed = [a for a in stored["attempts"] if not a["valid"]]
-        if stored["valid"]:
-            with contextlib.suppress(OSError):
+        failed = [a for a in stored.run["attempts"] if not a["valid"]]
+        if stored.failure:
+            self.failed[key] = stored.failure
+        if stored.counts:
+            with contextlib.suppress(OSError):      # only a log
                 (self.store.logs / f"{key}.log").unlink()
         left = len(self.left) * (time.monotonic() - self.began) / self.done
-        self.say(f"{self.done}/{self.done + len(self.left)} {run.label}: {headline(stored['result'])}, "
-                 f"{'valid' if stored['valid'] else 'INVALID: ' + failed[-1]['reasons'][0]}"
-                 + (f" at attempt {len(failed) + 1}" if failed and stored["valid"] else "") + f"; {self.interval(key)}"
+        said = f"FAILED: {stored.failure.text()}" if stored.failure else "valid" if stored.counts else f"INVALID: {failed[-1]['reasons'][0]}"
+        self.say(f"{self.done}/{self.done + len(self.left)} {run.label}: {headline(stored.run['result'])}, {said}"
+                 + (f" at attempt {len(failed) + 1}" if failed and stored.counts else "") + f"; {self.interval(key)}"
                  + (f"{left / 60:.0f} min left" if left > 90 else f"{left:.0f} s left"))
+        return True
+
+    def settle(self, keys: list[str]) -> None:
+        """After a round: what is there and cannot be read is not run again. What was not begun is still to be made."""
+        before = len(self.unreadable)
+        for key in keys:
+            if key in self.left and (stored := self.store.read(key)).state == State.UNREADABLE:
+                self._cannot_read(key, stored.why)
+        self._say_unreadable(before)
 
     def interval(self, key: str) -> str:
         e, point, _ = self.places[key][0]
@@ -144,3 +158,7 @@ def headline(result: dict[str, Any] | None) -> str:
     if "flows" in work:
         return ", ".join(f"{kb} kB {f['goodput_bps'] / 1e6:.2f}" for kb, f in work["flows"].items()) + " Mbit/s"
     return "no result"
+
+
+def _list(counted: "collections.Counter[str]") -> str:
+    return ", ".join(f"{n} {name}" for name, n in counted.most_common())

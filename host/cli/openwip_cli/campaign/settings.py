@@ -22,6 +22,7 @@ from ..settings.command_line import read
 from ..settings.kinds import Text, with_unit
 
 EMULATOR, TRAFFIC, TCP, VIEW = "emulator", "traffic", "tcp", "view"
+ATTEMPTS = 3         # of a run in real time whose verdict is invalid, or whose cell died
 START_S = 1.0        # of the traffic, in the time of the channel
 VIRTUAL = ("uploads", "downloads")      # applications that run in virtual time
 OF_EMULATE = {s.key: s for s in emulator.SETTINGS}

@@ -7,6 +7,7 @@
 (for_each: {channel: [jakes, winner]}) and gives for each a Finding: what was measured, whether the statement holds for it, and
 whether the 95 % interval excludes the other answer. A statement holds when all its cases do. A case whose points were not measured (the quick
 grid is smaller) is left out; a statement without a case is `not measured`."""
+import collections
 import dataclasses
 import itertools
 import math
@@ -41,6 +42,7 @@ class Judgement:
     measured: str
     holds: str       # yes, yes (not sure), no, no (not sure), not measured
     note: str
+    lacking: dict[str, int] = dataclasses.field(default_factory=dict)     # runs without a value, of the points that it is about: why -> how many
 
 
 def cases(check: Statement) -> Iterator[tuple[str, Case]]:
@@ -353,18 +355,19 @@ def check_statements(e: Experiment, given: Any) -> None:
 
 def judge(results: Results, statement: Statement) -> Judgement:
     findings = []
-    results = results.averaged(statement.get("averaged", []))
+    results = results.observed().averaged(statement.get("averaged", []))
     for label, case in cases(statement):
         try:
             findings.append((label, KINDS[statement["kind"]](results, statement, case)))
         except LookupError:
             continue
     common = {k: str(statement.get(k, "")).strip() for k in ("id", "says", "source", "note")}
+    lacking = dict(collections.Counter(run.lack.value for run in results.lacking_of_used()))
     if not findings:
-        return Judgement(measured="", holds="not measured", **common)
+        return Judgement(measured="", holds="not measured", lacking=lacking, **common)
     holds, sure = _verdict((f.holds, f.sure) for _, f in findings)
     measured = "; ".join(f"{label}: {f.text}{'' if f.holds or holds else ' (no)'}" if label else f.text for label, f in findings)
-    return Judgement(measured=measured, holds=("yes" if holds else "no") + ("" if sure else " (not sure)"), **common)
+    return Judgement(measured=measured, holds=("yes" if holds else "no") + ("" if sure else " (not sure)"), lacking=lacking, **common)
 
 
 def judge_all(results: Results) -> list[Judgement]:

@@ -133,11 +133,15 @@ class Judge:
                 return None
         return accounting.Statuses(**found)
 
-    def noted(self) -> Noted:
+    def read_noted(self) -> list[str]:
+        """Takes what the keeper has written down. Reasons: it is there and cannot be read, so what was known of it stays."""
         try:
-            return Noted(own_files.read(self.cell.noted).decode())
-        except OSError:
-            return Noted()        # nothing yet
+            self.so_far.noted = Noted(own_files.read(self.cell.noted).decode(errors="replace"))
+        except FileNotFoundError:
+            self.so_far.noted = Noted()      # nothing yet
+        except OSError as e:
+            return [f"surroundings: {self.cell.noted} cannot be read: {e.strerror or e}"]
+        return []
 
     def look_at_attenuator(self) -> None:
         try:
@@ -149,7 +153,7 @@ class Judge:
         self.so_far.attenuator = attenuator.report_of(said) if said and said.state != "armed" else None
 
     def turn(self, watch: control.TelemetryWatch, clock: ApplicationClock) -> None:
-        self.so_far.noted = self.noted()
+        unread = self.read_noted()
         self.look_at_attenuator()
         now = self.statuses()
         if now is not None and self.so_far.take(now):
@@ -161,7 +165,7 @@ class Judge:
             lost = [r for r in telemetry_reasons(watch) if "nothing came" not in r or self.so_far.first]
             slot = self.so_far.last.base.slot if self.so_far.last else 0
             self.publisher.publish("verdict", slot, verdict=self.so_far.verdict(
-                lost + self.silent, clock.report()["worst"], self.kernel.of(now, self.so_far.still) if now else None))
+                lost + self.silent + unread, clock.report()["worst"], self.kernel.of(now, self.so_far.still) if now else None))
 
 
 def main(arguments: list[str], _places: Places) -> int:

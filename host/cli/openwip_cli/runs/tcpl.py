@@ -24,7 +24,7 @@ from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
 from ..cell.running import Running
 from ..cell.session import Progress, check_congestion_control, identity, owned_cell, start_process
-from ..errors import INVALID, VALID, BadInput, CellDied
+from ..errors import INVALID, VALID, BadInput
 from ..figures import accounting, meaning, report
 from ..figures.estimates import estimate
 from ..machine import outputs, placement, scratch, system
@@ -35,7 +35,7 @@ from ..settings.kinds import Choice
 from ..settings.scenario import Scenario
 from ..settings.table import Setting, nested, process_keys, settings_of
 from ..shapes import Verdict
-from . import ns3, ns3_tcp, run as runs, virtual
+from . import failure, ns3, ns3_tcp, run as runs, virtual
 from .options import CLOCKS, Options, scenario_of, settings_parser
 from .pool import Pool, check as check_pool
 
@@ -253,7 +253,7 @@ def run_all(s: Scenario, name: str, places: Places, progress: Callable[[str], No
             repeated += len(run["attempts"]) - 1
             result = run["result"]
             if result is None:
-                raise CellDied(f"a transfer failed: {run['attempts'][-1]['reasons'][0]}")
+                raise failure.stop_of(run, "a transfer")
             results[key] = {"time": time} | result
             progress(f"{len(results)} of {len(specs)}: MTU {result['mtu']}, BER {result['ber']:g}, burstiness "
                      f"{result['burstiness']:g}, {'TCP-L' if result['relay'] else 'TCP  '}: "

@@ -86,7 +86,10 @@ class ChoiceOrFile(Choice):
         self.valid += "".join(f"|FILE{ending}" for ending in endings)
 
     def read(self, value: Any) -> Any:
-        return value if isinstance(value, str) and value.endswith(self.endings) else super().read(value)
+        return value if self.names_file(value) else super().read(value)
+
+    def names_file(self, value: Any) -> bool:
+        return isinstance(value, str) and value.endswith(self.endings)
 
 
 class NumberOrWord:
@@ -129,6 +132,16 @@ class Text:
         if not isinstance(value, str) or not value:
             raise ValueError
         return value
+
+
+class TextOrFile(Text):
+    """A word that the process knows, or the name of a file: one that ends so, or has a folder in it."""
+
+    def __init__(self, endings: tuple[str, ...]) -> None:
+        self.endings = endings
+
+    def names_file(self, value: Any) -> bool:
+        return isinstance(value, str) and (value.endswith(self.endings) or "/" in value)
 
 
 class Ports(Text):
@@ -185,6 +198,11 @@ class Impairments:
 
 
 ON_OFF = Choice("on", "off")
+
+
+def names_file(kind: Kind, value: Any) -> bool:
+    """A value of this kind is the name of a file that is read."""
+    return isinstance(kind, (ChoiceOrFile, TextOrFile)) and kind.names_file(value)
 
 
 def number_of(kind: Kind) -> Kind:

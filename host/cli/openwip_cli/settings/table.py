@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from .kinds import ON_OFF, Choice, ChoiceOrFile, Impairments, Integer, Kind, NumberOrWord, Numbers, Optional, Ports, Real, Text
+from .kinds import ON_OFF, Choice, ChoiceOrFile, Impairments, Integer, Kind, NumberOrWord, Numbers, Optional, Ports, Real, Text, TextOrFile
 
 Views = tuple[str, ...]     # under which names a column of its own may stand, the first one first
 
@@ -75,7 +75,7 @@ def kind_of(key: str, of: Views) -> Kind:
             names[name] = what["fields"]
         return Impairments(names)
     if type_ == "text":
-        return Ports() if has("check") == "split_ports" else Text()
+        return Ports() if has("check") == "split_ports" else TextOrFile(tuple(has("files"))) if has("files") else Text()
     low, _, high = has("range").partition("..")
     number: Any = (Integer if type_.startswith("integer") else Real)(float(low), float(high))
     if type_ in ("integers", "reals"):
