@@ -19,9 +19,17 @@ class BadInput(Stop):
     code = BAD_INPUT
 
 
+def signal_name(number: int) -> str:
+    """SIGSEGV; those for real time have no name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 def how_ended(code: int) -> str:
     """A process, of which subprocess and os.waitstatus_to_exitcode() say the code."""
-    return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+    return f"was killed by {signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
 
 
 def of_program(name: str, code: int, said: str, more: str = "") -> Stop:
