@@ -61,8 +61,8 @@ class Reader:
         self.size = os.fstat(fd).st_size
         self._socket, theirs = socket.socketpair()
         with theirs:
-            self._process = subprocess.Popen(
-                places.default().module(command, fd), stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=(fd,))
+            self._process: Any = subprocess.Popen(
+                places.default().module(command, fd), stdin=theirs.fileno(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=(fd,))
 
     def ask(self, most: int, **request: Any) -> Answer:
         """The answer to one question; `most`: how many bytes are valid."""

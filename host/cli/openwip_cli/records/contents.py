@@ -15,7 +15,6 @@ import numpy
 
 from ..machine import confined
 from ..machine.confined import Wrong, printable
-from ..machine.places import Places
 from .record_storage import View
 
 MOST_TABLES, MOST_COLUMNS = 2000, 100_000
@@ -193,5 +192,5 @@ def check_rows(where: str, columns: dict[str, Any]) -> None:
         raise Wrong(f"has a table {where} whose columns differ in length: {few} has {rows[few]} rows, {many} has {rows[many]}")
 
 
-def main(arguments: list[str], _places: Places) -> int:
-    return confined.serve(int(arguments[0]), lambda fd: Contents(fd).answer)
+def serve(fd: int) -> int:
+    return confined.serve(fd, lambda opened: Contents(opened).answer)

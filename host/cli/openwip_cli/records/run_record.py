@@ -91,6 +91,8 @@ Said = TypedDict("Said", {"valid": bool, "reasons": list[str], "final": bool})  
 class RunRecord:
     def __init__(self, path: pathlib.Path | str) -> None:
         self.path = str(path)
+        self._tables: dict[str, Any] = {}
+        self.strings: numpy.ndarray = numpy.array([""], dtype=object)
         with record_seal.opened(path) as f:
             self.size = os.fstat(f.fileno()).st_size
             self._reader = Reader(self.path, f.fileno(), "read-record", record_seal.WRITTEN_BY)
