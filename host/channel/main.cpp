@@ -6,6 +6,7 @@
 //   wip_channel write ...         rows of 25 (or 50, with predictions) 32-bit floats, dB, from
 //                                 standard input -> trace
 //   wip_channel check FILE        reads all of a trace, checks it, prints what it is as JSON
+//   wip_channel rows FILE         the rows of a trace, as write takes them, to standard output
 //   wip_channel patterns FILE ... patterns for other emulators; prints their sizes as JSON
 #include <signal.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "channel/render.h"
 #include "config/command_line.h"
 #include "config/number_option.h"
+#include "trace/confined_trace.h"
 #include "trace/trace_file.h"
 #include "types/db.h"
 #include "types/file_text.h"
@@ -53,16 +55,13 @@ int list() {
 }
 
 int check(const std::string& file) {
-    trace::reader in(file);
+    trace::confined_reader in(file, trace::reading_account());
     const trace::trace_info& i = in.info();
-    std::vector<trace_row> snr(trace::chunk_slots), predicted(i.prediction ? snr.size() : 0);
+    std::vector<trace_row> snr, predicted;
     std::array<double, nof_bins> bin_mean{};
     double sum = 0, sum_db = 0, square = 0, error = 0, low = 1e9, high = -1e9;
-    for (std::int64_t t = 0; t < in.nof_slots(); t += trace::chunk_slots) {
-        const auto n = static_cast<std::size_t>(
-            std::min<std::int64_t>(trace::chunk_slots, in.nof_slots() - t));
-        in.read(t, std::span(snr).first(n), std::span(predicted).first(i.prediction ? n : 0));
-        for (std::size_t k = 0; k < n; ++k)
+    for (; in.next(snr, predicted); snr.clear(), predicted.clear())
+        for (std::size_t k = 0; k < snr.size(); ++k)
             for (std::size_t b = 0; b < nof_bins; ++b) {
                 const double v = static_cast<double>(snr[k][b]), g = db(v).power();
                 low = std::min(low, v);
@@ -76,7 +75,6 @@ int check(const std::string& file) {
                     error += d * d;
                 }
             }
-    }
     const double n = static_cast<double>(in.nof_slots()) * nof_bins;
     json j{{"file", file},
            {"format", trace::format_name},
@@ -105,7 +103,22 @@ int check(const std::string& file) {
                            {"horizon_slots", i.prediction->horizon_slots},
                            {"nmse", i.prediction->nmse},
                            {"measured_nmse", error / square}};
-    std::puts(j.dump().c_str());
+    // A text of a file need not be UTF-8.
+    std::puts(j.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
+    return 0;
+}
+
+// Rows for whoever reads them from a pipe, and may close it when it has enough.
+int print_rows(const std::string& file, bool predictions) {
+    ::signal(SIGPIPE, SIG_IGN);
+    trace::confined_reader in(file, trace::reading_account());
+    std::vector<trace_row> snr, predicted;
+    for (; in.next(snr, predicted); snr.clear(), predicted.clear())
+        for (std::size_t t = 0; t < snr.size(); ++t)
+            if (std::fwrite(snr[t].data(), sizeof(trace_row), 1, stdout) != 1 ||
+                (predictions && in.info().prediction &&
+                 std::fwrite(predicted[t].data(), sizeof(trace_row), 1, stdout) != 1))
+                return 0;
     return 0;
 }
 
@@ -198,6 +211,12 @@ int main(int argc, char** argv) {
     auto* checking = app.add_subcommand("check", "check and describe a trace");
     checking->add_option("file", checked)->required();
 
+    std::string read;
+    auto* reading = app.add_subcommand("rows", "rows of a trace to standard output");
+    reading->add_option("file", read)->required();
+    bool snr_only = false;
+    reading->add_flag("--snr", snr_only, "without predictions");
+
     channel_program::pattern_config p;
     auto* patterns = app.add_subcommand("patterns", "patterns for other emulators");
     patterns->add_option("trace", p.trace)->required();
@@ -212,6 +231,7 @@ int main(int argc, char** argv) {
         if (*list_command) return list();
         if (*checking) return check(checked);
         if (*writing) return write(w);
+        if (*reading) return print_rows(read, !snr_only);
         if (*patterns) {
             const auto sizes = channel_program::write_patterns(p);
             std::puts(json{{"ms", sizes.ms}, {"bits", sizes.bits}, {"packets", sizes.packets}}

@@ -15,7 +15,7 @@
 #include "link/switch_table.h"
 #include "link/symbol_error.h"
 #include "sample/counter_random.h"
-#include "trace/trace_file.h"
+#include "trace/confined_trace.h"
 #include "types/failure.h"
 #include "types/require.h"
 
@@ -85,17 +85,11 @@ void close(std::ofstream& out, const std::string& file) {
 
 template <class Slot>
 void for_each_slot(const std::string& file, const planner& p, Slot on_slot) {
-    trace::reader in(file);
-    std::vector<trace_row> snr(trace::chunk_slots),
-        predicted(in.info().prediction ? snr.size() : 0);
-    for (std::int64_t t = 0; t < in.nof_slots(); t += trace::chunk_slots) {
-        const auto n = static_cast<std::size_t>(
-            std::min<std::int64_t>(trace::chunk_slots, in.nof_slots() - t));
-        in.read(t, std::span(snr).first(n), std::span(predicted).first(predicted.empty() ? 0 : n));
-        for (std::size_t i = 0; i < n; ++i)
-            on_slot(t + static_cast<std::int64_t>(i),
-                    p.plan(snr[i], predicted.empty() ? snr[i] : predicted[i]));
-    }
+    trace::confined_reader in(file, trace::reading_account());
+    std::vector<trace_row> snr, predicted;
+    for (std::int64_t t = 0; in.next(snr, predicted); snr.clear(), predicted.clear())
+        for (std::size_t i = 0; i < snr.size(); ++i, ++t)
+            on_slot(t, p.plan(snr[i], predicted.empty() ? snr[i] : predicted[i]));
 }
 
 // Millisecond, counted from 1, in which slot t ends: slots are 2/3 ms.

@@ -8,9 +8,9 @@
 //           numbers from a pipe: their number is bounded (most_played_slots), and whoever plays
 //           them checks each once more (trace_channel, trace_filter). It waits as long as
 //           `patience`, or until a signal is handled
-//   child   has no other descriptor, becomes `user`, may write no file and take no more than
-//           data_limit of memory and cpu_limit_s of the processor, reads the copy, sends the rows,
-//           ends, at the latest with its parent
+//   child   has no other descriptor, becomes `user`, may open, write and start nothing and take no
+//           more than data_limit of memory and cpu_limit_s of the processor, reads the copy, sends
+//           the rows, ends, at the latest with its parent
 //
 // A child rather than reading after the privileges are given up: it also keeps libhdf5 away from
 // the interfaces, radios and sockets that the parent keeps open, and its crash is an error message.
@@ -18,11 +18,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "bin/trace_channel.h"
+#include "trace/trace_file.h"
 #include "types/grid.h"
 
 namespace wip::trace {
@@ -36,9 +38,31 @@ struct confined_trace {
     std::optional<int> horizon_slots;  // of its predictions, if it holds any
 };
 
+// The account of a cell's processes, or nobody where that was not made (docs/rights.md).
+std::string reading_account();
+
 // Throws error, one line: what the reader says, or that it was ended by a signal. `user` is
 // become only by a process that is root.
 confined_trace read_confined(const std::string& file, const std::string& user,
                              std::chrono::milliseconds patience = std::chrono::seconds{90});
+
+// The same of a trace of any length, for whoever takes it piece by piece (wip_channel): as much as
+// the child has memory for. The file is not copied: what changes meanwhile brings down the child.
+class confined_reader {
+public:
+    confined_reader(const std::string& file, const std::string& user);  // throws error
+    ~confined_reader();
+    confined_reader(const confined_reader&) = delete;
+    confined_reader& operator=(const confined_reader&) = delete;
+    const trace_info& info() const noexcept;
+    std::int64_t nof_slots() const noexcept;
+    // Appends the next rows, up to chunk_slots of them; false: there were none left. `predicted`
+    // stays as it is of a trace without predictions. Throws error.
+    bool next(std::vector<trace_row>& snr_db, std::vector<trace_row>& predicted_snr_db);
+
+private:
+    struct impl;
+    std::unique_ptr<impl> impl_;
+};
 
 }  // namespace wip::trace

@@ -67,8 +67,8 @@ private:
 
 class reader {
 public:
-    explicit reader(const std::string& file);  // throws error
-    // The bytes of a file, which are copied. `called`: its name in errors. Throws error.
+    // The bytes of a file, which are copied. `called`: its name in errors. Throws error. Bytes from
+    // anywhere are for a process without rights (confined_trace.h).
     reader(std::span<const std::byte> image, const std::string& called);
     ~reader();
     const trace_info& info() const noexcept;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <string_view>
@@ -21,6 +19,19 @@ bool begins_hdf5(std::span<const std::byte> image) {
         if (std::memcmp(image.data() + at, signature.data(), signature.size()) == 0) return true;
     return false;
 }
+
+constexpr std::size_t longest_text = 1 << 20;
+
+// The name of the object and of the file that an external link leads to: nobody follows it.
+herr_t refuse_link(const char*, const char*, const char*, const char*, unsigned*, hid_t,
+                   void* followed) {
+    *static_cast<bool*>(followed) = true;
+    return -1;
+}
+
+// The filters that the writer uses, and szip, which other programs like.
+constexpr std::array known_filters{H5Z_FILTER_DEFLATE, H5Z_FILTER_SHUFFLE, H5Z_FILTER_FLETCHER32,
+                                   H5Z_FILTER_SZIP};
 
 }  // namespace
 
@@ -64,15 +75,22 @@ struct reader::impl {
         const hdf5_handle a = attribute(where, key);
         const hdf5_handle type(H5Aget_type(a), H5Tclose);
         if (H5Tget_class(type) != H5T_STRING) fail("attribute " + key + ": valid is a text");
+        const auto too_long = [&](std::size_t length) {
+            if (length > longest_text)
+                fail("attribute " + key + " has " + std::to_string(length) +
+                     " characters: valid is up to " + std::to_string(longest_text));
+        };
         if (H5Tis_variable_str(type) > 0) {
             char* read = nullptr;
             const hdf5_handle memory(H5Tget_native_type(type, H5T_DIR_DEFAULT), H5Tclose);
             if (H5Aread(a, memory, &read) < 0 || read == nullptr)
                 fail("attribute " + key + " cannot be read");
-            std::string s(read);
+            std::string s(read, ::strnlen(read, longest_text + 1));
             H5free_memory(read);
+            too_long(s.size());
             return s;
         }
+        too_long(H5Tget_size(type));
         std::string s(H5Tget_size(type), '\0');
         if (H5Aread(a, type, s.data()) < 0) fail("attribute " + key + " cannot be read");
         s.resize(std::min(s.size(), std::strlen(s.c_str())));
@@ -83,11 +101,46 @@ struct reader::impl {
         if (v != valid) fail(key + " " + std::to_string(v) + ": valid is " + std::to_string(valid));
     }
 
+    // Everything that is read is in this file, and can be decompressed.
+    void check_storage(const std::string& key, hid_t data) const {
+        const hdf5_handle created(H5Dget_create_plist(data), H5Pclose);
+        if (!created) fail("dataset " + key + " cannot be opened");
+        if (H5Pget_layout(created) == H5D_VIRTUAL)
+            fail("dataset " + key +
+                 " is a virtual one, whose rows are in other files: valid is a dataset of this "
+                 "file");
+        if (H5Pget_external_count(created) > 0)
+            fail("dataset " + key +
+                 " has its rows in another file (external storage): valid is a dataset of this "
+                 "file");
+        const int filters = H5Pget_nfilters(created);
+        for (unsigned i = 0; filters > 0 && i < static_cast<unsigned>(filters); ++i) {
+            std::size_t none = 0;
+            char filter_name[60] = "";
+            const H5Z_filter_t filter = H5Pget_filter2(created, i, nullptr, &none, nullptr,
+                                                       sizeof filter_name, filter_name, nullptr);
+            filter_name[sizeof filter_name - 1] = 0;
+            if (std::ranges::find(known_filters, filter) == known_filters.end() ||
+                H5Zfilter_avail(filter) <= 0)
+                fail("dataset " + key + " is stored with the filter " + std::to_string(filter) +
+                     " (" + filter_name + "): valid are deflate, shuffle, fletcher32 and szip");
+        }
+    }
+
     // Opens a dataset and returns its number of rows.
     std::int64_t open(const char* key, hdf5_handle& data) const {
         if (H5Lexists(file, key, H5P_DEFAULT) <= 0) fail(std::string("has no dataset ") + key);
-        data = {H5Dopen2(file, key, H5P_DEFAULT), H5Dclose};
+        // An external link on the way, be it behind a soft one, is never followed.
+        const hdf5_handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
+        bool followed = false;
+        if (H5Pset_elink_cb(access, refuse_link, &followed) < 0)
+            fail("cannot be read: too little memory");
+        data = {H5Dopen2(file, key, access), H5Dclose};
+        if (followed)
+            fail(std::string("dataset ") + key +
+                 " is a link to another file: valid is a dataset of this file");
         if (!data) fail(std::string("dataset ") + key + " cannot be opened");
+        check_storage(key, data);
         const hdf5_handle type(H5Dget_type(data), H5Tclose), space(H5Dget_space(data), H5Sclose);
         if (H5Tget_class(type) != H5T_FLOAT || H5Tget_size(type) != 4)
             fail(std::string("dataset ") + key + ": valid are 32-bit floating-point numbers");
@@ -119,17 +172,6 @@ struct reader::impl {
                          std::to_string(b) + ": " + std::to_string(v) + " dB: valid is -60 to 80");
     }
 };
-
-reader::reader(const std::string& file) : impl_(new impl) {
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-    impl& r = *impl_;
-    r.name = file;
-    if (::access(file.c_str(), R_OK) != 0)
-        r.fail(std::string("cannot be read: ") + std::strerror(errno));
-    if (H5Fis_hdf5(file.c_str()) <= 0) r.fail("is not an HDF5 file; valid: an SNR trace");
-    r.file = {H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose};
-    read_head();
-}
 
 reader::reader(std::span<const std::byte> image, const std::string& called) : impl_(new impl) {
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);

@@ -277,8 +277,9 @@ class CommandLine(InQemu):
     def play_trace(self):
         """Of six slots, 1500 a second: four steps of 1 ms, of slots 0, 1, 3, 4; what channel 1 gets in them and is held."""
         with h5py.File(self.folder / "t.h5", "w") as f:
-            f.attrs["format"], f.attrs["slots_per_second"] = "openwip-snr-trace", 1500
-            f["snr_db"] = numpy.repeat(numpy.float32([[20], [30], [99], [41], [-10], [0]]), 25, axis=1)
+            f.attrs.update({"format": "openwip-snr-trace", "version": 1, "slots_per_second": 1500, "bins": 25, "channel": "steps", "definition": "name: steps",
+                            "software": "", "seed": 1, "mean_snr_db": 20.0, "speed_kmh": 0.0, "carrier_hz": 0.0})
+            f["snr_db"] = numpy.repeat(numpy.float32([[20], [30], [80], [41], [-10], [0]]), 25, axis=1)
         before = len(self.steps())
         done = self.openwip("play", str(self.folder / "t.h5"), "--at-zero", "40")
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)

@@ -263,6 +263,55 @@ class Traces(unittest.TestCase):
             with self.subTest(pattern):
                 self.refused(pattern, "info", self.damaged("bad.h5", change))
 
+    def test_rows_in_other_files_are_refused_by_name_by_every_command_that_reads_a_trace(self):
+        """Where the source is not found they would be 0 dB, and which one it is depends on the folder."""
+        def other(key, make):
+            def apply(f):
+                data, attributes = f[key][:], dict(f[key].attrs)
+                del f[key]
+                make(f, key, data)
+                if isinstance(f.get(key, getlink=True), h5py.HardLink):
+                    f[key].attrs.update(attributes)
+            return apply
+
+        def virtual(f, key, data):
+            layout = h5py.VirtualLayout(shape=data.shape, dtype="<f4")
+            layout[:] = h5py.VirtualSource(self.trace, key, shape=data.shape)
+            f.create_virtual_dataset(key, layout)
+
+        def link(f, key, _):
+            f[key] = h5py.ExternalLink(self.trace, f"/{key}")
+
+        def soft_link(f, key, _):
+            f["elsewhere"] = h5py.ExternalLink(self.trace, "/")
+            f[key] = h5py.SoftLink(f"/elsewhere/{key}")
+
+        def circle(f, key, _):
+            f[key] = h5py.SoftLink(f"/{key}")
+
+        def external(f, key, data):
+            f.create_dataset(key, shape=data.shape, dtype="<f4", external=[(self.file("raw"), 0, data.nbytes)])
+
+        def lzf(f, key, data):
+            f.create_dataset(key, data=data, compression="lzf")
+
+        for pattern, make in (("is a virtual one, whose rows are in other files", virtual), ("is a link to another file", link), ("is a link to another file", soft_link),
+                              ("has its rows in another file \\(external storage\\)", external), ("is stored with the filter 32000 \\(lzf\\): valid are deflate", lzf),
+                              ("cannot be opened", circle)):
+            for key in ("snr_db", "predicted_snr_db"):
+                with self.subTest(pattern, key=key):
+                    bad = self.damaged("bad.h5", other(key, make))
+                    self.refused(f"bad.h5: dataset {key} {pattern}", "info", bad)
+        for command in (("plot", bad, "-o", self.file("bad.png")), ("export", bad, "--csv", self.file("bad.csv")), ("export", bad, "--mahimahi", self.file("bad.mm"))):
+            self.refused("bad.h5: dataset predicted_snr_db cannot be opened", *command)
+
+    def test_a_soft_link_within_the_file_is_followed(self):
+        self.command("info", self.damaged("soft.h5", lambda f: (f.move("snr_db", "raw"), f.__setitem__("snr_db", h5py.SoftLink("/raw")))))
+
+    def test_a_fifo_is_not_waited_for(self):
+        os.mkfifo(self.file("fifo.h5"))
+        self.refused("fifo.h5: is not an HDF5 file", "info", self.file("fifo.h5"))
+
     def test_truncated_and_foreign_files_are_refused(self):
         whole = pathlib.Path(self.trace).read_bytes()
         for size in (0, 10, 100, 1000, len(whole) // 2, len(whole) - 1):

@@ -44,9 +44,17 @@ class BadInput(Stop):
         super().__init__(without_middle(why, LONGEST_LINE))
 
 
+def signal_name(number: int) -> str:
+    """SIGSEGV; those for real time have no name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 def how_ended(code: int) -> str:
     """A process, of which subprocess and os.waitstatus_to_exitcode() say the code."""
-    return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+    return f"was killed by {signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
 
 
 LABELLED = re.compile(r"(\S+: )?(warning|note|info|debug): ", re.IGNORECASE)     # as compilers, iperf3 and others mark what is no error

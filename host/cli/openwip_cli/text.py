@@ -12,6 +12,7 @@ from .errors import BadInput
 from .errors import shown as shortened
 
 LONGEST, LONGEST_TABLE = 1 << 20, 1 << 26   # characters
+MOST_VALUES = 1_000_000     # with those that aliases repeat
 DEEPEST = 100       # lists in lists; with thousands libyaml ends the process, and Python its stack
 OTHER_TREE = (ValueError, LookupError, TypeError, AttributeError)       # than whoever reads it expects
 
@@ -58,6 +59,7 @@ def of_yaml(text: str) -> Any:
         made = core_schema.Loader(text)
         root = made.get_single_node()
         check_nodes(root)
+        refuse_expanding(root)
         return None if root is None else made.construct_document(root)
     except yaml.YAMLError as e:
         mark = getattr(e, "problem_mark", None)
@@ -92,6 +94,26 @@ def check_scalar(place: str, node: Any) -> None:
     """NotYaml: a plain one whose meaning is not certain."""
     if not node.style and (why := core_schema.refusal(node.value)):
         raise NotYaml(f"has {shortened(place + node.value)}: it {why}", node.start_mark.line + 1)
+
+
+def refuse_expanding(root: Any) -> None:
+    """Aliases in aliases make of a few lines more values than memory has, and one that is inside itself has no end."""
+    sizes: dict[int, int] = {}      # of a node, with all that is in it; 0: not known yet
+
+    def size(node: Any) -> int:
+        if (known := sizes.get(id(node))) is not None:
+            if known == 0:
+                raise NotYaml("has an alias of something that it is in itself", node.start_mark.line + 1)
+            return known
+        sizes[id(node)] = 0
+        inside = node.value if isinstance(node, yaml.SequenceNode) else [v for _, v in node.value] if isinstance(node, yaml.MappingNode) else ()
+        sizes[id(node)] = 1 + sum(size(part) for part in inside)
+        if sizes[id(node)] > MOST_VALUES:
+            raise NotYaml(f"has more than {MOST_VALUES} values, by its aliases", node.start_mark.line + 1)
+        return sizes[id(node)]
+
+    if root is not None:
+        size(root)
 
 
 def of_json(text: str) -> Any:

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import time
 import unittest
 
 from openwip_cli.cell import cell as cells
-from openwip_cli.errors import RecordFailed
+from openwip_cli.errors import BadInput, RecordFailed
 from openwip_cli.machine import places, system
 from openwip_cli.messages import telemetry
 from openwip_cli.records import record as records, run_record
@@ -24,17 +25,19 @@ import os, pathlib, sys
 from openwip_cli.cell import cell as cells
 from openwip_cli.messages import telemetry
 from openwip_cli.records import record
-from openwip_cli.errors import RecordFailed
+from openwip_cli.errors import BadInput, RecordFailed
 from openwip_cli.machine.places import Places
-run_root, path, seconds, launched, left_on_disk, catch_up = sys.argv[1:]
+run_root, path, seconds, launched, left_on_disk, catch_up, checkpoint_s, largest = sys.argv[1:]
 cells.RUN_ROOT = pathlib.Path(run_root)
 record.LEFT_ON_DISK = int(left_on_disk)
 record.CATCH_UP_S = float(catch_up)
+record.FIRST_CHECKPOINT_S = record.CHECKPOINT_S = float(checkpoint_s)
 places = Places(pathlib.Path("/"), pathlib.Path("/"), "true")
 topics = [t for t in telemetry.TOPICS if t not in record.LEFT_OUT]
 try:
     cell = cells.Cell("x")
-    code = record.record(cell, path, record.reader_of(cell, topics), float(seconds) if seconds else None, places, launched == "launched")
+    code = record.record(cell, path, record.reader_of(cell, topics), float(seconds) if seconds else None, places, launched == "launched",
+                         int(largest) or None)
 except RecordFailed as e:
     print(f"openwip: {e}", file=sys.stderr, flush=True)
     code = e.code
@@ -63,9 +66,10 @@ class Recorder(unittest.TestCase):
         self.base = Publisher(f"ipc://{self.folder}/x/base.telemetry", AS_IN_MACD)
         self.addCleanup(self.base.close)
 
-    def start(self, launched=False, seconds="", left_on_disk=0, catch_up="10", **kwargs):
+    def start(self, launched=False, seconds="", left_on_disk=0, catch_up="10", checkpoint_s=10, largest=0, **kwargs):
         self.process = subprocess.Popen(
-            [sys.executable, "-c", RECORDER, self.folder, self.path, seconds, "launched" if launched else "", str(left_on_disk), catch_up],
+            [sys.executable, "-c", RECORDER, self.folder, self.path, seconds, "launched" if launched else "", str(left_on_disk), catch_up,
+             str(checkpoint_s), str(largest)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kwargs)
         for topic in telemetry.TOPICS:
             if topic not in ("frames", "ip"):
@@ -145,6 +149,75 @@ class Recorder(unittest.TestCase):
         self.assertEqual((code, len(err.splitlines())), (3, 1))
         self.assertIn(str(self.path), err)
         self.assertEqual(list(self.path.parent.iterdir()), [])
+
+    def expect_part_after_kill(self, sent, checkpoint_s):
+        self.start(checkpoint_s=checkpoint_s)
+        self.send(sent)
+        part = self.path.with_name("run.h5.part")
+        self.assertTrue(system.wait_until(lambda: part.exists() and self.slots_of(part) >= sent, 30, 0.2))
+        self.process.kill()
+        self.process.communicate()
+        self.assertEqual(list(self.path.parent.iterdir()), [part])
+        return part
+
+    @staticmethod
+    def slots_of(part):
+        """Messages that a reader finds, as a copy says: the recorder holds the file itself."""
+        with tempfile.TemporaryDirectory() as folder:
+            copy = shutil.copy(part, folder)
+            try:
+                with run_record.RunRecord(copy) as record:
+                    table = record.table("slot", "base")
+                    return len(table) if table is not None else 0
+            except BadInput:
+                return 0
+
+    def test_what_a_killed_recorder_had_written_is_read_and_recovered(self):
+        part = self.expect_part_after_kill(700, 0.3)
+        with run_record.RunRecord(part) as record:
+            self.assertEqual(list(record.table("slot", "base")["message.sequence"]), list(range(1, 701)))
+            self.assertEqual(record.about["scenario"], {"link": {"bins": 3}})
+            self.assertIn("ended without a seal at slot", run_record.info_text(record))
+        with self.assertRaisesRegex(BadInput, "run.h5.part is there: what a recorder left that was killed"):
+            records.check_target(self.path)
+        with self.assertRaisesRegex(BadInput, "No such file or directory; .*run.h5.part is there"):
+            run_record.RunRecord(self.path)
+        done = subprocess.run([sys.executable, "-m", "openwip_cli", "record", "recover", part], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("ended without a seal at slot", done.stdout)
+        self.expect_slots(700)
+        self.assertIn("ended without a seal at slot", run_record.info_text(self.record()))
+
+    def test_a_record_that_is_written_now_is_not_read_and_not_replaced(self):
+        self.start()
+        with self.assertRaisesRegex(BadInput, "another recorder is at work"):
+            records.check_target(self.path)
+        self.process.send_signal(signal.SIGINT)
+        self.ended()
+
+    def test_a_record_that_reaches_its_largest_size_is_cut_and_says_so_and_when(self):
+        self.start(launched=True, largest=20_000, checkpoint_s=0.3)
+        for n in range(3000):
+            self.base.send("slot", slot=n, slot_sample=pb.SlotSample(snr_db=[n + b / 7 for b in range(25)]))
+        time.sleep(2)
+        self.send(1)
+        report = {"verdict": {"valid": True, "reasons": [], "checks": {}}}
+        code, out, _ = self.ended(json.dumps(report))
+        self.assertEqual(code, 0)
+        self.assertIn("its largest size of 0 MB", json.loads(out)["ended_by"])
+        record = self.record()
+        self.assertEqual((record.about["report"], record.verdict["final"]), (report, True))
+        slots = record.table("slot", "base")["message.slot"]
+        self.assertIn(f"cut at slot {slots.max()}, t=", run_record.info_text(record))
+        self.assertEqual(len(slots), record.table("slot", "base").attributes["received"])
+
+    def test_a_record_leaves_a_share_of_the_disk(self):
+        limits = records.Limits(self.folder, None)
+        free = shutil.disk_usage(self.folder).free
+        self.assertAlmostEqual(limits.largest / free, 1 / 2, delta=0.02)
+        self.assertAlmostEqual(limits.left / free, 1 / 4, delta=0.02)
+        self.assertIsNone(limits.reached(1000))
+        self.assertIn("--max-size", limits.reached(limits.largest))
 
     def test_the_record_of_a_run_that_is_over_leaves_nothing_either(self):
         told = self.folder / "told"

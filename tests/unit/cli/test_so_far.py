@@ -181,14 +181,14 @@ class SoFar(unittest.TestCase):
         looks = judge.Judge.__new__(judge.Judge)
         with tempfile.TemporaryDirectory() as folder:
             looks.so_far, looks.cell = self.so_far, mock.Mock(noted=pathlib.Path(folder, "noted"))
-            self.assertEqual((looks.read_noted(), list(self.so_far.noted)), ([], []))
-            looks.cell.noted.write_bytes(b"air was stopped\n\xff\n")
+            self.assertEqual((looks.read_noted(), list(self.so_far.noted.lines)), ([], []))
+            looks.cell.noted.write_bytes(b"0\nair was stopped\n\xff\n")
             looks.cell.noted.chmod(0o600)
-            self.assertEqual((looks.read_noted(), self.so_far.noted[0]), ([], "air was stopped"))
+            self.assertEqual((looks.read_noted(), self.so_far.noted.lines[0]), ([], "air was stopped"))
             looks.cell.noted.unlink()
             looks.cell.noted.mkdir()
             reason, = looks.read_noted()
-            self.assertEqual((reason.startswith(f"surroundings: {folder}/noted cannot be read: "), self.so_far.noted[0]), (True, "air was stopped"))
+            self.assertEqual((reason.startswith(f"surroundings: {folder}/noted cannot be read: "), self.so_far.noted.lines[0]), (True, "air was stopped"))
 
     def test_before_the_terminal_has_locked_nothing_is_valid(self):
         v = self.verdict(statuses(1, locked=False), statuses(2, locked=False))

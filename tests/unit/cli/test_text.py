@@ -37,7 +37,8 @@ class AsText(unittest.TestCase):
                 of_yaml(text)
             self.assertEqual(caught.exception.line, line)
         self.assertEqual(of_yaml("a: &a {b: 1}\nc: [*a, *a, {b: 2}]\nd: {<<: *a, b: 3}"), {"a": {"b": 1}, "c": [{"b": 1}, {"b": 1}, {"b": 2}], "d": {"b": 3}})
-        of_yaml("".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" if i else "a0: &a0 x\n" for i in range(30)) + "b: &b [*b]")     # each node once
+        with self.assertRaisesRegex(NotYaml, "has more than 1000000 values, by its aliases"):     # each node once
+            of_yaml("".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" if i else "a0: &a0 x\n" for i in range(30)) + "b: &b [*b]")
 
     def test_a_key_that_is_a_list_or_a_mapping_is_said_with_its_line(self):
         for text, line in (("a: 1\nbins: {{ bins }}\n", 2), ("a: 1\n? [1]\n: 2\n", 2), ("- {a: 1}\n-\n  ? {b: 1}\n  : c\n", 3), ("a: &a [1]\nb: {*a : 1}", 1)):
@@ -53,6 +54,14 @@ class AsText(unittest.TestCase):
                 of_yaml(text)
         with self.assertRaisesRegex(ValueError, "lists in lists"):
             of_json(300_000 * "[")
+
+    def test_aliases_that_repeat_more_than_memory_has_or_have_no_end_are_refused_at_once(self):
+        laughs = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 60))
+        for pattern, text in (("has more than 1000000 values, by its aliases", laughs), ("an alias of something that it is in itself", "a: &a [*a]\n"),
+                              ("an alias of something that it is in itself", "a: &a {b: {c: *a}}\n")):
+            with self.subTest(pattern), self.assertRaisesRegex(NotYaml, pattern):
+                of_yaml(text)
+        self.assertEqual(of_yaml("a: &a [1]\nb: *a\n"), {"a": [1], "b": [1]})
 
     def test_what_is_not_utf8_is_said_with_its_key(self):
         for tree, key in (({"channel": {"file": "/tmp/tr\udcff.h5"}}, "channel.file"), ({"ends": ["a", "\udcff"]}, "ends.1")):

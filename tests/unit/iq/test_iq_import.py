@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Samples of other rates and programs, imported: resampled here by SciPy, so by something else than the import. Nothing that the
 original held is lost; what is no such file is refused."""
+import io
 import json
 import pathlib
 import re
 import sys
+import tarfile
 import tempfile
 import unittest
 
@@ -14,6 +16,7 @@ from scipy import signal
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from test_iq_recording import VALIDATOR, apps, record, run      # noqa: E402  (the module has the path of the apps)
 
+from openwip_cli.errors import BadInput                         # noqa: E402
 from openwip_cli.iq import imports, recordings                  # noqa: E402
 from openwip_schema import slot_link_pb2                        # noqa: E402
 
@@ -206,6 +209,133 @@ class Import(unittest.TestCase):
         self.assertEqual(recordings.extension_version(), apps.EXTENSION_VERSION)
         self.assertTrue(re.fullmatch(r"[\d.]+", recordings.extension_version()))
         self.assertEqual(set(imports.RECEIVER), set(self.original.whole["openwip:receiver"]))
+
+
+class Containers(unittest.TestCase):
+    """Samples inside something, and metadata of any program."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="openwip-iq-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        rng = numpy.random.default_rng(4)
+        self.samples = ((rng.normal(size=10240) + 1j * rng.normal(size=10240)) * 0.05).astype("<c8")
+        self.meta = {"global": {"core:datatype": "cf32_le", "core:sample_rate": 7680000, "core:version": "1.2.0"},
+                     "captures": [{"core:sample_start": 0}], "annotations": []}
+
+    def archive(self, name, *members, **more):
+        path = self.folder / name
+        with tarfile.open(path, "w", format=tarfile.PAX_FORMAT, **more) as t:
+            for member, content in members:
+                info = tarfile.TarInfo(member)
+                if content is None:
+                    info.type = tarfile.DIRTYPE
+                elif isinstance(content, str):
+                    info.type, info.linkname = tarfile.SYMTYPE, content
+                else:
+                    info.size = len(content)
+                t.addfile(info, io.BytesIO(content) if isinstance(content, bytes) else None)
+        return str(path)
+
+    def recording(self, name):
+        return (f"{name}.sigmf-meta", json.dumps(self.meta).encode()), (f"{name}.sigmf-data", self.samples.tobytes())
+
+    def refused(self, pattern, function, *arguments):
+        with self.assertRaisesRegex(BadInput, pattern) as caught:
+            function(*arguments)
+        self.assertNotIn("\n", str(caught.exception))
+
+    def assert_all_samples(self, source):
+        read = numpy.concatenate(list(imports.pieces(source, 0, source.samples)))
+        self.assertEqual(read.tobytes(), self.samples.tobytes())
+
+    def test_an_archive_is_read_where_it_stands_whatever_its_members_are_called(self):
+        for members in (self.recording("run"), (("run", None), *self.recording("run/run")), self.recording("../../evil"), self.recording("/etc/evil")):
+            path = self.archive("a.sigmf", *members)
+            source = imports.opened(path, None, None)
+            self.assert_all_samples(source)
+            self.assertEqual([p.name for p in self.folder.iterdir()], ["a.sigmf"])
+        self.refused("--sample-rate is 7680000.0; valid: only for bare samples", imports.opened, path, 7.68e6, None)
+
+    def test_of_several_recordings_one_is_chosen(self):
+        other = self.samples
+        first = self.recording("a/a")
+        self.samples = self.samples * 2
+        path = self.archive("two.sigmf", *first, *self.recording("b/b"))
+        self.refused("holds the recordings a/a, b/b; valid: one of them with --recording NAME", imports.opened, path, None, None)
+        self.refused("holds the recordings a/a, b/b", imports.opened, path, None, None, "c")
+        for name in ("b/b", "b"):
+            self.assert_all_samples(imports.opened(path, None, None, name))
+        self.samples = other
+        self.assert_all_samples(imports.opened(path, None, None, "a"))
+
+    def test_archives_that_are_none_are_refused(self):
+        meta, data = self.recording("run")
+        for pattern, members in (("has no samples run.sigmf-data", (meta,)), ("holds no recording", (data,)),
+                                 ("run.sigmf-data is no whole file in it", (meta, ("run.sigmf-data", "/etc/shadow"))),
+                                 ("is not JSON", (("run.sigmf-meta", b"{" * 100_000), data)), ("has 1000 bytes", (meta, ("run.sigmf-data", bytes(1000))))):
+            with self.subTest(pattern):
+                self.refused(pattern, imports.opened, self.archive("bad.sigmf", *members), None, None)
+        whole = pathlib.Path(self.archive("cut.sigmf", meta, data)).read_bytes()
+        for length in (600, 1500, 2000, 10_000):
+            (self.folder / "cut.sigmf").write_bytes(whole[:length])
+            self.refused("cut.sigmf", imports.opened, str(self.folder / "cut.sigmf"), None, None)
+        header = bytearray(whole[:512])
+        header[156:157] = b"x"       # a header of eight gigabytes
+        header[124:136] = b"77777777777\0"
+        header[148:156] = b" " * 8
+        header[148:156] = b"%06o\0 " % sum(header)
+        (self.folder / "large.sigmf").write_bytes(header + whole[512:])
+        self.refused("is damaged|holds no recording", imports.opened, str(self.folder / "large.sigmf"), None, None)
+
+    def test_a_container_is_never_bare_samples(self):
+        body = self.samples.tobytes()
+        (self.folder / "x.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + body[:-8])
+        for name, begin in (("gzip", b"\x1f\x8b\x08\0"), ("ZIP", b"PK\x03\x04"), ("HDF5", b"\x89HDF\r\n\x1a\n"), ("HDF5", bytes(512) + b"\x89HDF\r\n\x1a\n"),
+                            ("RIFF", b"RIFF\0\0\0\0WAVEfmt "), ("JSON", json.dumps(self.meta).encode()), ("JSON", b"\xef\xbb\xbf" + json.dumps(self.meta).encode()),
+                            ("PNG", b"\x89PNG\r\n\x1a\n"), ("ELF", b"\x7fELF"), ("pcapng", b"\x0a\x0d\x0d\x0a"), ("pcap", b"\xd4\xc3\xb2\xa1"),
+                            ("MATLAB", b"MATLAB 5.0 MAT-file"), ("NumPy", b"\x93NUMPY"), ("text", b"0.125,-0.5\n" * 100)):
+            with self.subTest(name):
+                path = self.folder / "x"
+                path.write_bytes((begin + body)[:len(body)])
+                for rate in (None, 7.68e6):
+                    self.refused(rf"samples .*/x: is an? .*{name}.*, not samples", imports.opened, str(path), rate, None)
+        (self.folder / "bare").write_bytes(body)
+        self.assert_all_samples(imports.opened(str(self.folder / "bare"), 7.68e6, None))
+
+    def test_metadata_of_another_type_are_refused_in_one_line(self):
+        self.samples.tofile(self.folder / "m.sigmf-data")
+
+        def edited(change):
+            meta = json.loads(json.dumps(self.meta))
+            change(meta)
+            (self.folder / "m.sigmf-meta").write_text(json.dumps(meta))
+            return str(self.folder / "m")
+
+        def capture(key, value):
+            return lambda m: m["captures"][0].update({key: value})
+
+        def whole(key, value):
+            return lambda m: m["global"].update({key: value})
+
+        for pattern, change in (
+                ("captures/0/core:frequency is '1.8e9'; valid: a finite number", capture("core:frequency", "1.8e9")),
+                ("captures/0/core:frequency is True", capture("core:frequency", True)),
+                ("captures/0/core:frequency is nan", capture("core:frequency", float("nan"))),
+                ("captures/0/core:sample_start is True; valid: a whole number", capture("core:sample_start", True)),
+                ("captures/0/core:sample_start is '0'", capture("core:sample_start", "0")),
+                ("captures/0/core:global_index is 1000000", capture("core:global_index", 10**30)),
+                ("captures/0/core:datetime is 7; valid: a text", capture("core:datetime", 7)),
+                ("captures is 'x'; valid: a list", lambda m: m.update(captures="x")),
+                ("captures/0 is 7; valid: an object", lambda m: m.update(captures=[7])),
+                ("annotations/0/core:label is 7", lambda m: m.update(annotations=[{"core:label": 7}])),
+                ("annotations/0/core:sample_start is -1", lambda m: m.update(annotations=[{"core:sample_start": -1}])),
+                ("core:datatype is \\['cf32_le'\\]", whole("core:datatype", ["cf32_le"])),
+                ("global/core:version is 1", whole("core:version", 1)),
+                ("global/core:extensions is 'x'", whole("core:extensions", "x")),
+                ("needs other; valid: extensions that are optional", whole("core:extensions", [{"name": "other", "version": "1.0.0", "optional": False}]))):
+            with self.subTest(pattern):
+                self.refused(pattern, imports.opened, edited(change), None, None)
 
 
 if __name__ == "__main__":

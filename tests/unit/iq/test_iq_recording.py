@@ -235,6 +235,8 @@ class Recorded(unittest.TestCase):
         self.assert_refused(self.copy("range", lambda m: m["global"]["openwip:receiver"].update(horizon=99)),
                             "horizon", "99")
         self.assert_refused(self.copy("base", lambda m: m["global"].update({"openwip:role": "base"})), "terminal")
+        self.assert_refused(self.copy("frequency", lambda m: m["captures"][0].update({"core:frequency": "1.8 GHz"})),
+                            "captures/0/core:frequency is '1.8 GHz'; valid: a finite number", command_name="info")
         self.assert_refused(self.copy("order", lambda m: m["captures"].append(m["captures"][0])), "ascending")
 
     def test_a_wrong_name_is_told_what_there_is(self):

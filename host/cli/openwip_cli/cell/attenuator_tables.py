@@ -5,7 +5,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ..air import SLOTS_PER_SECOND
 from ..errors import BadInput
+from ..machine import snr_trace
+from ..machine.places import Places
 from ..messages.attenuator import STEP_DB, Attenuator
 from ..settings.table import setting
 from ..text import LONGEST_TABLE, of_file
@@ -75,33 +78,27 @@ def check_levels(channels: Sequence[int], table: bytes, most: Sequence[int]) -> 
                            "(63.5 where two chips are in series: ./openwip attenuator set --series)")
 
 
-def read_snr_trace(path: str, most: Sequence[int], at_zero_db: float, period_ms: int) -> tuple[bytes, int]:
-    """(levels of channels that have `most`, steps that are clipped) of an SNR trace (docs/channel-traces.md): the attenuation that gives a link, whose SNR is
-    `at_zero_db` at 0 dB, the trace's SNR, mean over its bins. A step takes the slot that is on the air when it begins."""
-    try:
-        import h5py
-        import numpy
-    except ImportError:
-        raise BadInput(f"{path}: SNR traces need h5py: run ./openwip setup channel") from None
-    try:
-        with h5py.File(path, "r") as f:
-            if f.attrs.get("format") not in ("openwip-snr-trace", b"openwip-snr-trace"):     # of HDF5's two kinds of text
-                raise OSError("no SNR trace by its format")
-            rate = float(f.attrs["slots_per_second"])
-            snr = 10 * numpy.log10((10 ** (f["snr_db"][:].astype(float) / 10)).mean(axis=1))
-    except (OSError, KeyError, ValueError, TypeError) as e:
-        raise BadInput(f"{path}: cannot be read: {e}; valid: an SNR trace (./openwip channel render), or a CSV file") from None
-    steps = math.ceil(len(snr) / rate * 1000 / period_ms)
-    slots = numpy.minimum((numpy.arange(steps) * period_ms * rate / 1000).astype(int), len(snr) - 1)
+def mean_snr(path: str, places: Places) -> Any:
+    """Mean over the bins of an SNR trace (docs/channel-traces.md) in each slot, dB."""
+    import numpy
+    return 10 * numpy.log10((10 ** (snr_trace.first_rows(places, path).astype(float) / 10)).mean(axis=1))
+
+
+def levels_of(snr: Any, most: Sequence[int], at_zero_db: float, period_ms: int) -> tuple[bytes, int]:
+    """(levels of channels that have `most`, steps that are clipped): the attenuation that gives a link, whose SNR is `at_zero_db` at 0 dB, the SNR
+    of each slot. A step takes the slot that is on the air when it begins."""
+    import numpy
+    steps = math.ceil(len(snr) / SLOTS_PER_SECOND * 1000 / period_ms)
+    slots = numpy.minimum((numpy.arange(steps) * period_ms * SLOTS_PER_SECOND / 1000).astype(int), len(snr) - 1)
     wanted = numpy.floor((at_zero_db - snr[slots]) / STEP_DB + 0.5)
     levels = numpy.clip(wanted[:, None], 0, numpy.array(most)[None, :])
     return levels.astype(numpy.uint8).tobytes(), int((levels != wanted[:, None]).any(axis=1).sum())
 
 
-def prepare(device: Attenuator, trace: str, channels: list[int], at_zero_db: float | None, period_ms: int) -> tuple[list[int], bytes, int]:
-    """(channels, levels, steps that are clipped) of a table, which names its channels, or with `at_zero_db` of an SNR trace."""
+def prepare(device: Attenuator, trace: str, channels: list[int], at_zero_db: float | None, period_ms: int, snr: Any = None) -> tuple[list[int], bytes, int]:
+    """(channels, levels, steps that are clipped) of a table, which names its channels, or with `at_zero_db` of an SNR trace, whose mean_snr() is `snr`."""
     if at_zero_db is None:
         channels, table = read_table(trace)
         check_levels(channels, table, limits(device, channels))
         return channels, table, 0
-    return channels, *read_snr_trace(trace, limits(device, channels), at_zero_db, period_ms)
+    return channels, *levels_of(snr, limits(device, channels), at_zero_db, period_ms)

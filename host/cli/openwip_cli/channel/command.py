@@ -12,13 +12,13 @@ from typing import Any
 from ..air import BINS, SLOTS_PER_SECOND
 from ..cell.running import running_cell
 from ..errors import BadInput, of_program
-from ..machine import outputs, scratch, system
+from ..machine import outputs, scratch, snr_trace, system
+from ..machine.confined import printable
 from ..machine.places import Places, version
 from ..settings import table
 from ..settings.command_line import Parser, run_command
 from ..settings.kinds import Real, number_of
 
-PROGRAM = "host/channel/wip_channel"
 USAGE = """usage: ./openwip channel COMMAND [OPTIONS]
 
   list                         channel definitions
@@ -34,7 +34,7 @@ openwip channel COMMAND --help says more."""
 
 def run_program(places: Places, arguments: list[str]) -> str:
     """Runs wip_channel; its one line of what is wrong becomes ours."""
-    done = subprocess.run([places.program(PROGRAM), *arguments], capture_output=True, text=True, preexec_fn=system.follower())
+    done = subprocess.run([places.program(snr_trace.PROGRAM), *arguments], capture_output=True, text=True, preexec_fn=system.follower())
     if done.returncode != 0:
         raise of_program("wip_channel", done.returncode, done.stderr)
     return done.stdout
@@ -52,7 +52,7 @@ def writing(places: Places, file: str, info: dict[str, Any], definition: str, pr
     for key, value in (info | (prediction or {})).items():
         arguments += [f"--{key.replace('_', '-')}", str(value)]
     with scratch.file(definition) as source:
-        process: Any = subprocess.Popen([places.program(PROGRAM), *arguments, "--definition", source], stdin=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=system.follower())
+        process: Any = subprocess.Popen([places.program(snr_trace.PROGRAM), *arguments, "--definition", source], stdin=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=system.follower())
         try:
             yield lambda rows: process.stdin.write(numpy.ascontiguousarray(rows, dtype="<f4").tobytes())
         except BrokenPipeError:     # it says why
@@ -66,12 +66,6 @@ def writing(places: Places, file: str, info: dict[str, Any], definition: str, pr
         said = process.stderr.read().decode(errors="replace")
         if code := process.wait():
             raise of_program("wip_channel", code, said)
-
-
-def open_trace(places: Places, file: str) -> tuple[Any, Any]:
-    """A trace that wip_channel has found good, for reading with h5py."""
-    import h5py
-    return describe(places, file), h5py.File(file, "r")
 
 
 def list_channels(arguments: list[str], places: Places) -> int:
@@ -133,7 +127,7 @@ def summary(d: dict[str, Any]) -> str:
         q = d["prediction"]
         lines.append(f"  prediction: {q['method']}, {q['horizon_slots']} slots ahead, NMSE {q['measured_nmse']:.4f}"
                      + (f" (asked for {q['nmse']:g})" if q["method"] == "nmse" else ""))
-    return "\n".join(lines)
+    return "\n".join(printable(line) for line in lines)
 
 
 def info(arguments: list[str], places: Places) -> int:
@@ -146,7 +140,7 @@ def info(arguments: list[str], places: Places) -> int:
         outputs.write_json("-", d)
     else:
         print(summary(d))
-        print("  definition:\n" + "\n".join("    " + line for line in d["definition"].splitlines()))
+        print("  definition:\n" + "\n".join("    " + printable(line) for line in d["definition"].splitlines()))
     return 0
 
 
@@ -158,9 +152,7 @@ def plot(arguments: list[str], places: Places) -> int:
     given = p.parse_args(arguments)
     outputs.check("-o", given.output, given.file)
     from . import plot as channel_plot
-    description, trace = open_trace(places, given.file)
-    with trace:
-        channel_plot.draw(description, trace, given.output, given.heat_seconds)
+    channel_plot.draw(describe(places, given.file), snr_trace.first_rows(places, given.file, channel_plot.MOST_SLOTS), given.output, given.heat_seconds)
     print(given.output)
     return 0
 
@@ -210,9 +202,9 @@ def export(arguments: list[str], places: Places) -> int:
     outputs.check(f"--{kind}", file, given.file)
     if kind == "csv":
         from . import csv_file as channel_csv
-        description, trace = open_trace(places, given.file)
-        with trace:
-            channel_csv.write(trace, file)
+        description = describe(places, given.file)
+        with contextlib.closing(snr_trace.blocks(places, given.file, "prediction" in description)) as rows:
+            channel_csv.write(rows, "prediction" in description, file)
         print(f"{file}: {description['slots']} rows")
         return 0
     said = run_program(places, ["patterns", given.file, f"--kind={kind}", f"--output={file}", f"--bins={given.bins}",

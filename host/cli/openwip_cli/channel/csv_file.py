@@ -2,6 +2,7 @@
 """SNR traces as CSV: a header, then one row for every slot: 25 SNRs in dB, lowest bin first, and 25
 predictions for that slot if there are any."""
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy
@@ -27,14 +28,12 @@ def nmse(rows: Any) -> float:
     return float(((g - predicted) ** 2).sum() / (g ** 2).sum())
 
 
-def write(trace: Any, file: str) -> None:
-    """From an open trace, block by block."""
-    sets = [trace["snr_db"]] + ([trace["predicted_snr_db"]] if "predicted_snr_db" in trace else [])
+def write(blocks: Iterable[Any], predictions: bool, file: str) -> None:
+    """Of blocks of rows; with `predictions` they have those behind the SNRs."""
     try:
         with open(file, "w", encoding="ascii") as out:
-            out.write(",".join(HEADER + (PREDICTED if len(sets) == 2 else [])) + "\n")
-            for at in range(0, len(sets[0]), SLOTS_PER_SECOND):
-                block = numpy.hstack([s[at:at + SLOTS_PER_SECOND] for s in sets])
+            out.write(",".join(HEADER + (PREDICTED if predictions else [])) + "\n")
+            for block in blocks:
                 out.writelines(",".join(f"{v:.9g}" for v in row) + "\n" for row in block.tolist())
     except OSError as e:
         raise BadInput(f"{file}: cannot be written: {e.strerror}") from None

@@ -43,8 +43,8 @@ def clarke_spectrum(doppler: Any) -> tuple[Any, Any]:
     return hz, density / (density[1:].sum() * hz[1])
 
 
-def draw(about: dict[str, Any], trace: Any, file: str, heat_seconds: Any) -> None:
-    db = trace["snr_db"][:MOST_SLOTS]
+def draw(about: dict[str, Any], db: Any, file: str, heat_seconds: Any) -> None:
+    """`db`: rows of SNRs, MOST_SLOTS of them or fewer."""
     g = linear(db)
     fig, ((heat, doppler), (spread, level)) = plt.subplots(2, 2, figsize=(12, 7.5))
     n = max(1, min(len(db), round(heat_seconds * SLOTS_PER_SECOND)))

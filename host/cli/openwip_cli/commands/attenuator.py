@@ -11,7 +11,7 @@ from typing import Any
 
 from openwip_schema import attenuator_pb2 as pb
 
-from ..cell.attenuator_tables import MOST_DB, NOF_CHANNELS, PERIOD_MS, SILENCE_MS, channel_numbers, check_levels, limits, prepare, quarters
+from ..cell.attenuator_tables import MOST_DB, NOF_CHANNELS, PERIOD_MS, SILENCE_MS, channel_numbers, check_levels, limits, mean_snr, prepare, quarters
 from ..errors import INVALID, VALID, BadInput, Terminated
 from ..machine import outputs
 from ..machine.places import Places
@@ -154,14 +154,15 @@ def do_set(given: Namespace, _places: Places) -> int:
     return VALID
 
 
-def do_play(given: Namespace, _places: Places) -> int:
+def do_play(given: Namespace, places: Places) -> int:
     if (given.at_zero is None) != (given.trace.endswith(".csv")):
         raise BadInput(f"--at-zero {'is missing' if given.at_zero is None else 'is for SNR traces'}, and TRACE is {given.trace}; valid: a table "
                        "FILE.csv, or an SNR trace with --at-zero, the SNR that the link has at 0 dB")
     channels = channel_numbers("--channels", given.channels.split(","))
+    snr = None if given.at_zero is None else mean_snr(given.trace, places)
     with link.Attenuator(the_port(given.port)) as device:
         device.find()
-        channels, table, clipped = prepare(device, given.trace, channels, given.at_zero, given.period)
+        channels, table, clipped = prepare(device, given.trace, channels, given.at_zero, given.period, snr)
         if given.at_zero is not None:
             print(f"{clipped} of {len(table) // len(channels)} steps are clipped to what the chips have")
         return played(device, channels, table, given)

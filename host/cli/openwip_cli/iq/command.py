@@ -11,6 +11,7 @@ from ..cell.cell import Cell
 from ..cell.running import running_cell
 from ..errors import INTERRUPTED, INVALID, VALID, BadInput, CellDied, Terminated
 from ..machine import outputs
+from ..machine.confined import printable
 from ..machine.places import Places
 from ..messages import control
 from ..settings.command_line import Parser, run_command
@@ -20,7 +21,7 @@ from . import imports, metadata, recordings, replay as replays
 START_SLOTS = 300       # until a recording has its queue: 64 MB of memory
 USAGE = """./openwip iq record [--name CELL] [--station terminal|base] [--seconds S | --slots A..B] FILE
        ./openwip iq replay FILE [--json]
-       ./openwip iq import [--sample-rate HZ] [--datatype cf32_le|ci16_le|ci8] FILE OUT
+       ./openwip iq import [--sample-rate HZ] [--datatype cf32_le|ci16_le|ci8] [--recording NAME] FILE OUT
        ./openwip iq info FILE [--json]"""
 
 
@@ -164,7 +165,7 @@ def info(arguments: list[str]) -> int:
         outputs.write_json("-", recording.meta)
         return 0
     g = recording.whole
-    lines = [f"{recording.data_path}: {g['core:description']}, {g.get('core:hw', 'unknown radio')}",
+    lines = [f"{recording.data_path}: {g.get('core:description', 'no description')}, {g.get('core:hw', 'unknown radio')}",
              f"  samples     {recording.samples} {g['core:datatype']} at {g['core:sample_rate'] / 1e6:g} MS/s: "
              f"{replays.seconds(recording):.3f} s, {replays.megabytes(recording):.0f} MB; {g['openwip:samples_lost']} lost; "
              + ("SHA-512 as recorded" if hashed else "no hash"),
@@ -178,11 +179,11 @@ def info(arguments: list[str]) -> int:
                      f"{len(recording.captures)} stretches without a gap")
     if "openwip:name" in g:
         lines.append(f"  cell        '{g['openwip:name']}', identity {g.get('openwip:cell', 'not found')}, "
-                     f"{g['openwip:bins']} bins, modulation {g['openwip:link']['modulation']}, seed {g['openwip:seed']}")
+                     f"{g.get('openwip:bins', 'unknown')} bins, modulation {g.get('openwip:link', {}).get('modulation', 'unknown')}, seed {g.get('openwip:seed', 'unknown')}")
     if "openwip:verdict" in g:
         v = g["openwip:verdict"]
         lines.append("  verdict     " + ("VALID" if v["valid"] else "INVALID: " + "; ".join(v["reasons"])))
-    print("\n".join(lines + annotations(recording)))
+    print("\n".join(printable(line, 1000) for line in lines + annotations(recording)))
     return 0
 
 
@@ -190,10 +191,10 @@ def annotations(recording: recordings.Recording) -> list[str]:
     lines = []
     for a in recording.meta["annotations"]:
         if a.get("core:label") == "locked":
-            lines.append(f"  locked      {a['openwip:slots']} slots from {a['openwip:first_slot']}: {a['openwip:grants']} "
-                         f"grants, frames {a['openwip:frames_good']} good, {a['openwip:frames_bad']} bad")
+            slots, first, grants, good, bad = (a.get(f"openwip:{key}", "?") for key in ("slots", "first_slot", "grants", "frames_good", "frames_bad"))
+            lines.append(f"  locked      {slots} slots from {first}: {grants} grants, frames {good} good, {bad} bad")
         else:
-            lines.append(f"  {a.get('core:label', 'note'):<11} at sample {a['core:sample_start']}: {a.get('core:comment', '')}")
+            lines.append(f"  {a.get('core:label', 'note'):<11} at sample {a.get('core:sample_start', '?')}: {a.get('core:comment', '')}")
     return lines
 
 
@@ -203,10 +204,11 @@ def import_(arguments: list[str]) -> int:
     p = Parser("iq import", "Samples of any program and rate as a recording that can be replayed.")
     p.value("--sample-rate", Real(*imports.rates()), metavar="HZ", help="of bare samples; SigMF says its own")
     p.add_argument("--datatype", choices=imports.DATATYPES, help="of bare samples, as SigMF names it; default: cf32_le")
-    p.add_argument("file", metavar="FILE", help="a SigMF recording, or a file of samples")
+    p.add_argument("--recording", metavar="NAME", help="which recording of a SigMF archive that has several")
+    p.add_argument("file", metavar="FILE", help="a SigMF recording or archive, or a file of samples")
     p.add_argument("out", metavar="OUT", help="OUT.sigmf-data, OUT.sigmf-meta, OUT.openwip-slots")
     given = p.parse_args(arguments)
-    source = imports.opened(given.file, given.sample_rate, given.datatype)
+    source = imports.opened(given.file, given.sample_rate, given.datatype, given.recording)
     began = time.monotonic()
     recording = imports.make(source, given.out)
     locked = [a for a in recording.meta["annotations"] if a.get("core:label") == "locked"]

@@ -3,6 +3,7 @@
 received once: those reports are what a replay is compared with.
 
 Where the sample time of the original jumps (core:global_index of a capture), that of the recording does."""
+import contextlib
 import json
 import os
 import pathlib
@@ -14,7 +15,9 @@ from numpy.typing import NDArray
 
 from ..air import SAMPLE_RATE, SLOT_SAMPLES
 from ..errors import BadInput
-from . import metadata, recordings, replay
+from ..machine.confined import printable
+from ..text import of_json, shown
+from . import containers, core_fields, metadata, recordings, replay
 from .recordings import BYTES_PER_SAMPLE, DATA, META, Recording, check_is_file
 
 # SigMF's name: type of a component, and what full scale is.
@@ -40,7 +43,7 @@ class Bare:
     """A file of nothing but samples."""
 
     def __init__(self, path: pathlib.Path, rate: float, datatype: str) -> None:
-        self.data_path, self.rate, self.datatype = path, rate, datatype
+        self.data_path, self.rate, self.datatype, self.offset = path, rate, datatype, 0
         self.whole: dict[str, Any] = {}
         self.captures: list[dict[str, Any]] = []
         self.samples = count(path, datatype)
@@ -54,10 +57,12 @@ class Foreign(Recording):
         (low, high), rate = rates(), g.get("core:sample_rate")
         if not isinstance(rate, (int, float)) or isinstance(rate, bool) or not low <= rate <= high:
             self._wrong(f"core:sample_rate is {rate!r}; valid: {valid_rates()}")
-        if g.get("core:datatype") not in DATATYPES:
+        if not isinstance(g.get("core:datatype"), str) or g["core:datatype"] not in DATATYPES:
             self._wrong(f"core:datatype is {g.get('core:datatype')!r}; valid: {', '.join(DATATYPES)}")
         if g.get("core:num_channels", 1) != 1:
             self._wrong(f"core:num_channels is {g['core:num_channels']!r}; valid: 1")
+        if needed := core_fields.needed_extensions(self.meta):
+            self._wrong(f"core:extensions needs {', '.join(printable(n, 60) for n in needed[:5])}; valid: extensions that are optional, or openwip")
         self.rate, self.datatype = float(rate), g["core:datatype"]
         if "openwip:receiver" in g:
             import jsonschema
@@ -66,12 +71,15 @@ class Foreign(Recording):
             except jsonschema.ValidationError as e:
                 self._wrong(f"openwip:receiver: {e.message[:200]}")
 
+    offset = 0      # of the samples in their file
+
+    def _count(self) -> int:
+        return count(self.data_path, self.datatype)
+
     def _check_length(self) -> None:
-        self.count = count(self.data_path, self.datatype)
+        self.count = self._count()
         found: Any = self.meta.get("captures")
-        good = isinstance(found, list) and all(isinstance(c, dict) for c in found) and all(
-            isinstance(c.get(key, 0), int) and c.get(key, 0) >= 0
-            for c in found for key in ("core:sample_start", "core:global_index"))
+        good = isinstance(found, list)
         begins = [c.get("core:sample_start", 0) for c in found] if good else []
         if not good or begins != sorted(set(begins)) or any(b >= self.count for b in begins):
             self._wrong(f"captures are not stretches of its {self.count} samples; valid: core:sample_start ascending, "
@@ -84,32 +92,71 @@ class Foreign(Recording):
         return self.count
 
 
+class Archived(Foreign):
+    """SigMF in an archive."""
+
+    def __init__(self, path: str, name: str | None) -> None:
+        try:
+            self.stored = containers.stored(path, name)
+        except OSError as e:
+            raise BadInput(f"archive {path}: {e.strerror}; valid: a SigMF archive") from None
+        self.archive = pathlib.Path(path)
+        super().__init__(path)
+        self.data_path, self.offset = self.archive, self.stored.offset
+
+    def _read_meta(self) -> dict[str, Any]:
+        self.meta_path = self.archive / printable(self.stored.name + META, 100)      # for messages
+        try:
+            return self._checked_meta(of_json(self.stored.meta.decode()))
+        except ValueError:
+            self._wrong("is not JSON; valid: the metadata of a SigMF recording")
+
+    def _count(self) -> int:
+        return counted(self.stored.size, self.archive, self.datatype)
+
+
 def count(path: pathlib.Path, datatype: str) -> int:
     """Of its samples; BadInput: no whole ones, or less than a slot."""
-    each = 2 * numpy.dtype(DATATYPES[datatype][0]).itemsize
     try:
         check_is_file(path)
-        with open(path, "rb") as f:
-            size = os.fstat(f.fileno()).st_size
+        size = os.stat(path).st_size
+        if kind := containers.kind_of(path):
+            raise BadInput(f"samples {path}: is {kind}, not samples; valid: a file of nothing but samples, or a SigMF recording or archive (tar)")
     except OSError as e:
         raise BadInput(f"samples {path}: {e.strerror}; valid: a file of {datatype}") from None
+    return counted(size, path, datatype)
+
+
+def counted(size: int, path: pathlib.Path, datatype: str) -> int:
+    """The samples in so many bytes."""
+    each = 2 * numpy.dtype(DATATYPES[datatype][0]).itemsize
     if size % each or size < each * SLOT_SAMPLES:
         raise BadInput(f"samples {path}: has {size} bytes; valid: a multiple of {each} ({datatype}), {each * SLOT_SAMPLES} "
                        f"or more ({SLOT_SAMPLES} samples)")
     return size // each
 
 
-def opened(file: str, rate: float | None, datatype: str | None) -> Bare | Foreign:
-    """`rate` and `datatype` are for bare samples; SigMF says its own."""
-    if file.endswith((DATA, META)) or os.path.exists(file + META):
+def opened(file: str, rate: float | None, datatype: str | None, name: str | None = None) -> Bare | Foreign:
+    """`rate` and `datatype` are for bare samples; SigMF says its own. `name`: the recording of an archive with several."""
+    archive = False
+    with contextlib.suppress(OSError):
+        archive = not file.endswith((DATA, META)) and containers.kind_of(file) == containers.TAR
+    if archive or file.endswith((DATA, META)) or os.path.exists(file + META):
         for option, value in (("--sample-rate", rate), ("--datatype", datatype)):
             if value is not None:
                 raise BadInput(f"{option} is {value}; valid: only for bare samples, the metadata of {file} say it")
+        if archive:
+            return Archived(file, name)
+    if name is not None:
+        raise BadInput(f"--recording is {name}; valid: only for a SigMF archive, and {file} is none")
+    if file.endswith((DATA, META)) or os.path.exists(file + META):
         return Foreign(file)
     path = pathlib.Path(file)
     if rate is None:
         if not path.exists():
             Foreign(file)       # says what recordings there are
+        if path.is_file():
+            count(path, datatype or "cf32_le")      # says which container it is, and what is too short
         raise BadInput(f"samples {file}: have no {META} beside them; valid: with --sample-rate {valid_rates()}")
     return Bare(path, rate, datatype or "cf32_le")
 
@@ -135,7 +182,7 @@ def stretches(source: Bare | Foreign) -> list[tuple[int, int, int]]:
 def pieces(source: Bare | Foreign, first: int, n: int) -> "Iterator[NDArray[numpy.complex64]]":
     """complex64, full scale 1."""
     kind, full_scale = DATATYPES[source.datatype]
-    components = numpy.memmap(source.data_path, kind, "r")
+    components = numpy.memmap(source.data_path, kind, "r", source.offset, (2 * source.samples,))
     for begin in range(first, first + n, PIECE):
         part = components[2 * begin:2 * min(begin + PIECE, first + n)]
         samples = (part.astype(numpy.float32) / numpy.float32(full_scale)).view(numpy.complex64)
@@ -187,7 +234,7 @@ def written_meta(source: Bare | Foreign, samples: int, begins: list[tuple[int, i
         "openwip:role": "terminal", "openwip:samples": samples, "openwip:samples_lost": 0, "openwip:reports": 0,
         "openwip:reports_lost": 0, "openwip:from_start": True, "openwip:first_slot": -(-begins[0][1] // SLOT_SAMPLES),
         "openwip:receiver": receiver,
-        "openwip:imported": {"file": source.data_path.name, "sample_rate": source.rate, "datatype": source.datatype}},
+        "openwip:imported": {"file": shown(source.data_path.name), "sample_rate": source.rate, "datatype": source.datatype}},
         "captures": captures, "annotations": gaps}
 
 

@@ -14,7 +14,8 @@ from typing import Any, NoReturn
 from ..air import SAMPLE_RATE
 from ..errors import BadInput
 from ..machine import outputs
-from ..text import of_json
+from ..text import LONGEST_TABLE, of_file, of_json
+from . import core_fields
 
 DATA, META, SLOTS = ".sigmf-data", ".sigmf-meta", ".openwip-slots"
 DATATYPE = "cf32_le"
@@ -23,6 +24,7 @@ MARGIN = 1.1            # of the disk: the reports come on top
 BYTES_PER_SAMPLE = 8
 SLOTS_MAGIC = b"OWSLOTS1"
 LARGEST_REPORT = 1 << 20
+LARGEST_REPORTS = 2 << 30
 MOST_NAMES = 5      # of recordings in a message
 
 
@@ -88,15 +90,20 @@ class Recording:
     def _read_meta(self) -> dict[str, Any]:
         try:
             check_is_file(self.meta_path)
-            meta = of_json(self.meta_path.read_text(encoding="utf-8"))
+            meta = of_json(of_file(self.meta_path, LONGEST_TABLE))
         except OSError as e:
             self._wrong(f"{e.strerror}; {self._what_is_there()}")
         except ValueError:
             self._wrong("is not JSON; valid: the metadata of a SigMF recording")
+        return self._checked_meta(meta)
+
+    def _checked_meta(self, meta: Any) -> dict[str, Any]:
         whole = meta.get("global") if isinstance(meta, dict) else None
         if not isinstance(whole, dict) or "core:version" not in whole:
             self._wrong("has no global object with core:version; valid: the metadata of a SigMF recording")
-        return meta
+        if why := core_fields.wrong(meta):
+            self._wrong(why)
+        return dict(meta)
 
     def _check_kind(self) -> None:
         g = self.whole
@@ -154,6 +161,8 @@ def sha512(path: pathlib.Path | str) -> str:
 def read_reports(path: pathlib.Path | str) -> list[bytes]:
     try:
         check_is_file(path)
+        if (size := os.stat(path).st_size) > LARGEST_REPORTS:
+            raise BadInput(f"slot reports {path}: has {size} bytes; valid: up to {LARGEST_REPORTS}")
         raw = pathlib.Path(path).read_bytes()
     except OSError as e:
         raise BadInput(f"slot reports {path}: {e.strerror}") from None

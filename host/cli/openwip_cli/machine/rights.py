@@ -7,7 +7,9 @@ import contextlib
 import ctypes
 import errno
 import os
+import pathlib
 import resource
+import signal
 from collections.abc import Iterable
 
 from . import system
@@ -88,13 +90,23 @@ def _permitted() -> int:
     return int(data[0].permitted | data[1].permitted << 32)
 
 
-def confine() -> None:
+def confine(memory: int, cpu_s: int) -> None:
     """Before a library that trusts its files reads one of anybody's: the account, without a capability, and no more than reading
-    takes."""
+    takes. Nothing can be opened, written or started any more; `memory`: bytes beyond those that are mapped now."""
+    parent = os.getppid()
     _forbid_others(())
     become_account()
-    for what, most in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_DATA, 2 << 30)):
-        resource.setrlimit(what, (most, most))
+    system.die_with_parent(parent, signal.SIGKILL)
+    mapped = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    for what, most in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_AS, mapped + memory),
+                       (resource.RLIMIT_CPU, cpu_s), (resource.RLIMIT_NPROC, 0), (resource.RLIMIT_NOFILE, 0)):
+        hard = resource.getrlimit(what)[1]
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        # SIGXCPU comes a second before SIGKILL, so that the parent can tell by which it ended.
+        resource.setrlimit(what, (max(most - 1, 0) if what == resource.RLIMIT_CPU else most, most))
+    for signum in (signal.SIGTERM, signal.SIGHUP):     # those of the launcher raise an exception
+        signal.signal(signum, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)       # Ctrl-C ends the parent, and that ends this process
 
 
 def become_account() -> None:

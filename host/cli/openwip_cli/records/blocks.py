@@ -50,9 +50,9 @@ def main(arguments: list[str]) -> int:
     p.value("--user", Integer(0, 24), default=0, help="terminal 0, 1, 2 ... (default 0)")
     given = p.parse_args(arguments)
     target = outputs.check("-o", given.output, given.record)
-    with RunRecord(given.record) as r:
+    with RunRecord(given.record) as r, r.computing():
         lost, without = of_record(r, given.tti_ms, given.user)
-        words = verdict_words(r.verdict)
+        words = verdict_words(r.verdict) + [f"record {w}" for w in r.end_words]
     about = f"blocks of {given.tti_ms:g} ms, terminal {given.user} of {pathlib.Path(given.record).name}; {words[0]}"
     with outputs.writing("-o", given.output):
         outputs.write_whole(target, text(lost, about))

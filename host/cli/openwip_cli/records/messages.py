@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The messages of a run record again, in the order in which they came: the inverse of records/columns.py, derived from the schema as
 well. ./openwip record replay FILE, the monitor's own, writes them to a pipe (messages/pipe.py)."""
+import contextlib
 import heapq
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,13 +11,9 @@ import numpy
 from google.protobuf.descriptor import Descriptor, FieldDescriptor as F
 from openwip_schema import telemetry_pb2
 
-from ..errors import BadInput
-from ..machine import rights
 from ..messages import pipe, telemetry
 from .columns import MISSING, has_presence
-from .record_file import HEAD
-from .record_seal import WRITTEN_BY
-from .run_record import RunRecord, Table
+from .run_record import HEAD, RunRecord, Table
 
 Recorded: TypeAlias = tuple[int, str, str, bytes]      # time of reception in ns, source, topic, body as published
 
@@ -123,16 +120,11 @@ def length_ns(record: RunRecord, topics: Sequence[str]) -> int:
 
 def replay(path: str, topics: Sequence[str]) -> int:
     """Writes first how long it is, then its messages."""
-    with RunRecord(path, rights.confine) as record:
-        out = sys.stdout.buffer
-        try:
-            out.write(pipe.packed(length_ns(record, topics), "", "", b""))
-            out.flush()
-            for message in messages(record, topics):
-                out.write(pipe.packed(*message))
-            out.flush()
-        except (ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError) as e:
-            if isinstance(e, BrokenPipeError):
-                return 0
-            raise BadInput(f"{path} does not hold what a run record holds ({e}); {WRITTEN_BY}") from None
+    out = sys.stdout.buffer
+    with RunRecord(path) as record, contextlib.suppress(BrokenPipeError), record.computing():
+        out.write(pipe.packed(length_ns(record, topics), "", "", b""))
+        out.flush()
+        for message in messages(record, topics):
+            out.write(pipe.packed(*message))
+        out.flush()
     return 0

@@ -21,7 +21,7 @@ from typing import Any
 from ..cell import cell as cells
 from ..cell.cell import Cell
 from ..cell.running import cell_lives, running_cell
-from ..errors import SIGNALS, BadInput
+from ..errors import SIGNALS, BadInput, RecordFailed
 from ..machine import own_files, rights
 from ..machine.places import Places, versions
 from ..messages import control, pipe, telemetry
@@ -33,7 +33,12 @@ from ..text import shown
 LEFT_OUT = ("frames", "ip")
 EVERY_DAY = tuple(t for t in telemetry.TOPICS if t not in LEFT_OUT)
 TOGETHER_S = 0.02         # messages that come in this time are taken at once: fewer wake-ups
-LEFT_ON_DISK = 64 << 20    # bytes; the record ends before the disk is full
+# A record takes no more than this share of the space that is free when it begins (--max-size), and ends when other files have left
+# less than the other share of it, or so many bytes: it never fills a disk.
+LARGEST_SHARE, LEFT_SHARE = 1 / 2, 1 / 4
+LEFT_ON_DISK = 64 << 20
+# What was recorded before a checkpoint is found after a kill: the first one comes soon, the others every so often.
+FIRST_CHECKPOINT_S, CHECKPOINT_S = 1.0, 10.0
 LAST_MESSAGES_S = 0.3     # after the end, for what is on its way
 CATCH_UP_S = 10.0         # after the end, for what waits
 SILENT_S = 5.0            # a publisher that says nothing for so long has stopped
@@ -85,6 +90,23 @@ class About:
             self.over.wait(1.0)
 
 
+class Limits:
+    """How large a record may become."""
+
+    def __init__(self, folder: pathlib.Path, largest: int | None) -> None:
+        free = shutil.disk_usage(folder).free
+        self.folder, self.left = folder, max(LEFT_ON_DISK, int(free * LEFT_SHARE))
+        self.largest = int(free * LARGEST_SHARE) if largest is None else largest
+
+    def reached(self, size: int) -> str | None:
+        """Which limit, in words."""
+        if size >= self.largest:
+            return f"its largest size of {self.largest / 1e6:.0f} MB (record --max-size)"
+        if shutil.disk_usage(self.folder).free < self.left:
+            return f"a disk that is full but for {self.left / 1e6:.0f} MB"
+        return None
+
+
 class Recorder:
     def __init__(self, cell: Cell, path: pathlib.Path | str, reader: telemetry.Reader) -> None:
         from . import record_file      # h5py, which a run without --record does without
@@ -94,6 +116,8 @@ class Recorder:
         self.about = About(cell)
         self.threads = [threading.Thread(target=self.about.run_thread, name="about", daemon=True)]
         self.report: dict[str, Any] | None = None
+        self.cut: dict[str, Any] | None = None      # why it takes no more
+        self.silent: dict[str, float | None] = {}
         self.unread = False
 
     def take(self, timeout_s: float) -> list[telemetry.Message]:
@@ -114,19 +138,38 @@ class Recorder:
                 self.unread = True
                 return
 
+    def _told(self) -> dict[str, Any]:
+        """What the run is, as far as it is known."""
+        run, report = dict(self.about.run), self.report or {}
+        return {"command": run.get("command", ""), "started": run.get("started", ""),
+                "scenario": report.get("config", run.get("scenario", {})), "seed": report.get("seed", run.get("seed")),
+                "effective": dict(self.about.effective), "effective_at_first": dict(self.about.at_first),
+                "report": report, "cell": self.cell.name, "cut": self.cut}
+
+    def abandon(self, why: BaseException) -> None:
+        """After a failure, which says what is left."""
+        left = self.file.abandon()
+        if isinstance(why, RecordFailed):
+            why.args = (f"{why}{left}",)
+
+    def checkpoint(self) -> None:
+        """What was recorded so far is found after a kill."""
+        self.file.checkpoint(self._told(), self.reader)
+
+    def end_early(self, reason: str) -> None:
+        """The record takes no more messages."""
+        self.silent = self.reader.silent(SILENT_S)
+        self.cut = {"reason": reason, "slot": self.file.last["last_slot"], "at": now_text()}
+        self.checkpoint()
+
     def finish(self, places: Places) -> dict[str, Any]:
         """The file is complete when this returns."""
-        silent = self.reader.silent(SILENT_S)
-        self.take_what_waits()
+        if self.cut is None:
+            self.silent = self.reader.silent(SILENT_S)
+            self.take_what_waits()
         self.about.over.set()
-        run, report = dict(self.about.run), self.report or {}
-        self.file.finish({
-            "command": run.get("command", ""), "started": run.get("started", ""),
-            "scenario": report.get("config", run.get("scenario", {})), "seed": report.get("seed", run.get("seed")),
-            "versions": report.get("versions") or versions(places),
-            "effective": self.about.effective, "effective_at_first": self.about.at_first,
-            "report": report, "unread": self.unread, "silent": silent, "cell": self.cell.name, "recorded": now_text()},
-            self.reader)
+        self.file.finish(self._told() | {"versions": (self.report or {}).get("versions") or versions(places),
+                                         "unread": self.unread, "silent": self.silent, "recorded": now_text()}, self.reader)
         return {"messages": self.reader.received(), "lost": self.reader.lost(), "unread": self.unread}
 
 
@@ -141,8 +184,8 @@ def of_file(told: pathlib.Path | str, path: pathlib.Path | str, about: dict[str,
             while not reader.over:
                 recorder.take(0)
             return {"file": str(path), "ended_by": "the launcher"} | recorder.finish(places)
-        except BaseException:
-            recorder.file.abandon()
+        except BaseException as e:
+            recorder.abandon(e)
             raise
 
 
@@ -151,8 +194,8 @@ def reader_of(cell: Cell, topics: Sequence[str]) -> telemetry.Reader:
     return telemetry.Reader(telemetry.endpoints_of(cell), topics, **heavy)
 
 
-def record(cell: Cell, path: pathlib.Path | str, reader: telemetry.Reader, seconds: float, places: Places, launched: bool) -> int:
-    """Exit code. `launched`: standard input says when the run is over, and what its report is; or it is what the reader reads."""
+def record(cell: Cell, path: pathlib.Path | str, reader: telemetry.Reader, seconds: float, places: Places, launched: bool, largest: int | None = None) -> int:
+    """Exit code. `largest`: bytes, instead of a share of the free space. `launched`: standard input says when the run is over, and what its report is; or it is what the reader reads."""
     os.nice(5)      # the radio first
     over = []
     for signum in SIGNALS:
@@ -162,14 +205,18 @@ def record(cell: Cell, path: pathlib.Path | str, reader: telemetry.Reader, secon
     if heard or not launched:      # a launcher's report says them; else whoever ends the record would wait for them
         recorder.threads.append(threading.Thread(target=versions, args=(places,), daemon=True))
     try:
+        limits = Limits(recorder.file.target.parent, largest)
         for thread in recorder.threads:
             thread.start()
         print(READY if launched else f"recording cell '{cell.name}' into {path}; Ctrl-C ends it",
               file=sys.stdout if launched else sys.stderr, flush=True)
         deadline = None if seconds is None else time.monotonic() + seconds
         said, looked = b"", time.monotonic()
+        kept = looked - CHECKPOINT_S + FIRST_CHECKPOINT_S
         while not over:
-            if recorder.take(0.2):
+            if recorder.cut is not None:
+                time.sleep(0.1)
+            elif recorder.take(0.2):
                 time.sleep(TOGETHER_S)
             now = time.monotonic()
             if deadline is not None and now >= deadline:
@@ -181,21 +228,27 @@ def record(cell: Cell, path: pathlib.Path | str, reader: telemetry.Reader, secon
                 said += part
                 if not part:
                     over.append("the launcher")
-            if now - looked > 0.5:
+            if recorder.cut is None and now - looked > 0.5:
                 looked = now
                 if not launched and not cell_lives(cell):
                     over.append("the end of the cell")
-                if shutil.disk_usage(recorder.file.target.parent).free < LEFT_ON_DISK:
-                    over.append("a disk that is full but for 64 MB")
+                if reached := limits.reached(recorder.file.size):
+                    recorder.end_early(reached)
+                    # A launcher has a report to say at the end, which is for the record, too.
+                    if heard or not launched:
+                        over.append(reached)
+            if recorder.cut is None and now - kept > CHECKPOINT_S:
+                recorder.checkpoint()
+                kept = time.monotonic()
         with contextlib.suppress(ValueError):
             recorder.report = json.loads(said) if said else None
-        result = recorder.finish(places) | {"ended_by": over[0]}
-    except BaseException:
-        recorder.file.abandon()
+        result = recorder.finish(places) | {"ended_by": recorder.cut["reason"] if recorder.cut else over[0]}
+    except BaseException as e:
+        recorder.abandon(e)
         raise
     if result["unread"] and not launched:
         print("openwip: messages that waited at the end were left out: the recorder was too far behind", file=sys.stderr)
-    print(json.dumps(result) if launched else f"{path}: {recorder.reader.summary()}; ended by {over[0]}", flush=True)
+    print(json.dumps(result) if launched else f"{path}: {recorder.reader.summary()}; ended by {result['ended_by']}", flush=True)
     return 0
 
 
@@ -209,6 +262,8 @@ def main(arguments: list[str], places: Places) -> int:
     if arguments[:1] == ["info"]:
         from . import run_record
         return run_record.info(arguments[1:])
+    if arguments[:1] == ["recover"]:
+        return recover(arguments[1:])
     if arguments[:1] == ["blocks"]:
         from . import blocks
         return blocks.main(arguments[1:])
@@ -216,10 +271,11 @@ def main(arguments: list[str], places: Places) -> int:
         from . import messages
         return messages.replay(arguments[1], EVERY_DAY)
     p = Parser("record", "Record the telemetry of a running cell into a file (HDF5); ./openwip record info FILE: what is in one; ./openwip record blocks: its "
-               "block errors.", "demo")
+               "block errors; ./openwip record recover FILE.part: what a killed recorder left, as a record.", "demo")
     p.add_argument("file", metavar="FILE.h5")
     p.add_argument("--topics", metavar="X", help="topics, separated by commas, or all (default all but frames and ip)")
     p.value("--seconds", Real(0.1, 1e6), metavar="S", help="end after so long (default: until Ctrl-C, or until the cell ends)")
+    p.value("--max-size", Real(1, 1e9), metavar="MB", help="end when the file has so many megabytes (default: half of the space that is free when it begins)")
     p.add_argument("--launched", action="store_true", help="(the launcher's own)")
     p.add_argument("--heard", action="store_true", help="(the monitor's own)")
     given = p.parse_args(arguments)
@@ -227,7 +283,32 @@ def main(arguments: list[str], places: Places) -> int:
     launched = given.launched or given.heard
     cell = cells.Cell(given.name) if launched else running_cell(given.name)
     reader = pipe.Reader(topics) if given.heard else reader_of(cell, topics)
-    return record(cell, given.file, reader, given.seconds, places, launched)
+    return record(cell, given.file, reader, given.seconds, places, launched, None if given.max_size is None else int(given.max_size * 1e6))
+
+
+def read_contents(arguments: list[str], _places: Places) -> int:
+    """The child's side of RunRecord: the descriptor of a record, read without rights."""
+    from . import contents
+    return contents.serve(int(arguments[0]))
+
+
+def recover(arguments: list[str]) -> int:
+    """The command record recover."""
+    from . import record_file, record_seal, run_record
+    p = Parser("record recover", "Makes a record of what a killed recorder has left.")
+    p.add_argument("file", metavar="FILE.h5.part")
+    p.add_argument("-o", "--output", metavar="FILE.h5", help="its name (default: without .part)")
+    given = p.parse_args(arguments)
+    part = pathlib.Path(given.file)
+    if given.output is None and part.suffix != record_seal.PART:
+        raise BadInput(f"{part}: has no name that ends in {record_seal.PART}; valid: such a file, or --output FILE.h5")
+    target = pathlib.Path(given.output or part.with_suffix(""))
+    record_file.check_target(target, part)
+    with run_record.RunRecord(part) as r, r.computing():
+        text = run_record.info_text(r)
+    record_file.recover(part, target)
+    print(f"{text}\n{target}")
+    return 0
 
 
 class Launched:

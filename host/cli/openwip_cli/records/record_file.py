@@ -1,112 +1,76 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes a run record (docs/run-record.md): HDF5, written beside its name and renamed when it is complete. Rows
-wait in memory until there are enough for whole chunks, so that no chunk is compressed twice; a few
-megabytes are the most that waits."""
+"""Writes a run record (docs/run-record.md): HDF5, written as FILE.part and renamed when it is complete. Rows wait in memory until there
+are enough for whole chunks, or until checkpoint(); a few megabytes are the most that waits. What the last checkpoint() has written is
+found however the recorder ends (records/record_storage.py)."""
 import contextlib
-import io
 import json
 import os
 import pathlib
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import h5py
 import numpy
 from openwip_schema import telemetry_pb2
 
 from ..errors import BadInput, RecordFailed
-from ..machine import outputs
+from ..machine import confined, outputs
 from ..messages import telemetry
 from . import record_seal
 from .columns import Column, Ragged, Strings, Table
+from .record_storage import Storage, apply_journal
+from .run_record import HEAD
 
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer, WriteableBuffer
-
-HEAD = (("message.sequence", "u8"), ("message.slot", "i8"), ("message.wall_ns", "i8"), ("message.user", "u4"), ("message.received_ns", "i8"))
 GAP_COLUMNS = (("source", "u4", "1"), ("topic", "u4", "1"), ("sequence_before", "u8", "1"), ("sequence_after", "u8", "1"),
                ("lost", "u8", "messages"), ("slot", "i8", "slots since the start"), ("wall_ns", "i8", "ns"))
 REFUSED_COLUMNS = (("source", "u4", "1"), ("topic", "u4", "1"), ("received_ns", "i8", "ns"), ("future", "u8", "1"))
 INCOMPRESSIBLE = {"payload", "data"}     # what applications sent
 FLAT_CHUNK = 1 << 16
+TEXTS_CHUNK = 256
 
 
-def check_target(path: pathlib.Path | str) -> pathlib.Path:
-    """The path as an absolute one, if a record can be written there. Only a record is replaced."""
+def check_target(path: pathlib.Path | str, recovered: pathlib.Path | None = None) -> pathlib.Path:
+    """The path as an absolute one, if a record can be written there. Only a record is replaced. `recovered`: what becomes of it."""
     target = outputs.check("record", path)
     if target.exists() and not (target.is_file() and record_seal.is_record(target)):
         raise BadInput(f"record {path}: exists and is no run record; valid: a new name, or that of a record")
+    part = part_of(target)
+    if os.path.lexists(part) and (recovered is None or part != recovered.absolute()):
+        raise BadInput(f"record {path}: {part.name} is there: {_whose(part)}; valid: another name, or after ./openwip record recover {part}, or after it is removed")
     return target
 
 
-class Storage(io.RawIOBase):
-    """The file, as h5py writes to it. A failed write is remembered here and not told: after one the HDF5 library
-    crashes, at the latest when it closes the file. Whoever writes asks for `error` afterwards."""
+def part_of(target: pathlib.Path) -> pathlib.Path:
+    """Where a record is written until it is complete."""
+    return target.with_name(target.name + record_seal.PART)
 
-    def __init__(self, path: pathlib.Path | str) -> None:
-        self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-        self.position = 0
-        self.error: OSError | None = None
 
-    def readable(self) -> bool:
-        return True
-
-    writable = seekable = readable
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        begin = {os.SEEK_SET: 0, os.SEEK_CUR: self.position, os.SEEK_END: os.fstat(self.fd).st_size}[whence]
-        self.position = begin + offset
-        return self.position
-
-    def tell(self) -> int:
-        return self.position
-
-    def readinto(self, buffer: "WriteableBuffer") -> int:
-        n = os.preadv(self.fd, [buffer], self.position)
-        self.position += n
-        return n
-
-    def _try(self, function: Callable[[], object]) -> None:
-        if self.error is None:
-            try:
-                function()
-            except OSError as e:
-                self.error = e
-
-    def write(self, data: "ReadableBuffer") -> int:
-        view = memoryview(data).cast("B")
-
-        def all_of_it() -> None:
-            done = 0
-            while done < len(view):
-                done += os.pwrite(self.fd, view[done:], self.position + done)
-        self._try(all_of_it)
-        self.position += len(view)
-        return len(view)
-
-    def truncate(self, size: int | None = None) -> int:
-        wanted = self.position if size is None else size
-        self._try(lambda: os.ftruncate(self.fd, wanted))
-        return wanted
-
-    def close(self) -> None:
-        if not self.closed:
-            self._try(lambda: os.fsync(self.fd))
-            os.close(self.fd)
-        super().close()
+def _whose(part: pathlib.Path) -> str:
+    with contextlib.suppress(OSError):
+        with open(confined.opened(part), "rb") as f:
+            if record_seal.is_at_work(f.fileno()):
+                return "another recorder is at work"
+    return "what a recorder left that was killed"
 
 
 class RecordFile:
     def __init__(self, path: pathlib.Path | str) -> None:
         self.target = check_target(path)
-        self.partial = self.target.with_name(f".{self.target.name}.{os.getpid()}.part")
+        self.partial = part_of(self.target)
         try:
             self.storage = Storage(self.partial)
         except OSError as e:
             raise RecordFailed(f"record {self.target}: {e.strerror}") from None
         self.file = h5py.File(self.storage, "w", libver="v110", userblock_size=record_seal.SIZE)
         self.file.attrs["format"], self.file.attrs["format_version"] = record_seal.FORMAT, record_seal.FORMAT_VERSION
+        self.last = {"last_slot": -1, "last_wall_ns": 0}        # of the messages
+        for name, value in ({"complete": 0, "strings_dropped": 0} | self.last).items():
+            self.file.attrs.create(name, value, dtype="i8")
         self.strings = Strings()
+        self.texts = self.file.create_dataset("strings", (0,), h5py.string_dtype(), maxshape=(None,), chunks=(TEXTS_CHUNK,), compression="gzip")
+        self.about: dict[str, str] = {}      # as written
+        self.kept_messages = 0               # that a reader finds, whatever happens to the recorder
+        self.messages = 0
         self.tables: dict[tuple[str, str], Table] = {}      # of topic and source
         self.gaps, self.refused = self._notes("gaps", GAP_COLUMNS), self._notes("refused", REFUSED_COLUMNS)
         self.datasets: dict[str, h5py.Dataset] = {}    # by path
@@ -127,8 +91,13 @@ class RecordFile:
             column.values.append(value)
         table.rows += 1
         table.pending += 1
-        if table.pending >= table.block:
+        if self._is_due(table):
             self._write(table)
+
+    @staticmethod
+    def _is_due(table: Table) -> bool:
+        """The rows that wait complete a chunk."""
+        return table.pending >= table.block - (table.rows - table.pending) % table.block
 
     def refuse(self, source: str, topic: str, received_ns: int, future: int) -> None:
         """A message that was no use. `future`: number of one of a later version, 0: it is none."""
@@ -145,9 +114,16 @@ class RecordFile:
             self._note(self.gaps, message.source, message.topic, t.sequence - message.lost_before - 1, t.sequence,
                        message.lost_before, t.slot, t.wall_ns)
         table.add(getattr(t, telemetry.CONTENT[message.topic]), (t.sequence, t.slot, t.wall_ns, t.user, message.received_ns))
+        self.messages += 1
+        self.last["last_slot"], self.last["last_wall_ns"] = max(self.last["last_slot"], t.slot), max(self.last["last_wall_ns"], t.wall_ns)
         for part in table.all():
-            if part.pending >= part.block:
+            if self._is_due(part):
                 self._write(part)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file so far."""
+        return self.storage.size
 
     # --- HDF5 ---
 
@@ -175,13 +151,28 @@ class RecordFile:
         dataset.resize(n + len(values), axis=0)
         dataset[n:] = values
 
-    def finish(self, about: Mapping[str, Any], reader: telemetry.Reader) -> None:
-        """`about`: {name: text or what JSON can hold} of the run. `reader`: telemetry.Reader, for its counts."""
+    def _put_about(self, about: Mapping[str, Any]) -> None:
+        """What has changed of it."""
+        for name, value in about.items():
+            text = (value if isinstance(value, str) else json.dumps(value)).replace("\0", "\\0")
+            if self.about.get(name) == text:
+                continue
+            if name in self.about:
+                del self.file[f"about/{name}"]
+            self.file.create_dataset(f"about/{name}", data=text, dtype=h5py.string_dtype())
+            self.about[name] = text
+
+    def _put_all(self, about: Mapping[str, Any], reader: telemetry.Reader) -> None:
         for table in (self.gaps, self.refused, *(t for top in self.tables.values() for t in top.all())):
-            self._write(table)
-        texts = numpy.array(self.strings.take_new(), dtype=object)
-        self.file.create_dataset("strings", data=texts, dtype=h5py.string_dtype(), compression="gzip")
-        self.file.attrs["strings_dropped"] = self.strings.dropped
+            if table.pending or f"{table.path}/{table.columns[0].name}" not in self.datasets:
+                self._write(table)
+        new = self.strings.take_new()
+        if new:
+            n = len(self.texts)
+            self.texts.resize(n + len(new), axis=0)
+            self.texts[n:] = numpy.array(new, dtype=object)
+        for name, value in ({"strings_dropped": self.strings.dropped} | self.last).items():
+            self.file.attrs.modify(name, numpy.int64(min(value, 2**63 - 1)))
         for (source, topic), count in reader.counts.items():
             group = self.file.require_group(f"topics/{topic}/{source}")
             for name in ("received", "lost", "restarts"):
@@ -189,11 +180,22 @@ class RecordFile:
         for top in self.tables.values():
             for table in top.all():
                 self.file.require_group(table.path).attrs["misshapen"] = table.misshapen
-        about = dict(about) | {"malformed": reader.malformed, "future": reader.future, "topics": list(reader.topics)}
-        for name, value in about.items():
-            text = value if isinstance(value, str) else json.dumps(value)
-            self.file.create_dataset(f"about/{name}", data=text.replace("\0", "\\0"), dtype=h5py.string_dtype())
+        self._put_about(dict(about) | {"malformed": reader.malformed, "future": reader.future, "topics": list(reader.topics)})
+
+    def checkpoint(self, about: Mapping[str, Any], reader: telemetry.Reader) -> None:
+        """All that was added so far is found from now on, however the recorder ends."""
+        self._put_all(about, reader)
+        self.file.flush()
+        self.storage.commit()
+        self._check_written()
+        self.kept_messages = self.messages
+
+    def finish(self, about: Mapping[str, Any], reader: telemetry.Reader) -> None:
+        """`about`: {name: text or what JSON can hold} of the run. `reader`: telemetry.Reader, for its counts."""
+        self._put_all(about, reader)
+        self.file.attrs.modify("complete", numpy.int64(1))
         self.file.close()
+        self.storage.commit()
         self.storage.close()
         self._check_written()
         try:
@@ -202,10 +204,23 @@ class RecordFile:
         except OSError as e:
             raise RecordFailed(f"record {self.target}: {e.strerror}") from None
 
-    def abandon(self) -> None:
-        """Nothing is left of it."""
+    def abandon(self) -> str:
+        """After a failure: nothing is left of a record that holds nothing yet. Returns words about what is left."""
         with contextlib.suppress(Exception):     # after a failed write the library may find what it wrote missing
             self.file.close()
         self.storage.close()
+        if self.kept_messages:
+            return f"; {self.kept_messages} messages are in {self.partial} (./openwip record recover)"
         with contextlib.suppress(OSError):
             self.partial.unlink()
+        return ""
+
+
+def recover(part: pathlib.Path, target: pathlib.Path) -> None:
+    """Seals what a killed recorder has left, and gives it its name. The caller has read it (RunRecord)."""
+    try:
+        apply_journal(part)
+        record_seal.seal(part)
+        os.replace(part, target)
+    except OSError as e:
+        raise RecordFailed(f"record {target}: {e.strerror}") from None

@@ -1,19 +1,30 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The first 512 bytes of a run record (an HDF5 user block): what it is, in which version, and the checksum of the
-rest. The HDF5 library takes a damaged file for a good one until it crashes (a byte changed here or there ended Python with
-a segmentation fault), so it is only given files that are as they were written."""
+"""The first 512 bytes of a run record (an HDF5 user block): what it is, in which version, and the checksum of the rest, or, while it is
+written and after its recorder was killed, that there is none yet. The checksum finds what was truncated or damaged on its way. It is no
+signature: whoever changes a file can write the right one, and nothing may trust a file for having it. Records are read without rights
+(machine/confined.py), whatever stands here."""
 import contextlib
+import fcntl
 import hashlib
 import os
 import pathlib
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from ..errors import BadInput
+from ..machine import confined
 
 FORMAT, FORMAT_VERSION = "openwip-run-record", 1
 BEFORE = b"OWIPSES"      # what the monitor recorded before it recorded this
 SIZE = 512
+PART = ".part"           # ending of the name while the recorder is at work
 WRITTEN_BY = "valid: a file of ./openwip record or --record"
+
+
+class Journal(NamedTuple):
+    """Pages that are to be copied to their places before the file is read (records/record_storage.py)."""
+    offset: int
+    pages: int
+    sha256: str
 
 
 def _digest(f: BinaryIO) -> str:
@@ -24,8 +35,30 @@ def _digest(f: BinaryIO) -> str:
     return digest.hexdigest()
 
 
+def _first_line() -> str:
+    return f"{FORMAT} {FORMAT_VERSION}\n"
+
+
 def _block(digest: str) -> bytes:
-    return f"{FORMAT} {FORMAT_VERSION}\nsha256 {digest}\n".encode().ljust(SIZE, b"\0")
+    return f"{_first_line()}sha256 {digest}\n".encode().ljust(SIZE, b"\0")
+
+
+def unsealed_block(journal: Journal | None = None) -> bytes:
+    more = "" if journal is None else f"journal {journal.offset} {journal.pages} {journal.sha256}\n"
+    return f"{_first_line()}unsealed\n{more}".encode().ljust(SIZE, b"\0")
+
+
+def is_unsealed(block: bytes) -> bool:
+    return block.startswith(f"{_first_line()}unsealed\n".encode())
+
+
+def journal_of(block: bytes) -> Journal | None:
+    """The journal that an unsealed record's first block names."""
+    words = block.rstrip(b"\0").decode(errors="replace").splitlines()[2:3]
+    fields = words[0].split(" ") if is_unsealed(block) and words else []
+    if len(fields) != 4 or fields[0] != "journal" or not all(w.isascii() and w.isdecimal() and len(w) < 16 for w in fields[1:3]):
+        return None
+    return Journal(int(fields[1]), int(fields[2]), fields[3])
 
 
 def seal(path: pathlib.Path | str) -> None:
@@ -41,17 +74,27 @@ def seal(path: pathlib.Path | str) -> None:
 def is_record(path: pathlib.Path | str) -> bool:
     """By its first word only."""
     try:
-        with open(path, "rb") as f:
+        with os.fdopen(confined.opened(path), "rb") as f:
             return f.read(len(FORMAT) + 1) == f"{FORMAT} ".encode()
     except OSError:
         return False
 
 
+def is_at_work(fd: int) -> bool:
+    """Does a recorder hold the file?"""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    fcntl.flock(fd, fcntl.LOCK_UN)
+    return False
+
+
 def opened(path: pathlib.Path | str) -> BinaryIO:
-    """The file; BadInput unless it is a whole record of a version that is known."""
+    """The file; BadInput unless it is a whole record of a version that is known, or one whose recorder was killed."""
     with contextlib.ExitStack() as unless_good:
         try:
-            f = unless_good.enter_context(open(path, "rb"))
+            f = unless_good.enter_context(os.fdopen(confined.opened(path), "rb"))
             block = f.read(SIZE)
             if block.startswith(BEFORE):
                 raise BadInput(f"{path} is a session file of an earlier monitor, which this version cannot read; {WRITTEN_BY}")
@@ -62,9 +105,15 @@ def opened(path: pathlib.Path | str) -> BinaryIO:
             version = block.split(b"\n", 1)[0].decode(errors="replace").split(" ", 1)[1]
             if version.isdigit() and version != str(FORMAT_VERSION):
                 raise BadInput(f"{path} has format version {version}; valid: {FORMAT_VERSION} (a newer OpenWIP reads newer ones)")
-            if block != _block(_digest(f)):
+            if is_unsealed(block):
+                if is_at_work(f.fileno()):
+                    raise BadInput(f"{path} is being recorded now; valid: a record whose recorder has ended")
+            elif block != _block(_digest(f)):
                 raise BadInput(f"{path} is truncated or was changed: its checksum is wrong; valid: a record as it was written")
             unless_good.pop_all()
         except OSError as e:
-            raise BadInput(f"{path}: {e.strerror}") from None
+            hint = ""
+            if isinstance(e, FileNotFoundError) and os.path.exists(f"{path}{PART}"):
+                hint = f"; {path}{PART} is there: what a recorder left that was killed, or is at work"
+            raise BadInput(f"{path}: {e.strerror}{hint}") from None
     return f

@@ -42,8 +42,9 @@ BUSY = ("armed", "playing")
 class Player:
     """Asked by a thread of its own, in which nothing speaks to the device."""
 
-    def __init__(self, device: link.Attenuator, wanted: dict[str, Any]) -> None:
-        self.device, self.wanted, self.name = device, wanted, device.find()
+    def __init__(self, device: link.Attenuator, wanted: dict[str, Any], snr: Any) -> None:
+        """`snr`: mean_snr() of the trace, if it is one of SNRs."""
+        self.device, self.wanted, self.snr, self.name = device, wanted, snr, device.find()
         self.channels, self.table, self.clipped = tables.channel_numbers("--attenuator-channels", [str(c) for c in wanted["channels"]]), b"", 0
         self.heard, self.status = time.monotonic(), device.status()
         self.missed_before = self.status.missed_ticks
@@ -54,7 +55,7 @@ class Player:
         """Levels as at the begin."""
         if self.wanted["trace"]:
             self.channels, self.table, self.clipped = tables.prepare(
-                self.device, self.wanted["trace"], self.channels, self.wanted["at_zero_db"], self.wanted["period_ms"])
+                self.device, self.wanted["trace"], self.channels, self.wanted["at_zero_db"], self.wanted["period_ms"], self.snr)
             self.set([q * link.STEP_DB for q in self.table[:len(self.channels)]])
         elif self.wanted["levels_db"]:
             self.set(self.wanted["levels_db"])
@@ -158,8 +159,9 @@ class Player:
                 publisher.publish(TOPIC, slot, attenuator=self.said())
 
 
-def main(arguments: list[str], _places: Places) -> int:
+def main(arguments: list[str], places: Places) -> int:
     wanted = of_yaml(pathlib.Path(arguments[0]).read_text())
+    snr = tables.mean_snr(wanted["trace"], places) if wanted["trace"] and wanted["at_zero_db"] is not None else None
     with link.Attenuator(wanted["port"]) as device:
         socket = zmq.Context.instance().socket(zmq.REP)
         if arguments[1:] != ["--check"]:
@@ -167,11 +169,11 @@ def main(arguments: list[str], _places: Places) -> int:
             publisher = telemetry.Publisher(wanted["telemetry"], [TOPIC])
             with contextlib.suppress(OSError):      # the controller's patience is a tenth of a second
                 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-        rights.become_account()     # before a trace of anybody's is read
-        player = Player(device, wanted)
+        rights.become_account()     # before a table of anybody's is read
+        player = Player(device, wanted, snr)
         if arguments[1:] == ["--check"]:
             if wanted["trace"]:
-                tables.prepare(device, wanted["trace"], player.channels, wanted["at_zero_db"], wanted["period_ms"])
+                tables.prepare(device, wanted["trace"], player.channels, wanted["at_zero_db"], wanted["period_ms"], snr)
             return 0
         catch()
         try:

@@ -44,10 +44,14 @@ class Page:
         v = self.record.verdict
         if v is None:
             return {"kind": "none", "word": "NO VERDICT", "reasons": [], "note": "Neither a report nor a verdict of the cell is in the "
-                    "record: throughput and delay are not shown.", "checks": {}}
-        note = "" if v["final"] else "The cell's own verdict so far: the record has no final report."
+                    "record: throughput and delay are not shown." + "".join(f" {words}" for words in self._end()), "checks": {}}
+        note = " ".join([*([] if v["final"] else ["The cell's own verdict so far: the record has no final report."]), *self._end()])
         return {"kind": "valid" if v["valid"] else "invalid", "word": "VALID" if v["valid"] else "INVALID", "reasons": v["reasons"],
                 "note": note, "checks": (self.report.get("verdict") or {}).get("checks", {})}
+
+    def _end(self) -> list[str]:
+        """Sentences about a record that ended before the run did."""
+        return [f"The record {words}." for words in self.record.end_words]
 
     # --- sections ---
 
@@ -295,7 +299,7 @@ def main(arguments: list[str], _places: Places) -> int:
     outputs.check("--out", out, given.record)
     if out.suffix == ".h5":
         raise BadInput(f"--out {out}: that is the name of a record; valid: a name ending in .html")
-    with RunRecord(given.record) as record:
+    with RunRecord(given.record) as record, record.computing():
         text = Page(record).html()
     with outputs.writing("--out", out):
         outputs.write_whole(out, text)
