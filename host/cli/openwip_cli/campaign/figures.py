@@ -20,6 +20,7 @@ from matplotlib.figure import Figure    # noqa: E402
 
 from ..figures import estimates, rlc_model
 from ..figures.meaning import MODULATIONS
+from ..machine import outputs
 from .metrics import Results, label, of_part
 from .plan import Point
 from .report import Drawn
@@ -322,7 +323,8 @@ def draw(results: Results, folder: pathlib.Path) -> list[Drawn]:
             fig.subplots_adjust(top=0.82)    # a title of two lines, and that of the picture
         else:
             fig.tight_layout()
-        fig.savefig(png, dpi=100)
+        with outputs.replacing(png, binary=True) as out:
+            fig.savefig(out, dpi=100, format="png")
         plt.close(fig)
         done.append((spec["name"], number, None))
     return done

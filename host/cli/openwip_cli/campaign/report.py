@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from ..errors import BadInput
 from ..figures import estimates
+from ..machine import outputs
 from ..text import OTHER_TREE, of_json
 from .metrics import Results, metrics_of
 from .plan import Experiment
@@ -26,8 +27,7 @@ def write_csv(results: Results, folder: pathlib.Path) -> None:
     experiment = results.experiment
     settings = sorted(experiment.varied)
     metrics = metrics_of(experiment)
-    with open(folder / f"{experiment.name}.csv", "w", newline="", encoding="utf-8") as every, \
-            open(folder / f"{experiment.name}.means.csv", "w", newline="", encoding="utf-8") as means:
+    with outputs.replacing(folder / f"{experiment.name}.csv") as every, outputs.replacing(folder / f"{experiment.name}.means.csv") as means:
         rows, summary = csv.writer(every), csv.writer(means)
         rows.writerow([*settings, "realisation", "run", "metric", "value"])
         summary.writerow([*settings, "metric", "mean", "half_interval_95", "realisations"])
@@ -72,14 +72,14 @@ def markdown(judged: Sequence[Judged], about: dict[str, Any]) -> str:
 
 
 def write_comparison(judged: Sequence[Judged], about: dict[str, Any], folder: pathlib.Path) -> None:
-    (folder / "comparison.md").write_text(markdown(judged, about), encoding="utf-8")
+    outputs.write_whole(folder / "comparison.md", markdown(judged, about))
     tree = {"about": about, "experiments": {
         experiment.name: {"title": experiment.title, "mode": experiment.mode, "realisations": experiment.realisations,
                           "duration_s": experiment.duration_s, "counts": c,
                           "figures": [{"name": n, "text_figure": number, "missing": why} for n, number, why in figures],
                           "statements": [dataclasses.asdict(j) for j in judgements]}
         for experiment, judgements, c, figures in judged}}
-    (folder / COMPARISON).write_text(json.dumps(tree, indent=1) + "\n", encoding="utf-8")
+    outputs.write_whole(folder / COMPARISON, json.dumps(tree, indent=1) + "\n")
 
 
 def screen(judged: Sequence[Judged]) -> str:

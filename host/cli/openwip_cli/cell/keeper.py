@@ -19,18 +19,17 @@ Launcher and keeper talk in JSON over a SOCK_SEQPACKET pair."""
 import contextlib
 import json
 import os
-import pathlib
 import select
 import signal
 import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from ..errors import BadInput, CellDied, how_ended
-from ..machine import own_files, rights, system
+from ..machine import outputs, own_files, rights, system
 from ..machine.placement import Placement
 from ..machine.surroundings import Surroundings
 from .cell import KEEPER, Cell, Process
@@ -50,7 +49,7 @@ class Keeper:
         self.children: dict[str, tuple[int, int]] = {}   # name -> (pid, pidfd)
         self.essential: dict[str, int] = {}        # name -> pid of those whose death ends the cell
         self.noted: list[str] = []       # what was not as it should be for a while; the judge reads it
-        self.logs: str | None = None     # where to copy logs to at the end
+        self.logs: tuple[str, list[str]] | None = None     # where to copy logs to at the end, and the run's inputs
         self.wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         os.set_blocking(wake_write, False)
         signal.set_wakeup_fd(wake_write)
@@ -164,11 +163,10 @@ class Keeper:
         self.end_processes(list(self.children), words)
         if died is not None and (said := self.last_words(died)):
             words.insert(0, (died, said))
-        if self.logs:
-            copy_logs(cell, self.logs)
+        not_copied = copy_logs(cell, *self.logs) if self.logs else None
         # Its own memory, and all have been reaped.
         cell.remove(grace=0.3, processes=[], namespaces=self.surroundings.namespaces)
-        self.send(event="ended", why=why, died=died, last_words=words[:12])
+        self.send(event="ended", why=why, died=died, last_words=words[:12], logs_not_copied=not_copied)
 
     def end_processes(self, names: list[str], words: list[tuple[str, str]]) -> None:
         """SIGTERM, after GRACE_S SIGKILL, until they are gone; their last words are added to `words`."""
@@ -227,7 +225,7 @@ class Keeper:
                 if message["do"] == "start":
                     self.start(message)
                 elif message["do"] == "logs":
-                    self.logs = message["folder"]
+                    self.logs = message["folder"], message["inputs"]
                 elif message["do"] == "blame":
                     stood = self.surroundings.not_running(self.essential)
                     return self.end(f"{stood}; {message['why']}" if stood else message["why"])
@@ -239,20 +237,22 @@ class Keeper:
                     return self.end(message["why"])
 
 
-def copy_logs(cell: Cell, folder: pathlib.Path | str) -> None:
-    target = pathlib.Path(folder)
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-        for path in cell.run.iterdir():
+def copy_logs(cell: Cell, folder: str, inputs: Sequence[str]) -> str | None:
+    """Returns why not all of them could be copied, or None. What could not be copied is not there in part. A file of `inputs`
+    is not replaced."""
+    def found() -> Iterator[tuple[str, bytes]]:
+        for path in sorted(cell.run.iterdir()):
             if path.suffix in (".log", ".yaml") or path.name == "why":
                 try:
-                    text = own_files.read(path)
-                except OSError as e:
+                    yield path.name, own_files.read(path)
+                except OSError as e:        # somebody else's, planted there
                     print(f"{path.name} not copied: {e}", file=sys.stderr)
-                    continue
-                own_files.create(target / path.name, text, 0o644)
+
+    try:
+        outputs.write_into(folder, found(), inputs)
     except OSError as e:
-        print(f"logs not copied to {folder}: {e}", file=sys.stderr)
+        return f"{e.filename or ''}: {e.strerror or e}".removeprefix(": ")
+    return None
 
 
 def _keeper_main(cell: Cell, channel: socket.socket) -> NoReturn:
@@ -301,6 +301,8 @@ class KeeperClient:
         self.started: dict[int, int] = {}   # pid -> start time, of all
         self.lost: list[str] = []      # reasons of the verdict: dispensable processes that died
         self.noted: list[str] = []     # and what the cell stood on, when that was not as it should be for a while
+        self.logs_folder = ""          # of keep_logs()
+        self.not_written: str | None = None     # why the logs could not be copied, once the cell has ended
         self.over = False
         self._await("ready", 10)
 
@@ -332,8 +334,9 @@ class KeeperClient:
         """condition() true within `timeout` seconds?"""
         return system.wait_until(condition, timeout, every, self.pause)
 
-    def keep_logs(self, folder: pathlib.Path | str) -> None:
-        self.send(do="logs", folder=os.path.abspath(folder))
+    def keep_logs(self, folder: str, inputs: Sequence[str] = ()) -> None:
+        self.send(do="logs", folder=os.path.join(os.getcwd(), folder), inputs=[os.path.abspath(i) for i in inputs])
+        self.logs_folder = folder
 
     def blame(self, why: str) -> NoReturn:
         """The launcher is not answered: ends the cell. The keeper knows better than it who is to blame; raises CellDied."""
@@ -386,6 +389,9 @@ class KeeperClient:
         if message["event"] == "ended":
             self.over = True
             os.waitpid(self.pid, 0)
+            if message.get("logs_not_copied"):
+                self.not_written = f"--logs {self.logs_folder}: cannot be written: {message['logs_not_copied']}"
+                message["last_words"].append(("keeper", self.not_written))
             raise CellDied(message["why"], message["last_words"])
         return message
 

@@ -8,6 +8,7 @@ import numpy
 
 from ..air import BINS, SLOTS_PER_SECOND
 from ..errors import BadInput
+from ..machine import outputs
 
 LOWEST_DB, HIGHEST_DB = -60, 80
 HEADER = [f"snr_db_{b}" for b in range(BINS)]
@@ -31,7 +32,7 @@ def write(trace: Any, file: str) -> None:
     """From an open trace, block by block."""
     sets = [trace["snr_db"]] + ([trace["predicted_snr_db"]] if "predicted_snr_db" in trace else [])
     try:
-        with open(file, "w", encoding="ascii") as out:
+        with outputs.replacing(file) as out:
             out.write(",".join(HEADER + (PREDICTED if len(sets) == 2 else [])) + "\n")
             for at in range(0, len(sets[0]), SLOTS_PER_SECOND):
                 block = numpy.hstack([s[at:at + SLOTS_PER_SECOND] for s in sets])

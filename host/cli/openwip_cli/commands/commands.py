@@ -97,7 +97,7 @@ def bench(arguments: list[str], places: Places) -> int:
     p.add_argument("--json", metavar="FILE", nargs="?", const="-", default="-", help="write there instead of standard output")
     p.add_argument("--least", action="store_true", help="each as short as it goes: that it runs, not how fast")
     given = p.parse_args(arguments)
-    outputs.fresh("--json", given.json)
+    outputs.check_given("--json", given.json)
     folder = places.build / "tests" / "bench"
     programs = sorted(f for f in folder.glob("bench_*") if f.is_file() and os.access(f, os.X_OK))
     if not programs:

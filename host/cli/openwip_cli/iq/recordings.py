@@ -16,7 +16,7 @@ from ..errors import BadInput
 from ..machine import outputs
 from ..text import of_json
 
-DATA, META, SLOTS = ".sigmf-data", ".sigmf-meta", ".openwip-slots"
+DATA, META, SLOTS = ENDINGS = ".sigmf-data", ".sigmf-meta", ".openwip-slots"
 DATATYPE = "cf32_le"
 SIGMF_VERSION = "1.2.0"
 MARGIN = 1.1            # of the disk: the reports come on top

@@ -16,6 +16,7 @@ CAPABILITY = {"chown": 0, "dac_override": 1, "dac_read_search": 2, "setgid": 6, 
               "net_bind_service": 10, "net_raw": 13, "ipc_lock": 14, "sys_ptrace": 19, "sys_admin": 21, "sys_nice": 23}
 # To read the tree, make its sockets and files, take its priority, and give all of that up.
 TO_BECOME_THE_ACCOUNT = ("chown", "dac_override", "setgid", "setuid", "setpcap", "sys_nice")
+TO_BECOME_THE_ACCOUNT_AND_LISTEN = (*TO_BECOME_THE_ACCOUNT, "net_bind_service")     # at a port below 1024
 SLOT_PATH = (*TO_BECOME_THE_ACCOUNT, "ipc_lock")    # and locks its memory before
 # Threads that UHD makes later take the priority of the slot path, and what they map is locked; recordings go to files that root names,
 # at any time.
@@ -97,12 +98,13 @@ def confine() -> None:
         resource.setrlimit(what, (most, most))
 
 
-def become_account() -> None:
-    """All threads of this process, for good. As another user than root nothing happens."""
+def become_account(follows: bool = True) -> None:
+    """All threads of this process, for good. As another user than root nothing happens. `follows`: it ends with its parent."""
     if os.geteuid() != 0:
         return
     _, user, group = system.account()
     os.setgroups([])
     os.setresgid(group, group, group)
     os.setresuid(user, user, user)     # and with the user, the capabilities
-    system.die_with_parent(os.getppid())    # lost with the user
+    if follows:
+        system.die_with_parent(os.getppid())    # lost with the user

@@ -231,7 +231,7 @@ def main(arguments: list[str], places: Places) -> int:
     if options.replay_iq:
         return replay_cell.run_replay(options, places)
     progress = Progress()
-    outputs.fresh("--json", options.json)
+    outputs.check_given("--json", options.json)
     check(options, places)
     try:
         if options.scenario["air.speed"] == pace.AUTO:

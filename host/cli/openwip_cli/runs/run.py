@@ -71,7 +71,7 @@ def check(options: Options, places: Places, programs: tuple[str, ...]) -> None:
         check_congestion_control(options.scenario["traffic.tcp_cc"])
     record.check_target(options.record)
     if options.capture is not None:
-        outputs.check("--capture", options.capture)
+        options.capture = outputs.checked("--capture", options.capture)
     if options.logs is not None:
         outputs.check_folder("--logs", options.logs)
 
@@ -83,10 +83,11 @@ def in_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, 
     seed) as the record has them, where they are not those of the options. `apart`: of placement.choose()."""
     scenario, seed = run or (options.scenario.tree(), options.scenario["seed"])
     if options.logs:
-        keeper.keep_logs(options.logs)
+        keeper.keep_logs(options.logs, options.inputs)
     if options.cores is not None:
         place(keeper, options.cores, places, progress, apart)
     record.note_run(cell, scenario, seed)
+    not_written: list[str | None] = []
     if options.monitor:
         window.open_for(cell.name, places.build, progress)
     with record.launched(cell, options.record, places, progress) as recorder, \
@@ -94,25 +95,31 @@ def in_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, 
         result = phases()
         if captured is not None:
             captured.end(result["verdict"])
+            not_written.append(captured.not_written)
         if options.keep:
             keeper.detach()
             progress("the cell stays up: " + ", ".join(f"./openwip {c.format(cell.named)}" for c in ("exec{} terminal -- COMMAND", "status{}", "down{}")))
         else:
             progress("ending the cell")
             keeper.end("the run is over")
+        not_written.append(keeper.not_written)
         result = over(result)
         if recorder is not None:
             result["record"] = recorder.finish(result)
             record.said(result["record"], progress)
-    return result
+    return result | ({"not_written": "; ".join(filter(None, not_written))} if any(not_written) else {})
 
 
 def report(result: dict[str, Any], options: Options, screen: str, good: bool | None = None) -> int:
     """On the screen and in --json FILE; the exit code."""
     print(screen)
-    outputs.write_json(options.json, result)
-    if "not_written" in result:
-        raise NotWritten(result["not_written"])
+    not_written = [result["not_written"]] if "not_written" in result else []
+    try:
+        outputs.write_json(options.json, result)
+    except NotWritten as e:
+        not_written.append(str(e))
+    if not_written:
+        raise NotWritten("; ".join(not_written))
     if "error" in result.get("record", {}):
         return DIED
     return VALID if (result["verdict"]["valid"] if good is None else good) else INVALID

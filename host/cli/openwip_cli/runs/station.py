@@ -196,7 +196,7 @@ def main(arguments: list[str], places: Places) -> int:
     progress = Progress()
     if wanted.unused:
         progress(f"of the scenario file a station has no use for {', '.join(wanted.unused)}")
-    outputs.fresh("--json", options.json)
+    outputs.check_given("--json", options.json)
     system.require_root()
     system.require_tun()
     places.check_built(cells.MACD, OBSERVER, "python/openwip_schema")

@@ -194,7 +194,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 def main(arguments: list[str], places: Places) -> int:
     given = parse(arguments)
-    outputs.fresh("--json", given.json)
+    outputs.check_given("--json", given.json)
     places.check_built(emulate.PROGRAM, "python/openwip_schema")
     if given.time != "real":
         (virtual if given.time == "virtual" else ns3).check(places)
