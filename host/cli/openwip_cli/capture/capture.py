@@ -147,15 +147,17 @@ class Recording:
         try:
             self.process.wait(END_PATIENCE_S)
         except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+            with contextlib.suppress(OSError, subprocess.TimeoutExpired):       # perhaps not by this root
+                self.process.kill()
+                self.process.wait(1)
         code, self.process = self.process.returncode, None
         self.said.seek(0)
         lines = [line.removeprefix("openwip ") for line in self.said.read().splitlines()]
         for line in lines:
             self.progress(line)
         if code != 0:
-            self.not_written = f"--capture {self.file}: " + (how_ended(code) if code < 0 or not lines else lines[-1].removeprefix("capture: "))
+            how = f"{PROGRAM} cannot be ended" if code is None else how_ended(code) if code < 0 or not lines else lines[-1].removeprefix("capture: ")
+            self.not_written = f"--capture {self.file}: {how}"
         self.last_words.close()
         self.said.close()
 

@@ -199,26 +199,33 @@ class Cell:
         return left
 
     def remove(self, grace: float = 1.0, processes: Sequence[tuple[int, int]] | None = None,
-               namespaces: dict[str, tuple[int, int] | None] | None = None) -> None:
+               namespaces: dict[str, tuple[int, int] | None] | None = None) -> list[int]:
         """End and delete everything of this cell, for the owner only. Repeating it does no harm. `processes` (pid,
         start time) and `namespaces` (name -> identity): for whoever remembers them; else what was written down and what
-        the namespaces say counts."""
+        the namespaces say counts. Returns the pids of those that could not be ended; what leads to them stays, so that it
+        can be repeated by somebody with more rights."""
+        left = []
         if namespaces is None:
-            system.kill_all(self.keepers(), KEEPER_ENDS_S)   # it removes what it made
+            left += system.kill_all(self.keepers(), KEEPER_ENDS_S)   # it removes what it made
             namespaces = {n: system.namespace_identity(n) for n in self.made_namespaces()}
-        system.kill_all(self.recorded_processes() if processes is None else processes, grace)
+        left += system.kill_all(self.recorded_processes() if processes is None else processes, grace)
         for name, identity in namespaces.items():
-            system.kill_all(system.processes_in_namespace(identity), grace=0.3)
-            if identity is not None and system.namespace_identity(name) == identity:
+            inside = system.kill_all(system.processes_in_namespace(identity), grace=0.3)
+            left += inside
+            if identity is not None and system.namespace_identity(name) == identity and not inside:
                 system.delete_namespace(name)
+        pids = sorted({pid for pid, _ in left})
         if self.run.exists() and not self.owns_directory():
-            return      # the name is another cell's by now: whoever deleted the directory made room for it
+            return pids     # the name is another cell's by now: whoever deleted the directory made room for it
+        if left:
+            return pids
         for path in self.shared_memory():
             with contextlib.suppress(OSError):      # not there, or a folder, which somebody else made
                 path.unlink()
         shutil.rmtree(self.run, ignore_errors=True)
         with contextlib.suppress(OSError):
             RUN_ROOT.rmdir()   # unless there are other cells
+        return pids
 
 
 def namespaces_made() -> list[str]:

@@ -36,6 +36,7 @@ from .cell import KEEPER, Cell, Process
 
 GRACE_S = 1.3           # for SIGTERM; the contract of the processes is 1 s
 CAUSE_S = 0.1           # to tell the cause of a death from what it causes
+ENDED_S = 12.0          # for all of that, where a process does not end
 DEPENDENCY = 3          # exit code of a process that lost another one that it needs
 MAX_MESSAGE = 1 << 17
 
@@ -164,9 +165,12 @@ class Keeper:
         if died is not None and (said := self.last_words(died)):
             words.insert(0, (died, said))
         not_copied = copy_logs(cell, *self.logs) if self.logs else None
-        # Its own memory, and all have been reaped.
-        cell.remove(grace=0.3, processes=[], namespaces=self.surroundings.namespaces)
-        self.send(event="ended", why=why, died=died, last_words=words[:12], logs_not_copied=not_copied)
+        # Its own memory; those that could not be ended are the ones that have not been reaped.
+        children = [(pid, started) for pid, _ in self.children.values() if (started := system.start_time(pid)) is not None]
+        left = cell.remove(grace=0.3, processes=children, namespaces=self.surroundings.namespaces)
+        names = {pid: name for name, (pid, _) in self.children.items()}
+        self.send(event="ended", why=why, died=died, last_words=words[:12], logs_not_copied=not_copied,
+                  not_ended=[f"{names.get(pid, 'a process in its namespace')} ({pid})" for pid in left])
 
     def end_processes(self, names: list[str], words: list[tuple[str, str]]) -> None:
         """SIGTERM, after GRACE_S SIGKILL, until they are gone; their last words are added to `words`."""
@@ -255,6 +259,11 @@ def copy_logs(cell: Cell, folder: str, inputs: Sequence[str]) -> str | None:
     return None
 
 
+def not_ended(cell: Cell, processes: Sequence[str]) -> str:
+    """A sentence about them."""
+    return f"cannot be ended by this root and run on: {', '.join(processes)}; root with all rights ends them: ./openwip down{cell.named}"
+
+
 def _keeper_main(cell: Cell, channel: socket.socket) -> NoReturn:
     code = 0
     try:
@@ -303,6 +312,7 @@ class KeeperClient:
         self.noted: list[str] = []     # and what the cell stood on, when that was not as it should be for a while
         self.logs_folder = ""          # of keep_logs()
         self.not_written: str | None = None     # why the logs could not be copied, once the cell has ended
+        self.not_ended: list[str] = []          # processes that could not be ended, once the cell should have
         self.over = False
         self._await("ready", 10)
 
@@ -341,7 +351,7 @@ class KeeperClient:
     def blame(self, why: str) -> NoReturn:
         """The launcher is not answered: ends the cell. The keeper knows better than it who is to blame; raises CellDied."""
         self.send(do="blame", why=why)
-        self._await("ended", 8)
+        self._await("ended", ENDED_S)
         raise CellDied(why, [])
 
     def detach(self) -> None:
@@ -355,7 +365,7 @@ class KeeperClient:
             return
         self.send(do="end", why=why)
         with contextlib.suppress(CellDied):     # so it comes, at last if the keeper does not answer
-            self._await("ended", 8)
+            self._await("ended", ENDED_S)
 
     def _await(self, event: str, timeout: float) -> dict[str, Any]:
         deadline = time.monotonic() + timeout
@@ -385,10 +395,13 @@ class KeeperClient:
         if message["event"] == "noted":
             self.noted.append(message["why"])
         if message["event"] == "dying":
-            return self._await("ended", 8)
+            return self._await("ended", ENDED_S)
         if message["event"] == "ended":
             self.over = True
             os.waitpid(self.pid, 0)
+            self.not_ended = message.get("not_ended", [])
+            if self.not_ended:
+                message["last_words"].append(("keeper", not_ended(self.cell, self.not_ended)))
             if message.get("logs_not_copied"):
                 self.not_written = f"--logs {self.logs_folder}: cannot be written: {message['logs_not_copied']}"
                 message["last_words"].append(("keeper", self.not_written))
@@ -403,5 +416,7 @@ class KeeperClient:
         with contextlib.suppress(OSError):
             own_files.create(self.cell.run / "why", why + "\n")
         made = {n: system.namespace_identity(n) for n in self.cell.namespaces}
-        self.cell.remove(processes=list(self.started.items()), namespaces=made)
-        raise CellDied(why)
+        left = self.cell.remove(processes=list(self.started.items()), namespaces=made)
+        names = {pid: name for name, pid in self.pids.items()}
+        self.not_ended = [f"{names.get(pid, 'a process')} ({pid})" for pid in left]
+        raise CellDied(why, [("launcher", not_ended(self.cell, self.not_ended))] if left else [])

@@ -11,9 +11,17 @@ import resource
 from collections.abc import Iterable
 
 from . import system
+from ..errors import BadInput
 
-CAPABILITY = {"chown": 0, "dac_override": 1, "dac_read_search": 2, "setgid": 6, "setuid": 7, "setpcap": 8,
-              "net_bind_service": 10, "net_raw": 13, "ipc_lock": 14, "sys_ptrace": 19, "sys_admin": 21, "sys_nice": 23}
+CAPABILITY = {"chown": 0, "dac_override": 1, "dac_read_search": 2, "kill": 5, "setgid": 6, "setuid": 7, "setpcap": 8,
+              "net_bind_service": 10, "net_admin": 12, "net_raw": 13, "ipc_lock": 14, "sys_ptrace": 19, "sys_admin": 21, "sys_nice": 23}
+# Root of a container, or of a service, may lack some of its rights. Without the first ones there is no cell; without the others there is
+# one, and what it does not have is said.
+OF_A_CELL = {"kill": "to end processes that have become the account", "net_admin": "to make interfaces and addresses",
+             "sys_admin": "to make network namespaces", "setuid": "to become the account", "setgid": "to become the account",
+             "setpcap": "to give up rights", "chown": "to give the account its sockets", "dac_override": "to reach the account's sockets"}
+BETTER_WITH = {"sys_nice": "the slot path has no real-time priority", "ipc_lock": "the slot path's memory is not locked",
+               "sys_ptrace": "who is in which namespace is not seen"}
 # To read the tree, make its sockets and files, take its priority, and give all of that up.
 TO_BECOME_THE_ACCOUNT = ("chown", "dac_override", "setgid", "setuid", "setpcap", "sys_nice")
 TO_BECOME_THE_ACCOUNT_AND_LISTEN = (*TO_BECOME_THE_ACCOUNT, "net_bind_service")     # at a port below 1024
@@ -73,6 +81,21 @@ def lock_memory() -> None:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
+def require_for_a_cell() -> None:
+    """BadInput names the rights that this root does not have, before anything is made."""
+    system.require_root()
+    held = _effective()
+    if missing := [name for name in OF_A_CELL if not held >> CAPABILITY[name] & 1]:
+        words = ", ".join(f"CAP_{name.upper()} ({OF_A_CELL[name]})" for name in missing)
+        raise BadInput(f"this root does not have {words}; valid: root with all rights, or a container with --cap-add for each")
+
+
+def lacking() -> str | None:
+    """The rights that a cell does without, and what that means; None: it has all of them."""
+    held = _effective()
+    return ", ".join(f"no CAP_{name.upper()}: {what}" for name, what in BETTER_WITH.items() if not held >> CAPABILITY[name] & 1) or None
+
+
 def hold_only(keep: Iterable[str]) -> None:
     """Of this thread and those that it makes later: so before the first one. Raises OSError."""
     _forbid_others(keep)
@@ -82,11 +105,21 @@ def hold_only(keep: Iterable[str]) -> None:
         raise OSError(ctypes.get_errno(), "capset")
 
 
-def _permitted() -> int:
+def _capabilities() -> "ctypes.Array[_Data]":
     data = (_Data * 2)()
     if _libc.capget(ctypes.byref(_Header(_VERSION_3, 0)), data) != 0:
         raise OSError(ctypes.get_errno(), "capget")
-    return int(data[0].permitted | data[1].permitted << 32)
+    return data
+
+
+def _permitted() -> int:
+    low, high = _capabilities()
+    return int(low.permitted | high.permitted << 32)
+
+
+def _effective() -> int:
+    low, high = _capabilities()
+    return int(low.effective | high.effective << 32)
 
 
 def confine() -> None:

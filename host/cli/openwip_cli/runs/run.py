@@ -9,12 +9,12 @@ from typing import Any
 from ..capture import capture
 from ..cell import window
 from ..cell.cell import ADDRESS, Cell
-from ..cell.keeper import KeeperClient
+from ..cell.keeper import KeeperClient, not_ended
 from ..cell.running import Running, drain
 from ..cell.session import CpuClock, check_congestion_control, place
-from ..errors import DIED, INVALID, VALID, NotWritten
+from ..errors import DIED, INVALID, VALID, CellDied, NotWritten
 from ..figures import accounting
-from ..machine import outputs, slot_path, system
+from ..machine import outputs, rights, slot_path, system
 from ..machine.places import Places
 from ..measure import traffic
 from ..measure.applications import ApplicationClock, telemetry_reasons
@@ -64,7 +64,7 @@ def iperf3_download(cell: MeasuredCell) -> dict[str, Any]:
 
 def check(options: Options, places: Places, programs: tuple[str, ...]) -> None:
     """Before anything is made."""
-    system.require_root()
+    rights.require_for_a_cell()
     system.require_tun()
     places.check_built(*programs, "python/openwip_schema")
     if not options.replay_iq:
@@ -103,6 +103,8 @@ def in_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, 
             progress("ending the cell")
             keeper.end("the run is over")
         not_written.append(keeper.not_written)
+        if keeper.not_ended:
+            result["not_ended"] = not_ended(cell, keeper.not_ended)
         result = over(result)
         if recorder is not None:
             result["record"] = recorder.finish(result)
@@ -118,6 +120,8 @@ def report(result: dict[str, Any], options: Options, screen: str, good: bool | N
         outputs.write_json(options.json, result)
     except NotWritten as e:
         not_written.append(str(e))
+    if "not_ended" in result:
+        raise CellDied(result["not_ended"], [("openwip", words) for words in not_written])
     if not_written:
         raise NotWritten("; ".join(not_written))
     if "error" in result.get("record", {}):

@@ -27,7 +27,7 @@ from ..cell.session import Progress, check_congestion_control, identity, owned_c
 from ..errors import INVALID, VALID, BadInput, CellDied
 from ..figures import accounting, meaning, report
 from ..figures.estimates import estimate
-from ..machine import outputs, placement, scratch, system
+from ..machine import outputs, placement, rights, scratch, system
 from ..machine.places import Places, virtual_kernel
 from ..measure import traffic
 from ..programs import transfer as transfer_program
@@ -353,7 +353,7 @@ def main(arguments: list[str], places: Places) -> int:
     elif given.time == "ns3":
         ns3.check(places, NS3_PROGRAM)
     else:
-        system.require_root()
+        rights.require_for_a_cell()
         system.require_tun()
         places.check_built(PROGRAM, "python/openwip_schema")
         check_congestion_control(s["traffic.tcp_cc"])

@@ -15,7 +15,7 @@ from ..air import SLOTS_PER_SECOND, SYMBOLS_PER_BIN
 from ..cell.session import Progress
 from ..errors import INVALID, VALID, BadInput
 from ..figures.accounting import MTU, USUAL_MSS, with_reasons
-from ..machine import outputs, system
+from ..machine import outputs, rights, system
 from ..machine.places import Places
 from ..measure import traffic
 from ..programs import transfer
@@ -201,7 +201,7 @@ def main(arguments: list[str], places: Places) -> int:
     tcp = {"real": "real", "virtual": "kernel", "ns3": "ns3"}[given.time]
     modes = {"both": ("virtual", tcp), "real": (tcp,), "virtual": ("virtual",)}[given.mode]
     if "real" in modes:     # before the first row
-        system.require_root()
+        rights.require_for_a_cell()
         system.require_tun()
     todo = [(mode, case) for mode in modes for case in cases(given.quick)]
     progress, rows = Progress(), []
