@@ -199,7 +199,7 @@ class Ended(unittest.TestCase):
         launcher, status = self.measuring()
         self.assertEqual(status["NoNewPrivs"], "1")
         if os.geteuid() == 0:
-            self.assertEqual(int(status["CapBnd"], 16) & ~sum(1 << rights.CAPABILITY[name] for name in rights.RADIO), 0)
+            self.assertEqual(int(status["CapBnd"], 16) & ~sum(1 << rights.CAPABILITY[name] for name in rights.RADIO_PROGRAM), 0)
         launcher.terminate()
         launcher.communicate(timeout=10)
 

@@ -38,6 +38,7 @@ ADDRESS = {"base": "10.42.0.1", "terminal": "10.42.0.2"}
 WIRED_ADDRESS, RADIO_ADDRESS = "10.42.254.1/32", "10.42.254.2/32"     # of a controller, at the wired network and at the bearer
 STATIONS = ("base", "terminal")
 CONTROLLER = "controller"   # between the base station's server and the bearer (runs/split_tcp.py)
+FIRST_DESCRIPTOR = 10       # of those that a process is handed
 FADER_PRIORITY = 11         # above the stations' (host/runtime/realtime.h), where its clock does not wait for them
 KEEPER = "owip-keeper"      # the name of that process
 MARK = "openwip cell "      # in a namespace, before the name of its cell
@@ -53,6 +54,8 @@ class Process:
     slot_path: bool = False     # a slot goes through it (placement.py)
     apart: bool = False         # and need not wait for it, on a clock that does not
     capabilities: tuple | None = None  # all that it may ever hold; None: root's, of a program that gives them up itself
+    of_the_group: bool = False  # it is of the account's group, for sockets that are the account's
+    descriptors: tuple = ()     # handed to it as FIRST_DESCRIPTOR, FIRST_DESCRIPTOR + 1, ...
 
 
 class Cell:
@@ -335,7 +338,7 @@ def write_configs(cell: Cell, scenario: Scenario) -> None:
 
 def radio_environment(cell: Cell, places: Places) -> dict[str, str]:
     return {"OPENWIP_RUN": str(cell.run), "PYTHONPATH": str(places.build / "python"), "UHD_MODULE_PATH": str(places.build / "uhd_modules"),
-            "GR_CONF_CONTROLPORT_ON": "False", "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+            "GR_CONF_CONTROLPORT_ON": "False", "OPENBLAS_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def flowgraph(role: str, places: Places) -> list[str]:
@@ -359,10 +362,11 @@ def receiver_options(scenario: Scenario) -> list[str]:
             "--predictor", scenario["phy.predictor"], "--gain-control", scenario["phy.gain_control"]]
 
 
-def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: dict[str, list[str]] | None = None) -> list[Process]:
+def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: dict[str, list[str]] | None = None,
+                   record_to: dict[str, tuple[int, ...]] | None = None) -> list[Process]:
     """In the order of starting: the medium and the MACs bind, the radios attach. `record_iq`: more arguments
-    of a station's flowgraph, by station."""
-    more = record_iq or {}
+    of a station's flowgraph, by station; `record_to`: descriptors of the files that it records to."""
+    more, files = record_iq or {}, record_to or {}
     build, run = places.build, cell.run
     common, radio = {"OPENWIP_RUN": str(run)}, radio_environment(cell, places)
     radio_of = radios.radios(scenario)
@@ -370,7 +374,7 @@ def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: di
     def station(role: str, *extra: str) -> list[str]:
         return [*flowgraph(role, places), "--args", ",".join(filter(None, (f"type=vusrp,air={cell.name},node={role}", radio_of[role].arguments))),
                 "--endpoint", cell.line(f"{role}.slot"), "--freq", "1.8e9",
-                "--record-endpoint", cell.endpoint(f"{role}.iq"),
+                "--record-endpoint", cell.endpoint(f"{role}.iq"), "--least-rights",
                 *more.get(role, ()),
                 "--start-time", "0.1", *extra]
 
@@ -386,7 +390,7 @@ def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: di
         mac("base"),
         mac("terminal"),
         Process("base.radio", station("base", "--tx-gain", f"{radio_of['base'].gain:g}", *transmitter_options(scenario, cell.endpoint(TRANSMITTER))), radio,
-                slot_path=True, capabilities=rights.RADIO),
+                slot_path=True, capabilities=rights.RADIO_AT_FIRST, of_the_group=True, descriptors=files.get("base", ())),
         Process("terminal.radio", station("terminal", "--rx-gain", f"{radio_of['terminal'].gain:g}", *receiver_options(scenario)), radio,
-                slot_path=True, capabilities=rights.RADIO),
+                slot_path=True, capabilities=rights.RADIO_AT_FIRST, of_the_group=True, descriptors=files.get("terminal", ())),
     ]

@@ -17,6 +17,7 @@ cell, an interface that stays down ends a run, and a process that stands still i
 
 Launcher and keeper talk in JSON over a SOCK_SEQPACKET pair."""
 import contextlib
+import fcntl
 import json
 import os
 import select
@@ -32,13 +33,14 @@ from ..errors import BadInput, CellDied, how_ended
 from ..machine import outputs, own_files, rights, system
 from ..machine.placement import Placement
 from ..machine.surroundings import Surroundings
-from .cell import KEEPER, Cell, Process
+from .cell import FIRST_DESCRIPTOR, KEEPER, Cell, Process
 
 GRACE_S = 1.3           # for SIGTERM; the contract of the processes is 1 s
 CAUSE_S = 0.1           # to tell the cause of a death from what it causes
 ENDED_S = 12.0          # for all of that, where a process does not end
 DEPENDENCY = 3          # exit code of a process that lost another one that it needs
 MAX_MESSAGE = 1 << 17
+MOST_DESCRIPTORS = 8    # that one process is handed
 
 
 # --- in the keeper process ---
@@ -96,6 +98,9 @@ class Keeper:
                 os.umask(0o007)
                 if message.get("cores"):
                     os.sched_setaffinity(0, message["cores"])
+                hand_on(message["descriptors"])
+                if message.get("of_the_group"):
+                    os.setgroups([system.account()[2]])
                 if message.get("capabilities") is not None:
                     rights.limit(message["capabilities"])
                 os.dup2(log, 1)
@@ -105,7 +110,8 @@ class Keeper:
                 os.write(2, f"{argv[0]}: {e.strerror}\n".encode())
             finally:
                 os._exit(127)
-        os.close(log)
+        for fd in (log, *message["descriptors"]):
+            os.close(fd)
         started = system.start_time(pid)
         own_files.create(self.cell.run / "pids" / name, f"{pid} {started}")
         self.children[name] = (pid, system.open_pidfd(pid))
@@ -220,14 +226,14 @@ class Keeper:
                 return self.end(why)
             if self.channel is not None and self.channel in ready:
                 try:
-                    data = self.channel.recv(MAX_MESSAGE)
+                    data, descriptors, *_ = socket.recv_fds(self.channel, MAX_MESSAGE, MOST_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
                 except ConnectionResetError:        # it had not read all that was sent to it
                     data = b""
                 if not data:
                     return self.end("the launcher was killed")
                 message = json.loads(data)
                 if message["do"] == "start":
-                    self.start(message)
+                    self.start(message | {"descriptors": descriptors})
                 elif message["do"] == "logs":
                     self.logs = message["folder"], message["inputs"]
                 elif message["do"] == "blame":
@@ -239,6 +245,13 @@ class Keeper:
                     self.channel = None
                 elif message["do"] == "end":
                     return self.end(message["why"])
+
+
+def hand_on(descriptors: Sequence[int]) -> None:
+    """In the child: as FIRST_DESCRIPTOR and those after it, in what it executes."""
+    aside = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR + MOST_DESCRIPTORS) for fd in descriptors]
+    for n, fd in enumerate(aside):
+        os.dup2(fd, FIRST_DESCRIPTOR + n)
 
 
 def copy_logs(cell: Cell, folder: str, inputs: Sequence[str]) -> str | None:
@@ -316,12 +329,12 @@ class KeeperClient:
         self.over = False
         self._await("ready", 10)
 
-    def send(self, **message: object) -> None:
+    def send(self, descriptors: Sequence[int] = (), **message: object) -> None:
         with contextlib.suppress(OSError):     # the end of file that follows says what happened
-            self.channel.send(json.dumps(message).encode())
+            socket.send_fds(self.channel, [json.dumps(message).encode()], list(descriptors))
 
     def start(self, process: Process) -> None:
-        self.send(do="start", name=process.name, argv=process.argv, environment=process.environment,
+        self.send(process.descriptors, do="start", name=process.name, argv=process.argv, environment=process.environment, of_the_group=process.of_the_group,
                   namespace=process.namespace, essential=process.essential, capabilities=process.capabilities,
                   cores=self.placement.cores_of(process.slot_path, process.apart))
         answer = self._await("started", 10)

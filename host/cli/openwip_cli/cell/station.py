@@ -99,5 +99,5 @@ def processes(cell: Cell, scenario: Scenario, role: str, radio: Radio, other: Pe
     return [
         Process(f"{role}.macd", [str(places.build / MACD), "--config", config], {"OPENWIP_RUN": str(cell.run)}, slot_path=True),
         Process(f"{role}.radio", [*flowgraph(role, places), *radio.options(role), "--endpoint", cell.line(f"{role}.slot"),
-                                  "--record-endpoint", cell.endpoint(f"{role}.iq"), *more],
-                radio_environment(cell, places), slot_path=True, capabilities=rights.RADIO)]
+                                  "--record-endpoint", cell.endpoint(f"{role}.iq"), "--least-rights", *more],
+                radio_environment(cell, places), slot_path=True, capabilities=rights.RADIO_AT_FIRST, of_the_group=True)]

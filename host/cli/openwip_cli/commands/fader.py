@@ -94,7 +94,7 @@ def run_recording(given: argparse.Namespace, places: Places) -> int:
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         sides = []      # the program says what is wrong
     for node, side in sides:
-        recordings.remove_former(f"{base}-{node}-{side}")
+        recordings.remove_former(f"{base}-{node}-{side}", recordings.META)
     code = until_it_ends(start(given, places, f"--set=fader.record={base}", f"--set=fader.record_s={seconds}"))
     if code == BAD_INPUT:
         return code

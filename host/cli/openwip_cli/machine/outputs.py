@@ -21,7 +21,7 @@ from ..errors import BadInput, NotWritten
 
 MOST_LINKS = 40
 _HELD = os.O_PATH | os.O_CLOEXEC
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def _trusted() -> set[int]:
@@ -215,7 +215,7 @@ def _file(fd: int, binary: bool) -> IO[Any]:
 def _new_file(folder: int, name: str, mode: int, binary: bool) -> Iterator[IO[Any]]:
     """A file beside its name, which it gets when the block ends without an error; else nothing is left of it."""
     partial = f".{name}.{os.getpid()}.part"
-    fd = os.open(partial, _NEW, mode, dir_fd=folder)     # whatever else stands at that name is somebody's
+    fd = os.open(partial, _NEW | os.O_WRONLY, mode, dir_fd=folder)     # whatever else stands at that name is somebody's
     try:
         with _file(fd, binary) as f:
             yield f
@@ -243,6 +243,47 @@ def replacing(path: pathlib.Path | str, binary: bool = False) -> Iterator[IO[Any
         else:
             with _new_file(place.folder, place.name, 0o666, binary) as f:
                 yield f
+
+
+class NewFiles:
+    """Files that another process writes to, by descriptors that are handed to it. They get their names, in the place of what stood
+    there, when that process has begun; without, nothing is left of them."""
+
+    def __init__(self, paths: Iterable[pathlib.Path | str]) -> None:
+        """Raises OSError."""
+        self.folders: list[tuple[int, str, str]] = []     # of those that have no name yet: folder, partial name, name
+        self.fds: list[int] = []
+        try:
+            for path in paths:
+                with place_of(path) as place:
+                    partial = f".{place.name}.{os.getpid()}.part"
+                    self.fds.append(os.open(partial, _NEW | os.O_RDWR, 0o666, dir_fd=place.folder))
+                    self.folders.append((os.dup(place.folder), partial, place.name))
+        except BaseException:
+            self.close()
+            raise
+
+    def give_names(self) -> None:
+        while self.folders:
+            folder, partial, name = self.folders[0]
+            os.rename(partial, name, src_dir_fd=folder, dst_dir_fd=folder)
+            self.folders.pop(0)
+            os.close(folder)
+
+    def close(self) -> None:
+        for folder, partial, _ in self.folders:
+            with contextlib.suppress(OSError):
+                os.unlink(partial, dir_fd=folder)
+            os.close(folder)
+        for fd in self.fds:
+            os.close(fd)
+        self.folders, self.fds = [], []
+
+    def __enter__(self) -> "NewFiles":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def write_whole(path: pathlib.Path | str, text: str) -> None:

@@ -26,10 +26,12 @@ BETTER_WITH = {"sys_nice": "the slot path has no real-time priority", "ipc_lock"
 TO_BECOME_THE_ACCOUNT = ("chown", "dac_override", "setgid", "setuid", "setpcap", "sys_nice")
 TO_BECOME_THE_ACCOUNT_AND_LISTEN = (*TO_BECOME_THE_ACCOUNT, "net_bind_service")     # at a port below 1024
 SLOT_PATH = (*TO_BECOME_THE_ACCOUNT, "ipc_lock")    # and locks its memory before
-# Threads that UHD makes later take the priority of the slot path, and what they map is locked; recordings go to files that root names,
-# at any time.
-RADIO = ("dac_override", "sys_nice", "ipc_lock")
-REPLAY = (*RADIO, "sys_ptrace")    # and its reports to a file of the launcher's that has no name
+# Threads that UHD makes later take the priority of the slot path, and what they map is locked.
+RADIO = ("sys_nice", "ipc_lock")
+RADIO_AT_FIRST = (*RADIO, "dac_override", "setpcap")      # to load itself from a tree that may be a user's alone
+RADIO_PROGRAM = (*RADIO, "dac_override")       # of wip_radio, which a user may start from a tree of its own
+REPLAY = (*RADIO, "sys_ptrace")    # and its reports go to a file of the launcher's that has no name
+REPLAY_AT_FIRST = (*REPLAY, "dac_override", "setpcap")
 # In whose namespace a process is, only root sees; the counters of an interface are read in its namespace; the control
 # sockets of the stations are the account's alone.
 JUDGE = ("dac_override", "sys_ptrace", "sys_admin")

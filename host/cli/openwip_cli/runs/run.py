@@ -93,6 +93,7 @@ def in_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, 
     with record.launched(cell, options.record, places, progress) as recorder, \
             capture.recording(cell, options.capture, scenario, options.scenario.speed, places, progress) as captured:
         result = phases()
+        not_written.append(result.pop("not_written", None))
         if captured is not None:
             captured.end(result["verdict"])
             not_written.append(captured.not_written)
