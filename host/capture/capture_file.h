@@ -21,7 +21,6 @@ public:
     // "-": standard output. Throws bad_input or machine_error that names the file and the reason.
     // While `stop` is readable a reader that does not read is not waited for.
     explicit capture_file(const std::string& name, int stop = -1);
-    ~capture_file();
     capture_file(const capture_file&) = delete;
     capture_file& operator=(const capture_file&) = delete;
 

@@ -109,7 +109,7 @@ void output_file::write(std::string_view bytes) {
 }
 
 void output_file::give_name() {
-    if (as_it_is_) return;
+    if (as_it_is_ || named_) return;
     if (::renameat(folder_, partial_.c_str(), folder_, name_.c_str()) != 0) fail(errno);
     named_ = true;
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -72,8 +73,13 @@ struct writer::impl {
     // the final name.
     void open() {
         const runtime::output_file beside(name);
-        fd = beside.is_written_as_it_is() ? ::memfd_create("trace", MFD_CLOEXEC)
-                                          : ::fcntl(beside.descriptor(), F_DUPFD_CLOEXEC, 0);
+        if (beside.is_written_as_it_is()) {  // no place for a file beside a device
+            std::string made = P_tmpdir "/openwip-trace.XXXXXX";
+            fd = ::mkostemp(made.data(), O_CLOEXEC);
+            if (fd >= 0) ::unlink(made.c_str());
+        } else {
+            fd = ::fcntl(beside.descriptor(), F_DUPFD_CLOEXEC, 0);
+        }
         if (fd < 0) beside.fail(errno);
         file = {H5Fcreate(("/proc/self/fd/" + std::to_string(fd)).c_str(), H5F_ACC_TRUNC,
                           H5P_DEFAULT, H5P_DEFAULT),
