@@ -52,6 +52,8 @@ std::int64_t living_owner(const std::string& name) {
 int claim(const std::string& name, bool& cleaned) {
     for (;;) {
         int fd = shm_open(segment(name).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        // In a cell it becomes the account's; the radios are of its group and have no other right.
+        if (fd >= 0 && fchmod(fd, 0660) != 0) throw machine_error(shared_air::path(name), errno);
         if (fd < 0 && errno == EEXIST) fd = shm_open(segment(name).c_str(), O_RDWR | O_CLOEXEC, 0);
         if (fd < 0 && errno == ENOENT) continue;
         if (fd < 0) throw machine_error(shared_air::path(name), errno);

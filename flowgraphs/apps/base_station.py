@@ -82,6 +82,7 @@ def main() -> None:
                    help="channel before the radio: speed_kmh, shadowing, user, noise_dbfs, seed, as of the block transmit_channel")
     p.add_argument("--channel-control", metavar="ENDPOINT", default="", help="where that channel changes while it runs, as a medium's does; empty: nowhere")
     options = p.parse_args()
+    station.give_up_rights(options)
     build(options).run()
 
 

@@ -1,22 +1,32 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Samples of a station to a SigMF recording, while it runs (docs/iq.md).
 
-The block records (wip.slot_receiver, wip.slot_transmitter: start_recording); here are the names of the
-files, the metadata, and the socket over which ./openwip iq record starts and stops it: ZeroMQ REP, JSON,
+The block records (wip.slot_receiver, wip.slot_transmitter: start_recording); here are the metadata, and the
+socket over which ./openwip iq record starts and stops it: a stream of the file system, one question a connection, JSON,
 {"do": "start", "file": BASE, "begin_slot": a, "end_slot": b}, {"do": "status"}, {"do": "stop"}; the answer has
-"ok", and "error" or what was asked for."""
+"ok", and "error" or what was asked for.
+
+The flowgraph of a cell has no right to make files. Whoever asks opens them, new ones (WRITTEN of
+openwip_cli.iq.recordings says which and in which order), and hands the descriptors over: with "start" over the socket, or to
+the process that begins with a recording. Here they have the names /proc/self/fd/N."""
+import contextlib
 import datetime
 import json
 import os
+import socket
+import sys
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
-from tree import SAMPLE_RATE, SLOT_SAMPLES
+from tree import SAMPLE_RATE, SLOT_SAMPLES, NewFiles
 
 VERSION = "1.2.0"              # of SigMF
 EXTENSION_VERSION = "1.1.0"    # of host/cli/openwip_cli/iq/sigmf-openwip.schema.json
 DATA, META, SLOTS = ".sigmf-data", ".sigmf-meta", ".openwip-slots"
+PATIENCE_S = 2.0               # with whoever asks and then says nothing
+LARGEST_QUESTION, MOST_DESCRIPTORS = 1 << 16, 4
 
 
 class Recording:
@@ -27,11 +37,26 @@ class Recording:
         self.lock = threading.Lock()
         self.base: str | None = None
 
-    def start(self, base: str, begin_slot: int = -1, end_slot: int = -1, from_start: bool = False, nof_slots: int = -1) -> None:
-        """RuntimeError names what is wrong."""
+    def start(self, base: str, begin_slot: int = -1, end_slot: int = -1, from_start: bool = False, nof_slots: int = -1,
+              descriptors: Sequence[int] = ()) -> None:
+        """RuntimeError or OSError names what is wrong. Without `descriptors` the files BASE... are made here. They are this object's
+        once it has started."""
+        endings = (DATA, META, SLOTS) if self.settings["role"] == "terminal" else (DATA, META)
+        if descriptors and len(descriptors) != len(endings):
+            raise RuntimeError(f"{len(descriptors)} descriptors were handed over; valid: {len(endings)}, of {', '.join(endings)}")
         with self.lock:
-            receives = self.settings["role"] == "terminal"
-            self.block.start_recording(base + DATA, base + SLOTS if receives else "", begin_slot, end_slot, nof_slots)
+            made = None if descriptors else NewFiles(base + ending for ending in endings)
+            data, meta, *slots = made.fds if made else descriptors
+            try:
+                self.block.start_recording(f"/proc/self/fd/{data}", f"/proc/self/fd/{slots[0]}" if slots else "", begin_slot, end_slot, nof_slots)
+                self.meta = os.dup(meta)
+                if made:
+                    made.give_names()
+            finally:
+                if made:
+                    made.close()
+            for fd in descriptors:
+                os.close(fd)
             self.base, self.from_start, self.began = base, from_start, time.time()
 
     def status(self) -> dict[str, Any]:
@@ -44,18 +69,18 @@ class Recording:
         with self.lock:
             facts = self.block.stop_recording()
             assert self.base is not None        # or the block had refused
-            path = self.base + META
-            partial = path + ".part"
-            with open(partial, "w", encoding="utf-8") as f:
+            path, self.base = self.base + META, None
+            with open(self.meta, "w", encoding="utf-8") as f:
                 json.dump(self.metadata(facts), f, indent=1)
                 f.write("\n")
-            os.rename(partial, path)
-            self.base = None
             return path, facts
 
     def stop_if_running(self) -> None:
         if self.base is not None:
-            self.stop()
+            try:
+                self.stop()
+            except OSError as e:
+                print(f"the metadata of the recording cannot be written: {e.strerror}", file=sys.stderr, flush=True)
 
     def metadata(self, facts: dict[str, Any]) -> dict[str, Any]:
         s = self.settings
@@ -105,34 +130,54 @@ class Recording:
 class Control(threading.Thread):
     """The socket. Only the user of this process connects."""
 
-    def __init__(self, endpoint: str, recording: Recording) -> None:
+    def __init__(self, path: str, recording: Recording) -> None:
         super().__init__(daemon=True)
-        import zmq
         self.recording = recording
-        self.socket = zmq.Context.instance().socket(zmq.REP)
-        self.socket.linger = 0
+        self.socket = socket.socket(socket.AF_UNIX)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)         # of a process that is gone
         before = os.umask(0o177)
         try:
-            self.socket.bind(endpoint)
+            self.socket.bind(path)
         finally:
             os.umask(before)
+        self.socket.listen()
 
     def run(self) -> None:
-        import zmq
         while True:
             try:
-                raw = self.socket.recv()
-            except zmq.ZMQError:
+                connection, _ = self.socket.accept()
+            except OSError:
                 return
-            try:
-                answer = {"ok": True} | self.answer(json.loads(raw))
-            except (RuntimeError, OSError, ValueError, KeyError, TypeError, AttributeError) as e:
-                answer = {"ok": False, "error": " ".join(str(e).split()) or type(e).__name__}
-            self.socket.send_string(json.dumps(answer))
+            with connection, contextlib.suppress(OSError):      # whoever asked has gone
+                connection.settimeout(PATIENCE_S)
+                connection.sendall(json.dumps(self.answered(connection)).encode())
 
-    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+    def answered(self, connection: socket.socket) -> dict[str, Any]:
+        descriptors: list[int] = []
+        try:
+            raw = b""
+            while True:
+                data, received, *_ = socket.recv_fds(connection, LARGEST_QUESTION, MOST_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
+                descriptors += received
+                raw += data
+                if not data or len(raw) > LARGEST_QUESTION:
+                    break
+            return {"ok": True} | self.answer(json.loads(raw), descriptors)
+        except (RuntimeError, OSError, ValueError, KeyError, TypeError, AttributeError) as e:
+            what = {"not_written": True} if isinstance(e, OSError) else {}
+            return {"ok": False, "error": " ".join(str(getattr(e, "strerror", None) or e).split()) or type(e).__name__} | what
+        finally:
+            for fd in descriptors:
+                os.close(fd)
+
+    def answer(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
         if request["do"] == "start":
-            self.recording.start(str(request["file"]), int(request.get("begin_slot", -1)), int(request.get("end_slot", -1)))
+            base = str(request["file"])
+            if not descriptors:
+                raise ValueError("no descriptors of the files were handed over")
+            self.recording.start(base, int(request.get("begin_slot", -1)), int(request.get("end_slot", -1)), descriptors=descriptors)
+            descriptors.clear()     # they are the recording's now
             return {}
         if request["do"] == "status":
             return self.recording.status()

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import radio_time
-from tree import SAMPLE_RATE, table
+from tree import SAMPLE_RATE, rights, table
 
 if TYPE_CHECKING:
     from recording import Recording
@@ -132,9 +132,19 @@ def parser(description: str) -> OneLineParser:
     p.add_argument("--record-iq", metavar="FILE", default="",
                    help="record the samples from the first one on: FILE.sigmf-data, FILE.sigmf-meta")
     p.add_argument("--record-iq-slots", type=ranged(int, 0, 2**40), default=0, help="so many slots; 0: until the end (61 MB/s)")
-    p.add_argument("--record-endpoint", metavar="ADDRESS", default="",
-                   help="ZeroMQ address at which recordings are started and stopped")
+    p.add_argument("--record-iq-descriptors", metavar="N,...", default="", help="write to these descriptors instead, which have the files open")
+    p.add_argument("--record-endpoint", metavar="ipc://PATH", default="",
+                   help="socket at which recordings are started and stopped")
+    p.add_argument("--least-rights", action="store_true", help="give up all rights but priority and locked memory, before the radio is opened")
     return p
+
+
+def give_up_rights(options: argparse.Namespace) -> None:
+    """Before there are threads, which would keep them, and after all that is read from the tree, which may be a user's alone."""
+    if options.least_rights:
+        from gnuradio import gr, uhd, wip  # noqa: F401
+        import recording  # noqa: F401
+        rights.hold_only(rights.RADIO)
 
 
 def recording_of(block: Any, options: argparse.Namespace, role: str, receiver: dict[str, Any] | None = None) -> "Recording":
@@ -143,9 +153,10 @@ def recording_of(block: Any, options: argparse.Namespace, role: str, receiver: d
     made = Recording(block, {"role": role, "hardware": f"USRP, {options.args}", "frequency_hz": options.freq, "receiver": receiver})
     try:
         if options.record_iq:
-            made.start(options.record_iq, nof_slots=options.record_iq_slots or -1, from_start=True)
+            made.start(options.record_iq, nof_slots=options.record_iq_slots or -1, from_start=True,
+                       descriptors=[int(n) for n in options.record_iq_descriptors.split(",") if n])
         if options.record_endpoint:
-            Control(options.record_endpoint, made).start()
+            Control(options.record_endpoint.removeprefix("ipc://"), made).start()
     except (RuntimeError, OSError) as e:
         bad_input(f"--record-iq or --record-endpoint: {e}")
     return made
@@ -418,7 +429,6 @@ def realtime(wanted: bool) -> Iterator[None]:
                 os.sched_setscheduler(int(thread), os.SCHED_OTHER, os.sched_param(0))
 
     if wanted:
-        from openwip_cli.machine import rights
         with contextlib.suppress(OSError):
             rights.lock_memory()
     try:

@@ -105,6 +105,7 @@ def main() -> None:
     p.add_argument("--spp", type=station.ranged(int, 64, SLOT_SAMPLES), default=SAMPLES_PER_PACKET,
                    help="samples per packet of the radio")
     options = p.parse_args()
+    station.give_up_rights(options)
     build(options).run()
 
 

@@ -8,6 +8,8 @@ if _cli not in sys.path:
     sys.path.append(_cli)
 
 from openwip_cli.air import SAMPLE_RATE, SLOT_SAMPLES  # noqa: E402
+from openwip_cli.machine import rights  # noqa: E402
+from openwip_cli.machine.outputs import NewFiles  # noqa: E402
 from openwip_cli.settings import table  # noqa: E402
 
-__all__ = ["SAMPLE_RATE", "SLOT_SAMPLES", "table"]
+__all__ = ["SAMPLE_RATE", "SLOT_SAMPLES", "NewFiles", "rights", "table"]

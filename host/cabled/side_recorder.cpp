@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
+#include <cstdio>
 #include <iomanip>
+#include <sstream>
 #include <utility>
+
+#include "types/failure.h"
 
 namespace wip::cabled {
 
@@ -17,8 +20,7 @@ side_recorder::side_recorder(const fader_config& config)
         auto& here = of(node, side);
         if (here) return;
         const std::string base = config.record + "-" + config.radios[node].node + "-" + name;
-        here.reset(new one{sample_recorder({.samples_file = base + ".sigmf-data"}),
-                           std::ofstream(base + ".facts")});
+        here = std::make_unique<one>(base);
         ++open_;
     };
     for (const auto& p : config.setup.mix.paths) {
@@ -27,13 +29,21 @@ side_recorder::side_recorder(const fader_config& config)
     }
 }
 
+side_recorder::one::one(const std::string& base)
+    : samples(base + ".sigmf-data"),
+      facts(base + ".facts"),
+      recorder({.samples_file = "/proc/self/fd/" + std::to_string(samples.descriptor())}) {
+    samples.give_name();
+    facts.give_name();
+}
+
 side_recorder::~side_recorder() { finish(); }
 
 void side_recorder::finish() {
     for (const auto& s : sides_) {
-        if (!s || !s->facts.is_open()) continue;
+        if (!s || std::exchange(s->told, true)) continue;
         const auto f = s->recorder.finish();
-        std::ofstream& out = s->facts;
+        std::ostringstream out;
         out << "{\"samples\": " << f.samples << ", \"samples_lost\": " << f.samples_lost
             << ", \"reports\": 0, \"reports_lost\": 0, \"error\": " << std::quoted(f.error)
             << ", \"stretches\": [";
@@ -43,7 +53,11 @@ void side_recorder::finish() {
                 << ", \"lost_by_recorder\": " << std::boolalpha << f.stretches[i].lost_by_recorder
                 << "}";
         out << "]}\n";
-        out.close();
+        try {
+            s->facts.write(out.view());
+        } catch (const machine_error& e) {  // the command misses it, and says so
+            std::fprintf(stderr, "wip_fader: %s\n", e.what());
+        }
     }
 }
 

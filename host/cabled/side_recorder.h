@@ -6,13 +6,13 @@
 
 #include <atomic>
 #include <cstdint>
-#include <fstream>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "cabled/fader_config.h"
+#include "runtime/output_file.h"
 #include "sample_recorder.h"
 
 namespace wip::cabled {
@@ -32,10 +32,13 @@ public:
     void finish();
 
 private:
+    // Both files are made, with their names, before privileges are given up.
     struct one {
+        explicit one(const std::string& base);
+        runtime::output_file samples;
+        runtime::output_file facts;
         sample_recorder recorder;
-        std::ofstream facts;  // made before privileges are given up
-        bool over = false;
+        bool over = false, told = false;
     };
     static constexpr std::size_t nof_sides = 2;
     std::unique_ptr<one>& of(std::size_t node, fader_setup::side side) {

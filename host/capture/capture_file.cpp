@@ -28,17 +28,15 @@ capture_file::capture_file(const std::string& name, int stop) : name_(name), sto
                 "-o -: standard output is a terminal; pipe it, e.g. to wireshark -k -i -");
         fd_ = STDOUT_FILENO;
     } else {
-        // A FIFO is somebody else's: opened for writing only, so that the end of its reader shows.
-        const bool exists = ::stat(name.c_str(), &info) == 0;
-        const int flags = exists && S_ISFIFO(info.st_mode) ? 0 : O_CREAT | O_TRUNC;
-        fd_ = ::open(name.c_str(), O_WRONLY | O_CLOEXEC | flags, 0644);
-        if (fd_ < 0) throw bad_input("-o " + name + ": " + std::strerror(errno));
+        file_.emplace(name);
+        fd_ = file_->descriptor();
     }
-    seekable_ = ::fstat(fd_, &info) == 0 && S_ISREG(info.st_mode) && fd_ != STDOUT_FILENO;
+    seekable_ = file_ && ::fstat(fd_, &info) == 0 && S_ISREG(info.st_mode) &&
+                ::lseek(fd_, 0, SEEK_CUR) == 0;
 }
 
-capture_file::~capture_file() {
-    if (fd_ != STDOUT_FILENO) ::close(fd_);
+std::uint64_t capture_file::packets(std::uint32_t interface) const {
+    return interface < packets_.size() ? packets_[interface] : 0;
 }
 
 void capture_file::write_if_much() {
@@ -79,8 +77,10 @@ void capture_file::flush() {
             ::lseek(fd_, 0, SEEK_END) < 0)
             name_ += " (not cut behind the last whole block)";
     }
+    count_packets(std::span(blocks_).first(whole_blocks(blocks_, done)), packets_);
     written_ += done;
     blocks_.clear();
+    if (file_ && written_ > 0 && !failed()) file_->give_name();
 }
 
 bool capture_file::overwrite(std::uint64_t at, std::string_view text) {
@@ -91,6 +91,8 @@ bool capture_file::overwrite(std::uint64_t at, std::string_view text) {
 
 bool capture_file::reader_gone() const { return error_ == EPIPE; }
 
-std::string capture_file::failure() const { return name_ + ": " + std::strerror(error_); }
+std::string capture_file::reason() const { return std::strerror(error_); }
+
+std::string capture_file::failure() const { return name_ + ": " + reason(); }
 
 }  // namespace wip::capture

@@ -181,16 +181,17 @@ struct end_of_run {
     }
 };
 
-void summarise(const std::string& file, const std::string& why, const wip::capture::capture& c,
-               const reading& from) {
+void summarise(const std::string& name, const std::string& why, const wip::capture::capture& c,
+               const capture_file& file, const reading& from) {
     std::uint64_t packets = 0, dropped = 0;
-    for (const auto& i : c.interfaces()) {
-        packets += i.packets;
+    std::string by_interface;
+    for (std::size_t n = 0; const auto& i : c.interfaces()) {
+        const std::uint64_t there = file.packets(static_cast<std::uint32_t>(n++));
+        packets += there;
         dropped += i.dropped;
+        by_interface += " " + i.name + " " + std::to_string(there) + ",";
     }
-    std::string line = std::to_string(packets) + " packets to " + file + ":";
-    for (const auto& i : c.interfaces())
-        line += " " + i.name + " " + std::to_string(i.packets) + ",";
+    std::string line = std::to_string(packets) + " packets to " + name + ":" + by_interface;
     line += " " + std::to_string(dropped) + " lost in telemetry";
     const auto also = [&line](std::uint64_t n, const char* what) {
         if (n != 0) line += ", " + std::to_string(n) + " " + what;
@@ -223,16 +224,18 @@ int run(arguments& a) {
     host::follow_parent();
     reading from(a, signals);
     capture_file file(a.file, signals);
-    std::ifstream end_file(a.end_file);  // root's, perhaps
+    std::ifstream end_file(a.end_file);        // root's, perhaps
+    wip::capture::capture c(a.options, file);  // writes the head, with which the file gets its name
+    if (file.failed() && !file.reader_gone()) throw machine_error(file.failure());
     give_up_root(a.user);
-    wip::capture::capture c(a.options, file);
     std::string why = from.run(c, file, a.wait_s);
     const end_of_run said(end_file);
     if (!said.why.empty()) why = said.why;
     c.finish(said.verdict.empty() ? from.verdict() : said.verdict);
     if (c.enough()) why = "as much as was asked for";
     if (!from.no_cell().empty()) throw bad_input("no cell answers at " + from.no_cell());
-    if (!a.quiet) summarise(a.file, file.reader_gone() ? "the reader has gone" : why, c, from);
+    if (file.failed()) why = file.reader_gone() ? "the reader has gone" : file.reason();
+    if (!a.quiet) summarise(a.file, why, c, file, from);
     if (file.failed() && !file.reader_gone()) {
         std::fprintf(stderr, "openwip capture: %s; the capture ends there\n",
                      file.failure().c_str());

@@ -137,6 +137,18 @@ void append(byte_buffer& out, const interface_statistics& s) {
     b.end();
 }
 
+void count_packets(std::span<const std::uint8_t> blocks, std::vector<std::uint64_t>& by_interface) {
+    for (std::size_t at = 0; at + 12 <= blocks.size();) {
+        std::uint32_t head[3];  // type, length, and of a packet its interface
+        std::memcpy(head, blocks.data() + at, sizeof head);
+        if (head[0] == enhanced_packet) {
+            if (head[2] >= by_interface.size()) by_interface.resize(head[2] + 1);
+            ++by_interface[head[2]];
+        }
+        at += head[1];
+    }
+}
+
 std::size_t whole_blocks(std::span<const std::uint8_t> blocks, std::size_t n) {
     std::size_t at = 0;
     while (at + 8 <= n) {

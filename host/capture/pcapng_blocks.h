@@ -56,6 +56,9 @@ void append(byte_buffer& out, const interface& i);
 void append(byte_buffer& out, const packet& p);
 void append(byte_buffer& out, const interface_statistics& s);
 
+// Adds the packets in whole blocks to the count of their interface.
+void count_packets(std::span<const std::uint8_t> blocks, std::vector<std::uint64_t>& by_interface);
+
 // Length of the whole blocks among the first `n` bytes of `blocks`.
 std::size_t whole_blocks(std::span<const std::uint8_t> blocks, std::size_t n);
 

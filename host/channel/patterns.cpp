@@ -3,17 +3,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "link/frame_success.h"
 #include "link/scheduling_view.h"
 #include "link/switch_table.h"
 #include "link/symbol_error.h"
+#include "runtime/output_file.h"
 #include "sample/counter_random.h"
 #include "trace/confined_trace.h"
 #include "types/failure.h"
@@ -73,15 +72,29 @@ private:
     std::array<std::vector<double>, max_bits_per_symbol + 1> curves_;
 };
 
-std::ofstream open(const std::string& file) {
-    std::ofstream out(file);
-    if (!out) throw bad_input(file + ": cannot be written: " + std::strerror(errno));
-    return out;
-}
-void close(std::ofstream& out, const std::string& file) {
-    out.close();
-    if (!out) throw machine_error(file + ": cannot be written: is the disk full?");
-}
+// Numbers with a separator between them.
+class number_text {
+public:
+    explicit number_text(const std::string& file) : file_(file) {}
+    void put(std::int64_t n) {
+        text_ += std::to_string(n);
+        if (text_.size() > much) flush();
+    }
+    void put(char c) { text_ += c; }
+    // All of it is written; the file gets its name with give_name().
+    void end() { flush(); }
+    void give_name() { file_.give_name(); }
+
+private:
+    void flush() {
+        file_.write(text_);
+        text_.clear();
+    }
+
+    static constexpr std::size_t much = 1 << 16;
+    runtime::output_file file_;
+    std::string text_;
+};
 
 template <class Slot>
 void for_each_slot(const std::string& file, const planner& p, Slot on_slot) {
@@ -98,38 +111,42 @@ std::int64_t end_ms(std::int64_t t) {
 }
 
 pattern_sizes mahimahi(const pattern_config& c) {
-    std::ofstream out = open(c.file);
+    number_text out(c.file);
     double bits = 0;
     std::int64_t opportunities = 0, last_ms = 0;
     for_each_slot(c.trace, planner(c), [&](std::int64_t t, const std::vector<sent_bin>& bins) {
         for (const sent_bin& b : bins)
             bits += payload_symbols_per_bin * b.bits_per_symbol *
                     frame_success(b.bits_per_symbol, db(b.snr_db));
-        for (; bits >= 12000; bits -= 12000, ++opportunities) out << (last_ms = end_ms(t)) << '\n';
+        for (; bits >= 12000; bits -= 12000, ++opportunities) {
+            out.put(last_ms = end_ms(t));
+            out.put('\n');
+        }
     });
-    close(out, c.file);
     if (opportunities == 0)
         throw std::invalid_argument(c.trace + ": carries less than one packet of 1500 bytes");
+    out.end();
+    out.give_name();
     return {last_ms, 12000 * opportunities, opportunities};
 }
 
 // One line of numbers with commas between them.
 class number_line {
 public:
-    explicit number_line(const std::string& file) : file_(file), out_(open(file)) {}
+    explicit number_line(const std::string& file) : out_(file) {}
     void add(std::int64_t n) {
-        if (!empty_) out_ << ',';
-        out_ << n;
+        if (!empty_) out_.put(',');
+        out_.put(n);
         empty_ = false;
     }
-    void close() {
-        if (!empty_) out_ << '\n';
-        channel_program::close(out_, file_);
+    void end() {
+        if (!empty_) out_.put('\n');
+        out_.end();
     }
+    void give_name() { out_.give_name(); }
 
 private:
-    std::string file_;
-    std::ofstream out_;
+    number_text out_;
     bool empty_ = true;
 };
 
@@ -169,9 +186,8 @@ pattern_sizes kaunet(const pattern_config& c) {
         }
     });
     flush(ms + 1);
-    bandwidth.close();
-    errors.close();
-    losses.close();
+    for (auto* line : {&bandwidth, &errors, &losses}) line->end();
+    for (auto* line : {&bandwidth, &errors, &losses}) line->give_name();
     const std::int64_t packet_bits = 8 * c.packet_bytes;
     return {ms - 1, bits, (bits + packet_bits - 1) / packet_bits};
 }

@@ -9,11 +9,11 @@
 
 namespace wip::config {
 
-// Empty when `text` is an endpoint on this machine, else what would be one.
+// Empty when `text` is an endpoint that only its owner reaches, else what would be one.
 std::string check_endpoint(std::string_view text);
 // Of a line between two processes of this machine or not: also shm://PATH (peer/peer_link.h).
 std::string check_line_endpoint(std::string_view text);
-// The same to another machine as well, tcp://ADDRESS:PORT.
+// The same, and tcp://ADDRESS:PORT, which has to have keys.
 std::string check_uplink_endpoint(std::string_view text);
 std::string check_endpoint_or_none(std::string_view text);
 // An account, the name of a cell; a network namespace as in /run/netns, or none.

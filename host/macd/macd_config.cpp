@@ -47,18 +47,15 @@ int lead_from(const config::settings& s, int delay) {
     return lead;
 }
 
-bool local(const std::string& endpoint) {
-    return !endpoint.starts_with("tcp://") || !config::check_line_endpoint(endpoint).size();
-}
-
-// Packets and feedback beyond this machine are encrypted.
+// Packets and feedback over TCP are encrypted; on the loopback, too, which every user reaches.
 void check_keys(const config::settings& s) {
     const std::string& endpoint = s.text("endpoints.uplink");
-    const bool keys = !s.text("endpoints.uplink_keys").empty();
-    if (!keys && !local(endpoint))
+    const bool keys = !s.text("endpoints.uplink_keys").empty(),
+               tcp = endpoint.starts_with("tcp://");
+    if (!keys && tcp)
         throw s.refuse("endpoints.uplink_keys",
-                       "beyond this machine keys are needed; valid: a folder of ./openwip keys");
-    if (keys && !endpoint.starts_with("tcp://"))
+                       "over TCP keys are needed; valid: a folder of ./openwip keys");
+    if (keys && !tcp)
         throw s.refuse("endpoints.uplink_keys",
                        "for an uplink over TCP only; valid: empty with " + endpoint);
 }

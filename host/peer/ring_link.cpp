@@ -176,7 +176,7 @@ void ring_link::listen_on(const std::string& path, const std::string& what) {
     listener_ = descriptor(
         checked(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), "socket"));
     const auto address = address_of(path);
-    const mode_t before = ::umask(0177);
+    const mode_t before = ::umask(0117);  // in a cell's folder: the group of its account
     const bool bound =
         ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
         ::listen(listener_.get(), 8) == 0;

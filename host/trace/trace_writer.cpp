@@ -8,8 +8,10 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <string>
+#include <vector>
 
+#include "runtime/output_file.h"
 #include "trace/hdf5_handle.h"
 #include "trace/trace_file.h"
 #include "types/failure.h"
@@ -32,8 +34,18 @@ struct writer::impl {
     std::vector<trace_row> rounded;
 
     [[noreturn]] void fail(const std::string& why) const { throw error(name + ": " + why); }
-    [[noreturn]] void disk_full() const {
-        throw machine_error(name + ": cannot be written: is the disk full?");
+    // HDF5 does not hand on the error of the write that failed. The disk says it when it is asked
+    // again.
+    [[noreturn]] void not_written() const {
+        const std::vector<char> more(1 << 20);
+        errno = 0;
+        if (::lseek(fd, 0, SEEK_END) < 0 ||
+            ::write(fd, more.data(), more.size()) < static_cast<ssize_t>(more.size())) {
+            if (errno == 0)
+                (void)!::write(fd, more.data(), 1);  // it took a part, and refuses the rest
+            if (errno != 0) throw machine_error(name + ": cannot be written", errno);
+        }
+        throw machine_error(name + ": cannot be written: the HDF5 library refuses it");
     }
 
     void put(hid_t where, const char* key, hid_t file_type, hid_t memory_type, const void* value) {
@@ -41,7 +53,7 @@ struct writer::impl {
         if (H5Aexists(where, key) > 0) H5Adelete(where, key);
         const hdf5_handle a(H5Acreate2(where, key, file_type, space, H5P_DEFAULT, H5P_DEFAULT),
                             H5Aclose);
-        if (!a || H5Awrite(a, memory_type, value) < 0) fail("cannot be written");
+        if (!a || H5Awrite(a, memory_type, value) < 0) not_written();
     }
     void put(hid_t where, const char* key, const std::string& text) {
         const hdf5_handle type(H5Tcopy(H5T_C_S1), H5Tclose);
@@ -56,36 +68,33 @@ struct writer::impl {
         put(where, key, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &v);
     }
 
-    [[noreturn]] void refused() const {
-        fail(std::string("cannot be written: ") + std::strerror(errno));
-    }
-    // HDF5 wants a name to open. It loses it again at once, so that whoever is killed leaves
-    // nothing behind; what is complete is copied to a file that gets the final name.
+    // HDF5 wants a name to open, and gets that of a descriptor. The file itself has no name, so
+    // that whoever is killed leaves nothing behind; what is complete is copied to a file that gets
+    // the final name.
     void open() {
-        std::string part = name + ".XXXXXX.part";
-        fd = ::mkstemps(part.data(), 5);
-        if (fd < 0) refused();
-        file = {H5Fcreate(part.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose};
-        ::unlink(part.c_str());
-        if (!file) fail("cannot be written");
+        const runtime::output_file beside(name);
+        if (beside.is_written_as_it_is()) {  // no place for a file beside a device
+            std::string made = P_tmpdir "/openwip-trace.XXXXXX";
+            fd = ::mkostemp(made.data(), O_CLOEXEC);
+            if (fd >= 0) ::unlink(made.c_str());
+        } else {
+            fd = ::fcntl(beside.descriptor(), F_DUPFD_CLOEXEC, 0);
+        }
+        if (fd < 0) beside.fail(errno);
+        file = {H5Fcreate(("/proc/self/fd/" + std::to_string(fd)).c_str(), H5F_ACC_TRUNC,
+                          H5P_DEFAULT, H5P_DEFAULT),
+                H5Fclose};
+        if (!file) not_written();
     }
     void give_name() {
-        const mode_t mask = ::umask(0);
-        ::umask(mask);
-        std::string part = name + ".XXXXXX.part";
-        const int to = ::mkstemps(part.data(), 5);
-        if (to < 0) refused();
+        runtime::output_file to(name);
         struct ::stat size {};
-        bool good = ::fstat(fd, &size) == 0 && ::fchmod(to, 0666 & ~mask) == 0;
-        for (off_t done = 0; good && done < size.st_size;)
-            good = ::sendfile(to, fd, &done, static_cast<std::size_t>(size.st_size - done)) > 0;
-        good = good && std::rename(part.c_str(), name.c_str()) == 0;
-        const int why = errno;
-        ::close(to);
-        if (good) return;
-        ::unlink(part.c_str());
-        errno = why;
-        refused();
+        if (::fstat(fd, &size) != 0) to.fail(errno);
+        for (off_t done = 0; done < size.st_size;)
+            if (::sendfile(to.descriptor(), fd, &done,
+                           static_cast<std::size_t>(size.st_size - done)) <= 0)
+                to.fail(errno);
+        to.give_name();
     }
     ~impl() {
         if (fd >= 0) ::close(fd);
@@ -102,7 +111,7 @@ struct writer::impl {
         H5Pset_fletcher32(list);
         hdf5_handle d(H5Dcreate2(file, key, H5T_IEEE_F32LE, space, H5P_DEFAULT, list, H5P_DEFAULT),
                       H5Dclose);
-        if (!d) fail("cannot be written");
+        if (!d) not_written();
         return d;
     }
 
@@ -119,12 +128,12 @@ struct writer::impl {
         const hsize_t size[2] = {static_cast<hsize_t>(rows) + values.size(), nof_bins};
         const hsize_t start[2] = {static_cast<hsize_t>(rows), 0},
                       count[2] = {values.size(), nof_bins};
-        if (H5Dset_extent(data, size) < 0) fail("cannot be written");
+        if (H5Dset_extent(data, size) < 0) not_written();
         const hdf5_handle space(H5Dget_space(data), H5Sclose);
         const hdf5_handle memory(H5Screate_simple(2, count, nullptr), H5Sclose);
         H5Sselect_hyperslab(space, H5S_SELECT_SET, start, nullptr, count, nullptr);
         if (H5Dwrite(data, H5T_NATIVE_FLOAT, memory, space, H5P_DEFAULT, rounded.data()) < 0)
-            disk_full();
+            not_written();
     }
 
     void put_prediction() {
@@ -184,7 +193,7 @@ void writer::finish(const std::optional<prediction_info>& prediction) {
     bool good = w.snr.reset();
     good = w.predicted.reset() && good;
     good = w.file.reset() && good;
-    if (!good) w.disk_full();
+    if (!good) w.not_written();
     w.give_name();
 }
 

@@ -3,6 +3,7 @@
 the launcher, the keeper and the judge write and read. Nothing of root's is written, killed, read or removed.
 
 Once more with everything planted for it by somebody who may write in the folder: the readers do not depend on its mode."""
+import json
 import os
 import pathlib
 import subprocess
@@ -158,6 +159,38 @@ class Attacker(unittest.TestCase):
         keeper.end("the run is over")
         keeper.channel.close()
         self.cell.release()
+
+    def test_outputs_of_commands_do_not_go_through_links_of_others(self):
+        shared = self.folder / "shared"
+        shared.mkdir()
+        shared.chmod(0o1777)
+        environment = os.environ | {"OPENWIP_NO_BUILD": "1"}
+        planted = shared / "findings.json"
+        planted.symlink_to(self.victim)
+        os.lchown(planted, 65534, 65534)
+        subprocess.run([TOP / "openwip", "doctor", "--json", planted], capture_output=True, timeout=120, env=environment)
+        self.assertFalse(planted.is_symlink())
+        self.assertIn("findings", json.loads(planted.read_text()))
+        self.assertEqual(self.victim.read_text(), "root's\n")
+        planted = shared / "logs"
+        planted.symlink_to(self.folder)
+        os.lchown(planted, 65534, 65534)
+        done = subprocess.run([TOP / "openwip", "emulate", "--name", CELL, "--duration", "1", "--logs", planted], capture_output=True, text=True,
+                              timeout=120, env=environment)
+        self.assertEqual(done.returncode, 2, done)
+        self.assertIn("is a link of user nobody", done.stderr)
+
+    def test_what_does_not_fit_is_said_by_the_run_and_its_exit_code(self):
+        """--logs and --capture on a disk that is full."""
+        script = """mount -t tmpfs -o size=16k none "$0" && "$1" emulate --name "$2" --duration 1 --capture "$0/c.pcapng" --logs "$0/logs" --json "$0/j"
+                    echo "rc $?"; find "$0" -type f -size 0"""
+        small = self.folder / "small"
+        small.mkdir()
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script, small, TOP / "openwip", CELL], capture_output=True, text=True, timeout=120,
+                              env=os.environ | {"OPENWIP_NO_BUILD": "1"})
+        self.assertTrue(done.stdout.endswith("rc 4\n"), done)       # and no file is empty
+        for words in ("--capture", "--logs"):
+            self.assertRegex(done.stderr, f"openwip: .*{words} .*No space left on device")
 
 
 if __name__ == "__main__":

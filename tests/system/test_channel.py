@@ -331,7 +331,51 @@ class Traces(unittest.TestCase):
     def test_a_full_disk_is_no_bad_input(self):
         done = self.run_it("export", self.trace, "--mahimahi", "/dev/full")
         self.assertEqual((done.returncode, done.stdout), (1, ""), done)
-        self.assertRegex(done.stderr, "^openwip: /dev/full: cannot be written: is the disk full\\?\n$")
+        self.assertEqual(done.stderr, "openwip: /dev/full: cannot be written: No space left on device\n")
+        done = self.run_it("render", "flat", "-o", "/dev/full", "--seconds", "1")
+        self.assertEqual((done.returncode, done.stdout), (1, ""), done)
+        self.assertEqual(done.stderr, "openwip: /dev/full: cannot be written: No space left on device\n")
+
+    @unittest.skipIf(os.geteuid() != 0, "mounts a small disk, which needs root")
+    def test_a_small_disk_is_said_with_its_cause_and_what_was_there_stays(self):
+        small = self.folder / "small"
+        small.mkdir()
+        done = subprocess.run(["unshare", "-m", "sh", "-c", """mount -t tmpfs -o size=64k none "$0" && echo yesterday >"$0/x.h5" &&
+                               "$@" render jakes -o "$0/x.h5" --seconds 20; echo "rc $?"; cat "$0/x.h5"; ls -A "$0" """,
+                               str(small), PROGRAM], capture_output=True, text=True)
+        self.assertEqual(done.stdout, "rc 1\nyesterday\nx.h5\n", done)
+        self.assertRegex(done.stderr, "x.h5: cannot be written: No space left on device\n$")
+
+    def test_a_refused_export_leaves_what_was_there(self):
+        kept = pathlib.Path(self.file("kept.trace"))
+        kept.write_text("yesterday")
+        self.refused("carries less than one packet", "export", self.trace_of_nothing(), "--mahimahi", str(kept))
+        self.assertEqual(kept.read_text(), "yesterday")
+
+    def trace_of_nothing(self):
+        """In which no packet is delivered."""
+        with open(self.file("deep.csv"), "w", encoding="ascii") as f:
+            f.writelines(",".join(["-50"] * 25) + "\n" for _ in range(3))
+        self.command("import", self.file("deep.csv"), "-o", self.file("deep.h5"))
+        return self.file("deep.h5")
+
+    @unittest.skipIf(os.geteuid() != 0, "an attacker on root needs root")
+    def test_a_link_that_another_user_has_planted_is_replaced(self):
+        folder = self.folder / "shared"
+        folder.mkdir()
+        folder.chmod(0o1777)
+        victim = self.folder / "victim"
+        victim.write_text("root's")
+        self.command("export", self.trace, "--csv", self.file("rows.csv"))
+        for n, command in enumerate((("plot", self.trace, "-o"), ("export", self.trace, "--csv"), ("export", self.trace, "--mahimahi"),
+                                     ("render", "flat", "--seconds", "1", "-o"), ("import", self.file("rows.csv"), "-o"))):
+            planted = folder / f"out{n}"
+            planted.symlink_to(victim)
+            os.lchown(planted, 65534, 65534)
+            with self.subTest(command):
+                self.command(*command, str(planted))
+                self.assertFalse(planted.is_symlink())
+                self.assertEqual(victim.read_text(), "root's")
 
     def test_bad_arguments_are_refused(self):
         x = self.file("x.h5")

@@ -14,7 +14,7 @@ sys.path.insert(0, str(TOP / "host" / "cli"))
 
 from openwip_cli.cell import cell as cells  # noqa: E402
 from openwip_cli.commands import commands  # noqa: E402
-from openwip_cli.machine import system  # noqa: E402
+from openwip_cli.machine import rights, system  # noqa: E402
 from openwip_cli.errors import BadInput, CellDied  # noqa: E402
 from openwip_cli.cell.keeper import KeeperClient  # noqa: E402
 
@@ -42,6 +42,24 @@ try:
 except Exception as e:
     print(e, flush=True)
     sys.exit(3)
+"""
+PATHS = f"""
+import sys
+sys.path.insert(0, {str(TOP / 'host' / 'cli')!r})
+from openwip_cli.cell import cell as cells
+from openwip_cli.cell.keeper import KeeperClient, not_ended
+from openwip_cli.commands import commands
+from openwip_cli.machine import rights
+"""
+# A launcher whose cell has a process of another user, as the cell's processes are.
+STUBBORN = f"""{PATHS}
+cell = cells.Cell({CELL!r})
+assert cell.acquire()
+keeper = KeeperClient(cell)
+keeper.start(cells.Process("stubborn", ["setpriv", "--reuid=nobody", "--clear-groups", "sleep", "1000"], {{}}))
+keeper.pause(0.5)
+keeper.end("the run is over")
+print(not_ended(cell, keeper.not_ended))
 """
 
 
@@ -221,6 +239,33 @@ class Keeper(unittest.TestCase):
         finally:
             victim.kill()
             victim.wait()
+
+    def without(self, *capabilities, script):
+        """What a root without these rights prints."""
+        return subprocess.run(["setpriv", "--bounding-set", ",".join(f"-{c}" for c in capabilities), sys.executable, "-c", script],
+                              capture_output=True, text=True, timeout=60)
+
+    def test_what_a_root_without_cap_kill_cannot_end_is_said_and_found_by_a_full_root(self):
+        done = self.without("kill", script=STUBBORN)
+        self.assertRegex(done.stdout, r"cannot be ended by this root and run on: stubborn \(\d+\); root with all rights ends them: ./openwip down --name", done)
+        (pid, started), = self.cell.recorded_processes()
+        self.assertEqual(system.start_time(pid), started)
+        again = self.without("kill", script=f"{PATHS}print(commands.down_cell(cells.Cell({CELL!r})))")
+        self.assertIn(f"run on: {pid}", again.stderr)
+        self.assertIn(f"process {pid}", commands.down_cell(self.cell))
+        self.assertIsNone(system.start_time(pid))
+        self.assertFalse(self.cell.run.exists())
+
+    def test_a_right_that_root_does_not_have_is_named_before_anything_is_made(self):
+        self.assertIsNone(rights.require_for_a_cell())
+        for name in rights.OF_A_CELL:
+            with self.subTest(name):
+                done = self.without(name, script=f"{PATHS}rights.require_for_a_cell()")
+                self.assertIn(f"BadInput: this root does not have CAP_{name.upper()} (", done.stderr)
+        for name in rights.BETTER_WITH:
+            with self.subTest(name):
+                done = self.without(name, script=f"{PATHS}rights.require_for_a_cell(); print(rights.lacking())")
+                self.assertIn(f"no CAP_{name.upper()}: ", done.stdout, done.stderr)
 
 
 if __name__ == "__main__":

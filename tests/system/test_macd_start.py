@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 
 from macd_world import *   # noqa: F403
+from openwip_cli.cell import remote
 
 
 def start(*arguments, netns=None, environment=None, wrapper=()):
@@ -121,7 +122,8 @@ def test_an_endpoint_in_use():
             stdout=subprocess.PIPE)
         try:
             listener.stdout.readline()
-            refused(p.start("endpoints.control=tcp://127.0.0.1:5301"), "endpoints.control",
+            remote.make_keys(p.run / "keys")
+            refused(p.start("endpoints.uplink=tcp://127.0.0.1:5301", f"endpoints.uplink_keys={p.run}/keys"), "endpoints.uplink",
                     "Address already in use")
         finally:
             listener.kill()

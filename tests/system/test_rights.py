@@ -4,12 +4,15 @@ thread of every process."""
 import os
 import pathlib
 import re
+import subprocess
 import tempfile
 import time
 import unittest
+import urllib.request
 
-from demo_support import TOP, Demo, built, cells, openwip, system, wait_until
+from demo_support import TOP, Demo, built, cells, environment, openwip, system, wait_until
 
+from openwip_cli.cell import remote
 from openwip_cli.commands import doctor
 from openwip_cli.machine import rights, slot_path
 
@@ -54,8 +57,9 @@ class Rights(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         self.cell = cells.Cell(CELL)
+        remote.make_keys(self.folder / "keys")
         self.demo = Demo(CELL, *arguments, "--record", str(self.folder / "r.h5"), "--capture", str(self.folder / "c.pcapng"),
-                         "--listen", f"tcp://127.0.0.1:{20000 + os.getpid() % 20000}", "--duration", "20", command=command)
+                         "--listen", f"tcp://127.0.0.1:{20000 + os.getpid() % 20000}", "--keys", str(self.folder / "keys"), "--duration", "20", command=command)
         self.addCleanup(self.demo.close)
         self.demo.wait_for("TCP download|starting the emulator", 90)
         self.assertTrue(wait_until(lambda: (self.cell.run / "pids/judge").exists(), 60), self.demo.said)
@@ -65,6 +69,13 @@ class Rights(unittest.TestCase):
         for name, word in (("recorder", "--launched"), ("wip_capture", "wip_capture")):
             found[name] = child_of(launcher, word)
             self.assertIsNotNone(found[name], name)
+        metrics = subprocess.Popen([TOP / "openwip", "metrics", "--name", CELL, "--port", "0"], stdout=subprocess.PIPE, text=True, env=environment())
+        self.addCleanup(metrics.stdout.close)
+        self.addCleanup(metrics.wait)
+        self.addCleanup(metrics.terminate)
+        self.page = metrics.stdout.readline().strip()
+        self.assertRegex(self.page, "^http://127.0.0.1:")
+        found["metrics"] = metrics.pid if "metrics" in pathlib.Path(f"/proc/{metrics.pid}/cmdline").read_text() else child_of(metrics.pid, "metrics")
         return found
 
     def check_memory(self, processes):
@@ -85,6 +96,8 @@ class Rights(unittest.TestCase):
                     if stated:
                         self.assertEqual(names_of(bounding) - stated, set())
                         self.assertEqual(no_new, "1")
+        with urllib.request.urlopen(self.page, timeout=10) as page:
+            self.assertIn(b"openwip_up", page.read())
         # With what is left the judge reaches the stations.
         top = lambda: openwip("top", "--name", CELL, "--once").stdout     # noqa: E731
         self.assertTrue(wait_until(lambda: re.search(r" [1-9][\d.]* s measured", top()), 15), top())

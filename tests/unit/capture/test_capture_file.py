@@ -387,6 +387,38 @@ class Ends(InFolder):
         self.assertLessEqual(file.stat().st_size, limit)
         values, counts = capinfos(file)
         self.assertGreater(sum(counts.values()), 20)
+        said_counts = dict(re.findall(r" (\w+\.\w+) (\d+),", said))
+        self.assertEqual({name: int(n) for name, n in said_counts.items()}, counts)      # those in the file, not those that came
+        self.assertIn(f"openwip capture: {sum(counts.values())} packets to {file}:", said)
+        self.assertIn("(File too large)", said)
+
+    def test_a_disk_that_has_no_room_for_the_head_leaves_what_was_there(self):
+        file = pathlib.Path(self.folder, "old.pcapng")
+        file.write_text("yesterday")
+
+        def no_disk():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+        code, said = cs.ended(cs.start(self.folder, "-o", file, preexec_fn=no_disk))
+        self.assertEqual((code, said), (1, f"openwip capture: {file}: File too large\n"))
+        self.assertEqual((file.read_text(), [p.name for p in pathlib.Path(self.folder).iterdir()]), ("yesterday", ["old.pcapng"]))
+
+    @unittest.skipIf(os.geteuid() != 0, "an attacker on root needs root")
+    def test_another_users_link_is_replaced_and_its_file_is_left(self):
+        victim, planted = pathlib.Path(self.folder, "victim"), pathlib.Path(self.folder, "capture.pcapng")
+        victim.write_text("root's")
+        planted.symlink_to(victim)
+        os.lchown(planted, 65534, 65534)
+        file, _ = cs.capture(small_cell(), self.folder)
+        self.assertEqual((file, file.is_symlink(), victim.read_text()), (planted, False, "root's"))
+        self.assertGreater(sum(capinfos(file)[1].values()), 20)
+
+    def test_ones_own_link_stays_one(self):
+        real, link = pathlib.Path(self.folder, "real"), pathlib.Path(self.folder, "capture.pcapng")
+        link.symlink_to("real")
+        cs.capture(small_cell(), self.folder)
+        self.assertTrue(link.is_symlink())
+        self.assertGreater(sum(capinfos(real)[1].values()), 20)
 
     def test_a_device_that_takes_nothing(self):
         process = cs.start(self.folder, "-o", "/dev/full")

@@ -148,7 +148,8 @@ class Table(unittest.TestCase):
         for arguments in (["set", "--name", "nocell", "link.bins=3"], ["get", "--name", "nocell"],
                           ["set"], ["set", "link.bins"], ["get", "--remote", "udp://x"],
                           ["get", "--remote", "tcp://192.0.2.1:7000"], ["keys"],
-                          ["demo", "--listen", "tcp://0.0.0.0:7000"], ["demo", "--keys", "/nonexistent"]):
+                          ["demo", "--listen", "tcp://0.0.0.0:7000"], ["demo", "--keys", "/nonexistent"],
+                          ["demo", "--listen", "tcp://127.0.0.1:7000"], ["emulate", "--listen", "tcp://127.0.0.1:7000"]):
             with self.subTest(arguments):
                 done = subprocess.run([TOP / "openwip", *arguments], capture_output=True, text=True, cwd="/",
                                       env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "OPENWIP_NO_BUILD": "1"})

@@ -12,7 +12,7 @@ import time
 import unittest
 from unittest import mock
 
-from openwip_cli.cell import cell as cells, radio_loop
+from openwip_cli.cell import cell as cells, radio_loop, remote
 from openwip_cli.errors import BadInput, Stop
 from openwip_cli.figures import report
 from openwip_cli.machine import rights, system
@@ -23,7 +23,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 import cabled_loop  # noqa: E402
 
 PLACES = Places(pathlib.Path("/nowhere"), pathlib.Path("/nowhere/build"), "python3")
-PEER = ("--radio", "type=b200", "--peer", "127.0.0.1")
+FOLDER = tempfile.TemporaryDirectory()
+unittest.addModuleCleanup(FOLDER.cleanup)
+remote.make_keys(f"{FOLDER.name}/keys")
+PEER = ("--radio", "type=b200", "--peer", "127.0.0.1", "--keys", f"{FOLDER.name}/keys")
 FREE = ("--clock", "realtime", "--loop", "auto")
 
 
@@ -196,7 +199,7 @@ class Ended(unittest.TestCase):
         launcher, status = self.measuring()
         self.assertEqual(status["NoNewPrivs"], "1")
         if os.geteuid() == 0:
-            self.assertEqual(int(status["CapBnd"], 16) & ~sum(1 << rights.CAPABILITY[name] for name in rights.RADIO), 0)
+            self.assertEqual(int(status["CapBnd"], 16) & ~sum(1 << rights.CAPABILITY[name] for name in rights.RADIO_PROGRAM), 0)
         launcher.terminate()
         launcher.communicate(timeout=10)
 

@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The page for Prometheus, fetched over HTTP and read by the client's own parser."""
+import contextlib
 import http.client
+import io
+import socket
+import struct
 import tempfile
+import threading
+import time
 import unittest
+from unittest import mock
 
 from openwip_cli.messages import telemetry
 from openwip_cli.views import metrics
@@ -30,6 +37,7 @@ class Page(unittest.TestCase):
         self.addCleanup(self.reader.close)
         self.latest = metrics.Latest(self.reader)
         self.server, self.port = metrics.serve(self.latest, "127.0.0.1", 0)
+        metrics.begin(self.server)
         self.addCleanup(self.server.server_close)
         self.addCleanup(self.server.shutdown)
         for topic in metrics.TOPICS:
@@ -122,6 +130,45 @@ class Page(unittest.TestCase):
         reason = 'a "quote", a \\ and a\nline'
         self.tell("event", event={"kind": "setting", "reason": reason})
         self.assertEqual(self.page()["openwip_events_total", ("kind", "setting"), ("publisher", "base"), ("reason", reason)], 1)
+
+    def connection(self):
+        s = socket.create_connection(("127.0.0.1", self.port), timeout=20)
+        self.addCleanup(s.close)
+        return s
+
+    def failed(self):
+        return self.page()["openwip_failed_connections_total",]
+
+    def test_clients_that_are_slow_reset_or_talk_nonsense_are_one_counter_and_not_a_line_of_the_log(self):
+        self.assertEqual(self.failed(), 0)
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), mock.patch.object(metrics.Page, "timeout", 0.2):
+            slow, reset, nonsense = (self.connection() for _ in range(3))
+            reset.sendall(b"GET /metrics HTTP/1.0\r\nX: ")
+            reset.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            reset.close()
+            nonsense.sendall(b"\xff\x00 nonsense\r\n\r\n")
+            self.assertEqual(slow.recv(1), b"")      # closed
+            deadline = time.monotonic() + 10
+            while self.server.failed_connections < 3 and time.monotonic() < deadline:
+                time.sleep(0.02)
+        self.assertEqual((self.failed(), said.getvalue()), (3, ""))
+
+    def test_connections_are_few_and_a_new_one_is_answered_all_the_same(self):
+        idle = [self.connection() for _ in range(3 * metrics.MOST_CONNECTIONS)]
+        self.assertEqual(self.failed() > 0, True)
+        self.assertLessEqual(len(self.server.connections), metrics.MOST_CONNECTIONS)
+        self.assertLess(threading.active_count(), 2 * metrics.MOST_CONNECTIONS)
+        self.assertEqual(idle[0].recv(1), b"")
+
+    def test_a_client_that_says_a_letter_now_and_then_does_not_last(self):
+        with mock.patch.object(metrics, "CONNECTION_S", 0.5):
+            slow, began = self.connection(), time.monotonic()
+            with self.assertRaises(OSError):
+                while time.monotonic() - began < 10:
+                    slow.sendall(b"G")
+                    time.sleep(0.05)
+            self.assertLess(time.monotonic() - began, 5)
 
     def test_a_port_in_use_is_named(self):
         with self.assertRaisesRegex(BadInput, f"--port {self.port}: .*valid"):

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Files that a command was asked to write: links, streams, names that cannot be, what somebody else has put there."""
+import argparse
 import os
 import pathlib
+import pwd
+import resource
 import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 from openwip_cli import text
 from openwip_cli.errors import BadInput, NotWritten
@@ -14,10 +18,11 @@ from openwip_cli.machine import outputs
 WRITES = """
 import sys
 from openwip_cli.machine import outputs
-outputs.fresh("--json", sys.argv[1])
+outputs.check_given("--json", sys.argv[1])
 print("the screen")
 outputs.write_json(sys.argv[1], {"a": 1})
 """
+NOBODY = pwd.getpwnam("nobody").pw_uid
 JSON = '{\n  "a": 1\n}\n'
 
 
@@ -40,8 +45,7 @@ class Outputs(unittest.TestCase):
         real, link = self.folder / "real", self.folder / "link"
         real.write_text("a report of before, which is longer than what comes\n")
         link.symlink_to(real)
-        outputs.fresh("--json", link)
-        self.assertEqual(real.read_text(), "")
+        outputs.check_given("--json", link)
         outputs.write_json(link, {"a": 1})
         self.assertTrue(link.is_symlink())
         self.assertEqual(real.read_text(), JSON)
@@ -83,6 +87,109 @@ class Outputs(unittest.TestCase):
                 os._exit(0 if "Permission denied" in str(e) or "not allowed" in str(e) else 2)
             os._exit(1)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+
+    def test_what_is_there_stays_until_there_is_something_to_write(self):
+        target = self.folder / "report.json"
+        target.write_text("yesterday")
+        outputs.check("--json", target)
+        outputs.apart(argparse.Namespace(json=str(target)), "json")
+        self.assertEqual(target.read_text(), "yesterday")
+        with self.assertRaisesRegex(RuntimeError, "in the middle"), outputs.replacing(target) as f:
+            f.write("half of it")
+            f.flush()
+            self.assertEqual(target.read_text(), "yesterday")
+            raise RuntimeError("in the middle")
+        self.assertEqual((target.read_text(), os.listdir(self.folder)), ("yesterday", ["report.json"]))
+
+    def test_a_file_that_is_read_is_not_written_by_any_of_its_names(self):
+        read, link, hard = (self.folder / n for n in ("scenario.yaml", "link", "hard"))
+        read.write_text("seed: 1")
+        link.symlink_to(read)
+        hard.hardlink_to(read)
+        for path in (read, link, hard, f"{self.folder}/./scenario.yaml"):
+            with self.subTest(path), self.assertRaisesRegex(BadInput, "that file is given twice"):
+                outputs.apart(argparse.Namespace(json=str(path)), "json", inputs=[read])
+        outputs.write_into(self.folder, [("new.yaml", b"1")], [read])
+        with self.assertRaisesRegex(OSError, "an input of the run"):
+            outputs.write_into(self.folder, [("scenario.yaml", b"lost")], [read])
+        self.assertEqual(read.read_text(), "seed: 1")
+
+    def test_a_full_disk_is_named_and_leaves_what_was_there(self):
+        with self.assertRaisesRegex(NotWritten, "--json /dev/full: cannot be written: No space left on device"):
+            outputs.write_json("/dev/full", {"a": 1})
+        old = self.folder / "old"
+        old.write_text("yesterday")
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, limit[1]))
+        try:
+            with self.assertRaisesRegex(NotWritten, "File too large"):
+                outputs.write_json(old, {"a": "x" * 1000})
+            with self.assertRaisesRegex(OSError, "File too large"):
+                outputs.write_into(self.folder, [("short", b"1"), ("long", bytes(1000))])
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        self.assertEqual((old.read_text(), sorted(os.listdir(self.folder))), ("yesterday", ["old", "short"]))
+
+    def test_a_descriptor_of_this_process_is_written_as_it_is(self):
+        ours, theirs = os.pipe()
+        self.addCleanup(os.close, ours)
+        outputs.check("--json", f"/dev/fd/{theirs}")
+        outputs.write_json(f"/dev/fd/{theirs}", {"a": 1})
+        os.close(theirs)
+        self.assertEqual(os.read(ours, 1000).decode(), JSON)
+
+
+@unittest.skipIf(os.geteuid() != 0, "an attacker on root needs root")
+class Planted(unittest.TestCase):
+    """Another user has made links in a folder that both may write in; root's outputs lead there."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder, self.victim = pathlib.Path(folder.name, "shared"), pathlib.Path(folder.name, "victim")
+        self.folder.mkdir()
+        self.folder.chmod(0o1777)
+        self.victim.write_text("root's")
+        self.secret = pathlib.Path(folder.name, "secret")
+        self.secret.mkdir()
+
+    def plant(self, name, leads_to):
+        path = self.folder / name
+        path.symlink_to(leads_to)
+        os.lchown(path, NOBODY, NOBODY)
+        return path
+
+    def test_a_link_at_the_name_is_replaced_and_its_file_is_left(self):
+        for name, write in (("report", lambda p: outputs.write_json(p, {"a": 1})), ("text", lambda p: outputs.write_whole(p, "1"))):
+            planted = self.plant(name, self.victim)
+            outputs.check("--json", planted)
+            write(planted)
+            self.assertFalse(planted.is_symlink())
+            self.assertIn("1", planted.read_text())
+        outputs.write_into(self.folder, [(self.plant("base.log", self.victim).name, b"a log")])
+        self.assertEqual(self.victim.read_text(), "root's")
+
+    def test_a_fifo_at_the_name_is_not_waited_for(self):
+        fifo = self.folder / "fifo"
+        os.mkfifo(fifo)
+        os.chown(fifo, NOBODY, NOBODY)
+        outputs.write_json(fifo, {"a": 1})
+        self.assertEqual(fifo.read_text(), JSON)
+
+    def test_a_link_on_the_way_is_refused_with_its_owner(self):
+        way = self.plant("way", self.secret)
+        for refused in (lambda: outputs.check("--json", way / "x"), lambda: outputs.check_folder("--logs", way), lambda: outputs.check_folder("--logs", way / "new")):
+            with self.assertRaisesRegex(BadInput, "way on the way to .* is a link of user nobody"):
+                refused()
+        with self.assertRaisesRegex(OSError, "a link of user nobody"):
+            outputs.write_into(way, [("base.log", b"a log")])
+        self.assertEqual(list(self.secret.iterdir()), [])
+
+    def test_who_called_sudo_and_root_may_have_links_there(self):
+        way = self.plant("way", self.secret)
+        with mock.patch.dict(os.environ, SUDO_UID=str(NOBODY)):
+            outputs.write_json(way / "x", {"a": 1})
+        self.assertEqual((self.secret / "x").read_text(), JSON)
 
 
 if __name__ == "__main__":

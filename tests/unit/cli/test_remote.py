@@ -83,14 +83,15 @@ class Keys(unittest.TestCase):
         with self.assertRaisesRegex(BadInput, "server.key: No such file"):
             remote.ServerKeys("/nonexistent")
 
-    def test_beyond_loopback_needs_keys(self):
+    def test_who_listens_needs_keys_on_the_loopback_too(self):
         remote.make_keys(self.keys)
-        for address in ("tcp://0.0.0.0:7000", "tcp://192.0.2.1:7000", "tcp://example.org:7000", "tcp://[::]:7000"):
-            with self.assertRaisesRegex(BadInput, "--keys"):
+        for address in ("tcp://0.0.0.0:7000", "tcp://192.0.2.1:7000", "tcp://example.org:7000", "tcp://[::]:7000",
+                        "tcp://127.0.0.1:7000", "tcp://localhost:7000", "tcp://[::1]:7000"):
+            with self.assertRaisesRegex(BadInput, "it needs --keys DIR .*openwip keys DIR makes them"):
                 remote.check_listen(address, None)
+            with self.assertRaisesRegex(BadInput, "it needs --keys DIR with server.public and client.key"):
+                remote.client(address, None)
             self.assertEqual(remote.check_listen(address, self.keys)[1], 7000)
-        for address in ("tcp://127.0.0.1:7000", "tcp://localhost:7000", "tcp://[::1]:7000"):
-            self.assertIsNone(remote.check_listen(address, None)[2])
         for address in ("udp://127.0.0.1:7000", "tcp://127.0.0.1", "tcp://127.0.0.1:0", "tcp://127.0.0.1:65535",
                         "tcp://*:7000", "", "tcp://a b:7000"):
             with self.assertRaisesRegex(BadInput, "--listen"):

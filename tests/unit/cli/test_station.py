@@ -21,7 +21,11 @@ from openwip_cli.runs import options as run_options, station as station_run, sta
 from openwip_schema import control_pb2
 from test_so_far import bursts, statuses
 
-HERE = ("--radio", "type=b200", "--peer", "127.0.0.1")
+FOLDER = tempfile.TemporaryDirectory()
+unittest.addModuleCleanup(FOLDER.cleanup)
+KEYS = f"{FOLDER.name}/keys"
+remote.make_keys(KEYS)
+HERE = ("--radio", "type=b200", "--peer", "127.0.0.1", "--keys", KEYS)
 
 
 def parse(*arguments):
@@ -42,6 +46,7 @@ class CommandLine(unittest.TestCase):
                                 (("base", "--radio", "x", "--peer", "127.0.0.1:70000"), "valid: HOST"),
                                 (("base", "--radio", "x", "--peer", "no.such.host.invalid"), "can be reached"),
                                 (("terminal", "--radio", "x", "--peer", "192.0.2.1"), "--keys"),
+                                (("base", "--radio", "x", "--peer", "127.0.0.1"), "on this machine, where every user reaches a port, it needs --keys DIR"),
                                 (("base", *HERE, "--keys", "/nowhere"), "server.key"), (("terminal", *HERE, "--keys", "/nowhere"), "client.key"),
                                 (("base", *HERE, "--clock-source", "gps"), "internal"),
                                 (("base", *HERE, "--freq", "0"), "1000000.."),
@@ -136,7 +141,7 @@ class CommandLine(unittest.TestCase):
     def test_the_base_station_listens_where_the_other_computer_is_and_the_terminal_connects_there(self):
         for text, where in (("127.0.0.1", "tcp://127.0.0.1:7680"), ("localhost:99", "tcp://127.0.0.1:99"), ("[::1]:5", "tcp://[::1]:5")):
             for role in ("base", "terminal"):
-                found = station.peer(role, text, None).endpoint
+                found = station.peer(role, text, KEYS).endpoint
                 self.assertIn(found, (where, where.replace("127.0.0.1", "[::1]")), role)
 
     def test_keys_of_the_command_keys_are_taken_by_both(self):
@@ -153,7 +158,7 @@ class Processes(unittest.TestCase):
         self.assertEqual((cell.stations, cell.namespaces), (["terminal"], ["owip-x7-terminal"]))
         tree = station.macd_config(cell, options.scenario, "terminal", wanted.peer)
         self.assertEqual((tree["tun"]["namespace"], tree["tun"]["address"]), ("owip-x7-terminal", "10.42.0.2/30"))
-        self.assertEqual((tree["endpoints"]["uplink"], tree["endpoints"]["uplink_keys"]), ("tcp://127.0.0.1:7680", ""))
+        self.assertEqual((tree["endpoints"]["uplink"], tree["endpoints"]["uplink_keys"]), ("tcp://127.0.0.1:7680", KEYS))
         self.assertEqual((tree["peer_may_leave"], tree["uplink"]["kbps"]), (True, 777))
 
     def test_the_flowgraph_starts_from_now_with_the_sources_that_were_asked_for(self):
@@ -411,7 +416,8 @@ class Compare(unittest.TestCase):
             f.write("air: {name: x}")
             f.flush()
             for arguments, words in ((("--listen", "tcp://192.0.2.1:7690"), "beyond this machine it needs --keys DIR"), (("--keys", "x"), "--keys without --listen"),
-                                     (("--listen", "192.0.2.1"), "is no address"), (("--listen", "tcp://127.0.0.1:7690"), "has air.control = None; valid: ipc://")):
+                                     (("--listen", "192.0.2.1"), "is no address"), (("--listen", "tcp://127.0.0.1:7690"), "every user reaches a port, it needs --keys DIR"),
+                                     (("--listen", "tcp://127.0.0.1:7690", "--keys", KEYS), "has air.control = None; valid: ipc://")):
                 with self.subTest(arguments), self.assertRaisesRegex(BadInput, words):
                     fader.main([f.name, *arguments], places.default())
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Recordings of a flowgraph: metadata, replay through the receiver, and what is refused."""
 import contextlib
+import errno
 import io
 import json
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -311,7 +313,9 @@ class Record(unittest.TestCase):
         """What is said at the end of it; it ends as the first status is asked for."""
         began = []
 
-        def ask(_cell, station, do, **_more):
+        def ask(_cell, station, descriptors=(), do="", **_more):
+            if do == "start":
+                self.assertEqual(len(descriptors), len(recordings.WRITTEN[station]))
             if do == "start" and not refused:
                 began.append(do)
             elif do == "start" or began:
@@ -327,15 +331,20 @@ class Record(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="openwip-iq-") as folder:
             for ending in (recordings.META, recordings.DATA, recordings.SLOTS):
                 pathlib.Path(folder, "now" + ending).write_text("former")
-            return self.record(pathlib.Path(folder, "now"), *arguments), {p.suffix for p in pathlib.Path(folder).iterdir()}
+            said, found = self.record(pathlib.Path(folder, "now"), *arguments), list(pathlib.Path(folder).iterdir())
+            self.former = {p.suffix for p in found if p.read_text() == "former"}
+            return said, {p.suffix for p in found}
 
     def test_where_it_is_refused_the_files_of_the_recording_that_runs_stay(self):
         self.assertEqual(self.left("a recording is running already"),
                          ("terminal: a recording is running already", {recordings.META, recordings.DATA, recordings.SLOTS}))
+        self.assertEqual(self.former, {recordings.META, recordings.DATA, recordings.SLOTS})
 
     def test_what_a_recording_does_not_begin_anew_is_removed(self):
-        self.assertEqual(self.left(), ("terminal: began", {recordings.DATA, recordings.SLOTS}))
-        self.assertEqual(self.left("", "--station", "base"), ("base: began", {recordings.DATA}))
+        self.assertEqual(self.left(), ("terminal: began", {recordings.DATA, recordings.META, recordings.SLOTS}))
+        self.assertEqual(self.former, set())
+        self.assertEqual(self.left("", "--station", "base"), ("base: began", {recordings.DATA, recordings.META}))
+        self.assertEqual(self.former, set())
 
     def test_slots_that_are_none_are_said(self):
         self.assertEqual(command.slots_range("7..12"), (7, 12))
@@ -346,35 +355,57 @@ class Record(unittest.TestCase):
 
 class Socket(unittest.TestCase):
     def test_starts_and_stops_a_recording_and_survives_nonsense(self):
-        import zmq
         with tempfile.TemporaryDirectory(prefix="openwip-iq-") as folder:
             transmitter = wip.slot_transmitter(nof_slots=20)
             made = apps.Recording(transmitter, {"role": "base", "hardware": "none", "frequency_hz": 1e9})
-            endpoint = f"ipc://{folder}/iq"
-            apps.Control(endpoint, made).start()
-            self.assertEqual(os.stat(f"{folder}/iq").st_mode & 0o077, 0)     # nobody else may have files written
-            with zmq.Context() as context, context.socket(zmq.REQ) as socket:
-                socket.rcvtimeo = 5000
-                socket.connect(endpoint)
+            path = f"{folder}/iq"
+            apps.Control(path, made).start()
+            self.assertEqual(os.stat(path).st_mode & 0o077, 0)     # nobody else may have files written
 
-                def ask(raw):
-                    socket.send(raw if isinstance(raw, bytes) else json.dumps(raw).encode())
-                    return json.loads(socket.recv())
+            def ask(raw, descriptors=()):
+                with socket.socket(socket.AF_UNIX) as s:
+                    s.settimeout(5)
+                    s.connect(path)
+                    socket.send_fds(s, [raw if isinstance(raw, bytes) else json.dumps(raw).encode()], list(descriptors))
+                    s.shutdown(socket.SHUT_WR)
+                    return json.loads(b"".join(iter(lambda: s.recv(1 << 16), b"")))
 
+            with socket.socket(socket.AF_UNIX) as silent:
+                silent.connect(path)        # it is not waited for longer than PATIENCE_S
                 for nonsense in (b"\xff\0", b"[1]", b"{}", {"do": "dance"}, {"do": "stop"}, {"do": "start"},
-                                 {"do": "start", "file": f"{folder}/no/file"}):
+                                 {"do": "start", "file": f"{folder}/tx"}):
                     answer = ask(nonsense)
                     self.assertFalse(answer["ok"])
                     self.assertTrue(answer["error"])
-                self.assertTrue(ask({"do": "start", "file": f"{folder}/tx", "begin_slot": 155, "end_slot": 160})["ok"])
-                self.assertIn("running already", ask({"do": "start", "file": f"{folder}/tx"})["error"])
-                top = gr.top_block()
-                top.connect(transmitter, blocks.null_sink(8))
-                top.run()
-                self.assertTrue(ask({"do": "status"})["complete"])
-                self.assertEqual(ask({"do": "stop"})["samples"], 5 * 5120)
+            self.assertEqual(os.listdir(folder), ["iq"])
+            with open(os.devnull, "w", encoding="utf-8") as one:
+                self.assertIn("1 descriptors were handed over; valid: 2", ask({"do": "start", "file": "x"}, [one.fileno()])["error"])
+            begin = {"do": "start", "file": f"{folder}/tx", "begin_slot": 155, "end_slot": 160}
+            with command.new_files("base", f"{folder}/tx") as files:
+                self.assertTrue(ask(begin, files.fds)["ok"])
+                files.give_names()
+            with command.new_files("base", f"{folder}/tx") as files:
+                self.assertIn("running already", ask(begin, files.fds)["error"])
+            top = gr.top_block()
+            top.connect(transmitter, blocks.null_sink(8))
+            top.run()
+            self.assertTrue(ask({"do": "status"})["complete"])
+            self.assertEqual(ask({"do": "stop"})["samples"], 5 * 5120)
+            self.assertEqual(sorted(os.listdir(folder)), ["iq", "tx.sigmf-data", "tx.sigmf-meta"])
             whole = recordings.Recording(f"{folder}/tx").whole
             self.assertEqual((whole["openwip:role"], whole["openwip:first_slot"]), ("base", 155))
+
+    def test_a_disk_that_is_full_is_said_with_its_cause(self):
+        transmitter = wip.slot_transmitter(nof_slots=20)
+        made = apps.Recording(transmitter, {"role": "base", "hardware": "none", "frequency_hz": 1e9})
+        full = [os.open("/dev/full", os.O_RDWR) for _ in recordings.WRITTEN["base"]]
+        made.start("x", descriptors=full)
+        top = gr.top_block()
+        top.connect(transmitter, blocks.null_sink(8))
+        top.run()
+        with self.assertRaises(OSError) as caught:
+            made.stop()
+        self.assertEqual(caught.exception.errno, errno.ENOSPC)
 
 
 if __name__ == "__main__":

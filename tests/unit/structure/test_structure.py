@@ -72,7 +72,7 @@ ALLOWED = {
     "host/tcpl": {"types", "wire", "packet", "relay", "runtime", "station", "schema", "config", "peer", "tun", "virtual"},
     "host/capture": {"types", "runtime", "schema", "config"},
     # It runs the receiver's predictor over a bin-level channel (--predictor).
-    "host/channel": {"types", "link", "sample", "bin", "profiles", "trace", "config", "phy/prediction"},
+    "host/channel": {"types", "link", "sample", "bin", "profiles", "trace", "config", "runtime", "phy/prediction"},
     # UHD's radios, looked at without a cell.
     "host/radio": {"types", "runtime", "config"},
     # A reader of what every process publishes, and of nothing else: it runs on another machine as well.

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import INVALID, VALID, BadInput, Terminated
-from ..machine import system
+from ..machine import rights, system
 from ..machine.places import Places
 from ..runs import emulate, ns3, pool, split_tcp, virtual
 from ..runs.options import CLOCKS
@@ -61,7 +61,7 @@ def check_machine(time: str, places: Places) -> None:
     elif time == "ns3":
         ns3.check(places)
     else:
-        system.require_root()
+        rights.require_for_a_cell()
         system.require_tun()
         places.check_built(emulate.PROGRAM, "python/openwip_schema")
     pool.check(places)

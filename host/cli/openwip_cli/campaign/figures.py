@@ -21,6 +21,7 @@ from matplotlib.figure import Figure    # noqa: E402
 
 from ..figures import estimates, rlc_model
 from ..figures.meaning import MODULATIONS
+from ..machine import outputs
 from .metrics import Results, label, of_part
 from .plan import Point
 from .report import Drawn
@@ -325,10 +326,9 @@ def draw(results: Results, folder: pathlib.Path) -> list[Drawn]:
         else:
             fig.tight_layout()
         try:
-            fig.savefig(part, dpi=100)
-            part.replace(png)
+            with outputs.replacing(png, binary=True) as out:
+                fig.savefig(out, dpi=100, format="png")
         finally:
-            part.unlink(missing_ok=True)
             plt.close(fig)
         done.append((spec["name"], number, None))
     return done

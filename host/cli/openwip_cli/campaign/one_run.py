@@ -14,7 +14,7 @@ from typing import Any
 
 from ..cell import cell as cells
 from ..errors import EXHAUSTED, USED_UP, VALID, BadInput, CellDied
-from ..machine import outputs, placement, system
+from ..machine import outputs, placement, rights, system
 from ..machine.places import Places, versions, virtual_kernel
 from ..runs import emulate, pool, tcpl
 from ..settings import emulator, inputs
@@ -140,7 +140,7 @@ def make(arguments: list[str], places: Places) -> int:
     path = pathlib.Path(given.spec)
     spec, out = read_spec(path), outputs.check("OUT", given.out, path)
     if spec.get("time", "real") == "real":
-        system.require_root()
+        rights.require_for_a_cell()
         system.require_tun()
 
     def progress(text: str) -> None:

@@ -6,7 +6,7 @@ import pathlib
 from typing import Any
 
 from ..errors import VALID, BadInput
-from ..machine import placement, system
+from ..machine import placement, rights
 from ..machine.places import KERNEL, Places, virtual_kernel
 from ..runs import ns3_tcp, pool, station_options
 from ..runs.options import CLOCKS, parse_demo, parse_emulate
@@ -153,5 +153,5 @@ def check(arguments: list[str], places: Places) -> int:
     else:
         given = (parse_emulate if which == "emulate" else parse_demo)(rest)
     if not given.generator and given.time == "real":
-        system.require_root()
+        rights.require_for_a_cell()
     return VALID

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ..errors import BadInput
 from ..figures import estimates
-from ..machine import durable
+from ..machine import outputs
 from ..text import OTHER_TREE, of_json
 from .metrics import Lack, Lacking, Results, metrics_of
 from .plan import Experiment
@@ -60,7 +60,7 @@ def write_csv(results: Results, folder: pathlib.Path) -> None:
             e = estimates.estimate(values.values())
             summary.writerow([*place, metric, e.mean, "" if math.isnan(e.half) else e.half, e.n])
     for name, text in (("csv", every), ("means.csv", means)):
-        durable.write(folder / f"{experiment.name}.{name}", text.getvalue())
+        outputs.write_whole(folder / f"{experiment.name}.{name}", text.getvalue())
 
 
 def counts(results: Results) -> dict[str, int]:
@@ -117,7 +117,7 @@ def markdown(judged: Sequence[Judged], about: dict[str, Any]) -> str:
 
 
 def write_comparison(judged: Sequence[Judged], about: dict[str, Any], folder: pathlib.Path) -> None:
-    durable.write(folder / "comparison.md", markdown(judged, about))
+    outputs.write_whole(folder / "comparison.md", markdown(judged, about))
     tree = {"about": about, "experiments": {
         experiment.name: {"title": experiment.title, "mode": experiment.mode, "realisations": experiment.realisations,
                           "duration_s": experiment.duration_s, "counts": c,
@@ -126,7 +126,7 @@ def write_comparison(judged: Sequence[Judged], about: dict[str, Any], folder: pa
                           "lacking": [{"run": run.key, "label": run.label, "lack": run.lack.name.lower(), "why": run.why}
                                       | ({"failure": run.failure.tree()} if run.failure else {}) for run in lacking]}
         for experiment, judgements, c, figures, lacking in judged}}
-    durable.write(folder / COMPARISON, json.dumps(tree, indent=1) + "\n")
+    outputs.write_whole(folder / COMPARISON, json.dumps(tree, indent=1) + "\n")
 
 
 def screen(judged: Sequence[Judged]) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..cell.cell import Cell
 from ..cell.running import running_cell
-from ..errors import BadInput
+from ..errors import BadInput, how_ended
 from ..figures import report
 from ..machine import outputs, system
 from ..machine.places import Places, version
@@ -103,7 +103,7 @@ def main(arguments: list[str], places: Places) -> int:
         return wireshark.install(places.top) if given.install_wireshark else wireshark.uninstall(places.top)
     file = given.file or f"{given.name}.pcapng"
     if file != "-":
-        outputs.check("-o", file)
+        file = outputs.checked("-o", file)
     argv = arguments_of(running_cell(given.name), given, file, places)
     sys.stderr.flush()
     os.execv(argv[0], argv)
@@ -125,7 +125,8 @@ class Recording:
     reason for the run to end."""
 
     def __init__(self, cell: Cell, file: str, configuration: dict[str, Any], speed: float, places: Places, progress: Callable[[str], None]) -> None:
-        self.progress = progress
+        self.progress, self.file = progress, file
+        self.not_written: str | None = None     # why the file does not have all of the run
         self.last_words = tempfile.TemporaryFile("w")       # without a name: a kill leaves nothing
         self.said = tempfile.TemporaryFile("w+")
         self.process: subprocess.Popen[bytes] | None = subprocess.Popen(
@@ -146,12 +147,17 @@ class Recording:
         try:
             self.process.wait(END_PATIENCE_S)
         except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        self.process = None
+            with contextlib.suppress(OSError, subprocess.TimeoutExpired):       # perhaps not by this root
+                self.process.kill()
+                self.process.wait(1)
+        code, self.process = self.process.returncode, None
         self.said.seek(0)
-        for line in self.said.read().splitlines():
-            self.progress(line.removeprefix("openwip "))
+        lines = [line.removeprefix("openwip ") for line in self.said.read().splitlines()]
+        for line in lines:
+            self.progress(line)
+        if code != 0:
+            how = f"{PROGRAM} cannot be ended" if code is None else how_ended(code) if code < 0 or not lines else lines[-1].removeprefix("capture: ")
+            self.not_written = f"--capture {self.file}: {how}"
         self.last_words.close()
         self.said.close()
 

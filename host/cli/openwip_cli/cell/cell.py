@@ -38,6 +38,7 @@ ADDRESS = {"base": "10.42.0.1", "terminal": "10.42.0.2"}
 WIRED_ADDRESS, RADIO_ADDRESS = "10.42.254.1/32", "10.42.254.2/32"     # of a controller, at the wired network and at the bearer
 STATIONS = ("base", "terminal")
 CONTROLLER = "controller"   # between the base station's server and the bearer (runs/split_tcp.py)
+FIRST_DESCRIPTOR = 10       # of those that a process is handed
 FADER_PRIORITY = 11         # above the stations' (host/runtime/realtime.h), where its clock does not wait for them
 KEEPER = "owip-keeper"      # the name of that process
 MARK = "openwip cell "      # in a namespace, before the name of its cell
@@ -53,6 +54,8 @@ class Process:
     slot_path: bool = False     # a slot goes through it (placement.py)
     apart: bool = False         # and need not wait for it, on a clock that does not
     capabilities: tuple | None = None  # all that it may ever hold; None: root's, of a program that gives them up itself
+    of_the_group: bool = False  # it is of the account's group, for sockets that are the account's
+    descriptors: tuple = ()     # handed to it as FIRST_DESCRIPTOR, FIRST_DESCRIPTOR + 1, ...
 
 
 class Cell:
@@ -199,26 +202,33 @@ class Cell:
         return left
 
     def remove(self, grace: float = 1.0, processes: Sequence[tuple[int, int]] | None = None,
-               namespaces: dict[str, tuple[int, int] | None] | None = None) -> None:
+               namespaces: dict[str, tuple[int, int] | None] | None = None) -> list[int]:
         """End and delete everything of this cell, for the owner only. Repeating it does no harm. `processes` (pid,
         start time) and `namespaces` (name -> identity): for whoever remembers them; else what was written down and what
-        the namespaces say counts."""
+        the namespaces say counts. Returns the pids of those that could not be ended; what leads to them stays, so that it
+        can be repeated by somebody with more rights."""
+        left = []
         if namespaces is None:
-            system.kill_all(self.keepers(), KEEPER_ENDS_S)   # it removes what it made
+            left += system.kill_all(self.keepers(), KEEPER_ENDS_S)   # it removes what it made
             namespaces = {n: system.namespace_identity(n) for n in self.made_namespaces()}
-        system.kill_all(self.recorded_processes() if processes is None else processes, grace)
+        left += system.kill_all(self.recorded_processes() if processes is None else processes, grace)
         for name, identity in namespaces.items():
-            system.kill_all(system.processes_in_namespace(identity), grace=0.3)
-            if identity is not None and system.namespace_identity(name) == identity:
+            inside = system.kill_all(system.processes_in_namespace(identity), grace=0.3)
+            left += inside
+            if identity is not None and system.namespace_identity(name) == identity and not inside:
                 system.delete_namespace(name)
+        pids = sorted({pid for pid, _ in left})
         if self.run.exists() and not self.owns_directory():
-            return      # the name is another cell's by now: whoever deleted the directory made room for it
+            return pids     # the name is another cell's by now: whoever deleted the directory made room for it
+        if left:
+            return pids
         for path in self.shared_memory():
             with contextlib.suppress(OSError):      # not there, or a folder, which somebody else made
                 path.unlink()
         shutil.rmtree(self.run, ignore_errors=True)
         with contextlib.suppress(OSError):
             RUN_ROOT.rmdir()   # unless there are other cells
+        return pids
 
 
 def namespaces_made() -> list[str]:
@@ -328,7 +338,7 @@ def write_configs(cell: Cell, scenario: Scenario) -> None:
 
 def radio_environment(cell: Cell, places: Places) -> dict[str, str]:
     return {"OPENWIP_RUN": str(cell.run), "PYTHONPATH": str(places.build / "python"), "UHD_MODULE_PATH": str(places.build / "uhd_modules"),
-            "GR_CONF_CONTROLPORT_ON": "False", "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+            "GR_CONF_CONTROLPORT_ON": "False", "OPENBLAS_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def flowgraph(role: str, places: Places) -> list[str]:
@@ -352,10 +362,11 @@ def receiver_options(scenario: Scenario) -> list[str]:
             "--predictor", scenario["phy.predictor"], "--gain-control", scenario["phy.gain_control"]]
 
 
-def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: dict[str, list[str]] | None = None) -> list[Process]:
+def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: dict[str, list[str]] | None = None,
+                   record_to: dict[str, tuple[int, ...]] | None = None) -> list[Process]:
     """In the order of starting: the medium and the MACs bind, the radios attach. `record_iq`: more arguments
-    of a station's flowgraph, by station."""
-    more = record_iq or {}
+    of a station's flowgraph, by station; `record_to`: descriptors of the files that it records to."""
+    more, files = record_iq or {}, record_to or {}
     build, run = places.build, cell.run
     common, radio = {"OPENWIP_RUN": str(run)}, radio_environment(cell, places)
     radio_of = radios.radios(scenario)
@@ -363,7 +374,7 @@ def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: di
     def station(role: str, *extra: str) -> list[str]:
         return [*flowgraph(role, places), "--args", ",".join(filter(None, (f"type=vusrp,air={cell.name},node={role}", radio_of[role].arguments))),
                 "--endpoint", cell.line(f"{role}.slot"), "--freq", "1.8e9",
-                "--record-endpoint", cell.endpoint(f"{role}.iq"),
+                "--record-endpoint", cell.endpoint(f"{role}.iq"), "--least-rights",
                 *more.get(role, ()),
                 "--start-time", "0.1", *extra]
 
@@ -379,7 +390,7 @@ def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: di
         mac("base"),
         mac("terminal"),
         Process("base.radio", station("base", "--tx-gain", f"{radio_of['base'].gain:g}", *transmitter_options(scenario, cell.endpoint(TRANSMITTER))), radio,
-                slot_path=True, capabilities=rights.RADIO),
+                slot_path=True, capabilities=rights.RADIO_AT_FIRST, of_the_group=True, descriptors=files.get("base", ())),
         Process("terminal.radio", station("terminal", "--rx-gain", f"{radio_of['terminal'].gain:g}", *receiver_options(scenario)), radio,
-                slot_path=True, capabilities=rights.RADIO),
+                slot_path=True, capabilities=rights.RADIO_AT_FIRST, of_the_group=True, descriptors=files.get("terminal", ())),
     ]

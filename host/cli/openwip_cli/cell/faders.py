@@ -14,8 +14,8 @@ SILENT = (control.NoAnswer, zmq.ZMQError, DecodeError)
 
 
 def keys_of_station(endpoint: str, folder: str | None) -> remote.ClientKeys | None:
-    """Its keys are those of the uplink, which a fader on the same machine does without."""
-    return remote.keys_of("--fader", endpoint, folder if remote.is_far(endpoint) else None)
+    """Its keys are those of the uplink; a socket in the file system does without."""
+    return remote.keys_of("--fader", endpoint, folder if endpoint.startswith("tcp://") else None)
 
 
 def ask(endpoint: str, keys: remote.ClientKeys | None = None) -> AirStatus:

@@ -17,28 +17,30 @@ cell, an interface that stays down ends a run, and a process that stands still i
 
 Launcher and keeper talk in JSON over a SOCK_SEQPACKET pair."""
 import contextlib
+import fcntl
 import json
 import os
-import pathlib
 import select
 import signal
 import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from ..errors import BadInput, CellDied, describe_os_error, how_ended, without_middle
-from ..machine import own_files, rights, system
+from ..machine import outputs, own_files, rights, system
 from ..machine.placement import Placement
 from ..machine.surroundings import Surroundings
-from .cell import KEEPER, Cell, Process
+from .cell import FIRST_DESCRIPTOR, KEEPER, Cell, Process
 
 GRACE_S = 1.3           # for SIGTERM; the contract of the processes is 1 s
 CAUSE_S = 0.1           # to tell the cause of a death from what it causes
+ENDED_S = 12.0          # for all of that, where a process does not end
 DEPENDENCY = 3          # exit code of a process that lost another one that it needs
 MAX_MESSAGE = 1 << 17
+MOST_DESCRIPTORS = 8    # that one process is handed
 LONGEST_WORDS = 1000    # characters of a last line
 
 
@@ -77,7 +79,7 @@ class Keeper:
         self.children: dict[str, tuple[int, int]] = {}   # name -> (pid, pidfd)
         self.essential: dict[str, int] = {}        # name -> pid of those whose death ends the cell
         self.noted = Noted()             # what was not as it should be for a while; the judge reads it
-        self.logs: str | None = None     # where to copy logs to at the end
+        self.logs: tuple[str, list[str]] | None = None     # where to copy logs to at the end, and the run's inputs
         self.wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         os.set_blocking(wake_write, False)
         signal.set_wakeup_fd(wake_write)
@@ -123,6 +125,9 @@ class Keeper:
                 os.umask(0o007)
                 if message.get("cores"):
                     os.sched_setaffinity(0, message["cores"])
+                hand_on(message["descriptors"])
+                if message.get("of_the_group"):
+                    os.setgroups([system.account()[2]])
                 if message.get("capabilities") is not None:
                     rights.limit(message["capabilities"])
                 os.dup2(log, 1)
@@ -132,7 +137,8 @@ class Keeper:
                 os.write(2, f"{argv[0]}: {e.strerror}\n".encode())
             finally:
                 os._exit(127)
-        os.close(log)
+        for fd in (log, *message["descriptors"]):
+            os.close(fd)
         started = system.start_time(pid)
         own_files.create(self.cell.run / "pids" / name, f"{pid} {started}")
         self.children[name] = (pid, system.open_pidfd(pid))
@@ -191,11 +197,13 @@ class Keeper:
         self.end_processes(list(self.children), words)
         if died is not None and (said := self.last_words(died)):
             words.insert(0, (died, said))
-        if self.logs:
-            copy_logs(cell, self.logs)
-        # Its own memory, and all have been reaped.
-        cell.remove(grace=0.3, processes=[], namespaces=self.surroundings.namespaces)
-        self.send(event="ended", why=why, died=died, last_words=words[:12])
+        not_copied = copy_logs(cell, *self.logs) if self.logs else None
+        # Its own memory; those that could not be ended are the ones that have not been reaped.
+        children = [(pid, started) for pid, _ in self.children.values() if (started := system.start_time(pid)) is not None]
+        left = cell.remove(grace=0.3, processes=children, namespaces=self.surroundings.namespaces)
+        names = {pid: name for name, (pid, _) in self.children.items()}
+        self.send(event="ended", why=why, died=died, last_words=words[:12], logs_not_copied=not_copied,
+                  not_ended=[f"{names.get(pid, 'a process in its namespace')} ({pid})" for pid in left])
 
     def end_processes(self, names: list[str], words: list[tuple[str, str]]) -> None:
         """SIGTERM, after GRACE_S SIGKILL, until they are gone; their last words are added to `words`."""
@@ -245,16 +253,16 @@ class Keeper:
                 return self.end(why)
             if self.channel is not None and self.channel in ready:
                 try:
-                    data = self.channel.recv(MAX_MESSAGE)
+                    data, descriptors, *_ = socket.recv_fds(self.channel, MAX_MESSAGE, MOST_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
                 except ConnectionResetError:        # it had not read all that was sent to it
                     data = b""
                 if not data:
                     return self.end("the launcher was killed")
                 message = json.loads(data)
                 if message["do"] == "start":
-                    self.start(message)
+                    self.start(message | {"descriptors": descriptors})
                 elif message["do"] == "logs":
-                    self.logs = message["folder"]
+                    self.logs = message["folder"], message["inputs"]
                 elif message["do"] == "blame":
                     stood = self.surroundings.not_running(self.essential)
                     return self.end(f"{stood}; {message['why']}" if stood else message["why"])
@@ -266,20 +274,34 @@ class Keeper:
                     return self.end(message["why"])
 
 
-def copy_logs(cell: Cell, folder: pathlib.Path | str) -> None:
-    target = pathlib.Path(folder)
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-        for path in cell.run.iterdir():
+def hand_on(descriptors: Sequence[int]) -> None:
+    """In the child: as FIRST_DESCRIPTOR and those after it, in what it executes."""
+    aside = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR + MOST_DESCRIPTORS) for fd in descriptors]
+    for n, fd in enumerate(aside):
+        os.dup2(fd, FIRST_DESCRIPTOR + n)
+
+
+def copy_logs(cell: Cell, folder: str, inputs: Sequence[str]) -> str | None:
+    """Returns why not all of them could be copied, or None. What could not be copied is not there in part. A file of `inputs`
+    is not replaced."""
+    def found() -> Iterator[tuple[str, bytes]]:
+        for path in sorted(cell.run.iterdir()):
             if path.suffix in (".log", ".yaml") or path.name == "why":
                 try:
-                    text = own_files.read(path)
-                except OSError as e:
+                    yield path.name, own_files.read(path)
+                except OSError as e:        # somebody else's, planted there
                     print(f"{path.name} not copied: {e}", file=sys.stderr)
-                    continue
-                own_files.create(target / path.name, text, 0o644)
+
+    try:
+        outputs.write_into(folder, found(), inputs)
     except OSError as e:
-        print(f"logs not copied to {folder}: {e}", file=sys.stderr)
+        return f"{e.filename or ''}: {e.strerror or e}".removeprefix(": ")
+    return None
+
+
+def not_ended(cell: Cell, processes: Sequence[str]) -> str:
+    """A sentence about them."""
+    return f"cannot be ended by this root and run on: {', '.join(processes)}; root with all rights ends them: ./openwip down{cell.named}"
 
 
 def _keeper_main(cell: Cell, channel: socket.socket) -> NoReturn:
@@ -333,15 +355,18 @@ class KeeperClient:
         self.started: dict[int, int] = {}   # pid -> start time, of all
         self.lost: list[str] = []      # reasons of the verdict: dispensable processes that died
         self.noted: list[str] = []     # and what the cell stood on, when that was not as it should be for a while
+        self.logs_folder = ""          # of keep_logs()
+        self.not_written: str | None = None     # why the logs could not be copied, once the cell has ended
+        self.not_ended: list[str] = []          # processes that could not be ended, once the cell should have
         self.over = False
         self._await("ready", 10)
 
-    def send(self, **message: object) -> None:
+    def send(self, descriptors: Sequence[int] = (), **message: object) -> None:
         with contextlib.suppress(OSError):     # the end of file that follows says what happened
-            self.channel.send(json.dumps(message).encode())
+            socket.send_fds(self.channel, [json.dumps(message).encode()], list(descriptors))
 
     def start(self, process: Process) -> None:
-        self.send(do="start", name=process.name, argv=process.argv, environment=process.environment,
+        self.send(process.descriptors, do="start", name=process.name, argv=process.argv, environment=process.environment, of_the_group=process.of_the_group,
                   namespace=process.namespace, essential=process.essential, capabilities=process.capabilities,
                   cores=self.placement.cores_of(process.slot_path, process.apart))
         answer = self._await("started", 10)
@@ -364,13 +389,14 @@ class KeeperClient:
         """condition() true within `timeout` seconds?"""
         return system.wait_until(condition, timeout, every, self.pause)
 
-    def keep_logs(self, folder: pathlib.Path | str) -> None:
-        self.send(do="logs", folder=os.path.abspath(folder))
+    def keep_logs(self, folder: str, inputs: Sequence[str] = ()) -> None:
+        self.send(do="logs", folder=os.path.join(os.getcwd(), folder), inputs=[os.path.abspath(i) for i in inputs])
+        self.logs_folder = folder
 
     def blame(self, why: str) -> NoReturn:
         """The launcher is not answered: ends the cell. The keeper knows better than it who is to blame; raises CellDied."""
         self.send(do="blame", why=why)
-        self._await("ended", 8)
+        self._await("ended", ENDED_S)
         raise CellDied(why, [])
 
     def detach(self) -> None:
@@ -384,7 +410,7 @@ class KeeperClient:
             return
         self.send(do="end", why=why)
         with contextlib.suppress(CellDied):     # so it comes, at last if the keeper does not answer
-            self._await("ended", 8)
+            self._await("ended", ENDED_S)
 
     def _await(self, event: str, timeout: float) -> dict[str, Any]:
         deadline = time.monotonic() + timeout
@@ -417,10 +443,16 @@ class KeeperClient:
             elif len(self.noted) == Noted.MOST:
                 self.noted.append(f"more of that kind: only the first {Noted.MOST} are listed")
         if message["event"] == "dying":
-            return self._await("ended", 8)
+            return self._await("ended", ENDED_S)
         if message["event"] == "ended":
             self.over = True
             os.waitpid(self.pid, 0)
+            self.not_ended = message.get("not_ended", [])
+            if self.not_ended:
+                message["last_words"].append(("keeper", not_ended(self.cell, self.not_ended)))
+            if message.get("logs_not_copied"):
+                self.not_written = f"--logs {self.logs_folder}: cannot be written: {message['logs_not_copied']}"
+                message["last_words"].append(("keeper", self.not_written))
             raise CellDied(message["why"], message["last_words"])
         return message
 
@@ -432,5 +464,7 @@ class KeeperClient:
         with contextlib.suppress(OSError):
             own_files.create(self.cell.run / "why", why + "\n")
         made = {n: system.namespace_identity(n) for n in self.cell.namespaces}
-        self.cell.remove(processes=list(self.started.items()), namespaces=made)
-        raise CellDied(why)
+        left = self.cell.remove(processes=list(self.started.items()), namespaces=made)
+        names = {pid: name for name, pid in self.pids.items()}
+        self.not_ended = [f"{names.get(pid, 'a process')} ({pid})" for pid in left]
+        raise CellDied(why, [("launcher", not_ended(self.cell, self.not_ended))] if left else [])

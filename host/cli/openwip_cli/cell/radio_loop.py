@@ -41,7 +41,7 @@ def ask(places: Places, command: str, radio: str, options: list[str], environ: M
 
     def begin() -> None:
         system.die_with_parent(parent)
-        rights.limit(rights.RADIO)
+        rights.limit(rights.RADIO_PROGRAM)
 
     try:
         done = subprocess.run([places.program(PROGRAM), command, f"--args={radio}", *options], stdin=subprocess.DEVNULL, capture_output=True,

@@ -3,9 +3,9 @@
 
 The processes of a cell listen on ipc only. `--listen tcp://ADDR:PORT` starts one more process, which forwards
 each of the cell's sockets on a port of its own, PORT + the place of the socket in SOCKETS: control as
-ROUTER/DEALER, telemetry as XSUB/XPUB, so that a topic nobody wants is still not made. Beyond loopback it does so
-with keys only (CURVE of ZeroMQ): a client whose public key is not that of DIR/client.public is not
-answered, and one that does not know the server's does not get a word either.
+ROUTER/DEALER, telemetry as XSUB/XPUB, so that a topic nobody wants is still not made. It does so with keys only
+(CURVE of ZeroMQ), on the loopback as well, since every user of this machine reaches a port: a client whose public
+key is not that of DIR/client.public is not answered, and one that does not know the server's does not get a word either.
 
     DIR/server.key     public-key: and secret-key:, mode 0600; stays here
     DIR/server.public  for the clients
@@ -48,7 +48,7 @@ LARGEST_SUBSCRIPTION = 1024     # room for the handshake with keys, too
 # beginning of no topic so many are borne; then the port is opened anew, and who reads from it connects again.
 UNKNOWN_BORNE = 512
 REOPEN_MS = 20
-Listen: TypeAlias = "tuple[str, int, ServerKeys | None]"      # of check_listen()
+Listen: TypeAlias = "tuple[str, int, ServerKeys]"      # of check_listen()
 
 
 # --- addresses ---
@@ -68,8 +68,9 @@ def is_loopback(host: str) -> bool:
     return host == "localhost"
 
 
-def is_far(endpoint: str) -> bool:
-    return endpoint.startswith("tcp://") and not is_loopback(endpoint.removeprefix("tcp://").rpartition(":")[0])
+def where_keys_are_needed(host: str) -> str:
+    """The beginning of the sentence that asks for them."""
+    return "on this machine, where every user reaches a port," if is_loopback(host) else "beyond this machine"
 
 
 def endpoints(address: str) -> Callable[[str], str]:
@@ -79,7 +80,7 @@ def endpoints(address: str) -> Callable[[str], str]:
 
 
 def check_listen(listen: str | None, keys: str | None) -> "Listen | None":
-    """Before anything is made. Returns (host, port, ServerKeys or None)."""
+    """Before anything is made. Returns (host, port, ServerKeys)."""
     if listen is None:
         if keys is not None:
             raise BadInput("--keys without --listen: there is nothing to guard")
@@ -88,10 +89,9 @@ def check_listen(listen: str | None, keys: str | None) -> "Listen | None":
         host, port = parse_listen(listen)
     except BadInput as e:
         raise BadInput(f"--listen {e}") from None
-    if keys is None and not is_loopback(host):
-        raise BadInput(f"--listen {listen}: beyond this machine it needs --keys DIR (./openwip keys DIR makes them); "
-                       "without keys only loopback, 127.0.0.1")
-    return host, port, ServerKeys(keys) if keys is not None else None
+    if keys is None:
+        raise BadInput(f"--listen {listen}: {where_keys_are_needed(host)} it needs --keys DIR (./openwip keys DIR makes them)")
+    return host, port, ServerKeys(keys)
 
 
 # --- keys ---
@@ -145,8 +145,9 @@ def client(address: str, folder: pathlib.Path | str | None) -> tuple[Callable[[s
 
 def keys_of(what: str, endpoint: str, folder: pathlib.Path | str | None) -> ClientKeys | None:
     """For the socket that the argument `what` names."""
-    if folder is None and is_far(endpoint):
-        raise BadInput(f"{what} {endpoint}: beyond this machine it needs --keys DIR with server.public and client.key")
+    if folder is None and endpoint.startswith("tcp://"):
+        needed = where_keys_are_needed(endpoint.removeprefix("tcp://").rpartition(":")[0])
+        raise BadInput(f"{what} {endpoint}: {needed} it needs --keys DIR with server.public and client.key")
     if folder is not None and not endpoint.startswith("tcp://"):
         raise BadInput(f"--keys is {folder} with {what} {endpoint}; valid: with tcp://ADDR:PORT")
     return ClientKeys(folder) if folder is not None else None
@@ -194,7 +195,7 @@ class Doorman:
     """ZAP (ZeroMQ RFC 27): who may connect. One public key is let in."""
 
     def __init__(self, context: "zmq.Context", client_public: bytes) -> None:
-        self.allowed = zmq.utils.z85.decode(client_public) if client_public else None
+        self.allowed = zmq.utils.z85.decode(client_public)
         self.socket = context.socket(zmq.REP)
         self.socket.linger = 0
         self.socket.bind("inproc://zeromq.zap.01")
@@ -215,7 +216,7 @@ class Doorman:
 class Forward:
     """One socket of the cell and its port. `topics`: all that there are, bytes."""
 
-    def __init__(self, context: "zmq.Context", name: str, inside: str, outside: str, keys: ServerKeys | None, topics: list[bytes]) -> None:
+    def __init__(self, context: "zmq.Context", name: str, inside: str, outside: str, keys: ServerKeys, topics: list[bytes]) -> None:
         self.topics = topics
         control = name.endswith(".control")
         self.context, self.name, self.outside, self.keys, self.control = context, name, outside, keys, control
@@ -237,8 +238,7 @@ class Forward:
         """The port. Raises ZMQError."""
         front = self._socket(zmq.ROUTER if self.control else zmq.XPUB, LARGEST_REQUEST if self.control else LARGEST_SUBSCRIPTION)
         try:
-            if self.keys:
-                self.keys.use(front)
+            self.keys.use(front)
             front.ipv6 = "[" in self.outside
             front.bind(self.outside)
         except zmq.ZMQError:
@@ -286,7 +286,7 @@ class Forward:
         return True
 
 
-def forward(ways: list[tuple[str, str, str]], keys: ServerKeys | None, ready_file: str | None) -> int:
+def forward(ways: list[tuple[str, str, str]], keys: ServerKeys, ready_file: str | None) -> int:
     """Until a signal. Prints `ready` once every port is open. `ways`: of each socket its name, and where it is inside and outside."""
     from ..messages.telemetry import TOPICS
     topics = [t.encode() for t in TOPICS]
@@ -296,11 +296,10 @@ def forward(ways: list[tuple[str, str, str]], keys: ServerKeys | None, ready_fil
     signal.set_wakeup_fd(wake_write)
     for number in SIGNALS:
         signal.signal(number, lambda *_: stop.append(1))
-    doorman = Doorman(context, keys.client_public) if keys else None
+    doorman = Doorman(context, keys.client_public)
     poller = zmq.Poller()
     poller.register(wake_read, zmq.POLLIN)
-    if doorman:
-        poller.register(doorman.socket, zmq.POLLIN)
+    poller.register(doorman.socket, zmq.POLLIN)
     forwards = []
     for name, inside, outside in ways:
         try:
@@ -320,7 +319,7 @@ def forward(ways: list[tuple[str, str, str]], keys: ServerKeys | None, ready_fil
     closed: list[Forward] = []
     while not stop:
         ready = dict(poller.poll(REOPEN_MS if closed else None))
-        if doorman and doorman.socket in ready:
+        if doorman.socket in ready:
             doorman.answer()
         for f in forwards:
             f.move(ready)
@@ -340,10 +339,8 @@ def forward(ways: list[tuple[str, str, str]], keys: ServerKeys | None, ready_fil
 def process(cell: Cell, listen: Listen, places: Places) -> Process:
     """The forwarder as a process of the cell, for its keeper. `listen`: of check_listen()."""
     host, port, keys = listen
-    argv = places.module("forward", cell.run, host, port)
+    argv = places.module("forward", cell.run, host, port, keys.folder)
     environment = {"PYTHONPATH": f"{places.build}/python:{places.top}/host/cli", "PYTHONDONTWRITEBYTECODE": "1", "OPENWIP_RUN": str(cell.run)}
-    if keys:
-        argv.append(str(keys.folder))
     low = ("net_bind_service",) if port < 1024 else ()
     return Process("forward", argv, environment, essential=False, capabilities=(*rights.TO_BECOME_THE_ACCOUNT, *low))
 
@@ -353,19 +350,19 @@ def start(cell: Cell, keeper: KeeperClient, listen: "Listen | None", places: Pla
     if listen is None:
         return
     keeper.start(process(cell, listen, places))
-    host, port, keys = listen
+    host, port, _ = listen
     ready = cell.run / "forward.ready"
     keeper.wait_until(lambda: ready.exists() or "forward" not in keeper.pids, 15)
     if not ready.exists():
         raise BadInput(f"--listen {host}:{port}: {keeper.lost[-1] if keeper.lost else 'the forwarder does not start'}; valid: a port that is free")
-    progress(f"listening on tcp://{host}:{port}..{port + len(SOCKETS) - 1}, {'with keys' if keys else 'this machine only'}")
+    progress(f"listening on tcp://{host}:{port}..{port + len(SOCKETS) - 1}, with keys")
 
 
 def main(arguments: list[str], _places: Places) -> int:
-    """RUN HOST PORT [KEYS]: all of a cell; ENDPOINT ADDRESS [KEYS]: one control socket."""
+    """RUN HOST PORT KEYS: all of a cell; ENDPOINT ADDRESS KEYS: one control socket."""
     if "://" in arguments[0]:
-        inside, outside, *keys = arguments
-        return forward([("air.control", inside, outside)], ServerKeys(keys[0]) if keys else None, None)
-    run, host, port, *keys = arguments
+        inside, outside, keys = arguments
+        return forward([("air.control", inside, outside)], ServerKeys(keys), None)
+    run, host, port, keys = arguments
     return forward([(name, f"ipc://{run}/{name}", f"tcp://{host}:{int(port) + i}") for i, name in enumerate(SOCKETS)],
-                   ServerKeys(keys[0]) if keys else None, f"{run}/forward.ready")
+                   ServerKeys(keys), f"{run}/forward.ready")

@@ -11,14 +11,14 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..errors import BadInput, Terminated, catch
+from ..errors import BadInput, CellDied, Terminated, catch
 from ..machine import placement, rights, system
 from ..machine.places import Places, versions
 from ..messages import control
 from ..settings.scenario import Scenario
 from . import cell as cells
 from .cell import Cell
-from .keeper import KeeperClient
+from .keeper import KeeperClient, not_ended
 
 START_TIMEOUT_S = 30
 OBSERVER = "host/observer/wip_observer"
@@ -49,7 +49,8 @@ def take_over(cell: Cell, progress: Callable[[str], None]) -> None:
     left = cell.leftovers()
     if left:
         progress(f"removing what an earlier run left: {', '.join(left)}")
-        cell.remove()
+        if running_on := cell.remove():
+            raise CellDied(not_ended(cell, list(map(str, running_on))))
         if not cell.acquire():   # its directory was the lock
             raise BadInput(f"a cell '{cell.name}' is already up: run ./openwip down{cell.named}")
     foreign = [n for n in cell.namespaces if system.namespace_exists(n)]
@@ -116,6 +117,8 @@ def owned_cell(name: str, progress: Callable[[str], None], terminals: int = 1, b
         take_over(cell, progress)
         if system.account()[0] != system.ACCOUNT:
             progress(f"no account '{system.ACCOUNT}' (sudo ./openwip setup makes it): the processes run as nobody")
+        if lacking := rights.lacking():
+            progress(f"this root has {lacking}")
         keeper = KeeperClient(cell)
         yield cell, keeper
     finally:

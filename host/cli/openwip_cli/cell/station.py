@@ -75,12 +75,12 @@ def peer(role: str, text: str, keys: str | None) -> Peer:
     except OSError as e:
         raise BadInput(f"--peer is {text!r}: {e.strerror or e}; valid: a computer that can be reached from this one") from None
     far = str(address[0])
-    if keys is None and not remote.is_loopback(far):
-        raise BadInput(f"--peer {text}: beyond this machine it needs --keys DIR (./openwip keys DIR makes them: server.key and "
+    if keys is None:
+        raise BadInput(f"--peer {text}: {remote.where_keys_are_needed(far)} it needs --keys DIR (./openwip keys DIR makes them: server.key and "
                        "client.public at the base station, client.key and server.public at the terminal)")
-    if keys is not None:    # read here too: before anything is made, and in the words of the other commands
-        (remote.ServerKeys if role == "base" else remote.ClientKeys)(keys)
-        keys = str(pathlib.Path(keys).resolve())
+    # Read here too: before anything is made, and in the words of the other commands.
+    (remote.ServerKeys if role == "base" else remote.ClientKeys)(keys)
+    keys = str(pathlib.Path(keys).resolve())
     at = mine if role == "base" else far
     return Peer(f"tcp://[{at}]:{port}" if ":" in at else f"tcp://{at}:{port}", keys)
 
@@ -99,5 +99,5 @@ def processes(cell: Cell, scenario: Scenario, role: str, radio: Radio, other: Pe
     return [
         Process(f"{role}.macd", [str(places.build / MACD), "--config", config], {"OPENWIP_RUN": str(cell.run)}, slot_path=True),
         Process(f"{role}.radio", [*flowgraph(role, places), *radio.options(role), "--endpoint", cell.line(f"{role}.slot"),
-                                  "--record-endpoint", cell.endpoint(f"{role}.iq"), *more],
-                radio_environment(cell, places), slot_path=True, capabilities=rights.RADIO)]
+                                  "--record-endpoint", cell.endpoint(f"{role}.iq"), "--least-rights", *more],
+                radio_environment(cell, places), slot_path=True, capabilities=rights.RADIO_AT_FIRST, of_the_group=True)]

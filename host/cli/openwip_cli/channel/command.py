@@ -104,6 +104,7 @@ def render(arguments: list[str], places: Places) -> int:
     p.setting(nmse, kind=number_of(nmse.kind), default=None, help="add predictions of this NMSE, without bias")
     p.add_argument("--predictor", action="store_true", help="add the predictions of the receiver's predictor")
     given = vars(p.parse_args(arguments))
+    given["output"] = outputs.checked("-o", given["output"], given["channel"])
     if isinstance(given["shadowing"], float):
         given["shadowing_db"] = given.pop("shadowing")
     passed = ["render", given.pop("channel"), "--software", f"openwip {version(places.top)}"]
@@ -167,7 +168,7 @@ def import_csv(arguments: list[str], places: Places) -> int:
     p.add_argument("--carrier-hz", type=float, default=0)
     p.add_argument("--horizon", type=int, default=3, help="of the predictions, if there are 50 columns")
     given = p.parse_args(arguments)
-    outputs.check("-o", given.output, given.file)
+    given.output = outputs.checked("-o", given.output, given.file)
     from . import csv_file as channel_csv
     rows = channel_csv.read(given.file, given.rate)
     mean = channel_csv.mean_db(rows)
@@ -180,6 +181,9 @@ def import_csv(arguments: list[str], places: Places) -> int:
             write(rows[at:at + SLOTS_PER_SECOND])
     print(summary(describe(places, given.output)))
     return 0
+
+
+KAUNET = (".bandwidth", ".biterror", ".packetloss")
 
 
 def export(arguments: list[str], places: Places) -> int:
@@ -199,7 +203,8 @@ def export(arguments: list[str], places: Places) -> int:
     of = {"--bins": "--mahimahi or --kaunet", "--modulation": "--mahimahi or --kaunet", "--packet-bytes": "--kaunet", "--seed": "--kaunet"}
     if wrong := [option for option in p.said(given) if f"--{kind}" not in of.get(option, f"--{kind}")]:
         raise BadInput(f"{wrong[0]} is given with --{kind}; valid: with {of[wrong[0]]}")
-    outputs.check(f"--{kind}", file, given.file)
+    for ending in KAUNET if kind == "kaunet" else ("",):
+        outputs.check(f"--{kind}", file + ending, given.file)
     if kind == "csv":
         from . import csv_file as channel_csv
         description = describe(places, given.file)
@@ -226,7 +231,7 @@ def record(arguments: list[str], places: Places) -> int:
     p.add_argument("--gaps", choices=["refuse", "hold"], default="refuse",
                    help="slots not measured: refuse the trace, or repeat the last measured one")
     given = p.parse_args(arguments)
-    outputs.check("-o", given.output)       # before, not after an hour
+    given.output = outputs.checked("-o", given.output)       # before, not after an hour
     from . import record as channel_record
     cell = running_cell(given.name)
     recording = channel_record.record(cell, round(given.seconds * SLOTS_PER_SECOND))

@@ -9,6 +9,7 @@ import numpy
 
 from ..air import BINS, SLOTS_PER_SECOND
 from ..errors import BadInput
+from ..machine import outputs
 
 LOWEST_DB, HIGHEST_DB = -60, 80
 HEADER = [f"snr_db_{b}" for b in range(BINS)]
@@ -31,7 +32,7 @@ def nmse(rows: Any) -> float:
 def write(blocks: Iterable[Any], predictions: bool, file: str) -> None:
     """Of blocks of rows; with `predictions` they have those behind the SNRs."""
     try:
-        with open(file, "w", encoding="ascii") as out:
+        with outputs.replacing(file) as out:
             out.write(",".join(HEADER + (PREDICTED if predictions else [])) + "\n")
             for block in blocks:
                 out.writelines(",".join(f"{v:.9g}" for v in row) + "\n" for row in block.tolist())

@@ -14,6 +14,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 from .csv_file import linear  # noqa: E402
 from ..errors import BadInput  # noqa: E402
+from ..machine import outputs  # noqa: E402
 from ..air import SLOTS_PER_SECOND  # noqa: E402
 
 MOST_SLOTS = 600 * SLOTS_PER_SECOND     # of a longer trace the first ten minutes are looked at
@@ -84,7 +85,8 @@ def draw(about: dict[str, Any], db: Any, file: str, heat_seconds: Any) -> None:
         a.grid(True, which="major", color="0.9", linewidth=0.6)
     fig.tight_layout()
     try:
-        fig.savefig(file, dpi=90, format="png")
+        with outputs.replacing(file, binary=True) as out:
+            fig.savefig(out, dpi=90, format="png")
     except OSError as e:
         raise BadInput(f"{file}: cannot be written: {e.strerror}") from None
     finally:

@@ -215,5 +215,5 @@ def main(arguments: list[str], places: Places) -> int:
     sub.value("--to", Real(0, MOST_DB), metavar="DB", dest="stop", default=31.75, help="last level (default 31.75)")
     sub.value("--step", Real(link.STEP_DB, MOST_DB), metavar="DB", default=1.0, help="step (default 1)")
     given = p.parse_args(arguments)
-    outputs.fresh("--json", getattr(given, "json", None))
+    outputs.check_given("--json", getattr(given, "json", None), getattr(given, "trace", None))
     return int(given.function(given, places))

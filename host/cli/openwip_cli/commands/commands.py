@@ -11,10 +11,11 @@ from typing import Any
 
 from ..cell import cell as cells
 from ..cell.cell import Cell
+from ..cell.keeper import not_ended as keeper_words
 from ..cell.running import running_cell
 from ..errors import BadInput, CellDied, how_ended
 from ..figures import report
-from ..machine import outputs, system
+from ..machine import outputs, rights, system
 from ..machine.places import Places
 from ..messages import control
 from ..settings.command_line import Parser
@@ -23,7 +24,7 @@ DOWN_PATIENCE_S = 6
 
 
 def down_cell(cell: Cell) -> str | None:
-    """Returns what was done, in words."""
+    """Returns what was done, in words. CellDied: processes of it could not be ended."""
     if not cell.run.exists() and not cell.leftovers():
         return None
     was_up = not cell.acquire()
@@ -38,8 +39,10 @@ def down_cell(cell: Cell) -> str | None:
             if not system.wait_until(cell.acquire, 2):
                 raise BadInput(f"cell '{cell.name}' cannot be taken from process {owners}")
     left = cell.leftovers()
-    cell.remove()
+    not_ended = cell.remove()
     cell.release()
+    if not_ended:
+        raise CellDied(keeper_words(cell, list(map(str, not_ended))))
     if was_up:
         return f"cell '{cell.name}' is down"
     return f"removed what was left of cell '{cell.name}': {', '.join(left)}" if left else None
@@ -49,9 +52,16 @@ def down(arguments: list[str], _places: Places) -> int:
     p = Parser("down", cell="demo")
     p.add_argument("--all", action="store_true", help="every cell of this machine")
     given = p.parse_args(arguments)
-    system.require_root()
+    rights.require_for_a_cell()
     names = cells.names() if given.all else [given.name]
-    done = [text for name in names if (text := down_cell(cells.Cell(name)))]
+    done, failed = [], []
+    for name in names:
+        try:
+            done += [text] if (text := down_cell(cells.Cell(name))) else []
+        except CellDied as e:
+            failed.append(f"cell '{name}': {e}")
+    if failed:
+        raise CellDied("; ".join([*done, *failed]))
     others = "" if done else ", ".join(cells.up())
     print("\n".join(done) or "nothing is up, nothing was left" + (f" of '{given.name}'; up: {others} (--name)" if others else ""))
     return 0
@@ -97,7 +107,7 @@ def bench(arguments: list[str], places: Places) -> int:
     p.add_argument("--json", metavar="FILE", nargs="?", const="-", default="-", help="write there instead of standard output")
     p.add_argument("--least", action="store_true", help="each as short as it goes: that it runs, not how fast")
     given = p.parse_args(arguments)
-    outputs.fresh("--json", given.json)
+    outputs.check_given("--json", given.json)
     folder = places.build / "tests" / "bench"
     programs = sorted(f for f in folder.glob("bench_*") if f.is_file() and os.access(f, os.X_OK))
     if not programs:

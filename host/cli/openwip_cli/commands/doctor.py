@@ -290,7 +290,7 @@ def main(arguments: list[str], places: Places) -> int:
     if meant and not given.loop:
         raise BadInput(f"{meant[0]} without --loop; valid: together with --loop, nothing else measures with the radio")
     given.seconds = given.seconds or 60.0
-    outputs.fresh("--json", given.json)
+    outputs.check_given("--json", given.json)
     if given.loop:
         places.check_built(PROGRAM)
     machine = Machine(environment=environment(places))

@@ -70,9 +70,9 @@ def reachable(given: argparse.Namespace, places: Places) -> Iterator[None]:
     inside = air.get("control")
     if os.geteuid() == 0 and not air.get("user"):
         given.set.append(f"air.user={system.account()[0]}")
-    if not isinstance(inside, str) or not inside.startswith(("ipc://", "tcp://")):
+    if not isinstance(inside, str) or not inside.startswith("ipc://"):
         raise BadInput(f"--listen {given.listen}: {given.config} has air.control = {inside!r}; valid: ipc://PATH, which it leads to")
-    with subprocess.Popen([*places.module("forward", inside, given.listen), *([str(keys.folder)] if keys else [])], stdin=subprocess.DEVNULL,
+    with subprocess.Popen([*places.module("forward", inside, given.listen, keys.folder)], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE) as forwarder:
         assert forwarder.stdout
         try:
@@ -94,7 +94,7 @@ def run_recording(given: argparse.Namespace, places: Places) -> int:
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         sides = []      # the program says what is wrong
     for node, side in sides:
-        recordings.remove_former(f"{base}-{node}-{side}")
+        recordings.remove_former(f"{base}-{node}-{side}", recordings.META)
     code = until_it_ends(start(given, places, f"--set=fader.record={base}", f"--set=fader.record_s={seconds}"))
     if code == BAD_INPUT:
         return code
@@ -136,7 +136,7 @@ def calibrate(arguments: list[str], places: Places) -> int:
                                   "the stations, a cable with an attenuator of 30 dB or more leads from each path's end to its beginning.")
     p.add_argument("--out", metavar="FILE", default="calibration.json", help="what was found, with date and devices (default calibration.json)")
     given = p.parse_args(arguments)
-    outputs.fresh("--out", given.out)
+    outputs.check_given("--out", given.out, given.config)
     done = subprocess.run(start(given, places, "--calibrate"), stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           env=radio_loop.environment(places))
     if done.returncode != 0:
@@ -212,7 +212,7 @@ def main(arguments: list[str], places: Places) -> int:
     p.add_argument("--record", metavar="FILE", help="samples of each radio as SigMF: FILE-NODE-input, FILE-NODE-output, from the first one on")
     p.value("--seconds", Real(0.001, 3600), metavar="S", help="of each; with --record (default 2; 61 MB/s)")
     p.add_argument("--listen", metavar="tcp://ADDR:PORT", help="stations on other computers reach it there (their --fader)")
-    p.add_argument("--keys", metavar="DIR", help="of ./openwip keys; with --listen beyond this machine")
+    p.add_argument("--keys", metavar="DIR", help="of ./openwip keys; with --listen")
     given = p.parse_args(arguments)
     os.environ.setdefault("UHD_MODULE_PATH", str(places.build / "uhd_modules"))
     if given.seconds is not None and not given.record:

@@ -9,6 +9,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
 from ..air import BINS, SAMPLE_RATE, SPECTRUM_POINTS, SUBCARRIERS  # noqa: E402
+from ..machine import outputs  # noqa: E402
 
 CELL_HZ = SUBCARRIERS * SAMPLE_RATE / SPECTRUM_POINTS
 
@@ -26,5 +27,6 @@ def draw(file: str, found: dict[str, Any], radio: str) -> None:
     ax.grid(alpha=0.3)
     ax.legend(fontsize=8)
     fig.tight_layout()
-    fig.savefig(file, format="png", dpi=110)
+    with outputs.replacing(file, binary=True) as out:
+        fig.savefig(out, format="png", dpi=110)
     plt.close(fig)

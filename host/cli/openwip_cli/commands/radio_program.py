@@ -41,7 +41,7 @@ def radio_parser(command: str, receives: bool = False) -> Parser:
 
 def parsed(p: Parser, arguments: list[str]) -> argparse.Namespace:
     given = p.parse_args(arguments)
-    outputs.fresh("--json", given.json)
+    outputs.check_given("--json", given.json)
     return given
 
 

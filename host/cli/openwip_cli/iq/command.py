@@ -3,21 +3,23 @@
 import argparse
 import json
 import pathlib
+import socket
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from ..air import SLOTS_PER_SECOND
 from ..cell.cell import Cell
 from ..cell.running import running_cell
-from ..errors import INTERRUPTED, INVALID, VALID, BadInput, CellDied, Terminated
+from ..errors import INTERRUPTED, INVALID, VALID, BadInput, CellDied, NotWritten, Terminated
 from ..machine import outputs
 from ..machine.confined import printable
 from ..machine.places import Places
-from ..messages import control
 from ..settings.command_line import Parser, run_command
 from ..settings.kinds import Real
 from . import imports, metadata, recordings, replay as replays
 
+ANSWER_S = 5.0
 START_SLOTS = 300       # until a recording has its queue: 64 MB of memory
 USAGE = """./openwip iq record [--name CELL] [--station terminal|base] [--seconds S | --slots A..B] FILE
        ./openwip iq replay FILE [--json]
@@ -27,15 +29,28 @@ USAGE = """./openwip iq record [--name CELL] [--station terminal|base] [--second
 
 # --- record ---
 
-def ask(cell: Cell, station: str, **request: object) -> dict[str, Any]:
-    """At the recording socket of a station's flowgraph."""
+def ask(cell: Cell, station: str, descriptors: Sequence[int] = (), **request: object) -> dict[str, Any]:
+    """At the recording socket of a station's flowgraph. It has no right to make files of its own: it is handed `descriptors`."""
     try:
-        answer: dict[str, Any] = json.loads(control.exchange(cell.endpoint(f"{station}.iq"), json.dumps(request).encode(), 5))
-    except control.NoAnswer:
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(ANSWER_S)
+            s.connect(cell.endpoint(f"{station}.iq").removeprefix("ipc://"))
+            socket.send_fds(s, [json.dumps(request).encode()], list(descriptors))
+            s.shutdown(socket.SHUT_WR)
+            answer: dict[str, Any] = json.loads(b"".join(iter(lambda: s.recv(1 << 16), b"")))
+    except (OSError, ValueError):
         raise CellDied(f"the flowgraph of {station} does not answer") from None
     if not answer["ok"]:
-        raise BadInput(f"{station}: {answer['error']}")
+        raise (NotWritten if answer.get("not_written") else BadInput)(f"{station}: {answer['error']}")
     return answer
+
+
+def new_files(station: str, base: str) -> outputs.NewFiles:
+    """Of a recording of this station, in the order of flowgraphs/apps/recording.py."""
+    try:
+        return outputs.NewFiles(base + ending for ending in recordings.WRITTEN[station])
+    except OSError as e:
+        raise BadInput(f"{base}: cannot be written: {e.strerror or e}") from None
 
 
 def slots_range(text: str) -> tuple[int, int]:
@@ -66,9 +81,11 @@ def record(arguments: list[str]) -> int:
         begin = air + START_SLOTS
         end = begin + round(seconds * SLOTS_PER_SECOND) - 1
     facts = metadata.cell_settings(cell)
-    ask(cell, given.station, do="start", file=base, begin_slot=begin, end_slot=end + 1)
-    # Not before it: where it is refused, these may be the files of the recording that runs. Samples it has begun anew itself.
-    recordings.remove_former(base, recordings.META, *[recordings.SLOTS] * (given.station == "base"))
+    with new_files(given.station, base) as files:
+        ask(cell, given.station, files.fds, do="start", file=base, begin_slot=begin, end_slot=end + 1)
+        # Not before it: where it is refused, these may be the files of the recording that runs.
+        files.give_names()
+    recordings.remove_former(base, *[recordings.SLOTS] * (given.station == "base"))
     interrupted = VALID
     try:
         while not ask(cell, given.station, do="status")["complete"]:
@@ -80,18 +97,22 @@ def record(arguments: list[str]) -> int:
     print(f"{recording.data_path}: {recording.samples} samples ({replays.seconds(recording):.3f} s, "
           f"{replays.megabytes(recording):.0f} MB), {done['samples_lost']} lost")
     if done["error"]:
-        raise BadInput(f"{recording.data_path}: {done['error']}")
+        raise NotWritten(f"{recording.data_path}: {done['error']}")
     return interrupted or (INVALID if done["samples_lost"] else VALID)
 
 
-def finish_demo(cell: Cell, stations: dict[str, str], facts: dict[str, Any]) -> list[str]:
-    """Ends the recordings of a demo (station: base name) that its radios began; lines for the progress."""
-    lines = []
+def finish_demo(cell: Cell, stations: dict[str, str], facts: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Ends the recordings of a demo (station: base name) that its radios began; lines for the progress, and what could not be
+    written."""
+    lines, not_written = [], []
     for station, base in stations.items():
         try:
             done: dict[str, Any] | None = ask(cell, station, do="stop")
         except BadInput:     # over already: the number of slots asked for
             done = None
+        except NotWritten as e:
+            not_written.append(str(e))
+            continue
         recording = metadata.complete(base, metadata.cell_settings(cell) | facts)
         lost = recording.whole["openwip:samples_lost"]
         error = done["error"] if done else recording.whole.get("openwip:error", "")
@@ -99,7 +120,9 @@ def finish_demo(cell: Cell, stations: dict[str, str], facts: dict[str, Any]) -> 
                      f"{replays.megabytes(recording):.0f} MB"
                      + (f"; {lost} samples lost, the disk did not follow" if lost else "")
                      + (f"; {error}" if error else ""))
-    return lines
+        if error:
+            not_written.append(f"{recording.data_path}: {error}; {lost} samples are not in it")
+    return lines, not_written
 
 
 # --- replay, info ---

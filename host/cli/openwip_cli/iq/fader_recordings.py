@@ -10,6 +10,7 @@ from typing import Any
 
 from . import metadata, recordings
 from ..air import SAMPLE_RATE
+from ..machine import outputs
 from ..machine.places import Places
 from ..text import of_yaml
 
@@ -48,6 +49,6 @@ def complete(base: str, node: str, side: str, config: str, places: Places, more:
     of.from_start, of.began = False, os.path.getmtime(name + FACTS) - facts["samples"] / SAMPLE_RATE
     meta = of.metadata(facts)
     meta["global"] |= {"core:description": f"{SIDES[side]} {node} by the fader", "openwip:node": node, "openwip:side": side}
-    pathlib.Path(name + recordings.META).write_text(json.dumps(meta, indent=1) + "\n", encoding="utf-8")
+    outputs.write_whole(name + recordings.META, json.dumps(meta, indent=1) + "\n")
     pathlib.Path(name + FACTS).unlink()
     return metadata.complete(name, {"openwip:seed": tree.get("air", {}).get("seed", 1)} | (more or {}))

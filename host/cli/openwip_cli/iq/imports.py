@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import pathlib
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..air import SAMPLE_RATE, SLOT_SAMPLES
 from ..errors import BadInput
+from ..machine import outputs
 from ..machine.confined import printable
 from ..text import of_json, shown
 from . import containers, core_fields, metadata, recordings, replay
@@ -239,18 +241,21 @@ def written_meta(source: Bare | Foreign, samples: int, begins: list[tuple[int, i
 
 
 def make(source: Bare | Foreign, out: str) -> Recording:
-    """The recording `out`, received. What there is of it goes when that fails."""
+    """The recording `out`, received. It is made in a folder of its own beside its name, so that what has the name stays until it is whole."""
     base = recordings.check_place(out, source.samples / source.rate, "OUT")
     if pathlib.Path(base + DATA).resolve() == source.data_path.resolve():
         raise BadInput(f"OUT {out}: is the samples to be imported; valid: another name")
-    recordings.remove_former(base)
-    try:
-        begins = write_samples(source, pathlib.Path(base + DATA))
-        samples = os.path.getsize(base + DATA) // BYTES_PER_SAMPLE
-        pathlib.Path(base + META).write_text(json.dumps(written_meta(source, samples, begins)) + "\n")
-        recording = Recording(base)
+    for ending in recordings.ENDINGS:
+        outputs.check("OUT", base + ending, source.data_path, source.data_path.with_suffix(META))
+    folder, name = os.path.split(base)
+    with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=folder) as private:
+        beside = os.path.join(private, name)
+        begins = write_samples(source, pathlib.Path(beside + DATA))
+        samples = os.path.getsize(beside + DATA) // BYTES_PER_SAMPLE
+        pathlib.Path(beside + META).write_text(json.dumps(written_meta(source, samples, begins)) + "\n")
+        recording = Recording(beside)
         replay.receive(recording, recording.slots_path)
-        return metadata.complete(base, {"openwip:reports": len(recording.reports())})
-    except BaseException:
-        recordings.remove_former(base)
-        raise
+        metadata.complete(beside, {"openwip:reports": len(recording.reports())})
+        for ending in recordings.ENDINGS:
+            os.replace(beside + ending, base + ending)
+    return Recording(base)

@@ -2,13 +2,13 @@
 """What the flowgraph cannot know of its recording: hash, where the receiver was locked, the cell's settings,
 the verdict of the run."""
 import json
-import os
 import pathlib
 from collections.abc import Sequence
 from typing import Any
 
 from ..air import SLOT_SAMPLES
 from ..cell.cell import Cell
+from ..machine import outputs
 from ..shapes import SlotReport
 from ..text import of_yaml
 from .recordings import Recording, sha512
@@ -35,9 +35,7 @@ def complete(path: pathlib.Path | str, facts: dict[str, Any]) -> Recording:
         if cells:
             meta["global"]["openwip:cell"] = cells[-1]
         meta["annotations"] = sorted(recording.gaps + locked_stretches(recording, reports), key=lambda a: a["core:sample_start"])
-    partial = pathlib.Path(f"{recording.meta_path}.part")
-    partial.write_text(json.dumps(meta, indent=1) + "\n")
-    os.rename(partial, recording.meta_path)
+    outputs.write_whole(recording.meta_path, json.dumps(meta, indent=1) + "\n")
     return Recording(path)
 
 

@@ -17,7 +17,8 @@ from ..machine import outputs
 from ..text import LONGEST_TABLE, of_file, of_json
 from . import core_fields
 
-DATA, META, SLOTS = ".sigmf-data", ".sigmf-meta", ".openwip-slots"
+DATA, META, SLOTS = ENDINGS = ".sigmf-data", ".sigmf-meta", ".openwip-slots"
+WRITTEN = {"terminal": (DATA, META, SLOTS), "base": (DATA, META)}      # of a station, as flowgraphs/apps/recording.py takes them
 DATATYPE = "cf32_le"
 SIGMF_VERSION = "1.2.0"
 MARGIN = 1.1            # of the disk: the reports come on top
@@ -192,5 +193,5 @@ def check_place(path: pathlib.Path | str, seconds: float, option: str) -> str:
 
 
 def remove_former(base: str, *endings: str) -> None:
-    for ending in endings or (META, DATA, SLOTS):
+    for ending in endings:
         pathlib.Path(base + ending).unlink(missing_ok=True)

@@ -13,16 +13,27 @@ import signal
 from collections.abc import Iterable
 
 from . import system
+from ..errors import BadInput
 
-CAPABILITY = {"chown": 0, "dac_override": 1, "dac_read_search": 2, "setgid": 6, "setuid": 7, "setpcap": 8,
-              "net_bind_service": 10, "net_raw": 13, "ipc_lock": 14, "sys_ptrace": 19, "sys_admin": 21, "sys_nice": 23}
+CAPABILITY = {"chown": 0, "dac_override": 1, "dac_read_search": 2, "kill": 5, "setgid": 6, "setuid": 7, "setpcap": 8,
+              "net_bind_service": 10, "net_admin": 12, "net_raw": 13, "ipc_lock": 14, "sys_ptrace": 19, "sys_admin": 21, "sys_nice": 23}
+# Root of a container, or of a service, may lack some of its rights. Without the first ones there is no cell; without the others there is
+# one, and what it does not have is said.
+OF_A_CELL = {"kill": "to end processes that have become the account", "net_admin": "to make interfaces and addresses",
+             "sys_admin": "to make network namespaces", "setuid": "to become the account", "setgid": "to become the account",
+             "setpcap": "to give up rights", "chown": "to give the account its sockets", "dac_override": "to reach the account's sockets"}
+BETTER_WITH = {"sys_nice": "the slot path has no real-time priority", "ipc_lock": "the slot path's memory is not locked",
+               "sys_ptrace": "who is in which namespace is not seen"}
 # To read the tree, make its sockets and files, take its priority, and give all of that up.
 TO_BECOME_THE_ACCOUNT = ("chown", "dac_override", "setgid", "setuid", "setpcap", "sys_nice")
+TO_BECOME_THE_ACCOUNT_AND_LISTEN = (*TO_BECOME_THE_ACCOUNT, "net_bind_service")     # at a port below 1024
 SLOT_PATH = (*TO_BECOME_THE_ACCOUNT, "ipc_lock")    # and locks its memory before
-# Threads that UHD makes later take the priority of the slot path, and what they map is locked; recordings go to files that root names,
-# at any time.
-RADIO = ("dac_override", "sys_nice", "ipc_lock")
-REPLAY = (*RADIO, "sys_ptrace")    # and its reports to a file of the launcher's that has no name
+# Threads that UHD makes later take the priority of the slot path, and what they map is locked.
+RADIO = ("sys_nice", "ipc_lock")
+RADIO_AT_FIRST = (*RADIO, "dac_override", "setpcap")      # to load itself from a tree that may be a user's alone
+RADIO_PROGRAM = (*RADIO, "dac_override")       # of wip_radio, which a user may start from a tree of its own
+REPLAY = (*RADIO, "sys_ptrace")    # and its reports go to a file of the launcher's that has no name
+REPLAY_AT_FIRST = (*REPLAY, "dac_override", "setpcap")
 # In whose namespace a process is, only root sees; the counters of an interface are read in its namespace; the control
 # sockets of the stations are the account's alone.
 JUDGE = ("dac_override", "sys_ptrace", "sys_admin")
@@ -74,6 +85,21 @@ def lock_memory() -> None:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
+def require_for_a_cell() -> None:
+    """BadInput names the rights that this root does not have, before anything is made."""
+    system.require_root()
+    held = _effective()
+    if missing := [name for name in OF_A_CELL if not held >> CAPABILITY[name] & 1]:
+        words = ", ".join(f"CAP_{name.upper()} ({OF_A_CELL[name]})" for name in missing)
+        raise BadInput(f"this root does not have {words}; valid: root with all rights, or a container with --cap-add for each")
+
+
+def lacking() -> str | None:
+    """The rights that a cell does without, and what that means; None: it has all of them."""
+    held = _effective()
+    return ", ".join(f"no CAP_{name.upper()}: {what}" for name, what in BETTER_WITH.items() if not held >> CAPABILITY[name] & 1) or None
+
+
 def hold_only(keep: Iterable[str]) -> None:
     """Of this thread and those that it makes later: so before the first one. Raises OSError."""
     _forbid_others(keep)
@@ -83,11 +109,21 @@ def hold_only(keep: Iterable[str]) -> None:
         raise OSError(ctypes.get_errno(), "capset")
 
 
-def _permitted() -> int:
+def _capabilities() -> "ctypes.Array[_Data]":
     data = (_Data * 2)()
     if _libc.capget(ctypes.byref(_Header(_VERSION_3, 0)), data) != 0:
         raise OSError(ctypes.get_errno(), "capget")
-    return int(data[0].permitted | data[1].permitted << 32)
+    return data
+
+
+def _permitted() -> int:
+    low, high = _capabilities()
+    return int(low.permitted | high.permitted << 32)
+
+
+def _effective() -> int:
+    low, high = _capabilities()
+    return int(low.effective | high.effective << 32)
 
 
 def confine(memory: int, cpu_s: int) -> None:
@@ -109,12 +145,13 @@ def confine(memory: int, cpu_s: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)       # Ctrl-C ends the parent, and that ends this process
 
 
-def become_account() -> None:
-    """All threads of this process, for good. As another user than root nothing happens."""
+def become_account(follows: bool = True) -> None:
+    """All threads of this process, for good. As another user than root nothing happens. `follows`: it ends with its parent."""
     if os.geteuid() != 0:
         return
     _, user, group = system.account()
     os.setgroups([])
     os.setresgid(group, group, group)
     os.setresuid(user, user, user)     # and with the user, the capabilities
-    system.die_with_parent(os.getppid())    # lost with the user
+    if follows:
+        system.die_with_parent(os.getppid())    # lost with the user

@@ -128,21 +128,23 @@ def wait_until(condition: Callable[[], object], timeout: float, every: float = 0
     return True
 
 
-def kill_all(processes: Iterable[tuple[int, int]], grace: float = 1.0) -> None:
-    """End (pid, start time) pairs: SIGTERM, and SIGKILL for what is left after `grace` seconds.
+def kill_all(processes: Iterable[tuple[int, int]], grace: float = 1.0) -> list[tuple[int, int]]:
+    """End (pid, start time) pairs: SIGTERM, and SIGKILL for what is left after `grace` seconds. Returns those that could not be ended.
     A pid that was given to another process meanwhile is left alone."""
-    alive = []
+    alive = {}
     for pid, started in processes:
         try:
             fd = open_pidfd(pid)
         except OSError:
             continue
         if start_time(pid) == started:
-            alive.append(fd)
+            alive[fd] = (pid, started)
         else:
             os.close(fd)
-    for fd in end_all(alive, grace, ended=os.close):
+    left = end_all(alive, grace, ended=os.close)
+    for fd in left:
         os.close(fd)
+    return [alive[fd] for fd in left if start_time(alive[fd][0]) == alive[fd][1]]
 
 
 def end_all(pidfds: Iterable[int], grace: float, ended: Callable[[int], object], killed_s: float = 1.0) -> list[int]:

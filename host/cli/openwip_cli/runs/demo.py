@@ -2,6 +2,7 @@
 """The demo: start a cell, measure it, end it. One progress line for each phase.
 
 run_workload(options, workload, progress) is the entry for programs, as run() of the emulator (emulate.py) is."""
+import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -52,22 +53,38 @@ class DemoCell(run.MeasuredCell):
         return [*faults, *self.attenuator.checks()]
 
 
+@contextlib.contextmanager
+def recorded_to(options: Options) -> Iterator[dict[str, outputs.NewFiles]]:
+    """The new files of the recordings, by station, until they have been handed over. The fader makes its own, as root."""
+    with contextlib.ExitStack() as files:
+        yield {station: files.enter_context(iq.new_files(station, base)) for station, base in options.record_iq.items() if station != "fader"}
+
+
+def begin_recordings(options: Options, files: dict[str, outputs.NewFiles]) -> None:
+    """They replace what has their names."""
+    for station, base in options.record_iq.items():
+        if station == "fader":
+            for one in FADER_SIDES:
+                recordings.remove_former(base + one, recordings.META)
+        else:
+            files[station].give_names()
+            recordings.remove_former(base, *[recordings.SLOTS] * (station == "base"))
+
+
 def recording_arguments(options: Options) -> dict[str, list[str]]:
     """Of the flowgraphs, by station."""
-    for station, base in options.record_iq.items():
-        for one in FADER_SIDES if station == "fader" else ("",):
-            recordings.remove_former(base + one)
     slots = round(options.record_iq_seconds * accounting.SLOTS_PER_SECOND)
     made = {"fader": [f"--set=fader.record={base}", f"--set=fader.record_s={options.record_iq_seconds}"]
             for station, base in options.record_iq.items() if station == "fader"}
-    return made | {station: ["--record-iq", base, "--record-iq-slots", str(slots)]
+    return made | {station: ["--record-iq", base, "--record-iq-slots", str(slots), "--record-iq-descriptors",
+                             ",".join(str(cells.FIRST_DESCRIPTOR + n) for n in range(len(recordings.WRITTEN[station])))]
                    for station, base in options.record_iq.items() if station != "fader"}
 
 
 def start(cell: Cell, keeper: KeeperClient, scenario: Scenario, places: Places, progress: Callable[[str], None],
-          record_iq: dict[str, list[str]] | None = None) -> DemoCell:
+          record_iq: dict[str, list[str]] | None = None, record_to: dict[str, tuple[int, ...]] | None = None) -> DemoCell:
     cells.write_configs(cell, scenario)
-    processes = {p.name: p for p in cells.cell_processes(cell, scenario, places, record_iq)}
+    processes = {p.name: p for p in cells.cell_processes(cell, scenario, places, record_iq, record_to)}
     running = DemoCell(cell, keeper, scenario, places)
     running.attenuator.start()
     progress("starting the medium")
@@ -232,7 +249,7 @@ def main(arguments: list[str], places: Places) -> int:
     if options.replay_iq:
         return replay_cell.run_replay(options, places)
     progress = Progress()
-    outputs.fresh("--json", options.json)
+    outputs.check_given("--json", options.json)
     check(options, places)
     try:
         if options.scenario["air.speed"] == pace.AUTO:
@@ -284,7 +301,9 @@ def phases(cell: Cell, keeper: KeeperClient, options: Options, places: Places, p
            workload: Workload | None) -> dict[str, Any]:
     scenario = options.scenario
     with watching(cell) as (watch, applications):
-        running = start(cell, keeper, scenario, places, progress, recording_arguments(options))
+        with recorded_to(options) as files:
+            begin_recordings(options, files)
+            running = start(cell, keeper, scenario, places, progress, recording_arguments(options), {s: tuple(f.fds) for s, f in files.items()})
         remote.start(cell, keeper, options.listen, places, progress)
         lock_s = wait_for_lock(running, scenario, progress)
         if trial != "none":
@@ -302,6 +321,9 @@ def phases(cell: Cell, keeper: KeeperClient, options: Options, places: Places, p
         keys = {"scenario": "config", "verdict": "verdict", "versions": "versions"}
         facts = {f"openwip:{key}": result[name] for key, name in keys.items()}
         base = options.record_iq.pop("fader", None)
-        for line in [*iq.finish_demo(cell, options.record_iq, facts), *(finish_fader(cell, base, facts, places) if base else ())]:
+        lines, not_written = iq.finish_demo(cell, options.record_iq, facts)
+        for line in [*lines, *(finish_fader(cell, base, facts, places) if base else ())]:
             progress(line)
+        if not_written:
+            result["not_written"] = "; ".join(not_written)
     return result

@@ -17,14 +17,14 @@ def main(arguments: list[str], places: Places) -> int:
     kind, injection = options.scenario["link.kind"], options.scenario["delay_injection.mode"]
     if options.generator and (kind != "ofdm" or injection != "off"):
         raise BadInput(f"--generator with link.kind {kind} and delay_injection.mode {injection}; valid: ofdm and off")
-    outputs.fresh("--json", options.json)
+    outputs.check_given("--json", options.json)
     seconds = options.scenario["traffic.duration_s"]
     if options.generator:
         progress(f"packet generator, {seconds:g} s of virtual time")
         result, _ = emulate.generate(options.scenario, seconds, places)
         return runs.report(result, options, report.generator_screen(result))
     if options.time != "real":
-        outputs.fresh("--capture", options.capture)
+        outputs.check_given("--capture", options.capture, *options.inputs)
         record.check_target(options.record)
         if options.time == "ns3":
             result = ns3.run(options.scenario, places, None, options.capture, progress, options.tcp, options.record)

@@ -37,6 +37,7 @@ class Options:
     replay_iq: str | None = None   # FILE in the place of the radio
     pace_found: float | None = None    # with --speed auto, where it had to be tried
     loop_found: dict[str, Any] | None = None    # with --loop auto: runs/loop.py
+    inputs: list[str] = dataclasses.field(default_factory=list)    # files that are read, and so not to be written
     generator: bool = False     # of the emulator: virtual time, no cell
     time: str = CLOCKS[0]       # of the emulator
     sysctl: dict[str, str] = dataclasses.field(default_factory=dict)     # of the kernel in virtual time
@@ -70,7 +71,7 @@ def options_parser(command: str, description: str, settings: list[Setting], name
     p = settings_parser(command, description, settings, name)
     p.add_argument("--record", metavar="FILE", help="record telemetry of the run there, all but frames and ip (HDF5; ./openwip report FILE)")
     p.add_argument("--capture", metavar="FILE", help=captured)
-    p.add_argument("--listen", metavar="tcp://ADDR:PORT", help="forward telemetry and control there, from PORT on; beyond loopback with --keys only")
+    p.add_argument("--listen", metavar="tcp://ADDR:PORT", help="forward telemetry and control there, from PORT on; with --keys")
     p.add_argument("--keys", metavar="DIR", help="keys of ./openwip keys, for --listen")
     p.add_argument("--monitor", action="store_true", help="open the window onto the cell (./openwip monitor)")
     return p
@@ -86,10 +87,15 @@ def scenario_of(given: argparse.Namespace, settings: list[Setting], fixed: dict[
     return Scenario((fixed or {}) | values, settings)
 
 
-def options_of(given: argparse.Namespace, settings: list[Setting]) -> "Options":
-    """Options of parsed arguments: file under flags, all checked."""
-    outputs.apart(given, "config", "json", "record", "capture")
+OUTPUTS = ("json", "record", "capture")
+
+
+def options_of(given: argparse.Namespace, settings: list[Setting], files: list[str] | None = None) -> "Options":
+    """Options of parsed arguments: file under flags, all checked. `files`: what has been read of files besides."""
+    outputs.apart(given, "config", *OUTPUTS)
     scenario = check_together(scenario_of(given, settings))
+    inputs = [*(files or ()), *scenario.files, *([given.config] if given.config else [])]
+    outputs.apart(given, *OUTPUTS, inputs=inputs)
     model = scenario["channel.model"]
     for key, unused, with_ in (("speed_kmh", scenario.speed_kmh is None and scenario.values.get("link.kind") != "wlan", "a channel that moves"),
                                ("bins_db", model != "static", "--channel static")):
@@ -97,7 +103,7 @@ def options_of(given: argparse.Namespace, settings: list[Setting]) -> "Options":
             raise BadInput(f"--{key.replace('_', '-')} with --channel {model}; valid: with {with_}")
     return Options(scenario, given.json, given.keep, given.logs, given.name,
                    placement.parse(given.cores), given.record, given.capture, given.monitor,
-                   listen=remote.check_listen(given.listen, given.keys))
+                   listen=remote.check_listen(given.listen, given.keys), inputs=inputs)
 
 
 BESIDE_REPLAY = ("--speed", "--monitor", "--record", "--capture", "--json", "--logs", "--name", "--cores")
@@ -136,6 +142,7 @@ def parse_demo(arguments: list[str]) -> Options:
                              zip(("--record-iq", "--record-iq-base", "--record-iq-fader"), wanted.items()) if path}
         if len(set(options.record_iq.values())) < len(options.record_iq):
             raise BadInput(f"--record-iq-base is {given.record_iq_base!r}, the same as --record-iq; valid: another file")
+        outputs.apart(given, *OUTPUTS, inputs=[base + ending for base in options.record_iq.values() for ending in recordings.ENDINGS])
     return options
 
 
@@ -168,8 +175,7 @@ def parse_emulate(arguments: list[str]) -> Options:
     for flag, words, clock in (("--sysctl", given.sysctl, "virtual"), ("--tcp", given.tcp, "ns3")):
         if words and given.time != clock:
             raise BadInput(f"{flag} {words[0]} with --time {given.time}, where TCP is another; valid: --time {clock}")
-    episodes.take_files(given, emulator.NAME)
-    options = options_of(given, emulator.SETTINGS)
+    options = options_of(given, emulator.SETTINGS, episodes.take_files(given, emulator.NAME))
     kind, split = options.scenario["link.kind"], options.scenario["split_tcp.ports"] != "off"
     for s in emulator.SETTINGS:
         if s.flag and getattr(given, s.key) is not None:

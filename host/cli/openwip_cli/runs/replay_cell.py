@@ -97,7 +97,7 @@ class Player:
             "--set", f"slots={cell.endpoint('terminal.telemetry')}", "--set", "medium="], run, essential=False))
         self.keeper.start(cells.Process("terminal.radio", self.places.module(
             "replay-radio", cell.name, pathlib.Path(self.recording.base).absolute(), repr(self.speed), reports), run,
-            capabilities=rights.REPLAY))
+            capabilities=rights.REPLAY_AT_FIRST, of_the_group=True))
         self.began = time.monotonic()
 
     def play(self, reports: str, progress: Callable[[str], None]) -> dict[str, Any]:
@@ -148,8 +148,9 @@ class Player:
 
 def run_replay(options: Options, places: Places) -> int:
     progress = Progress()
-    outputs.fresh("--json", options.json)
     recording, live = command.to_replay(options.replay_iq or "")
+    for flag, path in (("--json", options.json), ("--record", options.record), ("--capture", options.capture)):
+        outputs.check_given(flag, path, recording.meta_path, recording.data_path, recording.slots_path)
     run.check(options, places, (cells.MACD, OBSERVER))
     try:
         check_config(places.program(cells.MACD), macd_tree(cells.Cell(options.name), recording), "--print-config")

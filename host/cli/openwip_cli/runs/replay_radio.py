@@ -17,7 +17,7 @@ from ..cell import cell as cells
 from ..cell.cell import Cell
 from ..errors import BAD_INPUT, DIED, BadInput
 from ..iq.recordings import Recording
-from ..machine import own_files
+from ..machine import own_files, rights
 from ..machine.places import Places
 
 OVER = "replayed.json"
@@ -39,6 +39,7 @@ def play(cell: Cell, recording: Recording, speed: float, reports: str) -> int:
         signal.signal(signum, lambda *_: asked.set())
     pace = Pace(speed)
     top, source = gr.top_block("replay"), Source(recording, pace)
+    rights.hold_only(rights.REPLAY)     # all that is read has been opened, and there are no threads yet
     receiver = wip.slot_receiver(endpoint=cell.line("terminal.slot"), **recording.whole["openwip:receiver"])
     receiver.start_recording("", reports)
     source.set_min_output_buffer(BUFFER_SAMPLES)

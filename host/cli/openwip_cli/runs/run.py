@@ -9,12 +9,12 @@ from typing import Any
 from ..capture import capture
 from ..cell import window
 from ..cell.cell import ADDRESS, Cell
-from ..cell.keeper import KeeperClient
+from ..cell.keeper import KeeperClient, not_ended
 from ..cell.running import Running, drain
 from ..cell.session import CpuClock, check_congestion_control, place
-from ..errors import DIED, INVALID, VALID, NotWritten
+from ..errors import DIED, INVALID, VALID, CellDied, NotWritten
 from ..figures import accounting
-from ..machine import outputs, slot_path, system
+from ..machine import outputs, rights, slot_path, system
 from ..machine.places import Places
 from ..measure import traffic
 from ..measure.applications import ApplicationClock, telemetry_reasons
@@ -65,14 +65,14 @@ def iperf3_download(cell: MeasuredCell) -> dict[str, Any]:
 
 def check(options: Options, places: Places, programs: tuple[str, ...]) -> None:
     """Before anything is made."""
-    system.require_root()
+    rights.require_for_a_cell()
     system.require_tun()
     places.check_built(*programs, "python/openwip_schema")
     if not options.replay_iq:
         check_congestion_control(options.scenario["traffic.tcp_cc"])
     record.check_target(options.record)
     if options.capture is not None:
-        outputs.check("--capture", options.capture)
+        options.capture = outputs.checked("--capture", options.capture)
     if options.logs is not None:
         outputs.check_folder("--logs", options.logs)
 
@@ -84,36 +84,48 @@ def in_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, 
     seed) as the record has them, where they are not those of the options. `apart`: of placement.choose()."""
     scenario, seed = run or (options.scenario.tree(), options.scenario["seed"])
     if options.logs:
-        keeper.keep_logs(options.logs)
+        keeper.keep_logs(options.logs, options.inputs)
     if options.cores is not None:
         place(keeper, options.cores, places, progress, apart)
     record.note_run(cell, scenario, seed)
+    not_written: list[str | None] = []
     if options.monitor:
         window.open_for(cell.name, places.build, progress)
     with record.launched(cell, options.record, places, progress) as recorder, \
             capture.recording(cell, options.capture, scenario, options.scenario.speed, places, progress) as captured:
         result = phases()
+        not_written.append(result.pop("not_written", None))
         if captured is not None:
             captured.end(result["verdict"])
+            not_written.append(captured.not_written)
         if options.keep:
             keeper.detach()
             progress("the cell stays up: " + ", ".join(f"./openwip {c.format(cell.named)}" for c in ("exec{} terminal -- COMMAND", "status{}", "down{}")))
         else:
             progress("ending the cell")
             keeper.end("the run is over")
+        not_written.append(keeper.not_written)
+        if keeper.not_ended:
+            result["not_ended"] = not_ended(cell, keeper.not_ended)
         result = over(result)
         if recorder is not None:
             result["record"] = recorder.finish(result)
             record.said(result["record"], progress)
-    return result
+    return result | ({"not_written": "; ".join(filter(None, not_written))} if any(not_written) else {})
 
 
 def report(result: dict[str, Any], options: Options, screen: str, good: bool | None = None) -> int:
     """On the screen and in --json FILE; the exit code."""
     print(screen)
-    outputs.write_json(options.json, result)
-    if "not_written" in result:
-        raise NotWritten(result["not_written"])
+    not_written = [result["not_written"]] if "not_written" in result else []
+    try:
+        outputs.write_json(options.json, result)
+    except NotWritten as e:
+        not_written.append(str(e))
+    if "not_ended" in result:
+        raise CellDied(result["not_ended"], [("openwip", words) for words in not_written])
+    if not_written:
+        raise NotWritten("; ".join(not_written))
     if "error" in result.get("record", {}):
         return DIED
     return VALID if (result["verdict"]["valid"] if good is None else good) else INVALID

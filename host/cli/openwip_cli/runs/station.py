@@ -12,7 +12,7 @@ from ..cell.running import STILL_S, asked, interface_counts, read_at_rest
 from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, identity, owned_cell, start_process
 from ..errors import BAD_INPUT, SIGNALS, BadInput, CellDied, Terminated
 from ..figures import accounting, meaning, one_station
-from ..machine import outputs, own_files, slot_path, system
+from ..machine import outputs, own_files, rights, slot_path, system
 from ..machine.places import Places
 from ..measure.applications import telemetry_reasons, watching
 from ..messages import control
@@ -197,8 +197,8 @@ def main(arguments: list[str], places: Places) -> int:
     progress = Progress()
     if wanted.unused:
         progress(f"of the scenario file a station has no use for {', '.join(wanted.unused)}")
-    outputs.fresh("--json", options.json)
-    system.require_root()
+    outputs.check_given("--json", options.json)
+    rights.require_for_a_cell()
     system.require_tun()
     places.check_built(cells.MACD, OBSERVER, "python/openwip_schema")
     cable_attenuator.check(options.scenario, places)

@@ -98,6 +98,7 @@ def parse(arguments: list[str], ask: Ask | None = None) -> tuple[Station, Option
     given = p.parse_args(arguments[1:] if arguments[:1] == [role] else arguments)
     outputs.apart(given, "config", "json")
     chosen, unused = scenario(role, given, ask)
+    outputs.apart(given, "json", inputs=chosen.files)
     if given.radio is None or given.peer is None:
         raise BadInput(f"station {role}: {'--radio' if given.radio is None else '--peer'} is missing; valid: --radio ARGS (uhd_find_devices "
                        "lists them) and --peer HOST, the other computer")
@@ -114,7 +115,7 @@ def parse(arguments: list[str], ask: Ask | None = None) -> tuple[Station, Option
 def add_options(p: Parser, role: str) -> None:
     p.add_argument("--radio", metavar="ARGS", help="UHD device arguments, such as type=b200 or addr=192.168.10.2")
     p.add_argument("--peer", metavar="HOST[:PORT]", help=f"the other computer (TCP, port {station.PORT} unless said; the base station listens)")
-    p.add_argument("--keys", metavar="DIR", help="keys of ./openwip keys; without, the other station has to be on this machine")
+    p.add_argument("--keys", metavar="DIR", help="keys of ./openwip keys, which the two stations know each other by")
     p.value("--freq", CARRIER.kind, metavar="HZ", default=CARRIER.default, help="carrier of the downlink (default 1.8e9)")
     p.value("--gain", Real(-100, 200), metavar="DB", default=None, help=f"{'transmit' if role == 'base' else 'receive'} gain of the radio (default 0)")
     if role == "base":

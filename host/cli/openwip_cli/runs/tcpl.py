@@ -27,7 +27,7 @@ from ..cell.session import Progress, check_congestion_control, identity, owned_c
 from ..errors import INVALID, VALID, BadInput
 from ..figures import accounting, meaning, report
 from ..figures.estimates import estimate
-from ..machine import outputs, placement, scratch, system
+from ..machine import outputs, placement, rights, scratch, system
 from ..machine.places import Places, virtual_kernel
 from ..measure import traffic
 from ..programs import transfer as transfer_program
@@ -340,7 +340,7 @@ def write_csv(path: pathlib.Path | str, results: list[dict[str, Any]]) -> None:
     columns = ["time", "mtu", "ber", "burstiness", "relay", "run", "seed", "seconds", "kbyte_s", "bytes_wrong", "bits_wrong", "packets",
                "packets_damaged", "queue_drops", "path_bits_wrong", "headers_restored", "checksum_errors", "retransmits",
                "late_max_ms", "unfinished", "valid"]
-    with open(path, "w", newline="", encoding="utf-8") as f:
+    with outputs.replacing(path) as f:
         out = csv.DictWriter(f, columns, extrasaction="ignore")
         out.writeheader()
         for r in results:
@@ -354,12 +354,12 @@ def main(arguments: list[str], places: Places) -> int:
     elif given.time == "ns3":
         ns3.check(places, NS3_PROGRAM)
     else:
-        system.require_root()
+        rights.require_for_a_cell()
         system.require_tun()
         places.check_built(PROGRAM, "python/openwip_schema")
         check_congestion_control(s["traffic.tcp_cc"])
     check_pool(places)
-    outputs.fresh("--json", given.json)
+    outputs.check_given("--json", given.json)
     results, repeated = run_all(s, name, places, Progress(), given.time)
     rows = summary(results)
     invalid = [r for r in results if not r["verdict"]["valid"]]
@@ -378,5 +378,6 @@ def main(arguments: list[str], places: Places) -> int:
             write_csv(given.csv, results)
     if given.png:
         with outputs.writing("--png", given.png):
-            draw(rows).savefig(given.png, dpi=90, format="png")
+            with outputs.replacing(given.png, binary=True) as out:
+                draw(rows).savefig(out, dpi=90, format="png")
     return VALID if verdict["valid"] else INVALID

@@ -15,7 +15,7 @@ from ..air import SLOTS_PER_SECOND, SYMBOLS_PER_BIN
 from ..cell.session import Progress
 from ..errors import INVALID, VALID, BadInput
 from ..figures.accounting import MTU, USUAL_MSS, with_reasons
-from ..machine import outputs, system
+from ..machine import outputs, rights, system
 from ..machine.places import Places
 from ..measure import traffic
 from ..programs import transfer
@@ -194,14 +194,14 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 def main(arguments: list[str], places: Places) -> int:
     given = parse(arguments)
-    outputs.fresh("--json", given.json)
+    outputs.check_given("--json", given.json)
     places.check_built(emulate.PROGRAM, "python/openwip_schema")
     if given.time != "real":
         (virtual if given.time == "virtual" else ns3).check(places)
     tcp = {"real": "real", "virtual": "kernel", "ns3": "ns3"}[given.time]
     modes = {"both": ("virtual", tcp), "real": (tcp,), "virtual": ("virtual",)}[given.mode]
     if "real" in modes:     # before the first row
-        system.require_root()
+        rights.require_for_a_cell()
         system.require_tun()
     todo = [(mode, case) for mode in modes for case in cases(given.quick)]
     progress, rows = Progress(), []

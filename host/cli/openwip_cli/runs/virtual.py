@@ -143,8 +143,8 @@ def run_program(places: Places, root: pathlib.Path, plan: Plan, s: Scenario, pac
 def kept(root: pathlib.Path, packets: str | None) -> dict[str, Any]:
     """The packets as the file that was asked for; why not, as a part of the report, which is there all the same."""
     if packets:
-        try:        # It may be a device: its contents alone.
-            with open(root / CAPTURE, "rb") as found, outputs.writing("--capture", packets), open(packets, "wb") as target:
+        try:
+            with open(root / CAPTURE, "rb") as found, outputs.writing("--capture", packets), outputs.replacing(packets, binary=True) as target:
                 shutil.copyfileobj(found, target)
         except NotWritten as e:
             return {"not_written": str(e)}

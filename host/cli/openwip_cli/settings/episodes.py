@@ -78,8 +78,12 @@ def numbers_of(key: str, where: str, text: str, kind: Numbers) -> str:
     return text
 
 
-def take_files(given: argparse.Namespace, command: str) -> None:
+def take_files(given: argparse.Namespace, command: str) -> list[str]:
+    """Puts what is in the files into `given`; returns their names."""
+    files = []
     for key in KEYS:
         setting, text = table.setting(key, command), getattr(given, key)
         if text is not None and isinstance(setting.kind, Numbers) and setting.flag:
-            setattr(given, key, numbers_of(key, setting.flag, text, setting.kind))
+            setattr(given, key, read := numbers_of(key, setting.flag, text, setting.kind))
+            files += [text] if read != text else []
+    return files

@@ -11,7 +11,7 @@ from ..errors import BadInput
 from ..text import of_file, of_yaml
 from . import episodes, radios
 from .command_line import read
-from .kinds import Numbers
+from .kinds import ChoiceOrFile, Numbers
 from .table import Setting, nested, settings_of
 
 NOMINAL_TRANSMIT_DBFS = -15.0   # blocks/types/db.h
@@ -73,6 +73,11 @@ class Scenario:
     @property
     def plays_trace(self) -> bool:
         return str(self.values.get("channel.model", "")).endswith(TRACE)
+
+    @property
+    def files(self) -> list[str]:
+        """The names of files among the values."""
+        return [str(v) for s in SETTINGS if isinstance(s.kind, ChoiceOrFile) and (v := self.values.get(s.key)) and str(v).endswith(s.kind.endings)]
 
     @property
     def cabled(self) -> bool:

@@ -2,15 +2,18 @@
 """./openwip metrics: key figures of a running cell for Prometheus. A page that is asked for shows the last message of each
 publisher; a publisher that has stopped is left out of it, so that no old figure passes for a new one, except
 openwip_up, which is 0 then. Names, units and texts: METRICS."""
+import contextlib
+import http.server
 import ipaddress
-import socketserver
+import socket
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
 from ..cell.running import cell_lives, running_cell
 from ..errors import BadInput
+from ..machine import rights
 from ..machine.places import Places
 from ..messages import telemetry
 from ..settings.command_line import Parser
@@ -20,6 +23,8 @@ from . import follow
 
 TOPICS = ("status", "air", "tcp", "cpu", "verdict", "event")
 STALE_S = 10.0
+MOST_CONNECTIONS = 16
+CONNECTION_S = 10.0     # for the request and the page together
 
 G, C = "gauge", "counter"
 # name (counters without _total, which Prometheus adds), kind, help; of what is one field of a message, or of each of its entries, topic and field,
@@ -66,6 +71,7 @@ METRICS: dict[str, tuple[Any, ...]] = {
     "openwip_telemetry_messages": (C, "telemetry messages received, since this program listens"),
     "openwip_telemetry_lost_messages": (C, "telemetry messages lost, since this program listens"),
     "openwip_telemetry_refused_messages": (C, "telemetry messages that did not parse or are of a later version"),
+    "openwip_failed_connections": (C, "connections to this page that asked for nothing, were too slow or broke off"),
 }
 
 
@@ -152,8 +158,8 @@ def samples_of(put: Put, source: str, topic: str, t: Telemetry) -> None:
 class Collector:
     """What prometheus_client asks for a page."""
 
-    def __init__(self, latest: Latest) -> None:
-        self.latest = latest
+    def __init__(self, latest: Latest, failed_connections: Callable[[], int] = lambda: 0) -> None:
+        self.latest, self.failed_connections = latest, failed_connections
 
     def collect(self) -> Iterator[Any]:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -172,6 +178,7 @@ class Collector:
             put("openwip_telemetry_lost_messages", reader.lost(source), publisher=source)
         for source, n in reader.malformed.items():
             put("openwip_telemetry_refused_messages", n + reader.future[source], publisher=source)
+        put("openwip_failed_connections", self.failed_connections())
         with self.latest.lock:
             for (source, kind, reason), n in self.latest.events.items():
                 put("openwip_events", n, publisher=source, kind=kind, reason=reason)
@@ -184,27 +191,93 @@ class Collector:
             yield family
 
 
-def serve(latest: Latest, listen: str, port: int) -> tuple[socketserver.BaseServer, int]:
+class Server(http.server.ThreadingHTTPServer):
+    """Answers with the page. There are at most MOST_CONNECTIONS at a time: another one ends the oldest. One that lasts longer than
+    CONNECTION_S is ended. A client that is slow, resets or asks nonsense is counted and otherwise nobody's business."""
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, address: tuple[str, int], latest: Latest) -> None:
+        self.failed_connections = 0
+        self.connections: dict[socket.socket, float] = {}     # began
+        self.lock = threading.Lock()
+        from prometheus_client import CollectorRegistry, exposition
+        self.exposition, self.registry = exposition, CollectorRegistry(auto_describe=False)
+        self.registry.register(Collector(latest, lambda: self.failed_connections))
+        super().__init__(address, Page)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self.lock:
+            if len(self.connections) >= MOST_CONNECTIONS:
+                self.end(min(self.connections, key=self.connections.__getitem__))
+            self.connections[request] = time.monotonic()
+        super().process_request(request, client_address)
+
+    def end(self, connection: socket.socket) -> None:
+        """Its thread finds it closed."""
+        self.connections.pop(connection, None)
+        with contextlib.suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+
+    def service_actions(self) -> None:
+        limit = time.monotonic() - CONNECTION_S
+        with self.lock:
+            for connection in [c for c, began in self.connections.items() if began < limit]:
+                self.end(connection)
+
+    def shutdown_request(self, request: Any) -> None:
+        with self.lock:
+            self.connections.pop(request, None)
+        super().shutdown_request(request)
+
+    def handle_error(self, _request: Any, _client_address: Any) -> None:
+        self.count_failed()
+
+    def count_failed(self) -> None:
+        with self.lock:
+            self.failed_connections += 1
+
+
+class Page(http.server.BaseHTTPRequestHandler):
+    timeout = 5         # of a client that says nothing
+    server: Server
+    answered = False
+
+    def do_GET(self) -> None:
+        encode, kind = self.server.exposition.choose_encoder(self.headers.get("Accept") or "")
+        page = encode(self.server.registry)
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        self.wfile.write(page)
+        self.answered = True
+
+    def handle(self) -> None:
+        with contextlib.suppress(OSError):      # it has gone
+            super().handle()
+
+    def finish(self) -> None:
+        with contextlib.suppress(OSError):
+            super().finish()
+        if not self.answered:
+            self.server.count_failed()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def serve(latest: Latest, listen: str, port: int) -> tuple[Server, int]:
     """The HTTP server, in threads of its own; returns (server, port in use)."""
-    from prometheus_client import CollectorRegistry, make_wsgi_app
-    from wsgiref import simple_server
-
-    class Server(socketserver.ThreadingMixIn, simple_server.WSGIServer):
-        daemon_threads = True
-
-    class Quiet(simple_server.WSGIRequestHandler):
-        timeout = 10          # whoever connects and asks nothing
-        def log_message(self, *_: object) -> None:
-            pass
-
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(Collector(latest))
     try:
-        server = simple_server.make_server(listen, port, make_wsgi_app(registry), Server, Quiet)
+        server = Server((listen, port), latest)
     except OSError as e:
         raise BadInput(f"--listen {listen} --port {port}: {e.strerror}; valid: an address of this machine and a port that is free") from None
-    threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()
     return server, server.server_address[1]
+
+
+def begin(server: Server) -> None:
+    threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()
 
 
 def main(arguments: list[str], _places: Places) -> int:
@@ -218,9 +291,12 @@ def main(arguments: list[str], _places: Places) -> int:
     except ValueError:
         raise BadInput(f"--listen is {given.listen!r}; valid: an IPv4 address of this machine") from None
     cell = running_cell(given.name)
+    rights.hold_only(rights.TO_BECOME_THE_ACCOUNT_AND_LISTEN)
     with follow.following(telemetry.endpoints_of(cell), TOPICS) as reader:
         latest = Latest(reader)
         server, port = serve(latest, listen, given.port)
+        rights.become_account(follows=False)
+        begin(server)
         print(f"http://{listen}:{port}/metrics", flush=True)
         try:
             for messages in follow.messages(reader, lambda: cell_lives(cell)):
