@@ -12,7 +12,7 @@ if(CHRT)
   endif()
 endif()
 set(OPENWIP_MACHINE half_1 half_2)
-# A property NAME: what the command of this Python test begins with.
+# Its property NAME: the Python test NAME has the lowest priority (openwip_runs_beside).
 add_custom_target(openwip_lowest)
 
 # How long one may take that has what others leave.
@@ -73,7 +73,11 @@ endfunction()
 # something out (no root, no tshark, ...) shows as skipped, not as passed; -V has the reason. It has the machine, if
 # openwip_runs_beside does not say otherwise.
 function(openwip_python_test name file)
-  add_test(NAME ${name} COMMAND $<TARGET_PROPERTY:openwip_lowest,${name}> ${PYTHON_EXECUTABLE} ${file} ${ARGN} COMMAND_EXPAND_LISTS)
+  # openwip_runs_beside is called after this, so a generator expression decides. It yields the whole command, and never nothing, which CMake
+  # before 3.31 drops and CMake 3.31 (CMP0178) starts as a program without a name.
+  set(command ${PYTHON_EXECUTABLE} ${file} ${ARGN})
+  set(beside ${OPENWIP_LOWEST} ${command})
+  add_test(NAME ${name} COMMAND "$<IF:$<BOOL:$<TARGET_PROPERTY:openwip_lowest,${name}>>,${beside},${command}>" COMMAND_EXPAND_LISTS)
   openwip_test_runs_python(${name})
   set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "UHD_MODULE_PATH=${PROJECT_BINARY_DIR}/uhd_modules" "GR_CONF_CONTROLPORT_ON=False")
   set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "\nOK [(]skipped=" RESOURCE_LOCK "${OPENWIP_MACHINE}" COST 1)

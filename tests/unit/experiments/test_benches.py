@@ -27,6 +27,7 @@ five, other = bench("five_fidelities"), bench("other_processors")
 free, beside, clocks = bench("free_running"), bench("adjacent_channel"), bench("two_clocks")
 applications, senders, stations = bench("umts_applications"), bench("tahoe_to_bbr"), bench("demo_and_stations")
 westwood = bench("westwood_estimate")
+build_times = bench("build_times")
 
 
 def code_of(module, *arguments):
@@ -252,6 +253,35 @@ class Applications(unittest.TestCase):
             with unittest.mock.patch.object(applications.emulate, "run", return_value=report), contextlib.redirect_stdout(io.StringIO()), \
                     unittest.mock.patch.object(sys, "argv", ["umts_applications", "--bearer", "umts-32"]):
                 self.assertEqual(applications.main(), code)
+
+
+class BuildTimes(unittest.TestCase):
+    LOG = ("# ninja log v5\n0\t2000\t1\ttests/unit/mac/CMakeFiles/test_a.dir/test_a.cpp.o\tc1\n0\t500\t1\tmac/gen/a.pb.h\tc2\n"
+           "0\t500\t1\tmac/gen/a.pb.cc\tc2\n2000\t2500\t1\ttests/unit/mac/test_a\tc3\n"
+           "3000\t4000\t2\ttests/unit/mac/CMakeFiles/test_a.dir/test_a.cpp.o\tc1\n")
+
+    def printed(self, log, *words):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, ".ninja_log").write_text(log)
+            out, err = io.StringIO(), io.StringIO()
+            with unittest.mock.patch.object(sys, "argv", ["build_times", folder, *words]), contextlib.redirect_stdout(out), \
+                    contextlib.redirect_stderr(err):
+                code = build_times.main()
+        return code, out.getvalue(), err.getvalue()
+
+    def test_the_last_time_of_each_step_counts_once_whatever_it_made(self):
+        code, text, _ = self.printed(self.LOG, "--top", "1", "--budget", "0.5")
+        found = json.loads(text)
+        self.assertEqual((code, found["seconds"], found["within_budget"]), (0, 2.0, False))
+        self.assertEqual(found["kinds"], {"objects": 1.0, "other": 0.5, "links and archives": 0.5})
+        self.assertEqual(found["rooms"], {"tests/unit/mac": 1.5, "mac/gen": 0.5})
+        self.assertEqual(found["longest"], {"tests/unit/mac/CMakeFiles/test_a.dir/test_a.cpp.o": 1.0})
+
+    def test_a_log_that_is_not_of_ninja_is_one_line_with_the_file_and_what_is_valid(self):
+        for log in ("", "something else\n", "# ninja log v5\n1\t2\n"):
+            code, text, error = self.printed(log)
+            self.assertEqual((code, text, len(error.splitlines())), (2, "", 1))
+            self.assertRegex(error, r"\.ninja_log: line \d is .*; valid ")
 
 
 if __name__ == "__main__":
