@@ -167,12 +167,12 @@ bool transmit_stream::take_event(std::size_t channel, uhd::async_metadata_t& mes
     const std::uint64_t written = block.events.written.load(std::memory_order_acquire);
     if (written == l.delivered) return false;
     if (written - l.delivered > block.events.size) l.delivered = written - block.events.size;
-    const air::event e = block.events.at(l.delivered++);
+    const air::event e = air::snapshot(block.events.at(l.delivered++));
     announce_events();
     message.channel = channel;
     message.has_time_spec = true;
-    message.time_spec =
-        to_time(l.model.own_of_medium(e.time), {l.model.base().clock}, l.port->offset());
+    message.time_spec = to_time(l.model.own_of_medium(air::bounded_time(e.time)),
+                                {l.model.base().clock}, l.port->offset());
     switch (e.kind) {
         case air::event_kind::burst_acknowledged:
             message.event_code = uhd::async_metadata_t::EVENT_CODE_BURST_ACK;
