@@ -17,12 +17,19 @@
 // fills it. Flags of a window say why it ended.
 // Commands (tuning, gains, stream start and stop) go through a queue from the node to the medium.
 // Events (burst acknowledged, underflow, late) come back in a ring that forgets the oldest.
+//
+// Neither side trusts the other: any process that has mapped the memory can write any of it at any
+// time. So nothing in it says how large it is or what it consists of (shared_air.h keeps that in
+// private memory); each side keeps its own positions; an index is a position modulo the size of its
+// table; a count or a time that the other side wrote is read once, bounded, and only then used.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "air/futex.h"
 #include "mix/tick.h"
@@ -37,25 +44,24 @@ using mix::tick;
 
 inline constexpr tick as_soon_as_possible = std::numeric_limits<tick>::min();
 
-inline constexpr std::uint64_t layout_magic = 0x4F57495041495221;  // "OWIPAIR!"
-inline constexpr std::uint32_t layout_version = 4;
+// Times further from the start of the clock than this (297 years) are no times of a radio, and sums
+// of those that are nearer do not overflow.
+inline constexpr tick farthest_time = tick{1} << 56;
+constexpr bool is_time(tick t) noexcept { return t >= -farthest_time && t <= farthest_time; }
+constexpr tick bounded_time(tick t) noexcept {
+    return t < -farthest_time ? -farthest_time : t > farthest_time ? farthest_time : t;
+}
+
+inline constexpr std::uint32_t layout_version = 5;
 inline constexpr std::size_t max_nodes = 64;
 inline constexpr std::size_t name_size = 32;
 inline constexpr std::uint64_t transmit_fifo_size = std::uint64_t{1} << 18;  // 34 ms
 inline constexpr std::uint64_t receive_ring_size = std::uint64_t{1} << 19;   // 68 ms
 
 enum class clock_kind : std::uint32_t { lockstep, realtime };
-enum class air_state : std::uint32_t { building, ready, closed };
+enum class air_state : std::uint32_t { ready, closed };
 
 struct air_header {
-    std::atomic<std::uint64_t> magic;        // M, written last when ready
-    std::uint32_t version;                   // M
-    std::uint32_t nodes;                     // M
-    std::uint64_t bytes;                     // M, of the whole segment
-    std::int64_t process;                    // M
-    std::uint64_t process_started;           // M, tells a reused process number
-    clock_kind clock;                        // M
-    double speed;                            // M
     std::atomic<air_state> state;            // M
     alignas(64) std::atomic<tick> now;       // M, released up to here
     std::atomic<std::uint32_t> running;      // M, the clock has started
@@ -71,6 +77,7 @@ enum class command_kind : std::uint32_t {
     receive_start,  // count samples from `time`, 0 = until stopped
     receive_stop,
 };
+inline constexpr command_kind last_command_kind = command_kind::receive_stop;
 
 struct command {
     tick time;  // or as_soon_as_possible
@@ -106,6 +113,16 @@ struct event {
     event_kind kind;
 };
 
+// A copy of what the other side may write at any time: what is checked is what is used.
+template <class Item>
+Item snapshot(const Item& shared) noexcept {
+    static_assert(std::is_trivially_copyable_v<Item>);
+    Item copy;
+    std::memcpy(&copy, &shared, sizeof copy);
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // the memory is not read again
+    return copy;
+}
+
 template <class Item, std::size_t Size>
 struct table {
     static_assert((Size & (Size - 1)) == 0);
@@ -116,12 +133,15 @@ struct table {
     static constexpr std::size_t size = Size;
 };
 
+inline constexpr std::int64_t no_process = 0, leaving_process = -1;
+
 struct node_block {
-    char name[name_size];                           // M
-    alignas(64) std::atomic<std::int64_t> process;  // N claims with compare-and-swap, 0 = free
-    std::atomic<std::uint32_t> claims;              // N, counts claims
-    std::atomic<std::uint32_t> served;              // M, the claim that it knows
-    table<command, 256> commands;                   // N -> M
+    // N claims with compare-and-swap from `no_process`, and leaves `leaving_process`; M makes it
+    // free again when it has let go of the node, so that no claim comes before.
+    alignas(64) std::atomic<std::int64_t> process;
+    std::atomic<std::uint32_t> claims;  // N, counts claims
+    std::atomic<std::uint32_t> served;  // M, the claim that it knows
+    table<command, 256> commands;       // N -> M
 
     table<burst, 1024> bursts;                            // N -> M
     alignas(64) std::atomic<std::uint64_t> fifo_written;  // N
@@ -140,8 +160,7 @@ struct node_block {
 
     std::atomic<std::uint64_t> underflows, lates, overflows;  // M
 
-    alignas(64) std::atomic<tick> now;      // M, released up to here by the node's own clock
-    std::atomic<std::int64_t> clock_parts;  // M, that clock is so many parts in 10^12 fast
+    alignas(64) std::atomic<tick> now;  // M, released up to here by the node's own clock
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
               std::atomic<tick>::is_always_lock_free);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "runtime/monotonic.h"
 #include "runtime/realtime.h"
@@ -20,6 +21,9 @@ constexpr tick piece = 7680, crumb = 64;  // of a gap: a slot and a half is lost
 constexpr tick realtime_lead = 25600;     // start of a burst without a time, from now: 3.3 ms
 constexpr std::int64_t longest_sleep_ns = 20'000'000;
 constexpr std::int64_t watch_interval_ns = 100'000'000;
+constexpr std::size_t most_changes_ahead = 4096;  // of a frequency or gain
+constexpr double largest_value = 1e12;            // Hz or dB of a command
+constexpr tick longest_latency = transmit_fifo_size;
 
 tick next_multiple(tick t, tick of) { return (t / of + 1) * of; }
 
@@ -41,6 +45,19 @@ tuning& tuning_of(node_tuning& tunings, command_kind kind) {
     }
 }
 
+// Why a command cannot be executed, empty if it can.
+std::string fault_of(const command& c) {
+    if (c.kind > last_command_kind)
+        return "a command of kind " + std::to_string(static_cast<std::uint32_t>(c.kind));
+    if (c.time != as_soon_as_possible && !is_time(c.time))
+        return "a command with the time " + std::to_string(c.time);
+    if (!(std::abs(c.value) <= largest_value))
+        return "a command with the value " + std::to_string(c.value);
+    if (c.count < 0 || !is_time(c.count))
+        return "a command for " + std::to_string(c.count) + " samples";
+    return {};
+}
+
 }  // namespace
 
 medium::medium(shared_air& air, const medium_config& config,
@@ -51,8 +68,9 @@ medium::medium(shared_air& air, const medium_config& config,
       say_(std::move(say)),
       mixer_(config),
       tunings_(config.nodes.size()),
-      watches_(config.nodes.size()),
-      scratch_(static_cast<std::size_t>(config.quantum)),
+      known_(config.nodes.size()),
+      // Of a clock that is fast a quantum has some samples more.
+      scratch_(static_cast<std::size_t>(config.quantum + config.quantum / 4096 + 2)),
       activity_(config.nodes.size()),
       pacing_(config.pacing_limit_ms * 1e3) {
     transmitters_.reserve(config.nodes.size());
@@ -60,7 +78,7 @@ medium::medium(shared_air& air, const medium_config& config,
         transmitters_.emplace_back(air.node(i), air.transmit_fifo(i));
         sources_.push_back(&transmitters_.back());
         receivers_.emplace_back(air.node(i), air.receive_ring(i));
-        air.node(i).clock_parts.store(mixer_.clock_parts(i));
+        air.set_clock_parts(i, mixer_.clock_parts(i));
         losses_.emplace_back();
         for (const auto& one : config.nodes[i].impairments)
             if (const auto* gap = std::get_if<sample_model::gap_config>(&one))
@@ -101,6 +119,7 @@ std::string medium::run() {
             started_ = true;
             origin_ = runtime::monotonic_ns();
             reset_wall_.store(origin_);
+            clock_origin_.store(origin_);
             header_.clock_origin.store(origin_);
             header_.running.store(1);
             say_("clock started");
@@ -152,7 +171,9 @@ bool medium::step_realtime(tick target) {
     }
     for (std::size_t i = 0; i < transmitters_.size(); ++i) {
         // What is due then has to have left the node by now.
-        transmitters_[i].starve(target + air_.node(i).transmit_latency.load());
+        const tick latency =
+            std::clamp<tick>(air_.node(i).transmit_latency.load(), 0, longest_latency);
+        transmitters_[i].starve(target + latency);
         if (!receivers_[i].has_room(mixer_.node_time(i, target)))
             receivers_[i].overflow(mixer_.node_time(i, computed_));
     }
@@ -168,11 +189,8 @@ void medium::serve() {
     changes_.serve(mixer_, config_.paths, std::max(computed_, now_ + slot_samples - 1));
     for (std::size_t i = 0; i < air_.nodes(); ++i) {
         serve_claim(i);
-        serve_commands(i);
-        const bool lockstep = config_.clock == clock_kind::lockstep;
-        const tick soon = lockstep || !started_ ? now_ : now_ + realtime_lead;
-        const transmit_reader::news news = transmitters_[i].collect(now_, soon);
-        if (news.opened) changed_from(news.earliest);
+        if (!known_[i].refused) serve_commands(i);
+        if (!known_[i].refused) serve_bursts(i);
         activity_[i].store((transmitters_[i].active() ? 1u : 0u) |
                            (receivers_[i].active() ? 2u : 0u));
     }
@@ -181,30 +199,72 @@ void medium::serve() {
 void medium::serve_claim(std::size_t i) {
     node_block& node = air_.node(i);
     const std::uint32_t claims = node.claims.load(std::memory_order_acquire);
-    if (claims == node.served.load(std::memory_order_relaxed)) return;
-    const std::int64_t process = node.process.load();
+    if (claims == known_[i].claims) return;
+    std::int64_t process = node.process.load();
+    detach(i);
+    known_[i].refused = false;
+    known_[i].watch = process > 0 ? process_watch(process) : process_watch();
+    known_[i].claims = claims;
+    node.served.store(claims);
+    node.room.wake();
+    const bool attached = process > 0;
+    if (process < 0) node.process.compare_exchange_strong(process, no_process);
+    say_("node '" + air_.node_name(i) + "' " +
+         (attached ? "attached (process " + std::to_string(process) + ")" : "detached"));
+}
+
+void medium::detach(std::size_t i) {
+    node_block& node = air_.node(i);
     transmitters_[i].reset();
     receivers_[i].reset();
     tunings_[i] = node_tuning{};
-    node.commands.taken.store(node.commands.written.load());
+    known_[i].commands_taken = 0;
+    node.commands.written.store(0);
+    node.commands.taken.store(0);
     node.transmit_latency.store(0);
-    watches_[i] = process ? process_watch(process) : process_watch();
     changed_from(now_);
-    node.served.store(claims);
-    node.room.wake();
-    say_(std::string("node '") + node.name + "' " +
-         (process ? "attached (process " + std::to_string(process) + ")" : "detached"));
+}
+
+void medium::refuse_node(std::size_t i, const std::string& why) {
+    known_[i].refused = true;
+    known_[i].malformed.fetch_add(1);
+    detach(i);
+    say_("node '" + air_.node_name(i) + "' is refused until it is claimed again: " + why);
+}
+
+// The first one is said, the others are counted.
+void medium::refuse_values(std::size_t i, const std::string& what, int count) {
+    if (known_[i].malformed.fetch_add(static_cast<std::uint64_t>(count)) == 0)
+        say_("node '" + air_.node_name(i) + "': " + what + " is refused; such are counted");
+}
+
+void medium::serve_bursts(std::size_t i) {
+    const bool lockstep = config_.clock == clock_kind::lockstep;
+    const tick soon = lockstep || !started_ ? now_ : now_ + realtime_lead;
+    const transmit_reader::news news = transmitters_[i].collect(now_, soon);
+    if (news.malformed > 0) refuse_values(i, "a burst at a time that no radio has", news.malformed);
+    if (transmitters_[i].is_damaged())
+        return refuse_node(i, "it counts more bursts, or samples of them, than there is room for");
+    if (news.opened) changed_from(news.earliest);
 }
 
 void medium::serve_commands(std::size_t i) {
     node_block& node = air_.node(i);
     auto& commands = node.commands;
-    std::uint64_t taken = commands.taken.load(std::memory_order_relaxed);
+    std::uint64_t& taken = known_[i].commands_taken;
     const std::uint64_t written = commands.written.load(std::memory_order_acquire);
     if (taken == written) return;
+    if (written - taken > commands.size)
+        return refuse_node(i, "it counts " + std::to_string(written - taken) +
+                                  " commands that wait, of at most " +
+                                  std::to_string(commands.size));
     const tick node_now = mixer_.node_time(i, now_);
-    for (; taken < written; ++taken) {
-        const command c = commands.at(taken);
+    for (; taken != written; ++taken) {
+        const command c = snapshot(commands.at(taken));
+        if (const std::string fault = fault_of(c); !fault.empty()) {
+            refuse_values(i, fault);
+            continue;
+        }
         const tick time = mixer_.medium_time(
             i, c.time == as_soon_as_possible ? node_now : std::max(c.time, node_now));
         switch (c.kind) {
@@ -215,7 +275,13 @@ void medium::serve_commands(std::size_t i) {
                 receivers_[i].stop(c.time, node_now);
                 break;
             default:
-                tuning_of(tunings_[i], c.kind).set(time, c.value);
+                tuning& changed = tuning_of(tunings_[i], c.kind);
+                if (changed.nof_changes() >= most_changes_ahead) {
+                    refuse_values(i, "more than " + std::to_string(most_changes_ahead) +
+                                         " changes ahead of time");
+                    continue;
+                }
+                changed.set(time, c.value);
         }
         changed_from(time);
     }
@@ -232,15 +298,16 @@ std::string medium::find_dead() {
         node_block& node = air_.node(i);
         std::int64_t process = node.process.load();
         // The watch is of the last claim that is known: who claims right now has none yet.
-        if (!process || node.claims.load() != node.served.load() || watches_[i].alive() ||
+        if (process <= 0 || node.claims.load() != known_[i].claims || known_[i].watch.alive() ||
             process_watch(process).alive() || node.process.load() != process)
             continue;
         const std::string who =
-            std::string("node '") + node.name + "' (process " + std::to_string(process) + ") died";
+            "node '" + air_.node_name(i) + "' (process " + std::to_string(process) + ") died";
         if (!config_.stations_may_die) return who;
         say_(who);
         // As it would have let go of the node itself.
-        if (node.process.compare_exchange_strong(process, 0)) node.claims.fetch_add(1);
+        if (node.process.compare_exchange_strong(process, leaving_process))
+            node.claims.fetch_add(1);
     }
     return {};
 }
@@ -266,8 +333,9 @@ bool medium::something_new() const {
     if (changes_.waits()) return true;
     for (std::size_t i = 0; i < air_.nodes(); ++i) {
         const node_block& n = air_.node(i);
-        if (n.claims.load() != n.served.load() ||
-            n.commands.written.load() != n.commands.taken.load() || transmitters_[i].has_news())
+        if (n.claims.load() != known_[i].claims) return true;
+        if (known_[i].refused) continue;
+        if (n.commands.written.load() != known_[i].commands_taken || transmitters_[i].has_news())
             return true;
     }
     return false;
@@ -290,7 +358,8 @@ void medium::compute(tick to) {
         tick from = mixer_.node_time(i, computed_);
         lose_samples(i, from, end);
         while (from < end) {
-            const auto [first, last] = receivers_[i].wanted(from, end);
+            const auto [first, until] = receivers_[i].wanted(from, end);
+            const tick last = std::min(until, first + static_cast<tick>(scratch_.size()));
             if (first < last) {
                 const std::span<cf32> out(scratch_.data(), static_cast<std::size_t>(last - first));
                 mixer_.hear(i, first, out, sources_, tunings_);
@@ -320,6 +389,7 @@ void medium::release(tick target) {
     for (tick slot = next_multiple(now_, slot_samples); slot <= target; slot += slot_samples)
         pacing_.add(config_.speed == 0 ? 0 : static_cast<double>(wall - due(slot)) / 1e3);
     now_ = target;
+    released_.store(now_, std::memory_order_relaxed);
     header_.now.store(now_, std::memory_order_seq_cst);
     for (std::size_t i = 0; i < transmitters_.size(); ++i) {
         const tick node_now = mixer_.node_time(i, now_);
@@ -349,10 +419,10 @@ medium::counters medium::count() const {
 
 medium_status medium::status() {
     medium_status s;
-    s.now = header_.now.load();
+    s.now = released_.load();
     const std::int64_t wall = runtime::monotonic_ns();
-    if (header_.running.load()) {
-        s.wall_seconds = static_cast<double>(wall - header_.clock_origin.load()) * 1e-9;
+    if (const std::int64_t origin = clock_origin_.load(); origin != 0) {
+        s.wall_seconds = static_cast<double>(wall - origin) * 1e-9;
         const double since = static_cast<double>(wall - reset_wall_.load()) * 1e-9;
         const double samples = static_cast<double>(s.now - reset_tick_.load());
         const double speed = config_.speed == 0 ? 1 : config_.speed;
@@ -367,9 +437,11 @@ medium_status medium::status() {
         node_block& n = air_.node(i);
         const std::int64_t process = n.process.load();
         const std::uint32_t active = activity_[i].load();
-        s.nodes.push_back(std::string(n.name) + ": " +
-                          (process ? "process " + std::to_string(process) : "free") +
-                          (active & 1 ? ", transmits" : "") + (active & 2 ? ", receives" : ""));
+        const std::uint64_t malformed = known_[i].malformed.load();
+        s.nodes.push_back(air_.node_name(i) + ": " +
+                          (process > 0 ? "process " + std::to_string(process) : "free") +
+                          (active & 1 ? ", transmits" : "") + (active & 2 ? ", receives" : "") +
+                          (malformed ? ", refused: " + std::to_string(malformed) : ""));
     }
     return s;
 }
@@ -380,7 +452,7 @@ void medium::reset_counters() {
     base_late_ = c.late;
     base_underflows_ = c.underflows;
     base_overflows_ = c.overflows;
-    reset_tick_ = header_.now.load();
+    reset_tick_ = released_.load();
     reset_wall_ = runtime::monotonic_ns();
 }
 

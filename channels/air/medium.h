@@ -20,6 +20,10 @@
 // computed: nothing is computed again, and the slot is known before it comes.
 //
 // The clock starts when `wait_for` transmitters have opened a burst and receivers a window.
+//
+// A node is believed within bounds. A command or burst with a value that no radio has is refused
+// and counted. A node whose counters say what its tables cannot hold is taken for detached, with
+// its reason said, until another process claims it: whatever a node writes, the medium goes on.
 #pragma once
 
 #include <atomic>
@@ -78,6 +82,11 @@ private:
     void serve();
     void serve_claim(std::size_t i);
     void serve_commands(std::size_t i);
+    void serve_bursts(std::size_t i);
+    // Nothing that the node has asked for holds any more.
+    void detach(std::size_t i);
+    void refuse_node(std::size_t i, const std::string& why);
+    void refuse_values(std::size_t i, const std::string& what, int count = 1);
     void changed_from(tick time) noexcept;
     void lose_samples(std::size_t i, tick from, tick to);
     std::string find_dead();
@@ -100,7 +109,15 @@ private:
     std::vector<receive_writer> receivers_;
     std::vector<node_tuning> tunings_;
     std::vector<const mix::sample_source*> sources_;  // the transmitters, for the mixer
-    std::vector<process_watch> watches_;
+    // What is known of a node; its block in the memory says what it likes.
+    struct node_state {
+        std::uint32_t claims = 0;          // the claim that is served
+        std::uint64_t commands_taken = 0;  // of that claim
+        bool refused = false;              // until the next claim
+        process_watch watch;
+        std::atomic<std::uint64_t> malformed{0};  // values that were refused, for status
+    };
+    std::vector<node_state> known_;
     struct loss {
         sample_model::event_times times;
         tick length;
@@ -112,6 +129,8 @@ private:
     tick computed_ = 0;                                 // in the rings
     bool started_ = false;
     std::int64_t origin_ = 0;
+    std::atomic<tick> released_{0};              // now_, for status
+    std::atomic<std::int64_t> clock_origin_{0};  // origin_, for status; 0: it has not started
     std::string waiting_for_;
     std::atomic<bool> stop_{false};
     mix::change_door changes_;

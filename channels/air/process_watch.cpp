@@ -5,9 +5,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <sstream>
-#include <string>
 #include <utility>
 
 namespace wip::air {
@@ -34,18 +31,6 @@ bool process_watch::alive() const noexcept {
     if (fd_ < 0) return false;
     pollfd p{fd_, POLLIN, 0};
     return poll(&p, 1, 0) <= 0;
-}
-
-std::uint64_t process_start_time(std::int64_t process) {
-    std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-    std::string text((std::istreambuf_iterator<char>(file)), {});
-    const std::size_t end = text.rfind(')');  // the name may contain anything
-    if (end == std::string::npos) return 0;
-    std::istringstream rest(text.substr(end + 1));
-    std::string field;
-    for (int i = 3; i <= 22; ++i)
-        if (!(rest >> field)) return 0;
-    return std::stoull(field);
 }
 
 }  // namespace wip::air

@@ -21,8 +21,4 @@ private:
     bool self_ = false;
 };
 
-// Start time of a process in clock ticks since boot, 0 if there is none: with the process number it
-// names a process for good.
-std::uint64_t process_start_time(std::int64_t process);
-
 }  // namespace wip::air

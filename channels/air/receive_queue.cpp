@@ -6,12 +6,17 @@
 
 namespace wip::air {
 
+// A count that the table cannot hold is no window.
+bool receive_reader::has_window() const noexcept {
+    const std::uint64_t there = node_.windows.written.load(std::memory_order_acquire) - taken_;
+    return there != 0 && there <= node_.windows.size;
+}
+
 window* receive_reader::current() noexcept {
     if (window_) return window_;
-    const std::uint64_t taken = node_.windows.taken.load(std::memory_order_relaxed);
-    if (taken == node_.windows.written.load(std::memory_order_acquire)) return nullptr;
-    window_ = &node_.windows.at(taken);
-    position_ = window_->start;
+    if (!has_window()) return nullptr;
+    window_ = &node_.windows.at(taken_);
+    position_ = start_ = bounded_time(snapshot(window_->start));
     node_.read.store(position_, std::memory_order_seq_cst);
     return window_;
 }
@@ -20,25 +25,28 @@ receive_reader::state receive_reader::look() noexcept {
     window* w = current();
     if (!w) return {};
     // Against their order in the writer: what is released is known to end where it ends, and why.
-    const tick now = node_.now.load(std::memory_order_acquire);
-    const tick end = w->end.load(std::memory_order_acquire);
+    const tick now = bounded_time(node_.now.load(std::memory_order_acquire));
+    const tick said_end = w->end.load(std::memory_order_acquire);
+    const tick end = said_end == never ? never : bounded_time(said_end);
     const std::uint32_t flags = w->flags.load(std::memory_order_acquire);
-    if (!(flags & window_late) && position_ < end)
-        return {state::samples, position_, std::max<tick>(0, std::min(now, end) - position_),
-                w->start,       end,       (flags & window_overflow) != 0};
-    state s{state::ended, position_, 0, w->start, end, false};
+    if (!(flags & window_late) && position_ >= 0 && position_ < end)
+        return {state::samples,
+                position_,
+                std::clamp<tick>(std::min(now, end) - position_, 0, receive_ring_size),
+                start_,
+                end,
+                (flags & window_overflow) != 0};
+    state s{state::ended, position_, 0, start_, end, false};
     if (flags & window_late) s.what = state::late;
     if (flags & window_overflow) s.what = state::overflow;
     window_ = nullptr;
-    node_.windows.taken.fetch_add(1, std::memory_order_seq_cst);
+    node_.windows.taken.store(++taken_, std::memory_order_seq_cst);
     return s;
 }
 
 bool receive_reader::wait(tick n, std::chrono::nanoseconds timeout) {
     const auto ready = [&] {
-        if (!window_)
-            return node_.windows.taken.load(std::memory_order_relaxed) !=
-                   node_.windows.written.load(std::memory_order_acquire);
+        if (!window_) return has_window();
         const tick end = window_->end.load(std::memory_order_acquire);
         return node_.now.load(std::memory_order_acquire) >= std::min(position_ + n, end);
     };
@@ -62,13 +70,15 @@ void receive_reader::take(std::span<cf32> out) noexcept {
 
 bool receive_writer::push(tick start, tick end, std::uint32_t flags) noexcept {
     auto& table = node_.windows;
-    const std::uint64_t at = table.written.load(std::memory_order_relaxed);
-    if (at - table.taken.load(std::memory_order_acquire) >= table.size) return false;
-    window& w = table.at(at);
+    // A node that takes windows and does not read them has no room for more of them either.
+    if (written_ - table.taken.load(std::memory_order_acquire) >= table.size ||
+        windows_.size() >= table.size)
+        return false;
+    window& w = table.at(written_);
     w.start = start;
     w.end.store(end, std::memory_order_relaxed);
     w.flags.store(flags, std::memory_order_relaxed);
-    table.written.store(at + 1, std::memory_order_seq_cst);
+    table.written.store(++written_, std::memory_order_seq_cst);
     if (!(flags & window_late)) windows_.push_back({&w, start, end});
     announce();
     return true;
@@ -121,12 +131,15 @@ receive_writer::stretch receive_writer::wanted(tick from, tick to) const noexcep
     return {to, to};
 }
 
+tick receive_writer::read_up_to() const noexcept {
+    return bounded_time(node_.read.load(std::memory_order_acquire));
+}
+
 bool receive_writer::has_room(tick to) const noexcept {
     for (const local_window& w : windows_) {
         if (w.start >= to) break;
         // What the node has not read of this or of an earlier window is still in the ring.
-        const tick read =
-            std::max(node_.read.load(std::memory_order_acquire), windows_.front().start);
+        const tick read = std::max(read_up_to(), windows_.front().start);
         if (std::min(to, w.end) - read > static_cast<tick>(receive_ring_size)) return false;
     }
     return true;
@@ -159,7 +172,7 @@ void receive_writer::overflow(tick from) noexcept {
 }
 
 void receive_writer::released(tick now) noexcept {
-    const tick read = node_.read.load(std::memory_order_acquire);
+    const tick read = read_up_to();
     // A window is forgotten when it is over and read.
     while (!windows_.empty() && windows_.front().end <= std::min(now, read)) windows_.pop_front();
     // Unread samples and new ones must not meet in the ring (has_room): reopen when that is far.
@@ -180,7 +193,9 @@ void receive_writer::reset() noexcept {
     windows_.clear();
     started_ = 0;
     choked_ = false;
-    node_.windows.taken.store(node_.windows.written.load());
+    written_ = 0;
+    node_.windows.written.store(0);
+    node_.windows.taken.store(0);
     node_.read.store(0);
 }
 

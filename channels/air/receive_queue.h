@@ -17,12 +17,15 @@ namespace wip::air {
 class receive_reader {
 public:
     receive_reader(air_header& header, node_block& node, const cf32* ring)
-        : header_(header), node_(node), ring_(ring) {}
+        : header_(header),
+          node_(node),
+          ring_(ring),
+          taken_(node.windows.taken.load(std::memory_order_relaxed)) {}
 
     struct state {
         enum kind { nothing, samples, late, overflow, ended } what = nothing;
         tick position = 0;   // time of the next sample (samples), or of the event
-        tick available = 0;  // released samples from there
+        tick available = 0;  // released samples from there, no more than the ring holds
         tick start = 0;      // of the window
         tick end = never;    // of the window if known
         bool cut = false;    // the window ends in an overflow
@@ -36,17 +39,21 @@ public:
 
 private:
     window* current() noexcept;
+    bool has_window() const noexcept;
     air_header& header_;
     node_block& node_;
     const cf32* ring_;
+    std::uint64_t taken_;  // windows
     window* window_ = nullptr;
+    tick start_ = 0;  // of that window
     tick position_ = 0;
 };
 
 // Medium side.
 class receive_writer {
 public:
-    receive_writer(node_block& node, cf32* ring) : node_(node), ring_(ring) {}
+    receive_writer(node_block& node, cf32* ring)
+        : node_(node), ring_(ring), written_(node.windows.written.load()) {}
 
     // Commands. `now` is the first time that is not yet released.
     void start(tick time, std::int64_t count, tick now) noexcept;
@@ -81,9 +88,11 @@ private:
     };
     bool push(tick start, tick end, std::uint32_t flags) noexcept;
     void announce() noexcept;
+    tick read_up_to() const noexcept;
 
     node_block& node_;
     cf32* ring_;
+    std::uint64_t written_;  // windows
     std::deque<local_window> windows_;
     std::uint64_t started_ = 0;
     bool choked_ = false;      // between an overflow and the next window

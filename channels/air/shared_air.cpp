@@ -2,22 +2,34 @@
 #include "air/shared_air.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <new>
+#include <span>
+#include <utility>
 
-#include "air/process_watch.h"
+#include "peer/local_socket.h"
 #include "types/failure.h"
 
 namespace wip::air {
 namespace {
 
-std::string segment(const std::string& name) { return "/openwip-air-" + name; }
+constexpr std::uint64_t magic = 0x4F57495041495221;  // "OWIPAIR!"
+constexpr int sealed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+constexpr std::size_t most_connections = 256;
+constexpr int answer_ms = 1000;                           // of a medium that is asked
+constexpr double fastest = 1e6;                           // times the wall clock
+constexpr std::int64_t most_clock_parts = 1'000'000'000;  // 1000 ppm
 
 constexpr std::size_t page(std::size_t n) { return (n + 4095) & ~std::size_t{4095}; }
 constexpr std::size_t head_bytes(std::size_t nodes) {
@@ -25,60 +37,31 @@ constexpr std::size_t head_bytes(std::size_t nodes) {
 }
 constexpr std::size_t node_sample_bytes = (transmit_fifo_size + receive_ring_size) * sizeof(cf32);
 
-// The process of an existing segment, 0 if it is not alive.
-std::int64_t living_owner(const std::string& name) {
-    const int fd = shm_open(segment(name).c_str(), O_RDONLY | O_CLOEXEC, 0);
-    if (fd < 0) return 0;
-    std::int64_t owner = 0;
-    struct stat s {};
-    if (fstat(fd, &s) == 0 && s.st_size >= static_cast<off_t>(sizeof(air_header))) {
-        void* p = mmap(nullptr, sizeof(air_header), PROT_READ, MAP_SHARED, fd, 0);
-        if (p != MAP_FAILED) {
-            const auto& h = *static_cast<const air_header*>(p);
-            if (h.magic.load() == layout_magic && h.process > 0 &&
-                process_start_time(h.process) == h.process_started &&
-                process_watch(h.process).alive())
-                owner = h.process;
-            munmap(p, sizeof(air_header));
-        }
-    }
-    close(fd);
-    return owner;
-}
-
-// The segment, empty and locked: whose lock it is has the name, from before there is anything to
-// read in it until its process ends. What a dead one left is removed. The name may be another
-// file's meanwhile.
-int claim(const std::string& name, bool& cleaned) {
-    for (;;) {
-        int fd = shm_open(segment(name).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-        // In a cell it becomes the account's; the radios are of its group and have no other right.
-        if (fd >= 0 && fchmod(fd, 0660) != 0) throw machine_error(shared_air::path(name), errno);
-        if (fd < 0 && errno == EEXIST) fd = shm_open(segment(name).c_str(), O_RDWR | O_CLOEXEC, 0);
-        if (fd < 0 && errno == ENOENT) continue;
-        if (fd < 0) throw machine_error(shared_air::path(name), errno);
-        struct stat own {};
-        struct stat named {};
-        const bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
-        const bool same = fstat(fd, &own) == 0 &&
-                          stat(shared_air::path(name).c_str(), &named) == 0 &&
-                          own.st_ino == named.st_ino;
-        if (locked && same && own.st_size == 0) return fd;
-        const std::int64_t owner = same ? living_owner(name) : 0;
-        const bool left = same && locked && owner == 0;
-        if (left) cleaned = shm_unlink(segment(name).c_str()) == 0;
-        const int error = errno;
-        close(fd);
-        if (left && !cleaned) throw machine_error(shared_air::path(name), error);
-        if (same && !left)
-            throw machine_error("a medium named '" + name + "' is running already (process " +
-                                (owner ? std::to_string(owner) : "that starts") + ")");
-    }
+// The file has that size and keeps it: nobody can take away what is mapped.
+bool has_sealed_size(int fd, std::size_t bytes) {
+    struct stat found {};
+    return ::fstat(fd, &found) == 0 && found.st_size == static_cast<off_t>(bytes) &&
+           (::fcntl(fd, F_GET_SEALS) & sealed) == sealed;
 }
 
 }  // namespace
 
-std::string shared_air::path(const std::string& name) { return "/dev/shm" + segment(name); }
+// What the medium says of its memory when it hands it over. `magic` and `version` stay first.
+struct shared_air::description {
+    struct one_node {
+        char name[name_size];
+        std::int64_t clock_parts;
+    };
+    std::uint64_t magic;
+    std::uint32_t version;
+    std::uint32_t nodes;
+    clock_kind clock;
+    std::uint32_t reserved;
+    double speed;
+    one_node node[max_nodes];
+};
+
+std::string shared_air::path(const std::string& name) { return socket_of(::geteuid(), name); }
 
 bool shared_air::valid_name(const std::string& name) {
     return !name.empty() && name.size() < name_size &&
@@ -87,79 +70,180 @@ bool shared_air::valid_name(const std::string& name) {
                "_.-") == std::string::npos;
 }
 
+shared_air::shared_air(const std::vector<std::string>& nodes, clock_kind clock, double speed)
+    : clock_(clock), speed_(speed) {
+    if (nodes.size() > max_nodes) throw std::invalid_argument("a medium has at most 64 nodes");
+    for (const std::string& name : nodes) nodes_.push_back({name, 0});
+}
+
 std::unique_ptr<shared_air> shared_air::create(const std::string& name,
                                                const std::vector<std::string>& nodes,
                                                clock_kind clock, double speed) {
-    std::unique_ptr<shared_air> air(new shared_air);
-    const int fd = air->lock_ = claim(name, air->cleaned_);
-    air->unlink_ = segment(name);
-    air->bytes_ = head_bytes(nodes.size()) + nodes.size() * node_sample_bytes;
-    if (const int error = posix_fallocate(fd, 0, static_cast<off_t>(air->bytes_)))
-        throw machine_error(
-            "/dev/shm has no room for " + std::to_string(air->bytes_ >> 20) + " MiB", error);
-    void* p = mmap(nullptr, air->bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
-    if (p == MAP_FAILED) throw machine_error("mmap", errno);
-    air->memory_ = p;
-    air->build(nodes, clock, speed);
+    std::unique_ptr<shared_air> air(new shared_air(nodes, clock, speed));
+    air->name_.emplace(name);
+    air->label_ = name;
+    air->file_ = descriptor(
+        ::memfd_create(("openwip-air-" + name).c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (!air->file_.valid()) throw machine_error("memfd_create", errno);
+    const int fd = air->file_.get();
+    if (const int error = ::posix_fallocate(fd, 0, static_cast<off_t>(air->bytes())))
+        throw machine_error("there is no memory of " + std::to_string(air->bytes() >> 20) + " MiB",
+                            error);
+    if (::fcntl(fd, F_ADD_SEALS, sealed) != 0) throw machine_error("F_ADD_SEALS", errno);
+    air->map(MAP_SHARED | MAP_POPULATE, fd);
+    air->build();
     return air;
 }
 
 std::unique_ptr<shared_air> shared_air::create_private(const std::vector<std::string>& nodes,
                                                        clock_kind clock, double speed) {
-    std::unique_ptr<shared_air> air(new shared_air);
-    air->bytes_ = head_bytes(nodes.size()) + nodes.size() * node_sample_bytes;
-    void* p =
-        mmap(nullptr, air->bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) throw machine_error("mmap", errno);
-    air->memory_ = p;
-    air->build(nodes, clock, speed);
+    std::unique_ptr<shared_air> air(new shared_air(nodes, clock, speed));
+    air->map(MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    air->build();
     return air;
 }
 
-void shared_air::build(const std::vector<std::string>& nodes, clock_kind clock, double speed) {
-    auto* h = new (memory_) air_header{};  // the memory is zero: no field is touched twice
-    h->version = layout_version;
-    h->nodes = static_cast<std::uint32_t>(nodes.size());
-    h->bytes = bytes_;
-    h->process = getpid();
-    h->process_started = process_start_time(getpid());
-    h->clock = clock;
-    h->speed = speed;
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-        auto* n = new (&node(i)) node_block{};
-        std::strncpy(n->name, nodes[i].c_str(), name_size - 1);
+std::size_t shared_air::bytes() const noexcept {
+    return head_bytes(nodes()) + nodes() * node_sample_bytes;
+}
+
+void shared_air::map(int flags, int fd) {
+    void* p = ::mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, flags, fd, 0);
+    if (p == MAP_FAILED) throw machine_error("mmap", errno);
+    memory_ = p;
+}
+
+// The memory is zero: no field is touched twice.
+void shared_air::build() {
+    new (memory_) air_header{};
+    for (std::size_t i = 0; i < nodes(); ++i) new (&node(i)) node_block{};
+}
+
+shared_air::description shared_air::describe() const {
+    description d{};
+    d.magic = magic;
+    d.version = layout_version;
+    d.nodes = static_cast<std::uint32_t>(nodes());
+    d.clock = clock_;
+    d.speed = speed_;
+    for (std::size_t i = 0; i < nodes(); ++i) {
+        std::strncpy(d.node[i].name, nodes_[i].name.c_str(), name_size - 1);
+        d.node[i].clock_parts = nodes_[i].clock_parts;
     }
-    h->state.store(air_state::ready);
-    h->magic.store(layout_magic);
+    return d;
+}
+
+void shared_air::open(const std::optional<runtime::account>& also) {
+    // A user whose processes do not belong together is nobody's account.
+    const bool shared = also && also->uid != 0 && also->uid != runtime::overflow_user;
+    listener_ = name_->listen(shared ? std::optional(also->gid) : std::nullopt);
+    wake_ = descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!wake_.valid()) throw machine_error("eventfd", errno);
+    sigset_t all, before;  // signals are for the program's own threads
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    std::vector<uid_t> users{0, ::geteuid()};  // this process may become another user
+    if (shared) users.push_back(also->uid);
+    door_ = std::jthread([this, users](const std::stop_token& over) { serve(over, users); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void shared_air::serve(const std::stop_token& over, const std::vector<uid_t>& allowed) {
+    const description said = describe();
+    std::vector<descriptor> users;
+    std::vector<pollfd> watched;
+    while (!over.stop_requested()) {
+        watched.assign({{listener_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}});
+        for (const descriptor& user : users) watched.push_back({user.get(), POLLIN, 0});
+        if (::poll(watched.data(), watched.size(), -1) < 0) continue;
+        // Nothing is said after the greeting but the end.
+        for (std::size_t i = users.size(); i-- > 0;)
+            if (watched[i + 2].revents != 0)
+                users.erase(users.begin() + static_cast<std::ptrdiff_t>(i));
+        if ((watched[0].revents & POLLIN) == 0) continue;
+        descriptor user(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        if (!user.valid()) {
+            // Out of descriptors, most likely: the client tries again.
+            if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) ::poll(nullptr, 0, 10);
+            continue;
+        }
+        if (std::ranges::find(allowed, peer::process_at(user.get()).user) == allowed.end()) {
+            refused_.fetch_add(1);
+            continue;
+        }
+        if (users.size() < most_connections &&
+            peer::send_message(user.get(), std::as_bytes(std::span(&said, 1)), {file_.get()}))
+            users.push_back(std::move(user));
+    }
 }
 
 std::unique_ptr<shared_air> shared_air::attach(const std::string& name) {
-    if (living_owner(name) == 0) return nullptr;
-    const int fd = shm_open(segment(name).c_str(), O_RDWR | O_CLOEXEC, 0);
-    if (fd < 0) throw machine_error(path(name), errno);
+    descriptor connection = meet(name);
+    if (!connection.valid()) return nullptr;
+    pollfd answer{connection.get(), POLLIN, 0};
+    if (::poll(&answer, 1, answer_ms) <= 0) return nullptr;
+    description said{};
+    std::vector<descriptor> with_it;
+    const std::ptrdiff_t size = peer::receive_message(
+        connection.get(), std::as_writable_bytes(std::span(&said, 1)), with_it, 1);
+    if (size <= 0) return nullptr;  // it has ended meanwhile
     std::unique_ptr<shared_air> air(new shared_air);
-    struct stat s {};
-    fstat(fd, &s);
-    air->bytes_ = static_cast<std::size_t>(s.st_size);
-    void* p = mmap(nullptr, air->bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
-    close(fd);
-    if (p == MAP_FAILED) throw machine_error("mmap", errno);
-    air->memory_ = p;
-    const air_header& h = air->header();
-    if (h.version != layout_version || h.bytes != air->bytes_ || h.nodes > max_nodes ||
-        air->bytes_ != head_bytes(h.nodes) + h.nodes * node_sample_bytes)
-        throw peer_error("medium '" + name + "' has layout version " + std::to_string(h.version) +
-                         ", this module has " + std::to_string(layout_version) +
-                         ": build both from one tree");
-    if (h.state.load() != air_state::ready) return nullptr;
+    air->label_ = name;
+    air->take(name, said, size);
+    if (with_it.size() != 1 || !has_sealed_size(with_it[0].get(), air->bytes()))
+        throw peer_error("medium '" + name + "' hands over no memory of " +
+                         std::to_string(air->bytes()) + " bytes that is sealed");
+    air->map(MAP_SHARED | MAP_POPULATE, with_it[0].get());
+    air->connection_ = std::move(connection);
+    if (air->header().state.load() != air_state::ready) return nullptr;
     return air;
 }
 
+void shared_air::take(const std::string& name, const description& said, std::ptrdiff_t size) {
+    const auto has_first_fields =
+        size >= static_cast<std::ptrdiff_t>(offsetof(description, version) + sizeof said.version);
+    if (!has_first_fields || said.magic != magic)
+        throw peer_error("what listens as medium '" + name + "' is no medium");
+    if (said.version != layout_version)
+        throw peer_error("medium '" + name + "' has layout version " +
+                         std::to_string(said.version) + ", this module has " +
+                         std::to_string(layout_version) + ": build both from one tree");
+    const auto refuse = [&name](const std::string& what) {
+        throw peer_error("medium '" + name + "' describes itself wrongly: " + what);
+    };
+    if (size != sizeof said) refuse(std::to_string(size) + " bytes");
+    if (said.nodes > max_nodes)
+        refuse(std::to_string(said.nodes) + " nodes; valid: at most " + std::to_string(max_nodes));
+    if (said.clock != clock_kind::lockstep && said.clock != clock_kind::realtime)
+        refuse("clock " + std::to_string(static_cast<std::uint32_t>(said.clock)));
+    if (!(said.speed >= 0 && said.speed <= fastest)) refuse("speed " + std::to_string(said.speed));
+    clock_ = said.clock;
+    speed_ = said.speed;
+    for (std::size_t i = 0; i < said.nodes; ++i) {
+        const description::one_node& n = said.node[i];
+        const std::string node(n.name, ::strnlen(n.name, name_size));
+        if (!valid_name(node)) refuse("the name of node " + std::to_string(i));
+        if (n.clock_parts < -most_clock_parts || n.clock_parts > most_clock_parts)
+            refuse("the clock of node '" + node + "'");
+        nodes_.push_back({node, n.clock_parts});
+    }
+}
+
+bool shared_air::connected() const noexcept {
+    if (!connection_.valid()) return true;
+    pollfd end{connection_.get(), POLLIN, 0};
+    return ::poll(&end, 1, 0) <= 0;
+}
+
 shared_air::~shared_air() {
-    if (memory_ && !unlink_.empty()) header().state.store(air_state::closed);
-    if (!unlink_.empty()) shm_unlink(unlink_.c_str());
-    if (lock_ >= 0) close(lock_);
-    if (memory_) munmap(memory_, bytes_);
+    if (memory_ != nullptr && name_) header().state.store(air_state::closed);
+    if (door_.joinable()) {
+        door_.request_stop();
+        const std::uint64_t one = 1;
+        (void)!::write(wake_.get(), &one, sizeof one);
+        door_.join();
+    }
+    if (memory_ != nullptr) ::munmap(memory_, bytes());
 }
 
 node_block& shared_air::node(std::size_t i) {
@@ -168,7 +252,7 @@ node_block& shared_air::node(std::size_t i) {
 }
 
 cf32* shared_air::transmit_fifo(std::size_t i) {
-    return reinterpret_cast<cf32*>(static_cast<char*>(memory_) + head_bytes(header().nodes) +
+    return reinterpret_cast<cf32*>(static_cast<char*>(memory_) + head_bytes(nodes()) +
                                    i * node_sample_bytes);
 }
 

@@ -37,15 +37,14 @@ std::optional<event> read_event(node_block& node, std::uint64_t& next) noexcept 
 
 bool transmit_writer::open(tick time, tick now, bool hold) noexcept {
     auto& bursts = node_.bursts;
-    const std::uint64_t at = bursts.written.load(std::memory_order_relaxed);
-    if (at - bursts.taken.load(std::memory_order_acquire) >= bursts.size) return false;
-    burst& b = bursts.at(at);
+    if (opened_ - bursts.taken.load(std::memory_order_acquire) >= bursts.size) return false;
+    burst& b = bursts.at(opened_);
     b.time = time;
     b.opened_at = now;
     b.first = position_;
     b.hold = hold;
     b.state.store(position_ << burst_flag_bits, std::memory_order_relaxed);
-    bursts.written.store(at + 1, std::memory_order_seq_cst);
+    bursts.written.store(++opened_, std::memory_order_seq_cst);
     current_ = &b;
     end_time_ = time;
     header_.work.notify();
@@ -53,7 +52,8 @@ bool transmit_writer::open(tick time, tick now, bool hold) noexcept {
 }
 
 std::uint64_t transmit_writer::room() const noexcept {
-    return transmit_fifo_size - (position_ - node_.fifo_freed.load(std::memory_order_acquire));
+    const std::uint64_t used = position_ - node_.fifo_freed.load(std::memory_order_acquire);
+    return used > transmit_fifo_size ? 0 : transmit_fifo_size - used;
 }
 
 bool transmit_writer::wait_room(std::chrono::nanoseconds timeout) {
@@ -89,14 +89,24 @@ void transmit_writer::close() noexcept {
     header_.work.notify();
 }
 
-transmit_reader::extent transmit_reader::look(const local_burst& b) noexcept {
+transmit_reader::extent transmit_reader::look(const local_burst& b) const noexcept {
     const std::uint64_t s = b.shared->state.load(std::memory_order_acquire);
+    // Its samples are in the FIFO: they end no further than that is long behind what is freed.
+    if ((s >> burst_flag_bits) - b.first > freed_ + transmit_fifo_size - b.first) {
+        damaged_ = true;
+        return {b.first, true, false, true};
+    }
     return {s >> burst_flag_bits, (s & (burst_closed | burst_refused)) != 0, (s & burst_late) != 0,
             (s & burst_refused) != 0};
 }
 
 bool transmit_reader::is_ready(std::uint64_t at) const noexcept {
-    if (at == node_.bursts.written.load(std::memory_order_acquire)) return false;
+    const std::uint64_t written = node_.bursts.written.load(std::memory_order_acquire);
+    if (damaged_ || at == written) return false;
+    if (written - taken_ > node_.bursts.size || at - taken_ >= written - taken_) {
+        damaged_ = true;
+        return true;  // for the medium to see
+    }
     const burst& b = node_.bursts.at(at);
     const std::uint64_t state = b.state.load(std::memory_order_acquire);
     return b.time != as_soon_as_possible || (state & burst_closed) ||
@@ -105,17 +115,26 @@ bool transmit_reader::is_ready(std::uint64_t at) const noexcept {
 
 transmit_reader::news transmit_reader::collect(tick now, tick asap_time) noexcept {
     news n;
-    for (std::uint64_t at = collected(); is_ready(at); ++at) {
+    for (std::uint64_t at = collected(); is_ready(at) && !damaged_; ++at) {
         burst& shared = node_.bursts.at(at);
+        const tick said_time = snapshot(shared.time);
+        const std::uint64_t first = snapshot(shared.first);
+        if (first - freed_ > transmit_fifo_size) {
+            damaged_ = true;
+            break;
+        }
         tick earliest = busy_until_;
         for (const local_burst& before : bursts_)
             if (const extent e = look(before); !e.late) earliest = end_time(before, e);
-        const bool timed = shared.time != as_soon_as_possible;
-        local_burst b{&shared, timed ? shared.time : std::max(asap_time, earliest), shared.first,
-                      false};
-        if (timed && (b.start < shared.opened_at || b.start < now || b.start < earliest)) {
+        const bool timed = said_time != as_soon_as_possible;
+        const bool no_time = timed && !is_time(said_time);
+        const tick opened_at = snapshot(shared.opened_at);
+        local_burst b{&shared, timed ? bounded_time(said_time) : std::max(asap_time, earliest),
+                      first, false};
+        if (no_time || (timed && (b.start < opened_at || b.start < now || b.start < earliest))) {
             shared.state.fetch_or(burst_refused | burst_late, std::memory_order_seq_cst);
-            post_event(node_, event_kind::late, shared.opened_at);
+            post_event(node_, event_kind::late, opened_at);
+            n.malformed += no_time;
             node_.lates.fetch_add(1, std::memory_order_relaxed);
             ++n.late;
         } else {
@@ -180,8 +199,8 @@ bool transmit_reader::starve(tick time) noexcept {
     for (local_burst& b : bursts_) {
         std::uint64_t s = b.shared->state.load(std::memory_order_acquire);
         if (s & (burst_closed | burst_refused)) continue;
-        const tick end = b.start + static_cast<tick>((s >> burst_flag_bits) - b.first);
-        if (end >= time) return false;
+        const tick end = end_time(b, look(b));
+        if (damaged_ || end >= time) return false;
         // The node may be publishing right now: then it was in time after all.
         if (!b.shared->state.compare_exchange_strong(s, s | burst_refused)) return false;
         post_event(node_, event_kind::underflow, end);
@@ -205,7 +224,8 @@ void transmit_reader::acknowledge(tick time) noexcept {
 }
 
 void transmit_reader::free_to(std::uint64_t position) noexcept {
-    if (node_.fifo_freed.load(std::memory_order_relaxed) == position) return;
+    if (freed_ == position) return;
+    freed_ = position;
     node_.fifo_freed.store(position, std::memory_order_seq_cst);
     node_.room.notify();
 }
@@ -223,7 +243,7 @@ void transmit_reader::free_before(tick time) noexcept {
         if (!e.late) busy_until_ = std::max(busy_until_, end_time(b, e));
         const std::uint64_t end = e.end;
         bursts_.pop_front();
-        node_.bursts.taken.fetch_add(1, std::memory_order_seq_cst);
+        node_.bursts.taken.store(++taken_, std::memory_order_seq_cst);
         free_to(end);
         node_.room.notify();
     }
@@ -233,8 +253,12 @@ void transmit_reader::reset() noexcept {
     bursts_.clear();
     opened_ = 0;
     hold_ = false;
-    node_.bursts.taken.store(node_.bursts.written.load(std::memory_order_acquire));
-    node_.fifo_freed.store(node_.fifo_written.load(std::memory_order_acquire));
+    damaged_ = false;
+    taken_ = freed_ = 0;
+    node_.bursts.written.store(0);
+    node_.bursts.taken.store(0);
+    node_.fifo_written.store(0);
+    node_.fifo_freed.store(0);
     node_.wanted.store(0);
 }
 

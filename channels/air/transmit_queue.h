@@ -26,6 +26,7 @@ public:
         : header_(header),
           node_(node),
           fifo_(fifo),
+          opened_(node.bursts.written.load(std::memory_order_acquire)),
           position_(node.fifo_written.load(std::memory_order_acquire)) {}
 
     bool is_open() const noexcept { return current_ != nullptr; }
@@ -46,6 +47,7 @@ private:
     node_block& node_;
     cf32* fifo_;
     burst* current_ = nullptr;
+    std::uint64_t opened_;  // bursts
     std::uint64_t position_;
     tick end_time_ = 0;
 };
@@ -58,10 +60,14 @@ public:
         tick earliest = never;  // first time at which something known before has changed
         int opened = 0;
         int late = 0;
+        int malformed = 0;  // of those that are late: they have a time that no radio has
     };
     // now: first time not yet released; asap_time: start of bursts without a time.
     news collect(tick now, tick asap_time) noexcept;
     bool has_news() const noexcept { return is_ready(collected()); }
+    // The node's counters say what cannot be: more bursts than its table holds, or samples that are
+    // not in its FIFO. Nothing of it can be believed until reset().
+    bool is_damaged() const noexcept { return damaged_; }
     // Everything before this time is known; `never` when no burst is open.
     tick known_until() const noexcept;
     // Ask the node to wake the medium when the open burst reaches `time`.
@@ -91,14 +97,12 @@ private:
         bool late;
         bool refused;
     };
-    static extent look(const local_burst& b) noexcept;
+    extent look(const local_burst& b) const noexcept;
     tick end_time(const local_burst& b, const extent& e) const noexcept {
         return b.start + static_cast<tick>(e.end - b.first);
     }
     void free_to(std::uint64_t position) noexcept;
-    std::uint64_t collected() const noexcept {
-        return node_.bursts.taken.load(std::memory_order_relaxed) + bursts_.size();
-    }
+    std::uint64_t collected() const noexcept { return taken_ + bursts_.size(); }
     // Is there a burst number `at` to collect? One without a time begins with its first sample, so
     // it is left alone until that is there: a node that is interrupted between the two does not
     // starve.
@@ -107,6 +111,9 @@ private:
     node_block& node_;
     const cf32* fifo_;
     std::deque<local_burst> bursts_;
+    std::uint64_t taken_ = 0;  // bursts
+    std::uint64_t freed_ = 0;  // samples of the FIFO
+    mutable bool damaged_ = false;
     std::uint64_t opened_ = 0;
     tick busy_until_ = 0;  // end of the last burst that went out
     bool hold_ = false;    // the clock waits for this node also between bursts

@@ -316,17 +316,11 @@ void mixer::sum(std::size_t receiver, tick at, std::span<cf32> out,
             noise_[receiver]->work(out.subspan(first, size), out.subspan(first, size));
         });
     }
-    for (std::size_t done = 0; done < out.size();) {
-        const tick t = at + static_cast<tick>(done);
-        const tick until = own.receive_gain.next_change(t);
-        const std::size_t n = until - t < static_cast<tick>(out.size() - done)
-                                  ? static_cast<std::size_t>(until - t)
-                                  : out.size() - done;
+    each_stretch(own.receive_gain, at, out.size(), [&](tick t, std::size_t first, std::size_t n) {
         const float g = amplitude(db(own.receive_gain.at(t)));
-        float* x = reinterpret_cast<float*>(out.data() + done);
+        float* x = reinterpret_cast<float*>(out.data() + first);
         for (std::size_t i = 0; g != 1 && i < 2 * n; ++i) x[i] *= g;
-        done += n;
-    }
+    });
 }
 
 void mixer::add_path(path& p, std::size_t receiver, tick at, std::span<cf32> out,

@@ -29,6 +29,7 @@ public:
         set(time, value);
     }
     double at(tick time) const noexcept { return before(time)->value; }
+    std::size_t nof_changes() const noexcept { return changes_.size(); }
     // First time after `time` at which the value changes.
     tick next_change(tick time) const noexcept {
         auto next = before(time) + 1;

@@ -48,8 +48,7 @@ std::vector<std::shared_ptr<node_port>> open_ports(const uhd::device_addr_t& arg
                            std::to_string(channels));
                 ports.push_back(node_port::attach(args["air"], name,
                                                   number_of(args, "connect_timeout", 1, 0, 3600)));
-                const auto clock = [](node_port& p) { return p.block().clock_parts.load(); };
-                if (clock(*ports[0]) != clock(*ports.back()))
+                if (ports[0]->clock_parts() != ports.back()->clock_parts())
                     refuse("are nodes with the same clock_offset");
             }
             return ports;

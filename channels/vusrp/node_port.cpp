@@ -82,8 +82,8 @@ std::shared_ptr<node_port> node_port::attach(const std::string& name, const std:
     std::string names;
     std::size_t index = memory->nodes();
     for (std::size_t i = 0; i < memory->nodes(); ++i) {
-        names += std::string(i ? ", " : "") + memory->node(i).name;
-        if (memory->node(i).name == node) index = i;
+        names += std::string(i ? ", " : "") + memory->node_name(i);
+        if (memory->node_name(i) == node) index = i;
     }
     if (index == memory->nodes())
         throw bad_input("medium '" + name + "' has no node '" + node +
@@ -116,21 +116,20 @@ void node_port::claim(std::size_t index, double timeout_seconds) {
     index_ = index;
     header_ = &air_->header();
     air::node_block& block = air_->node(index);
-    watch_ = air::process_watch(header_->process);
     const auto deadline =
         clock::now() + std::chrono::duration<double>(std::max(timeout_seconds, 1.0));
-    std::int64_t owner = 0;
+    std::int64_t owner = air::no_process;
     while (!block.process.compare_exchange_strong(owner, getpid())) {
         if (clock::now() >= deadline)
             throw bad_input(description_ + " is in use by process " + std::to_string(owner));
         std::this_thread::sleep_for(10ms);
-        owner = 0;
+        owner = air::no_process;
     }
     const std::uint32_t claim = block.claims.fetch_add(1) + 1;
     header_->work.wake();
     while (block.served.load(std::memory_order_acquire) != claim) {
         if (clock::now() >= deadline || !connected()) {
-            block.process.store(0);
+            block.process.store(air::no_process);
             throw peer_error(description_ + " does not answer");
         }
         block.room.wait([&] { return block.served.load() == claim; }, 100ms);
@@ -140,25 +139,30 @@ void node_port::claim(std::size_t index, double timeout_seconds) {
 
 node_port::~node_port() {
     if (!block_) return;
-    block_->process.store(0);
+    block_->process.store(air::leaving_process);
     block_->claims.fetch_add(1);
     header_->work.wake();
 }
 
 tick node_port::now() const noexcept {
-    if (lockstep()) return block_->now.load(std::memory_order_acquire);
+    if (lockstep()) return air::bounded_time(block_->now.load(std::memory_order_acquire));
     if (!running()) return 0;
-    const std::int64_t ns = runtime::monotonic_ns() - header_->clock_origin.load();
-    const double own = 1 / (1 - 1e-12 * static_cast<double>(block_->clock_parts.load()));
-    return static_cast<tick>(static_cast<double>(ns) * (air::sample_rate * 1e-9) * header_->speed *
-                             own);
+    // The origin is what the medium wrote, whatever that is: a difference without overflow.
+    const auto ns = static_cast<std::int64_t>(
+        static_cast<std::uint64_t>(runtime::monotonic_ns()) -
+        static_cast<std::uint64_t>(header_->clock_origin.load(std::memory_order_relaxed)));
+    const double own = 1 / (1 - 1e-12 * static_cast<double>(clock_parts()));
+    const double ticks = static_cast<double>(ns) * (air::sample_rate * 1e-9) * air_->speed() * own;
+    constexpr double most = static_cast<double>(air::farthest_time);
+    return static_cast<tick>(std::clamp(ticks, -most, most));
 }
 
 void node_port::wait_until(tick t, double timeout_seconds) const {
     const auto deadline = clock::now() + std::chrono::duration<double>(timeout_seconds);
     while (running() && now() < t && clock::now() < deadline) {
-        const double speed = header_->speed == 0 ? 1 : header_->speed;
-        const double seconds = static_cast<double>(t - now()) / (air::sample_rate * speed);
+        const double speed = air_->speed() == 0 ? 1 : air_->speed();
+        const double seconds =
+            (static_cast<double>(t) - static_cast<double>(now())) / (air::sample_rate * speed);
         // Lockstep may run behind the wall clock: look again.
         std::this_thread::sleep_for(std::clamp<std::chrono::duration<double>>(
             std::chrono::duration<double>(seconds), 50us, 100ms));
@@ -166,7 +170,7 @@ void node_port::wait_until(tick t, double timeout_seconds) const {
 }
 
 bool node_port::connected() const noexcept {
-    return header_->state.load() == air::air_state::ready && watch_.alive();
+    return header_->state.load() == air::air_state::ready && air_->connected();
 }
 
 void node_port::check() const {

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "air/process_watch.h"
 #include "air/receive_queue.h"
 #include "air/shared_air.h"
 #include "air/transmit_queue.h"
@@ -45,7 +44,9 @@ public:
     // Returns when now() >= t, or after the timeout (wall clock), or at once if the clock stands.
     void wait_until(tick t, double timeout_seconds) const;
     bool running() const noexcept { return header_->running.load() != 0; }
-    bool lockstep() const noexcept { return header_->clock == air::clock_kind::lockstep; }
+    bool lockstep() const noexcept { return air_->clock() == air::clock_kind::lockstep; }
+    // The node's clock is so many parts in 10^12 fast.
+    std::int64_t clock_parts() const noexcept { return air_->clock_parts(index_); }
     bool connected() const noexcept;
     // Throws peer_error when the medium is gone.
     void check() const;
@@ -77,7 +78,6 @@ private:
     air::node_block* block_ = nullptr;
     std::size_t index_ = 0;
     std::string description_;
-    air::process_watch watch_;
     std::mutex command_mutex_, offset_mutex_;
     std::int64_t offset_ = 0, next_offset_ = 0;
     tick next_offset_at_ = air::never;

@@ -164,8 +164,8 @@ bool transmit_stream::take_event(std::size_t channel, uhd::async_metadata_t& mes
     announce_events();
     message.channel = channel;
     message.has_time_spec = true;
-    message.time_spec =
-        to_time(l.model.own_of_medium(e->time), {l.model.base().clock}, l.port->offset());
+    message.time_spec = to_time(l.model.own_of_medium(air::bounded_time(e->time)),
+                                {l.model.base().clock}, l.port->offset());
     switch (e->kind) {
         case air::event_kind::burst_acknowledged:
             message.event_code = uhd::async_metadata_t::EVENT_CODE_BURST_ACK;

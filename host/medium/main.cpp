@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// air: the medium between software USRPs. Start order as in macd: configuration, shared memory,
-// control socket, then privileges are given up. Its end is 1 when a node died.
+// air: the medium between software USRPs. Start order as in macd: configuration, memory, control
+// socket, the socket that hands the memory over, then privileges are given up. Its end is 1 when a
+// node died.
 #include <poll.h>
 #include <spdlog/spdlog.h>
 
@@ -53,10 +54,11 @@ int run(config::settings& settings, trace::played_traces& traces) {
             if (::poll(&signal, 1, 100) > 0 && host::take_signal(signal.fd))
                 return stop(host::reason_to_stop());
     });
-    // The priority before the rights go: what a process has it keeps. Segment and socket go with
-    // them, so that they can be removed at the end.
+    memory->open(start.becomes());
+    // The priority before the rights go: what a process has it keeps. The control socket goes with
+    // them, so that it can be removed at the end.
     if (config.priority > 0) runtime::use_realtime(config.priority);
-    start.give_up({shared_air::path(config.name), peer::socket_path(config.control)});
+    start.give_up({peer::socket_path(config.control)});
     say("medium '" + config.name + "' ready");
     return host::run_to_its_end([&] {
         const std::string dead = m.run();

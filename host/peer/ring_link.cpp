@@ -12,7 +12,8 @@
 //
 // The binding end takes one partner at a time; others are turned away while it is there. The
 // connecting end tries again until it succeeds, and again after a loss. The memory is sealed
-// against shrinking (no SIGBUS); the socket file's mode decides who may come.
+// against shrinking (no SIGBUS). The socket file's mode decides who may come, and each end asks the
+// kernel who the other one is: root and its own user are let in, others are turned away.
 // Silence: when nothing has moved for a quarter of it, a ping goes out, which the other end's
 // receive() answers.
 #include <fcntl.h>
@@ -22,11 +23,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -35,6 +34,7 @@
 #include <vector>
 
 #include "peer/endpoint.h"
+#include "peer/local_socket.h"
 #include "peer/message_ring.h"
 #include "peer/peer_link.h"
 #include "types/descriptor.h"
@@ -53,13 +53,6 @@ constexpr int sealed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 int checked(int fd, const char* what) {
     if (fd < 0) throw machine_error(what, errno);
     return fd;
-}
-
-sockaddr_un address_of(const std::string& path) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path, path.data(), path.size());
-    return address;
 }
 
 class ring_link final : public peer_link {
@@ -97,7 +90,6 @@ private:
         shared* shared_ = nullptr;
     };
     struct greeting;
-    struct envelope;
 
     void listen_on(const std::string& path, const std::string& what);
     void poll_for(int fd);
@@ -156,9 +148,9 @@ ring_link::ring_link(const link_config& config)
       timer_(checked(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC),
                      "timerfd_create")) {
     const std::string what = "endpoints." + config.name + " = " + config.endpoint + ": ";
-    if (path_.empty() || path_.size() >= sizeof(sockaddr_un::sun_path))
-        throw bad_input(what + "the path has to have 1 to " +
-                        std::to_string(sizeof(sockaddr_un::sun_path) - 1) + " characters");
+    if (path_.empty() || path_.size() > longest_socket_path)
+        throw bad_input(what + "the path has to have 1 to " + std::to_string(longest_socket_path) +
+                        " characters");
     poll_for(timer_.get());
     if (config.which == end::bind)
         listen_on(path_, what);
@@ -173,8 +165,7 @@ ring_link::~ring_link() {
 void ring_link::listen_on(const std::string& path, const std::string& what) {
     check_free(path, what);
     ::unlink(path.c_str());  // of a process that is gone
-    listener_ = descriptor(
-        checked(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), "socket"));
+    listener_ = make_local_socket();
     const auto address = address_of(path);
     const mode_t before = ::umask(0117);  // in a cell's folder: the group of its account
     const bool bound =
@@ -204,15 +195,11 @@ void ring_link::arm_timer(std::chrono::milliseconds every) {
 }
 
 void ring_link::try_to_connect() {
-    descriptor fd(
-        checked(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), "socket"));
-    const auto address = address_of(path_);
-    if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-        arm_timer(retry_every);
-        return;
-    }
-    partner_ = std::move(fd);
-    if (!send_greeting(-1)) {
+    partner_ = connect_to(path_);
+    const bool reached = partner_.valid();
+    const bool stranger = reached && !is_own_or_root(process_at(partner_.get()).user);
+    if (stranger) ++odd_messages;
+    if (!reached || stranger || !send_greeting(-1)) {
         partner_.close();
         arm_timer(retry_every);
         return;
@@ -221,40 +208,19 @@ void ring_link::try_to_connect() {
     poll_for(partner_.get());
 }
 
-// What goes with the greeting: the bell, and from the binding end the memory.
-struct ring_link::envelope {
-    envelope() {
-        message.msg_iov = &data;
-        message.msg_iovlen = 1;
-        message.msg_control = control;
-        message.msg_controllen = sizeof control;
-    }
-    greeting words{};
-    std::array<int, 2> fds{-1, -1};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof fds)]{};
-    iovec data{&words, sizeof words};
-    msghdr message{};
-};
-
+// With the greeting goes the bell, and from the binding end the memory.
 bool ring_link::send_greeting(int memory) {
-    envelope e;
-    e.words = {magic, version, memory < 0 ? 1U : 2U};
-    e.fds = {bell_.get(), memory};
-    const std::size_t bytes = e.words.descriptors * sizeof(int);
-    e.message.msg_controllen = CMSG_SPACE(bytes);
-    cmsghdr* c = CMSG_FIRSTHDR(&e.message);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(bytes);
-    std::memcpy(CMSG_DATA(c), e.fds.data(), bytes);
-    return ::sendmsg(partner_.get(), &e.message, MSG_NOSIGNAL) == sizeof e.words;
+    const greeting words{magic, version, memory < 0 ? 1U : 2U};
+    const auto bytes = std::as_bytes(std::span(&words, 1));
+    return memory < 0 ? send_message(partner_.get(), bytes, {bell_.get()})
+                      : send_message(partner_.get(), bytes, {bell_.get(), memory});
 }
 
 void ring_link::accept_partner() {
     for (;;) {
         descriptor fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!fd.valid()) return;
-        if (connected_) {  // a stranger: turned away
+        if (connected_ || !is_own_or_root(process_at(fd.get()).user)) {  // turned away
             ++odd_messages;
             continue;
         }
@@ -265,17 +231,15 @@ void ring_link::accept_partner() {
 
 // The partner's first word, or its end of file.
 void ring_link::on_greeting() {
-    envelope e;
-    const auto n = ::recvmsg(partner_.get(), &e.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    greeting words{};
+    std::vector<descriptor> with_it;
+    const auto n =
+        receive_message(partner_.get(), std::as_writable_bytes(std::span(&words, 1)), with_it, 2);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    for (cmsghdr* c = CMSG_FIRSTHDR(&e.message); n >= 0 && c != nullptr;
-         c = CMSG_NXTHDR(&e.message, c))
-        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-            std::memcpy(e.fds.data(), CMSG_DATA(c),
-                        std::min(sizeof e.fds, c->cmsg_len - CMSG_LEN(0)));
-    descriptor bell(e.fds[0]), memory(e.fds[1]);
+    with_it.resize(2);
+    descriptor bell = std::move(with_it[0]), memory = std::move(with_it[1]);
     const bool binds = config_.which == end::bind;
-    bool good = n == sizeof e.words && e.words.magic == magic && e.words.version == version &&
+    bool good = n == sizeof words && words.magic == magic && words.version == version &&
                 bell.valid() && memory.valid() != binds;
     if (good && binds) {
         memory = descriptor(checked(::memfd_create("openwip-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING),

@@ -22,6 +22,8 @@ public:
     privileged_start(const config::settings& settings, const std::string& user);
 
     int signals() const { return signals_; }  // descriptor
+    // The account that give_up() becomes, if any.
+    const std::optional<account>& becomes() const { return account_; }
     // The sockets become the user's, and so does the process, with the capabilities of `keep`.
     void give_up(const std::vector<std::string>& bound_paths,
                  const std::vector<int>& keep = {}) const;

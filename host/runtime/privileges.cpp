@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "runtime/privileges.h"
 
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <pwd.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 
+#include "types/descriptor.h"
 #include "types/failure.h"
 
 namespace wip::runtime {
@@ -55,9 +58,19 @@ void drop_privileges(const account& a, const std::vector<int>& keep) {
 }
 
 void hand_over(const std::vector<std::string>& paths, const account& a) {
-    for (const auto& path : paths)
-        if (!path.empty() && ::geteuid() == 0 && ::chown(path.c_str(), a.uid, a.gid) != 0)
+    if (::geteuid() != 0) return;
+    for (const auto& path : paths) {
+        if (path.empty()) continue;
+        const descriptor file(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+        struct stat found {};
+        if (!file.valid() || ::fstat(file.get(), &found) != 0)
             fail(path + ": cannot be given to user " + a.name);
+        if (!S_ISSOCK(found.st_mode) || found.st_uid != ::geteuid())
+            throw machine_error(path + ": cannot be given to user " + a.name +
+                                ": it is no socket of this process's user");
+        if (::fchownat(file.get(), "", a.uid, a.gid, AT_EMPTY_PATH) != 0)
+            fail(path + ": cannot be given to user " + a.name);
+    }
 }
 
 }  // namespace wip::runtime

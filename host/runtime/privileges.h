@@ -15,6 +15,8 @@ struct account {
     gid_t gid;
     std::string name;
 };
+// `nobody`: a user that stands for all who have none, so that its processes do not belong together.
+inline constexpr uid_t overflow_user = 65534;
 // nullopt when there is no such user.
 std::optional<account> find_account(const std::string& name);
 
@@ -25,8 +27,9 @@ void forbid_new_privileges();
 // capabilities but those of `keep` (linux/capability.h), in this thread and those made later. As a
 // user other than root only what that user holds is given up. Throws machine_error.
 void drop_privileges(const account& a, const std::vector<int>& keep = {});
-// The files of the sockets go to the user that this process becomes; their folder must let it pass.
-// An empty path is that of an endpoint without one. Throws machine_error.
+// The files of the sockets, which this process has made, go to the user that it becomes; their
+// folder must let it pass. No link is followed, and nothing but a socket of this process's own user
+// is handed over. An empty path is that of an endpoint without one. Throws machine_error.
 void hand_over(const std::vector<std::string>& paths, const account& a);
 
 }  // namespace wip::runtime

@@ -17,7 +17,10 @@ from gnuradio import uhd
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 APPS = TOP / "flowgraphs" / "apps"
-sys.path.insert(0, str(APPS))
+sys.path[:0] = [str(APPS), str(TOP / "host" / "cli")]
+
+from openwip_cli.machine import media  # noqa: E402
+
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
 END_S = 3       # to notice and say so; the apps themselves need less than one
 MODULATION = [8, 7, 6, 5, 4, 3, 2, 1] + [4] * 17
@@ -91,8 +94,8 @@ class Cell(unittest.TestCase):
                 process.kill()
             process.communicate()
             process.stdout.close(), process.stderr.close()
-        # A killed medium leaves its memory to the next start of the same name; here there is none.
-        pathlib.Path(f"/dev/shm/openwip-air-{self.name}").unlink(missing_ok=True)
+        # A killed medium leaves its socket to the next start of the same name; here there is none.
+        media.remove(self.name)
         self.run_folder.cleanup()
 
     def start(self, key, *command, environment=None):

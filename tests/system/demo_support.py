@@ -123,7 +123,7 @@ def attenuator_in_qemu(test, folder):
 def left_of(cell, pids=()):
     """Everything that still exists of a cell: empty when it is gone."""
     left = [n for n in cell.namespaces if system.namespace_exists(n)]
-    left += [str(p) for p in cell.shared_memory()]
+    left += [str(p) for p in cell.medium_files()]
     left += [str(cell.run)] if cell.run.exists() else []
     left += [f"process {p}" for p in pids if system.start_time(p) is not None]
     return left

@@ -10,7 +10,7 @@ import time
 import unittest
 import pathlib
 
-from uhd_support import AIR, Medium
+from uhd_support import AIR, Medium, media
 
 HERE = pathlib.Path(__file__).resolve().parent
 PAIR = "{base: {}, terminal: {}}"
@@ -46,7 +46,7 @@ class Lockstep(unittest.TestCase):
             self.assertEqual((status.late, status.underflows, status.overflows), (0, 0, 0))
             self.assertEqual(status.clock, "lockstep")
             self.assertEqual(air.stop(), 0)
-            self.assertFalse(air.memory().exists())
+            self.assertFalse(air.meeting_place().exists())
 
     def test_a_killed_station_is_named_and_ends_the_medium(self):
         for victim in ("base", "terminal"):
@@ -55,14 +55,14 @@ class Lockstep(unittest.TestCase):
                         "terminal": station("receive", air.args("terminal"), 10**9)}
                 try:
                     wait_for(lambda: air.ask().air.now > 768000)
-                    self.assertTrue(air.memory().exists())
+                    self.assertTrue(air.meeting_place().exists())
                     both[victim].kill()
                     began = time.monotonic()
                     self.assertEqual(air.process.wait(3), 1)
                     self.assertLess(time.monotonic() - began, 2)
                     self.assertIn(f"air: info: node '{victim}' (process {both[victim].pid}) died",
                                   air.text())
-                    self.assertFalse(air.memory().exists())
+                    self.assertFalse(air.meeting_place().exists())
                 finally:
                     for process in both.values():
                         process.kill()
@@ -88,12 +88,12 @@ class Lockstep(unittest.TestCase):
                     process.communicate()
             air.process.wait(5)
             # What the kill left is removed by the next start, which says so.
-            self.assertTrue(air.memory().exists())
+            self.assertTrue(air.meeting_place().exists())
             with Medium(LOCKSTEP, PAIR, PATH, name=air.name) as again:
                 wait_for(lambda: "ready" in again.text())
                 self.assertIn("removed what a killed medium", again.text())
                 self.assertEqual(again.stop(), 0)
-            self.assertFalse(air.memory().exists())
+            self.assertFalse(air.meeting_place().exists())
 
     def test_two_media_of_one_name_are_refused(self):
         with Medium(LOCKSTEP, PAIR, PATH) as air:
@@ -111,7 +111,7 @@ class Lockstep(unittest.TestCase):
             second = subprocess.run([AIR, "--config", other], capture_output=True, text=True)
             self.assertEqual(second.returncode, 2, second.stderr)
             self.assertRegex(second.stderr, "^air: air.control = ipc://.*: in use: another process listens there\n$")
-            self.assertFalse(pathlib.Path(f"/dev/shm/openwip-air-{air.name}b").exists())
+            self.assertFalse(media.socket_of(air.name + "b").exists())
             self.assertTrue(air.ask().ok)
 
     def test_garbage_on_the_control_socket_is_refused_and_logged(self):

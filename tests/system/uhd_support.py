@@ -3,9 +3,14 @@
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 
 import zmq
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "host" / "cli"))
+
+from openwip_cli.machine import media  # noqa: E402
 
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
 AIR = BUILD / "host/medium/air"
@@ -63,8 +68,9 @@ class Medium:
         self.log.flush()
         return pathlib.Path(self.log.name).read_text()
 
-    def memory(self):
-        return pathlib.Path("/dev/shm/openwip-air-" + self.name)
+    def meeting_place(self):
+        """The socket at which it hands over its memory."""
+        return media.socket_of(self.name)
 
     def stop(self):
         if self.process.poll() is None:

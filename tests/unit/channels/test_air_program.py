@@ -3,8 +3,13 @@
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "host" / "cli"))
+
+from openwip_cli.machine import media  # noqa: E402
 
 AIR = pathlib.Path(os.environ["OPENWIP_BUILD"]) / "host/medium/air"
 
@@ -34,7 +39,7 @@ class CommandLine(unittest.TestCase):
                     done = self.run_it("--config", f.name, "--check")
                     self.assertEqual((done.returncode, done.stderr.count("\n"), done.stdout), (code, code // 2, ""), done.stderr)
                     self.assertIn(words, done.stderr)
-                    self.assertFalse(pathlib.Path(f"/dev/shm/openwip-air-{name}").exists())
+                    self.assertFalse(media.socket_of(name).exists())
 
     def test_help(self):
         for option in ("--help", "-h"):

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <limits>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -407,4 +409,68 @@ TEST_F(AirQueues, all_gaps_of_a_full_ring_are_known) {
         reader.take(y);
     }
     EXPECT_EQ(found, expected);
+}
+
+// The other side may write anything into the memory at any time.
+
+TEST_F(AirQueues, windows_of_which_there_are_too_many_are_none) {
+    for (const std::uint64_t written :
+         {node->windows.size + 1, std::uint64_t{1} << 60, ~std::uint64_t{0}}) {
+        node->windows.written = written;
+        EXPECT_EQ(reader.look().what, receive_reader::state::nothing);
+        EXPECT_FALSE(reader.wait(1, std::chrono::nanoseconds(0)));
+    }
+}
+
+TEST_F(AirQueues, any_times_of_a_window_are_bounded) {
+    constexpr tick least = std::numeric_limits<tick>::min();
+    for (const tick start : {least, tick{-1}, tick{0}, never})
+        for (const tick end : {least, tick{0}, tick{1} << 62, never})
+            for (const tick now : {least, tick{0}, never}) {
+                window& w = node->windows.at(node->windows.written);
+                w.start = start;
+                w.end = end;
+                w.flags = 0;
+                node->windows.written.fetch_add(1);
+                node->now = now;
+                const auto s = reader.look();
+                EXPECT_TRUE(is_time(s.position));
+                EXPECT_GE(s.available, 0);
+                EXPECT_LE(s.available, static_cast<tick>(receive_ring_size));
+                w.end = least;  // over, if it was not
+                reader.look();
+            }
+}
+
+TEST_F(AirQueues, room_that_the_fifo_cannot_have_is_none) {
+    writer.open(0, 0, false);
+    put(10);
+    for (const std::uint64_t freed : {std::uint64_t{11}, std::uint64_t{1} << 60}) {
+        node->fifo_freed = freed;
+        EXPECT_EQ(writer.room(), 0U);
+        EXPECT_TRUE(writer.claim(100).empty());
+    }
+    node->fifo_freed = 0;
+    EXPECT_EQ(writer.room(), transmit_fifo_size - 10);
+}
+
+TEST_F(AirQueues, the_medium_keeps_its_own_count_of_what_it_took) {
+    writer.open(0, 0, false);
+    put(100);
+    writer.close();
+    transmitted.collect(0, 0);
+    node->bursts.taken = 77;
+    node->fifo_freed = 1 << 20;
+    release(1000);
+    EXPECT_EQ(node->bursts.taken, 1U);
+    EXPECT_EQ(node->fifo_freed, 100U);
+    EXPECT_FALSE(transmitted.is_damaged());
+}
+
+TEST_F(AirQueues, a_node_that_takes_windows_and_does_not_read_them_gets_no_more_than_a_table) {
+    for (int i = 0; i < 5000; ++i) {
+        received.start(1000 + 10 * i, 5, 0);
+        node->windows.taken.store(node->windows.written.load());
+    }
+    EXPECT_EQ(node->windows.written, node->windows.size);
 }

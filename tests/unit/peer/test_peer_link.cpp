@@ -330,4 +330,48 @@ TEST_F(ring_strangers, the_socket_that_a_killed_process_left_is_replaced) {
     EXPECT_NO_THROW(make_link({.endpoint = "shm://" + path_, .which = end::bind, .name = "line"}));
 }
 
+// The kernel says whose process the other end is, whatever the mode of the socket lets in.
+TEST_F(ring_strangers, another_user_is_turned_away_by_either_end) {
+    if (geteuid() != 0) GTEST_SKIP() << "becoming another user needs root";
+    std::filesystem::permissions(folder_, std::filesystem::perms::all);
+    const auto as_another_user = [this](end which, const std::function<void(peer_link&)>& then) {
+        const pid_t child = fork();
+        if (child == 0) {
+            if (setresuid(65534, 65534, 65534) != 0) _exit(9);
+            const auto link =
+                make_link({.endpoint = "shm://" + path_, .which = which, .name = "line"});
+            then(*link);
+            _exit(link->connected() ? 1 : 0);
+        }
+        return child;
+    };
+    const auto look = [](peer_link& link) {
+        for (int i = 0; i < 200 && !link.connected(); ++i) {
+            link.watch();
+            std::this_thread::sleep_for(1ms);
+        }
+    };
+    const auto code_of = [](pid_t child) {
+        int status = 0;
+        waitpid(child, &status, 0);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    };
+    {
+        auto a = make_link({.endpoint = "shm://" + path_, .which = end::bind, .name = "line"});
+        std::filesystem::permissions(path_, std::filesystem::perms::all);
+        const pid_t child = as_another_user(end::connect, look);
+        look(*a);
+        EXPECT_EQ(code_of(child), 0);
+        EXPECT_FALSE(a->connected());
+        EXPECT_GT(a->odd_messages, 0U);
+    }
+    const pid_t child = as_another_user(end::bind, look);
+    while (!std::filesystem::exists(path_)) std::this_thread::sleep_for(1ms);
+    const auto b = make_link({.endpoint = "shm://" + path_, .which = end::connect, .name = "line"});
+    look(*b);
+    EXPECT_FALSE(b->connected());
+    EXPECT_GT(b->odd_messages, 0U);
+    EXPECT_EQ(code_of(child), 0);
+}
+
 }  // namespace

@@ -7,7 +7,10 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,6 +18,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -245,6 +249,38 @@ TEST(Privileges, what_has_no_file_is_not_handed_over) {
     const account root{0, 0, "root"};
     EXPECT_NO_THROW(hand_over({""}, root));  // of tcp://
     EXPECT_THROW(hand_over({"", "/no/such"}, root), wip::machine_error);
+}
+
+// Where others can write into the folder of a socket, the name may be something else by now.
+TEST(Privileges, a_socket_is_handed_over_and_neither_a_link_nor_a_file_in_its_place) {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+    char folder[] = "/tmp/hand_over.XXXXXX";
+    ASSERT_NE(::mkdtemp(folder), nullptr);
+    const std::string file = folder + std::string("/file"), link = folder + std::string("/link"),
+                      path = folder + std::string("/socket");
+    ::close(::open(file.c_str(), O_CREAT | O_WRONLY, 0600));
+    ASSERT_EQ(::symlink(path.c_str(), link.c_str()), 0);
+    const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strcpy(address.sun_path, path.c_str());
+    ASSERT_EQ(::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    const account other{12345, 12346, "other"};
+    struct stat found {};
+    EXPECT_THROW(hand_over({link}, other), wip::machine_error);
+    EXPECT_THROW(hand_over({file}, other), wip::machine_error);
+    for (const std::string& untouched : {file, path}) {
+        ASSERT_EQ(::stat(untouched.c_str(), &found), 0);
+        EXPECT_EQ(found.st_uid, 0U) << untouched;
+    }
+    hand_over({path}, other);
+    ASSERT_EQ(::stat(path.c_str(), &found), 0);
+    EXPECT_EQ(found.st_uid, 12345U);
+    EXPECT_EQ(found.st_gid, 12346U);
+    EXPECT_THROW(hand_over({path}, other), wip::machine_error);  // another user's by now
+    ::close(fd);
+    for (const std::string& left : {file, link, path}) ::unlink(left.c_str());
+    ::rmdir(folder);
 }
 
 }  // namespace

@@ -47,7 +47,8 @@ ALLOWED = {
     "channels/fader": {"types", "sample", "mix"},
     "channels/yaml": {"types"},
     "channels/profiles": {"types", "sample", "yaml"},
-    "channels/air": {"types", "sample", "mix", "runtime"},
+    # The medium hands its memory over at a socket.
+    "channels/air": {"types", "sample", "mix", "peer", "runtime"},
     "channels/vusrp": {"types", "sample", "air", "runtime", "yaml"},
     # Lines of messages between processes, for flowgraphs and host alike.
     "host/peer": {"types"},

@@ -24,7 +24,7 @@ from typing import Any
 
 from ..air import SLOT_SAMPLES
 from ..errors import BadInput
-from ..machine import own_files, rights, system
+from ..machine import media, own_files, rights, system
 from ..machine.places import Places
 from ..settings import radios, table
 from ..settings.scenario import NOMINAL_TRANSMIT_DBFS, Scenario, text_of
@@ -162,10 +162,16 @@ class Cell:
     def prepare_directory(self) -> None:
         """What is made here is of the account's group, so that its processes reach it after they gave up their privileges; nobody else enters."""
         _, _, group = system.account()
-        os.chown(self.run, 0, group)
-        os.chmod(self.run, 0o2750)
-        (self.run / "pids").mkdir(exist_ok=True)
-        os.chmod(self.run / "pids", 0o2750)
+        assert self.lock is not None, "only the owner of a cell prepares its directory"
+        os.fchown(self.lock, 0, group)      # the directory that is locked, whatever stands at its name
+        os.fchmod(self.lock, 0o2750)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir("pids", dir_fd=self.lock)
+        pids = os.open("pids", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self.lock)
+        try:
+            os.fchmod(pids, 0o2750)
+        finally:
+            os.close(pids)
 
     # --- what is left of it ---
 
@@ -188,16 +194,16 @@ class Cell:
         """(pid, start time) of other keepers of a cell of this name whose directory has been deleted."""
         return [p for p in system.holders(f"{self.run} (deleted)", KEEPER) if p[0] != os.getpid()]
 
-    def shared_memory(self) -> list[pathlib.Path]:
-        """The segment of the medium of this cell (channels/air/shared_air.h names it)."""
-        return [p for p in [pathlib.Path(f"/dev/shm/openwip-air-{self.name}")] if p.exists()]
+    def medium_files(self) -> list[pathlib.Path]:
+        """Where the medium of this cell and its radios met, if it has gone and left them."""
+        return media.left(self.name)
 
     def leftovers(self) -> list[str]:
         """What of this cell exists, one name each."""
         left = [f"namespace {n}" for n in self.made_namespaces()]
         left += [f"process {pid}" for pid, started in self.recorded_processes() if system.start_time(pid) == started]
         left += [f"keeper {pid}" for pid, _ in self.keepers()]
-        left += [f"shared memory {p.name}" for p in self.shared_memory()]
+        left += [f"{p}, of a medium that has gone" for p in self.medium_files()]
         left += [f"directory {self.run}"] if self.run.exists() and any(self.run.iterdir()) else []
         return left
 
@@ -222,9 +228,7 @@ class Cell:
             return pids     # the name is another cell's by now: whoever deleted the directory made room for it
         if left:
             return pids
-        for path in self.shared_memory():
-            with contextlib.suppress(OSError):      # not there, or a folder, which somebody else made
-                path.unlink()
+        media.remove(self.name)
         shutil.rmtree(self.run, ignore_errors=True)
         with contextlib.suppress(OSError):
             RUN_ROOT.rmdir()   # unless there are other cells

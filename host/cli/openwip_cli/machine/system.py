@@ -280,6 +280,16 @@ def account() -> tuple[str, int, int]:
     raise BadInput(f"there is neither an account {ACCOUNT} nor nobody: run ./openwip setup as root")
 
 
+def give_to_account(folder: pathlib.Path, files: Iterable[pathlib.Path]) -> None:
+    """A folder of this process's, with files in it, to the account of the cells; as another user than root nothing happens. The folder
+    goes last: until then nobody else can put a link in the place of a file. Raises OSError."""
+    if os.geteuid() != 0:
+        return
+    _, user, group = account()
+    for path in (*files, folder):
+        os.chown(path, user, group, follow_symlinks=False)
+
+
 def require_root() -> None:
     if os.geteuid() != 0:
         raise BadInput("network namespaces and TUN interfaces need root: run it with sudo")

@@ -2,7 +2,6 @@
 """emulate --time ns3: the emulator's links with the TCP of ns-3 at both their ends (docs/ns3.md). run(scenario, ...) is the entry for
 programs, with the plans of runs/virtual.py."""
 import json
-import os
 import pathlib
 import subprocess
 from collections.abc import Callable, Sequence
@@ -66,10 +65,7 @@ def launch(program: str, root: pathlib.Path, tree: dict[str, Any], lines: Sequen
     config, flows = root / "config.yaml", root / "plan"
     config.write_text(to_yaml(tree))
     flows.write_text("\n".join(lines) + "\n")
-    if os.geteuid() == 0:
-        _, user, group = system.account()
-        for path in (root, config, flows):
-            os.chown(path, user, group)
+    system.give_to_account(root, (config, flows))
     done = subprocess.run([program, "--config", str(config), "--plan", str(flows), *more], capture_output=True, text=True)
     if done.returncode == BadInput.code:
         raise BadInput(why_ended(done, config))

@@ -111,10 +111,7 @@ def prepared(root: pathlib.Path, tree: dict[str, Any], plan: Plan, sides: Sequen
     for n, lines in enumerate(plan.batches.values()):
         (root / f"batch{n}").write_text("\n".join(lines) + "\n")
     (root / CONFIG).write_text(to_yaml(tree))
-    if os.geteuid() == 0:
-        _, user, group = system.account()
-        for path in (root, *root.iterdir()):
-            os.chown(path, user, group)
+    system.give_to_account(root, root.iterdir())
 
 
 def addresses(tree: dict[str, Any], terminals: int) -> list[ipaddress.IPv4Interface]:

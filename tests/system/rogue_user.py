@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The user nobody beside a medium of root's that starts: in a loop, as fast as it can, everything by which that user might come to own,
+enter, read or replace what belongs to the medium. It prints a line for each thing that it got hold of, and at its end how often it tried.
+
+usage: rogue_user.py NAME FOLDER     until standard input is closed; FOLDER has the medium's control socket and is root's"""
+import contextlib
+import fcntl
+import os
+import pathlib
+import select
+import socket
+import sys
+
+NOBODY = 65534
+NAME, FOLDER = sys.argv[1:3]
+MEETING = "/run/openwip-air"
+os.setgroups([])
+os.setresgid(NOBODY, NOBODY, NOBODY)
+os.setresuid(NOBODY, NOBODY, NOBODY)
+os.umask(0)
+
+
+def got(what):
+    print(what, flush=True)
+
+
+def take_the_name_of_shared_memory():
+    """What media had until this test was written. It is theirs to give: that somebody may make a file there is no success; that a
+    medium or a radio maps it is, which the test looks at."""
+    path = f"/dev/shm/openwip-air-{NAME}"
+    for flags in (os.O_RDWR | os.O_CREAT | os.O_EXCL, os.O_RDWR):
+        with contextlib.suppress(OSError):
+            fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+            if os.fstat(fd).st_uid != NOBODY:
+                got(f"opened {path}")
+            os.close(fd)
+
+
+def take_the_folder():
+    for path in (MEETING, FOLDER):
+        with contextlib.suppress(OSError):
+            os.rename(path, path + ".x")
+            got(f"renamed {path}")
+        with contextlib.suppress(OSError):
+            os.mkdir(path, 0o777)
+            got(f"made {path}")
+        with contextlib.suppress(OSError):
+            os.symlink("/tmp", path)
+            got(f"put a link at {path}")
+    with contextlib.suppress(OSError):
+        os.listdir(MEETING)
+        got(f"listed {MEETING}")
+    with contextlib.suppress(OSError):      # whoever can open it for reading could hold locks of it
+        os.close(os.open(MEETING, os.O_RDONLY | os.O_DIRECTORY))
+        got(f"opened {MEETING}")
+
+
+def take_the_files():
+    for path in (f"{MEETING}/{NAME}.socket", f"{MEETING}/{NAME}.lock", f"{FOLDER}/control", f"{FOLDER}/air.yaml"):
+        for flags in (os.O_RDONLY, os.O_RDWR, os.O_RDWR | os.O_CREAT | os.O_EXCL):
+            with contextlib.suppress(OSError):
+                fd = os.open(path, flags | os.O_NONBLOCK, 0o666)
+                got(f"opened {path}")
+                with contextlib.suppress(OSError):
+                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    got(f"locked {path}")
+                os.close(fd)
+        for name, action in (("unlinked", os.unlink), ("renamed", lambda p: os.rename(p, p + ".x")), ("chmod of", lambda p: os.chmod(p, 0o666)),
+                             ("linked to", lambda p: os.link(p, f"/tmp/rogue-{os.getpid()}")), ("put a link at", lambda p: os.symlink("/etc/passwd", p))):
+            with contextlib.suppress(OSError):
+                action(path)
+                got(f"{name} {path}")
+
+
+def enter_the_sockets():
+    for path in (f"{MEETING}/{NAME}.socket", f"{FOLDER}/control"):
+        for kind in (socket.SOCK_SEQPACKET, socket.SOCK_STREAM):
+            with socket.socket(socket.AF_UNIX, kind) as s, contextlib.suppress(OSError):
+                s.settimeout(0.05)
+                s.connect(path)
+                got(f"connected to {path}")
+                _, descriptors, _, _ = socket.recv_fds(s, 8192, 4)
+                if descriptors:
+                    got(f"{path} handed over {len(descriptors)} descriptors")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s, contextlib.suppress(OSError):
+            s.bind(path)
+            got(f"bound {path}")
+
+
+def look_into_the_processes():
+    for process in pathlib.Path("/proc").iterdir():
+        if not process.name.isdigit():
+            continue
+        with contextlib.suppress(OSError):
+            if (process / "comm").read_text().strip() != "air" or int(process.name) == os.getpid():
+                continue
+            for part in ("fd", "map_files"):
+                with contextlib.suppress(OSError):
+                    for each in (process / part).iterdir():
+                        got(f"saw {each.name} of {part}")
+                        with contextlib.suppress(OSError):
+                            os.close(os.open(each, os.O_RDWR))
+                            got(f"opened {each}")
+            with contextlib.suppress(OSError):
+                with open(process / "mem", "rb"):
+                    got(f"opened {process}/mem")
+            with contextlib.suppress(OSError):
+                os.kill(int(process.name), 0)
+                got(f"may send signals to {process.name}")
+
+
+ATTACKS = (take_the_name_of_shared_memory, take_the_folder, take_the_files, enter_the_sockets, look_into_the_processes)
+rounds = 0
+print("begins", flush=True)
+while not select.select([sys.stdin], [], [], 0)[0]:
+    for attack in ATTACKS[:-1] if rounds % 50 else ATTACKS:
+        attack()
+    rounds += 1
+for left in (f"/dev/shm/openwip-air-{NAME}",):
+    with contextlib.suppress(OSError):
+        os.unlink(left)
+print(f"tried {rounds} times", flush=True)
