@@ -18,7 +18,7 @@ from typing import Any
 
 from ..errors import BadInput, CellDied, catch
 from ..machine import outputs, scratch, system
-from ..machine.places import Places
+from ..machine.places import COMPILED, Places
 
 SNAKEMAKE = "campaigns/bin/snakemake"       # of the build
 END_S = 20          # for runs to take their cells down
@@ -70,7 +70,7 @@ class Pool:
         left, parent, began = set(specs), os.getpid(), time.time()
         # A run is a process of its own, so what Python compiles is kept.
         environment = {k: v for k, v in os.environ.items() if k not in ("SNAKEMAKE_PROFILE", "PYTHONDONTWRITEBYTECODE")}
-        environment["PYTHONPYCACHEPREFIX"] = str(self.pycache)
+        environment["PYTHONPYCACHEPREFIX"] = environment[COMPILED] = str(self.pycache)
         old = catch()
         try:
             with open(self.folder / "logs" / "snakemake.log", "a") as log:
