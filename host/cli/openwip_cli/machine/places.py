@@ -55,6 +55,11 @@ def default() -> "Places":
     return Places(top, pathlib.Path(os.environ.get("OPENWIP_BUILD", top / "build")), os.environ.get("OPENWIP_PYTHON", sys.executable))
 
 
+def operand(name: str) -> str:
+    """A file that the user has named, as an argument of another program, which would take one that begins with "-" for an option."""
+    return f"./{name}" if name.startswith("-") and name != "-" else name
+
+
 def own_environment() -> None:
     """Takes what the caller has said to Python (PYTHONSAFEPATH, PYTHONWARNINGS, PYTHONPATH, ...) out of the environment of everything that is started
     from now on, and says what ours need: a worker of a campaign and Snakemake import this package by its name."""
