@@ -4,7 +4,9 @@ moves meanwhile. apt, dpkg, CMake, ninja and Python are stood in for by scripts 
 import os
 import pathlib
 import pty
+import pwd
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -225,6 +227,59 @@ class EntryPoint(unittest.TestCase):
         self.assertEqual(self.run_it("demo").returncode, 0)
         self.assertEqual(self.asked, ["python host/cli demo"])
         self.assertEqual(sorted((p.name, p.stat().st_mtime_ns) for p in build.iterdir()), before)
+
+    @unittest.skipIf(os.geteuid() != 0 or shutil.which("setpriv") is None, "needs root, which sudo gives, and setpriv")
+    def test_what_sudo_builds_in_a_users_tree_is_the_users_and_compiled_without_root(self):
+        user = pwd.getpwnam("nobody")
+        tree = self.world / "tree"
+        (tree / "host").mkdir(parents=True)
+        (tree / "host" / "cli").symlink_to(TOP / "host/cli")
+        shutil.copy(OPENWIP, tree / "openwip")
+        self.world.chmod(0o755)
+        (self.world / "asked").chmod(0o666)
+        for path in (tree, tree / "host"):
+            os.chown(path, user.pw_uid, user.pw_gid)
+        for name in ("cmake", "ninja"):
+            tool = self.world / "tools" / name
+            tool.write_text(tool.read_text().replace("#!/bin/sh\n", '#!/bin/sh\necho "%s by $(id -u)" >>"$WORLD/asked"\n' % name))
+        build = tree / "build"
+        (build / "of-an-earlier-root").mkdir(parents=True)
+        environment = self.environment(SUDO_UID=str(user.pw_uid), SUDO_GID=str(user.pw_gid), OPENWIP_BUILD=str(build))
+        done = subprocess.run([tree / "openwip", "demo"], capture_output=True, text=True, env=environment, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertLess({f"cmake by {user.pw_uid}", f"ninja by {user.pw_uid}"}, set(self.asked))
+        self.assertEqual([p.name for p in (build, *build.rglob("*")) if p.stat().st_uid != user.pw_uid], [])
+
+        # The user goes on, without root; what is root's tree stays root's.
+        done = subprocess.run(["setpriv", "--reuid", str(user.pw_uid), "--regid", str(user.pw_gid), "--clear-groups", tree / "openwip", "demo"],
+                              capture_output=True, text=True, env=environment, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        os.chown(tree, 0, 0)
+        self.assertEqual(subprocess.run([tree / "openwip", "build", "demo"], capture_output=True, text=True, env=environment, timeout=300).returncode, 0)
+        self.assertIn("ninja by 0", self.asked)
+
+    def test_at_the_end_of_the_tests_it_says_what_was_not_tested_and_what_adds_it(self):
+        build = self.world / "build"
+        for program in ("sigmf/bin/sigmf_validate", "campaigns/bin/snakemake"):
+            (build / program).parent.mkdir(parents=True)
+            (build / program).touch()
+            (build / program).chmod(0o755)
+        (self.world / "tools" / "ctest").write_text(
+            '#!/bin/sh\necho "100% tests passed, 0 tests failed out of 3"\n'
+            'while [ "$1" != --output-junit ]; do shift; done\n'
+            'cat >"$2" <<EOF\n<testsuite>\n<testcase name="test_a" status="run"/>\n<testcase name="system_test_ns3" status="notrun">\n'
+            '<skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>\n</testcase>\n</testsuite>\nEOF\nexit "$CTEST_ENDS"\n')
+        (self.world / "tools" / "ctest").chmod(0o755)
+        for ends in ("0", "8"):
+            done = self.run_it("test", CTEST_ENDS=ends)
+            self.assertEqual(done.returncode, int(ends), done.stderr)
+            self.assertIn("\n100% tests passed, 0 tests failed out of 3\n", done.stdout)
+            last = done.stdout.partition("out of 3\n")[2]
+            self.assertIn("test: not tested: TCP of ns-3 (--time ns3); to add it: ./openwip setup --ns3\n", last)
+            self.assertIn("test: not tested: virtual time (--time virtual); to add it: ./openwip setup --virtual-time\n", last)
+            self.assertNotIn("SigMF", last)
+            self.assertIn("test: 1 tests were left out, whole or in part: system_test_ns3 (", last)
+        self.assertEqual((build / "openwip-skipped").read_text(), "system_test_ns3\n")
 
     def test_an_unknown_command_installs_nothing(self):
         for command in ("setup", "build"):
