@@ -8,7 +8,7 @@ from typing import Any
 try:
     import yaml
 except ImportError:     # a reader of run records in another Python (docs/run-record.md) needs none
-    yaml = None         # type: ignore[assignment]
+    yaml = None
 
 from .errors import BadInput
 
