@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Of ./openwip, which reads this: what is in no package is made under the build folder, once, by pip or from its source.
+# ./openwip reads this: what is in no package is made under the build folder, once, by pip or from its source.
 
 # in_venv NAME WHAT PYTHON OPTIONS LIST: programs in no Debian package, in a folder of the build that may be removed. The list has every version with the
 # hashes of its wheels: nothing else is taken, no program of a source package runs, and none of it runs as root in a user's tree.
