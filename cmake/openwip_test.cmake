@@ -66,7 +66,7 @@ endfunction()
 function(openwip_test_runs_python)
   set_property(TEST ${ARGN} APPEND PROPERTY ENVIRONMENT
     "PYTHONPATH=${PROJECT_BINARY_DIR}/python:${PROJECT_SOURCE_DIR}/host/cli" "OPENWIP_PYTHON=${PYTHON_EXECUTABLE}"
-    "OPENWIP_BUILD=${PROJECT_BINARY_DIR}")
+    "OPENWIP_BUILD=${PROJECT_BINARY_DIR}" "OPENWIP_TOP=${PROJECT_SOURCE_DIR}")
 endfunction()
 
 # openwip_python_test(NAME FILE): a Python test with the system's Python and the built modules. One that leaves

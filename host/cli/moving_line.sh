@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Of ./openwip, which reads this: the line that moves while packages are installed and programs built.
+# ./openwip reads this: the line that moves while packages are installed and programs built.
 
 span() {   # seconds in words
     if [ "$1" -ge 90 ]; then printf '%d min %02d s' $(($1 / 60)) $(($1 % 60)); else printf '%d s' "$1"; fi

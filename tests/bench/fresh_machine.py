@@ -4,6 +4,9 @@
 of a release, which debootstrap makes once (network, root; some GB). The kernel, its clock and devices are this machine's.
 
     sudo python3 tests/bench/fresh_machine.py jammy emulate --duration 5
+    sudo python3 tests/bench/fresh_machine.py --lists none trixie demo --duration 5
+
+debootstrap leaves the package lists in the file system; the images of containers have none (--lists none). Without --lists both are tried.
 """
 import argparse
 import json
@@ -17,16 +20,17 @@ import time
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 DEBIAN, UBUNTU = "http://deb.debian.org/debian", "http://archive.ubuntu.com/ubuntu"
-RELEASES = {"bookworm": (DEBIAN, "main"), "jammy": (UBUNTU, "main,universe"), "noble": (UBUNTU, "main,universe")}
+RELEASES = {"bookworm": (DEBIAN, "main"), "trixie": (DEBIAN, "main"), "jammy": (UBUNTU, "main,universe"), "noble": (UBUNTU, "main,universe")}
 SCRIPT = "/usr/share/debootstrap/scripts/gutsy"     # of all releases of Ubuntu since; Debian's may not know the newest by name
-# $1 root file system, $2 folder of the run, then the command. Mounts are this process's own and go with it.
+# $1 root file system, $2 folder of the run, $3 "kept": with its package lists, then the command. Mounts are this process's own and go with it.
 INSIDE = """set -e
-base=$1 run=$2; shift 2
+base=$1 run=$2 lists=$3; shift 3
 mkdir -p "$run/upper" "$run/work" "$run/top"
 mount -t overlay overlay -o "lowerdir=$base,upperdir=$run/upper,workdir=$run/work" "$run/top"
 mount -t proc proc "$run/top/proc"
 for of in dev sys; do mount --rbind "/$of" "$run/top/$of"; done
 for of in tmp run; do mount -t tmpfs tmpfs "$run/top/$of"; done
+[ "$lists" = kept ] || rm -rf "$run/top/var/lib/apt/lists" "$run/top/var/cache/apt"
 cp /etc/resolv.conf /etc/hosts "$run/top/etc/"
 cp -a "$run/tree" "$run/top/openwip"
 exec chroot "$run/top" /usr/bin/env -i HOME=/root TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin sh -c 'cd /openwip && exec ./openwip "$@"' sh "$@"
@@ -50,19 +54,26 @@ def base(release: str, folder: pathlib.Path) -> pathlib.Path:
 def main() -> int:
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("/var/tmp/openwip-fresh"), help="where the root file systems stay")
+    p.add_argument("--lists", choices=("kept", "none"), help="the package lists at the start (default: one run with them and one without)")
     p.add_argument("release", choices=RELEASES)
     p.add_argument("command", nargs=argparse.REMAINDER, help="of ./openwip; without one: demo --duration 5")
     given = p.parse_args()
     if os.geteuid() != 0 or not shutil.which("debootstrap"):
         p.error("root and debootstrap are needed (apt-get install debootstrap)")
     given.folder.mkdir(parents=True, exist_ok=True)
-    root, command, log = base(given.release, given.folder), given.command or ["demo", "--duration", "5"], given.folder / f"{given.release}.log"
-    with tempfile.TemporaryDirectory(dir=given.folder, ignore_cleanup_errors=True) as run, log.open("w") as out:
+    root, command = base(given.release, given.folder), given.command or ["demo", "--duration", "5"]
+    return max(first_command(given.folder, given.release, root, lists, command) for lists in ([given.lists] if given.lists else ["none", "kept"]))
+
+
+def first_command(folder: pathlib.Path, release: str, root: pathlib.Path, lists: str, command: list[str]) -> int:
+    """Runs it in a copy of the root file system, prints what came of it and returns its exit code."""
+    log = folder / f"{release}-lists-{lists}.log"
+    with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as run, log.open("w") as out:
         subprocess.run(["git", "clone", "--quiet", TOP, f"{run}/tree"], check=True)
         began = time.monotonic()
-        done = subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", INSIDE, "sh", root, run, *command],
+        done = subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", INSIDE, "sh", root, run, lists, *command],
                               stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
-    print(json.dumps({"release": given.release, "command": command, "exit_code": done.returncode, "seconds": round(time.monotonic() - began),
+    print(json.dumps({"release": release, "lists": lists, "command": command, "exit_code": done.returncode, "seconds": round(time.monotonic() - began),
                       "said": [line for line in log.read_text(errors="replace").splitlines() if line.startswith(("verdict", "openwip:", "100%"))], "log": str(log)}, indent=1))
     return done.returncode
 

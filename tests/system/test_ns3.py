@@ -74,6 +74,7 @@ class Refusals(unittest.TestCase):
             tcpl.parse(["--time", "virtual", "--mtu", "576,9000"])
         self.assertEqual(tcpl.parse(["--time", "ns3", "--relay", "off", "--mtu", "9000", "--tcp-cc", "tahoe"])[2]["traffic.tcp_cc"], "tahoe")
 
+    @unittest.skipUnless((BUILD / ns3.PROGRAM).exists(), f"no ns-3 in {BUILD}: ./openwip setup --ns3")     # which is said first
     def test_a_name_that_is_not_utf8_is_said(self):
         with tempfile.TemporaryDirectory() as folder:
             trace = os.path.join(os.fsencode(folder), b"tr\xff.h5")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """python -m openwip_cli COMMAND ...; ./openwip sets the environment and calls it."""
+import contextlib
+import errno
 import importlib
 import io
 import os
@@ -8,7 +10,7 @@ import sys
 import traceback
 from typing import Any
 
-from .errors import BAD_INPUT, INTERRUPTED, INVALID, USED_UP, BadInput, Stop, catch, describe_fault
+from .errors import BAD_INPUT, INTERRUPTED, INVALID, BadInput, Stop, catch, describe_fault, describe_os_error
 from .machine import faults
 from .machine import places as whereabouts
 
@@ -21,9 +23,12 @@ COMMANDS = {
     "iq": "iq.command", "channel": "channel.command", "keys": "cell.remote:keys_main", "set": "commands.settings_command:set_main", "get": "commands.settings_command:get_main",
     "bridge": "commands.bridge", "attenuator": "commands.attenuator", "doctor": "commands.doctor", "radio": "commands.radio", "down": "commands.commands:down", "status": "commands.commands:status", "exec": "commands.commands:execute", "bench": "commands.commands:bench", "switch-table": "commands.commands:switch_table", "fader": "commands.fader", "curves": "commands.commands:curves",
     # Started by others of this package.
-    "supervise": "runs.supervise", "read-record": "records.record:read_contents", "judge": "measure.judge", "forward": "cell.remote", "replay-radio": "runs.replay_radio",
-    "cable-attenuator": "runs.cable_attenuator",
+    "command-lines": "command_lines", "supervise": "runs.supervise", "read-record": "records.record:read_contents", "judge": "measure.judge",
+    "forward": "cell.remote", "replay-radio": "runs.replay_radio", "cable-attenuator": "runs.cable_attenuator",
 }
+
+# The command was given a file or folder that this user may not use, or that does not fit. Any other OSError is the machine's.
+GIVEN = (errno.EACCES, errno.EPERM, errno.ENOENT, errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP)
 
 
 def find(command: str) -> Any:
@@ -45,23 +50,17 @@ def main() -> int:
         faults.threads_in_one_line("openwip")
         catch((signal.SIGTERM, signal.SIGHUP))      # with their programs and temporary files
         command, *arguments = sys.argv[1:] or [""]
-        return find(command)(arguments, whereabouts.default())
+        function = find(command)
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:     # host/cli/__main__.py ends at once what has not begun
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        return int(function(arguments, whereabouts.default()) or 0)
     except Stop as e:
         print(f"openwip: {e}", file=sys.stderr)
         for name, words in getattr(e, "last_words", ()):
             print(f"  {name}: {words}", file=sys.stderr)
         return e.code
     except OSError as e:
-        if isinstance(e, BrokenPipeError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        elif isinstance(e, FileNotFoundError) and e.filename is None:   # of os.getcwd()
-            print("openwip: the current folder was removed; valid: absolute paths, or another folder", file=sys.stderr)
-            return BAD_INPUT
-        elif e.errno not in USED_UP:
-            raise
-        else:
-            print(": ".join(str(w) for w in ("openwip: this machine cannot", e.strerror, e.filename2 or e.filename) if w), file=sys.stderr)
-        return INVALID
+        return of_os_error(e)
     except SystemExit as e:     # --help
         return int(e.code or 0)
     except KeyboardInterrupt:
@@ -73,8 +72,35 @@ def main() -> int:
         return INVALID
 
 
+def of_os_error(e: OSError) -> int:
+    """Says in one line what the operating system refused wherever in a command it was not expected; the exit code. With OPENWIP_TRACEBACK in the
+    environment a developer sees where that was."""
+    if os.environ.get("OPENWIP_TRACEBACK"):
+        traceback.print_exc()
+    if isinstance(e, BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return INVALID
+    if isinstance(e, FileNotFoundError) and e.filename is None:   # of os.getcwd()
+        print("openwip: the current folder was removed; valid: absolute paths, or another folder", file=sys.stderr)
+        return BAD_INPUT
+    print(f"openwip: this machine cannot: {describe_os_error(e)}", file=sys.stderr)
+    return BAD_INPUT if e.errno in GIVEN else INVALID
+
+
+def end(status: int) -> None:
+    """A socket that a signal left open must not keep the process, nor an output that cannot be written be a traceback."""
+    try:
+        sys.stdout.flush()
+    except OSError as e:
+        status = of_os_error(e)
+    with contextlib.suppress(OSError):
+        sys.stderr.flush()
+    os._exit(status)
+
+
 if __name__ == "__main__":
-    status = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)   # a socket that a signal left open must not keep the process
+    try:
+        whereabouts.own_environment()
+        end(main())
+    except KeyboardInterrupt:   # between the end of the command and that of the process
+        os._exit(INTERRUPTED)

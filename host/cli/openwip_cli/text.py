@@ -5,7 +5,10 @@ import os
 import pathlib
 from typing import Any
 
-import yaml
+try:
+    import yaml
+except ImportError:     # a reader of run records in another Python (docs/run-record.md) needs none
+    yaml = None
 
 from . import core_schema
 from .errors import BadInput

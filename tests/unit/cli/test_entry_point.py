@@ -4,7 +4,9 @@ moves meanwhile. apt, dpkg, CMake, ninja and Python are stood in for by scripts 
 import os
 import pathlib
 import pty
+import pwd
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,11 +22,15 @@ PARTS = "demo emulate tcp-l capture record channel radio switch-table monitor cu
 
 TOOLS = {
     "dpkg-query": 'sed "s/$/ install ok installed/" "$WORLD/installed"',
-    # Of names that are only mentioned (MENTIONED) it prints nothing; without lists it fails.
-    "apt-cache": 'shift; [ -e "$WORLD/lists" ] || exit 100\n'
-                 'for name; do case " $MENTIONED " in *" $name "*) ;; *) echo "Package: $name" ;; esac; done',
+    # Names that are only mentioned (MENTIONED) have no record. A name that is not known is taken as a pattern, as apt does: then it prints other packages,
+    # and it knows only what is installed when there are no lists.
+    "apt-cache": 'shift; for name; do\n'
+                 '[ -e "$WORLD/lists" ] && ! grep -qx -- "$name" "$WORLD/unknown" || {\n'
+                 'case $name in *+*) printf "Package: libapt-pkg6.0\\nStatus: install ok installed\\n\\n" ;; esac; continue; }\n'
+                 'case " $MENTIONED " in *" $name "*) ;; *) printf "Package: %s\\nFilename: pool/%s.deb\\n\\n" "$name" "$name" ;; esac; done',
     # "$#" arguments: -o APT::Status-Fd=3 install -y -q --no-install-recommends NAME...
-    "apt-get": 'shift 2; echo "apt-get $*" >>"$WORLD/asked"; [ "$1" = install ] || { touch "$WORLD/lists"; exit 0; }\n'
+    "apt-get": 'shift 2; echo "apt-get $*" >>"$WORLD/asked"; [ "$1" = install ] || { [ -z "$NO_NETWORK" ] || exit 100; touch "$WORLD/lists"; : >"$WORLD/unknown"; exit 0; }\n'
+               '[ ! -e "$WORLD/old" ] || { rm "$WORLD/old"; exit 100; }\n'
                'echo "dlstatus:1:40.5:Retrieving file 2 of 5" >&3; sleep "$PACE"\n'
                'echo "pmstatus:libfirst:12.5:Unpacking libfirst (amd64)" >&3; sleep "$PACE"\n'
                'shift 4; printf "%s\\n" "$@" >>"$WORLD/installed"',
@@ -36,7 +42,7 @@ TOOLS = {
     "ninja": 'case "$*" in *" -n "*) exit 0 ;; esac; shift 2; echo "ninja $*" >>"$WORLD/asked"\n'
              'status() { printf "%s\\n" "$NINJA_STATUS$2" | sed "s/%f/$1/; s/%t/40/"; }\n'
              'status 1 "Building a"; sleep "$PACE"; status 10 "Building b"; sleep "$PACE"; exit "$NINJA_ENDS"',
-    "python": f'case "$*" in *-c*) exit 0 ;; esac; echo "python $*" | sed "s|{TOP}/||" >>"$WORLD/asked"',
+    "python": f'[ "$2" != -c ] || exit 0; shift 2; [ "$2" != check ] || exit 0; echo "python $*" | sed "s|{TOP}/||" >>"$WORLD/asked"',
 }
 
 
@@ -49,6 +55,7 @@ class EntryPoint(unittest.TestCase):
         (self.world / "installed").write_text("")
         (self.world / "asked").write_text("")
         (self.world / "lists").touch()
+        (self.world / "unknown").touch()
         for name, text in TOOLS.items():
             path = self.world / "tools" / name
             path.write_text(f"#!/bin/sh\n{text}\n")
@@ -56,7 +63,7 @@ class EntryPoint(unittest.TestCase):
 
     def environment(self, **more):
         return {"PATH": f"{self.world}/tools:/usr/sbin:/usr/bin:/sbin:/bin", "WORLD": str(self.world), "PACE": "0", "NINJA_ENDS": "0",
-                "LEFT_OUT": "", "MENTIONED": "", "OPENWIP_BUILD": str(self.world / "build"), "OPENWIP_PYTHON": str(self.world / "tools/python"),
+                "LEFT_OUT": "", "MENTIONED": "", "NO_NETWORK": "", "OPENWIP_BUILD": str(self.world / "build"), "OPENWIP_PYTHON": str(self.world / "tools/python"),
                 "LC_ALL": "C.UTF-8"} | more
 
     def run_it(self, *arguments, **more):
@@ -135,6 +142,42 @@ class EntryPoint(unittest.TestCase):
                     self.assertIn(name, asked[-1])
                     self.assertNotIn(other, asked[-1] + done.stdout.split())
 
+    def names_asked_for(self, *arguments, **more):
+        """The words of each call of apt-get, update or install with its names."""
+        done = self.run_it(*arguments, **more)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [line.split()[1:2] + [w for w in line.split()[2:] if not w.startswith("-")] for line in self.asked if line.startswith("apt-get")]
+
+    def test_names_are_chosen_when_the_lists_are_there_whatever_there_was_before(self):
+        """Debian 13 has libvolk-dev. Without lists a name with a plus is a pattern that finds installed packages; some lists are no lists of all names."""
+        (self.world / "lists").unlink()
+        update, install = self.names_asked_for("demo", MENTIONED="libvolk2-dev")
+        self.assertEqual(update, ["update"])
+        self.assertIn("g++", install)
+        self.assertIn("libvolk-dev", install)
+        self.assertNotIn("libvolk2-dev", install)
+
+        (self.world / "installed").write_text("")
+        (self.world / "unknown").write_text("libvolk-dev\nlibvolk2-dev\ngnuradio\n")
+        update, install = self.names_asked_for("demo", MENTIONED="libvolk2-dev")
+        self.assertEqual(update, ["update"])
+        self.assertIn("libvolk-dev", install)
+
+    def test_names_are_chosen_again_after_an_install_that_failed_because_lists_are_old(self):
+        (self.world / "old").touch()
+        before, update, after = self.names_asked_for("demo")
+        self.assertEqual(([before[0], after[0]], update), (["install"] * 2, ["update"]))
+        self.assertEqual(set(before), set(after))
+
+    def test_a_release_without_a_package_says_which_and_installs_nothing(self):
+        (self.world / "unknown").write_text("gnuradio-dev\n")
+        done = self.run_it("demo", NO_NETWORK="1")
+        self.assertEqual((done.returncode, done.stderr.splitlines()[-1].partition(",")[0]), (1, "openwip: apt-get update failed"))
+        done = self.run_it("demo", MENTIONED="gnuradio-dev")
+        self.assertEqual((done.returncode, done.stderr), (1, "openwip: apt has no package gnuradio-dev; valid: a release that has it, with all its "
+                                                             "components (Ubuntu: universe too)\n"))
+        self.assertFalse(any(line.startswith("apt-get install") for line in self.asked))
+
     def test_what_reads_a_record_builds_its_messages_alone(self):
         packages = self.packages_of("report", "run.h5")
         self.assertLess({"python3-jinja2", "python3-h5py", "protobuf-compiler"}, packages)
@@ -174,6 +217,70 @@ class EntryPoint(unittest.TestCase):
         self.assertEqual(self.run_it("demo", "--monitor", LEFT_OUT="monitor").returncode, 0)
         self.assertEqual(self.asked[-2:], ["ninja demo", "python host/cli demo --monitor"])
 
+    def test_a_tree_with_nothing_to_build_serves_whoever_may_not_write_in_it(self):
+        self.packages_of("build", "demo")
+        (self.world / "tools" / "ninja").write_text('#!/bin/sh\ncase "$*" in *" -n "*) echo "ninja: no work to do." ;; *) exit 1 ;; esac\n')
+        build = self.world / "build"
+        before = sorted((p.name, p.stat().st_mtime_ns) for p in build.iterdir())
+        build.chmod(0o555)
+        self.addCleanup(build.chmod, 0o755)
+        self.assertEqual(self.run_it("demo").returncode, 0)
+        self.assertEqual(self.asked, ["python host/cli demo"])
+        self.assertEqual(sorted((p.name, p.stat().st_mtime_ns) for p in build.iterdir()), before)
+
+    @unittest.skipIf(os.geteuid() != 0 or shutil.which("setpriv") is None, "needs root, which sudo gives, and setpriv")
+    def test_what_sudo_builds_in_a_users_tree_is_the_users_and_compiled_without_root(self):
+        user = pwd.getpwnam("nobody")
+        tree = self.world / "tree"
+        (tree / "host").mkdir(parents=True)
+        (tree / "host" / "cli").symlink_to(TOP / "host/cli")
+        shutil.copy(OPENWIP, tree / "openwip")
+        self.world.chmod(0o755)
+        (self.world / "asked").chmod(0o666)
+        for path in (tree, tree / "host"):
+            os.chown(path, user.pw_uid, user.pw_gid)
+        for name in ("cmake", "ninja"):
+            tool = self.world / "tools" / name
+            tool.write_text(tool.read_text().replace("#!/bin/sh\n", '#!/bin/sh\necho "%s by $(id -u)" >>"$WORLD/asked"\n' % name))
+        build = tree / "build"
+        (build / "of-an-earlier-root").mkdir(parents=True)
+        environment = self.environment(SUDO_UID=str(user.pw_uid), SUDO_GID=str(user.pw_gid), OPENWIP_BUILD=str(build))
+        done = subprocess.run([tree / "openwip", "demo"], capture_output=True, text=True, env=environment, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertLess({f"cmake by {user.pw_uid}", f"ninja by {user.pw_uid}"}, set(self.asked))
+        self.assertEqual([p.name for p in (build, *build.rglob("*")) if p.stat().st_uid != user.pw_uid], [])
+
+        # The user goes on, without root; what is root's tree stays root's.
+        done = subprocess.run(["setpriv", "--reuid", str(user.pw_uid), "--regid", str(user.pw_gid), "--clear-groups", tree / "openwip", "demo"],
+                              capture_output=True, text=True, env=environment, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        os.chown(tree, 0, 0)
+        self.assertEqual(subprocess.run([tree / "openwip", "build", "demo"], capture_output=True, text=True, env=environment, timeout=300).returncode, 0)
+        self.assertIn("ninja by 0", self.asked)
+
+    def test_at_the_end_of_the_tests_it_says_what_was_not_tested_and_what_adds_it(self):
+        build = self.world / "build"
+        for program in ("sigmf/bin/sigmf_validate", "campaigns/bin/snakemake"):
+            (build / program).parent.mkdir(parents=True)
+            (build / program).touch()
+            (build / program).chmod(0o755)
+        (self.world / "tools" / "ctest").write_text(
+            '#!/bin/sh\necho "100% tests passed, 0 tests failed out of 3"\n'
+            'while [ "$1" != --output-junit ]; do shift; done\n'
+            'cat >"$2" <<EOF\n<testsuite>\n<testcase name="test_a" status="run"/>\n<testcase name="system_test_ns3" status="notrun">\n'
+            '<skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>\n</testcase>\n</testsuite>\nEOF\nexit "$CTEST_ENDS"\n')
+        (self.world / "tools" / "ctest").chmod(0o755)
+        for ends in ("0", "8"):
+            done = self.run_it("test", CTEST_ENDS=ends)
+            self.assertEqual(done.returncode, int(ends), done.stderr)
+            self.assertIn("\n100% tests passed, 0 tests failed out of 3\n", done.stdout)
+            last = done.stdout.partition("out of 3\n")[2]
+            self.assertIn("test: not tested: TCP of ns-3 (--time ns3); to add it: ./openwip setup --ns3\n", last)
+            self.assertIn("test: not tested: virtual time (--time virtual); to add it: ./openwip setup --virtual-time\n", last)
+            self.assertNotIn("SigMF", last)
+            self.assertIn("test: 1 tests were left out, whole or in part: system_test_ns3 (", last)
+        self.assertEqual((build / "openwip-skipped").read_text(), "system_test_ns3\n")
+
     def test_an_unknown_command_installs_nothing(self):
         for command in ("setup", "build"):
             done = self.run_it(command, "demo", "demos")
@@ -186,11 +293,11 @@ class EntryPoint(unittest.TestCase):
             for flag in ("-h", "--help"):
                 done = self.run_it(command, flag)
                 self.assertEqual((done.returncode, self.asked), (0, []), done.stderr)
-                self.assertTrue(all(line.startswith(f"  {command} ") for line in done.stdout.splitlines()) and done.stdout)
+                self.assertTrue(done.stdout.startswith(f"usage: ./openwip {command} "), done.stdout)
 
     def test_every_command_of_the_help_is_known(self):
         lines = subprocess.run([OPENWIP, "help"], capture_output=True, text=True).stdout
-        dispatch = OPENWIP.read_text().rpartition("\ncase ")[2]
+        dispatch = OPENWIP.read_text().partition("\ncommand=${1:-help}")[2]
         commands = re.findall(r"^  ([a-z-]+) ", lines, re.M)
         self.assertGreater(len(commands), 25)
         for command in commands:

@@ -137,6 +137,25 @@ raise SystemExit(m.main())""", "demo"], capture_output=True, text=True, cwd=temp
         self.assertEqual((done.returncode, done.stderr),
                          (2, "openwip: the current folder was removed; valid: absolute paths, or another folder\n"))
 
+    def test_an_error_of_the_operating_system_is_one_line_wherever_it_comes(self):
+        for made, code, line in (("OSError(5, 'Input/output error', '/x')", 1, "openwip: this machine cannot: Input/output error: /x"),
+                                 ("OSError(28, 'No space left on device')", 1, "openwip: this machine cannot: No space left on device"),
+                                 ("PermissionError(13, 'Permission denied', '/y')", 2, "openwip: this machine cannot: Permission denied: /y"),
+                                 ("OSError('a\\nb')", 1, "openwip: this machine cannot: a b")):
+            with self.subTest(made):
+                done = subprocess.run([sys.executable, "-c", f"""
+from openwip_cli import __main__ as m
+def fails(arguments, places):
+    raise {made}
+m.find = lambda name: fails
+raise SystemExit(m.main())""", "demo"], capture_output=True, text=True)
+                self.assertEqual((done.returncode, done.stderr), (code, line + "\n"))
+
+    def test_an_output_that_cannot_be_written_at_the_end_is_one_line(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([sys.executable, TOP, "bench", "--help"], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual((done.returncode, done.stderr), (1, "openwip: this machine cannot: No space left on device\n"))
+
     def test_an_unknown_command_is_bad_input(self):
         done = subprocess.run([sys.executable, "-m", "openwip_cli", "dance"], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (2, "openwip: unknown command dance\n"))

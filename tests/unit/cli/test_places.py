@@ -57,5 +57,11 @@ class KeptLine(unittest.TestCase):
         self.assertEqual([self.line(), self.line(), self.asked()], ["meter 1.0", "meter 1.0", 2])
 
 
+class Operand(unittest.TestCase):
+    def test_a_file_that_begins_with_a_dash_is_no_option_of_a_program(self):
+        for given, handed_on in (("-t.h5", "./-t.h5"), ("--o", "./--o"), ("-", "-"), ("t.h5", "t.h5"), ("/-t", "/-t"), ("", "")):
+            self.assertEqual(places.operand(given), handed_on)
+
+
 if __name__ == "__main__":
     unittest.main()

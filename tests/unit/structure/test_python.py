@@ -36,6 +36,7 @@ ALLOWED = {
     "views": {"machine", "messages", "settings", "figures", "cell", "records"},
     "commands": {"machine", "messages", "settings", "figures", "cell", "measure", "iq"},
     "__main__": {"machine"},
+    "command_lines": {"__main__", "machine", "settings"},
     "errors": set(),
     "air": set(),
     "text": set(),

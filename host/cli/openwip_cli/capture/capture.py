@@ -17,7 +17,7 @@ from ..cell.running import running_cell
 from ..errors import BadInput, how_ended
 from ..figures import report
 from ..machine import outputs, system
-from ..machine.places import Places, version
+from ..machine.places import Places, operand, version
 from ..messages import control
 from ..settings.command_line import Parser
 from ..settings.kinds import Integer, Real
@@ -94,7 +94,7 @@ def arguments_of(cell: Cell, given: argparse.Namespace, file: str, places: Place
             raise BadInput(f"cell '{cell.name}' is up, but its medium does not answer yet; try again") from None
         terminals, emulator = max(1, terminals - 1), dict(configurations).get("emulator.yaml")
         live = [*(pdus(of_yaml(emulator)) if emulator else []), "--start-ns", str(time.time_ns() - round(air.wall_seconds * 1e9))]
-    return [places.program(PROGRAM), "-o", file, *endpoints(cell, terminals), *live, *comments(cell, places, configurations), *limits(given)]
+    return [places.program(PROGRAM), "-o", operand(file), *endpoints(cell, terminals), *live, *comments(cell, places, configurations), *limits(given)]
 
 
 def main(arguments: list[str], places: Places) -> int:
@@ -130,7 +130,7 @@ class Recording:
         self.last_words = tempfile.TemporaryFile("w")       # without a name: a kill leaves nothing
         self.said = tempfile.TemporaryFile("w+")
         self.process: subprocess.Popen[bytes] | None = subprocess.Popen(
-            [places.program(PROGRAM), "-o", file, *endpoints(cell, len(cell.terminals)), "--speed", f"{speed:g}",
+            [places.program(PROGRAM), "-o", operand(file), *endpoints(cell, len(cell.terminals)), "--speed", f"{speed:g}",
              "--wait", "120", "--end-file", f"/proc/self/fd/{self.last_words.fileno()}", *pdus(configuration),
              *comments(cell, places, [("configuration", to_yaml(configuration))])],
             stdin=subprocess.DEVNULL, stderr=self.said, pass_fds=[self.last_words.fileno()], preexec_fn=system.follower())

@@ -340,7 +340,7 @@ def process(cell: Cell, listen: Listen, places: Places) -> Process:
     """The forwarder as a process of the cell, for its keeper. `listen`: of check_listen()."""
     host, port, keys = listen
     argv = places.module("forward", cell.run, host, port, keys.folder)
-    environment = {"PYTHONPATH": f"{places.build}/python:{places.top}/host/cli", "PYTHONDONTWRITEBYTECODE": "1", "OPENWIP_RUN": str(cell.run)}
+    environment = {"OPENWIP_TOP": str(places.top), "OPENWIP_BUILD": str(places.build), "OPENWIP_RUN": str(cell.run)}
     low = ("net_bind_service",) if port < 1024 else ()
     return Process("forward", argv, environment, essential=False, capabilities=(*rights.TO_BECOME_THE_ACCOUNT, *low))
 

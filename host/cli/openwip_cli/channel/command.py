@@ -14,7 +14,7 @@ from ..cell.running import running_cell
 from ..errors import BadInput, of_program
 from ..machine import outputs, scratch, snr_trace, system
 from ..machine.confined import printable
-from ..machine.places import Places, version
+from ..machine.places import Places, operand, version
 from ..settings import table
 from ..settings.command_line import Parser, run_command
 from ..settings.kinds import Real, number_of
@@ -41,14 +41,14 @@ def run_program(places: Places, arguments: list[str]) -> str:
 
 
 def describe(places: Places, file: str) -> dict[str, Any]:
-    return dict(json.loads(run_program(places, ["check", file])))
+    return dict(json.loads(run_program(places, ["check", operand(file)])))
 
 
 @contextlib.contextmanager
 def writing(places: Places, file: str, info: dict[str, Any], definition: str, prediction: dict[str, Any] | None = None) -> Iterator[Callable[[Any], None]]:
     """A trace from rows of dB, by a function that takes some: a pipe to wip_channel write. What is incomplete stays unwritten."""
     import numpy
-    arguments = ["write", "-o", file, "--software", f"openwip {version(places.top)}", *(["--predicted"] if prediction else [])]
+    arguments = ["write", "-o", operand(file), "--software", f"openwip {version(places.top)}", *(["--predicted"] if prediction else [])]
     for key, value in (info | (prediction or {})).items():
         arguments += [f"--{key.replace('_', '-')}", str(value)]
     with scratch.file(definition) as source:
@@ -107,7 +107,7 @@ def render(arguments: list[str], places: Places) -> int:
     given["output"] = outputs.checked("-o", given["output"], given["channel"])
     if isinstance(given["shadowing"], float):
         given["shadowing_db"] = given.pop("shadowing")
-    passed = ["render", given.pop("channel"), "--software", f"openwip {version(places.top)}"]
+    passed = ["render", operand(given.pop("channel")), "--software", f"openwip {version(places.top)}"]
     for key, value in given.items():
         if value is True:
             passed.append(f"--{key.replace('_', '-')}")
@@ -212,7 +212,7 @@ def export(arguments: list[str], places: Places) -> int:
             channel_csv.write(rows, "prediction" in description, file)
         print(f"{file}: {description['slots']} rows")
         return 0
-    said = run_program(places, ["patterns", given.file, f"--kind={kind}", f"--output={file}", f"--bins={given.bins}",
+    said = run_program(places, ["patterns", operand(given.file), f"--kind={kind}", f"--output={file}", f"--bins={given.bins}",
                                f"--modulation={0 if given.modulation == 'adaptive' else given.modulation}",
                                f"--packet-bytes={given.packet_bytes}", f"--seed={given.seed}"])
     size = json.loads(said)

@@ -16,7 +16,7 @@ from ..cell.running import running_cell
 from ..errors import BadInput, CellDied, how_ended
 from ..figures import report
 from ..machine import outputs, rights, system
-from ..machine.places import Places
+from ..machine.places import Places, callers_python
 from ..messages import control
 from ..settings.command_line import Parser
 
@@ -94,8 +94,8 @@ def execute(arguments: list[str], _places: Places) -> int | None:
     if shutil.which(command[0]) is None:
         print(f"openwip: {command[0]}: command not found", file=sys.stderr)
         return 127
-    # The Python path of the launcher is not the command's business.
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("OPENWIP_") and k not in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")}
+    # The Python of the launcher is not the command's business.
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("OPENWIP_", "PYTHON"))} | callers_python
     os.execvpe("ip", ["ip", "netns", "exec", cell.namespace(given.station), *command], environment)
 
 

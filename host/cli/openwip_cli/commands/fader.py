@@ -20,7 +20,7 @@ from ..errors import BAD_INPUT, INVALID, VALID, BadInput, of_program
 from ..figures import accounting, report, through_radios
 from ..iq import fader_recordings, recordings
 from ..machine import outputs, system
-from ..machine.places import Places
+from ..machine.places import Places, operand
 from ..settings.command_line import Parser
 from ..settings.kinds import Real
 from ..settings.scenario import read_yaml
@@ -41,7 +41,7 @@ def parser(command: str, description: str) -> Parser:
 
 
 def start(given: argparse.Namespace, places: Places, *more: str) -> list[str]:
-    return [str(places.program(PROGRAM)), "--config", given.config, *(f"--set={assignment}" for assignment in given.set), *more]
+    return [str(places.program(PROGRAM)), "--config", operand(given.config), *(f"--set={assignment}" for assignment in given.set), *more]
 
 
 def until_it_ends(command: list[str]) -> int:

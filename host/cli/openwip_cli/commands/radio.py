@@ -16,7 +16,7 @@ from ..errors import INVALID, VALID, BadInput
 from ..machine import outputs
 from ..machine.places import Places
 from ..settings import radios
-from ..settings.command_line import read, run_command
+from ..settings.command_line import run_command
 from ..settings.kinds import Real
 
 USAGE = """usage: ./openwip radio COMMAND [--radio ARGS] [--json [FILE]] [OPTIONS]
@@ -178,7 +178,7 @@ def findings_of_levels(found: dict[str, Any]) -> Iterator[Finding]:
 
 def levels(arguments: list[str], places: Places) -> int:
     p = radio_parser("radio levels", receives=True)
-    p.add_argument("--tone", metavar="DBFS", nargs="?", const=-6.0, type=lambda text: read("--tone", Real(-60, 0), text),
+    p.value("--tone", Real(-60, 0), metavar="DBFS", nargs="?", const=-6.0,
                    help="send a tone meanwhile, 912 kHz above the centre (default -6): THIS TRANSMITS")
     p.add_argument("--tone-radio", metavar="ARGS", default="", help="the radio that sends it (default: the same)")
     transmit_options(p)

@@ -16,6 +16,15 @@ from . import outputs
 
 KERNEL = "virtual-time/linux"       # of the build: User Mode Linux, made by host/virtual/build-kernel
 
+COMPILED = "OPENWIP_COMPILED"       # folder of what Python compiles, in the many runs of a campaign
+callers_python: dict[str, str] = {}     # what the caller has said to other Pythons, which `exec` hands on
+
+
+def isolated() -> list[str]:
+    """Options of Python with which every program of this tree is started that has its modules from host/cli, or none."""
+    compiled = os.environ.get(COMPILED)
+    return ["-I", *(("-X", f"pycache_prefix={compiled}") if compiled else ("-B",))]
+
 
 class Places(NamedTuple):
     top: pathlib.Path
@@ -34,12 +43,37 @@ class Places(NamedTuple):
 
     def module(self, command: str, *arguments: object) -> list[str]:
         """The command line of one of this package's commands."""
-        return [self.python, str(self.top / "host" / "cli"), command, *map(str, arguments)]
+        return self.script(self.top / "host" / "cli", command, *arguments)
+
+    def script(self, file: pathlib.Path | str, *arguments: object) -> list[str]:
+        """The command line of a Python program: nothing of the caller's environment or of the folder of the call is taken for ours."""
+        return [self.python, *isolated(), str(file), *map(str, arguments)]
 
 
 def default() -> "Places":
     top = pathlib.Path(os.environ.get("OPENWIP_TOP", pathlib.Path(__file__).resolve().parents[4]))
     return Places(top, pathlib.Path(os.environ.get("OPENWIP_BUILD", top / "build")), os.environ.get("OPENWIP_PYTHON", sys.executable))
+
+
+def operand(name: str) -> str:
+    """A file that the user has named, as an argument of another program, which would take one that begins with "-" for an option."""
+    return f"./{name}" if name.startswith("-") and name != "-" else name
+
+
+def own_environment() -> None:
+    """Takes what the caller has said to Python (PYTHONSAFEPATH, PYTHONWARNINGS, PYTHONPATH, ...) out of the environment of everything that is started
+    from now on, and says what ours need: a worker of a campaign and Snakemake import this package by its name."""
+    callers_python.update({name: value for name, value in os.environ.items() if name.startswith("PYTHON")})
+    for name in callers_python:
+        del os.environ[name]
+    top, build, _ = default()
+    os.environ |= {"PYTHONPATH": f"{build}/python:{top}/host/cli", "PYTHONNOUSERSITE": "1"}
+    if compiled := os.environ.get(COMPILED):
+        os.environ["PYTHONPYCACHEPREFIX"] = compiled
+    else:
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    if (modules := f"{build}/python") not in sys.path:
+        sys.path.insert(1, modules)
 
 
 def first_line(*argv: str, cwd: pathlib.Path | str | None = None) -> str:
@@ -53,7 +87,9 @@ def first_line(*argv: str, cwd: pathlib.Path | str | None = None) -> str:
 
 @functools.cache
 def version(top: pathlib.Path | str) -> str:
-    return first_line("git", "-c", "safe.directory=*", "describe", "--always", "--dirty", "--tags", cwd=top)
+    if not pathlib.Path(top, ".git").exists():      # a folder above may be another clone
+        return "unknown"
+    return first_line("env", "-u", "GIT_DIR", "-u", "GIT_WORK_TREE", "-u", "GIT_INDEX_FILE", "git", "-c", "safe.directory=*", "describe", "--always", "--dirty", "--tags", cwd=top)
 
 
 def kept_line(places: Places, *argv: str) -> str:

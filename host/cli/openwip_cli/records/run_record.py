@@ -252,6 +252,7 @@ def info_text(r: RunRecord) -> str:
 
 
 def info(arguments: list[str]) -> int:
+    from ..settings.command_line import Parser      # a reader in another Python has no YAML, which that needs
     p = Parser("record info", "What is in a run record.")
     p.add_argument("file", metavar="FILE.h5")
     given = p.parse_args(arguments)

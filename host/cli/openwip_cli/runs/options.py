@@ -10,7 +10,7 @@ from ..errors import BadInput
 from ..iq import recordings
 from ..machine import outputs, placement
 from ..settings import emulator, episodes
-from ..settings.command_line import Parser, check_cell_name, read
+from ..settings.command_line import Parser, check_cell_name, read, remember_kind
 from ..settings.kinds import Real, with_unit
 from ..settings.scenario import SETTINGS, Scenario, check_together, read_file, text_of
 from ..settings.table import Setting
@@ -55,7 +55,7 @@ def settings_parser(command: str, description: str, settings: list[Setting], nam
             rooms[room] = p.add_argument_group(room)
         default = text_of(s.default)
         text = f"{s.help}; {with_unit(s.kind, s.unit)}" + f" (default {default})" * bool(default)
-        rooms[room].add_argument(s.flag, dest=s.key, metavar="X", default=None, help=text.replace("%", "%%"))
+        remember_kind(rooms[room].add_argument(s.flag, dest=s.key, metavar="X", default=None, help=text.replace("%", "%%")), s.kind)
     p.add_argument("--config", metavar="FILE", help="scenario file (YAML) under the options")
     p.add_argument("--json", metavar="FILE", help="write the whole report there")
     if one_cell:

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..errors import BadInput, CellDied, catch, how_ended
 from ..machine import durable, scratch, system
-from ..machine.places import Places
+from ..machine.places import COMPILED, Places
 from ..text import of_json
 from . import failure
 
@@ -90,7 +90,7 @@ class Pool:
         left, parent = dict.fromkeys(specs), os.getpid()
         # A run is a process of its own, so what Python compiles is kept.
         environment = {k: v for k, v in os.environ.items() if k not in ("SNAKEMAKE_PROFILE", "PYTHONDONTWRITEBYTECODE")}
-        environment |= {"PYTHONPYCACHEPREFIX": str(self.pycache), "XDG_CACHE_HOME": str(self.folder / ".snakemake"),
+        environment |= {"PYTHONPYCACHEPREFIX": str(self.pycache), COMPILED: str(self.pycache), "XDG_CACHE_HOME": str(self.folder / ".snakemake"),
                         "PYTHONPATH": ":".join(filter(None, (os.environ.get("PYTHONPATH"), self.modules)))}
         old = catch()
         try:

@@ -28,7 +28,7 @@ from ..errors import INVALID, VALID, BadInput
 from ..figures import accounting, meaning, report
 from ..figures.estimates import estimate
 from ..machine import outputs, placement, rights, scratch, system
-from ..machine.places import Places, virtual_kernel
+from ..machine.places import Places, isolated, virtual_kernel
 from ..measure import traffic
 from ..programs import transfer as transfer_program
 from ..settings.kinds import Choice
@@ -166,7 +166,7 @@ def both_ways(status: pb.PathStatus) -> dict[str, pb.Direction]:
 
 
 def transfer(cell: Cell, keeper: KeeperClient, s: Scenario, point: dict[str, Any]) -> dict[str, Any]:
-    python = [sys.executable, str(transfer_program.__file__)]
+    python = [sys.executable, *isolated(), str(transfer_program.__file__)]
     common = [cells.ADDRESS["terminal"], str(PORT), str(s["traffic.bytes"]), str(point["seed"])]
     with traffic.pair(keeper, cell, [*python, "receive", *common],
                       [*python, "send", *common, s["traffic.tcp_cc"], str(s["traffic.tcp_window_kb"])]) as (receiver, sender):

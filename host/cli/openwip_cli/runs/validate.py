@@ -16,7 +16,7 @@ from ..cell.session import Progress
 from ..errors import INVALID, VALID, BadInput
 from ..figures.accounting import MTU, USUAL_MSS, with_reasons
 from ..machine import outputs, rights, system
-from ..machine.places import Places
+from ..machine.places import Places, isolated
 from ..measure import traffic
 from ..programs import transfer
 from ..settings import emulator
@@ -85,7 +85,7 @@ def settings(kind: str, bins: int, modulation: Modulation) -> dict[str, Any]:
 
 def tcp_transfer(duration: float) -> Callable[[MeasuredCell], dict[str, Any]]:
     def workload(cell: MeasuredCell) -> dict[str, Any]:
-        python, where = [sys.executable, transfer.__file__], [cell.address["terminal"], str(PORT)]
+        python, where = [sys.executable, *isolated(), str(transfer.__file__)], [cell.address["terminal"], str(PORT)]
         # The kernel doubles the buffer and makes a window of it: 40 packets, fewer than the queue holds.
         buffer = cell.scenario["traffic.tcp_window_kb"] * 1024
         receive, send = [*python, "receive-all", *where, str(buffer)], [*python, "send-for", *where, str(duration), cell.scenario["traffic.tcp_cc"]]

@@ -1,12 +1,79 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The options of a command. Whatever is wrong with one is said in one line: option, value, what would be valid."""
 import argparse
+import textwrap
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 from ..errors import BadInput, shown
 from .kinds import Kind, with_unit
 from .table import Setting
+
+HELP_WIDTH, HELP_COLUMN = 110, 26
+
+
+def takes(action: argparse.Action) -> tuple[int, int | None]:
+    """The least and the greatest number of words that an argument or an option takes; None: there is no greatest one."""
+    if isinstance(action.nargs, int):
+        return action.nargs, action.nargs
+    return {None: (1, 1), "?": (0, 1), "+": (1, None)}.get(action.nargs, (0, None))
+
+
+def name_of_value(action: argparse.Action) -> str:
+    """The placeholder of a value in a help text."""
+    if isinstance(action.metavar, str):
+        return action.metavar
+    if action.choices is not None:
+        return "|".join(map(str, action.choices))
+    return action.dest if not action.option_strings else action.dest.upper()
+
+
+def value_in_usage(action: argparse.Action) -> str:
+    name, (least, most) = name_of_value(action), takes(action)
+    shown = " ".join([name] * max(1, least)) + " ..." * (most is None)
+    return f"[{shown}]" if least == 0 else shown
+
+
+def usage_of(p: argparse.ArgumentParser) -> str:
+    if p.usage:
+        return p.usage
+    options = [a for a in p._actions if a.option_strings and a.help != argparse.SUPPRESS]
+    required = [f"{a.option_strings[0]} {value_in_usage(a)}" for a in options if a.required]
+    return " ".join([p.prog, *["[OPTIONS]"] * (len(options) > len(required)), *required, *(value_in_usage(a) for a in p._actions if not a.option_strings)])
+
+
+def help_of(p: argparse.ArgumentParser) -> str:
+    """The help text of a parser, of which every version of Python and every width of a terminal makes the same: a copy of it is kept in
+    host/cli/command_lines.txt, for machines on which nothing is installed yet."""
+    lines = [f"usage: {usage_of(p)}"]
+    if p.description:
+        described = p.description if p.formatter_class is argparse.RawDescriptionHelpFormatter else textwrap.fill(p.description, HELP_WIDTH)
+        lines += ["", *described.strip().splitlines()]
+    for group in p._action_groups:
+        shown = [a for a in group._group_actions if a.help != argparse.SUPPRESS]
+        if not shown:
+            continue
+        lines += ["", {"positional arguments": "arguments", "optional arguments": "options"}.get(str(group.title), str(group.title)) + ":"]
+        for action in shown:
+            if isinstance(action, argparse._SubParsersAction):
+                for one in action._choices_actions:
+                    lines += entry(one.dest, one.help or "")
+                continue
+            value = "" if action.option_strings and takes(action) == (0, 0) else value_in_usage(action)
+            name = f"{', '.join(action.option_strings)} {value}".strip() if action.option_strings else name_of_value(action)
+            lines += entry(name, (action.help or "") % (vars(action) | {"prog": p.prog}))
+    return "\n".join(lines) + "\n"
+
+
+def entry(name: str, text: str) -> list[str]:
+    """An option and what it does, in two columns."""
+    wrapped = textwrap.wrap(" ".join(text.split()), HELP_WIDTH - HELP_COLUMN, break_on_hyphens=False)
+    first, indent = f"  {name}", " " * HELP_COLUMN
+    if not wrapped:
+        return [first]
+    if len(first) > HELP_COLUMN - 2:
+        return [first, *(indent + line for line in wrapped)]
+    return [first.ljust(HELP_COLUMN) + wrapped[0], *(indent + line for line in wrapped[1:])]
 
 
 class Parser(argparse.ArgumentParser):
@@ -20,19 +87,32 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise BadInput(f"{message} (see {self.prog} --help)")
 
+    def format_help(self) -> str:
+        return help_of(self)
+
     def said(self, given: argparse.Namespace) -> list[str]:
         """What of it was given another value than its default, in the order of the help."""
         return [(a.option_strings or [a.dest])[-1] for a in self._actions if getattr(given, a.dest, a.default) not in (a.default, [])]
 
     def value(self, flag: str, kind: Kind, **more: Any) -> None:
         """An option of a kind of settings/kinds.py."""
-        self.add_argument(flag, type=lambda text: read(flag, kind, text), **more)
+        add_value(self, flag, kind, **more)
 
     def setting(self, s: Setting, **more: Any) -> None:
         """An option that is one of the table, but for what `more` says: default, kind, help."""
         kind, default, text = more.pop("kind", s.kind), more.pop("default", s.default), more.pop("help", s.help)
         said = "" if default is None else f" (default {default:.10g})" if isinstance(default, float) else f" (default {default})"
         self.value(str(s.flag), kind, metavar="X", default=default, help=f"{text}; {with_unit(kind, s.unit)}{said}".replace("%", "%%"), **more)
+
+
+def remember_kind(action: argparse.Action, kind: Kind) -> None:
+    """Which values are valid, for host/cli/command_lines.txt, by which they are checked before anything is installed."""
+    setattr(action, "kind", kind)
+
+
+def add_value(group: Any, flag: str, kind: Kind, **more: Any) -> None:
+    """Adds an option of a kind of settings/kinds.py to a parser or to a group of one."""
+    remember_kind(group.add_argument(flag, type=lambda text: read(flag, kind, text), **more), kind)
 
 
 def run_command(name: str, usage: str, commands: dict[str, Callable[..., int]], arguments: list[str], *more: Any) -> int:

@@ -13,7 +13,7 @@ from ..errors import BadInput
 from ..figures.meaning import DELAY_PARTS, link_settings, total_delay_ns
 from ..machine.places import Places
 from ..messages import control, telemetry
-from ..settings.command_line import Parser, read
+from ..settings.command_line import Parser, add_value
 from ..settings.kinds import Choice, Integer
 from ..shapes import PacketBatch, PacketRecord
 from . import follow as follow_cell
@@ -142,10 +142,10 @@ def follow(reader: telemetry.Reader, alive: Callable[[], bool], printer: Printer
 def main(arguments: list[str], _places: Places) -> int:
     p = Parser("packets", "Where the time of each packet of a running cell went, packet by packet: of the downlink; of a UMTS bearer of both ways.", "demo")
     much = p.add_mutually_exclusive_group()
-    much.add_argument("--count", type=lambda text: read("--count", Integer(1, 1 << 40), text), default=COUNT, metavar="N", help=f"end after so many packets (default {COUNT})")
+    add_value(much, "--count", Integer(1, 1 << 40), default=COUNT, metavar="N", help=f"end after so many packets (default {COUNT})")
     much.add_argument("--follow", action="store_true", help="go on until Ctrl-C, or until the cell ends")
-    p.add_argument("--pdu", type=lambda text: read("--pdu", Integer(0, 4095), text), metavar="SN", help="UMTS: only packets that had a part in the PDU of this number, which each way counts for itself, from now on")
-    p.add_argument("--way", type=lambda text: read("--way", Choice("down", "up", "both"), text), default="both", metavar="WAY", help="down, up or both (default); up: UMTS")
+    p.value("--pdu", Integer(0, 4095), metavar="SN", help="UMTS: only packets that had a part in the PDU of this number, which each way counts for itself, from now on")
+    p.value("--way", Choice("down", "up", "both"), default="both", metavar="WAY", help="down, up or both (default); up: UMTS")
     p.add_argument("--json", action="store_true", help="one JSON object a line, times in nanoseconds")
     given = p.parse_args(arguments)
     count = None if given.follow else given.count

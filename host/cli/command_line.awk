@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# ./openwip COMMAND ...: answers --help, and refuses a mistyped subcommand, option or value, before anything is installed or built. It needs
+# nothing but a POSIX awk, which every release has before its first package. The table (command_lines.txt) is made from the parsers of the
+# commands, so what is refused here is refused by them as well; whatever needs a file or another option to be judged is left to them.
+#
+#   awk -f command_line.awk TABLE COMMAND [ARGUMENT...]     exit status 0: go on, 3: the help is printed, 2: it is refused
+#
+# The lines of the table have their columns between tabs:
+#   command PATH BARE SUBCOMMANDS                bare: "help" or "needed" without a subcommand, "itself" where that is a command of its own
+#   words LEAST MOST NAMES REST                  the arguments that are no options; MOST "any": any number; REST "rest": behind "--" is another's
+#   word N CHOICES                               which values argument N may have, between "|"
+#   option NAMES LEAST MOST REQUIRED TYPE LOW HIGH CHOICES ENDINGS VALID
+#   help TEXT                                    a line of the help
+BEGIN {
+    FS = "\t"
+    table = ARGV[1]; path = ARGV[2]; first = 3
+    while ((getline line < table) > 0) {
+        nof_lines++
+        lines[nof_lines] = line
+        if (line ~ /^command\t/) { split(line, column, FS); at[column[2]] = nof_lines; bare[column[2]] = column[3]; inside[column[2]] = column[4] }
+    }
+    if (!(path in at)) exit 0
+    while (inside[path] != "" && first < ARGC) {
+        if (!((path " " ARGV[first]) in at)) break
+        path = path " " ARGV[first++]
+    }
+    read_section(path)
+    if (inside[path] != "" && bare[path] != "itself") choose_subcommand()
+    read_arguments()
+    exit 0
+}
+
+function refuse(why) {
+    printf "openwip: %s\n", why > "/dev/stderr"
+    exit 2
+}
+
+function refuse_usage(why) { refuse(why " (see ./openwip " path " --help)") }
+
+function print_help(   n) {
+    for (n = 1; n <= nof_help; n++) print help[n]
+    exit 3
+}
+
+function shown(text) { return "'" (length(text) > 80 ? substr(text, 1, 77) "..." : text) "'" }
+
+function read_section(name,   n, c, i, names, nof) {
+    for (n = at[name] + 1; n <= nof_lines && lines[n] !~ /^command\t/; n++) {
+        nof = split(lines[n], c, FS)
+        if (c[1] == "help") help[++nof_help] = substr(lines[n], 6)
+        else if (c[1] == "words") { least_words = c[2]; most_words = c[3]; split(c[4], word_name, "|"); rest = c[5] }
+        else if (c[1] == "word") word_choices[c[2]] = c[3]
+        else if (c[1] == "option") {
+            nof_options++
+            nof = split(c[2], names, " ")
+            for (i = 1; i <= nof; i++) option[names[i]] = nof_options
+            called[nof_options] = names[nof]; all_names[nof_options] = c[2]
+            least[nof_options] = c[3]; most[nof_options] = c[4]; required[nof_options] = c[5]
+            type[nof_options] = c[6]; low[nof_options] = c[7]; high[nof_options] = c[8]
+            choices[nof_options] = c[9]; endings[nof_options] = c[10]; valid[nof_options] = c[11]
+        }
+    }
+}
+
+function choose_subcommand(   word, valid_words) {
+    word = first < ARGC ? ARGV[first] : ""
+    valid_words = inside[path]
+    gsub(/ /, ", ", valid_words)
+    if (word == "-h" || word == "--help" || word == "help" || (first >= ARGC && bare[path] == "help")) print_help()
+    if (first >= ARGC) refuse(path " without a command: valid is " valid_words)
+    refuse(path " " word ": valid is " valid_words)
+}
+
+# has_word(LIST, TEXT): the list has its words between "|".
+function has_word(list, text) { return list != "" && text != "" && index("|" list "|", "|" text "|") > 0 && index(text, "|") == 0 }
+
+function is_number(text) { return text ~ /^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$/ }
+
+# looks_like_option(TEXT): as argparse sees a word that begins with "-".
+function looks_like_option(text) {
+    if (text !~ /^-./) return 0
+    if (text in option) return 1
+    if (text ~ /^-([0-9]+|[0-9]*\.[0-9]+)$/) return 0
+    if (text ~ /^--[^ =]+=/) return 1
+    return text !~ / /
+}
+
+# check_value(N, TEXT): refuses what no reading of the value makes valid; a number in a form that is not plain is left to the command.
+function check_value(n, text,   count, ending, i) {
+    if (type[n] == "" && choices[n] == "") return
+    if (has_word(choices[n], text)) return
+    count = split(endings[n], ending, "|")
+    for (i = 1; i <= count; i++)
+        if (length(text) >= length(ending[i]) && substr(text, length(text) - length(ending[i]) + 1) == ending[i]) return
+    if (type[n] != "") {
+        if (type[n] == "real" && is_number(text) || text ~ /^[+-]?[0-9]+$/) {
+            if (text + 0 >= low[n] + 0 && text + 0 <= high[n] + 0) return
+        } else if (text ~ /[_ \t]/ || text ~ /[^ -~]/) return
+    }
+    refuse(called[n] " is " shown(text) "; valid: " valid[n])
+}
+
+# read_arguments(): walks through the words as argparse does. Errors that argparse finds at the end are kept until then.
+function read_arguments(   n, word, name, value, taken, unknown, given, nof_words, only_words, equal, i) {
+    for (i = first; i < ARGC; i++) {
+        word = ARGV[i]
+        if (word == "--" && !only_words) {
+            if (rest != "") break
+            only_words = 1
+            continue
+        }
+        if (only_words || !looks_like_option(word)) {
+            nof_words++
+            if (most_words != "any" && nof_words > most_words) unknown = unknown (unknown == "" ? "" : " ") word
+            else if ((nof_words in word_choices) && !has_word(word_choices[nof_words], word))
+                refuse(word_name[nof_words] " is " shown(word) "; valid: " word_choices[nof_words])
+            continue
+        }
+        name = word; value = ""; equal = 0
+        if (!(name in option) && match(word, /=/) && word ~ /^--/) { name = substr(word, 1, RSTART - 1); value = substr(word, RSTART + 1); equal = 1 }
+        if (!(name in option) && word ~ /^-[^-]./ && (substr(word, 1, 2) in option) && most[option[substr(word, 1, 2)]] != 0) {
+            name = substr(word, 1, 2); value = substr(word, 3); sub(/^=/, "", value); equal = 1
+        }
+        if (!(name in option)) { unknown = unknown (unknown == "" ? "" : " ") word; continue }
+        n = option[name]
+        given[n] = 1
+        if (name == "-h" || name == "--help") print_help()
+        if (equal) {
+            if (most[n] == 0) refuse_usage("argument " called[n] ": it takes no value, and " shown(value) " is given")
+            check_value(n, value)
+            continue
+        }
+        for (taken = 0; (most[n] == "any" || taken < most[n]) && i + 1 < ARGC && ARGV[i + 1] != "--" && !looks_like_option(ARGV[i + 1]); taken++)
+            check_value(n, ARGV[++i])
+        if (taken < least[n]) refuse_usage("argument " called[n] ": a value is missing")
+    }
+    for (n = 1; n <= nof_options; n++)
+        if (required[n] == "required" && !(n in given)) refuse_usage("the following arguments are required: " all_names[n])
+    if (least_words != "" && nof_words < least_words) refuse_usage("the following arguments are required: " word_name[nof_words + 1])
+    if (unknown != "") refuse_usage("unrecognized arguments: " (length(unknown) > 200 ? substr(unknown, 1, 197) "..." : unknown))
+}

@@ -1,0 +1,48 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# ./openwip reads this: what comes before anything is installed or built. The environment of the caller is put in order, and --version,
+# --help and mistyped command lines are answered.
+
+# forget_environment: variables of the caller that change how our programs start, and are meant for others. PYTHONSAFEPATH keeps a radio from its
+# modules, PYTHONWARNINGS=error ends it, GTEST_FILTER makes tests pass that did not run. `exec` and `grc` hand them on to programs of the user.
+forget_environment() {
+    for name in $(env | sed -n 's/^\(PYTHON[A-Z0-9_]*\)=.*/\1/p; s/^\(GTEST_[A-Z_]*\)=.*/\1/p') \
+        PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION MPLBACKEND MATPLOTLIBRC; do
+        unset "$name"
+    done
+}
+
+# complete_environment: what a system unit, cron or `env -i` leave out.
+complete_environment() {
+    PATH=${PATH:+$PATH:}/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+    [ -n "${HOME:-}" ] || HOME=$(getent passwd "$(id -u)" 2>/dev/null | cut -d: -f6)
+    [ -n "$HOME" ] || HOME=/
+    export PATH HOME
+}
+
+# commit: the commit of this tree, if it is a clone; without git the file that git would read.
+commit() {
+    [ -e "$top/.git" ] || return 0
+    env -u GIT_DIR -u GIT_WORK_TREE -u GIT_INDEX_FILE git -C "$top" -c 'safe.directory=*' describe --always --dirty --tags 2>/dev/null && return
+    head=$(cat "$top/.git/HEAD" 2>/dev/null) || return 0
+    case $head in
+        'ref: '*) head=$(cat "$top/.git/${head#ref: }" 2>/dev/null || sed -n "s| ${head#ref: }\$||p" "$top/.git/packed-refs" 2>/dev/null) ;;
+    esac
+    printf '%.8s\n' "$head"
+}
+
+version() {
+    number=$(sed -n 's/^project(openwip VERSION \([0-9.]*\).*/\1/p' "$top/CMakeLists.txt")
+    made_of=$(commit)
+    say "openwip $number${made_of:+ ($made_of)}"
+}
+
+# answer COMMAND [ARGUMENT...]: --help of a command, and what is wrong with a command line. Where there is no awk the command itself says it.
+answer() {
+    answered=0
+    LC_ALL=C awk -f "$top/host/cli/command_line.awk" -- "$top/host/cli/command_lines.txt" "$@" || answered=$?
+    case $answered in
+        2) exit 2 ;;
+        3) exit 0 ;;
+    esac
+}
