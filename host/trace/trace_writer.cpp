@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <fcntl.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -68,15 +67,15 @@ struct writer::impl {
         put(where, key, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &v);
     }
 
-    // HDF5 wants a name to open, and gets that of a descriptor. The file itself has no name, so
-    // that whoever is killed leaves nothing behind; what is complete is copied to a file that gets
-    // the final name.
+    // HDF5 wants a name to open, and gets that of a descriptor. The file itself loses its name at
+    // once, so that whoever is killed leaves nothing behind; what is complete is copied to a file
+    // that gets the final name.
     void open() {
         const runtime::output_file beside(name);
+        std::string made;
         if (beside.is_written_as_it_is()) {  // no place for a file beside a device
-            std::string made = P_tmpdir "/openwip-trace.XXXXXX";
+            made = P_tmpdir "/openwip-trace.XXXXXX";
             fd = ::mkostemp(made.data(), O_CLOEXEC);
-            if (fd >= 0) ::unlink(made.c_str());
         } else {
             fd = ::fcntl(beside.descriptor(), F_DUPFD_CLOEXEC, 0);
         }
@@ -84,16 +83,21 @@ struct writer::impl {
         file = {H5Fcreate(("/proc/self/fd/" + std::to_string(fd)).c_str(), H5F_ACC_TRUNC,
                           H5P_DEFAULT, H5P_DEFAULT),
                 H5Fclose};
+        // Not before: HDF5 looks for the name behind the descriptor as it opens the file.
+        if (fd >= 0 && !made.empty()) ::unlink(made.c_str());
         if (!file) not_written();
     }
     void give_name() {
         runtime::output_file to(name);
         struct ::stat size {};
         if (::fstat(fd, &size) != 0) to.fail(errno);
-        for (off_t done = 0; done < size.st_size;)
-            if (::sendfile(to.descriptor(), fd, &done,
-                           static_cast<std::size_t>(size.st_size - done)) <= 0)
-                to.fail(errno);
+        std::vector<char> piece(1 << 18);
+        for (off_t done = 0; done < size.st_size;) {
+            const ssize_t n = ::pread(fd, piece.data(), piece.size(), done);
+            if (n <= 0) to.fail(n < 0 ? errno : EIO);
+            to.write({piece.data(), static_cast<std::size_t>(n)});
+            done += n;
+        }
         to.give_name();
     }
     ~impl() {

@@ -394,7 +394,7 @@ def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: di
         mac("base"),
         mac("terminal"),
         Process("base.radio", station("base", "--tx-gain", f"{radio_of['base'].gain:g}", *transmitter_options(scenario, cell.endpoint(TRANSMITTER))), radio,
-                slot_path=True, capabilities=rights.RADIO_AT_FIRST, of_the_group=True, descriptors=files.get("base", ())),
+                slot_path=True, capabilities=rights.to_load(rights.RADIO, places.top, places.build), of_the_group=True, descriptors=files.get("base", ())),
         Process("terminal.radio", station("terminal", "--rx-gain", f"{radio_of['terminal'].gain:g}", *receiver_options(scenario)), radio,
-                slot_path=True, capabilities=rights.RADIO_AT_FIRST, of_the_group=True, descriptors=files.get("terminal", ())),
+                slot_path=True, capabilities=rights.to_load(rights.RADIO, places.top, places.build), of_the_group=True, descriptors=files.get("terminal", ())),
     ]

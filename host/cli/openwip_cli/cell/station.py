@@ -100,4 +100,4 @@ def processes(cell: Cell, scenario: Scenario, role: str, radio: Radio, other: Pe
         Process(f"{role}.macd", [str(places.build / MACD), "--config", config], {"OPENWIP_RUN": str(cell.run)}, slot_path=True),
         Process(f"{role}.radio", [*flowgraph(role, places), *radio.options(role), "--endpoint", cell.line(f"{role}.slot"),
                                   "--record-endpoint", cell.endpoint(f"{role}.iq"), "--least-rights", *more],
-                radio_environment(cell, places), slot_path=True, capabilities=rights.RADIO_AT_FIRST, of_the_group=True)]
+                radio_environment(cell, places), slot_path=True, capabilities=rights.to_load(rights.RADIO, places.top, places.build), of_the_group=True)]

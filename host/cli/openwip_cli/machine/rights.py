@@ -30,15 +30,26 @@ TO_BECOME_THE_ACCOUNT_AND_LISTEN = (*TO_BECOME_THE_ACCOUNT, "net_bind_service") 
 SLOT_PATH = (*TO_BECOME_THE_ACCOUNT, "ipc_lock")    # and locks its memory before
 # Threads that UHD makes later take the priority of the slot path, and what they map is locked.
 RADIO = ("sys_nice", "ipc_lock")
-RADIO_AT_FIRST = (*RADIO, "dac_override", "setpcap")      # to load itself from a tree that may be a user's alone
 RADIO_PROGRAM = (*RADIO, "dac_override")       # of wip_radio, which a user may start from a tree of its own
 REPLAY = (*RADIO, "sys_ptrace")    # and its reports go to a file of the launcher's that has no name
-REPLAY_AT_FIRST = (*REPLAY, "dac_override", "setpcap")
 # In whose namespace a process is, only root sees; the counters of an interface are read in its namespace; the control
 # sockets of the stations are the account's alone.
 JUDGE = ("dac_override", "sys_ptrace", "sys_admin")
 JUDGE_AT_FIRST = (*JUDGE, "setpcap")
 RECORDER = ("dac_override",)       # writes where root was asked to
+
+
+def to_load(keep: tuple[str, ...], *folders: pathlib.Path | str) -> tuple[str, ...]:
+    """`keep`, and what root needs to load itself from these folders: nothing, but where one is a user's alone (a home of mode 0700). UHD
+    has threads from when it is loaded, and none of them gives up a right for another."""
+    for folder in map(pathlib.Path, folders):
+        for part in (folder.resolve(), *folder.resolve().parents):
+            with contextlib.suppress(OSError):
+                about = part.stat()
+                if about.st_uid != 0 and not about.st_mode & 0o001:
+                    return (*keep, "dac_override")
+    return keep
+
 
 _HIGHEST_PRIORITY = 10             # of the slot path (host/runtime/realtime.h)
 _MCL_CURRENT, _MCL_FUTURE, _MCL_ONFAULT = 1, 2, 4

@@ -97,7 +97,7 @@ class Player:
             "--set", f"slots={cell.endpoint('terminal.telemetry')}", "--set", "medium="], run, essential=False))
         self.keeper.start(cells.Process("terminal.radio", self.places.module(
             "replay-radio", cell.name, pathlib.Path(self.recording.base).absolute(), repr(self.speed), reports), run,
-            capabilities=rights.REPLAY_AT_FIRST, of_the_group=True))
+            capabilities=rights.to_load(rights.REPLAY, self.places.top, self.places.build), of_the_group=True))
         self.began = time.monotonic()
 
     def play(self, reports: str, progress: Callable[[str], None]) -> dict[str, Any]:
