@@ -138,10 +138,18 @@ class Wrong(Exception):
     """The child's finding about the file: str() goes behind the name of the file."""
 
 
-def serve(fd: int, parser: Callable[[int], Callable[[dict[str, Any]], Answer]]) -> int:
-    """The child's side: gives up its rights, lets `parser` look at the file, and answers until the parent has closed its end."""
-    size = os.fstat(fd).st_size
-    rights.confine(MEMORY, CPU_S + size // BYTES_OF_A_SECOND)
+Parser = Callable[[int], Callable[[dict[str, Any]], Answer]]
+
+
+def serve(fd: int, load: Callable[[], Parser]) -> int:
+    """The child's side: loads its parser, gives up its rights, lets the parser look at the file, and answers until the parent has closed its
+    end. Where it has no parser, or cannot give up its rights, nobody looks at the file."""
+    failure, parser = "", None
+    try:
+        parser = load()
+        rights.confine(MEMORY, CPU_S + os.fstat(fd).st_size // BYTES_OF_A_SECOND)
+    except (ImportError, OSError) as e:
+        failure = f"cannot be read: {e}"
     answers: Callable[[dict[str, Any]], Answer] | None = None
     with open(0, "rb", buffering=0, closefd=False) as asked, open(0, "wb", buffering=0, closefd=False) as out:
         line = bytearray()
@@ -150,6 +158,8 @@ def serve(fd: int, parser: Callable[[int], Callable[[dict[str, Any]], Answer]]) 
             if not line.endswith(b"\n"):
                 continue
             try:
+                if failure or parser is None:
+                    raise Wrong(failure)
                 if answers is None:
                     answers = parser(fd)
                 head, body = answers(json.loads(line))

@@ -7,7 +7,7 @@ writer does not use are refused by name before data are read, and so is whatever
 import codecs
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import h5py
@@ -192,5 +192,5 @@ def check_rows(where: str, columns: dict[str, Any]) -> None:
         raise Wrong(f"has a table {where} whose columns differ in length: {few} has {rows[few]} rows, {many} has {rows[many]}")
 
 
-def serve(fd: int) -> int:
-    return confined.serve(fd, lambda opened: Contents(opened).answer)
+def parser(fd: int) -> Callable[[dict[str, Any]], confined.Answer]:
+    return Contents(fd).answer

@@ -22,7 +22,7 @@ from ..cell import cell as cells
 from ..cell.cell import Cell
 from ..cell.running import cell_lives, running_cell
 from ..errors import SIGNALS, BadInput, RecordFailed
-from ..machine import own_files, rights
+from ..machine import confined, own_files, rights
 from ..machine.places import Places, versions
 from ..messages import control, pipe, telemetry
 from ..settings.command_line import Parser
@@ -288,8 +288,10 @@ def main(arguments: list[str], places: Places) -> int:
 
 def read_contents(arguments: list[str], _places: Places) -> int:
     """The child's side of RunRecord: the descriptor of a record, read without rights."""
-    from . import contents
-    return contents.serve(int(arguments[0]))
+    def load() -> confined.Parser:
+        from . import contents      # h5py
+        return contents.parser
+    return confined.serve(int(arguments[0]), load)
 
 
 def recover(arguments: list[str]) -> int:
