@@ -66,8 +66,10 @@ template <class Terms>
         float lane[count][together];
         for (std::size_t s = 0; s < count; ++s)
             for (std::size_t p = 0; p < parts; ++p) detail::put(lane[s] + p * width, sum[s][p]);
-        for (std::size_t l = 0; i < n; ++i, ++l) {
-            const sums term = terms(detail::value_at{i});
+        // The bound is always met; without it GCC 12 takes the loop for an endless one.
+        const std::size_t left = n - i < together ? n - i : together - 1;
+        for (std::size_t l = 0; l < left; ++l) {
+            const sums term = terms(detail::value_at{i + l});
             for (std::size_t s = 0; s < count; ++s) lane[s][l] += term.of[s];
         }
         for (std::size_t s = 0; s < count; ++s)
