@@ -38,9 +38,9 @@ values_array in_values(std::span<complex> h) {
 std::vector<cf32> mean_window(std::span<const cf32> samples, double cfo) {
     constexpr auto size = static_cast<std::size_t>(known_burst::period);
     std::vector<cf32> mean(size);
-    const complex step = turn(-cfo);
+    const complex rotation = turn(-cfo);
     complex now = 1;
-    for (std::size_t i = 0; i < samples.size(); ++i, now *= step)
+    for (std::size_t i = 0; i < samples.size(); ++i, now *= rotation)
         mean[i % size] +=
             samples[i] * cf32(now) * (1.0F / static_cast<float>(known_burst::windows));
     return mean;
