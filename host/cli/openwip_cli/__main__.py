@@ -23,7 +23,7 @@ COMMANDS = {
     "iq": "iq.command", "channel": "channel.command", "keys": "cell.remote:keys_main", "set": "commands.settings_command:set_main", "get": "commands.settings_command:get_main",
     "bridge": "commands.bridge", "attenuator": "commands.attenuator", "doctor": "commands.doctor", "radio": "commands.radio", "down": "commands.commands:down", "status": "commands.commands:status", "exec": "commands.commands:execute", "bench": "commands.commands:bench", "switch-table": "commands.commands:switch_table", "fader": "commands.fader", "curves": "commands.commands:curves",
     # Started by others of this package.
-    "command-lines": "command_lines", "supervise": "runs.supervise", "read-record": "records.record:read_contents", "judge": "measure.judge",
+    "command-lines": "command_lines", "supervise": "runs.supervise", "read-record": "records.contents_process", "judge": "measure.judge",
     "forward": "cell.remote", "replay-radio": "runs.replay_radio", "cable-attenuator": "runs.cable_attenuator",
 }
 

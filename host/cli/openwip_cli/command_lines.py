@@ -19,9 +19,9 @@ from .settings.kinds import ChoiceOrFile, Optional
 
 WINDOW = "host/gui/openwip-monitor"
 # Commands of the launcher that are not for users: other processes of this package call them, or Wireshark.
-INTERNAL = ("check", "command-lines", "judge", "forward", "replay-radio", "cable-attenuator", "extcap")
+INTERNAL = ("check", "command-lines", "supervise", "read-record", "judge", "forward", "replay-radio", "cable-attenuator", "extcap")
 # Commands that may also be called with a word that makes another command of them.
-BESIDE = {"record": ("info", "blocks"), "fader": ("calibrate", "compare"), "bench": ("slot-path",)}
+BESIDE = {"record": ("info", "blocks", "recover"), "fader": ("calibrate", "compare"), "bench": ("slot-path",)}
 NEEDED = {"station": ("base", "terminal")}
 WITH_A_COMMAND = ("exec", "bench slot-path")       # behind "--" is what another program takes
 # ctest's own options (3.22 to 3.31), by how many values they take.

@@ -7,10 +7,11 @@ from typing import Any
 
 try:
     import yaml
+
+    from . import core_schema
 except ImportError:     # a reader of run records in another Python (docs/run-record.md) needs none
     yaml = None
 
-from . import core_schema
 from .errors import BadInput
 from .errors import shown as shortened
 

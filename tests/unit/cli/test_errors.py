@@ -115,7 +115,7 @@ raise SystemExit(m.main())""", "demo"], capture_output=True, text=True)
                                 (1, "iperf3: error - unable to connect\nWARNING: option -x is old\n", "error - unable to connect"),
                                 (1, "iperf3: warning: UDP block size 1472 exceeds TCP MSS\n", "iperf3 ended with exit code 1"),
                                 (2, "iperf3: the warning level is 9\n", "the warning level is 9")):
-            self.assertEqual(errors.describe_os_error("iperf3", code, said), why)
+            self.assertEqual(errors.cause_of("iperf3", code, said), why)
             self.assertEqual(str(errors.of_program("iperf3", code, said)), why)
 
     def test_a_program_that_checks_a_configuration_and_is_killed_refuses_nothing(self):

@@ -194,6 +194,7 @@ class Environment(unittest.TestCase):
         code = ("import sys\n"
                 "for name in ('yaml', 'zmq', 'google', 'scipy', 'matplotlib', 'jinja2', 'openwip_schema', 'gnuradio'): sys.modules[name] = None\n"
                 "from openwip_cli.records.run_record import RunRecord\n"
+                "from openwip_cli.records import contents, contents_process\n"
                 "print(sorted({m.partition('.')[0] for m in sys.modules} & {'numpy', 'h5py', 'openwip_cli'}))")
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(TOP / "host/cli")})
         self.assertEqual((done.stdout, done.stderr), ("['h5py', 'numpy', 'openwip_cli']\n", ""))

@@ -286,14 +286,6 @@ def main(arguments: list[str], places: Places) -> int:
     return record(cell, given.file, reader, given.seconds, places, launched, None if given.max_size is None else int(given.max_size * 1e6))
 
 
-def read_contents(arguments: list[str], _places: Places) -> int:
-    """The child's side of RunRecord: the descriptor of a record, read without rights."""
-    def load() -> confined.Parser:
-        from . import contents      # h5py
-        return contents.parser
-    return confined.serve(int(arguments[0]), load)
-
-
 def recover(arguments: list[str]) -> int:
     """The command record recover."""
     from . import record_file, record_seal, run_record

@@ -19,7 +19,6 @@ import numpy
 from ..air import SLOTS_PER_SECOND
 from ..errors import BadInput
 from ..machine.confined import Reader, printable
-from ..settings.command_line import Parser
 from ..text import of_json
 from . import record_seal
 
