@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace wip::bin_model {
 namespace {
@@ -54,12 +55,11 @@ quadrature discrete_gauss(std::span<const double> points, int count) {
     }
     std::vector<double> roots;
     for (int k = 1; k <= count; ++k) {
-        std::vector<double> ends{-1.000001};
-        ends.insert(ends.end(), roots.begin(), roots.end());
-        ends.push_back(1.000001);
-        roots.clear();
-        for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
-            double a = ends[i], b = ends[i + 1];
+        // Between each two roots of the polynomial before lies one of this one.
+        const std::vector<double> before = std::exchange(roots, {});
+        for (std::size_t i = 0; i <= before.size(); ++i) {
+            double a = i == 0 ? -1.000001 : before[i - 1];
+            double b = i == before.size() ? 1.000001 : before[i];
             const bool rises = r.at(b, k).back() > r.at(a, k).back();
             for (int step = 0; step < 60; ++step) {
                 const double c = (a + b) / 2;
