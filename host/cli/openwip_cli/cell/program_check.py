@@ -27,4 +27,4 @@ def refusal(done: subprocess.CompletedProcess[str], file: pathlib.Path | str) ->
 def why_ended(done: subprocess.CompletedProcess[str], file: pathlib.Path | str = "") -> str:
     """cause_of() a program, without its name and that of a file that is gone."""
     line = cause_of(pathlib.Path(done.args[0]).name, done.returncode, done.stderr)
-    return re.sub(rf"^(wip_\w+|macd|air): ({re.escape(str(file))}(:\d+)?: )?", "", line)
+    return re.sub(rf"^((wip_\w+|macd|air): )?({re.escape(str(file))}(:\d+)?: )?", "", line)
