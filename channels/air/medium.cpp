@@ -69,7 +69,7 @@ medium::medium(shared_air& air, const medium_config& config,
       mixer_(config),
       tunings_(config.nodes.size()),
       known_(config.nodes.size()),
-      // Of a clock that is fast a quantum has some samples more.
+      // A quantum of a fast clock has some samples more.
       scratch_(static_cast<std::size_t>(config.quantum + config.quantum / 4096 + 2)),
       activity_(config.nodes.size()),
       pacing_(config.pacing_limit_ms * 1e3) {

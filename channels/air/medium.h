@@ -109,7 +109,7 @@ private:
     std::vector<receive_writer> receivers_;
     std::vector<node_tuning> tunings_;
     std::vector<const mix::sample_source*> sources_;  // the transmitters, for the mixer
-    // What is known of a node; its block in the memory says what it likes.
+    // The medium's own knowledge of a node, whose block in the memory may say anything.
     struct node_state {
         std::uint32_t claims = 0;          // the claim that is served
         std::uint64_t commands_taken = 0;  // of that claim

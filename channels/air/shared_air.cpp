@@ -46,7 +46,8 @@ bool has_sealed_size(int fd, std::size_t bytes) {
 
 }  // namespace
 
-// What the medium says of its memory when it hands it over. `magic` and `version` stay first.
+// The description that goes with the memory when it is handed over. `magic` and `version` stay
+// first.
 struct shared_air::description {
     struct one_node {
         char name[name_size];

@@ -169,8 +169,8 @@ const product& find_product(std::string_view name) {
         if (p.name == name) return p;
         names += (names.empty() ? "" : ", ") + p.name;
     }
-    throw std::invalid_argument("device argument product=" + std::string(name) + ": valid is " + names +
-                                ", or none (a radio without faults)");
+    throw std::invalid_argument("device argument product=" + std::string(name) + ": valid is " +
+                                names + ", or none (a radio without faults)");
 }
 
 std::string filled_in(std::string text,

@@ -18,19 +18,23 @@ inline int complain(const char* name, const char* why, int code = exit_bad_input
     return code;
 }
 
-// The options of a program as data, for the help and the checks that need no build (host/cli/openwip_cli/command_lines.py): the description, then a
-// line each with tabs between the names, the placeholder of the value, the least and the most values, and the help.
+// The options of a program as data, for the help and the checks that need no build
+// (host/cli/openwip_cli/command_lines.py): the description, then a line each with tabs between the
+// names, the placeholder of the value, the least and the most values, and the help.
 inline void print_command_line(const CLI::App& app) {
     std::printf("%s\n", app.get_description().c_str());
     for (const auto* option : app.get_options()) {
         if (option == app.get_help_ptr()) continue;
         std::string names;
         for (const auto& name : option->get_snames()) names += (names.empty() ? "-" : " -") + name;
-        for (const auto& name : option->get_lnames()) names += (names.empty() ? "--" : " --") + name;
+        for (const auto& name : option->get_lnames())
+            names += (names.empty() ? "--" : " --") + name;
         if (names.empty()) names = option->get_name(true);
         const int most = option->get_items_expected_max();
-        std::printf("%s\t%s\t%d\t%s\t%s\n", names.c_str(), most == 0 ? "" : "X", option->get_items_expected_min(),
-                    most > 1 ? "any" : std::to_string(most).c_str(), option->get_description().c_str());
+        std::printf("%s\t%s\t%d\t%s\t%s\n", names.c_str(), most == 0 ? "" : "X",
+                    option->get_items_expected_min(),
+                    most > 1 ? "any" : std::to_string(most).c_str(),
+                    option->get_description().c_str());
     }
 }
 

@@ -298,7 +298,7 @@ public:
         in_.emplace(from_.get(), file_, patience);
     }
 
-    // What describes the rows. Throws error.
+    // The description of the rows. Throws error.
     heading read_heading(trace_info& info) {
         heading h;
         prediction_info p;

@@ -25,7 +25,7 @@ def got(what):
 
 
 def take_the_name_of_shared_memory():
-    """What media had until this test was written. It is theirs to give: that somebody may make a file there is no success; that a
+    """The files that media had until this test was written. They are theirs to give: that somebody may make a file there is no success; that a
     medium or a radio maps it is, which the test looks at."""
     path = f"/dev/shm/openwip-air-{NAME}"
     for flags in (os.O_RDWR | os.O_CREAT | os.O_EXCL, os.O_RDWR):

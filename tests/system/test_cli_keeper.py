@@ -241,7 +241,7 @@ class Keeper(unittest.TestCase):
             victim.wait()
 
     def without(self, *capabilities, script):
-        """What a root without these rights prints."""
+        """The output of a root without these rights."""
         return subprocess.run(["setpriv", "--bounding-set", ",".join(f"-{c}" for c in capabilities), sys.executable, "-c", script],
                               capture_output=True, text=True, timeout=60)
 

@@ -52,7 +52,7 @@ class Commands(BaseException):
 
 
 def of_call(function: Callable[..., Any], *arguments: Any) -> Found | Commands:
-    """What the command makes of these arguments: a parser, or a choice of subcommands."""
+    """The result of the command for these arguments: a parser, or a choice of subcommands."""
     def found(parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
         raise Found(parser)
 

@@ -71,7 +71,7 @@ BY_TAG: tuple[tuple[str, str, Any], ...] = (
 
 
 class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):     # type: ignore[misc]
-    """Of one document. Keys are texts, as they stand there."""
+    """Reads one document. Keys are texts, as they stand there."""
     yaml_implicit_resolvers: dict[str, Any] = {}
 
     def scalar(self, node: Any) -> Any:

@@ -21,7 +21,7 @@ LONGEST_SHOWN = 100
 
 
 def without_middle(text: str, longest: int) -> str:
-    """What is longer loses its middle: a message names the place at its beginning and what would be valid at its end."""
+    """A longer text loses its middle: a message names the place at its beginning and what would be valid at its end."""
     head = (longest - 3) // 2
     return text if len(text) <= longest else f"{text[:head]}...{text[len(text) - (longest - 3 - head):]}"
 

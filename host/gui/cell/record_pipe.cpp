@@ -24,8 +24,8 @@ void start(QProcess& process, const QStringList& arguments) {
         ::setsid();
         ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
     });
-    // Isolated from the environment of whoever has opened the window (PYTHONSAFEPATH, PYTHONWARNINGS, ...). Without the tree's place nothing
-    // starts, and last_words() says so.
+    // Isolated from the environment of whoever has opened the window (PYTHONSAFEPATH,
+    // PYTHONWARNINGS, ...). Without the tree's place nothing starts, and last_words() says so.
     const auto top = qEnvironmentVariable("OPENWIP_TOP");
     process.start(top.isEmpty() ? QString() : qEnvironmentVariable("OPENWIP_PYTHON", "python3"),
                   QStringList{"-I", "-B", top + "/host/cli", "record"} + arguments);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whose a medium's name is: of one process at a time, however many begin together. What its memory
+// The owner of a medium's name: one process at a time, however many begin together. What its memory
 // is: what was checked when it was attached, whatever anybody writes into it later.
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -103,7 +103,7 @@ struct AMediumThatLies : SharedAir {
         EXPECT_EQ(fcntl(fd.get(), F_ADD_SEALS, seals), 0);
         return fd;
     }
-    // What whoever attaches says of it, empty if it is content.
+    // The complaint of whoever attaches, empty if there is none.
     std::string attached_to(const said_description& said, const descriptor& memory,
                             std::size_t bytes = sizeof(said_description)) {
         const descriptor listener = wip::peer::make_local_socket();

@@ -144,7 +144,7 @@ class Table(unittest.TestCase):
 
 
 class Environment(unittest.TestCase):
-    """What a caller has set for other programs does not change ours."""
+    """Variables that a caller has set for other programs do not change ours."""
     ODD = {"PYTHONSAFEPATH": "1", "PYTHONWARNINGS": "error", "PYTHONINSPECT": "1", "PYTHONVERBOSE": "1", "PYTHONHOME": "/nowhere", "PYTHONPATH": "/nowhere",
            "PYTHONOPTIMIZE": "2", "PYTHONIOENCODING": "ascii", "PYTHONNOUSERSITE": "", "PYTHONPLATLIBDIR": "lib99", "PYTHONDEVMODE": "1",
            "PYTHONPYCACHEPREFIX": "/nowhere", "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "none", "MPLBACKEND": "none", "GTEST_FILTER": "none", "GIT_DIR": "/nowhere",

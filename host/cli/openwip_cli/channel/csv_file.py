@@ -30,7 +30,7 @@ def nmse(rows: Any) -> float:
 
 
 def write(blocks: Iterable[Any], predictions: bool, file: str) -> None:
-    """Of blocks of rows; with `predictions` they have those behind the SNRs."""
+    """Writes blocks of rows; with `predictions` they have those behind the SNRs."""
     try:
         with outputs.replacing(file) as out:
             out.write(",".join(HEADER + (PREDICTED if predictions else [])) + "\n")

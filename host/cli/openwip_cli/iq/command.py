@@ -46,7 +46,7 @@ def ask(cell: Cell, station: str, descriptors: Sequence[int] = (), **request: ob
 
 
 def new_files(station: str, base: str) -> outputs.NewFiles:
-    """Of a recording of this station, in the order of flowgraphs/apps/recording.py."""
+    """The files of a recording of this station, in the order of flowgraphs/apps/recording.py."""
     try:
         return outputs.NewFiles(base + ending for ending in recordings.WRITTEN[station])
     except OSError as e:

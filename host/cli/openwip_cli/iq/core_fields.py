@@ -27,7 +27,7 @@ ANNOTATION = {"core:sample_start": WHOLE, "core:sample_count": WHOLE, "core:labe
 
 
 def wrong(meta: dict[str, Any]) -> str | None:
-    """What is of another type than SigMF's core has it, and what would be valid; `meta` has a global object."""
+    """The fields whose type is not that of SigMF's core, each with the valid one; `meta` has a global object."""
     parts: list[tuple[str, Any, dict[str, Any]]] = [("global", meta["global"], GLOBAL)]
     for name, fields in (("captures", CAPTURE), ("annotations", ANNOTATION)):
         found = meta.get(name, [])

@@ -53,7 +53,7 @@ def left(name: str) -> list[pathlib.Path]:
 
 
 def remove(name: str) -> None:
-    """What left() finds."""
+    """Removes the files that left() finds."""
     with _only_holder(name) as free:
         for path in (socket_of(name), lock_of(name)) if free else ():
             with contextlib.suppress(OSError):

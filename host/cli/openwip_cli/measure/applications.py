@@ -87,7 +87,7 @@ Applications = dict[tuple[int, int], Application]       # by pid and start
 
 
 class Sums:
-    """What applications of one name waited and lived, in seconds, whether they run or have ended. However many there were, MOST names are
+    """The seconds that applications of one name waited and lived, whether they run or have ended. However many there were, MOST names are
     kept; the one that waited least goes to the others of its station, whose sums stay exact."""
     MOST = 200
     OTHERS = "others"

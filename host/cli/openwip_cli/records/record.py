@@ -37,7 +37,7 @@ TOGETHER_S = 0.02         # messages that come in this time are taken at once: f
 # less than the other share of it, or so many bytes: it never fills a disk.
 LARGEST_SHARE, LEFT_SHARE = 1 / 2, 1 / 4
 LEFT_ON_DISK = 64 << 20
-# What was recorded before a checkpoint is found after a kill: the first one comes soon, the others every so often.
+# Messages from before a checkpoint are found after a kill: the first one comes soon, the others every so often.
 FIRST_CHECKPOINT_S, CHECKPOINT_S = 1.0, 10.0
 LAST_MESSAGES_S = 0.3     # after the end, for what is on its way
 CATCH_UP_S = 10.0         # after the end, for what waits
@@ -139,7 +139,7 @@ class Recorder:
                 return
 
     def _told(self) -> dict[str, Any]:
-        """What the run is, as far as it is known."""
+        """Writes down what the run is, as far as it is known."""
         run, report = dict(self.about.run), self.report or {}
         return {"command": run.get("command", ""), "started": run.get("started", ""),
                 "scenario": report.get("config", run.get("scenario", {})), "seed": report.get("seed", run.get("seed")),
@@ -153,7 +153,7 @@ class Recorder:
             why.args = (f"{why}{left}",)
 
     def checkpoint(self) -> None:
-        """What was recorded so far is found after a kill."""
+        """Makes what was recorded so far safe against a kill."""
         self.file.checkpoint(self._told(), self.reader)
 
     def end_early(self, reason: str) -> None:

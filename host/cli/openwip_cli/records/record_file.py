@@ -152,7 +152,7 @@ class RecordFile:
         dataset[n:] = values
 
     def _put_about(self, about: Mapping[str, Any]) -> None:
-        """What has changed of it."""
+        """Writes what has changed."""
         for name, value in about.items():
             text = (value if isinstance(value, str) else json.dumps(value)).replace("\0", "\\0")
             if self.about.get(name) == text:

@@ -90,7 +90,7 @@ class _Bytes(io.RawIOBase):
 
 
 class View(_Bytes):
-    """What a reader finds: the file as the last commit() left it."""
+    """The file as a reader finds it, which is as the last commit() left it."""
 
     def __init__(self, fd: int) -> None:
         super().__init__(fd)
@@ -177,7 +177,7 @@ class Storage(_Bytes):
 
 
 def apply_journal(path: pathlib.Path | str) -> None:
-    """Of a record whose recorder was killed while it copied pages to their places: they are copied. Raises OSError."""
+    """Copies the pages that a killed recorder had not yet copied to their places. Raises OSError."""
     fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         for number, page in journal_pages(fd).items():

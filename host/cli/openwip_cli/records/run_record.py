@@ -27,7 +27,7 @@ HEAD = (("message.sequence", "u8"), ("message.slot", "i8"), ("message.wall_ns", 
 PIECE = 16 << 20            # bytes of a column that are asked for at once
 LARGEST_COLUMN = 2 << 30    # bytes in memory
 LARGEST_LISTING = 64 << 20
-# What reading a value of another type or shape than a record has ends in.
+# The exceptions in which reading a value of a wrong type or shape ends.
 MISFITS = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 # The type of what a record says of itself; whatever else it says is read as it is.
 ABOUT: dict[str, tuple[type, ...]] = {
