@@ -155,12 +155,12 @@ class Options(unittest.TestCase):
         self.refused("--seconds without --loop", doctor.main, "--seconds", "5")
         self.refused("not built yet", radio.main, "probe", "--radio", "type=vusrp")
 
-    def test_a_report_that_was_there_is_not_left_behind(self):
+    def test_a_refused_command_leaves_the_report_that_was_there(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "j.json")
             file.write_text("{}")
             self.refused("not built yet", radio.main, "levels", "--json", str(file))
-            self.assertFalse(file.exists())
+            self.assertEqual(file.read_text(), "{}")
 
 
 if __name__ == "__main__":
