@@ -5,8 +5,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "phy/math/lane_sum.h"
-
 namespace wip::phy {
 
 namespace {
@@ -17,16 +15,6 @@ constexpr float least_excess = 1.6F;  // over the median, to count as interferen
 constexpr float snr_at_start = 100;   // chooses the estimator's filter until noise is known
 constexpr float mean_t2 = 35.F / 12;  // mean square of symbol_time over a slot
 constexpr float tiny = 1e-30F;
-
-// Sum of |x|^2 over the used subcarriers.
-float power_of(const plane& p) noexcept {
-    return lane_sum(nof_subcarriers,
-                    [&](auto at) {
-                        const auto re = at(p.re), im = at(p.im);
-                        return lane_terms{re * re + im * im};
-                    })
-        .of[0];
-}
 
 }  // namespace
 
@@ -80,7 +68,8 @@ bool slot_estimator::estimate(const slot_planes& y, int slot_in_frame,
     grant_.reset();
     energy_ = 0;
     float energy = 0;
-    for (const auto& p : y) energy += power_of(p);
+    for (const auto& p : y)
+        for (int n = 0; n < nof_subcarriers; ++n) energy += p.re[n] * p.re[n] + p.im[n] * p.im[n];
     if (!std::isfinite(energy) || !(energy > 0)) return false;
     energy_ = energy;
     slot_in_frame_ = slot_in_frame;
@@ -130,16 +119,15 @@ void slot_estimator::decode_control(const slot_planes& y, int slot_in_frame,
     // The only profile on the air: wipemu has no frame check.
     grant_ = unpack_grant(bytes, link_profile::radio);
     if (!grant_) return;
-    std::array<float, count> error;
+    float error = 0;
     const auto* x = reinterpret_cast<const float*>(known_.data());
     for (std::size_t i = 0; i < count; ++i) {
         const float inverse = 1 / (hr[i] * hr[i] + hi[i] * hi[i] + tiny);
         const float dr = soft[2 * i] * inverse - x[2 * i];
         const float di = soft[2 * i + 1] * inverse - x[2 * i + 1];
-        error[i] = dr * dr + di * di;
+        error += dr * dr + di * di;
     }
-    const float sum = lane_sum(count, [&](auto at) { return lane_terms{at(error.data())}; }).of[0];
-    evm_percent_ = 100 * std::sqrt(static_cast<double>(sum) / nof_control_symbols);
+    evm_percent_ = 100 * std::sqrt(static_cast<double>(error) / nof_control_symbols);
 }
 
 // Two thirds of the known elements mirror known ones. The others mirror payload: what the pilots'
@@ -183,7 +171,13 @@ void slot_estimator::update_noise() noexcept {
 // w = 2 pi f times a symbol, the slope has the power w^2/2 and the curvature c = h''/2 (3/32) w^4;
 // (t^2 - 35/12) has the mean square 6.2 over the slot.
 float slot_estimator::curvature_power(const channel_estimate& channel) noexcept {
-    const float slope = power_of(channel.slope), power = power_of(channel.middle);
+    float slope = 0, power = 0;
+    for (int n = 0; n < nof_subcarriers; ++n) {
+        const auto& a = channel.middle;
+        const auto& b = channel.slope;
+        power += a.re[n] * a.re[n] + a.im[n] * a.im[n];
+        slope += b.re[n] * b.re[n] + b.im[n] * b.im[n];
+    }
     return 6.2F * 3 / 8 * slope * slope / (power + tiny) / nof_subcarriers;
 }
 
@@ -206,15 +200,12 @@ void slot_estimator::find_interference() noexcept {
 void slot_estimator::measure_snr() noexcept {
     const auto& a = channel_.middle;
     const auto& s = channel_.slope;
-    std::array<float, nof_subcarriers> mean;
-    for (std::size_t n = 0; n < nof_subcarriers; ++n)
-        mean[n] = a.re[n] * a.re[n] + a.im[n] * a.im[n] +
-                  mean_t2 * (s.re[n] * s.re[n] + s.im[n] * s.im[n]);
     float total = 0;
     for (std::size_t b = 0; b < nof_bins; ++b) {
         float power = 0;
         for (std::size_t n = b * subcarriers_per_bin; n < (b + 1) * subcarriers_per_bin; ++n)
-            power += mean[n];
+            power += a.re[n] * a.re[n] + a.im[n] * a.im[n] +
+                     mean_t2 * (s.re[n] * s.re[n] + s.im[n] * s.im[n]);
         power = power / subcarriers_per_bin + channel_.bin_error[b] * bin_noise_[b];
         total += power;
         power_[b] = power;
