@@ -224,7 +224,7 @@ class Options(unittest.TestCase):
                 ("link: {bins: 26}\n", "link.bins is 26; valid: 1..25"),
                 ("link: {bins: true}\n", "link.bins is True; valid: 1..25"),
                 ("link: {bins: [1]}\n", r"link.bins is \[1\]; valid: 1..25"),
-                ("channel: {snr_db: .nan}\n", "channel.snr_db is nan"),
+                ("channel: {snr_db: .nan}\n", "channel.snr_db is '.nan'"),
                 ("\0\1\2", "is not YAML"),
                 ("link:\n  bins: 3\n  bins: 4\n", r"^scenario file .* has link\.bins twice; valid: once \(line 3\)$"),
                 ("seed: 1\nlink: " + 200_000 * "[", r"has more than 100 lists in lists \(line 2\)")):

@@ -2,6 +2,7 @@
 """What kinds of values there are: each reads one (ValueError, TypeError or OverflowError for any other) and says what is
 valid. Which setting is of which kind is in the table of settings (table.py)."""
 import math
+import re
 from typing import Any, Protocol
 
 from .. import core_schema
@@ -150,7 +151,10 @@ class Ports(Text):
 
     def read(self, value: Any) -> str:
         items = value if isinstance(value, list) else [value]
-        return super().read(",".join(str(v) if type(v) is int else super(Ports, self).read(v) for v in items))
+        text = super().read(",".join(str(v) if type(v) is int else super(Ports, self).read(v) for v in items))
+        if not re.fullmatch(r"off|all|\d+(-\d+)?(,\s*\d+(-\d+)?)*", text):
+            raise ValueError
+        return text
 
 
 class Optional:
