@@ -40,23 +40,31 @@ void slot_extractor::set_cfo(double hz) noexcept {
     }
 }
 
+// Any fraction, in every slot: a grid of fractions would be a choice that the last bit of a sum can
+// turn over. Powers of one turn instead of 70 calls of sincos.
 void slot_extractor::set_fraction(double samples) noexcept {
     if (samples == fraction_) return;
     fraction_ = samples;
     const double step = two_pi * (window_advance + samples) / fft_size;
     std::array<cf32, subcarriers_per_bin> fine;
-    for (std::size_t i = 0; i < fine.size(); ++i)
-        fine[i] = cf32(turn(step * static_cast<double>(i)));
-    for (int half = 0; half < 2; ++half)
-        for (int c = 0; c < 250; c += subcarriers_per_bin) {
+    const auto by_one = turn(step), by_bin = turn(step * subcarriers_per_bin);
+    std::complex<double> power = 1;
+    for (cf32& f : fine) {
+        f = cf32(power);
+        power *= by_one;
+    }
+    for (int half = 0; half < 2; ++half) {
+        auto first = turn(step * signed_subcarrier(half * 250));
+        for (int c = 0; c < 250; c += subcarriers_per_bin, first *= by_bin) {
             const int n0 = half * 250 + c;
-            const auto coarse = cf32(turn(step * signed_subcarrier(n0)));
+            const cf32 coarse(first);
             for (int i = 0; i < subcarriers_per_bin && c + i < 250; ++i) {
                 const cf32 v = coarse * fine[static_cast<std::size_t>(i)];
                 ramp_.re[n0 + i] = v.real();
                 ramp_.im[n0 + i] = v.imag();
             }
         }
+    }
 }
 
 void slot_extractor::extract(const cf32* samples, double phase,

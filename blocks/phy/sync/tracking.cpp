@@ -115,7 +115,7 @@ void tracking::advance() noexcept {
         exact_fraction_ += 1;
     }
     if (std::abs(exact_fraction_) > 1) exact_fraction_ = std::clamp(exact_fraction_, -1.0, 1.0);
-    fraction_ = std::round(exact_fraction_ * 64) / 64;
+    fraction_ = exact_fraction_;
     phase_ +=
         two_pi * cfo_ * static_cast<double>(start_ - before) / static_cast<double>(sample_rate_hz);
     phase_ = std::remainder(phase_, two_pi);

@@ -41,7 +41,7 @@ public:
     void forget_last() noexcept { have_last_ = false; }
 
     std::int64_t slot_start() const noexcept { return start_; }
-    double fraction() const noexcept { return fraction_; }  // in steps of 1/64 sample
+    double fraction() const noexcept { return fraction_; }  // samples, of this slot
     double cfo_hz() const noexcept { return cfo_; }
     double phase() const noexcept { return phase_; }  // of the CFO at slot_start
     double turn() const noexcept;                     // radians
