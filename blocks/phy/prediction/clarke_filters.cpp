@@ -10,6 +10,10 @@
 
 namespace wip::phy {
 
+namespace {
+constexpr float nothing = 0.1F;  // SNR of what is not filtered
+}
+
 void clarke_correlation(double cycles_per_slot, double* out, int n, double first) noexcept {
     for (int k = 0; k < n; ++k)
         out[k] =
@@ -25,10 +29,17 @@ void solve_toeplitz(const double* t, const double* b, double* x, int n) {
 }
 
 snr_class clarke_filters::class_of(float snr) noexcept {
-    if (!(snr > 0)) return snr_class{0};
+    const snr_place place = place_of(snr);
+    return snr_class{static_cast<int>(place.below) + (place.above >= 0.5F ? 1 : 0)};
+}
+
+snr_place clarke_filters::place_of(float snr) noexcept {
+    if (!(snr > 0)) return {};
     const db above = db::from_power(static_cast<double>(snr)) - least_snr;
-    const auto steps = std::lround(above.value / snr_step.value);
-    return snr_class{std::clamp(static_cast<int>(steps), 0, nof_snrs - 1)};
+    const double steps = std::clamp(above.value / snr_step.value, 0.0, nof_snrs - 1.0);
+    const int below = static_cast<int>(steps);
+    return {snr_class{below}, static_cast<float>(steps - below),
+            std::clamp(snr / nothing - 1, 0.F, 1.F)};
 }
 
 clarke_filters::clarke_filters(double ahead, int order, double aperture)

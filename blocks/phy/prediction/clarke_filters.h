@@ -31,13 +31,30 @@ constexpr double doppler_at(doppler_index of) {
     return hz / 1500;
 }
 
-enum class snr_class : int { none = -1 };  // or 0 .. nof_snrs - 1
+enum class snr_class : int {};  // 0 .. nof_snrs - 1
+
+// Which filter an SNR takes: between those of two classes, weighted by how near each is, and faded
+// in from nothing. It changes as little as the SNR does; if the nearest class were taken, the last
+// bit of a sum could decide.
+struct snr_place {
+    snr_class below{};
+    float above = 0;  // share of the next class, 0 to 1
+    float part = 0;   // of the filter: 0 up to -10 dB (not worth filtering), 1 from -7 dB on
+    // How much of something that begins with a class counts: 0 up to the class below it, 1 from
+    // that class on.
+    constexpr float counts_from(snr_class first) const noexcept {
+        const int missing = static_cast<int>(first) - static_cast<int>(below);
+        return missing <= 0 ? part : missing == 1 ? above * part : 0;
+    }
+    bool operator==(const snr_place&) const = default;
+};
 
 class clarke_filters {
 public:
     static constexpr db least_snr{-10}, snr_step{5};
     static constexpr int nof_snrs = 13;             // to 50 dB
-    static snr_class class_of(float snr) noexcept;  // of a linear SNR
+    static snr_class class_of(float snr) noexcept;  // the nearest to a linear SNR
+    static snr_place place_of(float snr) noexcept;
 
     // ahead: -1..64 slots; order: at most 64. aperture: the values are means over a time of which
     // this is the rms distance from its middle, slots.
@@ -49,6 +66,20 @@ public:
     // Variance of what the estimate misses, for a process of power 1.
     float error(doppler_index doppler, snr_class snr) const noexcept {
         return errors_[static_cast<std::size_t>(at(doppler, snr))];
+    }
+    float error(doppler_index doppler, snr_place snr) const noexcept {
+        const float* e = errors_.data() + at(doppler, snr.below);
+        const float full = snr.above > 0 ? e[0] + snr.above * (e[1] - e[0]) : e[0];
+        return 1 - snr.part * (1 - full);
+    }
+    template <std::size_t Order>
+    void weights(doppler_index doppler, snr_place snr,
+                 std::array<float, Order>& out) const noexcept {
+        const float* w = weights(doppler, snr.below);
+        const float* next = snr.above > 0 ? w + padded_ : w;
+        const float high = snr.part * snr.above;
+        const float low = snr.part - high;
+        for (std::size_t i = 0; i < Order; ++i) out[i] = low * w[i] + high * next[i];
     }
 
 private:

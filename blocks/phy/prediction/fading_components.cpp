@@ -13,16 +13,15 @@ namespace wip::phy {
 namespace {
 
 constexpr int covariance_slots = 1500;
-// In a slot, for every 25 points; for every 25 x 25 pairs of them.
-constexpr int rotations = 4;
+// In a slot: components whose SNR is found again, for every 25 points; pairs that are turned if
+// they need it, for every 25 x 25 of them. Neither depends on what the slots before needed.
 constexpr int classes = 4;
-constexpr int tries = 24;
-constexpr double coherence = 0.02;    // squared, between components: below it is chance
+constexpr int pairs = 8;
+constexpr double coherence = 0.005;   // squared, between components: below it is chance
 constexpr double resolution = 1e-12;  // of the power of one component in that of another
 constexpr int recent_slots = 24;
-constexpr float chance = 0.5F;   // recent power over the noise, where there is nothing but noise
-constexpr float nothing = 0.1F;  // SNR of a component that is not filtered
-constexpr snr_class strong{3};   // from which it says something of the level: 5 dB
+constexpr float chance = 0.5F;  // recent power over the noise, where there is nothing but noise
+constexpr snr_class strong{3};  // from which it says something of the level: 5 dB
 constexpr double two_pi = 2 * std::numbers::pi;
 
 }  // namespace
@@ -54,7 +53,7 @@ void fading_components<Count, Depth>::reset() noexcept {
     recent_.fill(0);
     extra_.fill(0);
     level_ = 1;
-    class_.fill(snr_class::none);
+    place_.fill({});
     next_class_ = pair_i_ = 0;
     pair_k_ = 1;
 }
@@ -100,7 +99,8 @@ template <std::size_t Count, std::size_t Depth>
 float fading_components<Count, Depth>::power_of(std::size_t i) const noexcept {
     const auto power = static_cast<float>(covariance_re_[i][i]);
     const float usual = level_ * std::max(0.F, power - covariance_noise_);
-    return recent_[i] > chance * noise_ ? std::max(usual, recent_[i]) : usual;
+    // From twice what chance explains on, the power of the last slots is believed as it stands.
+    return std::max(usual, std::min(recent_[i], 2 * (recent_[i] - chance * noise_)));
 }
 
 // Of the components in this slot, which has that noise.
@@ -112,9 +112,9 @@ void fading_components<Count, Depth>::follow(float noise) noexcept {
         const float power =
             component_re_[i] * component_re_[i] + component_im_[i] * component_im_[i];
         recent_[i] += weight * (power - noise - recent_[i]);
-        if (class_[i] == snr_class::none) continue;
-        now += recent_[i];
-        usual += static_cast<float>(covariance_re_[i][i]) - covariance_noise_;
+        const float counts = place_[i].part;
+        now += counts * recent_[i];
+        usual += counts * (static_cast<float>(covariance_re_[i][i]) - covariance_noise_);
     }
     level_ = usual > 0 ? std::clamp(now / usual, 0.01F, 10.F) : 1;
 }
@@ -128,10 +128,12 @@ std::size_t fading_components<Count, Depth>::innovations(
     const double angle = phase_ + offset_;
     const auto c = static_cast<float>(std::cos(angle));
     const auto s = static_cast<float>(std::sin(angle));
+    std::array<float, Depth> w;
     std::size_t count = 0;
     for (std::size_t i = 0; i < Count; ++i) {
-        if (class_[i] < strong) continue;
-        const float* w = next.weights(doppler, class_[i]);
+        const float counts = place_[i].counts_from(strong);
+        if (!(counts > 0)) continue;
+        next.weights(doppler, place_[i], w);
         const float* pr = past_re_[i].data() + start_;
         const float* pi = past_im_[i].data() + start_;
         auto& o = out[count++];
@@ -149,7 +151,7 @@ std::size_t fading_components<Count, Depth>::innovations(
         }
         o.re = component_re_[i] * c + component_im_[i] * s - sr;
         o.im = component_im_[i] * c - component_re_[i] * s - si;
-        o.variance = power_of(i) * next.error(doppler, class_[i]) + noise + 1e-30F;
+        o.variance = (power_of(i) * next.error(doppler, place_[i]) + noise + 1e-30F) / counts;
     }
     return count;
 }
@@ -187,16 +189,18 @@ float fading_components<Count, Depth>::store(const row& points_re, const row& po
     advance();
     const auto c = static_cast<float>(std::cos(phase_));
     const auto s = static_cast<float>(std::sin(phase_));
+    std::array<float, Depth> w;
     float surprise = 0, mean = 0;
     for (std::size_t i = 0; i < Count; ++i) {
-        float re = 0, im = 0, error = 0, inherited = 0;
-        if (class_[i] != snr_class::none) {
-            const float* w = next.weights(doppler, class_[i]);
+        const float counts = place_[i].part;
+        const float error = power_of(i) * next.error(doppler, place_[i]);
+        float re = 0, im = 0, inherited = 0;
+        if (counts > 0) {
+            next.weights(doppler, place_[i], w);
             for (std::size_t n = 0; n < Depth; ++n) {
                 re += w[n] * past_re_[i][newest + n];
                 im += w[n] * past_im_[i][newest + n];
             }
-            error = power_of(i) * next.error(doppler, class_[i]);
             inherited = w[0] * w[0] * std::max(0.F, extra_[i]);  // from the slot before
         }
         // What the filters suppose is left of it, and what is.
@@ -206,10 +210,8 @@ float fading_components<Count, Depth>::store(const row& points_re, const row& po
             const float dr = component_re_[i] * c + component_im_[i] * s - re;
             const float di = component_im_[i] * c - component_re_[i] * s - im;
             const float share = std::min(1.F, (error + noise_) / (error + noise + 1e-30F));
-            if (class_[i] != snr_class::none) {
-                surprise += dr * dr + di * di;
-                mean += error + inherited + noise;
-            }
+            surprise += counts * (dr * dr + di * di);
+            mean += counts * (error + inherited + noise);
             re += share * dr;
             im += share * di;
         }
@@ -276,20 +278,21 @@ void fading_components<Count, Depth>::classify() noexcept {
     for (int n = 0; n < classes * static_cast<int>(Count / 25); ++n) {
         const std::size_t i = next_class_;
         next_class_ = (next_class_ + 1) % Count;
-        const float snr = power_of(i) / (noise_ + 1e-30F);
-        class_[i] = snr > nothing ? clarke_filters::class_of(snr) : snr_class::none;
+        place_[i] = clarke_filters::place_of(power_of(i) / (noise_ + 1e-30F));
     }
 }
 
 // A covariance of few slots has fewer dimensions than there are components: what a rotation leaves
 // of one is its rounding, and as coherent with all others as rounding happens to be (or of negative
 // power and not coherent at all, for which there is no angle). A component counts with the noise at
-// least, so that this never turns the basis, and every later choice with it.
+// least, so that this never turns the basis, and every later choice with it. A pair is turned until
+// its coherence is that of chance and no further: turned the whole way, or not at all just below,
+// the last bit of a sum would decide for the basis, and a limit on the turns of a slot would carry
+// that into the pairs after it.
 template <std::size_t Count, std::size_t Depth>
 void fading_components<Count, Depth>::rotate_some() noexcept {
-    int rotated = 0;
     constexpr int size = Count / 25;
-    for (int tried = 0; tried < tries * size * size && rotated < rotations * size; ++tried) {
+    for (int n = 0; n < pairs * size * size; ++n) {
         const std::size_t i = pair_i_;
         const std::size_t k = pair_k_;
         if (++pair_k_ == Count) {
@@ -303,15 +306,16 @@ void fading_components<Count, Depth>::rotate_some() noexcept {
         const double more = std::max(a, b);
         const auto noise = static_cast<double>(noise_);
         const double less = std::max({std::min(a, b), noise, resolution * more});
-        if (!(cross > coherence * more * less) || more < 2 * noise) continue;
-        rotate(i, k);
-        ++rotated;
+        const double by_chance = coherence * more * less;
+        if (!(cross > by_chance) || !(more > 2 * noise)) continue;
+        rotate(i, k, std::min(1 - std::sqrt(by_chance / cross), (more / noise - 2) / 4));
     }
 }
 
-// Jacobi: c_i' = x c_i + y e^jp c_k, c_k' = -y e^-jp c_i + x c_k, uncorrelated after it.
+// Jacobi: c_i' = x c_i + y e^jp c_k, c_k' = -y e^-jp c_i + x c_k, uncorrelated after the whole of
+// it.
 template <std::size_t Count, std::size_t Depth>
-void fading_components<Count, Depth>::rotate(std::size_t i, std::size_t k) noexcept {
+void fading_components<Count, Depth>::rotate(std::size_t i, std::size_t k, double part) noexcept {
     for (const std::size_t n : {i, k})
         for (std::size_t m = 0; m < n; ++m) {
             covariance_re_[n][m] = covariance_re_[m][n];
@@ -322,9 +326,10 @@ void fading_components<Count, Depth>::rotate(std::size_t i, std::size_t k) noexc
     const double size = std::hypot(re, im);
     const double tau = (covariance_re_[i][i] - covariance_re_[k][k]) / (2 * size);
     const double t = (tau < 0 ? -1 : 1) / (std::abs(tau) + std::sqrt(1 + tau * tau));
-    const double x = 1 / std::sqrt(1 + t * t);
-    const double y_re = t * x * re / size;
-    const double y_im = t * x * im / size;
+    const double angle = part * std::atan(t);
+    const double x = std::cos(angle);
+    const double y_re = std::sin(angle) * re / size;
+    const double y_im = std::sin(angle) * im / size;
     const auto turn = [&](auto* ire, auto* iim, auto* kre, auto* kim, std::size_t n) {
         using T = std::remove_reference_t<decltype(*ire)>;
         const T c = static_cast<T>(x), p = static_cast<T>(y_re), q = static_cast<T>(y_im);
@@ -349,6 +354,7 @@ void fading_components<Count, Depth>::rotate(std::size_t i, std::size_t k) noexc
          covariance_im_[k].data(), padded);
     const double a_re = covariance_re_[i][i], b_re = covariance_re_[k][k];
     const double ik_re = covariance_re_[i][k], ik_im = covariance_im_[i][k];
+    const double a_im = covariance_im_[i][i];
     const double ki_re = covariance_re_[k][i], ki_im = covariance_im_[k][i];
     // The columns are the conjugates of the rows but for the square where both meet.
     for (const std::size_t n : {i, k})
@@ -359,8 +365,9 @@ void fading_components<Count, Depth>::rotate(std::size_t i, std::size_t k) noexc
     covariance_re_[i][i] = x * a_re + y_re * ik_re + y_im * ik_im;
     covariance_re_[k][k] = x * b_re - y_re * ki_re + y_im * ki_im;
     covariance_im_[i][i] = covariance_im_[k][k] = 0;
-    covariance_re_[i][k] = covariance_re_[k][i] = 0;
-    covariance_im_[i][k] = covariance_im_[k][i] = 0;
+    covariance_re_[i][k] = covariance_re_[k][i] = x * ik_re - y_re * a_re + y_im * a_im;
+    covariance_im_[i][k] = x * ik_im - y_re * a_im - y_im * a_re;
+    covariance_im_[k][i] = -covariance_im_[i][k];
 }
 
 template <std::size_t Count, std::size_t Depth>
@@ -371,9 +378,10 @@ void fading_components<Count, Depth>::filter(const clarke_filters& filters, dopp
     const double angle = phase_ + offset_ * filters.ahead();
     const auto c = static_cast<float>(std::cos(angle));
     const auto s = static_cast<float>(std::sin(angle));
+    std::array<float, Depth> w;
     for (std::size_t i = 0; i < Count; ++i) {
-        if (class_[i] == snr_class::none) continue;
-        const float* w = filters.weights(doppler, class_[i]);
+        if (!(place_[i].part > 0)) continue;
+        filters.weights(doppler, place_[i], w);
         const float* pr = past_re_[i].data() + start_;
         const float* pi = past_im_[i].data() + start_;
         float sr = 0;
@@ -397,12 +405,9 @@ void fading_components<Count, Depth>::error(const clarke_filters& first,
                                             row& out) const noexcept {
     out.fill(0);
     for (std::size_t i = 0; i < Count; ++i) {
-        const float power = power_of(i);
-        const float e =
-            class_[i] == snr_class::none
-                ? power
-                : power * (first.error(doppler, class_[i]) + second.error(doppler, class_[i])) / 2 +
-                      extra_[i];
+        const float missed =
+            (first.error(doppler, place_[i]) + second.error(doppler, place_[i])) / 2;
+        const float e = power_of(i) * missed + extra_[i];
         if (!(e > 0)) continue;
         for (std::size_t p = 0; p < padded; ++p)
             out[p] += e * (to_re_[i][p] * to_re_[i][p] + to_im_[i][p] * to_im_[i][p]);

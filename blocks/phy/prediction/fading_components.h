@@ -8,10 +8,11 @@
 // Doppler spectrum the best components are the eigenvectors of the points' covariance
 // (Karhunen-Loeve): they fade independently, so each can be filtered alone without loss. The
 // covariance is averaged over 1000 slots or so (the delays change slowly, whatever the speed); it
-// is kept in the coordinates of the present components and made diagonal by Jacobi rotations, a few
-// in each slot. A rotation also turns the history, so filters run on without a seam. Pairs whose
-// coherence is no more than chance in that window are left alone. The start is the DFT over the
-// points.
+// is kept in the coordinates of the present components and made diagonal by Jacobi rotations, some
+// of the pairs in each slot. A rotation also turns the history, so filters run on without a seam.
+// Pairs are turned until their coherence is no more than chance in that window: what is done
+// changes as little as what is measured, and the last bit of a sum decides nothing. The start is
+// the DFT over the points.
 //
 // A component is filtered by the Wiener filter of Clarke's process (clarke_filters.h) for the
 // Doppler frequency that the user gives and the component's own SNR. The carrier offset that the
@@ -76,7 +77,8 @@ private:
     void follow(float noise) noexcept;
     void classify() noexcept;
     void rotate_some() noexcept;
-    void rotate(std::size_t i, std::size_t k) noexcept;
+    // part: of the angle at which they would be uncorrelated.
+    void rotate(std::size_t i, std::size_t k, double part) noexcept;
     float power_of(std::size_t i) const noexcept;  // without noise
 
     // Row i: component i = sum_p unitary[i][p] point[p].
@@ -97,7 +99,7 @@ private:
     row extra_{};               // error of the last slot beyond the usual
     alignas(64) row recent_{};  // power of the components over the last slots
     float level_ = 1;           // power of the signal now over that in the covariance
-    std::array<snr_class, Count> class_{};
+    std::array<snr_place, Count> place_{};
     std::size_t next_class_ = 0, pair_i_ = 0, pair_k_ = 1;
 };
 
