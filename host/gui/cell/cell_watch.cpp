@@ -10,6 +10,7 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 
 #include "types/failure.h"
@@ -34,31 +35,30 @@ QJsonArray keeper_of(const fs::path& run) {
     return QJsonDocument::fromJson(f.read(1 << 16)).object().value("keeper").toArray();
 }
 
-}  // namespace
-
-bool cell_watch::is_running(const std::string& cell) const {
-    const QJsonArray keeper = keeper_of(fs::path(root_) / cell);
+bool lives(const QJsonArray& keeper) {
     return keeper.size() == 2 &&
            start_time(keeper[0].toInteger()) == static_cast<qint64>(keeper[1].toDouble());
 }
+
+}  // namespace
 
 std::vector<std::string> cell_watch::running() const {
     std::vector<std::string> names;
     std::error_code gone;
     for (fs::directory_iterator at(root_, gone), end; !gone && at != end; at.increment(gone))
-        if (const auto name = at->path().filename().string(); is_running(name))
-            names.push_back(name);
+        if (lives(keeper_of(at->path()))) names.push_back(at->path().filename().string());
     std::ranges::sort(names);
     return names;
 }
 
-cell_sockets cell_watch::sockets_of(const std::string& cell) const {
+std::optional<cell_sockets> cell_watch::find(const std::string& cell) const {
     const fs::path run = fs::path(root_) / cell;
-    std::error_code failed;
-    if (!fs::exists(run, failed)) return {};
-    if (::access(run.c_str(), R_OK | X_OK) != 0)
+    const QJsonArray keeper = keeper_of(run);
+    if (!lives(keeper)) return {};
+    if (::access(run.c_str(), R_OK | X_OK) != 0 && errno == EACCES)
         throw bad_input(run.string() + ": no permission; run the monitor as root (sudo)");
     cell_sockets found;
+    std::error_code failed;
     for (fs::directory_iterator at(run, failed), end; !failed && at != end; at.increment(failed)) {
         const fs::path& path = at->path();
         if (path.extension() == ".telemetry")
@@ -66,8 +66,7 @@ cell_sockets cell_watch::sockets_of(const std::string& cell) const {
         if (path.extension() == ".control")
             found.control[path.stem().string()] = "ipc://" + path.string();
     }
-    // A new run writes a new keeper into the state.
-    for (const auto& v : keeper_of(run)) found.incarnation += std::to_string(v.toInteger()) + " ";
+    for (const auto& v : keeper) found.incarnation += std::to_string(v.toInteger()) + " ";
     return found;
 }
 

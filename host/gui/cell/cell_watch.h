@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,7 @@ struct cell_sockets {
     // Name ("base", "observer", ...) to endpoint.
     std::map<std::string, std::string> telemetry;
     std::map<std::string, std::string> control;
-    // Differs between two runs of the same name.
+    // Differs between two runs of the same name, which have different keepers.
     std::string incarnation;
 };
 
@@ -23,9 +24,10 @@ public:
 
     // Cells whose keeper lives.
     std::vector<std::string> running() const;
-    // Throws bad_input when the directory cannot be entered. Nothing there: empty.
-    cell_sockets sockets_of(const std::string& cell) const;
-    bool is_running(const std::string& cell) const;
+    // The sockets of a cell whose keeper lives; nothing when it does not run. The state is read
+    // once: a keeper removes it while it still lives, and a second reading would find another run.
+    // Throws bad_input when the directory cannot be entered.
+    std::optional<cell_sockets> find(const std::string& cell) const;
 
 private:
     std::string root_;

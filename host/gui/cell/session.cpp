@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace wip::gui {
 namespace {
@@ -71,29 +72,30 @@ void session::look_for_cell() {
             name = std::ranges::find(running, "demo") != running.end() ? "demo" : running.front();
         }
     }
-    const bool ran = cell_runs_;
-    cell_runs_ = !name.empty() && watch_.is_running(name);
-    if (!cell_runs_) {
-        if (ran) ++subject_;
-        control_.clear();
-        if (cell_.empty()) cell_ = name;
-        return;
-    }
     try {
-        cell_sockets found = watch_.sockets_of(name);
+        std::optional<cell_sockets> found;
+        if (!name.empty()) found = watch_.find(name);
         trouble_.clear();
-        if (name != cell_ || found.incarnation != incarnation_) {
+        const bool ran = std::exchange(cell_runs_, found.has_value());
+        if (!found) {
+            if (ran) ++subject_;
+            control_.clear();
+            if (cell_.empty()) cell_ = name;
+            return;
+        }
+        if (name != cell_ || found->incarnation != incarnation_) {
             leave_cell();
             next_look_ns_ = steady_ns() + look_every_ns;
             cell_ = name;
-            incarnation_ = found.incarnation;
+            incarnation_ = found->incarnation;
             connected_ns_ = steady_ns();
         }
-        for (const auto& [source, endpoint] : found.telemetry)
+        for (const auto& [source, endpoint] : found->telemetry)
             if (!client_.knows(source)) client_.connect(source, endpoint, {});
-        control_ = std::move(found.control);
+        control_ = std::move(found->control);
     } catch (const std::runtime_error& e) {
         trouble_ = e.what();
+        cell_runs_ = true;
     }
 }
 

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the monitor hears, before it means anything: messages counted, run records, cells of other
 // machines.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <QTemporaryDir>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
 
 #include "gui/cell/record_pipe.h"
 #include "gui/cell/remote_cell.h"
@@ -194,6 +201,77 @@ TEST_F(a_run_record, whose_reader_is_killed_is_said_to_go_no_further) {
     read_all(reader);
     EXPECT_EQ(reader.trouble(), "openwip record was ended by SIGSEGV");
     EXPECT_LT(reader.size(), many.size());
+}
+
+// A run directory whose state is removed while it is read: the state is a pipe, and is gone from
+// the directory before the last of so many readings gets it.
+class vanishing_cell {
+public:
+    explicit vanishing_cell(int readings) {
+        ::mkdir((root() + "/cell").c_str(), 0755);
+        make_pipe();
+        removing_ = std::thread([this, readings] {
+            for (int left = readings - 1; left >= 0; --left) {
+                const int pipe = ::open(state_.c_str(), O_WRONLY);  // waits for a reader
+                std::filesystem::remove(state_);
+                if (left > 0) make_pipe();
+                gone_ = left == 0;
+                const std::string text = "{\"keeper\": [" + std::to_string(::getpid()) + ", " +
+                                         start_time() + "]}";
+                EXPECT_EQ(::write(pipe, text.data(), text.size()), std::ssize(text));
+                ::close(pipe);
+            }
+        });
+    }
+    ~vanishing_cell() {
+        while (!gone_) std::ifstream(state_).get();  // those that nobody did
+        removing_.join();
+    }
+    std::string root() const { return folder_.path().toStdString(); }
+    bool gone() const { return gone_; }
+
+private:
+    // A pipe of its own for each reading, so that none gets what is meant for the next one.
+    void make_pipe() const {
+        ASSERT_EQ(::mkfifo((state_ + ".new").c_str(), 0644), 0);
+        std::filesystem::rename(state_ + ".new", state_);
+    }
+    static std::string start_time() {
+        std::ifstream stat("/proc/self/stat");
+        const std::string text((std::istreambuf_iterator<char>(stat)), {});
+        std::istringstream fields(text.substr(text.rfind(')') + 2));
+        std::string field;
+        for (int i = 0; i < 20; ++i) fields >> field;
+        return field;
+    }
+
+    QTemporaryDir folder_;
+    const std::string state_ = root() + "/cell/state.json";
+    std::atomic<bool> gone_ = false;
+    std::thread removing_;
+};
+
+TEST(session, a_cell_that_is_removed_while_it_is_looked_at_has_ended) {
+    for (const int readings : {2, 3, 4}) {
+        vanishing_cell cell(readings);
+        session_options options;
+        options.cell = "cell";
+        options.run_root = cell.root();
+        session shown(options);
+        shown.poll();
+        shown.take(raw(event_message(1)));
+        for (int i = 0; i < 1000 && shown.state() != stream_state::ended &&
+                        shown.state() != stream_state::no_cell;
+             ++i) {
+            shown.poll();
+            ::usleep(10'000);
+        }
+        EXPECT_TRUE(cell.gone());
+        EXPECT_EQ(shown.state(), stream_state::ended) << readings << " readings";
+        EXPECT_EQ(shown.state_text().toStdString(),
+                  "Cell 'cell' has ended; this is what was seen last");
+        EXPECT_EQ(shown.reader().total().received, 1u);
+    }
 }
 
 TEST(remote_cell, one_address_stands_for_all_sockets_of_a_cell_that_listens) {
