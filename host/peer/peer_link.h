@@ -2,7 +2,7 @@
 // One end of a line of messages between two processes that know whether the other one is there:
 // flowgraph and macd, macd and macd. Two kinds, chosen by the address:
 //   shm://PATH            two rings in shared memory, for processes of one machine (ring_link.cpp)
-//   ipc://PATH, tcp://... ZeroMQ PAIR (zmq_link.cpp), over a network with keys
+//   ipc://PATH, tcp://... ZeroMQ (zmq_link.cpp), over a network with keys
 //
 // One thread uses it, and sleeps so:
 //   if (link.rest()) poll(message_fd, connection_fd, ...);
@@ -61,8 +61,8 @@ public:
     std::uint64_t odd_messages = 0;
     // Why the last one who came was turned away, or we were; empty: nobody was.
     std::string refusal{};
-    // How often that was because the line has a partner already (TCP): whoever comes second with
-    // the right key is told so, and goes on trying.
+    // How often that was because the line has a partner already (ZeroMQ): whoever comes second is
+    // told so, and goes on trying.
     std::uint64_t occupied = 0;
 };
 

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A ZeroMQ socket as a peer_link: PAIR, or over TCP ROUTER (bound) and DEALER, since a PAIR that is
-// not done with its last partner leaves the next one connected and unheard. ZeroMQ hides
-// connections; its monitor tells of them, and a
-// kill -9 of the other process shows at once as a closed connection, long before a timeout.
-// Strangers that try to join a pair, or that do not speak the protocol, are turned away by ZeroMQ
-// and leave the connection count alone. Silence is told by ZMTP heartbeats.
+// A ZeroMQ socket as a peer_link: ROUTER (bound) and DEALER. A PAIR will not do: it takes the next
+// partner only after the process has let it finish with the last one, and leaves one who comes
+// earlier connected and unheard for ever. ZeroMQ hides connections; its monitor tells of them, and
+// a kill -9 of the other process shows at once as a closed connection, long before a timeout.
+// Strangers that are no DEALER, or that do not speak the protocol, are turned away by ZeroMQ and
+// leave the connection count alone. Silence is told by ZMTP heartbeats.
 //
-// Over TCP the bound end has one partner at a time. A second one, who may have the same key, is not
+// The connecting end knocks as soon as the connection stands, and the bound end is connected when
+// it has read that knock, or any other word: it knows then whom it answers, and that the two hear
+// each other.
+//
+// The bound end has one partner at a time. A second one, who over TCP may have the same key, is not
 // turned away by ZeroMQ: he is told here that the line is occupied, once it is known that the
 // partner is alive (he has spoken since, or heartbeats would have shown that he is not); so one who
 // comes back before the death of his old connection is seen is let in and not refused. Who is
@@ -17,6 +21,7 @@
 // With keys (curve_keys.h) the binding end asks of everybody who connects whether his is the one
 // that it knows (ZAP, RFC 27, in this thread).
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,6 +30,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -59,7 +65,6 @@ const char* const door_address = "inproc://zeromq.zap.01";
 bool over_tcp(const link_config& config) { return config.endpoint.starts_with("tcp://"); }
 
 zmq::socket_type kind_of(const link_config& config) {
-    if (!over_tcp(config)) return zmq::socket_type::pair;
     return config.which == end::bind ? zmq::socket_type::router : zmq::socket_type::dealer;
 }
 
@@ -68,13 +73,14 @@ public:
     explicit zmq_link(const link_config& config)
         : socket_(context_, kind_of(config)),
           monitor_(context_, zmq::socket_type::pair),
-          over_tcp_(over_tcp(config)),
-          routed_(over_tcp_ && config.which == end::bind) {
+          routed_(config.which == end::bind) {
         socket_.set(zmq::sockopt::sndhwm, queue_limit);
         socket_.set(zmq::sockopt::rcvhwm, queue_limit);
         socket_.set(zmq::sockopt::linger, linger_ms);
         socket_.set(zmq::sockopt::maxmsgsize, largest_message);
         socket_.set(zmq::sockopt::reconnect_ivl, reconnect_ms);
+        // A full queue, or one of nobody, is told; else the message would vanish.
+        if (routed_) socket_.set(zmq::sockopt::router_mandatory, true);
         if (const int silence_ms = static_cast<int>(config.silence.count()); silence_ms > 0) {
             socket_.set(zmq::sockopt::heartbeat_ivl, std::max(silence_ms / 4, 25));
             socket_.set(zmq::sockopt::heartbeat_timeout, silence_ms);
@@ -105,88 +111,52 @@ public:
             }
         }
         message_fd_ = socket_.get(zmq::sockopt::fd);
-        connection_fd_ = monitor_.get(zmq::sockopt::fd);
-        if (!door_) return;
-        both_ = descriptor(::epoll_create1(EPOLL_CLOEXEC));
-        if (!both_.valid()) throw zmq::error_t();
-        watch_for(monitor_);
-        watch_for(*door_);
-        connection_fd_ = both_.get();
+        news_ = checked(::epoll_create1(EPOLL_CLOEXEC));
+        bell_ = checked(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+        watch_for(bell_.get());
+        watch_for(monitor_.get(zmq::sockopt::fd));
+        if (door_) watch_for(door_->get(zmq::sockopt::fd));
     }
 
     int message_fd() const override { return message_fd_; }
-    int connection_fd() const override { return connection_fd_; }
+    int connection_fd() const override { return news_.get(); }
     bool connected() const override { return connected_ && !refused_; }
-    // The monitor's messages have two parts: event number (16 bits) and value (32 bits), then an
-    // address.
     bool watch() override {
         if (door_) answer_doorbell();
-        bool lost = std::exchange(refused_now_, false);
-        zmq::message_t frame;
-        while (monitor_.recv(frame, zmq::recv_flags::dontwait)) {
-            std::uint16_t event = 0;
-            std::uint32_t value = 0;
-            if (frame.size() < sizeof event + sizeof value) continue;
-            const auto* bytes = frame.data<std::uint8_t>();
-            std::memcpy(&event, bytes, sizeof event);
-            std::memcpy(&value, bytes + sizeof event, sizeof value);
-            while (frame.more() && monitor_.recv(frame, zmq::recv_flags::dontwait)) {
-            }
-            const int fd = static_cast<int>(value);
-            if (event == ZMQ_EVENT_ACCEPTED || event == ZMQ_EVENT_CONNECTED) {
-                accepted_fd_ = fd;
-                if (fd == unheard_fd_) unheard_fd_ = -1;
-            } else if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED && live_fd_ < 0) {
-                live_fd_ = accepted_fd_;
-                connected_ = true;
-                refused_ = false;
-                lost = false;
-            } else if (event == ZMQ_EVENT_DISCONNECTED && fd == live_fd_) {
-                live_fd_ = -1;
-                if (partner_.empty())
-                    unheard_fd_ = fd;
-                else
-                    gone_ = std::exchange(partner_, {});
-                connected_ = false;
-                lost = true;
-            } else if (!door_ && (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH ||
-                                  event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL ||
-                                  event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)) {
-                refusal =
-                    "the handshake with the other end failed: one of the two has other keys, or "
-                    "none";
-            }
-        }
-        return lost;
+        std::uint64_t rings = 0;
+        (void)!::read(bell_.get(), &rings, sizeof rings);
+        take_events();
+        if (routed_ && partner_.empty()) hear_partner();
+        const bool lost = std::exchange(lost_, false);
+        return std::exchange(refused_now_, false) || (lost && !connected_);
     }
 
     bool receive(std::span<const std::uint8_t>& out) override {
+        if (std::exchange(held_, false)) {
+            out = {in_.data<std::uint8_t>(), in_.size()};
+            return open_ = true;
+        }
         while (socket_.recv(in_, zmq::recv_flags::dontwait)) {
-            const taken what = routed_ ? receive_routed() : receive_plain();
-            if (what == taken::message) {
+            if (take() == taken::message) {
                 out = {in_.data<std::uint8_t>(), in_.size()};
                 return open_ = true;
             }
-            while (in_.more() && socket_.recv(in_, zmq::recv_flags::dontwait)) {
-            }
-            odd_messages += what == taken::odd;
         }
         return open_ = false;
     }
 
     bool send(std::span<const std::uint8_t> message, bool) override {
-        if (routed_ && partner_.empty()) return false;  // the socket was not used: it may rest
+        if (!connected_ && !routed_ && take_events()) ring();
+        if (!connected_) return false;  // the socket was not used: it may rest
         if (refused_) {
-            knock();
+            if (clock::now() - knocked_ >= knock_every) knock();
             return false;
         }
         open_ = true;
-        if (routed_ && !socket_.send(zmq::buffer(partner_),
-                                     zmq::send_flags::sndmore | zmq::send_flags::dontwait))
-            return false;
-        return socket_
-            .send(zmq::const_buffer(message.data(), message.size()), zmq::send_flags::dontwait)
-            .has_value();
+        if (try_to_send(message)) return true;
+        // ZeroMQ looks only now and then whether there is room again.
+        take_in_commands();
+        return try_to_send(message);
     }
 
     // A ZeroMQ descriptor signals once: a socket that was used since is "open" until a receive has
@@ -212,11 +182,21 @@ private:
         socket_.set(zmq::sockopt::zap_domain, "openwip");
     }
 
-    void watch_for(zmq::socket_t& socket) {
+    static descriptor checked(int fd) {
+        if (fd < 0) throw zmq::error_t();
+        return descriptor(fd);
+    }
+
+    void watch_for(int fd) {
         epoll_event event{};
         event.events = EPOLLIN;
-        if (::epoll_ctl(both_.get(), EPOLL_CTL_ADD, socket.get(zmq::sockopt::fd), &event) != 0)
-            throw zmq::error_t();
+        if (::epoll_ctl(news_.get(), EPOLL_CTL_ADD, fd, &event) != 0) throw zmq::error_t();
+    }
+
+    // There is news of the connection that the monitor's descriptor does not signal any more.
+    void ring() {
+        const std::uint64_t one = 1;
+        (void)!::write(bell_.get(), &one, sizeof one);
     }
 
     // Asked: version, number, domain, address, identity, mechanism, key. Answered: version, number,
@@ -239,6 +219,82 @@ private:
         }
     }
 
+    // The monitor's messages have two parts: event number (16 bits) and value (32 bits), then an
+    // address. True: there was one.
+    bool take_events() {
+        bool any = false;
+        zmq::message_t frame;
+        while (monitor_.recv(frame, zmq::recv_flags::dontwait)) {
+            any = true;
+            std::uint16_t event = 0;
+            std::uint32_t value = 0;
+            if (frame.size() < sizeof event + sizeof value) continue;
+            const auto* bytes = frame.data<std::uint8_t>();
+            std::memcpy(&event, bytes, sizeof event);
+            std::memcpy(&value, bytes + sizeof event, sizeof value);
+            while (frame.more() && monitor_.recv(frame, zmq::recv_flags::dontwait)) {
+            }
+            on_event(event, static_cast<int>(value));
+        }
+        return any;
+    }
+
+    void on_event(std::uint16_t event, int fd) {
+        if (event == ZMQ_EVENT_ACCEPTED || event == ZMQ_EVENT_CONNECTED) {
+            accepted_fd_ = fd;
+            closed_.erase(fd);
+        } else if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED && !routed_ && live_fd_ < 0) {
+            live_fd_ = accepted_fd_;
+            connected_ = true;
+            refused_ = false;
+            // A message goes to the new connection only after the end of the last one is taken in.
+            take_in_commands();
+            knock();
+        } else if (event == ZMQ_EVENT_DISCONNECTED) {
+            if (routed_) closed_.insert(fd);
+            if (fd == live_fd_) lose();
+        } else if (!door_ && (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH ||
+                              event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL ||
+                              event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)) {
+            refusal =
+                "the handshake with the other end failed: one of the two has other keys, or none";
+        }
+    }
+
+    // What ZeroMQ's own thread has told the socket: connections, ends of them, room in the queues.
+    // It may have been what the descriptor signalled.
+    void take_in_commands() {
+        (void)socket_.get(zmq::sockopt::events);
+        open_ = true;
+    }
+
+    bool try_to_send(std::span<const std::uint8_t> message) {
+        return (!routed_ || send_part(partner_, ZMQ_SNDMORE)) &&
+               send_part({reinterpret_cast<const char*>(message.data()), message.size()}, 0);
+    }
+
+    // False: the queue is full, or nobody is there (to whom a ROUTER says EHOSTUNREACH).
+    bool send_part(std::string_view part, int more) {
+        const int sent = zmq_send(socket_.handle(), part.data(), part.size(), more | ZMQ_DONTWAIT);
+        if (sent < 0 && zmq_errno() != EAGAIN && zmq_errno() != EHOSTUNREACH) throw zmq::error_t();
+        return sent >= 0;
+    }
+
+    void lose() {
+        live_fd_ = -1;
+        if (!partner_.empty()) gone_ = std::exchange(partner_, {});
+        connected_ = false;
+        lost_ = true;
+    }
+
+    // The bound end looks for a partner when nobody is there. A message that comes meanwhile waits
+    // for receive().
+    void hear_partner() {
+        open_ = true;
+        while (!held_ && partner_.empty() && socket_.recv(in_, zmq::recv_flags::dontwait))
+            held_ = take() == taken::message;
+    }
+
     enum class taken : std::uint8_t { message, line_word, odd };
     using clock = std::chrono::steady_clock;
 
@@ -248,12 +304,22 @@ private:
                !in_.more() && in_.to_string_view() == word;
     }
 
+    // The first part is in `in_`; a message is there afterwards, anything else is gone.
+    taken take() {
+        const taken what = routed_ ? receive_routed() : receive_plain();
+        if (what == taken::message) return what;
+        while (in_.more() && socket_.recv(in_, zmq::recv_flags::dontwait)) {
+        }
+        odd_messages += what == taken::odd;
+        return what;
+    }
+
     taken receive_plain() {
         if (!in_.more()) {
             refused_ = false;
             return taken::message;
         }
-        if (!over_tcp_ || !take_word(word_occupied)) return taken::odd;
+        if (!take_word(word_occupied)) return taken::odd;
         if (!refused_) {
             refused_now_ = connected();
             ++occupied;
@@ -267,7 +333,8 @@ private:
 
     // In `in_` is the routing id; then the message is. Odd: not of one part, or a stranger's. Who
     // speaks first when nobody is there is the partner, until his connection is lost: what is there
-    // of him then is still taken, but makes nobody a partner again.
+    // of him then is still taken, but makes nobody a partner again. The same goes for one whose
+    // connection was lost before a word of his was read.
     taken receive_routed() {
         const std::string from = in_.to_string();
         if (!in_.more() || !socket_.recv(in_, zmq::recv_flags::dontwait)) return taken::odd;
@@ -276,7 +343,12 @@ private:
         const std::string where = address != nullptr ? address : "somebody";
         const bool knocked = in_.more();
         if (knocked && !take_word(word_knock)) return taken::odd;
-        const bool gone = from == gone_ || fd == unheard_fd_;
+        // The end of the partner's connection, if there was one, came before a word of the next.
+        if (!partner_.empty() && from != partner_ && from != gone_ && take_events()) ring();
+        if (partner_.empty() && closed_.contains(fd)) gone_ = from;
+        const bool gone = from == gone_;
+        // The partner spoke over a connection that was lost, and its descriptor has a new owner.
+        if (!partner_.empty() && from != partner_ && !gone && fd == live_fd_) lose();
         if (partner_.empty() && !gone) {
             partner_ = from;
             live_fd_ = fd;
@@ -298,23 +370,16 @@ private:
         his.reset();
         ++occupied;
         refusal = where +
-                  " has the right key, but the line has a partner, who keeps his place; it is told "
-                  "so";
-        for (const std::string_view part : {std::string_view(stranger), std::string_view()})
-            if (!socket_.send(zmq::buffer(part),
-                              zmq::send_flags::sndmore | zmq::send_flags::dontwait))
-                return;
-        socket_.send(zmq::buffer(word_occupied), zmq::send_flags::dontwait);
+                  " may come in, but the line has a partner, who keeps his place; it is told so";
+        if (send_part(stranger, ZMQ_SNDMORE) && send_part({}, ZMQ_SNDMORE))
+            send_part(word_occupied, 0);
     }
 
-    // By the one who was refused.
+    // The connecting end tells that it is there, or still there.
     void knock() {
-        const auto now = clock::now();
-        if (now - knocked_ < knock_every) return;
-        knocked_ = now;
+        knocked_ = clock::now();
         open_ = true;
-        if (socket_.send(zmq::message_t(), zmq::send_flags::sndmore | zmq::send_flags::dontwait))
-            socket_.send(zmq::buffer(word_knock), zmq::send_flags::dontwait);
+        if (send_part({}, ZMQ_SNDMORE)) send_part(word_knock, 0);
     }
 
     zmq::context_t context_{1};
@@ -322,15 +387,17 @@ private:
     std::string allowed_;                // that key, 32 bytes
     zmq::socket_t socket_;
     zmq::socket_t monitor_;
-    int message_fd_ = -1, connection_fd_ = -1;
+    descriptor news_;  // epoll: the monitor, the bell and, where there is one, the door
+    descriptor bell_;
+    int message_fd_ = -1;
     bool connected_ = false;
-    descriptor both_;  // of door and monitor, where there are both
+    bool lost_ = false;  // a connection was, since the last watch()
     bool open_ = true;
-    const bool over_tcp_;
-    const bool routed_;    // bound, over TCP
+    bool held_ = false;  // `in_` has a message that receive() has not given yet
+    const bool routed_;  // bound
     std::string partner_;  // his routing id: of the first message of his connection
     std::string gone_;     // that of the last one
-    int unheard_fd_ = -1;  // of one whose connection was lost before a message of his was taken
+    std::set<int> closed_;  // descriptors of connections that were lost
     clock::time_point partner_spoke_{};
     // Others who speak meanwhile: when they did so first; nothing: they have been told.
     std::map<std::string, std::optional<clock::time_point>> strangers_;

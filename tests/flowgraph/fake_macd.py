@@ -3,11 +3,15 @@
 air-interface.md), so that the blocks are not tested against the code they use."""
 import pathlib
 import random
+import sys
 import tempfile
 import threading
 
 import zmq
 from openwip_schema import slot_link_pb2 as schema
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from zmq_line import ZmqLine  # noqa: E402
 
 
 def payload_bytes(bits_per_symbol):
@@ -48,9 +52,7 @@ class FakeMacd(threading.Thread):
     def __init__(self, endpoint):
         super().__init__(daemon=True)
         self.context = zmq.Context()
-        self.socket = self.context.socket(zmq.PAIR)
-        self.socket.linger = 500
-        self.socket.bind(endpoint)
+        self.socket = ZmqLine(self.context, endpoint, bind=True, linger=500)
         self.hello = None
         self.over = threading.Event()
 

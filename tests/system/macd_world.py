@@ -20,6 +20,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import zmq  # noqa: E402
 from ring_line import RingLine  # noqa: E402
+from zmq_line import ZmqLine  # noqa: E402
 from openwip_schema import control_pb2, slot_link_pb2, uplink_pb2
 
 MACD = pathlib.Path(os.environ["OPENWIP_BUILD"]) / "host/macd/macd"
@@ -127,10 +128,7 @@ class Pipe(threading.Thread):
 def connect_line(context, endpoint):
     if endpoint.startswith("shm://"):
         return RingLine(endpoint.removeprefix("shm://"))
-    s = context.socket(zmq.PAIR)
-    s.setsockopt(zmq.LINGER, 0)
-    s.connect(endpoint)
-    return s
+    return ZmqLine(context, endpoint)
 
 
 def hello(socket, role, version=slot_link_pb2.VERSION_CURRENT):

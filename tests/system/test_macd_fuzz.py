@@ -16,6 +16,7 @@ import zmq
 from macd_world import *   # noqa: F403
 from openwip_schema import control_pb2, slot_link_pb2, uplink_pb2
 from ring_line import ASLEEP, DATA, RING, SIZE, WRITTEN
+from zmq_line import ZmqLine
 
 SLOTS = 400
 SEED = int(os.environ.get("OPENWIP_FUZZ_SEED", "5"))
@@ -73,7 +74,7 @@ ends_control = parses_to(control_pb2.Request, lambda m: m.WhichOneof("what") == 
 
 
 def strangers(world, names, garbage):
-    """Connections that are no business of this macd: raw bytes, silence, a second PAIR, a SUB."""
+    """Connections that are no business of this macd: raw bytes, silence, a second partner, a SUB."""
     kept = []
     for name in names:
         for data in (b"", b"\0" * 64, garbage.random.randbytes(500), b"GET / HTTP/1.1\r\n\r\n"):
@@ -178,8 +179,7 @@ def test_the_terminal_survives_garbage_on_every_socket():
     with World(roles=(), lines="ipc") as w:   # the fake base station binds first
         garbage = Garbage(SEED + 1)
         w.roles = ("terminal",)
-        peer = w.context.socket(zmq.PAIR)
-        peer.bind(w.endpoint("uplink"))
+        peer = ZmqLine(w.context, w.endpoint("uplink"), bind=True)
         (w.run / "uplink").chmod(0o777)
         subprocess.run(["ip", "netns", "add", w.netns("terminal")], check=True)
         w.start("terminal")
