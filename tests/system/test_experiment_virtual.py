@@ -20,7 +20,7 @@ class InVirtualTime(unittest.TestCase):
     def run_once(self, folder):
         file = pathlib.Path(folder, "S1.yaml")
         file.write_text(SMALL.replace("realisations: 1", "realisations: 2"))
-        done = openwip("experiment", str(file), "--time", "virtual", "--cores", "2", "--out", f"{folder}/out")
+        done = openwip("experiment", str(file), "--time", "virtual", "--cores", "2", "--out", f"{folder}/out", timeout=600)
         self.assertEqual(done.returncode, 0, done.stderr)
         comparison = json.loads(pathlib.Path(folder, "out", "comparison.json").read_text())["experiments"]["S1"]
         self.assertEqual((comparison["counts"]["valid"], comparison["statements"][0]["holds"]), (6, "yes"))
