@@ -4,6 +4,7 @@
 #include <linux/close_range.h>
 #include <unistd.h>
 
+#include <QFileInfo>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <algorithm>
@@ -25,17 +26,18 @@ void start(QProcess& process, const QStringList& arguments) {
         ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
     });
     // Isolated from the environment of whoever has opened the window (PYTHONSAFEPATH,
-    // PYTHONWARNINGS, ...). Without the tree's place nothing starts, and last_words() says so.
-    const auto top = qEnvironmentVariable("OPENWIP_TOP");
-    process.start(top.isEmpty() ? QString() : qEnvironmentVariable("OPENWIP_PYTHON", "python3"),
-                  QStringList{"-I", "-B", top + "/host/cli", "record"} + arguments);
+    // PYTHONWARNINGS, ...). Where the tree is not, nothing starts, and last_words() says so.
+    const auto launcher = qEnvironmentVariable("OPENWIP_TOP") + "/host/cli";
+    const bool there = QFileInfo::exists(launcher + "/__main__.py");
+    process.start(there ? qEnvironmentVariable("OPENWIP_PYTHON", "python3") : QString(),
+                  QStringList{"-I", "-B", launcher, "record"} + arguments);
 }
 
 // Why it ended, in one line.
 QString last_words(QProcess& process) {
     const auto lines = QString::fromUtf8(process.readAllStandardError()).trimmed().split('\n');
     const QString& last = lines.back();
-    if (process.error() == QProcess::FailedToStart || last.contains("No module named"))
+    if (process.error() == QProcess::FailedToStart)
         return "openwip record cannot be started; valid: ./openwip monitor";
     if (process.exitStatus() == QProcess::CrashExit)
         return QStringLiteral("openwip record was ended by SIG") + sigabbrev_np(process.exitCode());

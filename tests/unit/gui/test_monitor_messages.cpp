@@ -170,6 +170,20 @@ TEST_F(a_run_record, that_cannot_be_written_is_refused_at_once_and_nothing_else_
     EXPECT_EQ(bytes(), "mine");
 }
 
+// The recorder is a program of the tree.
+TEST_F(a_run_record, is_not_begun_where_the_tree_is_not) {
+    const auto top = qgetenv("OPENWIP_TOP");
+    qputenv("OPENWIP_TOP", "/no/such/tree");
+    std::string said;
+    try {
+        record_writer(path_, "demo");
+    } catch (const bad_input& e) {
+        said = e.what();
+    }
+    qputenv("OPENWIP_TOP", top);
+    EXPECT_NE(said.find("cannot be started; valid: ./openwip monitor"), std::string::npos) << said;
+}
+
 TEST_F(a_run_record, is_played_to_where_it_was_sought_before_all_of_it_has_been_read) {
     const auto many = events();
     write(many);

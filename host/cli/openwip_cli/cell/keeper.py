@@ -154,31 +154,33 @@ class Keeper:
         except OSError:
             return ""
 
-    def reap(self, name: str) -> str:
+    def reap(self, name: str) -> int:
+        """Its exit code; less than 0: the signal that killed it."""
         pid, pidfd = self.children.pop(name)
         os.close(pidfd)
-        return how_ended(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
     def who_died(self) -> tuple[str, str]:
         """(why, name) of a death. A process that depends on the dead one may be gone before the kernel has
         taken down the dead one itself: of those that end within a moment, a killed one is the cause
         before one that ended by itself. And before that one comes one that stood still: it was missed."""
         deadline = time.monotonic() + CAUSE_S
-        dead: list[tuple[int, str, str]] = []   # in the order of ending: (rank, name, how)
+        dead: list[tuple[int, str, int]] = []   # in the order of ending: (rank, name, exit code)
         while ((left := deadline - time.monotonic()) > 0 or not dead) and self.children:
             ready, _, _ = select.select([fd for _, fd in self.children.values()], [], [], max(0.0, left))
             for name in [n for n, (_, fd) in self.children.items() if fd in ready]:
-                how = self.reap(name)
-                rank = (4 if name not in self.essential else 0 if "SIGKILL" in how else 1 if "killed" in how else
-                        3 if how.endswith(f"code {DEPENDENCY}") else 2)
-                dead.append((rank, name, how))
-        rank, name, how = min(dead, key=lambda d: d[0])
+                code = self.reap(name)
+                rank = (4 if name not in self.essential else 0 if code == -signal.SIGKILL else 1 if code < 0 else
+                        3 if code == DEPENDENCY else 2)
+                dead.append((rank, name, code))
+        rank, name, code = min(dead, key=lambda d: d[0])
+        how = how_ended(code)
         stood = self.surroundings.not_running(self.essential) if rank >= 2 else None
         return f"{stood}; {name} {how}" if stood else f"{name} {how}", name
 
     def lose(self, name: str) -> None:
         """The cell goes on without this one."""
-        how = self.reap(name)
+        how = how_ended(self.reap(name))
         (self.cell.run / "pids" / name).unlink(missing_ok=True)
         said = self.last_words(name)
         print(f"{name} {how}; its last line: {said}", file=sys.stderr, flush=True)
@@ -211,9 +213,9 @@ class Keeper:
 
         def ended(pidfd: int) -> None:
             name = by_fd[pidfd]
-            how = self.reap(name)
+            code = self.reap(name)
             said = self.last_words(name)
-            words.append((name, said if "killed" not in how else f"{how}; last line: {said}"))
+            words.append((name, said if code >= 0 else f"{how_ended(code)}; last line: {said}"))
 
         system.end_all(by_fd, GRACE_S, ended)
 
