@@ -17,6 +17,7 @@
 #include "gui/cell/remote_cell.h"
 #include "gui/cell/replayer.h"
 #include "messages.h"
+#include "types/failure.h"
 
 namespace wip::gui {
 namespace {
@@ -230,8 +231,8 @@ public:
                 std::filesystem::remove(state_);
                 if (left > 0) make_pipe();
                 gone_ = left == 0;
-                const std::string text = "{\"keeper\": [" + std::to_string(::getpid()) + ", " +
-                                         start_time() + "]}";
+                const std::string text =
+                    "{\"keeper\": [" + std::to_string(::getpid()) + ", " + start_time() + "]}";
                 EXPECT_EQ(::write(pipe, text.data(), text.size()), std::ssize(text));
                 ::close(pipe);
             }
