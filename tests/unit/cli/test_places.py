@@ -2,11 +2,34 @@
 """What a run says of the programs it used: asked once for each file that such a program is."""
 import os
 import pathlib
+import subprocess
 import tempfile
 import unittest
 from unittest import mock
 
 from openwip_cli.machine import places
+
+
+class Version(unittest.TestCase):
+    def test_asking_writes_nothing_into_the_clone(self):
+        """With sudo the index would be root's afterwards."""
+        with tempfile.TemporaryDirectory() as folder:
+            def git(*words):
+                subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=folder, check=True, capture_output=True)
+
+            file = pathlib.Path(folder, "file")
+            file.write_text("one")
+            git("init")
+            git("add", "file")
+            git("commit", "-m", "one")
+            os.utime(file, (1e9, 1e9))      # the index says another time, and git would note this one
+            index = pathlib.Path(folder, ".git", "index")
+            before = index.read_bytes()
+            self.assertRegex(places.version(folder), "^[0-9a-f]{7,}$")
+            places.version.cache_clear()
+            file.write_text("two")
+            self.assertRegex(places.version(folder), "^[0-9a-f]{7,}-dirty$")
+            self.assertEqual(index.read_bytes(), before)
 
 
 class KeptLine(unittest.TestCase):

@@ -76,20 +76,30 @@ def own_environment() -> None:
         sys.path.insert(1, modules)
 
 
-def first_line(*argv: str, cwd: pathlib.Path | str | None = None) -> str:
-    """Of what a program says of itself."""
+def said(*argv: str, cwd: pathlib.Path | str | None = None) -> str | None:
+    """All that a program says, of its errors if there is nothing else; None: it cannot."""
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=10, cwd=cwd)
-        return (done.stdout or done.stderr).splitlines()[0].strip() if done.returncode == 0 else "unknown"
-    except (OSError, IndexError, subprocess.TimeoutExpired):
-        return "unknown"
+        return done.stdout or done.stderr if done.returncode == 0 else None
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+
+
+def first_line(*argv: str) -> str:
+    """Of what a program says of itself."""
+    lines = (said(*argv) or "").splitlines()
+    return lines[0].strip() if lines else "unknown"
 
 
 @functools.cache
 def version(top: pathlib.Path | str) -> str:
+    """As `git describe --dirty` has it, which itself writes the index: with sudo that would be root's in a user's clone."""
     if not pathlib.Path(top, ".git").exists():      # a folder above may be another clone
         return "unknown"
-    return first_line("env", "-u", "GIT_DIR", "-u", "GIT_WORK_TREE", "-u", "GIT_INDEX_FILE", "git", "-c", "safe.directory=*", "describe", "--always", "--dirty", "--tags", cwd=top)
+    git = ("env", "-u", "GIT_DIR", "-u", "GIT_WORK_TREE", "-u", "GIT_INDEX_FILE", "git", "--no-optional-locks", "-c", "safe.directory=*")
+    name = said(*git, "describe", "--always", "--tags", cwd=top)
+    status = said(*git, "status", "--porcelain", "--branch", "--untracked-files=no", cwd=top)     # a line of the branch, one of each changed file
+    return "unknown" if name is None or status is None else name.strip() + ("-dirty" if len(status.splitlines()) > 1 else "")
 
 
 def kept_line(places: Places, *argv: str) -> str:
