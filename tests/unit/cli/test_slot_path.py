@@ -13,6 +13,7 @@ import threading
 import time
 import types
 import unittest
+from unittest import mock
 
 from openwip_cli.figures import accounting, report, standstills
 from openwip_cli.machine import placement, slot_path
@@ -50,6 +51,28 @@ class Placement(unittest.TestCase):
         self.assertEqual((p.slot_path, p.others), ([3], [0, 1]))
         p = placement.choose([0, 1], {0: 0.0, 1: 0.0}, pairs)
         self.assertEqual((p.slot_path, p.others), ([1], [0]))
+
+    def test_of_big_and_little_cores_the_slot_path_has_a_big_one(self):
+        capacity = {0: 446, 1: 446, 2: 1024, 3: 1024}.get
+        p = placement.choose([0, 1, 2, 3], {0: 0.0, 1: 0.0, 2: 0.2, 3: 0.5}, alone, capacity=capacity)
+        self.assertEqual((p.slot_path, p.others, p.why), ([2], [0, 1, 3], "the quietest of the fastest cores"))
+        p = placement.choose([0, 1, 2, 3], {c: 0.0 for c in range(4)}, alone, apart=True, capacity=capacity)
+        self.assertEqual((p.slot_path, p.apart, p.others), ([3], [2], [0, 1]))
+        p = placement.choose([0, 1], {0: 0.0, 1: 0.9}, alone, capacity={0: 446, 1: 1024}.get)
+        self.assertEqual((p.slot_path, p.others), ([1], [0]))
+
+    def test_capacities_are_read_from_the_kernel_and_alike_where_it_names_none(self):
+        with tempfile.TemporaryDirectory() as sys_:
+            for core, text in ((0, "446\n"), (1, "1024\n"), (2, "much\n")):
+                folder = pathlib.Path(sys_, f"devices/system/cpu/cpu{core}")
+                folder.mkdir(parents=True)
+                (folder / "cpu_capacity").write_text(text)
+            self.assertEqual([placement.capacity_of(c, sys_) for c in range(4)], [446, 1024, 1024, 1024])
+
+    def test_cells_at_the_same_time_begin_with_the_fastest_cores(self):
+        with mock.patch.object(placement, "usable", lambda: [0, 1, 2]), mock.patch.object(placement, "capacity_of", {0: 1024, 1: 446, 2: 446}.get):
+            self.assertEqual([(p.slot_path, p.others) for p in map(placement.of_several, range(3))],
+                             [([0], [1, 2]), ([2], [0, 1]), ([1], [0, 2])])
 
     def test_a_fader_that_nobody_waits_for_has_a_core_of_its_own_where_there_is_one(self):
         for cores, work, siblings, wanted in (([3], {}, alone, ([3], None, [3])), ([0, 1], {}, alone, ([1], [0], [0])),

@@ -11,8 +11,9 @@ One process of it may do without the others' core: a fader, whose delay lies bet
 for it. It is a third of a core to one that the rest of a cell half fills, and the kernel stops real-time processes that
 fill one (figures/standstills.py). So it has the next quietest core (`apart`), where there is one.
 
-Chosen at the start: of the cores that this process may use, the one on which the least happened in the last moments,
-the last of those alike; its sibling, if it has one (two threads of one core), stays empty if that leaves a core for the rest."""
+The core is chosen at the start, among the fastest that this process may use (big and little cores have different capacities):
+the one on which the least happened in the last moments, the last of those alike. Its sibling, if it has one (two threads of one
+core), stays empty if that leaves a core for the rest."""
 import dataclasses
 import functools
 import json
@@ -87,6 +88,22 @@ def siblings_of(core: int, sys: str = "/sys") -> set[int]:
     return found | {core}
 
 
+FULL_CAPACITY = 1024        # of the fastest core, in the kernel's units; the kernel names none where all cores are alike
+
+
+def capacity_of(core: int, sys: str = "/sys") -> int:
+    """How much a core computes, as the kernel knows it of machines with big and little cores."""
+    try:
+        return int(pathlib.Path(f"{sys}/devices/system/cpu/cpu{core}/cpu_capacity").read_text())
+    except (OSError, ValueError):
+        return FULL_CAPACITY
+
+
+def fastest(cores: list[int], capacity: Callable[[int], int] = capacity_of) -> list[int]:
+    most = max(map(capacity, cores))
+    return [c for c in cores if capacity(c) == most]
+
+
 def busy_ticks(proc: str = "/proc") -> dict[int, int]:
     """{core: ticks that it did not idle}"""
     return {core: sum(t.values()) - t["idle"] - t["iowait"] for core, t in system.core_ticks(proc).items()}
@@ -110,16 +127,19 @@ def quietest(cores: list[int], work: dict[int, float]) -> int:
     return max(c for c in cores if work.get(c, 0.0) <= least + ALIKE)
 
 
-def choose(cores: list[int], work: dict[int, float], siblings: Callable[[int], set[int]] = siblings_of, apart: bool = False) -> "Placement":
+def choose(cores: list[int], work: dict[int, float], siblings: Callable[[int], set[int]] = siblings_of, apart: bool = False,
+           capacity: Callable[[int], int] = capacity_of) -> "Placement":
     """Placement among `cores` (ascending). `work`: share_of_work(). `apart`: something goes without the slot path's core."""
     if len(cores) == 1:
         return Placement(cores, cores, "the only core")
-    core = quietest(cores, work)
+    candidates = fastest(cores, capacity)
+    core = quietest(candidates, work)
     rest = [c for c in cores if c != core]
     rest = [c for c in rest if c not in siblings(core)] or rest
     if not apart:
-        return Placement([core], rest, "the quietest core" if len(cores) > 2 else "one core beats two")
-    second = quietest(rest, work)
+        why = "one core beats two" if len(cores) == 2 else "the quietest core"
+        return Placement([core], rest, why if len(candidates) == len(cores) else "the quietest of the fastest cores")
+    second = quietest(fastest(rest, capacity), work)
     return Placement([core], [c for c in rest if c != second] or rest, "a fader's delay bears two cores", apart=[second])
 
 
@@ -148,10 +168,10 @@ def parse(text: str) -> list[int] | str:
 
 
 def of_several(index: int) -> "Placement":
-    """The `index`th (from 0) of cells that run at the same time: their slot paths go round the cores."""
-    cores = usable()
+    """The `index`th (from 0) of cells that run at the same time: their slot paths go round the cores, the fastest first."""
+    cores = sorted(usable(), key=capacity_of)
     core = cores[-1 - index % len(cores)]
-    return Placement([core], [c for c in cores if c != core] or cores, "one of several cells")
+    return Placement([core], sorted(c for c in cores if c != core) or cores, "one of several cells")
 
 
 def find(wanted: "Placement | list[int] | str", places: Places, apart: bool = False) -> Placement:
