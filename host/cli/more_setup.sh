@@ -45,8 +45,9 @@ snakemake() {
     say "setup: Snakemake could not be installed, its tests will be left out (log: $venv_log)" >&2
 }
 
-# Once; the folder may be removed.
+# Once; the folder may be removed. Before anything is downloaded it is refused where no such kernel can run.
 virtual_time() {
+    "$top/host/virtual/build-kernel" --check || exit 2
     [ -x "$build/virtual-time/linux" ] ||
         say 'setup: the Linux kernel for virtual time is built from its source: 5 minutes of processor time, 1.1 GB of source unpacked and removed again, 5 MB stay (the package of the source: 150 MB)'
     setup build virtual-time

@@ -82,8 +82,12 @@ class Refusals(unittest.TestCase):
                 path = pathlib.Path(folder, part)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.touch()
-            with self.assertRaisesRegex(BadInput, "setup --virtual-time"):
+            with mock.patch.object(virtual.platform, "machine", lambda: "x86_64"), self.assertRaisesRegex(BadInput, "setup --virtual-time"):
                 virtual.check(Places(PLACES.top, pathlib.Path(folder), PLACES.python))
+
+    def test_where_no_such_kernel_runs_it_says_what_is_valid_instead(self):
+        with mock.patch.object(virtual.platform, "machine", lambda: "aarch64"), self.assertRaisesRegex(BadInput, "x86-64 only: this is Linux aarch64; valid here: real, or ns3"):
+            virtual.check(PLACES)
 
     def test_a_result_that_is_not_whole_is_none(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -281,6 +281,14 @@ class EntryPoint(unittest.TestCase):
             self.assertIn("test: 1 tests were left out, whole or in part: system_test_ns3 (", last)
         self.assertEqual((build / "openwip-skipped").read_text(), "system_test_ns3\n")
 
+    def test_virtual_time_is_refused_before_anything_is_fetched_where_its_kernel_cannot_run(self):
+        uname = self.world / "tools" / "uname"
+        uname.write_text("#!/bin/sh\necho Linux aarch64\n")
+        uname.chmod(0o755)
+        done = self.run_it("setup", "--virtual-time")
+        self.assertEqual((done.returncode, self.asked, done.stdout, done.stderr.count("\n")), (2, [], "", 1), done.stderr)
+        self.assertRegex(done.stderr, "x86-64 only, and this is Linux aarch64; valid here: --time real, or --time ns3")
+
     def test_an_unknown_command_installs_nothing(self):
         for command in ("setup", "build"):
             done = self.run_it(command, "demo", "demos")

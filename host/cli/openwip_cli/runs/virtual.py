@@ -6,6 +6,7 @@ import ipaddress
 import json
 import os
 import pathlib
+import platform
 import shutil
 import statistics
 import subprocess
@@ -96,6 +97,9 @@ def write_record(root: pathlib.Path, recorded: str, about: dict[str, Any], made:
 
 
 def check(places: Places, program: str = emulate.PROGRAM) -> None:
+    if (here := f"{platform.system()} {platform.machine()}") != "Linux x86_64":
+        raise BadInput(f"--time is 'virtual', which needs User Mode Linux, and there is one for Linux on x86-64 only: this is {here}; "
+                       "valid here: real, or ns3 after ./openwip setup --ns3")
     places.check_built(program, GUEST, "python/openwip_schema")
     if not (places.build / KERNEL).exists():
         raise BadInput(f"--time virtual: there is no Linux kernel for it in {places.build}: run ./openwip setup --virtual-time")
