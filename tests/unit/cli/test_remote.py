@@ -240,7 +240,7 @@ class Flood(Forwarded):
 
     def test_a_flood_of_unknown_topics_costs_little_memory_and_readers_come_back(self):
         def resident():
-            return int(pathlib.Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * 4096
+            return int(pathlib.Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
 
         reader = self.client(zmq.SUB)
         reader.subscribe(b"status")
