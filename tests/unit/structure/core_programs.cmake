@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# cmake -DPROGRAMS=a,b,... -P: what the programs of the core load is the C++ library, GoogleTest, numeric libraries and yaml-cpp.
+# cmake -DPROGRAMS=a,b,... -DOBJDUMP=PROGRAM -DFOLDERS=a,b,... -P: what the programs of the core load is the C++ library, GoogleTest, numeric
+# libraries and yaml-cpp. FOLDERS: where the libraries of the processor are that the programs are for, as OBJDUMP is its tool.
 string(REPLACE "," ";" PROGRAMS "${PROGRAMS}")
+string(REPLACE "," ";" FOLDERS "${FOLDERS}")
+set(CMAKE_GET_RUNTIME_DEPENDENCIES_PLATFORM linux+elf)
+set(CMAKE_GET_RUNTIME_DEPENDENCIES_TOOL objdump)
+set(CMAKE_GET_RUNTIME_DEPENDENCIES_COMMAND "${OBJDUMP}")
 set(known "^(ld-linux|linux-vdso|libc|libm|libpthread|libdl|librt|libgcc_s|libstdc\\+\\+|libgtest|libgtest_main|libfftw3f|libfftw3f_threads|libvolk|liborc-0\\.4|libgomp|libyaml-cpp)[-.]")
 list(LENGTH PROGRAMS nof_programs)
 if(nof_programs LESS 40)
   message(FATAL_ERROR "only ${nof_programs} programs to look at")
 endif()
-file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${PROGRAMS} RESOLVED_DEPENDENCIES_VAR libraries UNRESOLVED_DEPENDENCIES_VAR missing)
+file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${PROGRAMS} DIRECTORIES ${FOLDERS} RESOLVED_DEPENDENCIES_VAR libraries UNRESOLVED_DEPENDENCIES_VAR missing)
 list(LENGTH libraries nof_libraries)
 if(nof_libraries LESS 3)
   message(FATAL_ERROR "found only these libraries: ${libraries}")
