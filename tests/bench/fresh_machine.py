@@ -1,28 +1,43 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A command of ./openwip as the first one on a machine with nothing installed: what is committed of this tree, in the root file system
-of a release, which debootstrap makes once (network, root; some GB). The kernel, its clock and devices are this machine's.
+"""A command of ./openwip as the first one on a machine with nothing installed, and others after it on the same machine: what is committed of
+this tree, in the root file system of a release, which debootstrap makes once (network, root; some GB). The kernel, its clock, processor and
+devices are this machine's.
 
     sudo python3 tests/bench/fresh_machine.py jammy emulate --duration 5
-    sudo python3 tests/bench/fresh_machine.py --lists none trixie demo --duration 5
+    sudo python3 tests/bench/fresh_machine.py --lists none trixie demo --duration 5 --then test
 
 debootstrap leaves the package lists in the file system; the images of containers have none (--lists none). Without --lists both are tried.
+A command that fails does not keep the next one from running; the exit code is the highest of all.
 """
 import argparse
 import json
 import os
 import pathlib
+import platform
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from typing import Any
+
+sys.path.append(str(pathlib.Path(__file__).parent))
+import junit_counts  # noqa: E402
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-DEBIAN, UBUNTU = "http://deb.debian.org/debian", "http://archive.ubuntu.com/ubuntu"
+DEBIAN = "http://deb.debian.org/debian"
+# Ubuntu has its packages for x86-64 on one server and those for other processors on another one.
+UBUNTU = "http://archive.ubuntu.com/ubuntu" if platform.machine() == "x86_64" else "http://ports.ubuntu.com/ubuntu-ports"
 RELEASES = {"bookworm": (DEBIAN, "main"), "trixie": (DEBIAN, "main"), "jammy": (UBUNTU, "main,universe"), "noble": (UBUNTU, "main,universe")}
 SCRIPT = "/usr/share/debootstrap/scripts/gutsy"     # of all releases of Ubuntu since; Debian's may not know the newest by name
-# $1 root file system, $2 folder of the run, $3 "kept": with its package lists, then the command. Mounts are this process's own and go with it.
+THEN = "--then"             # between two commands
+BUILD_LOG, TESTS = "build/openwip-build.log", "build/openwip-tests.xml"     # of the tree
+WARNING = re.compile(r"^\S+:\d+:\d+: warning: ", re.M)      # of a compiler
+IN_NAMESPACE = ["unshare", "--mount", "--propagation", "private"]
+# $1 root file system, $2 folder of the run, $3 "kept": with its package lists, then the command. Mounts are this process's own and go with it;
+# what the command wrote to its disk is there for the next one.
 INSIDE = """set -e
 base=$1 run=$2 lists=$3; shift 3
 mkdir -p "$run/upper" "$run/work" "$run/top"
@@ -30,9 +45,11 @@ mount -t overlay overlay -o "lowerdir=$base,upperdir=$run/upper,workdir=$run/wor
 mount -t proc proc "$run/top/proc"
 for of in dev sys; do mount --rbind "/$of" "$run/top/$of"; done
 for of in tmp run; do mount -t tmpfs tmpfs "$run/top/$of"; done
-[ "$lists" = kept ] || rm -rf "$run/top/var/lib/apt/lists" "$run/top/var/cache/apt"
-cp /etc/resolv.conf /etc/hosts "$run/top/etc/"
-cp -a "$run/tree" "$run/top/openwip"
+if [ ! -e "$run/top/openwip" ]; then
+  [ "$lists" = kept ] || rm -rf "$run/top/var/lib/apt/lists" "$run/top/var/cache/apt"
+  cp /etc/resolv.conf /etc/hosts "$run/top/etc/"
+  cp -a "$run/tree" "$run/top/openwip"
+fi
 exec chroot "$run/top" /usr/bin/env -i HOME=/root TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin sh -c 'cd /openwip && exec ./openwip "$@"' sh "$@"
 """
 
@@ -56,26 +73,54 @@ def main() -> int:
     p.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("/var/tmp/openwip-fresh"), help="where the root file systems stay")
     p.add_argument("--lists", choices=("kept", "none"), help="the package lists at the start (default: one run with them and one without)")
     p.add_argument("release", choices=RELEASES)
-    p.add_argument("command", nargs=argparse.REMAINDER, help="of ./openwip; without one: demo --duration 5")
+    p.add_argument("command", nargs=argparse.REMAINDER, help=f"of ./openwip, several with {THEN} between them; without one: demo --duration 5")
     given = p.parse_args()
+    commands = split(given.command or ["demo", "--duration", "5"])
+    if [] in commands:
+        p.error(f"{' '.join(given.command)!r} has a {THEN} without a command on both sides; valid: COMMAND [OPTIONS] {THEN} COMMAND [OPTIONS]")
     if os.geteuid() != 0 or not shutil.which("debootstrap"):
         p.error("root and debootstrap are needed (apt-get install debootstrap)")
     given.folder.mkdir(parents=True, exist_ok=True)
-    root, command = base(given.release, given.folder), given.command or ["demo", "--duration", "5"]
-    return max(first_command(given.folder, given.release, root, lists, command) for lists in ([given.lists] if given.lists else ["none", "kept"]))
+    root = base(given.release, given.folder)
+    return max(one_machine(given.folder, given.release, root, lists, commands) for lists in ([given.lists] if given.lists else ["none", "kept"]))
 
 
-def first_command(folder: pathlib.Path, release: str, root: pathlib.Path, lists: str, command: list[str]) -> int:
-    """Runs it in a copy of the root file system, prints what came of it and returns its exit code."""
-    log = folder / f"{release}-lists-{lists}.log"
-    with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as run, log.open("w") as out:
+def split(words: list[str]) -> list[list[str]]:
+    """The commands between which THEN stands."""
+    commands: list[list[str]] = [[]]
+    for word in words:
+        if word == THEN:
+            commands.append([])
+        else:
+            commands[-1].append(word)
+    return commands
+
+
+def one_machine(folder: pathlib.Path, release: str, root: pathlib.Path, lists: str, commands: list[list[str]]) -> int:
+    """Runs the commands one after another in one copy of the root file system, prints what came of them and returns the highest exit code."""
+    with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as run:
         subprocess.run(["git", "clone", "--quiet", TOP, f"{run}/tree"], check=True)
-        began = time.monotonic()
-        done = subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", INSIDE, "sh", root, run, lists, *command],
+        done = [one_command(pathlib.Path(run), root, lists, command, folder / f"{release}-lists-{lists}-{n}-{command[0]}.log")
+                for n, command in enumerate(commands, 1)]
+        commit = subprocess.run(["git", "-C", f"{run}/tree", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    print(json.dumps({"release": release, "processor": platform.machine(), "commit": commit, "lists": lists, "commands": done}, indent=1), flush=True)
+    return max(int(d["exit_code"]) for d in done)
+
+
+def one_command(run: pathlib.Path, root: pathlib.Path, lists: str, command: list[str], log: pathlib.Path) -> dict[str, Any]:
+    """What came of one: `tests` has the counts of ctest, `warnings` those of the compiler; null where nothing was tested or built."""
+    tree = run / "upper" / "openwip"        # as the command sees it; before the first one it is not there
+    for stale in (TESTS, BUILD_LOG):
+        (tree / stale).unlink(missing_ok=True)
+    began = time.monotonic()
+    with log.open("w") as out:
+        done = subprocess.run([*IN_NAMESPACE, "sh", "-c", INSIDE, "sh", root, run, lists, *command],
                               stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
-    print(json.dumps({"release": release, "lists": lists, "command": command, "exit_code": done.returncode, "seconds": round(time.monotonic() - began),
-                      "said": [line for line in log.read_text(errors="replace").splitlines() if line.startswith(("verdict", "openwip:", "100%"))], "log": str(log)}, indent=1))
-    return done.returncode
+    seconds = round(time.monotonic() - began)
+    built = tree / BUILD_LOG
+    return {"command": command, "exit_code": done.returncode, "seconds": seconds, "tests": junit_counts.counts(tree / TESTS),
+            "warnings": len(WARNING.findall(built.read_text(errors="replace"))) if built.exists() else None,
+            "said": [line for line in log.read_text(errors="replace").splitlines() if line.startswith(("verdict", "openwip:", "100%"))], "log": str(log)}
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The same runs of virtual time and ns-3 on other kinds of processor and under another kernel: guests of QEMU with Debian's
 own kernel, which have this machine's files read-only (docs/virtual-time-measured.md). The SHA-256 of the packet captures are compared.
-As root; packages: qemu-system-x86 busybox-static cpio; the kernel is fetched (apt-get download) and nothing of it installed.
+As root; packages: qemu-system-x86 (on 64-bit ARM: qemu-system-arm) busybox-static cpio; the kernel is fetched (apt-get download) and nothing of it installed.
 
     OPENWIP_BUILD=BUILD other_processors.py OUT [--machines tcg:max,tcg:Nehalem] [--runs cubic,ns3] [--seconds 60]
     OPENWIP_BUILD=BUILD other_processors.py OUT --machines none --runs all --expect docs/virtual-time-measured.md
@@ -10,7 +10,8 @@ As root; packages: qemu-system-x86 busybox-static cpio; the kernel is fetched (a
 The second one runs here alone, without root, and compares with what a page has: lines with the `NAME` of a run and its SHA-256.
 A machine is ACCELERATOR:PROCESSOR of QEMU (kvm or tcg); tcg computes every instruction in software and takes minutes a run. The
 build must be one that these processors can run: -DOPENWIP_MARCH=portable. A run that is there in OUT/MACHINE.json is not made
-again, unless seconds, options or programs (by their SHA-256, in the file) are others.
+again, unless seconds, options or programs (by their SHA-256, in the file) are others. Guests have the architecture of this machine; on 64-bit
+ARM (never run there) there is no virtual time, and the runs are those of ns-3.
 
 Expected, written before the first run: each run has the same SHA-256 on this machine, on all of them and in the page; if not, the exit
 code is 1; 2: it cannot begin; 3: a guest brought no result."""
@@ -25,10 +26,11 @@ import shutil
 import subprocess
 import sys
 import time
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-PROGRAMS = ("host/emulator/wip_emulator", "host/simulator/wip_ns3", "virtual-time/linux", "host/virtual/wip_guest")     # of the build
+PROGRAMS = ("host/emulator/wip_emulator", "host/simulator/wip_ns3")         # of the build
+OF_VIRTUAL_TIME = ("virtual-time/linux", "host/virtual/wip_guest")          # what its runs need beside them
 MACHINE = re.compile(r"(kvm|tcg):[\w.+=-]+(,[\w.+=-]+)*")
 SAID = re.compile(r"`([\w-]+)`.*\b([0-9a-f]{64})\b")     # of a page
 MODULES = ("virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci", "netfs", "fscache", "9pnet",
@@ -45,6 +47,22 @@ RUNS = {
     "wlan": ["--time", "ns3", "--link", "wlan"],
     "predictor": ["--time", "ns3", "--symbol-noise", "off", "--prediction-nmse", "predictor"],
 }
+
+
+class Architecture(NamedTuple):
+    """What QEMU and Debian call the things of a guest that has this machine's programs."""
+    qemu: str
+    machine: str
+    console: str
+    kernel: str             # Debian's package
+    processors: str         # of --machines, without another choice
+    virtual_time: bool      # there is a User Mode Linux
+
+
+ARCHITECTURES = {
+    "x86_64": Architecture("qemu-system-x86_64", "q35", "ttyS0", "linux-image-amd64", "tcg:max,tcg:Nehalem", True),
+    "aarch64": Architecture("qemu-system-aarch64", "virt", "ttyAMA0", "linux-image-arm64", "tcg:max,tcg:cortex-a72", False),
+}
 INIT = """#!/bin/busybox sh
 /bin/busybox mkdir -p /proc /sys /dev /host
 /bin/busybox mount -t proc proc /proc
@@ -56,7 +74,7 @@ done
 /bin/busybox mount -t 9p -o trans=virtio,version=9p2000.L,cache=none,msize=262144 out /host/mnt
 /bin/busybox ip link set lo up
 /bin/busybox chroot /host /usr/bin/env -i PATH=/usr/bin:/bin:/usr/sbin:/sbin HOME=/run TMPDIR=/dev/shm \\
-    OPENWIP_BUILD={build} /usr/bin/python3 {script} /mnt --inside {runs} --seconds {seconds} >/dev/ttyS0 2>&1
+    OPENWIP_BUILD={build} /usr/bin/python3 {script} /mnt --inside {runs} --seconds {seconds} >/dev/{console} 2>&1
 /bin/busybox poweroff -f
 """
 
@@ -64,9 +82,10 @@ done
 def processor() -> dict[str, Any]:
     text = pathlib.Path("/proc/cpuinfo").read_text()
     said = dict((w.strip() for w in line.split(":", 1)) for line in text.split("\n\n")[0].splitlines() if ":" in line)
-    flags = said["flags"].split()
-    return {"processor": said["model name"], "kernel": platform.release(),
-            "flags": [f for f in ("sse4_2", "avx", "fma", "avx2", "avx512f", "amx_tile") if f in flags]}
+    flags = (said.get("flags") or said.get("Features", "")).split()     # x86-64, 64-bit ARM
+    name = said.get("model name") or f"implementer {said.get('CPU implementer')}, part {said.get('CPU part')}"
+    return {"processor": name, "kernel": platform.release(),
+            "flags": [f for f in ("sse4_2", "avx", "fma", "avx2", "avx512f", "amx_tile", "asimd", "asimddp", "sve", "sve2") if f in flags]}
 
 
 def measure(out: pathlib.Path, runs: list[str], seconds: float) -> dict[str, Any]:
@@ -104,19 +123,30 @@ def stop(why: str, code: int) -> NoReturn:
     raise SystemExit(code)
 
 
-def debians_kernel(folder: pathlib.Path) -> pathlib.Path:
-    """Unpacked in the folder."""
+def this_architecture() -> Architecture:
+    if platform.machine() not in ARCHITECTURES:
+        stop(f"this machine is {platform.machine()}; valid: {', '.join(ARCHITECTURES)}", 2)
+    return ARCHITECTURES[platform.machine()]
+
+
+def is_virtual(run: str) -> bool:
+    """Whether the TCP of this one is that of User Mode Linux."""
+    return "virtual" in RUNS[run]
+
+
+def debians_kernel(folder: pathlib.Path, newest: str) -> pathlib.Path:
+    """Unpacked in the folder; `newest`: the package that depends on the newest kernel."""
     unpacked = folder / "kernel"
     if not unpacked.exists():
-        said = subprocess.run(["apt-cache", "depends", "linux-image-amd64"], capture_output=True, text=True, check=True).stdout
-        package = next(w for w in said.split() if w.startswith("linux-image-") and w != "linux-image-amd64")
+        said = subprocess.run(["apt-cache", "depends", newest], capture_output=True, text=True, check=True).stdout
+        package = next(w for w in said.split() if w.startswith("linux-image-") and w != newest)
         subprocess.run(["apt-get", "download", package], cwd=folder, check=True, capture_output=True)
         subprocess.run(["dpkg-deb", "-x", str(next(folder.glob(f"{package}*.deb"))), str(folder / "kernel.part")], check=True)
         (folder / "kernel.part").rename(unpacked)
     return unpacked
 
 
-def initramfs(folder: pathlib.Path, kernel: pathlib.Path, runs: list[str], seconds: float) -> pathlib.Path:
+def initramfs(folder: pathlib.Path, kernel: pathlib.Path, console: str, runs: list[str], seconds: float) -> pathlib.Path:
     root = folder / "initramfs"
     shutil.rmtree(root, ignore_errors=True)
     (root / "bin").mkdir(parents=True)
@@ -124,7 +154,7 @@ def initramfs(folder: pathlib.Path, kernel: pathlib.Path, runs: list[str], secon
     for module in MODULES:
         for file in kernel.glob(f"lib/modules/*/kernel/**/{module}.ko"):
             shutil.copy(file, root)
-    (root / "init").write_text(INIT.format(modules=" ".join(MODULES), build=os.environ["OPENWIP_BUILD"],
+    (root / "init").write_text(INIT.format(modules=" ".join(MODULES), console=console, build=os.environ["OPENWIP_BUILD"],
                                            script=pathlib.Path(__file__).resolve(), runs="--runs " + ",".join(runs), seconds=seconds))
     (root / "init").chmod(0o755)
     names = "\n".join(str(f.relative_to(root)) for f in [root, *root.rglob("*")])
@@ -136,15 +166,16 @@ def initramfs(folder: pathlib.Path, kernel: pathlib.Path, runs: list[str], secon
 
 def in_guest(machine: str, folder: pathlib.Path, runs: list[str], seconds: float, limit_s: float) -> dict[str, Any]:
     accelerator, _, model = machine.partition(":")
-    kernel, out = debians_kernel(folder), folder / machine.replace(":", "-")
+    of = this_architecture()
+    kernel, out = debians_kernel(folder, of.kernel), folder / machine.replace(":", "-")
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
     share = "local,security_model=none,multidevs=remap"
     try:
         done = subprocess.run(
-            ["qemu-system-x86_64", "-machine", f"q35,accel={accelerator}", "-cpu", model, "-m", "2G", "-smp", "1", "-display", "none",
+            [of.qemu, "-machine", f"{of.machine},accel={accelerator}", "-cpu", model, "-m", "2G", "-smp", "1", "-display", "none",
              "-no-reboot", "-nic", "none", "-serial", f"file:{out}/console", "-kernel", str(next(kernel.glob("boot/vmlinuz-*"))),
-             "-initrd", str(initramfs(folder, kernel, runs, seconds)), "-append", "console=ttyS0 quiet panic=-1",
+             "-initrd", str(initramfs(folder, kernel, of.console, runs, seconds)), "-append", f"console={of.console} quiet panic=-1",
              "-virtfs", f"{share},path=/,mount_tag=host,readonly=on", "-virtfs", f"{share},path={out},mount_tag=out"],
             stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=limit_s)
         why = "it ended"
@@ -183,8 +214,10 @@ def expected(page: pathlib.Path | None, runs: list[str]) -> dict[str, str]:
 def main() -> int:
     p = argparse.ArgumentParser(description="one run on several kinds of processor")
     p.add_argument("out", type=pathlib.Path)
-    p.add_argument("--machines", default="tcg:max,tcg:Nehalem", help="none: this one alone")
-    p.add_argument("--runs", default="cubic,ns3", help=f"{', '.join(RUNS)}; all of them: all")
+    of = this_architecture()
+    here = [r for r in RUNS if of.virtual_time or not is_virtual(r)]
+    p.add_argument("--machines", default=of.processors, help="none: this one alone")
+    p.add_argument("--runs", default=",".join(r for r in ("cubic", "ns3") if r in here), help=f"{', '.join(here)}; all of them: all")
     p.add_argument("--expect", type=pathlib.Path, metavar="PAGE", help="a page with the SHA-256, such as docs/virtual-time-measured.md")
     p.add_argument("--seconds", type=float, default=60)
     p.add_argument("--limit", type=float, default=3600, help="seconds of a guest")
@@ -192,9 +225,9 @@ def main() -> int:
     given = p.parse_args()
     # A guest is in another folder.
     os.environ["OPENWIP_BUILD"] = str(pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build")).resolve())
-    runs = list(RUNS) if given.runs == "all" else given.runs.split(",")
-    if unknown := [r for r in runs if r not in RUNS]:
-        p.error(f"--runs has {unknown[0]!r}; valid: {', '.join(RUNS)}")
+    runs = here if given.runs == "all" else given.runs.split(",")
+    if unknown := [r for r in runs if r not in here]:
+        p.error(f"--runs has {unknown[0]!r}; valid on this processor: {', '.join(here)}")
     machines = [] if given.machines == "none" else re.split(",(?=(?:kvm|tcg):)", given.machines)
     if wrong := [m for m in machines if not MACHINE.fullmatch(m)]:
         p.error(f"--machines has {wrong[0]!r}; valid: kvm:PROCESSOR or tcg:PROCESSOR of QEMU, separated by commas")
@@ -202,11 +235,12 @@ def main() -> int:
         measure(given.out, runs, given.seconds)
         return 0
     build = pathlib.Path(os.environ["OPENWIP_BUILD"])
-    tools = ("qemu-system-x86_64", "cpio", "/bin/busybox") if machines else ()
+    tools = (of.qemu, "cpio", "/bin/busybox") if machines else ()
+    programs = PROGRAMS + (OF_VIRTUAL_TIME if any(map(is_virtual, runs)) else ())
     page = expected(given.expect, runs)
-    if missing := [str(build / f) for f in PROGRAMS if not (build / f).exists()] + [f for f in tools if not shutil.which(f)]:
-        p.error(f"{missing[0]} is missing; needed: a whole build in OPENWIP_BUILD, qemu-system-x86 busybox-static cpio")
-    asked = {"seconds": given.seconds, "programs": {f: sha256(build / f) for f in PROGRAMS}}
+    if missing := [str(build / f) for f in programs if not (build / f).exists()] + [f for f in tools if not shutil.which(f)]:
+        p.error(f"{missing[0]} is missing; needed: a whole build in OPENWIP_BUILD, {of.qemu} busybox-static cpio")
+    asked = {"seconds": given.seconds, "programs": {f: sha256(build / f) for f in programs}}
     given.out.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {}
     for machine in ["here", *machines]:

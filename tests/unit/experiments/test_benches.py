@@ -5,6 +5,7 @@ import importlib.util
 import io
 import json
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -28,6 +29,7 @@ free, beside, clocks = bench("free_running"), bench("adjacent_channel"), bench("
 applications, senders, stations = bench("umts_applications"), bench("tahoe_to_bbr"), bench("demo_and_stations")
 westwood = bench("westwood_estimate")
 build_times = bench("build_times")
+fresh, arm = bench("fresh_machine"), bench("arm_core")
 
 
 def code_of(module, *arguments):
@@ -149,6 +151,14 @@ class Processors(unittest.TestCase):
             self.assertTrue(result.exists())
         self.assertTrue(other.MACHINE.fullmatch("tcg:max,-avx512f,vendor=GenuineIntel"))
 
+    def test_on_64_bit_arm_the_runs_are_those_of_ns3(self):
+        with unittest.mock.patch.object(other.platform, "machine", lambda: "aarch64"), tempfile.TemporaryDirectory() as folder:
+            code, said = code_of(other, folder, "--runs", "ns3,cubic")
+            self.assertEqual((code, "--runs has 'cubic'; valid on this processor: ns3, ns3-symbols, tdl" in said), (2, True), said)
+        with unittest.mock.patch.object(other.platform, "machine", lambda: "riscv64"), tempfile.TemporaryDirectory() as folder:
+            code, said = code_of(other, folder)
+            self.assertEqual((code, "riscv64; valid: x86_64, aarch64" in said), (2, True), said)
+
     def test_what_a_page_has_is_compared_with_this_machine(self):
         mine, others = "a" * 64, "b" * 64
 
@@ -181,6 +191,49 @@ class Processors(unittest.TestCase):
             self.assertEqual(list(other.kept_runs(file, asked)), ["cubic"])
             self.assertEqual(other.kept_runs(file, asked | {"seconds": 5.0}), {})
             self.assertEqual(other.kept_runs(file, asked | {"programs": {"a": "2"}}), {})
+
+
+class FreshMachine(unittest.TestCase):
+    # In the place of the root file system: `test` leaves a file of ctest, `demo` a log of the build; the second command sees what the first one wrote.
+    INSIDE = """base=$1 run=$2 lists=$3; shift 3
+mkdir -p "$run/upper/openwip/build"; cd "$run/upper/openwip/build"
+echo "verdict of $*, after $(cat said 2>/dev/null || echo nothing), lists $lists"; echo "$*" >said
+if [ "$1" = demo ]; then printf 'a.cpp:1:2: warning: no\\na warning: of whom\\n' >openwip-build.log; exit 3; fi
+echo '<testsuite tests="3"><testcase name="a" status="run"/><testcase name="b" status="fail"/><testcase name="c" status="notrun"/></testsuite>' >openwip-tests.xml
+"""
+
+    def test_commands_run_one_after_another_on_the_same_machine(self):
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as said, \
+                unittest.mock.patch.multiple(fresh, INSIDE=self.INSIDE, IN_NAMESPACE=[]):
+            code = fresh.one_machine(pathlib.Path(folder), "trixie", pathlib.Path("/"), "none", fresh.split("demo --duration 5 --then test".split()))
+            demo, test = json.loads(said.getvalue())["commands"]
+        self.assertEqual(code, 3)
+        self.assertEqual((demo["command"], demo["exit_code"], demo["tests"], demo["warnings"]), (["demo", "--duration", "5"], 3, None, 1))
+        self.assertEqual((test["command"], test["exit_code"], test["warnings"]), (["test"], 0, None))
+        self.assertEqual(test["said"], ["verdict of test, after demo --duration 5, lists none"])
+        self.assertEqual(test["tests"], {"tests": 3, "passed": 1, "failed": 1, "left_out": 1, "names_of_failed": ["b"]})
+
+    def test_bad_words_are_one_line(self):
+        for words, said in ((("trixie", "demo", "--then"), "--then without a command"), (("woody",), "woody"), (("--lists", "old", "trixie"), "old")):
+            code, line = code_of(fresh, *words)
+            self.assertEqual((code, said in line), (2, True), line)
+
+    def test_the_script_of_the_platforms_names_what_is_valid(self):
+        for words in ((), ("woody",), ("trixie", "demo")):
+            done = subprocess.run([BENCH.parent / "platforms", *words], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            for release in (*fresh.RELEASES, "arm64"):
+                self.assertIn(release, done.stderr)
+
+
+class ArmCore(unittest.TestCase):
+    def test_what_it_cannot_begin_with_is_said_in_one_line(self):
+        for release, tool, words, said in (("plucky", True, (), "this is plucky"), ("trixie", False, (), "aarch64-linux-gnu-g++ is missing"),
+                                           ("trixie", True, ("--jobs", "0"), "--jobs is 0")):
+            with unittest.mock.patch.object(arm.platform, "freedesktop_os_release", lambda: {"VERSION_CODENAME": release}), \
+                    unittest.mock.patch.object(arm.shutil, "which", lambda name: tool):
+                code, line = code_of(arm, *words)
+            self.assertEqual((code, said in line), (2, True), line)
 
 
 class Judged(unittest.TestCase):
