@@ -128,10 +128,10 @@ void join_no_groups(const socket_fd& control, const std::string& name) {
 // open file stays with that namespace.
 std::uint64_t transmit_drops(int counts, const std::string& name) {
     std::string text;
-    std::array<char, 4096> page{};  // a read gives no more, of however many interfaces
+    std::array<char, 4096> piece{};  // a read gives a part, of however many interfaces
     for (ssize_t n = 0;
-         (n = ::pread(counts, page.data(), page.size(), static_cast<off_t>(text.size()))) > 0;)
-        text.append(page.data(), static_cast<std::size_t>(n));
+         (n = ::pread(counts, piece.data(), piece.size(), static_cast<off_t>(text.size()))) > 0;)
+        text.append(piece.data(), static_cast<std::size_t>(n));
     std::istringstream in(text);
     std::string line;
     while (std::getline(in, line)) {
