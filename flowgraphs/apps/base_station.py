@@ -38,7 +38,7 @@ def build(options: argparse.Namespace) -> station.Watch:
     top = gr.top_block("base_station")
     sink = station.open_radio(
         lambda: uhd.usrp_sink(options.args, uhd.stream_args(cpu_format="fc32", channels=[0]), ""),
-        station.settings(options, options.tx_gain), options)
+        station.settings(options, "--transmit-gain", options.transmit_gain), options)
     slot, _, _ = options.start_time
     try:
         transmitter = wip.slot_transmitter(
@@ -70,9 +70,9 @@ def build(options: argparse.Namespace) -> station.Watch:
 def main() -> None:
     p = station.parser(__doc__.splitlines()[0])
     p.add_argument("--cell", type=station.ranged(int, 0, 63), default=0, help="identity of the cell, 0..63")
-    p.add_argument("--tx-gain", type=station.ranged(float, -100, 200), default=0.0, help="dB")
+    p.add_argument("--transmit-gain", type=station.ranged(float, -100, 200), default=0.0, help="dB")
     p.add_argument("--tx-power", type=station.ranged(float, -200, 100), metavar="DBM",
-                   help="power of the carrier with all bins in use, by the radio's own calibration; instead of --tx-gain")
+                   help="power of the carrier with all bins in use, by the radio's own calibration; instead of --transmit-gain")
     station.setting(p, "link.transmit_lead_slots", "macd", "--lead")
     p.add_argument("--modulation", type=station.ranged(int, 1, 8), default=2, help="test pattern (no --endpoint): bits per symbol, 1..8")
     p.add_argument("--seed", type=station.ranged(int, 0, 2**63), default=1, help="test pattern: seed")

@@ -16,11 +16,11 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import radio_time
-from tree import SAMPLE_RATE, rights, table
+from tree import SAMPLE_RATE, command_line, rights, table
 
 if TYPE_CHECKING:
     from recording import Recording
@@ -62,6 +62,12 @@ def run_program(main: Callable[[], None]) -> NoReturn:
 
 
 class OneLineParser(argparse.ArgumentParser):
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:     # type: ignore[override]
+        given, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            self.error(command_line.why_unknown(self, unknown))
+        return given
+
     def error(self, message: str) -> NoReturn:
         bad_input(f"{message} (--help lists the options)")
 
@@ -219,7 +225,7 @@ CARRIER_DBFS = -15.0     # nominal_transmit_level (blocks/types/db.h): what all 
 def transmit_power(radio: Any, dbm: float) -> None:
     """By UHD's power calibration, whose reference is the power of full scale."""
     if not radio.has_power_reference(0):
-        bad_input("--tx-power: the radio has no power calibration (uhd_power_cal.py makes one); valid: --tx-gain")
+        bad_input("--tx-power: the radio has no power calibration (uhd_power_cal.py makes one); valid: --transmit-gain")
     powers = radio.get_power_range(0)
     lowest, highest = powers.start() + CARRIER_DBFS, powers.stop() + CARRIER_DBFS
     if not lowest <= dbm <= highest:
@@ -265,11 +271,19 @@ def chain(top: Any, radio: Any, first: Any, last: Any, options: argparse.Namespa
     return converter
 
 
-def settings(options: argparse.Namespace, gain: float) -> Iterator[Callable[[Any], None]]:
+def set_gain(radio: Any, flag: str, gain: float) -> None:
+    """UHD takes the nearest gain that the radio has, without a word."""
+    gains = radio.get_gain_range(0)
+    if not gains.start() <= gain <= gains.stop():
+        bad_input(f"{flag} is {gain:g}; valid with this radio: {gains.start():g}..{gains.stop():g} dB")
+    radio.set_gain(gain, 0)
+
+
+def settings(options: argparse.Namespace, flag: str, gain: float) -> Iterator[Callable[[Any], None]]:
     from gnuradio import uhd
     yield lambda r: r.set_samp_rate(SAMPLE_RATE)
     yield lambda r: r.set_center_freq(options.freq)
-    yield lambda r: r.set_gain(gain)
+    yield lambda r: set_gain(r, flag, gain)
     if options.antenna:
         yield lambda r: r.set_antenna(options.antenna)
     if options.reset_time:

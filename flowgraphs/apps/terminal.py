@@ -37,7 +37,7 @@ def build(options: argparse.Namespace) -> station.Watch:
     source = station.open_radio(
         lambda: uhd.usrp_source(options.args, uhd.stream_args(
             cpu_format="fc32", args=f"spp={options.spp}", channels=[0])),
-        station.settings(options, options.rx_gain), options)
+        station.settings(options, "--receive-gain", options.receive_gain), options)
     slot, _, _ = options.start_time
     gain = lowest = highest = source.get_gain(0)
     if options.gain_control == "on":
@@ -86,7 +86,7 @@ class LockLine:
         samples = SLOT_SAMPLES * status["slots"]
         if not self.clips and status["clipped"] > max(CLIPPING * samples, 100):
             self.clips = True
-            print(f"the radio clips: {status['clipped']} of {samples} samples so far; less --rx-gain, or --gain-control on", flush=True)
+            print(f"the radio clips: {status['clipped']} of {samples} samples so far; less --receive-gain, or --gain-control on", flush=True)
         if status["locked"] and not self.said:
             self.said = True
             unlocked = status["slots"] - status["slots_locked"]
@@ -97,7 +97,7 @@ class LockLine:
 def main() -> None:
     p = station.parser(__doc__.splitlines()[0])
     p.add_argument("--cell", type=cell, default=ANY_CELL, help="identity of the cell, 0..63, or any: the strongest (default)")
-    p.add_argument("--rx-gain", type=station.ranged(float, -100, 200), default=0.0, help="dB")
+    p.add_argument("--receive-gain", type=station.ranged(float, -100, 200), default=0.0, help="dB")
     station.setting(p, "phy.gain_control")
     p.add_argument("--horizon", type=station.ranged(int, 0, 64), default=3, help="SNR is predicted this many slots ahead")
     station.setting(p, "link.combining")

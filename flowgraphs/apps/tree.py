@@ -10,6 +10,6 @@ if _cli not in sys.path:
 from openwip_cli.air import SAMPLE_RATE, SLOT_SAMPLES  # noqa: E402
 from openwip_cli.machine import rights  # noqa: E402
 from openwip_cli.machine.outputs import NewFiles  # noqa: E402
-from openwip_cli.settings import table  # noqa: E402
+from openwip_cli.settings import command_line, table  # noqa: E402
 
-__all__ = ["SAMPLE_RATE", "SLOT_SAMPLES", "NewFiles", "rights", "table"]
+__all__ = ["SAMPLE_RATE", "SLOT_SAMPLES", "NewFiles", "command_line", "rights", "table"]

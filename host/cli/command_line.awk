@@ -10,6 +10,7 @@
 #   words LEAST MOST NAMES REST                  the arguments that are no options; MOST "any": any number; REST "rest": behind "--" is another's
 #   word N CHOICES                               which values argument N may have, between "|"
 #   option NAMES LEAST MOST REQUIRED TYPE LOW HIGH CHOICES ENDINGS VALID
+#   split NAME WHY                               an option that is now several, and why it is refused
 #   help TEXT                                    a line of the help
 BEGIN {
     FS = "\t"
@@ -50,6 +51,7 @@ function read_section(name,   n, c, i, names, nof) {
         if (c[1] == "help") help[++nof_help] = substr(lines[n], 6)
         else if (c[1] == "words") { least_words = c[2]; most_words = c[3]; split(c[4], word_name, "|"); rest = c[5] }
         else if (c[1] == "word") word_choices[c[2]] = c[3]
+        else if (c[1] == "split") split_option[c[2]] = c[3]
         else if (c[1] == "option") {
             nof_options++
             nof = split(c[2], names, " ")
@@ -101,7 +103,7 @@ function check_value(n, text,   count, ending, i) {
 }
 
 # read_arguments(): walks through the words as argparse does. Errors that argparse finds at the end are kept until then.
-function read_arguments(   n, word, name, value, taken, unknown, given, nof_words, only_words, equal, i) {
+function read_arguments(   n, word, name, value, taken, unknown, split_why, given, nof_words, only_words, equal, i) {
     for (i = first; i < ARGC; i++) {
         word = ARGV[i]
         if (word == "--" && !only_words) {
@@ -121,6 +123,7 @@ function read_arguments(   n, word, name, value, taken, unknown, given, nof_word
         if (!(name in option) && word ~ /^-[^-]./ && (substr(word, 1, 2) in option) && most[option[substr(word, 1, 2)]] != 0) {
             name = substr(word, 1, 2); value = substr(word, 3); sub(/^=/, "", value); equal = 1
         }
+        if ((name in split_option) && split_why == "") split_why = split_option[name]
         if (!(name in option)) { unknown = unknown (unknown == "" ? "" : " ") word; continue }
         n = option[name]
         given[n] = 1
@@ -137,5 +140,6 @@ function read_arguments(   n, word, name, value, taken, unknown, given, nof_word
     for (n = 1; n <= nof_options; n++)
         if (required[n] == "required" && !(n in given)) refuse_usage("the following arguments are required: " all_names[n])
     if (least_words != "" && nof_words < least_words) refuse_usage("the following arguments are required: " word_name[nof_words + 1])
+    if (split_why != "") refuse_usage(split_why)
     if (unknown != "") refuse_usage("unrecognized arguments: " (length(unknown) > 200 ? substr(unknown, 1, 197) "..." : unknown))
 }

@@ -49,6 +49,7 @@ struct wishes {
 
 struct opened {
     usrp::sptr radio;
+    side which = side::receive;
     station_rate rate;
     tuned at;
 };
@@ -57,13 +58,13 @@ opened prepared(const usrp::sptr& radio, side s, const tuning& wish) {
     if ((s == side::receive ? radio->get_rx_num_channels() : radio->get_tx_num_channels()) == 0)
         throw bad_input(s == side::receive ? "it has no receiver" : "it has no transmitter");
     const station_rate rate = set_rate(*radio, s);
-    return {radio, rate, tune(*radio, s, wish)};
+    return {radio, s, rate, tune(*radio, s, wish)};
 }
 
 json of(const opened& o) {
     return {{"frequency_hz", o.at.frequency_hz},
             {"lo_hz", o.at.lo_hz},
-            {"gain_db", o.at.gain_db},
+            {o.which == side::receive ? "receive_gain_db" : "transmit_gain_db", o.at.gain_db},
             {"antenna", o.at.antenna},
             {"rate_hz", o.rate.rate_hz}};
 }
@@ -158,6 +159,16 @@ std::string one_line(const std::string& text) {
     return std::regex_replace(std::regex_replace(text, spaces, " "), names, "");
 }
 
+// Why a command line is refused. An older option --gain drove the receiver here and the transmitter
+// in other commands.
+std::string refused(const CLI::App& app, const CLI::ParseError& e) {
+    for (const auto& word : app.remaining(true))
+        if (word.substr(0, word.find('=')) == "--gain")
+            return "--gain is not an option; it is now --transmit-gain, of the transmitter, or "
+                   "--receive-gain, of the receiver";
+    return e.what();
+}
+
 int fail(const std::string& why, int code) {
     std::fprintf(stderr, "radio: %s\n", one_line(why).c_str());
     return code;
@@ -177,7 +188,7 @@ int main(int argc, char** argv) {
         c->add_option("--args", w.arguments);
         if (what == "probe") continue;
         c->add_option("--freq", w.receive.frequency_hz);
-        receive_gains.push_back(c->add_option("--gain", receive_gain));
+        receive_gains.push_back(c->add_option("--receive-gain", receive_gain));
         c->add_option("--antenna", w.receive.antenna);
         c->add_option("--seconds", w.seconds);
         if (what == "spectrum") continue;
@@ -191,7 +202,7 @@ int main(int argc, char** argv) {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
         if (e.get_exit_code() == 0) return app.exit(e);
-        return fail(e.what(), exit_bad_input);
+        return fail(refused(app, e), exit_bad_input);
     }
     for (const auto* o : receive_gains)
         if (o->count()) w.receive.gain_db = receive_gain;

@@ -334,6 +334,20 @@ class BadInput(Cell):
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(words, done.stderr)
 
+    def test_the_gain_of_a_station_is_that_of_its_side_and_within_the_range_of_its_radio(self):
+        for program, side, other, valid in (("base_station", "transmit", "receive", "0..89.75"), ("terminal", "receive", "transmit", "0..76")):
+            for arguments, words in (
+                    ((f"--{side}-gain", "90"), f"--{side}-gain is 90; valid with this radio: {valid} dB"),
+                    ((f"--{side}-gain", "-1"), f"--{side}-gain is -1; valid with this radio: {valid} dB"),
+                    ((f"--{other}-gain", "1"), f"unrecognized arguments: --{other}-gain 1"),
+                    *(((*gain,), "--gain is not an option; it is now --transmit-gain, of the transmitter, or --receive-gain, of the receiver; "
+                       f"valid here: --{side}-gain") for gain in (("--gain", "1"), ("--gain=1",)))):
+                with self.subTest(program=program, arguments=arguments):
+                    done = subprocess.run([sys.executable, APPS / f"{program}.py", "--args", "type=vusrp,clock=lockstep,product=b210", *arguments],
+                                          capture_output=True, text=True, timeout=20, env=self.environment)
+                    self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
+                    self.assertIn(words, done.stderr)
+
     def test_bad_options_end_with_one_line_and_code_2(self):
         for arguments, words in (
                 ([], "--args"), (["--args", "type=vusrp", "--cell", "64"], "0 .. 63"),

@@ -6,6 +6,8 @@ import json
 import math
 import os
 import pathlib
+import re
+import subprocess
 import tempfile
 import unittest
 
@@ -44,7 +46,7 @@ class Radio(unittest.TestCase):
         transmit_gain = math.floor((p["transmit_gain"][1] - 10) / p["transmit_gain"][2]) * p["transmit_gain"][2]
         level = p["full_scale_dbm"][0] + transmit_gain - p["transmit_gain"][1] + attenuator + receive_gain - p["full_scale_dbm"][1]
         tone = -10 - level if level > -10 else -6     # -10 dBFS or less arrives
-        of = self.found("radio", "levels", "--seconds", "0.1", "--gain", str(receive_gain), "--transmit-gain", str(transmit_gain),
+        of = self.found("radio", "levels", "--seconds", "0.1", "--receive-gain", str(receive_gain), "--transmit-gain", str(transmit_gain),
                         f"--tone={tone}", "--radio", f"type=vusrp,product={name},noise_dbfs={noise},gain_db={attenuator}")
         heard = of["tone"]
         self.assertAlmostEqual(of["dc_dbfs"], p["receive_dc_dbfs"], delta=0.3)
@@ -60,20 +62,20 @@ class Radio(unittest.TestCase):
                 self.check_product(name, image_within)
 
     def test_noise_is_found_and_the_gain_is_taken_off_it(self):
-        of = self.found("radio", "levels", "--radio", "type=vusrp,noise_dbfs=-57.5", "--gain", "20", "--seconds", "0.1")
+        of = self.found("radio", "levels", "--radio", "type=vusrp,noise_dbfs=-57.5", "--receive-gain", "20", "--seconds", "0.1")
         self.assertAlmostEqual(of["noise_dbfs"], -37.5, delta=0.3)
         self.assertAlmostEqual(of["noise_at_gain_0_dbfs"], -57.5, delta=0.3)
 
     def test_clipping_is_counted_and_costs_something(self):
         high = 1.25
-        of = self.found("radio", "levels", "--radio", f"type=vusrp,gain_db={20 * math.log10(high):.6f}", "--gain", "0", "--transmit-gain", "0",
+        of = self.found("radio", "levels", "--radio", f"type=vusrp,gain_db={20 * math.log10(high):.6f}", "--receive-gain", "0", "--transmit-gain", "0",
                         "--tone", "0", "--seconds", "0.1", code=1)
         self.assertAlmostEqual(of["clipped"], 4 / math.pi * math.acos(1 / high), delta=0.01)
-        self.assertIn("less --gain", next(f for f in of["findings"] if f["what"] == "level")["mend"])
+        self.assertIn("less --receive-gain", next(f for f in of["findings"] if f["what"] == "level")["mend"])
 
     def test_two_radios_with_oscillators_of_their_own(self):
         with Medium("clock: realtime", "{base: {}, terminal: {noise_dbfs: -100}}", "[{from: base, to: terminal, gain_db: -35}]") as air:
-            of = self.found("radio", "levels", "--radio", air.args("terminal") + ",product=b210,ppm=-1", "--gain", "10", "--seconds", "0.1",
+            of = self.found("radio", "levels", "--radio", air.args("terminal") + ",product=b210,ppm=-1", "--receive-gain", "10", "--seconds", "0.1",
                             "--tone", "--tone-radio", air.args("base") + ",product=x310,ppm=2", "--transmit-gain", "21.5")
         self.assertAlmostEqual(of["tone"]["hz"] - of["tone"]["expected_hz"], 3e-6 * 1.8e9, delta=5)
         self.assertAlmostEqual(of["tone"]["receive_image"]["db"], PRODUCTS["b210"]["receive_image_db"], delta=0.3)
@@ -82,7 +84,7 @@ class Radio(unittest.TestCase):
     def test_the_spectrum_is_a_picture_and_its_points(self):
         with tempfile.TemporaryDirectory() as folder:
             picture = pathlib.Path(folder, "s.png")
-            of = self.found("radio", "spectrum", "--radio", "type=vusrp,noise_dbfs=-60", "--gain", "0", "--out", str(picture), "--seconds", "0.1")
+            of = self.found("radio", "spectrum", "--radio", "type=vusrp,noise_dbfs=-60", "--receive-gain", "0", "--out", str(picture), "--seconds", "0.1")
             self.assertEqual(picture.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
         mean = sorted(of["mean_dbfs"])[384]
         self.assertAlmostEqual(mean + 10 * math.log10(768 / 2.0044), -60, delta=0.3)
@@ -101,7 +103,7 @@ class Radio(unittest.TestCase):
     def test_the_loop_of_a_b210_is_what_its_latency_makes_it(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "d.json")
-            done = openwip("doctor", "--loop", "--radio", "type=vusrp,product=b210,delay=100", "--transmit-gain", "80", "--gain", "0",
+            done = openwip("doctor", "--loop", "--radio", "type=vusrp,product=b210,delay=100", "--transmit-gain", "80", "--receive-gain", "0",
                            "--seconds", "1", "--json", str(file))
             self.assertIn(done.returncode, (0, 1), done.stderr)
             of = json.loads(file.read_text())
@@ -115,7 +117,7 @@ class Radio(unittest.TestCase):
     def test_the_loop_of_an_x310_is_shorter_and_needs_no_path(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "d.json")
-            openwip("doctor", "--loop", "--radio", "type=vusrp,product=x310,master_clock_rate=184.32e6,gain_db=-150", "--gain", "0", "--seconds", "1",
+            openwip("doctor", "--loop", "--radio", "type=vusrp,product=x310,master_clock_rate=184.32e6,gain_db=-150", "--receive-gain", "0", "--seconds", "1",
                     "--json", str(file))
             loop = json.loads(file.read_text())["loop"]
         self.check_leads(loop, "x310")
@@ -124,11 +126,23 @@ class Radio(unittest.TestCase):
     def test_what_the_radio_refuses_is_one_line_and_exit_code_2(self):
         for arguments, says in (
                 (("probe", "--radio", "type=b200,serial=none"), "no radio answers to"),
-                (("levels", "--radio", "type=vusrp", "--gain", "100"), "receive gain 100 dB; valid: -40..60 dB"),
+                (("levels", "--radio", "type=vusrp", "--receive-gain", "100"), "receive gain 100 dB; valid: -40..60 dB"),
+                (("levels", "--radio", "type=vusrp", "--tone", "--transmit-gain", "100"), "transmit gain 100 dB; valid: -80..20 dB"),
+                (("levels", "--radio", "type=vusrp", "--gain", "10"), "it is now --transmit-gain, of the transmitter, or --receive-gain, of the receiver"),
                 (("levels", "--radio", "type=vusrp", "--antenna", "RX9"), "valid is RX2 or TX/RX")):
             done = openwip("radio", *arguments)
             self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done.stderr)
             self.assertIn(says, done.stderr)
+
+    def test_the_program_behind_it_has_the_same_two_gains_and_no_other(self):
+        program = pathlib.Path(os.environ["OPENWIP_BUILD"], "host/radio/wip_radio")
+        for command, sides in (("probe", ()), ("levels", ("transmit", "receive")), ("spectrum", ("receive",)), ("loop", ("transmit", "receive"))):
+            said = subprocess.run([program, command, "--help"], capture_output=True, text=True, timeout=20).stdout
+            self.assertEqual(sorted(re.findall(r"--\S*gain\S*", said)), sorted(f"--{side}-gain" for side in sides), command)
+            for gain in (("--gain", "10"), ("--gain=10",)):
+                done = subprocess.run([program, command, "--args", "type=vusrp", *gain], capture_output=True, text=True, timeout=20)
+                self.assertEqual((done.returncode, done.stdout, done.stderr),
+                                 (2, "", "radio: --gain is not an option; it is now --transmit-gain, of the transmitter, or --receive-gain, of the receiver\n"))
 
 
 if __name__ == "__main__":

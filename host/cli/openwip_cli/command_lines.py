@@ -14,7 +14,7 @@ from typing import Any
 from .__main__ import COMMANDS, find
 from .errors import BadInput
 from .machine.places import Places
-from .settings.command_line import Parser, help_of, name_of_value, run_command, takes
+from .settings.command_line import SPLIT, Parser, help_of, name_of_value, run_command, takes, why_split
 from .settings.kinds import ChoiceOrFile, Optional
 
 WINDOW = "host/gui/openwip-monitor"
@@ -116,6 +116,7 @@ def of_parser(path: str, p: argparse.ArgumentParser, bare: str = "itself", insid
             low, high = takes(action)
             required = "required" if action.required else ""
             lines.append(row("option", " ".join(action.option_strings), low, "any" if high is None else high, required, *values_of(action)))
+    lines += [row("split", old, why) for old in SPLIT if (why := why_split(p, old))]
     return lines + of_help(help_of(p))
 
 

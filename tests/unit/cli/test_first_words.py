@@ -94,6 +94,29 @@ class FirstWords(unittest.TestCase):
             self.assertLess(len(done.stderr), 400)
         self.assert_nothing_started()
 
+    def test_no_command_has_one_gain_for_both_directions(self):
+        """--gain drove the transmitter in one command and the receiver in the next."""
+        options = {path: {} for path in paths_of_table()}
+        for line in TABLE.read_text().splitlines():
+            what, *columns = line.split("\t")
+            if what == "command":
+                path = columns[0]
+            elif what == "option":
+                options[path] |= dict.fromkeys(columns[0].split(" "))
+        gains = {path: tuple(o for o in names if o.endswith("gain")) for path, names in options.items()}
+        transmit, receive = "--transmit-gain", "--receive-gain"
+        self.assertEqual({path: names for path, names in gains.items() if names}, {
+            "station base": (transmit,), "station terminal": (receive,), "doctor": (receive, transmit), "radio levels": (receive, transmit), "radio spectrum": (receive,)})
+        for path in ("demo", *(path for path, names in gains.items() if names)):
+            names = gains[path]
+            for gain in (("--gain", "20"), ("--gain=20",)):
+                done = self.answer(*path.split(), *gain)
+                self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), (path, done.stderr))
+                if names:
+                    self.assertIn("--gain is not an option; it is now --transmit-gain, of the transmitter, or --receive-gain, of the receiver; "
+                                  f"valid here: {', '.join(n for n in (transmit, receive) if n in names)}", done.stderr)
+        self.assert_nothing_started()
+
     def test_the_version_is_that_of_the_project_and_the_commit(self):
         number = re.search(r"project\(openwip VERSION ([0-9.]+)", (TOP / "CMakeLists.txt").read_text())[1]
         for words in ("--version", "version"):
@@ -135,7 +158,7 @@ class Table(unittest.TestCase):
 
     def test_what_is_refused_first_is_refused_by_the_command_as_well(self):
         for line in ("demo --snr loud", "demo --bins 26", "emulate --time reel", "demo --snr", "demo --keep=yes", "channel render x", "demo and more", "packets --way u",
-                     "radio levels --tone 5", "attenuator sweep --step 0", "channel rendr", "iq", "record", "top --mistyped", "keys", "emulate --bins nan", "demo --bins 1e1"):
+                     "radio levels --tone 5", "radio levels --gain 5", "station base --gain=5", "attenuator sweep --step 0", "channel rendr", "iq", "record", "top --mistyped", "keys", "emulate --bins nan", "demo --bins 1e1"):
             command, *words = line.split()
             done = subprocess.run(["awk", "-f", TOP / "host/cli/command_line.awk", "--", TABLE, command, *words], capture_output=True, text=True)
             self.assertEqual(done.returncode, 2, line)

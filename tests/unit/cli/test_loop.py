@@ -96,7 +96,7 @@ class Taken(unittest.TestCase):
             self.demo("--air", "cabled", answers=[found(rare_us=20000.0)])
 
     def test_a_base_station_asks_its_radio_as_it_will_use_it_and_adds_the_network(self):
-        station, wanted = station_options.parse(["base", *PEER, "--loop", "auto", "--freq", "2.45e9", "--gain", "60", "--antenna", "TX/RX"])
+        station, wanted = station_options.parse(["base", *PEER, "--loop", "auto", "--freq", "2.45e9", "--transmit-gain", "60", "--antenna", "TX/RX"])
         asked = self.take(wanted, loop.radios_of_base(station.radio), [found()], station_options.BETWEEN_SLOTS)
         self.assertEqual(asked, [("type=b200", "--freq=2450000000", "--transmit-gain=60", "--transmit-antenna=TX/RX")])
         self.assertEqual((wanted.scenario["link.transmit_lead_slots"], wanted.scenario.retransmission_delay_slots), (8, 17))

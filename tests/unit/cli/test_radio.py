@@ -21,11 +21,11 @@ PROBED = {"name": "X-Series Device", "product": "X310", "serial": "30F9A1", "clo
           "clock_sources": ["internal", "external"], "time_source": "internal", "time_sources": ["internal"],
           "sensors": {"ref_locked": {"says": "Ref: unlocked", "ok": False}}, "receive": SIDE, "transmit": copy.deepcopy(SIDE)}
 LINE = {"db": 40.0, "at_least": False}
-LEVELS = {"frequency_hz": 1.8e9, "gain_db": 38.0, "antenna": "RX2", "rate_hz": 7.68e6, "samples": 1000, "noise_dbfs": -60.0,
+LEVELS = {"frequency_hz": 1.8e9, "receive_gain_db": 38.0, "antenna": "RX2", "rate_hz": 7.68e6, "samples": 1000, "noise_dbfs": -60.0,
           "noise_at_gain_0_dbfs": -98.0, "dc_dbfs": -50.0, "peak_dbfs": -12.0, "clipped": 0.0,
-          "tone": {"sent": {"gain_db": 0.0, "antenna": "TX/RX"}, "heard": True, "hz": 912100.0, "expected_hz": 912000.0, "dbfs": -20.0,
+          "tone": {"sent": {"transmit_gain_db": 0.0, "antenna": "TX/RX"}, "heard": True, "hz": 912100.0, "expected_hz": 912000.0, "dbfs": -20.0,
                    "receive_image": LINE, "transmit_image": LINE, "leakage": LINE}}
-LOOP = {"time_reading_us": 90.0, "realtime_priority": True, "path_delay_us": 13.0, "sent": {"gain_db": 0.0},
+LOOP = {"time_reading_us": 90.0, "realtime_priority": True, "path_delay_us": 13.0, "sent": {"transmit_gain_db": 0.0},
         "receive": {"slots": 45000, "shortest_us": 80.0, "median_us": 150.0, "one_in_thousand_us": 200.0, "one_in_ten_thousand_us": 500.0, "gaps": 0},
         "transmit": {"leads": [{"lead_us": 70.0, "bursts": 30, "late": 30}, {"lead_us": 220.0, "bursts": 30000, "late": 0}],
                      "lead_us": 220.0, "late_at_most": 9.9e-5}}
@@ -88,7 +88,7 @@ class Levels(unittest.TestCase):
         self.assertNotIn("tone", self.found(tone=None))
 
     def test_clipping_a_constant_and_images_cost_something(self):
-        self.assertIn("less --gain", self.found(clipped=0.01)["level"].mend)
+        self.assertIn("less --receive-gain", self.found(clipped=0.01)["level"].mend)
         self.assertIn("1 % of the samples", self.found(clipped=0.01)["level"].says)
         self.assertFalse(self.found(dc_dbfs=-15.0)["DC offset"].ok)
         self.assertFalse(self.found(tone__receive_image={"db": 20.0, "at_least": False})["image of the receiver"].ok)
@@ -96,7 +96,7 @@ class Levels(unittest.TestCase):
         self.assertTrue(self.found(tone__receive_image={"db": 20.0, "at_least": True})["image of the receiver"].ok)
 
     def test_a_tone_that_is_not_heard_is_said(self):
-        found = self.found(tone={"heard": False, "sent": {"gain_db": 0.0, "antenna": "TX/RX"}})
+        found = self.found(tone={"heard": False, "sent": {"transmit_gain_db": 0.0, "antenna": "TX/RX"}})
         self.assertIn("attenuator", found["tone"].mend)
         self.assertNotIn("LO leakage", found)
 
@@ -148,10 +148,18 @@ class Options(unittest.TestCase):
         self.refused("radio x: valid is list, probe, levels, spectrum", radio.main, "x")
         self.refused("--tone is '3'; valid: -60..0", radio.main, "levels", "--tone", "3")
         self.refused("--tone is 'nan'; valid", radio.main, "levels", "--tone", "nan")
-        self.refused("--gain is 'high'; valid", radio.main, "spectrum", "--gain", "high")
+        self.refused("--receive-gain is 'high'; valid", radio.main, "spectrum", "--receive-gain", "high")
+        for command, valid in ((("levels",), "--transmit-gain, --receive-gain"), (("spectrum",), "--receive-gain")):
+            for gain in (("--gain", "3"), ("--gain=3",)):
+                self.refused("^--gain is not an option; it is now --transmit-gain, of the transmitter, or --receive-gain, of the receiver; "
+                             f"valid here: {valid} \\(see ", radio.main, *command, *gain)
+        self.refused("--transmit-gain 3", radio.main, "spectrum", "--transmit-gain", "3")
+        self.refused("unrecognized arguments: --receive 3", radio.main, "levels", "--receive", "3")
         self.refused("--seconds is '0'; valid", radio.main, "levels", "--seconds", "0")
         self.refused("--transmit-gain .*without --tone", radio.main, "levels", "--transmit-gain", "3")
         self.refused("--out /nowhere/x.png", radio.main, "spectrum", "--out", "/nowhere/x.png")
+        self.refused("--receive-gain without --loop", doctor.main, "--receive-gain", "5")
+        self.refused("--gain is not an option; .*valid here: --transmit-gain, --receive-gain", doctor.main, "--gain", "5")
         self.refused("--seconds without --loop", doctor.main, "--seconds", "5")
         self.refused("not built yet", radio.main, "probe", "--radio", "type=vusrp")
 

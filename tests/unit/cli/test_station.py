@@ -54,7 +54,12 @@ class CommandLine(unittest.TestCase):
                                 (("base", *HERE, "--predictor", "ar"), "--predictor"), (("terminal", *HERE, "--edge-samples", "8"), "--edge-samples"),
                                 (("base", *HERE, "--air", "medium"), "valid: radio, cabled"), (("base", *HERE, "--fader", "ipc:///x"), "valid: with --air cabled"),
                                 (("base", *HERE, "--air", "cabled", "--retransmission-delay-ms", "7.3"), "valid: 8..32"),
-                                (("base", *HERE, "--power", "5", "--gain", "0"), "--power is 5 with --gain 0; valid: one of the two"),
+                                (("base", *HERE, "--power", "5", "--transmit-gain", "0"), "--power is 5 with --transmit-gain 0; valid: one of the two"),
+                                *(((role, *HERE, *gain), f"it is now --transmit-gain, of the transmitter, or --receive-gain, of the receiver; valid here: --{side}-gain")
+                                  for role, side in (("base", "transmit"), ("terminal", "receive")) for gain in (("--gain", "3"), ("--gain=3",))),
+                                (("base", *HERE, "--receive-gain", "3"), "unrecognized arguments: --receive-gain 3"),
+                                (("terminal", *HERE, "--transmit-gain", "3"), "unrecognized arguments: --transmit-gain 3"),
+                                (("base", *HERE, "--transmit", "3"), "unrecognized arguments: --transmit 3"),
                                 (("base", *HERE, "--power", "101"), "--power"), (("terminal", *HERE, "--power", "5"), "--power"),
                                 (("base", *HERE, "--duration", "soon"), "--duration"), (("base", *HERE, "--snr", "20"), "--snr")):
             self.assertIn(word, self.refused(*arguments), arguments)
@@ -162,15 +167,20 @@ class Processes(unittest.TestCase):
         self.assertEqual((tree["peer_may_leave"], tree["uplink"]["kbps"]), (True, 777))
 
     def test_the_flowgraph_starts_from_now_with_the_sources_that_were_asked_for(self):
-        wanted, _ = parse("base", *HERE, "--gain", "20", "--clock-source", "external", "--time-source", "gpsdo", "--freq", "2.45e9")
+        wanted, _ = parse("base", *HERE, "--transmit-gain", "20", "--clock-source", "external", "--time-source", "gpsdo", "--freq", "2.45e9")
         said = " ".join(wanted.radio.options("base"))
-        for words in ("--args type=b200", "--tx-gain 20", "--freq 2450000000", "--clock-source external", "--time-source gpsdo", "--start-in"):
+        for words in ("--args type=b200", "--transmit-gain 20", "--freq 2450000000", "--clock-source external", "--time-source gpsdo", "--start-in"):
             self.assertIn(words, said)
         self.assertTrue(str(cells.flowgraph("base", places.default())[1]).endswith("base_station.py"))
 
+    def test_each_station_has_the_gain_of_its_side(self):
+        for role, side in (("base", "transmit"), ("terminal", "receive")):
+            said = parse(role, *HERE, f"--{side}-gain", "20")[0].radio.options(role)
+            self.assertEqual([(a, b) for a, b in zip(said, said[1:]) if "gain" in a], [(f"--{side}-gain", "20")])
+
     def test_a_power_is_asked_for_instead_of_a_gain_and_at_a_base_station(self):
         said = parse("base", *HERE, "--power", "-10.5")[0].radio.options("base")
-        self.assertEqual((said[said.index("--tx-power") + 1], "--tx-gain" in said), ("-10.5", False))
+        self.assertEqual((said[said.index("--tx-power") + 1], "--transmit-gain" in said), ("-10.5", False))
 
     @unittest.skipIf(os.geteuid() != 0, "only root's files are believed")
     def test_a_power_beyond_what_the_mask_was_judged_for_is_warned_of(self):

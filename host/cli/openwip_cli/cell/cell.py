@@ -393,8 +393,8 @@ def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: di
         *fader,
         mac("base"),
         mac("terminal"),
-        Process("base.radio", station("base", "--tx-gain", f"{radio_of['base'].gain:g}", *transmitter_options(scenario, cell.endpoint(TRANSMITTER))), radio,
+        Process("base.radio", station("base", "--transmit-gain", f"{radio_of['base'].gain:g}", *transmitter_options(scenario, cell.endpoint(TRANSMITTER))), radio,
                 slot_path=True, capabilities=rights.to_load(rights.RADIO, places.top, places.build), of_the_group=True, descriptors=files.get("base", ())),
-        Process("terminal.radio", station("terminal", "--rx-gain", f"{radio_of['terminal'].gain:g}", *receiver_options(scenario)), radio,
+        Process("terminal.radio", station("terminal", "--receive-gain", f"{radio_of['terminal'].gain:g}", *receiver_options(scenario)), radio,
                 slot_path=True, capabilities=rights.to_load(rights.RADIO, places.top, places.build), of_the_group=True, descriptors=files.get("terminal", ())),
     ]

@@ -50,7 +50,7 @@ class Radio:
     def level(self, role: str) -> list[str]:
         if self.power is not None:
             return ["--tx-power", f"{self.power:g}"]
-        return ["--tx-gain" if role == "base" else "--rx-gain", f"{self.gain:g}"]
+        return ["--transmit-gain" if role == "base" else "--receive-gain", f"{self.gain:g}"]
 
     def options(self, role: str) -> list[str]:
         return ["--args", self.arguments, "--freq", f"{self.frequency:.12g}", *self.level(role), "--antenna", self.antenna, "--clock-source", self.clock_source, "--time-source", self.time_source,

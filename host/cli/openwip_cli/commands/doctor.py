@@ -285,7 +285,7 @@ def main(arguments: list[str], places: Places) -> int:
     transmit_options(p)
     p.add_argument("--json", metavar="FILE", help="write the findings there as well")
     given = p.parse_args(arguments)
-    meant = [o for o in ("--seconds", "--gain", "--antenna", "--transmit-gain", "--transmit-antenna")
+    meant = [o for o in ("--seconds", "--receive-gain", "--antenna", "--transmit-gain", "--transmit-antenna")
              if getattr(given, o[2:].replace("-", "_")) not in (None, "")]
     if meant and not given.loop:
         raise BadInput(f"{meant[0]} without --loop; valid: together with --loop, nothing else measures with the radio")

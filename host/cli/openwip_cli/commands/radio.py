@@ -153,20 +153,20 @@ def probe(arguments: list[str], places: Places) -> int:
 # --- levels ---
 
 def findings_of_levels(found: dict[str, Any]) -> Iterator[Finding]:
-    yield Finding("receiver", f"{mhz(found['frequency_hz'])} MHz, gain {found['gain_db']:g} dB, {found['antenna']}, "
+    yield Finding("receiver", f"{mhz(found['frequency_hz'])} MHz, gain {found['receive_gain_db']:g} dB, {found['antenna']}, "
                               f"{mhz(found['rate_hz'])} MS/s, {found['samples']} samples")
     yield Finding("noise", f"{found['noise_dbfs']:.1f} dBFS in 7.68 MHz; less the gain {found['noise_at_gain_0_dbfs']:.1f}")
     yield judged("DC offset", f"{found['dc_dbfs']:.1f} dBFS", found["dc_dbfs"] <= MOST_DC_DBFS, "takes headroom of the converter",
                  "less gain; another antenna port, if a strong carrier is at the centre")
     yield judged("level", f"peak {found['peak_dbfs']:.1f} dBFS, {100 * found['clipped']:.4g} % of the samples clipped", found["clipped"] == 0,
-                 "noise in every bin", "less --gain, or a larger attenuator")
+                 "noise in every bin", "less --receive-gain, or a larger attenuator")
     tone = found["tone"]
     if tone is None:
         return
-    sent = f"sent with gain {tone['sent']['gain_db']:g} dB from {tone['sent']['antenna']}"
+    sent = f"sent with gain {tone['sent']['transmit_gain_db']:g} dB from {tone['sent']['antenna']}"
     if not tone["heard"]:
         yield Finding("tone", f"not heard ({sent})", "no images or leakage measured",
-                      "more --transmit-gain or --gain, with the attenuator in its place; cable, antenna ports")
+                      "more --transmit-gain or --receive-gain, with the attenuator in its place; cable, antenna ports")
         return
     yield Finding("tone", f"{tone['dbfs']:.1f} dBFS at {tone['hz'] / 1e3:+.1f} kHz, {tone['hz'] - tone['expected_hz']:+.0f} Hz off ({sent})")
     for name, key in (("image of the receiver", "receive_image"), ("image of the transmitter", "transmit_image")):

@@ -58,8 +58,8 @@ def findings_of_loop(found: dict[str, Any]) -> Iterator[Finding]:
     yield judged("a slot is in hand", says, not r["gaps"], f"samples were lost {r['gaps']} times", "what the lines above say; nothing else running")
     yield of_transmission(found)
     if found["path_delay_us"] is None:
-        yield Finding("path", f"a burst sent with gain {found['sent']['gain_db']:g} dB is not heard: no cable, or too low (--transmit-gain, "
-                              "--gain; the times above need none)")
+        yield Finding("path", f"a burst sent with gain {found['sent']['transmit_gain_db']:g} dB is not heard: no cable, or too low (--transmit-gain, "
+                              "--receive-gain; the times above need none)")
     else:
         yield Finding("path", f"a burst is received {found['path_delay_us']:.1f} us after its time")
     found["recommended"] = settings_of(found, 0) | {"two_computers": settings_of(found, BETWEEN_SLOTS)}

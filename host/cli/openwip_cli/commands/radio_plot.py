@@ -23,7 +23,7 @@ def draw(file: str, found: dict[str, Any], radio: str) -> None:
     ax.set_xlim(mhz[0], mhz[-1])
     ax.set_xlabel(f"MHz from {found['frequency_hz'] / 1e6:g} MHz")
     ax.set_ylabel("dBFS in 20 kHz" if found["rate_hz"] == SAMPLE_RATE else f"dBFS in {found['rate_hz'] / SAMPLE_RATE * 20:.1f} kHz")
-    ax.set_title(f"{radio or 'first radio'}: gain {found['gain_db']:g} dB, {found['antenna']}, {found['rate_hz'] / 1e6:.3f} MS/s", fontsize=10)
+    ax.set_title(f"{radio or 'first radio'}: receive gain {found['receive_gain_db']:g} dB, {found['antenna']}, {found['rate_hz'] / 1e6:.3f} MS/s", fontsize=10)
     ax.grid(alpha=0.3)
     ax.legend(fontsize=8)
     fig.tight_layout()

@@ -18,12 +18,12 @@ def radio_option(p: Parser) -> None:
 
 def receive_options(p: Parser) -> None:
     p.value("--freq", FREQUENCY, metavar="HZ", default=1.8e9, help="centre frequency (default 1.8e9)")
-    p.value("--gain", GAIN, metavar="DB", help="of the receiver (default: the middle of its range)")
+    p.value("--receive-gain", GAIN, metavar="DB", help="gain of the receiver (default: the middle of its range)")
     p.add_argument("--antenna", metavar="PORT", default="", help="it receives from (default: the device's own choice)")
 
 
 def transmit_options(p: Parser) -> None:
-    p.value("--transmit-gain", GAIN, metavar="DB", help="of the transmitter (default: its lowest). An attenuator of 30 dB or more "
+    p.value("--transmit-gain", GAIN, metavar="DB", help="gain of the transmitter (default: its lowest). An attenuator of 30 dB or more "
                                                         "belongs between transmitter and receiver (docs/radios.md)")
     p.add_argument("--transmit-antenna", metavar="PORT", default="", help="it sends from (default: the device's own choice)")
 
@@ -47,6 +47,6 @@ def parsed(p: Parser, arguments: list[str]) -> argparse.Namespace:
 
 def asked(given: argparse.Namespace) -> list[str]:
     """The program's options from ours; those that a command does not have, and those that were not given, are left out."""
-    names = {"freq": "--freq", "gain": "--gain", "antenna": "--antenna", "seconds": "--seconds", "transmit_gain": "--transmit-gain",
+    names = {"freq": "--freq", "receive_gain": "--receive-gain", "antenna": "--antenna", "seconds": "--seconds", "transmit_gain": "--transmit-gain",
              "transmit_antenna": "--transmit-antenna", "tone": "--tone", "tone_radio": "--tone-args"}
     return [f"{flag}={value}" for name, flag in names.items() if (value := getattr(given, name, None)) not in (None, "")]

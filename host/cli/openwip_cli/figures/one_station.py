@@ -9,7 +9,7 @@ from ..shapes import AirStatus, Clipped, Fader, Interface, MacStatus, Missed, Ra
 from . import accounting, attenuator, report, standstills
 
 MISSED = ("late_slots", "underflows", "late_plans", "slots_left_out")      # of a radio: slots, by reason
-CLIPS = "the radio clips, which is noise in every bin: less --gain, or --gain-control on"
+CLIPS = "the radio clips, which is noise in every bin: less --receive-gain, or --gain-control on"
 
 
 def sums(role: str, now: MacStatus, tun: Interface | None) -> list[str]:

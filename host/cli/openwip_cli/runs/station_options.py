@@ -105,9 +105,10 @@ def parse(arguments: list[str], ask: Ask | None = None) -> tuple[Station, Option
     if given.fader and not chosen.cabled:
         raise BadInput(f"--fader is {given.fader!r} without a fader; valid: with --air cabled")
     power = getattr(given, "power", None)
-    if power is not None and given.gain is not None:
-        raise BadInput(f"--power is {power:g} with --gain {given.gain:g}; valid: one of the two, --power where the radio is calibrated")
-    radio = station.Radio(given.radio, given.freq, given.gain or 0.0, given.antenna, given.clock_source, given.time_source, power)
+    gain = given.transmit_gain if role == "base" else given.receive_gain
+    if power is not None and gain is not None:
+        raise BadInput(f"--power is {power:g} with --transmit-gain {gain:g}; valid: one of the two, --power where the radio is calibrated")
+    radio = station.Radio(given.radio, given.freq, gain or 0.0, given.antenna, given.clock_source, given.time_source, power)
     return (Station(role, radio, station.peer(role, given.peer, given.keys), given.fader, given.duration, unused),
             Options(chosen, given.json, given.keep, given.logs, given.name, placement.parse(given.cores)))
 
@@ -117,10 +118,11 @@ def add_options(p: Parser, role: str) -> None:
     p.add_argument("--peer", metavar="HOST[:PORT]", help=f"the other computer (TCP, port {station.PORT} unless said; the base station listens)")
     p.add_argument("--keys", metavar="DIR", help="keys of ./openwip keys, which the two stations know each other by")
     p.value("--freq", CARRIER.kind, metavar="HZ", default=CARRIER.default, help="carrier of the downlink (default 1.8e9)")
-    p.value("--gain", Real(-100, 200), metavar="DB", default=None, help=f"{'transmit' if role == 'base' else 'receive'} gain of the radio (default 0)")
+    side = "transmit" if role == "base" else "receive"
+    p.value(f"--{side}-gain", Real(-100, 200), metavar="DB", default=None, help=f"{side} gain of the radio (default 0)")
     if role == "base":
         p.value("--power", Real(-200, 100), metavar="DBM", default=None, help="of the carrier with all bins in use, by the radio's own "
-                "calibration (uhd_power_cal.py), instead of --gain")
+                "calibration (uhd_power_cal.py), instead of --transmit-gain")
     p.add_argument("--antenna", metavar="PORT", default="", help="antenna port (default: the device's)")
     for what in ("clock", "time"):
         p.add_argument(f"--{what}-source", choices=SOURCES, default="internal",

@@ -2,7 +2,7 @@
 """The options of a command. Whatever is wrong with one is said in one line: option, value, what would be valid."""
 import argparse
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from ..errors import BadInput, shown
@@ -10,6 +10,21 @@ from .kinds import Kind, with_unit
 from .table import Setting
 
 HELP_WIDTH, HELP_COLUMN = 110, 26
+# Options that drove the transmitter in one command and the receiver in the next, and the names that took their place.
+SPLIT = {"--gain": {"--transmit-gain": "of the transmitter", "--receive-gain": "of the receiver"}}
+
+
+def why_split(p: argparse.ArgumentParser, old: str) -> str:
+    """Why a command refuses an option that has been split, and which of the new ones it has; "": it has none of them."""
+    new = SPLIT.get(old, {})
+    has = [name for name in new if name in p._option_string_actions]
+    return f"{old} is not an option; it is now {', or '.join(f'{name}, {whose}' for name, whose in new.items())}; valid here: {', '.join(has)}" if has else ""
+
+
+def why_unknown(p: argparse.ArgumentParser, words: Sequence[str]) -> str:
+    """Why a command refuses the words that it has no argument or option for."""
+    split = (why_split(p, word.partition("=")[0]) for word in words)
+    return next(filter(None, split), f"unrecognized arguments: {' '.join(words)}")
 
 
 def takes(action: argparse.Action) -> tuple[int, int | None]:
@@ -83,6 +98,12 @@ class Parser(argparse.ArgumentParser):
         super().__init__(prog=f"./openwip {command}", allow_abbrev=False, description=description, **more)
         if cell:
             self.add_argument("--name", type=check_cell_name, default=cell, help=f"name of the cell (default {cell})")
+
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:     # type: ignore[override]
+        given, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            self.error(why_unknown(self, unknown))
+        return given
 
     def error(self, message: str) -> NoReturn:
         raise BadInput(f"{message} (see {self.prog} --help)")
