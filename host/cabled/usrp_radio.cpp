@@ -43,6 +43,16 @@ void need_rate(const radio_config& c, double got) {
                       " samples/s; expected 7680000 exactly (another master_clock_rate?)");
 }
 
+// UHD takes the nearest gain that a radio has, without a word.
+void need_gain(const radio_config& c, const char* key, double wanted,
+               const uhd::gain_range_t& valid) {
+    if (wanted >= valid.start() && wanted <= valid.stop()) return;
+    std::ostringstream why;
+    why << "nodes." << c.node << "." << key << " is " << wanted
+        << "; valid with this radio: " << valid.start() << ".." << valid.stop() << " dB";
+    throw bad_input(why.str());
+}
+
 // UHD looks at the channels of one stream only; here each has its own.
 void need_clock_for_two(uhd::usrp::multi_usrp& device, const radio_config& c) {
     constexpr double highest_hz = 30.72e6;
@@ -111,6 +121,8 @@ usrp_radio::usrp_radio(uhd::usrp::multi_usrp::sptr device, const radio_config& c
     need_rate(config, device_->get_tx_rate(ch));
     device_->set_rx_freq(uhd::tune_request_t(frequency_hz), ch);
     device_->set_tx_freq(uhd::tune_request_t(frequency_hz), ch);
+    need_gain(config, "receive_gain_db", config.receive_gain_db, device_->get_rx_gain_range(ch));
+    need_gain(config, "transmit_gain_db", config.transmit_gain_db, device_->get_tx_gain_range(ch));
     device_->set_rx_gain(config.receive_gain_db, ch);
     device_->set_tx_gain(config.transmit_gain_db, ch);
     // get_time_now() looks for it by its name each time, which is most of what asking costs.

@@ -172,6 +172,9 @@ class Cabled(unittest.TestCase):
         refused(lambda c: c["fader"].update(delay_samples=2000), "fader.delay_samples = 2000: not valid; expected at least two pieces, 2560")
         refused(lambda c: c["nodes"]["terminal"].update(radio=c["nodes"]["base"]["radio"]), "nodes.terminal.channel = 0: not valid; expected another one")
         refused(lambda c: c["nodes"]["base"].update(channel=3), "channel 3 of 1 receive channels")
+        for side, valid in (("receive", "-40..60"), ("transmit", "-80..20")):
+            refused(lambda c: c["nodes"]["base"].update({f"{side}_gain_db": 70}),
+                    rf"nodes.base.{side}_gain_db is 70; valid with this radio: {valid} dB")
         def both_on_a_b210(config):
             radio = config["nodes"]["base"]["radio"] + ":fader-terminal,product=b210"
             config["nodes"] = {node: {"radio": radio, "channel": i} for i, node in enumerate(("base", "terminal"))}
