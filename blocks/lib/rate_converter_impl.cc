@@ -142,10 +142,13 @@ private:
         if (!time) return true;
         const std::int64_t sample =
             model::sample_of_time({static_cast<std::int64_t>(time->full), time->fraction}, in_);
+        // A radio that transmits looks at a time only where a burst begins.
+        const bool transmits = pmt::symbol_to_string(key) == "tx_time";
         if (sample != position_ && next_ < converter_.map().at_or_after(position_)) {
-            finish(false);
+            finish(transmits);
             return false;
         }
+        if (sample != position_ && counted_ && transmits) burst_ = true;
         if (sample != position_ || !counted_) begin(sample);
         counted_ = true;
         marks_.push_back({std::max(next_, converter_.map().at_or_after(sample)), key, burst_});

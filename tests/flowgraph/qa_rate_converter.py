@@ -117,7 +117,7 @@ class RateConverter(unittest.TestCase):
                 sample = -(-wanted * fout // fin)
                 self.assertEqual((offset, round(seconds(value) * fout)), (sample - start, sample))
 
-    def test_a_slot_left_out_costs_none_before_it(self):
+    def test_a_slot_left_out_costs_none_before_it_and_ends_the_burst(self):
         clock, divider = N210
         rate = fractions.Fraction(clock, divider)
         a, b, size = 5120 * 150, 5120 * 153, 5120 * 2
@@ -125,8 +125,9 @@ class RateConverter(unittest.TestCase):
         out, tags = through(samples, [tag(0, "tx_time", time_of(a, CELL)), tag(size, "tx_time", time_of(b, CELL))],
                             CELL, 1, clock, divider)
         start, end, later = (-(-n * rate // CELL) for n in (a, a + size, b))
-        self.assertEqual([offset for offset, _, _ in tags], [0, end - start])
-        self.assertEqual(round(seconds(tags[1][2]) * rate), later)
+        found = {(key, offset): value for offset, key, value in tags}
+        self.assertEqual(set(found), {("tx_time", 0), ("tx_eob", end - start - 1), ("tx_sob", end - start), ("tx_time", end - start)})
+        self.assertEqual(round(seconds(found["tx_time", end - start]) * rate), later)
         self.near(out[50:int(end - start) - 50], sampled(int(start) + 50, int(end - start) - 100, rate))
 
     def test_the_cut_of_the_calls_changes_nothing(self):
