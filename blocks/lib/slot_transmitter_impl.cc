@@ -44,6 +44,13 @@ constexpr std::size_t most_not_sent = 64;
     return ::wip::slot_count(lead_slots);
 }
 
+// A slot that is left out costs itself: where the clock does not wait, one is enough for the
+// filler.
+::wip::slot_count checked_restart(int restart_slots, bool paced) {
+    const ::wip::slot_count restart(checked_parameter("restart_slots", restart_slots, 1, 15000));
+    return paced ? ::wip::slot_count(1) : restart;
+}
+
 // As CLOCK_MONOTONIC.
 std::int64_t now_ns() {
     return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -67,9 +74,9 @@ public:
           nof_slots_(checked_parameter("nof_slots", nof_slots, 0, 0x1p50)),
           link_({.endpoint = endpoint, .role = "base", .silence_s = timeout_s},
                 [this](const std::string& reason) { on_link_end(reason); }),
+          pace_(checked_lead(lead_slots)),
           stretch_(::wip::slot(checked_start_slot(start_slot)),
-                   ::wip::slot_count(checked_parameter("restart_slots", restart_slots, 1, 15000))),
-          pace_(checked_lead(lead_slots)) {
+                   checked_restart(restart_slots, static_cast<bool>(pace_))) {
         // The pattern is made even when unused: its parameters are checked either way.
         pattern_.emplace(::wip::test_pattern_config{modulation, bins, seed, transmissions});
         if (link_) pattern_.reset();
@@ -89,13 +96,14 @@ public:
         const auto holding = link_.hold();
         const slot_span out(static_cast<gr_complex*>(output_items[0]),
                             static_cast<std::size_t>(::wip::slot_samples));
-        if (stretch_.broken()) {
-            end_stretch(out);
-            return ::wip::slot_samples;
-        }
+        if (stretch_.broken()) return end_broken_stretch(out);
         if (nof_slots_ > 0 && status_.slots >= static_cast<std::uint64_t>(nof_slots_))
             return WORK_DONE;
-        if (pace_ && !await_turn()) return link_.ended() ? WORK_DONE : 0;
+        if (pace_) {
+            const auto turn = await_turn();
+            if (!turn) return link_.ended() ? WORK_DONE : 0;
+            if (*turn > stretch_.next()) return end_stretch_before(*turn, out);
+        }
         switch (make_slot(out)) {
             case outcome::nothing:
                 return 0;
@@ -166,11 +174,13 @@ private:
         return outcome::made;
     }
 
-    // Until the next slot has to be begun. False: asked to stop, or macd is gone.
-    bool await_turn() {
+    // Until the next slot has to be begun, which is returned; a later one: those before it cannot
+    // be made in time any more, and a stretch has to be ended. Nothing: asked to stop, or macd is
+    // gone.
+    std::optional<::wip::slot> await_turn() {
         for (;;) {
             if (link_) link_->poll();
-            if (stop_requested() || link_.ended()) return false;
+            if (stop_requested() || link_.ended()) return std::nullopt;
             const auto now = radio_.at(now_ns());
             if (!now) {
                 sleep_ns(1'000'000);
@@ -178,14 +188,11 @@ private:
             }
             if (const auto possible = pace_.possible(stretch_.next(), *now);
                 possible > stretch_.next()) {
-                const std::lock_guard lock(mutex_);
-                if (status_.slots > 0)
-                    status_.slots_left_out +=
-                        static_cast<std::uint64_t>((possible - stretch_.next()).value);
-                stretch_.skip_to(possible);
+                if (!stretch_.begins()) return possible;
+                leave_out_before(possible);
             }
             const auto left = pace_.begin_of(stretch_.next()) - *now;
-            if (left <= ::wip::sample_count(0)) return true;
+            if (left <= ::wip::sample_count(0)) return stretch_.next();
             sleep_ns(std::min(longest_sleep_ns, ::wip::nanoseconds_of(left)));
         }
     }
@@ -236,17 +243,41 @@ private:
         }
     }
 
-    void end_stretch(slot_span out) {
-        std::fill(out.begin(), out.end(), gr_complex(0, 0));
-        tag_end();
-        record(out);
+    // The filler, in the time of the first slot that is not sent. Its own time counts only where
+    // the radio has run dry and the filler begins a burst.
+    int end_stretch(slot_span out) {
+        const auto filler = out.first<::wip::transmit_stretch::filler_samples>();
+        std::ranges::fill(filler, gr_complex(0, 0));
+        if (pace_) tag_time();
+        add_item_tag(0, nitems_written(0) + filler.size() - 1, pmt::mp("tx_eob"), pmt::PMT_T);
+        record(filler);
+        return static_cast<int>(filler.size());
+    }
+    int end_stretch_before(::wip::slot next, slot_span out) {
+        const int made = end_stretch(out);
+        leave_out_before(next);
+        return made;
+    }
+    int end_broken_stretch(slot_span out) {
+        const int made = end_stretch(out);
+        const ::wip::slot before = stretch_.next();
         stretch_.ended();
-        std::lock_guard lock(mutex_);
+        const std::lock_guard lock(mutex_);
+        if (pace_) count_left_out(stretch_.next() - before);
         ++status_.restarts;
         status_.next_slot = stretch_.next().value;
+        return made;
+    }
+    void leave_out_before(::wip::slot next) {
+        const std::lock_guard lock(mutex_);
+        count_left_out(next - stretch_.next());
+        stretch_.skip_to(next);
+    }
+    void count_left_out(::wip::slot_count n) {
+        if (status_.slots > 0) status_.slots_left_out += static_cast<std::uint64_t>(n.value);
     }
 
-    void record(slot_span out) {
+    void record(std::span<const gr_complex> out) {
         const auto recording = hold_recording();
         if (recorder_) recorder_->samples(::wip::first_sample(stretch_.next()), out);
     }
@@ -284,7 +315,10 @@ private:
                 ++status_.other_events;
                 return;
         }
-        if (pace_) {  // the next slots have their own times
+        if (pace_) {
+            // The radio may have left the burst, or be behind in it: only a new burst has a time.
+            const auto now = stretch_.next();
+            stretch_.fault(event.time ? std::min(::wip::slot_of(*event.time), now) : now);
             // What came too late says when that was, not what it was. Slots go out in order, so the
             // one of that moment has not gone out either, or the last one made before it: after a
             // standstill the moment is among the slots that were left out, and so never planned.
@@ -297,14 +331,14 @@ private:
     }
 
     void tag_start() {
-        const auto time = ::wip::time_of_sample(::wip::first_sample(stretch_.next()));
         if (stretch_.begins()) add_item_tag(0, nitems_written(0), pmt::mp("tx_sob"), pmt::PMT_T);
-        add_item_tag(0, nitems_written(0), pmt::mp("tx_time"),
-                     pmt::make_tuple(pmt::from_uint64(time.full), pmt::from_double(time.fraction)));
+        tag_time();
     }
 
-    void tag_end() {
-        add_item_tag(0, nitems_written(0) + ::wip::slot_samples - 1, pmt::mp("tx_eob"), pmt::PMT_T);
+    void tag_time() {
+        const auto time = ::wip::time_of_sample(::wip::first_sample(stretch_.next()));
+        add_item_tag(0, nitems_written(0), pmt::mp("tx_time"),
+                     pmt::make_tuple(pmt::from_uint64(time.full), pmt::from_double(time.fraction)));
     }
 
     void on_link_end(const std::string& reason) {
@@ -321,8 +355,8 @@ private:
     openwip::slot_link::SlotRequest request_;
     const std::int64_t nof_slots_;
     ::wip::block_link link_;
-    ::wip::transmit_stretch stretch_;
     const ::wip::transmit_pace pace_;
+    ::wip::transmit_stretch stretch_;
     ::wip::radio_clock radio_;
     ::wip::slot_grant last_grant_;
     int bursts_left_ = 0;  // slots

@@ -10,6 +10,7 @@ from fake_macd import Endpoint, FakeMacd, Planner
 from gnuradio import blocks, gr, wip
 
 SLOT = wip.SLOT_SAMPLES
+FILLER = 256    # zeros that end a burst: more than one sample, and less than a slot by more than a radio needs between two bursts
 
 
 def run(transmitter):
@@ -98,16 +99,16 @@ class TransmitEvents(unittest.TestCase):
         tags = [(t.offset, pmt.symbol_to_string(t.key), t.value) for t in sink.tags()]
         return transmitter.status(), np.array(sink.data()), tags
 
-    def test_an_underflow_ends_the_stretch_with_a_silent_slot_and_starts_another_later(self):
+    def test_an_underflow_ends_the_stretch_with_a_filler_and_starts_another_later(self):
         status, samples, tags = self.run_with([event("underflow")], restart_slots=10)
         self.assertEqual(status["underflows"], 1)
         self.assertEqual(status["restarts"], 1)
         self.assertEqual([k for _, k, _ in tags], ["tx_sob", "tx_time", "tx_eob", "tx_sob", "tx_time"])
         end, start = tags[2][0], tags[3][0]
         self.assertEqual(start, end + 1)
-        self.assertEqual(start % SLOT, 0)
-        self.assertEqual(np.max(np.abs(samples[end + 1 - SLOT:end + 1])), 0)
-        sent_before = start // SLOT - 1
+        self.assertEqual(start % SLOT, FILLER)
+        self.assertEqual(np.max(np.abs(samples[start - FILLER:start])), 0)
+        sent_before = start // SLOT
         expected = 150 + sent_before + 10
         full, rest = divmod(expected * SLOT, wip.SAMPLE_RATE)
         self.assertEqual(pmt.to_uint64(pmt.tuple_ref(tags[4][2], 0)), full)
@@ -132,6 +133,18 @@ class TransmitEvents(unittest.TestCase):
         self.assertEqual(status["other_events"], 4)
         self.assertEqual(status["restarts"], 0)
         self.assertEqual(len(tags), 2)
+
+
+    def test_even_one_slot_between_two_stretches_is_longer_than_what_ends_the_first(self):
+        _, _, tags = self.run_with([event("underflow")], restart_slots=1)
+        self.assertEqual([k for _, k, _ in tags], ["tx_sob", "tx_time", "tx_eob", "tx_sob", "tx_time"])
+        offset, gap = tags[3][0], slot_of(tags[4][2]) - 150
+        self.assertEqual(gap * SLOT - (offset - FILLER), SLOT)
+        self.assertEqual(offset % SLOT, FILLER)
+
+
+def slot_of(time):
+    return round((pmt.to_uint64(pmt.tuple_ref(time, 0)) + pmt.to_double(pmt.tuple_ref(time, 1))) * 1500)
 
 
 class FreeRunning(unittest.TestCase):
@@ -162,31 +175,51 @@ class FreeRunning(unittest.TestCase):
         top.stop()
         top.wait()
         tags = [(t.offset, pmt.symbol_to_string(t.key), t.value) for t in sink.tags()]
-        return transmitter.status(), took, tags
+        return transmitter.status(), took, self.bursts_of(tags, np.array(sink.data()))
 
-    @staticmethod
-    def slots_of(tags):
-        return [(offset // SLOT, round((pmt.to_uint64(pmt.tuple_ref(v, 0)) + pmt.to_double(pmt.tuple_ref(v, 1))) * 1500))
-                for offset, key, v in tags if key == "tx_time"]
+    def bursts_of(self, tags, samples):
+        """Slots of each burst, as a radio takes them that looks at a time only where a burst begins."""
+        at = {key: {offset: v for offset, k, v in tags if k == key} for key in ("tx_sob", "tx_time", "tx_eob")}
+        begins = [*sorted(at["tx_sob"]), len(samples)]
+        ends = sorted(at["tx_eob"])
+        self.assertLessEqual(set(at["tx_sob"]), set(at["tx_time"]))
+        self.assertEqual([end + 1 for end in ends], begins[1:len(ends) + 1])     # nothing is outside of a burst
+        self.assertIn(len(begins) - 1 - len(ends), (0, 1))                       # the last one may be open
+        bursts = []
+        for i, (begin, after) in enumerate(zip(begins, begins[1:])):
+            if i < len(ends):
+                self.assertEqual(np.max(np.abs(samples[after - FILLER:after])), 0)
+                after -= FILLER
+            self.assertEqual((after - begin) % SLOT, 0)
+            first = slot_of(at["tx_time"][begin])
+            bursts.append(list(range(first, first + (after - begin) // SLOT)))
+            self.assertEqual([slot_of(at["tx_time"][offset]) for offset in range(begin, after, SLOT)], bursts[-1])
+        for before, burst in zip(bursts, bursts[1:]):
+            self.assertGreaterEqual(burst[0], before[-1] + 2)                    # what ends a burst is shorter than the gap
+        return bursts
 
     def test_slots_come_at_the_pace_of_the_radio_each_with_its_time(self):
-        status, took, tags = self.run_for(300)
+        status, took, bursts = self.run_for(300)
         self.assertEqual(status["slots"], 300)
         self.assertGreater(took, (30 + 299 - 6) / 1500)      # not before its time; how much later is the machine's
-        times = self.slots_of(tags)
-        self.assertEqual([n for n, _ in times], list(range(300)))
-        slots = [slot for _, slot in times]
-        self.assertEqual(slots, sorted(set(slots)))
+        slots = [slot for burst in bursts for slot in burst]
+        self.assertEqual(len(slots), 300)
         self.assertEqual(slots[-1] - slots[0] - 299, status["slots_left_out"])
 
     def test_a_radio_that_is_further_than_thought_costs_the_slots_of_the_difference_and_the_rest_stays_on_the_grid(self):
-        status, _, tags = self.run_for(200, stand_still=0.1)
-        slots = [slot for _, slot in self.slots_of(tags)]
-        jumps = {n: b - a for n, (a, b) in enumerate(zip(slots, slots[1:]), 1) if b - a != 1}    # a busy machine adds some
-        self.assertGreaterEqual(max(jumps.values()), 150 - 6)
-        self.assertGreater(min(jumps.values()), 1)
-        self.assertEqual(status["slots_left_out"], sum(jumps.values()) - len(jumps))
-        self.assertEqual([offset // SLOT for offset, key, _ in tags if key == "tx_sob"], [0, *jumps])
+        status, _, bursts = self.run_for(200, stand_still=0.1)
+        gaps = [after[0] - before[-1] - 1 for before, after in zip(bursts, bursts[1:])]     # a busy machine adds some
+        self.assertGreaterEqual(max(gaps), 150 - 7)
+        self.assertEqual(status["slots_left_out"], sum(gaps))
+
+    def test_after_an_event_one_slot_is_left_out_so_that_a_new_burst_with_a_time_begins(self):
+        for code in ("underflow", "time_error", "seq_error"):
+            with self.subTest(code=code):
+                status, _, bursts = self.run_for(300, events_at=(150, [event(code)]))
+                gaps = [after[0] - before[-1] - 1 for before, after in zip(bursts, bursts[1:])]
+                self.assertIn(1, gaps)
+                self.assertEqual(status["slots_left_out"], sum(gaps))
+                self.assertEqual(status["restarts"], 1)
 
     def test_a_slot_that_came_too_late_or_ran_out_of_samples_is_told_with_the_next_request_once(self):
         def during(slot):
@@ -208,9 +241,9 @@ class FreeRunning(unittest.TestCase):
             planner = Planner(endpoint, [2] * 25)
             planner.start()
             self.addCleanup(planner.end)
-            status, _, tags = self.run_for(300, endpoint=endpoint, events_at=(150, [event("time_error", 100, 0.0)]))
+            status, _, bursts = self.run_for(300, endpoint=endpoint, events_at=(150, [event("time_error", 100, 0.0)]))
             told = [slot for request in planner.requests for slot in request.not_sent]
-        sent = [slot for _, slot in self.slots_of(tags)]
+        sent = [slot for burst in bursts for slot in burst]
         self.assertEqual(status["late_slots"], 1)
         self.assertLessEqual(set(told), set(sent))
         self.assertGreaterEqual(len(told), 1)

@@ -9,7 +9,7 @@
 
 namespace wip {
 
-TEST(TransmitStretch, AFaultEndsItWithOneSlotOfSilenceAndAnotherBeginsLater) {
+TEST(TransmitStretch, AFaultEndsItWithAFillerAndAnotherBeginsLater) {
     transmit_stretch s(slot(150), slot_count(30));
     EXPECT_TRUE(s.begins());
     for (int i = 0; i < 5; ++i) s.made();
@@ -57,6 +57,32 @@ TEST(TransmitStretch, WhatWasMadeUpToAMomentIsTheSlotBeforeAGapWhereTheMomentIsI
     s.made();
     EXPECT_EQ(s.made_until(slot(229)), slot(154));
     EXPECT_EQ(s.made_until(slot(240)), slot(230));
+}
+
+TEST(TransmitStretch, AFaultBeforeAGapThatHasEndedTheStretchDoesNotCount) {
+    transmit_stretch s(slot(150), slot_count(1));
+    for (int i = 0; i < 5; ++i) s.made();
+    s.skip_to(slot(158));
+    s.made();
+    s.fault(slot(154));  // the radio ran dry, and was late until the end of the burst
+    s.fault(slot(157));
+    EXPECT_FALSE(s.broken());
+    s.fault(slot(158));
+    EXPECT_TRUE(s.broken());
+    s.ended();
+    EXPECT_EQ(s.next(), slot(160));
+    EXPECT_TRUE(s.begins());
+}
+
+TEST(TransmitStretch, LeftOutIsWhatLiesBetweenTwoStretches) {
+    transmit_stretch s(slot(150), slot_count(2));
+    s.skip_to(slot(152));  // before the first one
+    s.made();
+    s.fault(slot(152));
+    s.ended();
+    s.skip_to(slot(158));  // the same gap becomes longer
+    for (const int n : {153, 157}) EXPECT_TRUE(s.is_left_out(slot(n))) << n;
+    for (const int n : {149, 152, 158}) EXPECT_FALSE(s.is_left_out(slot(n))) << n;
 }
 
 TEST(PlanMessage, WhatIsNoPlanIsRefused) {

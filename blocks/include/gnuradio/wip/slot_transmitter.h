@@ -14,10 +14,10 @@ namespace gr::wip {
 
 struct slot_transmitter_status {
     std::int64_t next_slot = 0;    // the slot that is asked for next
-    std::uint64_t slots = 0;       // slots sent, silent ones not counted
+    std::uint64_t slots = 0;       // slots sent
     std::uint64_t late_slots = 0;  // time_error events of the device
     std::uint64_t late_plans = 0;  // with a lead: plans that did not come in time, empty slot sent
-    std::uint64_t slots_left_out = 0;  // with a lead: too late to be made
+    std::uint64_t slots_left_out = 0;  // with a lead: too late to be made, or given to end a burst
     std::uint64_t underflows = 0;      // underflow and sequence error events
     std::uint64_t other_events = 0;    // burst_ack and anything else
     std::uint64_t restarts = 0;        // stretches begun after the first
@@ -41,13 +41,15 @@ Lead 0 is for a radio whose clock waits: a slot is made as soon as there is room
 as gr-uhd defines them: the first sample of a contiguous stretch carries tx_sob and tx_time =
 tuple(uint64 full seconds, double fraction), computed from the integer sample time; nothing after
 that, so a USRP sink streams on. A transmit event (underflow, late) means that the device's
-stretch is broken (connect "async_msgs" of a usrp_sink to "async"): one silent slot with tx_eob on
-its last sample ends it, and a new stretch starts restart_slots after the event.
+stretch is broken (connect "async_msgs" of a usrp_sink to "async"): a filler of 256 zeros with
+tx_eob on its last sample ends it, and a new stretch starts restart_slots after the event.
 
 With a lead the radio's clock runs freely, and set_radio_time() has to be called ten times a
 second. A slot is asked for `lead` slots before it is on the air and made when its plan is there,
 half a lead before the air at the latest: then it goes out empty (pilots and an empty grant). What
-cannot be made in time any more is left out. Each slot has its tx_time, so none moves the next.
+cannot be made in time any more is left out. Each slot has its tx_time; but a USRP looks at a time
+only where a burst begins, so the same filler ends the burst before each gap, and the slot behind
+the gap has tx_sob. After a transmit event one slot is left out for that.
 
 cell            0..63, selects the pilot sequence
 endpoint        address of macd's slot link (shm://PATH, ipc://PATH); empty: test pattern
@@ -56,7 +58,7 @@ modulation      test pattern: bits per symbol 1..8; can change while it runs
 bins            test pattern: bin indexes 0..24, ascending; empty: all 25; can change while it runs
 seed            test pattern: seed of the frames' content
 timeout_s       macd counts as gone after this silence of its socket, 0.1 .. 60 s
-restart_slots   distance of the new stretch from an underflow or late event, in slots
+restart_slots   lead 0: distance of the new stretch from an underflow or late event, in slots
 nof_slots       end after this many slots; 0: never
 transmissions   test pattern: how often each frame is sent, 1..8, three slots apart
 lead_slots      0: the radio's clock waits; 2..48: it runs freely
