@@ -13,6 +13,9 @@ GPS_S = 60.0
 LO_S = 2.0
 PPS_S = 2.5             # two edges at least
 AGAIN_S = 0.02
+# A receiver says the second of an edge some time behind it: it is asked in the middle of the second.
+MID_SECOND_S = 0.5
+GPS_TRIES = 5
 
 HINTS = {
     ("ref_locked", "external"): "connect 10 MHz to REF IN (level: the device's manual), or --clock-source internal",
@@ -75,7 +78,22 @@ def next_second(radio: Any, time_source: str, **clock: Any) -> int | None:
                  ("gps_locked", "connect the GPS antenna and wait for satellites, or --time-source internal"), **clock)
     if "gps_time" not in sensors:
         raise Missing("the device has no GPS time (sensor gps_time); valid: --time-source external or internal")
-    return radio.get_mboard_sensor("gps_time", 0).to_int() + 1
+    return gps_second(radio, **clock)[0] + 1
+
+
+def gps_second(radio: Any, sleep: Callable[[float], None] = time.sleep, now: Callable[[], float] = time.monotonic) -> tuple[int, int]:
+    """Second of the GPSDO and the device's second at the last edge, both of the same edge: reading the sensor takes up to a second."""
+    for _ in range(GPS_TRIES):
+        edge = radio.get_time_last_pps(0).get_full_secs()
+        wait_for(lambda: radio.get_time_last_pps(0).get_full_secs() != edge, PPS_S, ("an edge of the second (time source gpsdo)", "is a GPSDO fitted?"),
+                 sleep, now)
+        sleep(MID_SECOND_S)
+        edge = radio.get_time_last_pps(0).get_full_secs()
+        second = radio.get_mboard_sensor("gps_time", 0).to_int()
+        if radio.get_time_last_pps(0).get_full_secs() == edge:
+            return second, edge
+    raise Missing(f"an edge of the second came within each of {GPS_TRIES} readings of gps_time: the GPSDO answers too slowly; valid: --time-source "
+                  "external or internal")
 
 
 def prepare(radio: Any, clock_source: str, time_source: str, spec: Callable[[int], Any], sleep: Callable[[float], None] = time.sleep,
@@ -85,11 +103,25 @@ def prepare(radio: Any, clock_source: str, time_source: str, spec: Callable[[int
     clock: dict[str, Any] = {"sleep": sleep, "now": now}
     wait_for_reference(radio, clock_source, **clock)
     wait_for_lo(radio, **clock)
-    second = next_second(radio, time_source, **clock)
-    if second is None:
-        return
+    for _ in range(GPS_TRIES):
+        second = next_second(radio, time_source, **clock)
+        if second is None:
+            return
+        set_second(radio, second, spec, **clock)
+        if time_source != "gpsdo":
+            return
+        # As UHD's sync_to_gps: both are read again, for an edge may have come between reading the second and setting it.
+        of_gps, of_device = gps_second(radio, **clock)
+        if of_gps == of_device:
+            return
+    raise Missing(f"the device's second is {of_device}, gps_time {of_gps}, after setting it {GPS_TRIES} times: another program may set it too")
+
+
+def set_second(radio: Any, second: int, spec: Callable[[int], Any], **clock: Any) -> None:
+    before = radio.get_time_last_pps(0).get_full_secs()
     radio.set_time_next_pps(spec(second))
-    wait_for(lambda: radio.get_time_last_pps(0).get_full_secs() == second, PPS_S,
+    wait_for(lambda: radio.get_time_last_pps(0).get_full_secs() in (second, second + 1) and
+             radio.get_time_last_pps(0).get_full_secs() != before, PPS_S,
              ("the time set at the edge of the second", f"the device says {radio.get_time_last_pps(0).get_real_secs():.3f}; "
               "another program may set it too"), **clock)
 

@@ -77,10 +77,31 @@ class Radio:
         return Value(self.clock >= self.front[name])
 
     def get_time_last_pps(self, _):
-        return Time(self.device_time - self.clock % 1 if self.pps else 0.0)
+        return Time(round(self.device_time - self.clock % 1, 3) if self.pps else 0.0)
 
     def set_time_next_pps(self, seconds):
         self.asked = seconds
+
+
+class Slow(Radio):
+    """Its sensor, or setting its time, takes so long the first time; the sensor goes on to the next second late."""
+
+    def __init__(self, *args, slow_sensor=0.0, slow_set=0.0, behind=0.0, always=False):
+        super().__init__(*args)
+        self.slow_sensor, self.slow_set, self.behind, self.always = slow_sensor, slow_set, behind, always
+
+    def get_mboard_sensor(self, name, board):
+        if name != "gps_time":
+            return super().get_mboard_sensor(name, board)
+        second = Value(self.gps_time + int(self.clock - self.behind))
+        self.sleep(self.slow_sensor)
+        self.slow_sensor *= self.always
+        return second
+
+    def set_time_next_pps(self, seconds):
+        self.sleep(self.slow_set)
+        self.slow_set = 0.0
+        super().set_time_next_pps(seconds)
 
 
 class RadioTime(unittest.TestCase):
@@ -118,7 +139,23 @@ class RadioTime(unittest.TestCase):
     def test_the_time_is_set_at_an_edge_of_the_second_to_that_of_the_gpsdo(self):
         radio = Radio({"gps_locked": 3.2})
         radio.prepare("gpsdo", "gpsdo")
-        self.assertAlmostEqual(radio.device_time, 1_700_000_000 + radio.clock, places=6)
+        self.assertAlmostEqual(radio.device_time, 1_700_000_000 + radio.clock, places=3)
+
+    def test_an_edge_that_comes_while_the_second_is_read_or_set_puts_nothing_a_second_off(self):
+        for slow_sensor, slow_set in ((0.7, 0.0), (0.0, 0.7), (0.7, 0.7)):      # the first time; then they are quick
+            with self.subTest(slow_sensor=slow_sensor, slow_set=slow_set):
+                radio = Slow({}, {}, slow_sensor=slow_sensor, slow_set=slow_set)
+                radio.prepare("gpsdo", "gpsdo")
+                self.assertAlmostEqual(radio.device_time, 1_700_000_000 + radio.clock, places=3)
+
+    def test_a_receiver_that_says_the_second_some_time_behind_its_edge_is_asked_later(self):
+        radio = Slow({}, {}, behind=0.4)
+        radio.prepare("gpsdo", "gpsdo")
+        self.assertAlmostEqual(radio.device_time, 1_700_000_000 + radio.clock, places=3)
+
+    def test_a_receiver_that_never_answers_within_a_second_is_said(self):
+        radio = Slow({}, {}, slow_sensor=1.1, always=True)
+        self.assertIn("the GPSDO answers too slowly", self.missing(radio, time="gpsdo"))
 
     def test_the_time_is_set_at_an_edge_of_the_second_to_that_of_this_computer(self):
         radio = Radio()
