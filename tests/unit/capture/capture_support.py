@@ -113,7 +113,7 @@ def with_extcap(folder, argv):
     if os.geteuid() != 0:
         return ["env", f"WIRESHARK_EXTCAP_DIR={folder}", *argv]
     lines = tool("tshark", "-G", "folders").splitlines()
-    place = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("Extcap path"))
+    place = next(line.split(":", 1)[1].strip() for line in lines if line.startswith(("Extcap path", "Global Extcap path")))    # 4.0, 4.4
     return ["unshare", "-m", "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"', str(folder), place, *argv]
 
 
