@@ -62,7 +62,7 @@ def run_program(main: Callable[[], None]) -> NoReturn:
 
 
 class OneLineParser(argparse.ArgumentParser):
-    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:     # type: ignore[override]
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
         given, unknown = self.parse_known_args(args, namespace)
         if unknown:
             self.error(command_line.why_unknown(self, unknown))

@@ -99,7 +99,7 @@ class Parser(argparse.ArgumentParser):
         if cell:
             self.add_argument("--name", type=check_cell_name, default=cell, help=f"name of the cell (default {cell})")
 
-    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:     # type: ignore[override]
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
         given, unknown = self.parse_known_args(args, namespace)
         if unknown:
             self.error(why_unknown(self, unknown))
