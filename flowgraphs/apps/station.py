@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import radio_buffers
 import radio_time
 from tree import SAMPLE_RATE, command_line, rights, table
 
@@ -193,6 +194,7 @@ def open_radio(make: Callable[[], Any], settings: Iterable[Callable[[Any], None]
     from gnuradio import uhd
     options.early_s = 0
     try:
+        options.args = radio_buffers.with_defaults(options.args, find_devices)
         radio = make()
         for setting in settings:
             setting(radio)
@@ -201,6 +203,11 @@ def open_radio(make: Callable[[], Any], settings: Iterable[Callable[[Any], None]
     except RuntimeError as e:
         bad_input("radio: " + " ".join(str(e).split()))
     return radio
+
+
+def find_devices(arguments: str) -> list[dict[str, str]]:
+    from gnuradio import uhd
+    return [radio_buffers.parts(found.to_string()) for found in uhd.find(uhd.device_addr(arguments))]
 
 
 def exact(time_spec: Any) -> fractions.Fraction:

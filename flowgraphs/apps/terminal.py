@@ -9,12 +9,10 @@ station.py."""
 import argparse
 from typing import Any
 
+import radio_buffers
 import station
 from tree import SLOT_SAMPLES
 
-# One packet a slot, so that a slot wakes each thread once. The software radio releases whole slots: a slot that
-# ends with a packet is reported at once, one that does not (a receiver whose own clock has drifted) with the next.
-SAMPLES_PER_PACKET = SLOT_SAMPLES
 # Longer than from the command to the first sample: GNU Radio lets a source that had nothing for this long sleep for 250 ms,
 # in which a radio that does not wait overflows. Shorter than station.STOP_LIMIT_S.
 RECEIVE_TIMEOUT_S = 0.4
@@ -36,7 +34,7 @@ def build(options: argparse.Namespace) -> station.Watch:
     top = gr.top_block("terminal")
     source = station.open_radio(
         lambda: uhd.usrp_source(options.args, uhd.stream_args(
-            cpu_format="fc32", args=f"spp={options.spp}", channels=[0])),
+            cpu_format="fc32", args=radio_buffers.stream_arguments(options.spp), channels=[0])),
         station.settings(options, "--receive-gain", options.receive_gain), options)
     slot, _, _ = options.start_time
     gain = lowest = highest = source.get_gain(0)
@@ -102,8 +100,7 @@ def main() -> None:
     p.add_argument("--horizon", type=station.ranged(int, 0, 64), default=3, help="SNR is predicted this many slots ahead")
     station.setting(p, "link.combining")
     station.setting(p, "phy.predictor")
-    p.add_argument("--spp", type=station.ranged(int, 64, SLOT_SAMPLES), default=SAMPLES_PER_PACKET,
-                   help="samples per packet of the radio")
+    p.add_argument("--spp", type=station.ranged(int, 64, SLOT_SAMPLES), help="samples per packet of the radio, 64..5120 (default: as the radio has it)")
     options = p.parse_args()
     station.give_up_rights(options)
     build(options).run()

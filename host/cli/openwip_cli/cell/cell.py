@@ -366,6 +366,11 @@ def receiver_options(scenario: Scenario) -> list[str]:
             "--predictor", scenario["phy.predictor"], "--gain-control", scenario["phy.gain_control"]]
 
 
+def packet_options(radio: radios.Radio) -> list[str]:
+    """A software radio without a product releases whole slots: with one packet a slot, a slot wakes each thread once."""
+    return [] if radio.arguments else ["--spp", str(SLOT_SAMPLES)]
+
+
 def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: dict[str, list[str]] | None = None,
                    record_to: dict[str, tuple[int, ...]] | None = None) -> list[Process]:
     """In the order of starting: the medium and the MACs bind, the radios attach. `record_iq`: more arguments
@@ -395,6 +400,7 @@ def cell_processes(cell: Cell, scenario: Scenario, places: Places, record_iq: di
         mac("terminal"),
         Process("base.radio", station("base", "--transmit-gain", f"{radio_of['base'].gain:g}", *transmitter_options(scenario, cell.endpoint(TRANSMITTER))), radio,
                 slot_path=True, capabilities=rights.to_load(rights.RADIO, places.top, places.build), of_the_group=True, descriptors=files.get("base", ())),
-        Process("terminal.radio", station("terminal", "--receive-gain", f"{radio_of['terminal'].gain:g}", *receiver_options(scenario)), radio,
+        Process("terminal.radio", station("terminal", "--receive-gain", f"{radio_of['terminal'].gain:g}", *packet_options(radio_of["terminal"]),
+                                          *receiver_options(scenario)), radio,
                 slot_path=True, capabilities=rights.to_load(rights.RADIO, places.top, places.build), of_the_group=True, descriptors=files.get("terminal", ())),
     ]
