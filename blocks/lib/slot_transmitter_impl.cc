@@ -304,30 +304,34 @@ private:
     void on_async(const pmt::pmt_t& message) {
         const auto event = ::wip::read_uhd_event(message);
         std::lock_guard lock(mutex_);
-        switch (event.kind) {
-            case ::wip::uhd_event_kind::late:
-                ++status_.late_slots;
-                break;
-            case ::wip::uhd_event_kind::underflow:
-                ++status_.underflows;
-                break;
-            case ::wip::uhd_event_kind::other:
-                ++status_.other_events;
-                return;
+        if (event.kind == ::wip::uhd_event_kind::other) {
+            ++status_.other_events;
+            return;
         }
-        if (pace_) {
-            // The radio may have left the burst, or be behind in it: only a new burst has a time.
-            const auto now = stretch_.next();
-            stretch_.fault(event.time ? std::min(::wip::slot_of(*event.time), now) : now);
+        const bool late = event.kind == ::wip::uhd_event_kind::late;
+        auto& counter = late ? status_.late_slots : status_.underflows;
+        if (!pace_ || !event.time) {
+            ++counter;
+        } else {
             // What came too late says when that was, not what it was. Slots go out in order, so the
             // one of that moment has not gone out either, or the last one made before it: after a
             // standstill the moment is among the slots that were left out, and so never planned.
-            if (!event.time) return;
             const auto then = ::wip::slot_of(*event.time);
-            not_sent(event.kind == ::wip::uhd_event_kind::late ? stretch_.made_until(then) : then);
-            return;
+            count_not_sent(late ? stretch_.made_until(then) : then, counter);
         }
-        stretch_.fault(event.time ? std::optional(::wip::slot_of(*event.time)) : std::nullopt);
+        // The radio may have left the burst, or be behind in it: only a new burst has a time.
+        const auto now = stretch_.next();
+        const auto then = event.time ? std::optional(::wip::slot_of(*event.time)) : std::nullopt;
+        stretch_.fault(pace_ && then ? std::min(*then, now) : then);
+    }
+
+    // With a lead each slot is counted once: not for each packet of it that is late, and not if it
+    // was left out.
+    void count_not_sent(::wip::slot s, std::uint64_t& counter) {
+        if (s.value == last_event_ || stretch_.is_left_out(s)) return;
+        last_event_ = s.value;
+        ++counter;
+        not_sent(s);
     }
 
     void tag_start() {
@@ -365,6 +369,7 @@ private:
     slot_transmitter_status status_;
     std::vector<std::int64_t> not_sent_;  // slots to tell macd of
     std::int64_t last_not_sent_ = -1;
+    std::int64_t last_event_ = -1;  // the slot that the last event was counted for
 };
 
 }  // namespace

@@ -236,6 +236,16 @@ class FreeRunning(unittest.TestCase):
             told = [slot for request in planner.requests if request.air > 30 + 150 for slot in request.not_sent]
         self.assertEqual([told.count(slot) for slot in (late, out)], [1, 1], told)
 
+    def test_a_slot_is_counted_once_however_many_of_its_packets_were_late_or_missing(self):
+        late, out = 130, 140
+        events = [event(code, 0, (slot + part) / 1500) for code, slot, part in
+                  (("time_error", late, 0.2), ("time_error", late, 0.4), ("underflow", late, 0.9), ("underflow", out, 0.1), ("time_error", out, 0.3))]
+        status, _, bursts = self.run_for(300, events_at=(150, events))
+        sent = {slot for burst in bursts for slot in burst}
+        self.assertLessEqual(status["late_slots"] + status["underflows"], 2)
+        if {late, out} <= sent:         # a busy machine has left one out itself
+            self.assertEqual((status["late_slots"], status["underflows"]), (1, 1))
+
     def test_what_came_too_late_is_told_as_the_last_slot_made_by_then_never_as_one_that_was_not_made(self):
         with Endpoint() as endpoint:
             planner = Planner(endpoint, [2] * 25)

@@ -13,12 +13,13 @@
 namespace gr::wip {
 
 struct slot_transmitter_status {
-    std::int64_t next_slot = 0;    // the slot that is asked for next
-    std::uint64_t slots = 0;       // slots sent
-    std::uint64_t late_slots = 0;  // time_error events of the device
+    std::int64_t next_slot = 0;  // the slot that is asked for next
+    std::uint64_t slots = 0;     // slots sent
+    // Events of the device; with a lead, slots that such events tell of, each counted once.
+    std::uint64_t late_slots = 0;  // time_error
     std::uint64_t late_plans = 0;  // with a lead: plans that did not come in time, empty slot sent
     std::uint64_t slots_left_out = 0;  // with a lead: too late to be made, or given to end a burst
-    std::uint64_t underflows = 0;      // underflow and sequence error events
+    std::uint64_t underflows = 0;      // underflow and sequence error
     std::uint64_t other_events = 0;    // burst_ack and anything else
     std::uint64_t restarts = 0;        // stretches begun after the first
     std::uint64_t plans_refused = 0;   // plans with an impossible grant or payload: empty slot sent
