@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "phy/prediction/bin_power_filter.h"
 
+#include <cmath>
 #include <limits>
 
 namespace wip::phy {
@@ -14,6 +15,15 @@ constexpr int learning = 300;         // slots until every second one is enough 
 constexpr int search_every = 4;
 constexpr float surprise = 6;      // squared innovation over its mean: the model does not hold
 constexpr int longest_bridge = 1;  // slots; at 125 Hz more cannot be guessed
+
+// A slot of which a number is none, or whose squares are none, would stay in what is learned.
+bool is_measured(const bin_measurement& m, const band_points& points) {
+    float sum = m.noise + m.gain_noise;
+    for (std::size_t b = 0; b < nof_bins; ++b) sum += std::norm(m.gain[b]) + points.between[b];
+    for (std::size_t p = 0; p < nof_band_points; ++p)
+        sum += points.re[p] * points.re[p] + points.im[p] * points.im[p];
+    return std::isfinite(sum);
+}
 
 }  // namespace
 
@@ -36,6 +46,7 @@ void bin_power_filter::reset() noexcept {
 void bin_power_filter::update(const bin_measurement& m, const band_points& points,
                               std::array<float, nof_bins>& power) noexcept {
     power = m.power;
+    if (!is_measured(m, points)) return skip();
     for (std::size_t b = 0; b < nof_bins; ++b) {
         last_.gain.re[b] = m.gain[b].real();
         last_.gain.im[b] = m.gain[b].imag();

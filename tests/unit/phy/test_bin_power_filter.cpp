@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <random>
 
@@ -326,6 +327,34 @@ TEST(bin_power_filter, says_the_same_when_rounding_differs) {
                 EXPECT_TRUE(filter.filtered());
                 EXPECT_LT(worst, 0.005) << snr_db << " dB, " << doppler << " Hz, seed " << seed;
             }
+}
+
+// A radio's driver, or a recording, may give any float.
+TEST(bin_power_filter, takes_a_slot_that_is_no_number_for_one_that_was_not_measured) {
+    for (const float bad :
+         {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(), 1e30f})
+        for (int where = 0; where < 4; ++where) {
+            fading_band band(11);
+            bin_power_filter filter, skipped;
+            std::array<float, nof_bins> power{}, wanted{};
+            for (int i = 0; i < 400; ++i) {
+                auto s = band.next();
+                if (i != 300) {
+                    filter.update(s.one_slot, s.points, power);
+                    skipped.update(s.one_slot, s.points, wanted);
+                    ASSERT_EQ(power, wanted) << bad << ' ' << where << ' ' << i;
+                    continue;
+                }
+                if (where == 0) s.points.re[7] = bad;
+                if (where == 1) s.one_slot.gain[3] = {0, bad};
+                if (where == 2) s.points.im[0] = bad, s.one_slot.gain[0] = bad;
+                if (where == 3) s.one_slot.noise = s.points.between[1] = 1e9f * bad;
+                filter.update(s.one_slot, s.points, power);
+                skipped.skip();
+                EXPECT_FALSE(filter.filtered());
+            }
+            EXPECT_TRUE(filter.filtered());
+        }
 }
 
 TEST(bin_power_filter, does_not_allocate) {
