@@ -372,8 +372,9 @@ class Experiment:
         if not isinstance(given, dict) or "half_width" not in given:
             raise BadInput(f"experiment file {self.path}: until is {given!r}; valid: a mapping with half_width and perhaps at_least, metric")
         check_parts(self.path, given, kinds)
-        return Until(**{name: read(f"experiment file {self.path}: until: {name}", kinds[name], value) if kinds[name] else str(value)
-                        for name, value in given.items()})
+        checked: dict[str, Any] = {name: read(f"experiment file {self.path}: until: {name}", kinds[name], value) if kinds[name] else str(value)
+                                   for name, value in given.items()}
+        return Until(**checked)
 
     def spec(self, point: Point, realisation: int) -> dict[str, Any]:
         """Everything that decides the outcome of a run."""

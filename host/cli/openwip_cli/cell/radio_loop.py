@@ -73,7 +73,7 @@ class Loop(NamedTuple):
 
     def not_valid(self, more: Mapping[str, Any] = MappingProxyType({})) -> str:
         """What the settings, and `more` of them, have to say about it."""
-        for key, value in (self.settings | more).items():
+        for key, value in (self.settings | dict(more)).items():
             of = table.setting(key, "demo")
             try:
                 of.kind.read(value)
