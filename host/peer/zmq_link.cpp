@@ -261,8 +261,8 @@ private:
         }
     }
 
-    // What ZeroMQ's own thread has told the socket: connections, ends of them, room in the queues.
-    // It may have been what the descriptor signalled.
+    // The socket takes in what ZeroMQ's own thread has told it: connections, ends of them, room in
+    // the queues. The descriptor may have signalled that.
     void take_in_commands() {
         (void)socket_.get(zmq::sockopt::events);
         open_ = true;
@@ -369,8 +369,8 @@ private:
         if (!his || (partner_spoke_ <= *his && now - *his < partner_is_alive)) return;
         his.reset();
         ++occupied;
-        refusal = where +
-                  " may come in, but the line has a partner, who keeps his place; it is told so";
+        refusal =
+            where + " may come in, but the line has a partner, who keeps his place; it is told so";
         if (send_part(stranger, ZMQ_SNDMORE) && send_part({}, ZMQ_SNDMORE))
             send_part(word_occupied, 0);
     }
@@ -393,10 +393,10 @@ private:
     bool connected_ = false;
     bool lost_ = false;  // a connection was, since the last watch()
     bool open_ = true;
-    bool held_ = false;  // `in_` has a message that receive() has not given yet
-    const bool routed_;  // bound
-    std::string partner_;  // his routing id: of the first message of his connection
-    std::string gone_;     // that of the last one
+    bool held_ = false;     // `in_` has a message that receive() has not given yet
+    const bool routed_;     // bound
+    std::string partner_;   // his routing id: of the first message of his connection
+    std::string gone_;      // that of the last one
     std::set<int> closed_;  // descriptors of connections that were lost
     clock::time_point partner_spoke_{};
     // Others who speak meanwhile: when they did so first; nothing: they have been told.

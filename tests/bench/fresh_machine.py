@@ -108,7 +108,7 @@ def one_machine(folder: pathlib.Path, release: str, root: pathlib.Path, lists: s
 
 
 def one_command(run: pathlib.Path, root: pathlib.Path, lists: str, command: list[str], log: pathlib.Path) -> dict[str, Any]:
-    """What came of one: `tests` has the counts of ctest, `warnings` those of the compiler; null where nothing was tested or built."""
+    """The outcome of one command: `tests` has the counts of ctest, `warnings` those of the compiler; null where nothing was tested or built."""
     tree = run / "upper" / "openwip"        # as the command sees it; before the first one it is not there
     for stale in (TESTS, BUILD_LOG):
         (tree / stale).unlink(missing_ok=True)

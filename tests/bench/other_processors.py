@@ -50,7 +50,7 @@ RUNS = {
 
 
 class Architecture(NamedTuple):
-    """What QEMU and Debian call the things of a guest that has this machine's programs."""
+    """The names that QEMU and Debian have for the parts of a guest that has this machine's programs."""
     qemu: str
     machine: str
     console: str

@@ -19,7 +19,7 @@ class ZmqLine:
         self.socket.send(data, flags)
 
     def send_multipart(self, parts):
-        """What is no message of the line, or a line word."""
+        """Sends what is no message of the line, or a line word."""
         self.socket.send_multipart(parts)
 
     def poll(self, milliseconds):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What stands between a packet of the host and the transmitter's control.
+// The converters stand between a packet of the host and the transmitter's control.
 //
 // deframer: the B200's; it takes a header and a time off, one word a tick.
 //
@@ -35,8 +35,8 @@ struct piece {
     int word, packet, first, samples;
 };
 
-// What the control takes. Its words are samples of the host, or, behind a converter, of the master
-// clock.
+// The control takes units. The words of one are samples of the host, or, behind a converter, of the
+// master clock.
 struct unit {
     tick arrival = 0;  // of its first word
     int per_tick = 1;  // words that come, or are dropped, in one tick

@@ -86,7 +86,7 @@ def said(*argv: str, cwd: pathlib.Path | str | None = None) -> str | None:
 
 
 def first_line(*argv: str) -> str:
-    """Of what a program says of itself."""
+    """The first line that a program says of itself."""
     lines = (said(*argv) or "").splitlines()
     return lines[0].strip() if lines else "unknown"
 
