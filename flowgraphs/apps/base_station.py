@@ -5,6 +5,7 @@
     slot_transmitter [-> transmit_channel] -> usrp_sink, whose events go back to the transmitter
 
 Prints "ready" when the flowgraph runs. Ends: see station.py."""
+
 import argparse
 import os
 from typing import Any
@@ -12,12 +13,13 @@ from typing import Any
 import station
 from tree import SLOT_SAMPLES
 
-CHANNEL_BUFFER = 3 * SLOT_SAMPLES     # as the transmitter's
+CHANNEL_BUFFER = 3 * SLOT_SAMPLES  # as the transmitter's
 
 
 def channel(text: str) -> dict[str, Any]:
     """MODEL[,KEY=VALUE...] as arguments of the block."""
     from gnuradio import wip
+
     kinds = {"speed_kmh": float, "shadowing": str, "user": int, "noise_dbfs": float, "seed": int}
     model, *more = text.split(",")
     found = {"channel": model}
@@ -35,21 +37,34 @@ def channel(text: str) -> dict[str, Any]:
 
 def build(options: argparse.Namespace) -> station.Watch:
     from gnuradio import gr, uhd, wip
+
     top = gr.top_block("base_station")
     sink = station.open_radio(
         lambda: uhd.usrp_sink(options.args, uhd.stream_args(cpu_format="fc32", channels=[0]), ""),
-        station.settings(options, "--transmit-gain", options.transmit_gain), options)
+        station.settings(options, "--transmit-gain", options.transmit_gain),
+        options,
+    )
     slot, _, _ = options.start_time
     try:
         transmitter = wip.slot_transmitter(
-            cell=options.cell, endpoint=options.endpoint, start_slot=slot,
-            modulation=options.modulation, seed=options.seed, timeout_s=options.timeout, lead_slots=options.lead)
-        before = os.umask(0o007)        # the medium, which passes changes on, is of the group alone
-        channel = wip.transmit_channel(**options.channel, control=options.channel_control) if options.channel else None
+            cell=options.cell,
+            endpoint=options.endpoint,
+            start_slot=slot,
+            modulation=options.modulation,
+            seed=options.seed,
+            timeout_s=options.timeout,
+            lead_slots=options.lead,
+        )
+        before = os.umask(0o007)  # the medium, which passes changes on, is of the group alone
+        channel = (
+            wip.transmit_channel(**options.channel, control=options.channel_control)
+            if options.channel
+            else None
+        )
         os.umask(before)
     except (ValueError, RuntimeError) as e:
         station.bad_input(str(e))
-    transmitter.set_log_level("off")     # what it has to say at its end is said by Watch
+    transmitter.set_log_level("off")  # what it has to say at its end is said by Watch
     transmitter.set_edge_samples(options.edge_samples)
     if options.bursts_first:
         transmitter.send_bursts_first()
@@ -62,25 +77,65 @@ def build(options: argparse.Namespace) -> station.Watch:
         first = channel
     station.chain(top, sink, first, sink, options, receive=False)
     top.msg_connect(sink, "async_msgs", transmitter, "async")
-    return station.Watch(top, transmitter, sink, station.recording_of(transmitter, options, "base"),
-                         tick=station.tell_time(sink, transmitter) if options.lead else lambda: None,
-                         real_time=not options.no_realtime)
+    return station.Watch(
+        top,
+        transmitter,
+        sink,
+        station.recording_of(transmitter, options, "base"),
+        tick=station.tell_time(sink, transmitter) if options.lead else lambda: None,
+        real_time=not options.no_realtime,
+    )
 
 
 def main() -> None:
-    p = station.parser(__doc__.splitlines()[0])
-    p.add_argument("--cell", type=station.ranged(int, 0, 63), default=0, help="identity of the cell, 0..63")
+    p = station.parser(__doc__.split("\n\n")[0])
+    p.add_argument(
+        "--cell", type=station.ranged(int, 0, 63), default=0, help="identity of the cell, 0..63"
+    )
     p.add_argument("--transmit-gain", type=station.ranged(float, -100, 200), default=0.0, help="dB")
-    p.add_argument("--tx-power", type=station.ranged(float, -200, 100), metavar="DBM",
-                   help="power of the carrier with all bins in use, by the radio's own calibration; instead of --transmit-gain")
+    p.add_argument(
+        "--tx-power",
+        type=station.ranged(float, -200, 100),
+        metavar="DBM",
+        help=(
+            "power of the carrier with all bins in use, by the radio's own calibration; instead of"
+            " --transmit-gain"
+        ),
+    )
     station.setting(p, "link.transmit_lead_slots", "macd", "--lead")
-    p.add_argument("--modulation", type=station.ranged(int, 1, 8), default=2, help="test pattern (no --endpoint): bits per symbol, 1..8")
-    p.add_argument("--seed", type=station.ranged(int, 0, 2**63), default=1, help="test pattern: seed")
+    p.add_argument(
+        "--modulation",
+        type=station.ranged(int, 1, 8),
+        default=2,
+        help="test pattern (no --endpoint): bits per symbol, 1..8",
+    )
+    p.add_argument(
+        "--seed", type=station.ranged(int, 0, 2**63), default=1, help="test pattern: seed"
+    )
     station.setting(p, "radio.edge_samples")
-    p.add_argument("--bursts-first", action="store_true", help="known bursts before the first slot, which a fader measures the way through the radios with")
-    p.add_argument("--channel", type=channel, metavar="MODEL[,KEY=VALUE...]",
-                   help="channel before the radio: speed_kmh, shadowing, user, noise_dbfs, seed, as of the block transmit_channel")
-    p.add_argument("--channel-control", metavar="ENDPOINT", default="", help="where that channel changes while it runs, as a medium's does; empty: nowhere")
+    p.add_argument(
+        "--bursts-first",
+        action="store_true",
+        help=(
+            "known bursts before the first slot, which a fader measures the way through the radios"
+            " with"
+        ),
+    )
+    p.add_argument(
+        "--channel",
+        type=channel,
+        metavar="MODEL[,KEY=VALUE...]",
+        help=(
+            "channel before the radio: speed_kmh, shadowing, user, noise_dbfs, seed, as of the"
+            " block transmit_channel"
+        ),
+    )
+    p.add_argument(
+        "--channel-control",
+        metavar="ENDPOINT",
+        default="",
+        help="where that channel changes while it runs, as a medium's does; empty: nowhere",
+    )
     options = p.parse_args()
     station.give_up_rights(options)
     build(options).run()

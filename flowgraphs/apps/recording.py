@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Samples of a station to a SigMF recording, while it runs (docs/iq.md).
 
-The block records (wip.slot_receiver, wip.slot_transmitter: start_recording); here are the metadata, and the
-socket over which ./openwip iq record starts and stops it: a stream of the file system, one question a connection, JSON,
-{"do": "start", "file": BASE, "begin_slot": a, "end_slot": b}, {"do": "status"}, {"do": "stop"}; the answer has
-"ok", and "error" or what was asked for.
+The block records (wip.slot_receiver, wip.slot_transmitter: start_recording); here are the metadata,
+and the socket over which ./openwip iq record starts and stops it: a stream of the file system, one
+question a connection, JSON, {"do": "start", "file": BASE, "begin_slot": a, "end_slot": b}, {"do":
+"status"}, {"do": "stop"}; the answer has "ok", and "error" or what was asked for.
 
 The flowgraph of a cell has no right to make files. Whoever asks opens them, new ones (WRITTEN of
-openwip_cli.iq.recordings says which and in which order), and hands the descriptors over: with "start" over the socket, or to
-the process that begins with a recording. Here they have the names /proc/self/fd/N."""
+openwip_cli.iq.recordings says which and in which order), and hands the descriptors over: with
+"start" over the socket, or to the process that begins with a recording. Here they have the names
+/proc/self/fd/N."""
+
 import contextlib
 import datetime
 import json
@@ -22,33 +24,50 @@ from typing import Any
 
 from tree import SAMPLE_RATE, SLOT_SAMPLES, NewFiles
 
-VERSION = "1.2.0"              # of SigMF
-EXTENSION_VERSION = "1.1.0"    # of host/cli/openwip_cli/iq/sigmf-openwip.schema.json
+VERSION = "1.2.0"  # of SigMF
+EXTENSION_VERSION = "1.1.0"  # of host/cli/openwip_cli/iq/sigmf-openwip.schema.json
 DATA, META, SLOTS = ".sigmf-data", ".sigmf-meta", ".openwip-slots"
-PATIENCE_S = 2.0               # with whoever asks and then says nothing
+PATIENCE_S = 2.0  # with whoever asks and then says nothing
 LARGEST_QUESTION, MOST_DESCRIPTORS = 1 << 16, 4
 
 
 class Recording:
-    """Of one block. `settings`: what the metadata says of the station: role, hardware, frequency_hz, receiver."""
+    """Of one block. `settings`: what the metadata says of the station: role, hardware,
+    frequency_hz, receiver."""
 
     def __init__(self, block: Any, settings: dict[str, Any]) -> None:
         self.block, self.settings = block, settings
         self.lock = threading.Lock()
         self.base: str | None = None
 
-    def start(self, base: str, begin_slot: int = -1, end_slot: int = -1, from_start: bool = False, nof_slots: int = -1,
-              descriptors: Sequence[int] = ()) -> None:
-        """RuntimeError or OSError names what is wrong. Without `descriptors` the files BASE... are made here. They are this object's
-        once it has started."""
+    def start(
+        self,
+        base: str,
+        begin_slot: int = -1,
+        end_slot: int = -1,
+        from_start: bool = False,
+        nof_slots: int = -1,
+        descriptors: Sequence[int] = (),
+    ) -> None:
+        """RuntimeError or OSError names what is wrong. Without `descriptors` the files BASE... are
+        made here. They are this object's once it has started."""
         endings = (DATA, META, SLOTS) if self.settings["role"] == "terminal" else (DATA, META)
         if descriptors and len(descriptors) != len(endings):
-            raise RuntimeError(f"{len(descriptors)} descriptors were handed over; valid: {len(endings)}, of {', '.join(endings)}")
+            raise RuntimeError(
+                f"{len(descriptors)} descriptors were handed over; valid: {len(endings)}, of"
+                f" {', '.join(endings)}"
+            )
         with self.lock:
             made = None if descriptors else NewFiles(base + ending for ending in endings)
             data, meta, *slots = made.fds if made else descriptors
             try:
-                self.block.start_recording(f"/proc/self/fd/{data}", f"/proc/self/fd/{slots[0]}" if slots else "", begin_slot, end_slot, nof_slots)
+                self.block.start_recording(
+                    f"/proc/self/fd/{data}",
+                    f"/proc/self/fd/{slots[0]}" if slots else "",
+                    begin_slot,
+                    end_slot,
+                    nof_slots,
+                )
                 self.meta = os.dup(meta)
                 if made:
                     made.give_names()
@@ -68,7 +87,7 @@ class Recording:
         """Name of the metadata file."""
         with self.lock:
             facts = self.block.stop_recording()
-            assert self.base is not None        # or the block had refused
+            assert self.base is not None  # or the block had refused
             path, self.base = self.base + META, None
             with open(self.meta, "w", encoding="utf-8") as f:
                 json.dump(self.metadata(facts), f, indent=1)
@@ -80,7 +99,11 @@ class Recording:
             try:
                 self.stop()
             except OSError as e:
-                print(f"the metadata of the recording cannot be written: {e.strerror}", file=sys.stderr, flush=True)
+                print(
+                    f"the metadata of the recording cannot be written: {e.strerror}",
+                    file=sys.stderr,
+                    flush=True,
+                )
 
     def metadata(self, facts: dict[str, Any]) -> dict[str, Any]:
         s = self.settings
@@ -89,16 +112,29 @@ class Recording:
 
         def wall(sample: int) -> str:
             when = self.began + (sample - origin) / SAMPLE_RATE
-            return datetime.datetime.fromtimestamp(when, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+            return datetime.datetime.fromtimestamp(when, datetime.timezone.utc).strftime(
+                "%Y-%m-%dT%H:%M:%S.%fZ"
+            )
 
         whole = {
-            "core:datatype": "cf32_le", "core:sample_rate": SAMPLE_RATE, "core:version": VERSION,
-            "core:num_channels": 1, "core:recorder": "OpenWIP", "core:hw": s["hardware"],
-            "core:description": ("received by the terminal" if s["role"] == "terminal"
-                                 else "transmitted by the base station"),
-            "core:extensions": [{"name": "openwip", "version": EXTENSION_VERSION, "optional": True}],
-            "openwip:role": s["role"], "openwip:samples": facts["samples"],
-            "openwip:samples_lost": facts["samples_lost"], "openwip:reports": facts["reports"],
+            "core:datatype": "cf32_le",
+            "core:sample_rate": SAMPLE_RATE,
+            "core:version": VERSION,
+            "core:num_channels": 1,
+            "core:recorder": "OpenWIP",
+            "core:hw": s["hardware"],
+            "core:description": (
+                "received by the terminal"
+                if s["role"] == "terminal"
+                else "transmitted by the base station"
+            ),
+            "core:extensions": [
+                {"name": "openwip", "version": EXTENSION_VERSION, "optional": True}
+            ],
+            "openwip:role": s["role"],
+            "openwip:samples": facts["samples"],
+            "openwip:samples_lost": facts["samples_lost"],
+            "openwip:reports": facts["reports"],
             "openwip:reports_lost": facts["reports_lost"],
             "openwip:from_start": self.from_start,
             "openwip:first_slot": -(-origin // SLOT_SAMPLES),
@@ -112,17 +148,35 @@ class Recording:
         previous_end = None
         for stretch, following in zip(stretches, [*stretches[1:], {"index": facts["samples"]}]):
             first, index = stretch["first_sample"], stretch["index"]
-            captures.append({"core:sample_start": index, "core:global_index": first,
-                             "core:frequency": s["frequency_hz"], "core:datetime": wall(first),
-                             "openwip:slot": first // SLOT_SAMPLES,
-                             "openwip:slot_sample": first % SLOT_SAMPLES})
+            captures.append(
+                {
+                    "core:sample_start": index,
+                    "core:global_index": first,
+                    "core:frequency": s["frequency_hz"],
+                    "core:datetime": wall(first),
+                    "openwip:slot": first // SLOT_SAMPLES,
+                    "openwip:slot_sample": first % SLOT_SAMPLES,
+                }
+            )
             if previous_end is not None:
                 by = "recorder" if stretch["lost_by_recorder"] else "radio"
-                gaps.append({"core:sample_start": index, "core:sample_count": 0, "core:label": "gap",
-                             "core:comment": f"{first - previous_end} samples before this one are missing: lost by "
-                                             + ("the recording, the disk did not follow" if by == "recorder"
-                                                else "the radio"),
-                             "openwip:lost_samples": first - previous_end, "openwip:lost_by": by})
+                gaps.append(
+                    {
+                        "core:sample_start": index,
+                        "core:sample_count": 0,
+                        "core:label": "gap",
+                        "core:comment": (
+                            f"{first - previous_end} samples before this one are missing: lost by "
+                            + (
+                                "the recording, the disk did not follow"
+                                if by == "recorder"
+                                else "the radio"
+                            )
+                        ),
+                        "openwip:lost_samples": first - previous_end,
+                        "openwip:lost_by": by,
+                    }
+                )
             previous_end = first + following["index"] - index
         return {"global": whole, "captures": captures, "annotations": gaps}
 
@@ -135,7 +189,7 @@ class Control(threading.Thread):
         self.recording = recording
         self.socket = socket.socket(socket.AF_UNIX)
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)         # of a process that is gone
+            os.unlink(path)  # of a process that is gone
         before = os.umask(0o177)
         try:
             self.socket.bind(path)
@@ -149,7 +203,7 @@ class Control(threading.Thread):
                 connection, _ = self.socket.accept()
             except OSError:
                 return
-            with connection, contextlib.suppress(OSError):      # whoever asked has gone
+            with connection, contextlib.suppress(OSError):  # whoever asked has gone
                 connection.settimeout(PATIENCE_S)
                 connection.sendall(json.dumps(self.answered(connection)).encode())
 
@@ -158,7 +212,9 @@ class Control(threading.Thread):
         try:
             raw = b""
             while True:
-                data, received, *_ = socket.recv_fds(connection, LARGEST_QUESTION, MOST_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
+                data, received, *_ = socket.recv_fds(
+                    connection, LARGEST_QUESTION, MOST_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC
+                )
                 descriptors += received
                 raw += data
                 if not data or len(raw) > LARGEST_QUESTION:
@@ -166,7 +222,12 @@ class Control(threading.Thread):
             return {"ok": True} | self.answer(json.loads(raw), descriptors)
         except (RuntimeError, OSError, ValueError, KeyError, TypeError, AttributeError) as e:
             what = {"not_written": True} if isinstance(e, OSError) else {}
-            return {"ok": False, "error": " ".join(str(getattr(e, "strerror", None) or e).split()) or type(e).__name__} | what
+            return {
+                "ok": False,
+                "error": (
+                    " ".join(str(getattr(e, "strerror", None) or e).split()) or type(e).__name__
+                ),
+            } | what
         finally:
             for fd in descriptors:
                 os.close(fd)
@@ -176,8 +237,13 @@ class Control(threading.Thread):
             base = str(request["file"])
             if not descriptors:
                 raise ValueError("no descriptors of the files were handed over")
-            self.recording.start(base, int(request.get("begin_slot", -1)), int(request.get("end_slot", -1)), descriptors=descriptors)
-            descriptors.clear()     # they are the recording's now
+            self.recording.start(
+                base,
+                int(request.get("begin_slot", -1)),
+                int(request.get("end_slot", -1)),
+                descriptors=descriptors,
+            )
+            descriptors.clear()  # they are the recording's now
             return {}
         if request["do"] == "status":
             return self.recording.status()

@@ -6,6 +6,7 @@
 
 Prints "ready" when the flowgraph runs and "locked ..." when the receiver locks first. Ends: see
 station.py."""
+
 import argparse
 from typing import Any
 
@@ -13,15 +14,17 @@ import radio_buffers
 import station
 from tree import SLOT_SAMPLES
 
-# Longer than from the command to the first sample: GNU Radio lets a source that had nothing for this long sleep for 250 ms,
-# in which a radio that does not wait overflows. Shorter than station.STOP_LIMIT_S.
+# Longer than from the command to the first sample: GNU Radio lets a source that had nothing for
+# this long sleep for 250 ms, in which a radio that does not wait overflows. Shorter than
+# station.STOP_LIMIT_S.
 RECEIVE_TIMEOUT_S = 0.4
-BUFFER_SAMPLES = 65536     # what the receiver may be behind before the device's own buffer fills
+BUFFER_SAMPLES = 65536  # what the receiver may be behind before the device's own buffer fills
 
 
 ANY_CELL = -1
 
-# Boards that change their gain when the command arrives, whatever its time (devices.yaml, command_timing).
+# Boards that change their gain when the command arrives, whatever its time (devices.yaml,
+# command_timing).
 UNTIMED_GAIN = ("B200", "B210", "B200mini", "B205mini", "e310", "e313", "e320", "n300", "n310")
 
 
@@ -31,21 +34,38 @@ def cell(text: str) -> int:
 
 def build(options: argparse.Namespace) -> station.Watch:
     from gnuradio import gr, uhd, wip
+
     top = gr.top_block("terminal")
     source = station.open_radio(
-        lambda: uhd.usrp_source(options.args, uhd.stream_args(
-            cpu_format="fc32", args=radio_buffers.stream_arguments(options.spp), channels=[0])),
-        station.settings(options, "--receive-gain", options.receive_gain), options)
+        lambda: uhd.usrp_source(
+            options.args,
+            uhd.stream_args(
+                cpu_format="fc32", args=radio_buffers.stream_arguments(options.spp), channels=[0]
+            ),
+        ),
+        station.settings(options, "--receive-gain", options.receive_gain),
+        options,
+    )
     slot, _, _ = options.start_time
     gain = lowest = highest = source.get_gain(0)
     if options.gain_control == "on":
         radio = source.get_gain_range(0)
         lowest, highest = radio.start(), radio.stop()
-    settings = {"cell": options.cell, "horizon": options.horizon, "combining": options.combining == "on",
-                "start_slot": slot, "predictor": options.predictor, "gain_db": gain, "lowest_gain_db": lowest,
-                "highest_gain_db": highest, "timed_gain": source.get_usrp_info(0)["mboard_id"] not in UNTIMED_GAIN}
+    settings = {
+        "cell": options.cell,
+        "horizon": options.horizon,
+        "combining": options.combining == "on",
+        "start_slot": slot,
+        "predictor": options.predictor,
+        "gain_db": gain,
+        "lowest_gain_db": lowest,
+        "highest_gain_db": highest,
+        "timed_gain": source.get_usrp_info(0)["mboard_id"] not in UNTIMED_GAIN,
+    }
     try:
-        receiver = wip.slot_receiver(endpoint=options.endpoint, timeout_s=options.timeout, **settings)
+        receiver = wip.slot_receiver(
+            endpoint=options.endpoint, timeout_s=options.timeout, **settings
+        )
     except ValueError as e:
         station.bad_input(str(e))
     receiver.set_log_level("off")
@@ -56,23 +76,31 @@ def build(options: argparse.Namespace) -> station.Watch:
     recording = station.recording_of(receiver, options, "terminal", settings)
 
     def moved(slot: int) -> None:
-        settings["start_slot"] = slot       # as the recording will say; the receiver goes by the radio's time
+        # as the recording will say; the receiver goes by the radio's time
+        settings["start_slot"] = slot
         if converter is not None:
             converter.set_first(slot * SLOT_SAMPLES)
 
-    begins, lock_line = station.Begins(source, options, lambda: receiver.status()["slots"] > 0, moved), LockLine(receiver)
+    begins, lock_line = (
+        station.Begins(source, options, lambda: receiver.status()["slots"] > 0, moved),
+        LockLine(receiver),
+    )
 
     def tick() -> None:
         begins.tick()
         lock_line()
-    return station.Watch(top, receiver, source, recording, tick, not options.no_realtime, begins.before)
+
+    return station.Watch(
+        top, receiver, source, recording, tick, not options.no_realtime, begins.before
+    )
 
 
-CLIPPING = 1e-4     # share of the samples from which on it is said
+CLIPPING = 1e-4  # share of the samples from which on it is said
 
 
 class LockLine:
-    """Prints one line when the receiver locks for the first time, and one when the radio's converter clips first."""
+    """Prints one line when the receiver locks for the first time, and one when the radio's
+    converter clips first."""
 
     def __init__(self, receiver: Any) -> None:
         self.receiver, self.said, self.clips = receiver, False, False
@@ -84,23 +112,44 @@ class LockLine:
         samples = SLOT_SAMPLES * status["slots"]
         if not self.clips and status["clipped"] > max(CLIPPING * samples, 100):
             self.clips = True
-            print(f"the radio clips: {status['clipped']} of {samples} samples so far; less --receive-gain, or --gain-control on", flush=True)
+            print(
+                f"the radio clips: {status['clipped']} of {samples} samples so far; less"
+                " --receive-gain, or --gain-control on",
+                flush=True,
+            )
         if status["locked"] and not self.said:
             self.said = True
             unlocked = status["slots"] - status["slots_locked"]
-            print(f"locked: cell {status['cell']} after {unlocked} slots, CFO {status['cfo_hz']:.0f} Hz, "
-                  f"mean SNR {status['mean_snr_db']:.1f} dB", flush=True)
+            print(
+                f"locked: cell {status['cell']} after {unlocked} slots, CFO {status['cfo_hz']:.0f}"
+                f" Hz, mean SNR {status['mean_snr_db']:.1f} dB",
+                flush=True,
+            )
 
 
 def main() -> None:
-    p = station.parser(__doc__.splitlines()[0])
-    p.add_argument("--cell", type=cell, default=ANY_CELL, help="identity of the cell, 0..63, or any: the strongest (default)")
+    p = station.parser(__doc__.split("\n\n")[0])
+    p.add_argument(
+        "--cell",
+        type=cell,
+        default=ANY_CELL,
+        help="identity of the cell, 0..63, or any: the strongest (default)",
+    )
     p.add_argument("--receive-gain", type=station.ranged(float, -100, 200), default=0.0, help="dB")
     station.setting(p, "phy.gain_control")
-    p.add_argument("--horizon", type=station.ranged(int, 0, 64), default=3, help="SNR is predicted this many slots ahead")
+    p.add_argument(
+        "--horizon",
+        type=station.ranged(int, 0, 64),
+        default=3,
+        help="SNR is predicted this many slots ahead",
+    )
     station.setting(p, "link.combining")
     station.setting(p, "phy.predictor")
-    p.add_argument("--spp", type=station.ranged(int, 64, SLOT_SAMPLES), help="samples per packet of the radio, 64..5120 (default: as the radio has it)")
+    p.add_argument(
+        "--spp",
+        type=station.ranged(int, 64, SLOT_SAMPLES),
+        help="samples per packet of the radio, 64..5120 (default: as the radio has it)",
+    )
     options = p.parse_args()
     station.give_up_rights(options)
     build(options).run()

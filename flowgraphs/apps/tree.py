@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the flowgraphs share with the launcher (host/cli): numbers of the air interface, the table of settings."""
+"""What the flowgraphs share with the launcher (host/cli): numbers of the air interface, the table
+of settings."""
+
 import pathlib
 import sys
 
@@ -7,9 +9,9 @@ _cli = str(pathlib.Path(__file__).resolve().parents[2] / "host" / "cli")
 if _cli not in sys.path:
     sys.path.append(_cli)
 
-from openwip_cli.air import SAMPLE_RATE, SLOT_SAMPLES  # noqa: E402
-from openwip_cli.machine import rights  # noqa: E402
-from openwip_cli.machine.outputs import NewFiles  # noqa: E402
-from openwip_cli.settings import command_line, table  # noqa: E402
+from openwip_cli.air import SAMPLE_RATE, SLOT_SAMPLES
+from openwip_cli.machine import rights
+from openwip_cli.machine.outputs import NewFiles
+from openwip_cli.settings import command_line, table
 
 __all__ = ["SAMPLE_RATE", "SLOT_SAMPLES", "NewFiles", "command_line", "rights", "table"]

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Snakemake with one change. Its scheduler (9.27, scheduling/job_scheduler.py) has itself woken a second after each look at the runs, and each such look asks for the
-next one: every run that ends adds a look a second for the rest of the round. Here one is due at a time."""
+"""Snakemake with one change. Its scheduler (9.27, scheduling/job_scheduler.py) has itself woken a
+second after each look at the runs, and each such look asks for the next one: every run that ends
+adds a look a second for the rest of the round. Here one is due at a time."""
+
 import threading
 
 from snakemake.cli import main
 from snakemake.scheduling.job_scheduler import JobScheduler
 
-assert hasattr(JobScheduler, "_schedule_reevalutation"), "another Snakemake than host/campaign/requirements.txt says"
+assert hasattr(JobScheduler, "_schedule_reevalutation"), (
+    "another Snakemake than host/campaign/requirements.txt says"
+)
 
 
 def look_later(self: JobScheduler, delay: float) -> None:
@@ -17,7 +21,7 @@ def look_later(self: JobScheduler, delay: float) -> None:
     if not getattr(self, "look_is_due", False):
         self.look_is_due = True
         timer = threading.Timer(delay, look)
-        timer.daemon = True         # the end of a round does not wait for it
+        timer.daemon = True  # the end of a round does not wait for it
         timer.start()
 
 

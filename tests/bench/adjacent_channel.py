@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Beside the carrier, for edges of 0 to 24 samples: adjacent-channel leakage, EVM, spectrum against the mask (JSON and a figure).
+"""Beside the carrier, for edges of 0 to 24 samples: adjacent-channel leakage, EVM, spectrum against
+the mask (JSON and a figure).
 
   /usr/bin/python3 tests/bench/adjacent_channel.py [--figure docs/figures/adjacent_channel.png]
 
-from a built tree. 300 slots of the test pattern (64-QAM, all bins), interpolated by four as a radio does it (passes 80 % of 7.68 MHz,
-80 dB beyond 120 %); amplifier and converter are ideal.
+from a built tree. 300 slots of the test pattern (64-QAM, all bins), interpolated by four as a radio
+does it (passes 80 % of 7.68 MHz, 80 dB beyond 120 %); amplifier and converter are ideal.
 
-  leakage   power in the neighbours' 4.5 MHz at +-5 MHz (the worse one) to that in the carrier's 5.01
-  evm       of the payload after 300 slots without noise, which the receiver's own numbers leave: compare with edge 0
+  leakage   power in the neighbours' 4.5 MHz at +-5 MHz (the worse one) to that in the carrier's
+  5.01 evm       of the payload after 300 slots without noise, which the receiver's own numbers
+  leave: compare with edge 0
   peak      of all interpolated samples over their mean power, and that power in dBFS at 7.68 MS/s
-  mask      TS 36.104 table 6.6.3.2A-3 (Local Area, 5 MHz) and 6.6.3.1-6 (Wide Area, category A, above 1 GHz): dBm in 100 kHz by the
+  mask      TS 36.104 table 6.6.3.2A-3 (Local Area, 5 MHz) and 6.6.3.1-6 (Wide Area, category A,
+  above 1 GHz): dBm in 100 kHz by the
             offset of the filter's middle from the channel's edge (V19.2.0; of the Wide
-            Area the -14 dBm, the slope as in SHARC, sharc/mask/spectral_mask_3gpp.py). Absolute, so: the highest power of the carrier that stays inside
+            Area the -14 dBm, the slope as in SHARC, sharc/mask/spectral_mask_3gpp.py). Absolute,
+            so: the highest power of the carrier that stays inside
 
-Judged is the edge that the demo has (16): leakage below -45 dB, an EVM of at most 0.3 % more than without, a carrier of -5 dBm inside
-the mask. Exit code 1: something is outside, which the last line names."""
+Judged is the edge that the demo has (16): leakage below -45 dB, an EVM of at most 0.3 % more than
+without, a carrier of -5 dBm inside the mask. Exit code 1: something is outside, which the last line
+names."""
+
 import argparse
 import json
 import os
@@ -25,22 +31,31 @@ import numpy
 import scipy.signal
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(TOP / "host" / "cli"), str(pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"), "python"))]
+sys.path[:0] = [
+    str(TOP / "host" / "cli"),
+    str(pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"), "python")),
+]
 
-from openwip_cli.cell.station import MASKED_DBM as POWER_DBM  # noqa: E402  of the figure, and inside the mask
+from openwip_cli.cell.station import (
+    MASKED_DBM as POWER_DBM,
+)
 
 RATE, SLOT, SLOTS, OVER = 7.68e6, 5120, 300, 4
 EDGES = (0, 8, 16, 24)
-DEFAULT_EDGE = 16        # radio.edge_samples
+DEFAULT_EDGE = 16  # radio.edge_samples
 CHANNEL, NEIGHBOUR, FILTER = 5e6, 4.5e6, 100e3
-TARGET_DB = -45          # leakage
+TARGET_DB = -45  # leakage
 EVM_MORE_PERCENT = 0.3
-MASKS = {"Local Area": ((0.05, 5.05, -30, -37), (5.05, 10.05, -37, -37)),      # from, to (MHz), dBm there
-         "Wide Area": ((0.05, 5.05, -7, -14), (5.05, 10.05, -14, -14))}
+# from, to (MHz), dBm there
+MASKS = {
+    "Local Area": ((0.05, 5.05, -30, -37), (5.05, 10.05, -37, -37)),
+    "Wide Area": ((0.05, 5.05, -7, -14), (5.05, 10.05, -14, -14)),
+}
 
 
 def slots(edge):
     from gnuradio import blocks, gr, wip
+
     top = gr.top_block()
     transmitter = wip.slot_transmitter(modulation=6)
     transmitter.set_edge_samples(edge)
@@ -52,17 +67,22 @@ def slots(edge):
 
 def evm_percent(samples):
     from gnuradio import blocks, gr, wip
+
     top = gr.top_block()
     receiver, debug = wip.slot_receiver(message_period=1), blocks.message_debug()
     top.connect(blocks.vector_source_c(samples.tolist(), False), receiver)
     top.msg_connect(receiver, "symbols", debug, "store")
     top.run()
     import pmt
+
     scale = numpy.sqrt(42)
     worst = []
     for i in range(100, debug.num_messages()):
         x = numpy.array(pmt.c32vector_elements(pmt.cdr(debug.get_message(i)))) * scale
-        nearest = sum(unit * numpy.clip(2 * numpy.floor(part / 2) + 1, -7, 7) for part, unit in ((x.real, 1), (x.imag, 1j)))
+        nearest = sum(
+            unit * numpy.clip(2 * numpy.floor(part / 2) + 1, -7, 7)
+            for part, unit in ((x.real, 1), (x.imag, 1j))
+        )
         worst.append(numpy.mean(abs(x - nearest) ** 2) / 42)
     return 100 * float(numpy.sqrt(numpy.mean(worst)))
 
@@ -74,13 +94,26 @@ def interpolated(samples):
 
 def peak(samples, x):
     p = abs(x) ** 2
-    return {"dbfs": round(float(db(numpy.mean(abs(samples) ** 2))), 2), "peak_db": round(float(db(p.max() / p.mean())), 1), "of_samples": len(x)}
+    return {
+        "dbfs": round(float(db(numpy.mean(abs(samples) ** 2))), 2),
+        "peak_db": round(float(db(p.max() / p.mean())), 1),
+        "of_samples": len(x),
+    }
 
 
 def spectrum(x):
     """Frequencies and power in 10 kHz, of a mean power of 1 in all."""
     size = round(OVER * RATE / 10e3)
-    f, p = scipy.signal.welch(x, OVER * RATE, "blackman", size, size // 2, return_onesided=False, scaling="density", detrend=False)
+    f, p = scipy.signal.welch(
+        x,
+        OVER * RATE,
+        "blackman",
+        size,
+        size // 2,
+        return_onesided=False,
+        scaling="density",
+        detrend=False,
+    )
     order = numpy.argsort(f)
     f, p = f[order], p[order]
     return f, p / p.sum()
@@ -97,10 +130,16 @@ def db(ratio):
 
 
 def offsets(f, p):
-    """Of the filter's middle from the channel's edge, MHz; dB of the carrier in the filter, the worse side."""
+    """Of the filter's middle from the channel's edge, MHz; dB of the carrier in the filter, the
+    worse side."""
     at = numpy.arange(0.05, 10, 0.05)
-    worse = [max(power(f, p, CHANNEL / 2 + o * 1e6 - FILTER / 2, CHANNEL / 2 + o * 1e6 + FILTER / 2),
-                 power(f, p, -CHANNEL / 2 - o * 1e6 - FILTER / 2, -CHANNEL / 2 - o * 1e6 + FILTER / 2)) for o in at]
+    worse = [
+        max(
+            power(f, p, CHANNEL / 2 + o * 1e6 - FILTER / 2, CHANNEL / 2 + o * 1e6 + FILTER / 2),
+            power(f, p, -CHANNEL / 2 - o * 1e6 - FILTER / 2, -CHANNEL / 2 - o * 1e6 + FILTER / 2),
+        )
+        for o in at
+    ]
     return at, db(numpy.array(worse))
 
 
@@ -115,13 +154,16 @@ def outside(rows):
     """Names of what is not as it has to be."""
     of = {row["edge_samples"]: row for row in rows}
     own = of[DEFAULT_EDGE]
-    holds = {"leakage_db": own["leakage_db"] < TARGET_DB, "evm_percent": own["evm_percent"] - of[0]["evm_percent"] <= EVM_MORE_PERCENT,
-             "most_dbm_inside_mask": own["most_dbm_inside_mask"]["Local Area"] >= POWER_DBM}
+    holds = {
+        "leakage_db": own["leakage_db"] < TARGET_DB,
+        "evm_percent": own["evm_percent"] - of[0]["evm_percent"] <= EVM_MORE_PERCENT,
+        "most_dbm_inside_mask": own["most_dbm_inside_mask"]["Local Area"] >= POWER_DBM,
+    }
     return [name for name, ok in holds.items() if not ok]
 
 
 def main():
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     options.add_argument("--figure", type=pathlib.Path)
     options = options.parse_args()
     rows, curves = [], {}
@@ -131,11 +173,27 @@ def main():
         f, p = spectrum(x)
         at, relative = curves[edge] = offsets(f, p)
         own = power(f, p, -2.505e6, 2.505e6)
-        neighbours = max(power(f, p, s * 5e6 - NEIGHBOUR / 2, s * 5e6 + NEIGHBOUR / 2) for s in (-1, 1))
-        most = {m: round(float(min(limit(m, a) - r for a, r in zip(at, relative))), 1) for m in MASKS}
-        beyond = {m: round(float(min(limit(m, a) - r for a, r in zip(at, relative) if a >= 0.15)), 1) for m in MASKS}
-        rows.append({"edge_samples": edge, **peak(samples, x), "leakage_db": round(float(db(neighbours / own)), 1), "target_db": TARGET_DB,
-                     "evm_percent": round(evm_percent(samples), 3), "most_dbm_inside_mask": most, "most_dbm_from_100_khz_on": beyond})
+        neighbours = max(
+            power(f, p, s * 5e6 - NEIGHBOUR / 2, s * 5e6 + NEIGHBOUR / 2) for s in (-1, 1)
+        )
+        most = {
+            m: round(float(min(limit(m, a) - r for a, r in zip(at, relative))), 1) for m in MASKS
+        }
+        beyond = {
+            m: round(float(min(limit(m, a) - r for a, r in zip(at, relative) if a >= 0.15)), 1)
+            for m in MASKS
+        }
+        rows.append(
+            {
+                "edge_samples": edge,
+                **peak(samples, x),
+                "leakage_db": round(float(db(neighbours / own)), 1),
+                "target_db": TARGET_DB,
+                "evm_percent": round(evm_percent(samples), 3),
+                "most_dbm_inside_mask": most,
+                "most_dbm_from_100_khz_on": beyond,
+            }
+        )
         print(json.dumps(rows[-1]))
     if options.figure:
         draw(curves, options.figure)
@@ -145,16 +203,23 @@ def main():
 
 def draw(curves, file):
     import matplotlib
+
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+
     figure, axis = plt.subplots(figsize=(8, 4.5))
     for edge, (at, relative) in curves.items():
         axis.plot(at, relative + POWER_DBM, label=f"edge of {edge} samples")
     at = next(iter(curves.values()))[0]
     axis.plot(at, [limit("Local Area", a) for a in at], "k", label="limit, Local Area")
     axis.plot(at, [limit("Wide Area", a) for a in at], "k--", label="limit, Wide Area (A)")
-    axis.set(xlabel="filter's middle from the channel's edge (MHz)", ylabel="dBm in 100 kHz", xlim=(0, 7.5), ylim=(-120, 0),
-             title=f"Beside a carrier of {POWER_DBM} dBm in 5 MHz")
+    axis.set(
+        xlabel="filter's middle from the channel's edge (MHz)",
+        ylabel="dBm in 100 kHz",
+        xlim=(0, 7.5),
+        ylim=(-120, 0),
+        title=f"Beside a carrier of {POWER_DBM} dBm in 5 MHz",
+    )
     axis.grid(alpha=0.3)
     axis.legend()
     figure.savefig(file, dpi=100, bbox_inches="tight")

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A fader with two paths, one each way, in real time beside the cell whose downlink goes through one of them: a demo on cables with a free-running
-clock. The path back hears the base station as well, so that both have the same to compute; noise at both ends. JSON, what was found beside its budget,
-and the verdict of the run:
+"""A fader with two paths, one each way, in real time beside the cell whose downlink goes through
+one of them: a demo on cables with a free-running clock. The path back hears the base station as
+well, so that both have the same to compute; noise at both ends. JSON, what was found beside its
+budget, and the verdict of the run:
 
   fader_cores      of the fader, at most 12 % of a core for each path
   left_us          of the fader's delay at worst: more than nothing
   late_slots       at most one in a thousand of them
   sounding_db      of each path, at most its limit
 
-  sudo /usr/bin/python3 tests/bench/both_ways.py [--seconds 8] [--lead 22] [--delay-samples 65280] [--delay-ms 32] [--cores X] [--out FILE]
+  sudo /usr/bin/python3 tests/bench/both_ways.py [--seconds 8] [--lead 22] [--delay-samples 65280]
+  [--delay-ms 32] [--cores X] [--out FILE]
 
-from a built tree, on a machine that does nothing else. Exit code 1: something is outside, or the run is INVALID."""
+from a built tree, on a machine that does nothing else. Exit code 1: something is outside, or the
+run is INVALID."""
+
 import argparse
 import contextlib
 import json
@@ -22,22 +26,43 @@ import tempfile
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"))
 sys.path[:0] = [str(TOP / "host" / "cli"), str(BUILD / "python")]
-os.environ |= {"OPENWIP_BUILD": str(BUILD), "OPENWIP_NO_BUILD": "1", "PYTHONPATH": os.pathsep.join(sys.path[:2])}
+os.environ |= {
+    "OPENWIP_BUILD": str(BUILD),
+    "OPENWIP_NO_BUILD": "1",
+    "PYTHONPATH": os.pathsep.join(sys.path[:2]),
+}
 
-from openwip_cli.cell import cell as cells      # noqa: E402
-from openwip_cli.figures import accounting      # noqa: E402
-from openwip_cli.machine import places          # noqa: E402
-from openwip_cli.runs import demo               # noqa: E402
+from openwip_cli.cell import cell as cells
+from openwip_cli.figures import accounting
+from openwip_cli.machine import places
+from openwip_cli.runs import demo
 
-SCENARIO = ["--air", "cabled", "--clock", "realtime", "--product", "x310", "--channel", "jakes", "--speed-kmh", "75", "--snr", "20", "--bins", "25",
-            "--pings", "20"]
-CORES_A_PATH = 0.12         # docs/cabled-measured.md, Cost
+SCENARIO = [
+    "--air",
+    "cabled",
+    "--clock",
+    "realtime",
+    "--product",
+    "x310",
+    "--channel",
+    "jakes",
+    "--speed-kmh",
+    "75",
+    "--snr",
+    "20",
+    "--bins",
+    "25",
+    "--pings",
+    "20",
+]
+CORES_A_PATH = 0.12  # docs/cabled-measured.md, Cost
 
 one_way_air, one_way_fader = cells.air_config, cells.fader_config
 
 
 def air_config(cell, scenario):
-    """The fader's radio at the terminal's cable receives, too, and the one at the base station's sends, to nobody."""
+    """The fader's radio at the terminal's cable receives, too, and the one at the base station's
+    sends, to nobody."""
     found = one_way_air(cell, scenario)
     if "fader-base" in found["nodes"]:
         found["air"]["wait_for"] = {"transmitters": 3, "receivers": 3}
@@ -57,22 +82,55 @@ def fader_config(cell, scenario):
 
 def figures(r):
     rt, fader = r["realtime"], r["fader"]
-    cores = {name: {"found": round(value, 3)} for name, value in r["cpu"].items() if name in ("fader", "total")}
+    cores = {
+        name: {"found": round(value, 3)}
+        for name, value in r["cpu"].items()
+        if name in ("fader", "total")
+    }
     cores["fader"]["budget"] = 2 * CORES_A_PATH
     return {
-        "fader_cores": cores["fader"], "all_cores": cores["total"],
+        "fader_cores": cores["fader"],
+        "all_cores": cores["total"],
         "left_us": {"found": fader["least_lead_us"], "budget": 0, "of": fader["delay_us"]},
-        "late_slots": {"found": rt["late_slots"], "budget": accounting.LATE_SHARE * rt["slots"], "of": rt["slots"]},
-        "soundings": [{"from": s["from"], "to": s["to"], "sounding_db": {"found": s["residual_db"], "budget": s["limit_db"]}} for s in fader["soundings"]],
-        "through_radios_db": {"found": fader["through_radios"].get("residual_db"), "budget": fader["through_radios"].get("limit_db"),
-                              "heard": fader["through_radios"]["heard"]}}
+        "late_slots": {
+            "found": rt["late_slots"],
+            "budget": accounting.LATE_SHARE * rt["slots"],
+            "of": rt["slots"],
+        },
+        "soundings": [
+            {
+                "from": s["from"],
+                "to": s["to"],
+                "sounding_db": {"found": s["residual_db"], "budget": s["limit_db"]},
+            }
+            for s in fader["soundings"]
+        ],
+        "through_radios_db": {
+            "found": fader["through_radios"].get("residual_db"),
+            "budget": fader["through_radios"].get("limit_db"),
+            "heard": fader["through_radios"]["heard"],
+        },
+    }
 
 
 def outside(found):
-    return [name for name, ok in (
-        ("fader_cores", found["fader_cores"]["found"] <= found["fader_cores"]["budget"]), ("left_us", found["left_us"]["found"] > 0),
-        ("late_slots", found["late_slots"]["found"] <= found["late_slots"]["budget"]),
-        ("soundings", len(found["soundings"]) == 2 and all(s["sounding_db"]["found"] <= s["sounding_db"]["budget"] for s in found["soundings"]))) if not ok]
+    return [
+        name
+        for name, ok in (
+            ("fader_cores", found["fader_cores"]["found"] <= found["fader_cores"]["budget"]),
+            ("left_us", found["left_us"]["found"] > 0),
+            ("late_slots", found["late_slots"]["found"] <= found["late_slots"]["budget"]),
+            (
+                "soundings",
+                len(found["soundings"]) == 2
+                and all(
+                    s["sounding_db"]["found"] <= s["sounding_db"]["budget"]
+                    for s in found["soundings"]
+                ),
+            ),
+        )
+        if not ok
+    ]
 
 
 def judged(r):
@@ -84,7 +142,9 @@ def judged(r):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     p.add_argument("--seconds", type=int, default=8)
     p.add_argument("--lead", type=int, default=22)
     p.add_argument("--delay-samples", type=int, default=65280)
@@ -93,8 +153,21 @@ def main():
     p.add_argument("--out")
     given = p.parse_args()
     cells.air_config, cells.fader_config = air_config, fader_config
-    options = [*SCENARIO, "--transmit-lead-slots", str(given.lead), "--fader-delay-samples", str(given.delay_samples),
-               "--retransmission-delay-ms", str(given.delay_ms), "--duration", str(given.seconds), "--cores", given.cores, "--name", f"bw{os.getpid() % 10000}"]
+    options = [
+        *SCENARIO,
+        "--transmit-lead-slots",
+        str(given.lead),
+        "--fader-delay-samples",
+        str(given.delay_samples),
+        "--retransmission-delay-ms",
+        str(given.delay_ms),
+        "--duration",
+        str(given.seconds),
+        "--cores",
+        given.cores,
+        "--name",
+        f"bw{os.getpid() % 10000}",
+    ]
     with tempfile.TemporaryDirectory(prefix="openwip-both-") as folder:
         report = pathlib.Path(folder, "report.json")
         with contextlib.redirect_stdout(sys.stderr):

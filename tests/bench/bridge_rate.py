@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What ./openwip bridge carries (docs/wlan-measured.md): datagrams as fast as one socket sends them, from the wired side to the mobile one; packets a
-second, and the bridge's processor time for each. `python3 tests/bench/bridge_rate.py [SECONDS]`, as root."""
+"""What ./openwip bridge carries (docs/wlan-measured.md): datagrams as fast as one socket sends
+them, from the wired side to the mobile one; packets a second, and the bridge's processor time for
+each. `python3 tests/bench/bridge_rate.py [SECONDS]`, as root."""
+
 import os
 import pathlib
 import subprocess
@@ -9,7 +11,7 @@ import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 NAMES = ("openwip-rate-a", "openwip-rate-b")
-SIZES = (64, 576, 1500)     # of IP packets
+SIZES = (64, 576, 1500)  # of IP packets
 HEADERS = 28
 SEND = """
 import socket, sys, time
@@ -42,7 +44,11 @@ except socket.timeout:
 
 
 def inside(name, code, *arguments):
-    return subprocess.Popen(["ip", "netns", "exec", name, sys.executable, "-c", code, *map(str, arguments)], stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        ["ip", "netns", "exec", name, sys.executable, "-c", code, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
 
 
 def cpu_s(pid):
@@ -61,15 +67,24 @@ def measure(bridge, seconds):
         before = cpu_s(pid)
         sent = int(inside(NAMES[0], SEND, size - HEADERS, seconds).communicate()[0])
         came = int(receiver.communicate()[0])
-        print(f"{size:6}  {sent / seconds:7.0f}  {came / seconds:6.0f}  {100 * (1 - came / sent):4.1f} %  {1e6 * (cpu_s(pid) - before) / came:5.1f}", flush=True)
+        print(
+            f"{size:6}  {sent / seconds:7.0f}  {came / seconds:6.0f} "
+            f" {100 * (1 - came / sent):4.1f} %  {1e6 * (cpu_s(pid) - before) / came:5.1f}",
+            flush=True,
+        )
 
 
 def main():
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 5
     for name in NAMES:
         subprocess.run(["ip", "netns", "add", name], check=True)
-    bridge = subprocess.Popen([TOP / "openwip", "bridge", *NAMES, "--delay-injection", "adaptive"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                              env=os.environ | {"OPENWIP_NO_BUILD": "1"})
+    bridge = subprocess.Popen(
+        [TOP / "openwip", "bridge", *NAMES, "--delay-injection", "adaptive"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"OPENWIP_NO_BUILD": "1"},
+    )
     try:
         measure(bridge, seconds)
     finally:

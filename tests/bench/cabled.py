@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One scenario on the medium and through the fader: software USRPs in lockstep, same seeds, same traffic, and the medium with the loop that
-the fader needs (4 ms). JSON, what was found beside what is asked:
+"""One scenario on the medium and through the fader: software USRPs in lockstep, same seeds, same
+traffic, and the medium with the loop that the fader needs (4 ms). JSON, what was found beside what
+is asked:
 
-  snr_db              terminal's SNR, by bin: mean over the slots that both have recorded; rms over the bins of all seeds of the difference,
-                      at most 0.3 dB; and that of single slots, which have noise of their own on either way (not judged)
-  frame_error_rate    of each way with its 95 % interval over the seeds: each mean inside the other's interval
+  snr_db              terminal's SNR, by bin: mean over the slots that both have recorded; rms over
+  the bins of all seeds of the difference,
+                      at most 0.3 dB; and that of single slots, which have noise of their own on
+                      either way (not judged)
+  frame_error_rate    of each way with its 95 % interval over the seeds: each mean inside the
+  other's interval
   tcp_bps             ratio of the means within 3 %, with the 95 % interval of the pairs
 
-  sudo /usr/bin/python3 tests/bench/cabled.py [--seeds 8] [--seconds 8] [--speed 0.5] [--out FILE] [-- DEMO OPTIONS]
+  sudo /usr/bin/python3 tests/bench/cabled.py [--seeds 8] [--seconds 8] [--speed 0.5] [--out FILE]
+  [-- DEMO OPTIONS]
 
-from a built tree. Exit code 1: something is outside. A run that is INVALID (the machine was too busy) is made again, twice at most;
-what is left out then is said."""
+from a built tree. Exit code 1: something is outside. A run that is INVALID (the machine was too
+busy) is made again, twice at most; what is left out then is said."""
+
 import argparse
 import dataclasses
 import pathlib
@@ -25,19 +31,50 @@ import valid_demo
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(TOP / "host" / "cli")]
 
-from openwip_cli.figures import estimates  # noqa: E402
+from openwip_cli.figures import estimates
 
-SCENARIO = ["--channel", "jakes", "--speed-kmh", "30", "--snr", "20", "--bins", "25", "--tcp-window-kb", "128", "--pings", "5",
-            "--retransmission-delay-ms", "4"]
+SCENARIO = [
+    "--channel",
+    "jakes",
+    "--speed-kmh",
+    "30",
+    "--snr",
+    "20",
+    "--bins",
+    "25",
+    "--tcp-window-kb",
+    "128",
+    "--pings",
+    "5",
+    "--retransmission-delay-ms",
+    "4",
+]
 WAYS = {"medium": [], "cabled": ["--air", "cabled"]}
 MOST_SNR_DB, MOST_TCP = 0.3, 0.03
 
 
 def run(way, seed, given, folder):
     """(report, SNR by slot: 25 values); None: never valid."""
-    found = valid_demo.run(f"{way}, seed {seed}", folder, lambda base: [
-        "--name", f"cb{way[0]}", *SCENARIO, *WAYS[way], "--seed", str(seed), "--duration", str(given.seconds), "--speed", str(given.speed), "--record",
-        f"{base}.h5", *given.more], given.before)
+    found = valid_demo.run(
+        f"{way}, seed {seed}",
+        folder,
+        lambda base: [
+            "--name",
+            f"cb{way[0]}",
+            *SCENARIO,
+            *WAYS[way],
+            "--seed",
+            str(seed),
+            "--duration",
+            str(given.seconds),
+            "--speed",
+            str(given.speed),
+            "--record",
+            f"{base}.h5",
+            *given.more,
+        ],
+        given.before,
+    )
     if found is None:
         return None
     report, base = found
@@ -60,20 +97,48 @@ def figures(ways, runs):
         by_slot.append(difference)
     rms = float(numpy.sqrt(numpy.mean(numpy.square(by_bin))))
     each = [float(numpy.sqrt(numpy.mean(numpy.square(d)))) for d in by_bin]
-    fer = {way: estimates.estimate(runs[way][s][0]["link"]["frame_error_rate"] for s in seeds) for way in ways}
+    fer = {
+        way: estimates.estimate(runs[way][s][0]["link"]["frame_error_rate"] for s in seeds)
+        for way in ways
+    }
     tcp = {way: {s: runs[way][s][0]["tcp"]["goodput_bps"] for s in seeds} for way in ways}
     share = estimates.ratio(tcp["cabled"], tcp["medium"])
-    pairs = estimates.difference(*({s: runs[way][s][0]["link"]["frame_error_rate"] for s in seeds} for way in ("cabled", "medium")))
+    pairs = estimates.difference(
+        *(
+            {s: runs[way][s][0]["link"]["frame_error_rate"] for s in seeds}
+            for way in ("cabled", "medium")
+        )
+    )
     return {
         "seeds": seeds,
-        "snr_db": {"rms": rms, "budget": MOST_SNR_DB, "rms_by_seed": each, "mean_difference": float(numpy.mean(by_bin)),
-                   "slots": [len(d) for d in by_slot], "rms_of_single_slots": float(numpy.sqrt(numpy.mean(numpy.square(numpy.concatenate(by_slot))))),
-                   "ok": rms <= MOST_SNR_DB},
-        "frame_error_rate": {**{way: dataclasses.asdict(e) for way, e in fer.items()}, "difference": dataclasses.asdict(pairs),
-                             "frames": {way: sum(runs[way][s][0]["link"]["frames_sent"] for s in seeds) for way in ways},
-                             "ok": fer["medium"].covers(fer["cabled"].mean) and fer["cabled"].covers(fer["medium"].mean)},
-        "tcp_bps": {**{way: dataclasses.asdict(estimates.estimate(of.values())) for way, of in tcp.items()}, "ratio": dataclasses.asdict(share),
-                    "budget": MOST_TCP, "ok": abs(share.mean - 1) <= MOST_TCP},
+        "snr_db": {
+            "rms": rms,
+            "budget": MOST_SNR_DB,
+            "rms_by_seed": each,
+            "mean_difference": float(numpy.mean(by_bin)),
+            "slots": [len(d) for d in by_slot],
+            "rms_of_single_slots": float(
+                numpy.sqrt(numpy.mean(numpy.square(numpy.concatenate(by_slot))))
+            ),
+            "ok": rms <= MOST_SNR_DB,
+        },
+        "frame_error_rate": {
+            **{way: dataclasses.asdict(e) for way, e in fer.items()},
+            "difference": dataclasses.asdict(pairs),
+            "frames": {
+                way: sum(runs[way][s][0]["link"]["frames_sent"] for s in seeds) for way in ways
+            },
+            "ok": (
+                fer["medium"].covers(fer["cabled"].mean)
+                and fer["cabled"].covers(fer["medium"].mean)
+            ),
+        },
+        "tcp_bps": {
+            **{way: dataclasses.asdict(estimates.estimate(of.values())) for way, of in tcp.items()},
+            "ratio": dataclasses.asdict(share),
+            "budget": MOST_TCP,
+            "ok": abs(share.mean - 1) <= MOST_TCP,
+        },
         "sounding": [runs["cabled"][s][0]["fader"] for s in seeds][:1],
     }
 
@@ -91,8 +156,13 @@ def main():
             for way in WAYS:
                 if (done := run(way, seed, given, folder)) is not None:
                     runs[way][seed] = done
-    found = {"scenario": SCENARIO + given.more, "seconds": given.seconds, "speed": given.speed,
-             "not_valid": valid_demo.not_valid(runs, WAYS, given.seeds), **figures(list(WAYS), runs)}
+    found = {
+        "scenario": SCENARIO + given.more,
+        "seconds": given.seconds,
+        "speed": given.speed,
+        "not_valid": valid_demo.not_valid(runs, WAYS, given.seeds),
+        **figures(list(WAYS), runs),
+    }
     valid_demo.written(found, given.out)
     return 0 if all(found[key]["ok"] for key in ("snr_db", "frame_error_rate", "tcp_bps")) else 1
 

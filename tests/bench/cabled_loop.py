@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A cabled cell on a free-running clock, with the lead and the delays that follow from what its radios and this machine take: doctor --loop until one
-late burst in 10,000 is shown (30,000 bursts without a late one, more with some), the settings that --loop auto would take of that, then so many demos
-with them. JSON: what was measured, the settings, of each run its verdict with the reasons, what missed its time, what was left of the fader's delay and
-how the machine stood still; k of n VALID.
+"""A cabled cell on a free-running clock, with the lead and the delays that follow from what its
+radios and this machine take: doctor --loop until one late burst in 10,000 is shown (30,000 bursts
+without a late one, more with some), the settings that --loop auto would take of that, then so many
+demos with them. JSON: what was measured, the settings, of each run its verdict with the reasons,
+what missed its time, what was left of the fader's delay and how the machine stood still; k of n
+VALID.
 
-  sudo /usr/bin/python3 tests/bench/cabled_loop.py [--product x310] [--runs 5] [--seconds 8] [--measured-s 600] [--at-least N] [--out FILE] [-- DEMO OPTIONS]
+  sudo /usr/bin/python3 tests/bench/cabled_loop.py [--product x310] [--runs 5] [--seconds 8]
+  [--measured-s 600] [--at-least N] [--out FILE] [-- DEMO OPTIONS]
 
-from a built tree, on a machine that does nothing else. Exit code 1: a share of one in 10,000 was not shown within --measured-s, no loop can be as long as
-was found, or fewer than --at-least (default: all) of the runs were VALID."""
+from a built tree, on a machine that does nothing else. Exit code 1: a share of one in 10,000 was
+not shown within --measured-s, no loop can be as long as was found, or fewer than --at-least
+(default: all) of the runs were VALID."""
+
 import argparse
 import json
 import os
@@ -20,15 +25,31 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"))
 sys.path[:0] = [str(TOP / "host" / "cli"), str(BUILD / "python")]
 
-from openwip_cli.commands.radio_findings import SHARE  # noqa: E402
-from openwip_cli.figures import accounting, standstills  # noqa: E402
-from openwip_cli.runs import loop, options  # noqa: E402
+from openwip_cli.commands.radio_findings import SHARE
+from openwip_cli.figures import accounting, standstills
+from openwip_cli.runs import loop, options
 
-SCENARIO = ["--air", "cabled", "--clock", "realtime", "--channel", "jakes", "--speed-kmh", "3", "--snr", "20"]
+SCENARIO = [
+    "--air",
+    "cabled",
+    "--clock",
+    "realtime",
+    "--channel",
+    "jakes",
+    "--speed-kmh",
+    "3",
+    "--snr",
+    "20",
+]
 
 
 def openwip(*arguments):
-    subprocess.run([TOP / "openwip", *arguments], env=os.environ | {"OPENWIP_BUILD": str(BUILD), "OPENWIP_NO_BUILD": "1"}, stdout=sys.stderr, check=False)
+    subprocess.run(
+        [TOP / "openwip", *arguments],
+        env=os.environ | {"OPENWIP_BUILD": str(BUILD), "OPENWIP_NO_BUILD": "1"},
+        stdout=sys.stderr,
+        check=False,
+    )
 
 
 def report(file):
@@ -46,8 +67,19 @@ def of_run(r):
     rt, fader = r.get("realtime"), r.get("fader")
     found = {"valid": r["verdict"]["valid"], "reasons": r["verdict"]["reasons"]}
     if rt:
-        found |= {"slots": rt["slots"], "missed": accounting.missed_words(rt["missed"]), "standstills": standstills.words(rt.get("standstills")).removeprefix("; ")}
-    return found | ({"least_lead_us": fader["least_lead_us"], "late_pieces": fader["late"] + fader["underflows"]} if fader else {})
+        found |= {
+            "slots": rt["slots"],
+            "missed": accounting.missed_words(rt["missed"]),
+            "standstills": standstills.words(rt.get("standstills")).removeprefix("; "),
+        }
+    return found | (
+        {
+            "least_lead_us": fader["least_lead_us"],
+            "late_pieces": fader["late"] + fader["underflows"],
+        }
+        if fader
+        else {}
+    )
 
 
 def judged(measured, settled, runs, wanted):
@@ -55,7 +87,10 @@ def judged(measured, settled, runs, wanted):
     valid = sum(r["valid"] for r in runs)
     wrong = []
     if measured["transmit"]["late_at_most"] > SHARE:
-        wrong.append(f"of the bursts a share of {measured['transmit']['late_at_most']:.1e} may be late, {SHARE:g} was to be shown: a longer --measured-s")
+        wrong.append(
+            f"of the bursts a share of {measured['transmit']['late_at_most']:.1e} may be late,"
+            f" {SHARE:g} was to be shown: a longer --measured-s"
+        )
     if settled.why:
         wrong.append(f"{settled.flags}: {settled.why}")
     elif valid < wanted:
@@ -64,7 +99,9 @@ def judged(measured, settled, runs, wanted):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     p.add_argument("--product", default="x310")
     p.add_argument("--runs", type=int, default=5)
     p.add_argument("--seconds", type=int, default=8)
@@ -80,20 +117,55 @@ def main():
     with tempfile.TemporaryDirectory(prefix="openwip-loop-") as folder:
         for k, one in enumerate(dict.fromkeys(radios.values())):
             file = pathlib.Path(folder, f"radio-{k}.json")
-            openwip("doctor", "--loop", "--radio", one.radio, "--seconds", f"{given.measured_s:g}", "--json", str(file))
+            openwip(
+                "doctor",
+                "--loop",
+                "--radio",
+                one.radio,
+                "--seconds",
+                f"{given.measured_s:g}",
+                "--json",
+                str(file),
+            )
             if (found := report(file)) is None:
-                sys.exit(f"./openwip doctor --loop --radio {one.radio} found nothing; what it said is above")
+                sys.exit(
+                    f"./openwip doctor --loop --radio {one.radio} found nothing; what it said is"
+                    " above"
+                )
             measured[one] = found["loop"]
         settled = loop.settle({role: measured[one] for role, one in radios.items()}, scenario, 0)
         for k in range(0 if settled.why else given.runs):
             file = pathlib.Path(folder, f"run-{k}.json")
-            openwip("demo", "--name", f"cl{os.getpid() % 10000}", *said, *settled.flags.split(), "--duration", str(given.seconds), "--json", str(file))
+            openwip(
+                "demo",
+                "--name",
+                f"cl{os.getpid() % 10000}",
+                *said,
+                *settled.flags.split(),
+                "--duration",
+                str(given.seconds),
+                "--json",
+                str(file),
+            )
             runs.append(of_run(report(file)))
     worst = max(measured.values(), key=lambda m: m["transmit"]["late_at_most"])
-    wrong, valid = judged(worst, settled, runs, given.runs if given.at_least is None else given.at_least)
-    found = {"options": said, "load": os.getloadavg()[0], "settings": settled.flags, "fader_delay_of": settled.share,
-             "measured": {one.radio: {"bursts": m["transmit"]["leads"][-1]["bursts"], **m} for one, m in measured.items()},
-             "runs": runs, "valid": valid, "of": len(runs), "wrong": wrong}
+    wrong, valid = judged(
+        worst, settled, runs, given.runs if given.at_least is None else given.at_least
+    )
+    found = {
+        "options": said,
+        "load": os.getloadavg()[0],
+        "settings": settled.flags,
+        "fader_delay_of": settled.share,
+        "measured": {
+            one.radio: {"bursts": m["transmit"]["leads"][-1]["bursts"], **m}
+            for one, m in measured.items()
+        },
+        "runs": runs,
+        "valid": valid,
+        "of": len(runs),
+        "wrong": wrong,
+    }
     text = json.dumps(found, indent=1)
     if given.out:
         pathlib.Path(given.out).write_text(text + "\n")

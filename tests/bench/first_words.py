@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How long ./openwip takes for an answer that needs no package and no build: help, version, a mistyped option. Prints JSON: seconds of wall
-time, least and median, beside the budget.
+"""How long ./openwip takes for an answer that needs no package and no build: help, version, a
+mistyped option. Prints JSON: seconds of wall time, least and median, beside the budget.
 
     python3 tests/bench/first_words.py [TIMES]
 """
+
 import json
 import pathlib
 import statistics
@@ -19,7 +20,13 @@ ANSWERS = (["--version"], ["help"], ["demo", "--help"], ["help", "emulate"], ["e
 
 def seconds(words: list[str]) -> float:
     began = time.monotonic()
-    subprocess.run([OPENWIP, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    subprocess.run(
+        [OPENWIP, *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
     return time.monotonic() - began
 
 
@@ -31,8 +38,24 @@ def main() -> int:
     rows = []
     for words in ANSWERS:
         took = [seconds(words) for _ in range(int(given))]
-        rows.append({"command": " ".join(words), "least_s": round(min(took), 3), "median_s": round(statistics.median(took), 3)})
-    print(json.dumps({"benchmark": "first_words", "budget_s": BUDGET_S, "times": int(given), "results": rows}, indent=1))
+        rows.append(
+            {
+                "command": " ".join(words),
+                "least_s": round(min(took), 3),
+                "median_s": round(statistics.median(took), 3),
+            }
+        )
+    print(
+        json.dumps(
+            {
+                "benchmark": "first_words",
+                "budget_s": BUDGET_S,
+                "times": int(given),
+                "results": rows,
+            },
+            indent=1,
+        )
+    )
     return 0
 
 

@@ -1,33 +1,42 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Twenty points of the grid of chapter 6 on several fidelities, in one plot with 95 % intervals (docs/ns3-measured.md):
+"""Twenty points of the grid of chapter 6 on several fidelities, in one plot with 95 % intervals
+(docs/ns3-measured.md):
 
-    five_fidelities.py OUT [--fidelities formula,ns3,virtual,real,as-radio,sample] [--seeds 6] [--seconds 10] [--points A1,B3] [--sender cubic]
+    five_fidelities.py OUT [--fidelities formula,ns3,virtual,real,as-radio,sample] [--seeds 6]
+    [--seconds 10] [--points A1,B3] [--sender cubic]
 
-formula   min(rate of the link alone, window / round trip, Mathis' sqrt law of wired loss); start-up is left out
-ns3       ns-3's CUBIC; virtual: Linux in virtual time; real: Linux in real time (root, a free core)
-sample    Linux in real time over software radios (root, a free core): the same fading of the same seeds, by samples
-as-radio  virtual with what the radio has in the place of what the others are told: the CRC of its frames (24 bits), and the receiver's own
+formula   min(rate of the link alone, window / round trip, Mathis' sqrt law of wired loss); start-up
+is left out ns3       ns-3's CUBIC; virtual: Linux in virtual time; real: Linux in real time (root,
+a free core) sample    Linux in real time over software radios (root, a free core): the same fading
+of the same seeds, by samples as-radio  virtual with what the radio has in the place of what the
+others are told: the CRC of its frames (24 bits), and the receiver's own
           predictions in the place of a prediction error. What sample is to be compared with
 
-The link is the same in all of them but the last two: computed errors at the level of bins, the same seeds of the fading. Air and wall clock
-are at one pace in sample, for the TCP of the hosts lives by the wall clock. Two points of A1 need to be told perfect predictions and are not
-in sample. OUT/runs.json keeps every run:
-the same command goes on where it was ended, another one (--fidelities real --seeds 2 --points B1) adds to it, figure and table have all
-that is there. Seconds, sender and version of the tree are in it, and others are refused: they want another OUT. A run in real time that is
-invalid is tried again by the next call.
+The link is the same in all of them but the last two: computed errors at the level of bins, the same
+seeds of the fading. Air and wall clock are at one pace in sample, for the TCP of the hosts lives by
+the wall clock. Two points of A1 need to be told perfect predictions and are not in sample.
+OUT/runs.json keeps every run:
+the same command goes on where it was ended, another one (--fidelities real --seeds 2 --points B1)
+adds to it, figure and table have all that is there. Seconds, sender and version of the tree are in
+it, and others are refused: they want another OUT. A run in real time that is invalid is tried again
+by the next call.
 
-EXPECTED, written before the first run: at every point the 95 % intervals of ns-3 and of Linux in virtual time overlap, and so do those of Linux
-in virtual and in real time; points at which they do not are listed at the end and make the exit code 1.
+EXPECTED, written before the first run: at every point the 95 % intervals of ns-3 and of Linux in
+virtual time overlap, and so do those of Linux in virtual and in real time; points at which they do
+not are listed at the end and make the exit code 1.
 
-EXPECTED of real time at the points other than A4, of which there are fewer seeds (written before the first of these runs; overlap is no
-test with two): the mean of the runs in real time lies in the 95 % interval of the six in virtual time, or within 3 % of the mean of the
-same seeds in virtual time.
+EXPECTED of real time at the points other than A4, of which there are fewer seeds (written before
+the first of these runs; overlap is no test with two): the mean of the runs in real time lies in the
+95 % interval of the six in virtual time, or within 3 % of the mean of the same seeds in virtual
+time.
 
-EXPECTED of the sample level (written before the first run): the mean of its runs lies in the 95 % interval of the six of as-radio, or within
-5 % of the mean of the same seeds there. Receiver and bin level differ in an SNR of 0.3 to 0.5 dB rms (docs/curves.md), the receiver loses 0.1 dB,
-and within bin and slot the bin level does not fade, which costs at 75 km/h; against these 2 % of real time for TCP. Against virtual itself the
-sample level is slower, by the CRC: no limit."""
+EXPECTED of the sample level (written before the first run): the mean of its runs lies in the 95 %
+interval of the six of as-radio, or within 5 % of the mean of the same seeds there. Receiver and bin
+level differ in an SNR of 0.3 to 0.5 dB rms (docs/curves.md), the receiver loses 0.1 dB, and within
+bin and slot the bin level does not fade, which costs at 75 km/h; against these 2 % of real time for
+TCP. Against virtual itself the sample level is slower, by the CRC: no limit."""
+
 import argparse
 import csv
 import json
@@ -40,7 +49,8 @@ from typing import Any
 import matplotlib
 from scipy import stats
 
-from openwip_cli.campaign import in_virtual_time, plan as plans, tcp_settings, workloads
+from openwip_cli.campaign import in_virtual_time, tcp_settings, workloads
+from openwip_cli.campaign import plan as plans
 from openwip_cli.errors import BadInput, CellDied, NoLock
 from openwip_cli.figures import accounting
 from openwip_cli.machine import places as whereabouts
@@ -50,30 +60,60 @@ from openwip_cli.settings.emulator import scenario_of
 from openwip_cli.settings.scenario import text_of
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt     # noqa: E402
+import matplotlib.pyplot as plt
 
 START_S = virtual.START_S
 OF_RADIO = {"link.profile": "radio", "channel.prediction_nmse": "predictor"}
 OF_DEMO = {s.key for s in scenarios.SETTINGS}
 POINTS: list[tuple[str, dict[str, Any]]] = [
-    *(("A1", {"channel": "jakes", "modulation": m, "max_retransmissions": r}) for m, r in (("adaptive", 5), ("adaptive", 30), ("2", 30))),
-    *(("A4", {"channel": c, "allocation": a}) for c in ("jakes", "winner") for a in ("static", "best")),
+    *(
+        ("A1", {"channel": "jakes", "modulation": m, "max_retransmissions": r})
+        for m, r in (("adaptive", 5), ("adaptive", 30), ("2", 30))
+    ),
+    *(
+        ("A4", {"channel": c, "allocation": a})
+        for c in ("jakes", "winner")
+        for a in ("static", "best")
+    ),
     *(("B1", {"channel": "jakes", "retransmission_delay_ms": d}) for d in (2, 8, 16)),
-    *(("B2", {"channel": "jakes", "window_bytes": 64096, "wired_delay_ms": d}) for d in (0, 50, 150)),
-    *(("B3", {"channel": "jakes", "retransmission_delay_ms": 2, "wired_loss": p}) for p in (0.01, 0.03, 0.1)),
-    *(("B4", {"channel": "jakes", "retransmission_delay_ms": 2, "queue_packets": q}) for q in (3, 20)),
-    *(("C1", {"channel": "jakes", "retransmission_delay_ms": 2, "wired_delay_ms": 10, "flow_kb": kb}) for kb in (100, 10000)),
+    *(
+        ("B2", {"channel": "jakes", "window_bytes": 64096, "wired_delay_ms": d})
+        for d in (0, 50, 150)
+    ),
+    *(
+        ("B3", {"channel": "jakes", "retransmission_delay_ms": 2, "wired_loss": p})
+        for p in (0.01, 0.03, 0.1)
+    ),
+    *(
+        ("B4", {"channel": "jakes", "retransmission_delay_ms": 2, "queue_packets": q})
+        for q in (3, 20)
+    ),
+    *(
+        (
+            "C1",
+            {"channel": "jakes", "retransmission_delay_ms": 2, "wired_delay_ms": 10, "flow_kb": kb},
+        )
+        for kb in (100, 10000)
+    ),
 ]
 
 
 class Point:
-    def __init__(self, name: str, values: dict[str, Any], seconds: float, sender: str = "cubic") -> None:
+    def __init__(
+        self, name: str, values: dict[str, Any], seconds: float, sender: str = "cubic"
+    ) -> None:
         self.sender = sender
-        experiment = plans.Experiment(plans.folder(whereabouts.default().top) / f"{name}.yaml", "quick")
+        experiment = plans.Experiment(
+            plans.folder(whereabouts.default().top) / f"{name}.yaml", "quick"
+        )
         settings = {k: plans.read_setting(experiment.path, k, v) for k, v in values.items()}
         self.experiment, self.point = experiment, plans.Point(tuple(sorted(settings.items())))
         self.kb = values.get("flow_kb")
-        self.label = f"{name} " + " ".join(f"{v}" for k, v in values.items() if k != "channel") + f" {values['channel']}"
+        self.label = (
+            f"{name} "
+            + " ".join(f"{v}" for k, v in values.items() if k != "channel")
+            + f" {values['channel']}"
+        )
         experiment.duration_s = int(seconds)
 
     def spec(self, seed: int) -> dict[str, Any]:
@@ -83,18 +123,27 @@ class Point:
 
     def settings(self, seed: int) -> dict[str, Any]:
         # computed: the same mean as a noise for every symbol (docs/emulator.md), and faster
-        return self.spec(seed)["emulator"] | {"channel.symbol_noise": "off", "traffic.duration_s": self.experiment.duration_s}
+        return self.spec(seed)["emulator"] | {
+            "channel.symbol_noise": "off",
+            "traffic.duration_s": self.experiment.duration_s,
+        }
 
     def work(self) -> dict[str, Any]:
         work = dict(self.spec(1)["workload"])
-        return work | {"kind": "tcp", "duration_s": self.experiment.duration_s, "congestion_control": self.sender}
+        return work | {
+            "kind": "tcp",
+            "duration_s": self.experiment.duration_s,
+            "congestion_control": self.sender,
+        }
 
     def left_out(self, name: str) -> str | None:
         """Why it is not in this fidelity."""
         s = self.settings(1)
         predicted = s["link.modulation"] == "adaptive" or s["link.allocation"] == "best"
         told = s["channel.prediction_nmse"] == 0 and predicted and name in ("as-radio", "sample")
-        return "its predictions are told to be perfect, those of a receiver are not" if told else None
+        return (
+            "its predictions are told to be perfect, those of a receiver are not" if told else None
+        )
 
     def flow(self, work: dict[str, Any]) -> str:
         """The line of the plan; a file of C1 is sent once."""
@@ -115,14 +164,30 @@ def of_ns3(point: Point, seed: int, places: Any) -> float:
     work = point.work()
     tcp = tcp_settings.of_ns3(work)
     tcp.pop("sender")
-    return rate_of(ns3.run(scenario_of(point.settings(seed)), places, virtual.Plan([point.flow(work)], between=(START_S, None)), tcp=tcp), point)
+    return rate_of(
+        ns3.run(
+            scenario_of(point.settings(seed)),
+            places,
+            virtual.Plan([point.flow(work)], between=(START_S, None)),
+            tcp=tcp,
+        ),
+        point,
+    )
 
 
 def of_linux(point: Point, seed: int, places: Any, over: dict[str, Any] | None = None) -> float:
     work = point.work()
-    in_virtual_time.KINDS["tcp"] = lambda w: (virtual.Plan([point.flow(w)], between=(START_S, None)), lambda *_: {})
-    report = in_virtual_time.run(point.settings(seed) | (over or {}), work, lambda text: None, places=places)
-    COUNTED["frames_failed"], COUNTED["prediction_nmse"] = report["link"]["frame_error_rate"], report["emulator"]["prediction_nmse"]
+    in_virtual_time.KINDS["tcp"] = lambda w: (
+        virtual.Plan([point.flow(w)], between=(START_S, None)),
+        lambda *_: {},
+    )
+    report = in_virtual_time.run(
+        point.settings(seed) | (over or {}), work, lambda text: None, places=places
+    )
+    COUNTED["frames_failed"], COUNTED["prediction_nmse"] = (
+        report["link"]["frame_error_rate"],
+        report["emulator"]["prediction_nmse"],
+    )
     return rate_of(report, point)
 
 
@@ -130,60 +195,93 @@ def as_radio(point: Point, seed: int, places: Any) -> float:
     return of_linux(point, seed, places, OF_RADIO)
 
 
-COUNTED: dict[str, float] = {}      # of the last run, beside its rate
+COUNTED: dict[str, float] = {}  # of the last run, beside its rate
 
 
 def workload_of(point: Point) -> Any:
-    return workloads.make(point.work() | ({"kind": "flows", "flows": [{"kb": point.kb, "times": 1}]} if point.kb else {}))
+    return workloads.make(
+        point.work()
+        | ({"kind": "flows", "flows": [{"kb": point.kb, "times": 1}]} if point.kb else {})
+    )
 
 
 def of_real_time(point: Point, seed: int, places: Any) -> float:
-    return by_the_clock(point, emulate.run(point.settings(seed), workload_of(point), places=places, name="fidelities"))
+    return by_the_clock(
+        point,
+        emulate.run(point.settings(seed), workload_of(point), places=places, name="fidelities"),
+    )
 
 
 def of_samples(point: Point, seed: int, places: Any) -> float:
-    settings = {key: value for key, value in point.settings(seed).items() if key in OF_DEMO and key not in OF_RADIO}
-    channel = scenarios.read_yaml("channel", places.top / "channels" / "profiles" / f"{settings['channel.model']}.yaml")
-    settings["channel.shadowing"] = text_of(channel.get("shadowing", {}).get("default", False))       # the emulator's is as defined, the demo's off
+    settings = {
+        key: value
+        for key, value in point.settings(seed).items()
+        if key in OF_DEMO and key not in OF_RADIO
+    }
+    channel = scenarios.read_yaml(
+        "channel", places.top / "channels" / "profiles" / f"{settings['channel.model']}.yaml"
+    )
+    # the emulator's is as defined, the demo's off
+    settings["channel.shadowing"] = text_of(channel.get("shadowing", {}).get("default", False))
     work = workload_of(point)
 
     def watched(cell: Any) -> Any:
         before = cell.ask(cell.terminal).terminal
         result = work(cell)
         now = cell.ask(cell.terminal).terminal
-        COUNTED["grants_lost"] = (now.grants_failed - before.grants_failed) / (now.slots - before.slots)
+        COUNTED["grants_lost"] = (now.grants_failed - before.grants_failed) / (
+            now.slots - before.slots
+        )
         return result
 
     report = demo.run_workload(settings, watched, places=places, name="fidelities")
-    COUNTED["frames_failed"], COUNTED["prediction_nmse"] = report["link"]["frame_error_rate"], report["prediction"]["nmse"]
+    COUNTED["frames_failed"], COUNTED["prediction_nmse"] = (
+        report["link"]["frame_error_rate"],
+        report["prediction"]["nmse"],
+    )
     return by_the_clock(point, report)
 
 
 def by_the_clock(point: Point, report: dict[str, Any]) -> float:
     if not report["verdict"]["valid"]:
         raise RuntimeError("; ".join(report["verdict"]["reasons"]))
-    if point.kb:        # until its last byte, as in the others
+    if point.kb:  # until its last byte, as in the others
         return 8e-3 * point.kb / report["workload"]["flows"][str(point.kb)]["last_byte_s"]
     return 1e-6 * report["workload"]["goodput_bps"]
 
 
 def of_formula(point: Point, seed: int, places: Any) -> float:
     s, work = point.settings(seed), point.work()
-    wired, loss, mss = s.get("wired.delay_ms", 10) * 1e-3, s.get("wired.loss", 0), accounting.USUAL_MSS
+    wired, loss, mss = (
+        s.get("wired.delay_ms", 10) * 1e-3,
+        s.get("wired.loss", 0),
+        accounting.USUAL_MSS,
+    )
     alone, _ = emulate.generate(scenario_of(s), point.experiment.duration_s, places)
     link = alone["generator"]["ip_bps"] * mss / accounting.MTU
     trip = 2 * wired + 0.004 + accounting.MTU * 8 / alone["generator"]["ip_bps"]
-    limits = [link, 8 * work["window_bytes"] / trip if work["window_bytes"] else math.inf,
-              8 * mss / trip * math.sqrt(1.5 / loss) if loss else math.inf]
+    limits = [
+        link,
+        8 * work["window_bytes"] / trip if work["window_bytes"] else math.inf,
+        8 * mss / trip * math.sqrt(1.5 / loss) if loss else math.inf,
+    ]
     return 1e-6 * min(limits)
 
 
-FIDELITIES = {"formula": of_formula, "ns3": of_ns3, "virtual": of_linux, "real": of_real_time, "as-radio": as_radio, "sample": of_samples}
-WITHIN = {"real": 0.03, "sample": 0.05}     # of those with fewer seeds
+FIDELITIES = {
+    "formula": of_formula,
+    "ns3": of_ns3,
+    "virtual": of_linux,
+    "real": of_real_time,
+    "as-radio": as_radio,
+    "sample": of_samples,
+}
+WITHIN = {"real": 0.03, "sample": 0.05}  # of those with fewer seeds
 
 
 class Kept:
-    """What the runs have in common (`made`), and every one that was made: {"point|fidelity|seed": Mbit/s, or why it is invalid}.
+    """What the runs have in common (`made`), and every one that was made: {"point|fidelity|seed":
+    Mbit/s, or why it is invalid}.
     `counted`: what some of them counted beside it, of the link."""
 
     def __init__(self, file: pathlib.Path, made: dict[str, Any]) -> None:
@@ -195,10 +293,15 @@ class Kept:
                 there = json.loads(file.read_text())
                 self.runs, self.counted = there["runs"], there.get("counted", {})
             except (ValueError, KeyError, TypeError):
-                raise BadInput(f"{file} does not say with what it was made; valid: another OUT") from None
+                raise BadInput(
+                    f"{file} does not say with what it was made; valid: another OUT"
+                ) from None
             for name, value in made.items():
                 if (its := there.get(name)) != value:
-                    raise BadInput(f"{file} was made with {name} {its!r}, and this is {value!r}; valid: the same, or another OUT")
+                    raise BadInput(
+                        f"{file} was made with {name} {its!r}, and this is {value!r}; valid: the"
+                        " same, or another OUT"
+                    )
 
     def make(self, point: Point, name: str, seed: int, given: Any, places: Any) -> None:
         key = f"{point.label}|{name}|{seed}"
@@ -209,39 +312,68 @@ class Kept:
                 self.counted[key] = dict(COUNTED)
             except (RuntimeError, CellDied, NoLock) as e:
                 self.runs[key] = str(e)
-            print(key, self.runs[key], *(f"{name} {value:.3f}" for name, value in COUNTED.items()), flush=True)
+            print(
+                key,
+                self.runs[key],
+                *(f"{name} {value:.3f}" for name, value in COUNTED.items()),
+                flush=True,
+            )
             part = self.file.with_suffix(".part")
-            part.write_text(json.dumps(self.made | {"runs": self.runs, "counted": self.counted}, indent=1))
+            part.write_text(
+                json.dumps(self.made | {"runs": self.runs, "counted": self.counted}, indent=1)
+            )
             part.rename(self.file)
 
     def values(self, label: str, name: str) -> dict[int, float]:
-        mine = {k.rsplit("|", 1)[1]: v for k, v in self.runs.items() if k.startswith(f"{label}|{name}|")}
+        mine = {
+            k.rsplit("|", 1)[1]: v for k, v in self.runs.items() if k.startswith(f"{label}|{name}|")
+        }
         return {int(seed): v for seed, v in mine.items() if isinstance(v, float)}
 
     def row(self, label: str, name: str) -> list[dict[str, Any]]:
         if not (values := self.values(label, name)):
             return []
         mean, half = interval(list(values.values()))
-        invalid = sum(isinstance(v, str) for k, v in self.runs.items() if k.startswith(f"{label}|{name}|"))
-        return [{"point": label, "fidelity": name, "mean": mean, "half": half, "runs": len(values), "invalid": invalid,
-                 "values": " ".join(f"{v:.4f}" for v in values.values())}]
+        invalid = sum(
+            isinstance(v, str) for k, v in self.runs.items() if k.startswith(f"{label}|{name}|")
+        )
+        return [
+            {
+                "point": label,
+                "fidelity": name,
+                "mean": mean,
+                "half": half,
+                "runs": len(values),
+                "invalid": invalid,
+                "values": " ".join(f"{v:.4f}" for v in values.values()),
+            }
+        ]
 
     def agree(self, label: str, a: str, b: str) -> bool | None:
         """As it is expected above; None: not measured."""
         one, other = self.values(label, a), self.values(label, b)
         if len(one) < 2 or len(other) < 2:
             return None
-        (mean, half), (there, half_there) = interval(list(one.values())), interval(list(other.values()))
+        (mean, half), (there, half_there) = (
+            interval(list(one.values())),
+            interval(list(other.values())),
+        )
         if a not in WITHIN or a == "real" and len(one) >= len(other):
             return abs(mean - there) <= half + half_there
         if not (same := [other[seed] for seed in one if seed in other]):
             return None
-        return abs(mean - there) <= half_there or abs(mean - statistics.fmean(same)) <= WITHIN[a] * statistics.fmean(same)
+        return abs(mean - there) <= half_there or abs(mean - statistics.fmean(same)) <= WITHIN[
+            a
+        ] * statistics.fmean(same)
 
 
 def interval(values: list[float]) -> tuple[float, float]:
     """Mean and half of its 95 % interval (Student)."""
-    half = stats.t.ppf(0.975, len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+    half = (
+        stats.t.ppf(0.975, len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
+        if len(values) > 1
+        else math.nan
+    )
     return statistics.fmean(values), float(half)
 
 
@@ -249,9 +381,17 @@ def draw(rows: list[dict[str, Any]], labels: list[str], file: pathlib.Path) -> N
     figure, axes = plt.subplots(figsize=(10, 5))
     for n, name in enumerate(FIDELITIES):
         mine = [r for r in rows if r["fidelity"] == name]
-        axes.errorbar([labels.index(r["point"]) + 0.13 * (n - 2.5) for r in mine], [r["mean"] for r in mine],
-                      [r["half"] if r["runs"] > 2 else 0 for r in mine],     # of two it says nothing
-                      fmt="o_s^sD"[n], mfc="none" if name == "as-radio" else None, markersize=4, capsize=2, label=name)
+        axes.errorbar(
+            [labels.index(r["point"]) + 0.13 * (n - 2.5) for r in mine],
+            [r["mean"] for r in mine],
+            # of two it says nothing
+            [r["half"] if r["runs"] > 2 else 0 for r in mine],
+            fmt="o_s^sD"[n],
+            mfc="none" if name == "as-radio" else None,
+            markersize=4,
+            capsize=2,
+            label=name,
+        )
     axes.set_xticks(range(len(labels)), labels, rotation=60, ha="right", fontsize=7)
     axes.set_ylabel("TCP goodput, Mbit/s")
     axes.set_ylim(bottom=0)
@@ -287,14 +427,24 @@ def measure() -> int:
     p.add_argument("--seeds", type=int, default=6)
     p.add_argument("--seconds", type=int, default=10)
     given = p.parse_args()
-    wanted, places = listed("--fidelities", given.fidelities, list(FIDELITIES)), whereabouts.default()
+    wanted, places = (
+        listed("--fidelities", given.fidelities, list(FIDELITIES)),
+        whereabouts.default(),
+    )
     names = list(dict.fromkeys(n for n, _ in POINTS))
     chosen = listed("--points", given.points, names) if given.points else names
     if given.seeds < 1 or given.seconds < 1:
         raise BadInput(f"--seeds is {given.seeds}, --seconds is {given.seconds}; valid: 1 and more")
     given.out.mkdir(parents=True, exist_ok=True)
     points = [Point(n, v, given.seconds, given.sender) for n, v in POINTS if n in chosen]
-    kept = Kept(given.out / "runs.json", {"seconds": given.seconds, "sender": given.sender, "version": whereabouts.version(places.top)})
+    kept = Kept(
+        given.out / "runs.json",
+        {
+            "seconds": given.seconds,
+            "sender": given.sender,
+            "version": whereabouts.version(places.top),
+        },
+    )
     for point in points:
         for name in wanted:
             if why := point.left_out(name):
@@ -302,7 +452,9 @@ def measure() -> int:
                 continue
             for seed in range(1, given.seeds + 1):
                 kept.make(point, name, seed, given, places)
-    labels = [point.label for point in (Point(n, v, given.seconds, given.sender) for n, v in POINTS)]
+    labels = [
+        point.label for point in (Point(n, v, given.seconds, given.sender) for n, v in POINTS)
+    ]
     rows = [row for label in labels for name in FIDELITIES for row in kept.row(label, name)]
     if not rows:
         print("no run is valid")
@@ -318,7 +470,10 @@ def measure() -> int:
         print("apart:", *row)
     for a, b in PAIRS:
         missing = sum(found[label, a, b] is None for label in labels)
-        print(f"{a} against {b}: {len(labels) - missing} of {len(labels)} points measured, {missing} not measured")
+        print(
+            f"{a} against {b}: {len(labels) - missing} of {len(labels)} points measured, {missing}"
+            " not measured"
+        )
     return 1 if apart else 0
 
 

@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The cell on a clock that does not wait, with the budget beside each figure (JSON):
 
-  runs     --runs demos a product of 25 bins with default lead and delay, by turns, all with the same modulation and SNR (asked:
-           256-QAM, the default): VALID, share of late slots below 1e-3, no loss of lock, TCP at least 0.97 of capacity; of these
+  runs     --runs demos a product of 25 bins with default lead and delay, by turns, all with the
+  same modulation and SNR (asked:
+           256-QAM, the default): VALID, share of late slots below 1e-3, no loss of lock, TCP at
+           least 0.97 of capacity; of these
            `valid` of how many, and how long the machine stood still in each
-  stops    every process of a running cell, its radios --product, stands still for 50 ms (SIGSTOP), --times times each: slots that
-           come to nothing, each once (tests/support/slots_lost.py), fewer than 150 each time; locks lost, none
+  stops    every process of a running cell, its radios --product, stands still for 50 ms (SIGSTOP),
+  --times times each: slots that
+           come to nothing, each once (tests/support/slots_lost.py), fewer than 150 each time; locks
+           lost, none
 
-  sudo /usr/bin/python3 tests/bench/free_running.py [--seconds 60] [--products ideal,b210,x310] [--runs 1] [--modulation 8] [--snr 40]
+  sudo /usr/bin/python3 tests/bench/free_running.py [--seconds 60] [--products ideal,b210,x310]
+  [--runs 1] [--modulation 8] [--snr 40]
                                                     [--product ideal] [--times 5] [--no-stops]
 
-from a built tree, on an idle machine; software radios only. Exit code 1: something is outside (`outside`, at the end)."""
+from a built tree, on an idle machine; software radios only. Exit code 1: something is outside
+(`outside`, at the end)."""
+
 import argparse
 import json
 import os
@@ -23,21 +30,39 @@ import tempfile
 import time
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(TOP / "host" / "cli"), str(TOP / "tests" / "support"), str(pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"), "python"))]
+sys.path[:0] = [
+    str(TOP / "host" / "cli"),
+    str(TOP / "tests" / "support"),
+    str(pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"), "python")),
+]
 
-import slots_lost  # noqa: E402
-from openwip_cli.cell.cell import Cell  # noqa: E402
-from openwip_cli.messages import control  # noqa: E402
+import slots_lost
+from openwip_cli.cell.cell import Cell
+from openwip_cli.messages import control
 
 CELL = "freerun"
-CELL_OPTIONS = ["--clock", "realtime", "--bins", "25", "--uplink-kbps", "5000", "--tcp-window-kb", "128"]
+CELL_OPTIONS = [
+    "--clock",
+    "realtime",
+    "--bins",
+    "25",
+    "--uplink-kbps",
+    "5000",
+    "--tcp-window-kb",
+    "128",
+]
 PROCESSES = ("air", "base.macd", "terminal.macd", "base.radio", "terminal.radio")
 STOP_S = 0.05
 
 
 def demo(options, json_file, **more):
-    return subprocess.Popen([TOP / "openwip", "demo", "--name", CELL, *options, "--json", json_file], env=os.environ | {"OPENWIP_NO_BUILD": "1"},
-                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **more)
+    return subprocess.Popen(
+        [TOP / "openwip", "demo", "--name", CELL, *options, "--json", json_file],
+        env=os.environ | {"OPENWIP_NO_BUILD": "1"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        **more,
+    )
 
 
 def run(product, options, seconds, folder):
@@ -49,15 +74,30 @@ def run(product, options, seconds, folder):
     if "tcp" not in r:
         return {"product": product, "verdict": r["verdict"]}
     rt = r["realtime"]
-    return {"product": product, "verdict": r["verdict"], "standstills": rt["standstills"], "slots": rt["slots"], "missed": rt["missed"],
-            "late_share": {"found": rt["late_slots"] / rt["slots"], "below": 1e-3},
-            "lock_losses": {"found": r["radio"]["lock_losses"], "below": 1},
-            "tcp_of_capacity": {"found": r["tcp"]["goodput_bps"] / r["capacity"]["tcp_payload_bps"], "least": 0.97},
-            "frame_error_rate": r["link"]["frame_error_rate"], "snr_db": r["radio"]["mean_snr_db"], "ping_ms": r["ping_ms"]["median"]}
+    return {
+        "product": product,
+        "verdict": r["verdict"],
+        "standstills": rt["standstills"],
+        "slots": rt["slots"],
+        "missed": rt["missed"],
+        "late_share": {"found": rt["late_slots"] / rt["slots"], "below": 1e-3},
+        "lock_losses": {"found": r["radio"]["lock_losses"], "below": 1},
+        "tcp_of_capacity": {
+            "found": r["tcp"]["goodput_bps"] / r["capacity"]["tcp_payload_bps"],
+            "least": 0.97,
+        },
+        "frame_error_rate": r["link"]["frame_error_rate"],
+        "snr_db": r["radio"]["mean_snr_db"],
+        "ping_ms": r["ping_ms"]["median"],
+    }
 
 
 def meets(figure):
-    return figure["found"] >= figure["least"] if "least" in figure else figure["found"] < figure["below"]
+    return (
+        figure["found"] >= figure["least"]
+        if "least" in figure
+        else figure["found"] < figure["below"]
+    )
 
 
 def outside(runs, processes):
@@ -65,9 +105,17 @@ def outside(runs, processes):
     found = []
     for r in runs:
         found += [f"{r['product']}: verdict"] * (not r["verdict"]["valid"])
-        found += [f"{r['product']}: {name}" for name, figure in r.items() if isinstance(figure, dict) and "found" in figure and not meets(figure)]
+        found += [
+            f"{r['product']}: {name}"
+            for name, figure in r.items()
+            if isinstance(figure, dict) and "found" in figure and not meets(figure)
+        ]
     for name, costs in processes.items():
-        found += [f"stop of {name}: {what}" for what in ("most_slots", "locks_lost") if not meets(costs[what])]
+        found += [
+            f"stop of {name}: {what}"
+            for what in ("most_slots", "locks_lost")
+            if not meets(costs[what])
+        ]
     return found
 
 
@@ -81,7 +129,9 @@ def valid(runs):
 
 def state_of(cell):
     """(slots that came to nothing so far, locks lost)"""
-    base, terminal = (control.Control(cell.endpoint(f"{s}.control")).status(2) for s in ("base", "terminal"))
+    base, terminal = (
+        control.Control(cell.endpoint(f"{s}.control")).status(2) for s in ("base", "terminal")
+    )
     return slots_lost.so_far(base, terminal), terminal.radio.lock_losses
 
 
@@ -111,19 +161,29 @@ def stops(options, times, folder):
                 found[name].append((slots_lost.between(between, after), locks_after - locks))
     finally:
         process.wait(120)
-    return {"stopped_ms": STOP_S * 1000, "slots_without_a_stop": quiet,
-            "standstills": json.loads(report.read_text())["realtime"]["standstills"] if report.exists() else None,
-            "processes": {name: cost(costs) for name, costs in found.items()}}
+    return {
+        "stopped_ms": STOP_S * 1000,
+        "slots_without_a_stop": quiet,
+        "standstills": (
+            json.loads(report.read_text())["realtime"]["standstills"] if report.exists() else None
+        ),
+        "processes": {name: cost(costs) for name, costs in found.items()},
+    }
 
 
 def cost(costs):
     slots = [s for s, _ in costs]
-    return {"slots": slots, "median": statistics.median(slots), "within": f"{sum(s < 150 for s in slots)} of {len(slots)}",
-            "most_slots": {"found": max(slots), "below": 150}, "locks_lost": {"found": sum(k for _, k in costs), "below": 1}}
+    return {
+        "slots": slots,
+        "median": statistics.median(slots),
+        "within": f"{sum(s < 150 for s in slots)} of {len(slots)}",
+        "most_slots": {"found": max(slots), "below": 150},
+        "locks_lost": {"found": sum(k for _, k in costs), "below": 1},
+    }
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     p.add_argument("--seconds", type=int, default=60)
     p.add_argument("--products", default="ideal,b210,x310")
     p.add_argument("--modulation", type=int, default=8, help="bits per symbol (8: 256-QAM)")
@@ -137,7 +197,13 @@ def main():
         p.error("--seconds, --runs, --times: valid is 1 or more")
     options = [*CELL_OPTIONS, "--modulation", str(given.modulation), "--snr", f"{given.snr:g}"]
     with tempfile.TemporaryDirectory() as folder:
-        made = {"runs": [run(product, options, given.seconds, folder) for _ in range(given.runs) for product in given.products.split(",")]}
+        made = {
+            "runs": [
+                run(product, options, given.seconds, folder)
+                for _ in range(given.runs)
+                for product in given.products.split(",")
+            ]
+        }
         made["valid"] = valid(made["runs"])
         if not given.no_stops:
             made["stops"] = stops([*options, "--product", given.product], given.times, folder)

@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A command of ./openwip as the first one on a machine with nothing installed, and others after it on the same machine: what is committed of
-this tree, in the root file system of a release, which debootstrap makes once (network, root; some GB). The kernel, its clock, processor and
-devices are this machine's.
+"""A command of ./openwip as the first one on a machine with nothing installed, and others after it
+on the same machine: what is committed of this tree, in the root file system of a release, which
+debootstrap makes once (network, root; some GB). The kernel, its clock, processor and devices are
+this machine's.
 
     sudo python3 tests/bench/fresh_machine.py jammy emulate --duration 5
     sudo python3 tests/bench/fresh_machine.py --lists none trixie demo --duration 5 --then test
 
-debootstrap leaves the package lists in the file system; the images of containers have none (--lists none). Without --lists both are tried.
-A command that fails does not keep the next one from running; the exit code is the highest of all.
+debootstrap leaves the package lists in the file system; the images of containers have none (--lists
+none). Without --lists both are tried. A command that fails does not keep the next one from running;
+the exit code is the highest of all.
 """
+
 import argparse
 import json
 import os
@@ -24,20 +27,31 @@ import time
 from typing import Any
 
 sys.path.append(str(pathlib.Path(__file__).parent))
-import junit_counts  # noqa: E402
+import junit_counts
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 DEBIAN = "http://deb.debian.org/debian"
 # Ubuntu has its packages for x86-64 on one server and those for other processors on another one.
-UBUNTU = "http://archive.ubuntu.com/ubuntu" if platform.machine() == "x86_64" else "http://ports.ubuntu.com/ubuntu-ports"
-RELEASES = {"bookworm": (DEBIAN, "main"), "trixie": (DEBIAN, "main"), "jammy": (UBUNTU, "main,universe"), "noble": (UBUNTU, "main,universe")}
-SCRIPT = "/usr/share/debootstrap/scripts/gutsy"     # of all releases of Ubuntu since; Debian's may not know the newest by name
-THEN = "--then"             # between two commands
-BUILD_LOG, TESTS = "build/openwip-build.log", "build/openwip-tests.xml"     # of the tree
-WARNING = re.compile(r"^\S+:\d+:\d+: warning: ", re.M)      # of a compiler
+UBUNTU = (
+    "http://archive.ubuntu.com/ubuntu"
+    if platform.machine() == "x86_64"
+    else "http://ports.ubuntu.com/ubuntu-ports"
+)
+RELEASES = {
+    "bookworm": (DEBIAN, "main"),
+    "trixie": (DEBIAN, "main"),
+    "jammy": (UBUNTU, "main,universe"),
+    "noble": (UBUNTU, "main,universe"),
+}
+# of all releases of Ubuntu since; Debian's may not know the newest by name
+SCRIPT = "/usr/share/debootstrap/scripts/gutsy"
+THEN = "--then"  # between two commands
+BUILD_LOG, TESTS = "build/openwip-build.log", "build/openwip-tests.xml"  # of the tree
+WARNING = re.compile(r"^\S+:\d+:\d+: warning: ", re.M)  # of a compiler
 IN_NAMESPACE = ["unshare", "--mount", "--propagation", "private"]
-# $1 root file system, $2 folder of the run, $3 "kept": with its package lists, then the command. Mounts are this process's own and go with it;
-# what the command wrote to its disk is there for the next one.
+# $1 root file system, $2 folder of the run, $3 "kept": with its package lists, then the command.
+# Mounts are this process's own and go with it; what the command wrote to its disk is there for the
+# next one.
 INSIDE = """set -e
 base=$1 run=$2 lists=$3; shift 3
 mkdir -p "$run/upper" "$run/work" "$run/top"
@@ -59,30 +73,68 @@ def base(release: str, folder: pathlib.Path) -> pathlib.Path:
     if not (root / "made").exists():
         shutil.rmtree(root, ignore_errors=True)
         # Ubuntu's keys are no package of Debian's; what is made is thrown away.
-        options = ["--variant=minbase", f"--components={components}", *(["--no-check-gpg"] if mirror == UBUNTU else [])]
-        subprocess.run(["debootstrap", *options, release, root, mirror, *([SCRIPT] if mirror == UBUNTU else [])], check=True, stdout=subprocess.DEVNULL)
-        (root / "etc/apt/sources.list").write_text("".join(
-            f"deb {mirror} {release}{pocket} {components.replace(',', ' ')}\n" for pocket in ("", "-updates")))
+        options = [
+            "--variant=minbase",
+            f"--components={components}",
+            *(["--no-check-gpg"] if mirror == UBUNTU else []),
+        ]
+        subprocess.run(
+            [
+                "debootstrap",
+                *options,
+                release,
+                root,
+                mirror,
+                *([SCRIPT] if mirror == UBUNTU else []),
+            ],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        (root / "etc/apt/sources.list").write_text(
+            "".join(
+                f"deb {mirror} {release}{pocket} {components.replace(',', ' ')}\n"
+                for pocket in ("", "-updates")
+            )
+        )
         (root / "etc/dpkg/dpkg.cfg.d/fast").write_text("force-unsafe-io\n")
         (root / "made").touch()
     return root
 
 
 def main() -> int:
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("/var/tmp/openwip-fresh"), help="where the root file systems stay")
-    p.add_argument("--lists", choices=("kept", "none"), help="the package lists at the start (default: one run with them and one without)")
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    p.add_argument(
+        "--folder",
+        type=pathlib.Path,
+        default=pathlib.Path("/var/tmp/openwip-fresh"),
+        help="where the root file systems stay",
+    )
+    p.add_argument(
+        "--lists",
+        choices=("kept", "none"),
+        help="the package lists at the start (default: one run with them and one without)",
+    )
     p.add_argument("release", choices=RELEASES)
-    p.add_argument("command", nargs=argparse.REMAINDER, help=f"of ./openwip, several with {THEN} between them; without one: demo --duration 5")
+    p.add_argument(
+        "command",
+        nargs=argparse.REMAINDER,
+        help=f"of ./openwip, several with {THEN} between them; without one: demo --duration 5",
+    )
     given = p.parse_args()
     commands = split(given.command or ["demo", "--duration", "5"])
     if [] in commands:
-        p.error(f"{' '.join(given.command)!r} has a {THEN} without a command on both sides; valid: COMMAND [OPTIONS] {THEN} COMMAND [OPTIONS]")
+        p.error(
+            f"{' '.join(given.command)!r} has a {THEN} without a command on both sides; valid:"
+            f" COMMAND [OPTIONS] {THEN} COMMAND [OPTIONS]"
+        )
     if os.geteuid() != 0 or not shutil.which("debootstrap"):
         p.error("root and debootstrap are needed (apt-get install debootstrap)")
     given.folder.mkdir(parents=True, exist_ok=True)
     root = base(given.release, given.folder)
-    return max(one_machine(given.folder, given.release, root, lists, commands) for lists in ([given.lists] if given.lists else ["none", "kept"]))
+    return max(
+        one_machine(given.folder, given.release, root, lists, commands)
+        for lists in ([given.lists] if given.lists else ["none", "kept"])
+    )
 
 
 def split(words: list[str]) -> list[list[str]]:
@@ -96,31 +148,79 @@ def split(words: list[str]) -> list[list[str]]:
     return commands
 
 
-def one_machine(folder: pathlib.Path, release: str, root: pathlib.Path, lists: str, commands: list[list[str]]) -> int:
-    """Runs the commands one after another in one copy of the root file system, prints what came of them and returns the highest exit code."""
+def one_machine(
+    folder: pathlib.Path, release: str, root: pathlib.Path, lists: str, commands: list[list[str]]
+) -> int:
+    """Runs the commands one after another in one copy of the root file system, prints what came of
+    them and returns the highest exit code."""
     with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as run:
         subprocess.run(["git", "clone", "--quiet", TOP, f"{run}/tree"], check=True)
-        done = [one_command(pathlib.Path(run), root, lists, command, folder / f"{release}-lists-{lists}-{n}-{command[0]}.log")
-                for n, command in enumerate(commands, 1)]
-        commit = subprocess.run(["git", "-C", f"{run}/tree", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
-    print(json.dumps({"release": release, "processor": platform.machine(), "commit": commit, "lists": lists, "commands": done}, indent=1), flush=True)
+        done = [
+            one_command(
+                pathlib.Path(run),
+                root,
+                lists,
+                command,
+                folder / f"{release}-lists-{lists}-{n}-{command[0]}.log",
+            )
+            for n, command in enumerate(commands, 1)
+        ]
+        commit = subprocess.run(
+            ["git", "-C", f"{run}/tree", "rev-parse", "HEAD"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+    print(
+        json.dumps(
+            {
+                "release": release,
+                "processor": platform.machine(),
+                "commit": commit,
+                "lists": lists,
+                "commands": done,
+            },
+            indent=1,
+        ),
+        flush=True,
+    )
     return max(int(d["exit_code"]) for d in done)
 
 
-def one_command(run: pathlib.Path, root: pathlib.Path, lists: str, command: list[str], log: pathlib.Path) -> dict[str, Any]:
-    """The outcome of one command: `tests` has the counts of ctest, `warnings` those of the compiler; null where nothing was tested or built."""
-    tree = run / "upper" / "openwip"        # as the command sees it; before the first one it is not there
+def one_command(
+    run: pathlib.Path, root: pathlib.Path, lists: str, command: list[str], log: pathlib.Path
+) -> dict[str, Any]:
+    """The outcome of one command: `tests` has the counts of ctest, `warnings` those of the
+    compiler; null where nothing was tested or built."""
+    # as the command sees it; before the first one it is not there
+    tree = run / "upper" / "openwip"
     for stale in (TESTS, BUILD_LOG):
         (tree / stale).unlink(missing_ok=True)
     began = time.monotonic()
     with log.open("w") as out:
-        done = subprocess.run([*IN_NAMESPACE, "sh", "-c", INSIDE, "sh", root, run, lists, *command],
-                              stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
+        done = subprocess.run(
+            [*IN_NAMESPACE, "sh", "-c", INSIDE, "sh", root, run, lists, *command],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
     seconds = round(time.monotonic() - began)
     built = tree / BUILD_LOG
-    return {"command": command, "exit_code": done.returncode, "seconds": seconds, "tests": junit_counts.counts(tree / TESTS),
-            "warnings": len(WARNING.findall(built.read_text(errors="replace"))) if built.exists() else None,
-            "said": [line for line in log.read_text(errors="replace").splitlines() if line.startswith(("verdict", "openwip:", "100%"))], "log": str(log)}
+    return {
+        "command": command,
+        "exit_code": done.returncode,
+        "seconds": seconds,
+        "tests": junit_counts.counts(tree / TESTS),
+        "warnings": (
+            len(WARNING.findall(built.read_text(errors="replace"))) if built.exists() else None
+        ),
+        "said": [
+            line
+            for line in log.read_text(errors="replace").splitlines()
+            if line.startswith(("verdict", "openwip:", "100%"))
+        ],
+        "log": str(log),
+    }
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bounds of the attenuator's interrupts on ST's Nucleo-F446RE, in us, COMPUTED from its program and published cycles, not measured on metal (JSON,
-the budget beside each figure):
+"""Bounds of the attenuator's interrupts on ST's Nucleo-F446RE, in us, COMPUTED from its program and
+published cycles, not measured on metal (JSON, the budget beside each figure):
 
   /usr/bin/python3 tests/bench/interrupt_times.py nucleo_f446re.elf
 
-Of each handler the longest path of all that its instructions allow, whatever the data: basic blocks with the cycles below, loops with the bounds
-below, called functions in the place of their calls. What the compiler makes and has no bound here is refused. Then the tick with every byte of the
+Of each handler the longest path of all that its instructions allow, whatever the data: basic blocks
+with the cycles below, loops with the bounds below, called functions in the place of their calls.
+What the compiler makes and has no bound here is refused. Then the tick with every byte of the
 serial line that can come in between."""
+
 import argparse
 import functools
 import json
@@ -15,29 +17,98 @@ import re
 import subprocess
 import sys
 
-CORE_HZ, SPI_HZ = 168_000_000, 5_250_000     # firmware/board/nucleo_f446re.h, pins.h
-BYTE_S, TICK_S = 10 / 921_600, 1e-3          # 8N1
-# Cortex-M4 TRM (Arm DDI 0439D), table 3-1, each at its most: P, the refill of the pipeline, is 3 of 1 to 3; a division 12 of 2 to 12.
+CORE_HZ, SPI_HZ = 168_000_000, 5_250_000  # firmware/board/nucleo_f446re.h, pins.h
+BYTE_S, TICK_S = 10 / 921_600, 1e-3  # 8N1
+# Cortex-M4 TRM (Arm DDI 0439D), table 3-1, each at its most: P, the refill of the pipeline, is 3 of
+# 1 to 3; a division 12 of 2 to 12.
 REFILL, DIVISION, ENTRY, EXIT = 3, 12, 12, 12
-BARRIER = 16                                 # B of that table depends on what is being written: the slowest write here
-# STM32F446 (RM0390, 3.4): 128 bits of flash come with 5 wait states at 168 MHz. As if its caches and prefetch never helped: each line of each block anew, a
-# line that was being fetched when a branch is taken, and before a constant that is in flash.
+# B of that table depends on what is being written: the slowest write here
+BARRIER = 16
+# STM32F446 (RM0390, 3.4): 128 bits of flash come with 5 wait states at 168 MHz. As if its caches
+# and prefetch never helped: each line of each block anew, a line that was being fetched when a
+# branch is taken, and before a constant that is in flash.
 LINE, WAIT = 16, 5
-PERIPHERAL = 16                              # assumed for each access: four cycles of the slowest bus (42 MHz); RM0390 has no number
+# assumed for each access: four cycles of the slowest bus (42 MHz); RM0390 has no number
+PERIPHERAL = 16
 WITH_PERIPHERALS = ("tick_handler", "serial_handler", "trigger_handler", "put")
-SPI_WORD = math.ceil(9 * CORE_HZ / SPI_HZ)   # eight bits, and one until the first begins
+SPI_WORD = math.ceil(9 * CORE_HZ / SPI_HZ)  # eight bits, and one until the first begins
 CHIPS = 8
-# function -> how often each of its loops runs at most: the chips; memset: bytes of a tick_output; tick_handler: an exclusive access that is tried again.
-TIMES_OF = {"levels": CHIPS, "to_maximum": CHIPS, "put_step": CHIPS, "play": CHIPS, "tick": CHIPS, "put": CHIPS, "memset": 20, "tick_handler": 8}
-MOST_OF_A_POLL = 150                         # cycles of a block that waits for SPI
-TRIED_AGAIN = 12                             # cycles: ldrex to strex, once more after an interrupt in between
+# function -> how often each of its loops runs at most: the chips; memset: bytes of a tick_output;
+# tick_handler: an exclusive access that is tried again.
+TIMES_OF = {
+    "levels": CHIPS,
+    "to_maximum": CHIPS,
+    "put_step": CHIPS,
+    "play": CHIPS,
+    "tick": CHIPS,
+    "put": CHIPS,
+    "memset": 20,
+    "tick_handler": 8,
+}
+MOST_OF_A_POLL = 150  # cycles of a block that waits for SPI
+# cycles: ldrex to strex, once more after an interrupt in between
+TRIED_AGAIN = 12
 JUMPS = re.compile(r"^(b|bx|cbn?z|(b(eq|ne|cs|cc|mi|pl|vs|vc|hi|ls|ge|lt|gt|le)))(\.[nw])?$")
 CONDITIONS = "eq|ne|cs|cc|mi|pl|vs|vc|hi|ls|ge|lt|gt|le"
-LOADS, STORES = ("ldr", "ldrb", "ldrh", "ldrsb", "ldrsh", "ldrex", "ldrexb"), ("str", "strb", "strh", "strex", "strexb")
+LOADS, STORES = (
+    ("ldr", "ldrb", "ldrh", "ldrsb", "ldrsh", "ldrex", "ldrexb"),
+    (
+        "str",
+        "strb",
+        "strh",
+        "strex",
+        "strexb",
+    ),
+)
 MANY = ("push", "pop", "ldmia", "stmdb", "stmia", "ldmdb", "ldrd", "strd")
-ONE = ("mov", "movs", "movw", "movt", "mvn", "mvns", "add", "adds", "sub", "subs", "rsb", "rsbs", "cmp", "cmn", "tst", "teq", "and", "ands", "orr", "orrs",
-       "eor", "eors", "bic", "bics", "lsl", "lsls", "lsr", "lsrs", "asr", "asrs", "uxtb", "uxth", "sxtb", "sxth", "ubfx", "sbfx", "bfi", "bfc", "mul", "muls",
-       "addw", "subw", "nop", "clz", "negs", "rev")
+ONE = (
+    "mov",
+    "movs",
+    "movw",
+    "movt",
+    "mvn",
+    "mvns",
+    "add",
+    "adds",
+    "sub",
+    "subs",
+    "rsb",
+    "rsbs",
+    "cmp",
+    "cmn",
+    "tst",
+    "teq",
+    "and",
+    "ands",
+    "orr",
+    "orrs",
+    "eor",
+    "eors",
+    "bic",
+    "bics",
+    "lsl",
+    "lsls",
+    "lsr",
+    "lsrs",
+    "asr",
+    "asrs",
+    "uxtb",
+    "uxth",
+    "sxtb",
+    "sxth",
+    "ubfx",
+    "sbfx",
+    "bfi",
+    "bfc",
+    "mul",
+    "muls",
+    "addw",
+    "subw",
+    "nop",
+    "clz",
+    "negs",
+    "rev",
+)
 TWO = ("mla", "mls", "umull", "smull")
 
 
@@ -46,7 +117,11 @@ class Instruction:
         self.address, self.size = address, size
         word, _, self.operands = text.partition("\t")
         self.name = word.split(".")[0]
-        self.plain = re.sub(f"({CONDITIONS})$", "", self.name) if self.name not in (*ONE, *TWO, *LOADS, *STORES, *MANY, "bl", "blx") else self.name
+        self.plain = (
+            re.sub(f"({CONDITIONS})$", "", self.name)
+            if self.name not in (*ONE, *TWO, *LOADS, *STORES, *MANY, "bl", "blx")
+            else self.name
+        )
         target = re.search(r"\b([0-9a-f]{5,8}) <([^>+]+)(\+0x[0-9a-f]+)?>", self.operands)
         self.target = int(target[1], 16) if target and self.name not in LOADS else None
         self.to_name = target[2] if target else None
@@ -64,7 +139,9 @@ class Instruction:
 
     def goes_by_register(self):
         """To anywhere, and not back to the caller."""
-        return (self.name == "bx" and not self.is_return()) or (self.plain in LOADS and bool(self.written()) and "[sp" not in self.operands)
+        return (self.name == "bx" and not self.is_return()) or (
+            self.plain in LOADS and bool(self.written()) and "[sp" not in self.operands
+        )
 
     def words(self):
         return f"{self.name} {self.operands} at {self.address:x}"
@@ -75,11 +152,13 @@ class Instruction:
         if JUMPS.match(self.name) or self.name in ("bl", "blx"):
             return 1 + REFILL + wait
         if n in LOADS:
-            return 2 + (2 * wait if "[pc" in o else beyond) + (REFILL + wait if self.written() else 0)
+            return (
+                2 + (2 * wait if "[pc" in o else beyond) + (REFILL + wait if self.written() else 0)
+            )
         if n in STORES:
             return 2 + beyond
         if n in MANY:
-            inside = o[o.index("{"):] if "{" in o else "{a, b}"
+            inside = o[o.index("{") :] if "{" in o else "{a, b}"
             assert "-" not in inside, o
             return 1 + inside.count(",") + 1 + (REFILL + wait if self.written() else 0)
         if n in ("udiv", "sdiv"):
@@ -96,13 +175,25 @@ class Instruction:
 def functions_of(elf):
     """address -> (name, instructions)"""
     found, at = {}, None
-    for line in subprocess.run(["arm-none-eabi-objdump", "-d", elf], capture_output=True, text=True, check=True).stdout.splitlines():
+    for line in subprocess.run(
+        ["arm-none-eabi-objdump", "-d", elf], capture_output=True, text=True, check=True
+    ).stdout.splitlines():
         if head := re.match(r"([0-9a-f]+) <(.+)>:$", line):
             at = int(head[1], 16)
             found[at] = (head[2], [])
-        elif at is not None and (row := re.match(r"\s*([0-9a-f]+):\t([0-9a-f ]+?)\s*\t(.+)$", line)) and not row[3].startswith("."):
+        elif (
+            at is not None
+            and (row := re.match(r"\s*([0-9a-f]+):\t([0-9a-f ]+?)\s*\t(.+)$", line))
+            and not row[3].startswith(".")
+        ):
             text = re.sub(r"\s*[@;].*$", "", row[3]) if "[pc" in row[3] else row[3].split(" @")[0]
-            found[at][1].append(Instruction(int(row[1], 16), len(row[2].replace(" ", "")) // 2, text.replace(" ", "\t", 1) if "\t" not in text else text))
+            found[at][1].append(
+                Instruction(
+                    int(row[1], 16),
+                    len(row[2].replace(" ", "")) // 2,
+                    text.replace(" ", "\t", 1) if "\t" not in text else text,
+                )
+            )
     return found
 
 
@@ -116,19 +207,30 @@ class Program:
     def named(self, part):
         return next(a for name, a in self.at.items() if called(name, part))
 
-    @functools.lru_cache(maxsize=None)      # noqa: B019
+    @functools.cache  # noqa: B019
     def longest(self, address):
         """Cycles from the first instruction to the return, in whatever order its data says."""
         name, code = self.functions[address]
         inside = {i.address for i in code}
         peripherals = any(called(name, w) for w in WITH_PERIPHERALS)
-        begins = {code[0].address} | {i.target for i in code if i.target in inside and i.name not in ("bl", "blx")} | {
-            after.address for i, after in zip(code, code[1:]) if i.is_jump() and i.name not in ("bl", "blx")}
+        begins = (
+            {code[0].address}
+            | {i.target for i in code if i.target in inside and i.name not in ("bl", "blx")}
+            | {
+                after.address
+                for i, after in zip(code, code[1:])
+                if i.is_jump() and i.name not in ("bl", "blx")
+            }
+        )
         blocks, order = {}, sorted(begins)
         for begin, end in zip(order, [*order[1:], code[-1].address + code[-1].size]):
             own = [i for i in code if begin <= i.address < end]
             last = own[-1]
-            cycles = sum(i.cycles(peripherals, self.wait) + (self.called_by(name, i) if i.name in ("bl", "blx") else 0) for i in own)
+            cycles = sum(
+                i.cycles(peripherals, self.wait)
+                + (self.called_by(name, i) if i.name in ("bl", "blx") else 0)
+                for i in own
+            )
             lines = (last.address + last.size - 1) // LINE - own[0].address // LINE + 1
             # After a call its line comes again.
             cycles += self.wait * (lines + sum(i.name in ("bl", "blx") for i in own))
@@ -136,9 +238,12 @@ class Program:
             if last.target in inside and last.name not in ("bl", "blx"):
                 goes.append(last.target)
             elif last.target is not None and last.name == "b":
-                cycles += self.called_by(name, last)     # ends with that function
+                cycles += self.called_by(name, last)  # ends with that function
             elif last.goes_by_register():
-                raise SystemExit(f"interrupt_times.py: {name} goes where a register says ({last.words()}), which has no bound here")
+                raise SystemExit(
+                    f"interrupt_times.py: {name} goes where a register says ({last.words()}), which"
+                    " has no bound here"
+                )
             falls = not last.is_return() and not (last.name == "b" and JUMPS.match(last.name))
             if falls and end in begins:
                 goes.append(end)
@@ -148,11 +253,15 @@ class Program:
 
     def called_by(self, name, instruction):
         if instruction.target not in self.functions:
-            raise SystemExit(f"interrupt_times.py: what {name} calls with {instruction.words()} is no function of the program, so it has no bound here")
+            raise SystemExit(
+                f"interrupt_times.py: what {name} calls with {instruction.words()} is no function"
+                " of the program, so it has no bound here"
+            )
         return self.longest(instruction.target)
 
     def path(self, name, blocks, among, first, closed):
-        """Cycles of the longest path from `first` in `among`, without edges to `closed`, the beginning of the loop that these blocks are."""
+        """Cycles of the longest path from `first` in `among`, without edges to `closed`, the
+        beginning of the loop that these blocks are."""
         goes = {b: [n for n in blocks[b][1] if n in among and n != closed] for b in among}
         costs, home = {}, {}
         for group in groups_of(goes):
@@ -163,7 +272,7 @@ class Program:
                 costs[frozenset(group)] = blocks[next(iter(group))][0]
                 continue
             if not heads:
-                continue        # nobody comes there
+                continue  # nobody comes there
             if len(heads) > 1:
                 raise SystemExit(f"interrupt_times.py: {name} has a loop with two beginnings")
             costs[frozenset(group)] = self.loop(name, blocks, group, heads.pop())
@@ -174,6 +283,7 @@ class Program:
                 after = {home[n] for b in group for n in goes[b]} - {group}
                 best[group] = costs[group] + max(map(of, after), default=0)
             return best[group]
+
         return of(home[first])
 
     def loop(self, name, blocks, group, head):
@@ -181,18 +291,28 @@ class Program:
         ends = {b for b in group if head in blocks[b][1]}
         leaves = {b for b in group if any(n not in group for n in blocks[b][1])}
         if any(blocks[b][2] for b in group) and len(group) == 1:
-            return once                         # ldrex, strex: again only after an interrupt, which is counted there
-        if called(name, "put") and head != min(blocks) and len(group) <= 2 and not any(b for b in group if blocks[b][0] > MOST_OF_A_POLL):
+            # ldrex, strex: again only after an interrupt, which is counted there
+            return once
+        if (
+            called(name, "put")
+            and head != min(blocks)
+            and len(group) <= 2
+            and not any(b for b in group if blocks[b][0] > MOST_OF_A_POLL)
+        ):
             self.polls.append(once)
-            return SPI_WORD + 2 * once          # a look that is just too early, and one after it
+            return SPI_WORD + 2 * once  # a look that is just too early, and one after it
         times = next((n for function, n in TIMES_OF.items() if called(name, function)), None)
         if times is None:
-            raise SystemExit(f"interrupt_times.py: {name} has a loop at {head:x} and no bound here; valid: one in TIMES_OF")
+            raise SystemExit(
+                f"interrupt_times.py: {name} has a loop at {head:x} and no bound here; valid: one"
+                " in TIMES_OF"
+            )
         return once * (times + (0 if leaves <= ends else 1))
 
 
 def groups_of(goes):
     """Blocks that reach each other."""
+
     def reached(b):
         seen, left = set(), [b]
         while left:
@@ -201,6 +321,7 @@ def groups_of(goes):
                     seen.add(n)
                     left.append(n)
         return seen
+
     reach = {b: reached(b) for b in goes}
     done = set()
     for b in sorted(goes):
@@ -220,10 +341,15 @@ def us(cycles):
 
 def bounds(elf):
     program, ideal = Program(elf, WAIT), Program(elf, 0)
-    begins = ENTRY + 2 * WAIT               # vector, first line
-    own, of_ideal = ({n: p.longest(p.named(f"{n}_handler")) for n in ("serial", "tick", "trigger")} for p in (program, ideal))
+    begins = ENTRY + 2 * WAIT  # vector, first line
+    own, of_ideal = (
+        {n: p.longest(p.named(f"{n}_handler")) for n in ("serial", "tick", "trigger")}
+        for p in (program, ideal)
+    )
     if len(program.polls) != 1:
-        raise SystemExit(f"interrupt_times.py: {len(program.polls)} loops that wait for SPI; there should be one")
+        raise SystemExit(
+            f"interrupt_times.py: {len(program.polls)} loops that wait for SPI; there should be one"
+        )
     own = {n: cycles + begins + EXIT for n, cycles in own.items()}
     again = TRIED_AGAIN + 2 * WAIT
     # The tick with all bytes that come meanwhile, which go first.
@@ -233,18 +359,29 @@ def bounds(elf):
         if longer == whole:
             break
         whole = longer
-    return {"board": "nucleo_f446re, 168 MHz", "how": "computed, not measured on metal", "flash_wait_states": WAIT,
-            "put_us": {"found": us(program.longest(program.named("put"))), "budget": 1e6 * TICK_S},
-            "serial_us": {"found": us(own["serial"]), "budget": round(BYTE_S * 1e6, 2)},
-            "tick_us": {"found": us(own["tick"]), "of_it_spi": us(8 * SPI_WORD), "without_waits_for_flash": us(of_ideal["tick"] + ENTRY + EXIT), "budget": 1e6 * TICK_S},
-            "tick_with_bytes_us": {"found": us(whole), "budget": 1e6 * TICK_S},
-            "tick_delay_us": {"found": us(own["serial"] + begins), "budget": 1e6 * TICK_S},
-            "trigger_delay_us": {"found": us(whole + own["serial"] + begins), "budget": 1e6 * TICK_S},
-            "trigger_us": {"found": us(own["trigger"])}}
+    return {
+        "board": "nucleo_f446re, 168 MHz",
+        "how": "computed, not measured on metal",
+        "flash_wait_states": WAIT,
+        "put_us": {"found": us(program.longest(program.named("put"))), "budget": 1e6 * TICK_S},
+        "serial_us": {"found": us(own["serial"]), "budget": round(BYTE_S * 1e6, 2)},
+        "tick_us": {
+            "found": us(own["tick"]),
+            "of_it_spi": us(8 * SPI_WORD),
+            "without_waits_for_flash": us(of_ideal["tick"] + ENTRY + EXIT),
+            "budget": 1e6 * TICK_S,
+        },
+        "tick_with_bytes_us": {"found": us(whole), "budget": 1e6 * TICK_S},
+        "tick_delay_us": {"found": us(own["serial"] + begins), "budget": 1e6 * TICK_S},
+        "trigger_delay_us": {"found": us(whole + own["serial"] + begins), "budget": 1e6 * TICK_S},
+        "trigger_us": {"found": us(own["trigger"])},
+    }
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     p.add_argument("elf")
     print(json.dumps(bounds(p.parse_args().elf), indent=2))
 

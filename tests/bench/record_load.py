@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the recorder costs: scripted publishers at the rates of a cell of 25 bins and 256-QAM with full load, and the processor
-time of the recorder. Prints a line for each set of topics.
+"""What the recorder costs: scripted publishers at the rates of a cell of 25 bins and 256-QAM with
+full load, and the processor time of the recorder. Prints a line for each set of topics.
 
     PYTHONPATH=build/python:host/cli:tests/unit/cli python3 tests/bench/record_load.py [SECONDS]"""
+
 import json
 import os
 import pathlib
@@ -12,14 +13,15 @@ import sys
 import tempfile
 import time
 
+from openwip_schema import telemetry_pb2 as pb
+from scripted_publisher import Publisher
+
 from openwip_cli.machine import system
 from openwip_cli.messages import link_frames
 from openwip_cli.records import run_record
-from openwip_schema import receiver_pb2, telemetry_pb2 as pb
-from scripted_publisher import Publisher
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-import frame_batches     # noqa: E402
+import frame_batches
 
 RECORDER = """
 import os, pathlib, sys
@@ -33,8 +35,8 @@ os._exit(record.record(cell, sys.argv[2], reader, None, Places(pathlib.Path("/")
 """
 RNG = random.Random(1)
 SLOTS_PER_SECOND = 1500
-PACKETS_PER_SLOT = 2      # 31.5 Mbit/s of packets of 1500 bytes are 1.75
-STEP = 15                 # slots that are published at once, 10 ms
+PACKETS_PER_SLOT = 2  # 31.5 Mbit/s of packets of 1500 bytes are 1.75
+STEP = 15  # slots that are published at once, 10 ms
 
 
 def snr():
@@ -42,23 +44,88 @@ def snr():
 
 
 # A number of each, made before the clock runs: random, so that they compress as badly as they may.
-SLOT = [pb.SlotSample(snr_db=snr(), predicted_snr_db=snr(), bits_per_symbol=bytes([8] * 25), outcome=bytes([1] * 25), locked=True,
-                      retransmissions=bytes(25), user=bytes(25), queued_packets=50) for _ in range(200)]
-RECEIVER = [pb.ReceiverSample(points=RNG.randbytes(25 * 108 * 2), symbols_of_bin=bytes([108] * 25), bits_per_symbol=bytes([8] * 25),
-                              channel=[RNG.gauss(0, 1) for _ in range(1000)], noise_dbfs=snr(),
-                              spectrum_dbfs=[RNG.gauss(-60, 5) for _ in range(768)], state={"mode": "locked"}) for _ in range(20)]
-PACKETS = [pb.PacketBatch(packet=[pb.PacketRecord(number=i, bytes=1500, protocol=6, arrived_ns=RNG.randrange(10**12), left_ns=10**12,
-                                                  queue_ns=RNG.randrange(10**8), scheduling_ns=RNG.randrange(10**6), air_ns=1333333,
-                                                  frames=14, retransmissions=[0] * 14) for i in range(PACKETS_PER_SLOT * STEP)])]
+SLOT = [
+    pb.SlotSample(
+        snr_db=snr(),
+        predicted_snr_db=snr(),
+        bits_per_symbol=bytes([8] * 25),
+        outcome=bytes([1] * 25),
+        locked=True,
+        retransmissions=bytes(25),
+        user=bytes(25),
+        queued_packets=50,
+    )
+    for _ in range(200)
+]
+RECEIVER = [
+    pb.ReceiverSample(
+        points=RNG.randbytes(25 * 108 * 2),
+        symbols_of_bin=bytes([108] * 25),
+        bits_per_symbol=bytes([8] * 25),
+        channel=[RNG.gauss(0, 1) for _ in range(1000)],
+        noise_dbfs=snr(),
+        spectrum_dbfs=[RNG.gauss(-60, 5) for _ in range(768)],
+        state={"mode": "locked"},
+    )
+    for _ in range(20)
+]
+PACKETS = [
+    pb.PacketBatch(
+        packet=[
+            pb.PacketRecord(
+                number=i,
+                bytes=1500,
+                protocol=6,
+                arrived_ns=RNG.randrange(10**12),
+                left_ns=10**12,
+                queue_ns=RNG.randrange(10**8),
+                scheduling_ns=RNG.randrange(10**6),
+                air_ns=1333333,
+                frames=14,
+                retransmissions=[0] * 14,
+            )
+            for i in range(PACKETS_PER_SLOT * STEP)
+        ]
+    )
+]
 FRAMES = [pb.FrameBatch() for _ in range(5)]
 for batch in FRAMES:
     for n in range(STEP):
-        frame_batches.append(batch, [link_frames.LinkFrame(
-            slot=n, bin=b, bits_per_symbol=8, sn=RNG.randrange(1 << 16), snr_db=RNG.gauss(30, 5), payload=RNG.randbytes(105),
-            payload_bits=840, packet=(7,)) for b in range(25)], bytes(30))
-IP = [pb.IpBatch(packet=[pb.IpRecord(data=RNG.randbytes(1500)) for _ in range(PACKETS_PER_SLOT * STEP)]) for _ in range(5)]
-SMALL = {"tcp": pb.TcpSample(flow=[pb.TcpFlow(station="base", local="10.42.0.1:5201", remote="10.42.0.2:40000", rtt_ms=15.0)] * 2),
-         "cpu": pb.CpuSample(process=[pb.ProcessCpu(name=f"p{i}", cores=0.1) for i in range(10)]), "verdict": pb.Verdict(valid=True)}
+        frame_batches.append(
+            batch,
+            [
+                link_frames.LinkFrame(
+                    slot=n,
+                    bin=b,
+                    bits_per_symbol=8,
+                    sn=RNG.randrange(1 << 16),
+                    snr_db=RNG.gauss(30, 5),
+                    payload=RNG.randbytes(105),
+                    payload_bits=840,
+                    packet=(7,),
+                )
+                for b in range(25)
+            ],
+            bytes(30),
+        )
+IP = [
+    pb.IpBatch(
+        packet=[pb.IpRecord(data=RNG.randbytes(1500)) for _ in range(PACKETS_PER_SLOT * STEP)]
+    )
+    for _ in range(5)
+]
+SMALL = {
+    "tcp": pb.TcpSample(
+        flow=[
+            pb.TcpFlow(
+                station="base", local="10.42.0.1:5201", remote="10.42.0.2:40000", rtt_ms=15.0
+            )
+        ]
+        * 2
+    ),
+    "cpu": pb.CpuSample(process=[pb.ProcessCpu(name=f"p{i}", cores=0.1) for i in range(10)]),
+    "verdict": pb.Verdict(valid=True),
+}
 
 
 def publish(base, terminal, topics, slot, every):
@@ -70,7 +137,9 @@ def publish(base, terminal, topics, slot, every):
     for topic, batches in (("frames", FRAMES), ("ip", IP)):
         if topic in topics:
             for end in (base, terminal):
-                end.send(topic, slot=slot + STEP - 1, **{topic: batches[slot // STEP % len(batches)]})
+                end.send(
+                    topic, slot=slot + STEP - 1, **{topic: batches[slot // STEP % len(batches)]}
+                )
     if "packet" in topics:
         base.send("packet", slot=slot, packets=PACKETS[0])
     if slot % 150 == 0:
@@ -87,9 +156,15 @@ def measure(name, topics, every, seconds):
         run = pathlib.Path(folder, "x")
         run.mkdir()
         path = pathlib.Path(folder, "run.h5")
-        base, terminal = (Publisher(f"ipc://{run}/{n}.telemetry", 2000) for n in ("base", "terminal"))
-        recorder = subprocess.Popen([sys.executable, "-c", RECORDER, folder, path, ",".join(topics)], stdin=subprocess.PIPE,
-                                    stdout=subprocess.PIPE, text=True)
+        base, terminal = (
+            Publisher(f"ipc://{run}/{n}.telemetry", 2000) for n in ("base", "terminal")
+        )
+        recorder = subprocess.Popen(
+            [sys.executable, "-c", RECORDER, folder, path, ",".join(topics)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         for end in (base, terminal):
             for topic in topics:
                 end.await_subscribers(topic)
@@ -111,9 +186,12 @@ def measure(name, topics, every, seconds):
         terminal.close()
         with run_record.RunRecord(path) as r:
             messages = sum(r.table(*t).attributes["received"] for t in r.tables())
-        print(f"{name:<42} {used / (slot / SLOTS_PER_SECOND):6.1%} of a core per second of the run ({wall:.1f} s wall for "
-              f"{slot / SLOTS_PER_SECOND:.0f}), {messages} of {published} messages, {result['lost']} lost, {memory:.0f} MB resident at most, "
-              f"{os.path.getsize(path) / (slot / SLOTS_PER_SECOND) / 1e6:.2f} MB/s")
+        print(
+            f"{name:<42} {used / (slot / SLOTS_PER_SECOND):6.1%} of a core per second of the run"
+            f" ({wall:.1f} s wall for {slot / SLOTS_PER_SECOND:.0f}), {messages} of {published}"
+            f" messages, {result['lost']} lost, {memory:.0f} MB resident at most,"
+            f" {os.path.getsize(path) / (slot / SLOTS_PER_SECOND) / 1e6:.2f} MB/s"
+        )
 
 
 def main():

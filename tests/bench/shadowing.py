@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Allocation shares (A5) at the sample level: shadowing of 4 dB, 2 m on one path, as the medium makes it and in the steps in which the
-programmable attenuator plays it (docs/attenuator.md); software USRPs in lockstep, the same seeds. JSON:
+"""Allocation shares (A5) at the sample level: shadowing of 4 dB, 2 m on one path, as the medium
+makes it and in the steps in which the programmable attenuator plays it (docs/attenuator.md);
+software USRPs in lockstep, the same seeds. JSON:
 
-  share      of the frames by bits per symbol, in %: of each with its 95 % interval over the seeds, and of the differences seed by seed;
+  share      of the frames by bits per symbol, in %: of each with its 95 % interval over the seeds,
+  and of the differences seed by seed;
              asked: each mean inside the other's interval (of shares of 0.5 % and more)
   tcp_bps    the same, and the ratio, asked: within 3 %
 
-  sudo /usr/bin/python3 tests/bench/shadowing.py [--seeds 8] [--seconds 6] [--speed 0.5] [--out FILE] [-- DEMO OPTIONS]
+  sudo /usr/bin/python3 tests/bench/shadowing.py [--seeds 8] [--seconds 6] [--speed 0.5] [--out
+  FILE] [-- DEMO OPTIONS]
 
-from a built tree. Exit code 1: something is outside. A run that is INVALID (the machine was too busy) is made again, twice at most;
-what is left out then is said."""
+from a built tree. Exit code 1: something is outside. A run that is INVALID (the machine was too
+busy) is made again, twice at most; what is left out then is said."""
+
 import argparse
 import dataclasses
 import pathlib
@@ -21,25 +25,57 @@ import valid_demo
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(TOP / "host" / "cli")]
 
-from openwip_cli.figures import estimates  # noqa: E402
+from openwip_cli.figures import estimates
 
-SCENARIO = ["--speed-kmh", "30", "--snr", "16", "--bins", "10", "--allocation", "static", "--switch-table", "nmse_0", "--shadowing", "on",
-            "--tcp-window-kb", "64", "--pings", "5"]
-WAYS = ("shadowing", "attenuator")      # --channel
+SCENARIO = [
+    "--speed-kmh",
+    "30",
+    "--snr",
+    "16",
+    "--bins",
+    "10",
+    "--allocation",
+    "static",
+    "--switch-table",
+    "nmse_0",
+    "--shadowing",
+    "on",
+    "--tcp-window-kb",
+    "64",
+    "--pings",
+    "5",
+]
+WAYS = ("shadowing", "attenuator")  # --channel
 MOST_BITS, LEAST_SHARE, MOST_TCP = 8, 0.5, 0.03
 
 
 def run(channel, seed, given, folder):
     """The report; None: never valid."""
-    found = valid_demo.run(f"{channel}, seed {seed}", folder, lambda _: [
-        "--name", f"sh{channel[0]}", "--channel", channel, *SCENARIO, "--seed", str(seed), "--duration", str(given.seconds), "--speed",
-        str(given.speed), *given.more], given.before)
+    found = valid_demo.run(
+        f"{channel}, seed {seed}",
+        folder,
+        lambda _: [
+            "--name",
+            f"sh{channel[0]}",
+            "--channel",
+            channel,
+            *SCENARIO,
+            "--seed",
+            str(seed),
+            "--duration",
+            str(given.seconds),
+            "--speed",
+            str(given.speed),
+            *given.more,
+        ],
+        given.before,
+    )
     return found and found[0]
 
 
 def shares(report):
     counts = report["link"]["modulation_histogram"]
-    return [100 * n / sum(counts) for n in (counts + [0] * MOST_BITS)[1:MOST_BITS + 1]]
+    return [100 * n / sum(counts) for n in (counts + [0] * MOST_BITS)[1 : MOST_BITS + 1]]
 
 
 def alike(a, b):
@@ -50,21 +86,36 @@ def compared(by_way):
     """Of {way: {seed: value}}: estimates as JSON, and whether they are alike."""
     of = {way: estimates.estimate(values.values()) for way, values in by_way.items()}
     there = [by_way[way] for way in WAYS]
-    return {**{way: dataclasses.asdict(e) for way, e in of.items()}, "difference": dataclasses.asdict(estimates.difference(there[1], there[0]))}, of
+    return {
+        **{way: dataclasses.asdict(e) for way, e in of.items()},
+        "difference": dataclasses.asdict(estimates.difference(there[1], there[0])),
+    }, of
 
 
 def figures(runs):
     seeds = sorted(set.intersection(*(set(runs[way]) for way in WAYS)))
     found = []
     for bits in range(1, MOST_BITS + 1):
-        row, of = compared({way: {s: shares(runs[way][s])[bits - 1] for s in seeds} for way in WAYS})
+        row, of = compared(
+            {way: {s: shares(runs[way][s])[bits - 1] for s in seeds} for way in WAYS}
+        )
         judged = max(e.mean for e in of.values()) >= LEAST_SHARE
-        found.append({"bits": bits, **row, "judged": judged, "ok": not judged or alike(*of.values())})
+        found.append(
+            {"bits": bits, **row, "judged": judged, "ok": not judged or alike(*of.values())}
+        )
     goodput = {way: {s: runs[way][s]["tcp"]["goodput_bps"] for s in seeds} for way in WAYS}
     row, of = compared(goodput)
     ratio = estimates.ratio(goodput[WAYS[1]], goodput[WAYS[0]])
-    return {"seeds": seeds, "share": found, "frames": {way: sum(runs[way][s]["link"]["frames_sent"] for s in seeds) for way in WAYS},
-            "tcp_bps": {**row, "ratio": dataclasses.asdict(ratio), "ok": alike(*of.values()) and abs(ratio.mean - 1) <= MOST_TCP}}
+    return {
+        "seeds": seeds,
+        "share": found,
+        "frames": {way: sum(runs[way][s]["link"]["frames_sent"] for s in seeds) for way in WAYS},
+        "tcp_bps": {
+            **row,
+            "ratio": dataclasses.asdict(ratio),
+            "ok": alike(*of.values()) and abs(ratio.mean - 1) <= MOST_TCP,
+        },
+    }
 
 
 def main():
@@ -80,8 +131,13 @@ def main():
             for way in WAYS:
                 if (done := run(way, seed, given, folder)) is not None:
                     runs[way][seed] = done
-    found = {"scenario": SCENARIO + given.more, "seconds": given.seconds, "speed": given.speed,
-             "not_valid": valid_demo.not_valid(runs, WAYS, given.seeds), **figures(runs)}
+    found = {
+        "scenario": SCENARIO + given.more,
+        "seconds": given.seconds,
+        "speed": given.speed,
+        "not_valid": valid_demo.not_valid(runs, WAYS, given.seeds),
+        **figures(runs),
+    }
     valid_demo.written(found, given.out)
     return 0 if found["tcp_bps"]["ok"] and all(row["ok"] for row in found["share"]) else 1
 

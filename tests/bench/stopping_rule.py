@@ -1,11 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How often the 95 % interval of a campaign's point covers the true mean when `until` stops the point (docs/campaigns-measured.md), and with a number
-of realisations that was fixed before: campaigns drawn from a normal distribution, judged by the rule itself.
+"""How often the 95 % interval of a campaign's point covers the true mean when `until` stops the
+point (docs/campaigns-measured.md), and with a number of realisations that was fixed before:
+campaigns drawn from a normal distribution, judged by the rule itself.
 
     stopping_rule.py [--campaigns 4000] [--half-width 0.02] [--at-least 5]
 
-Expected, written before the first run: 95 % within the error of the draw where the number is fixed; with the rule never below 85 %."""
+Expected, written before the first run: 95 % within the error of the draw where the number is fixed;
+with the rule never below 85 %."""
+
 import argparse
 import math
 import random
@@ -14,8 +17,9 @@ import sys
 from openwip_cli.campaign.plan import AT_LEAST, Until
 from openwip_cli.figures.estimates import estimate
 
-MEAN, MOST = 4.0, 30        # Mbit/s; realisations of the full size
-SPREADS = (0.01, 0.02, 0.025, 0.03, 0.04, 0.05, 0.07, 0.1)     # standard deviation of a realisation, over the mean
+MEAN, MOST = 4.0, 30  # Mbit/s; realisations of the full size
+# standard deviation of a realisation, over the mean
+SPREADS = (0.01, 0.02, 0.025, 0.03, 0.04, 0.05, 0.07, 0.1)
 LEAST = 0.85
 
 
@@ -27,7 +31,10 @@ def main() -> int:
     given = p.parse_args()
     rule, draw, missed = Until(given.half_width, given.at_least), random.Random(1), False
     error = math.sqrt(0.95 * 0.05 / given.campaigns)
-    print(f"{given.campaigns} campaigns a row (error of 95 %: {100 * error:.1f}), half width {given.half_width:g}, {given.at_least} to {MOST} realisations")
+    print(
+        f"{given.campaigns} campaigns a row (error of 95 %: {100 * error:.1f}), half width"
+        f" {given.half_width:g}, {given.at_least} to {MOST} realisations"
+    )
     print("spread  stopped  realisations  covers  with all")
     for spread in SPREADS:
         stopped = used = covered = fixed = 0
@@ -40,7 +47,11 @@ def main() -> int:
             fixed += estimate(values.values()).covers(MEAN)
         share = covered / given.campaigns
         missed |= share < LEAST or abs(fixed / given.campaigns - 0.95) > 4 * error
-        print(f"{spread:6.3f}  {stopped / given.campaigns:7.1%}  {used / given.campaigns:12.1f}  {share:6.1%}  {fixed / given.campaigns:8.1%}", flush=True)
+        print(
+            f"{spread:6.3f}  {stopped / given.campaigns:7.1%}  {used / given.campaigns:12.1f} "
+            f" {share:6.1%}  {fixed / given.campaigns:8.1%}",
+            flush=True,
+        )
     return int(missed)
 
 

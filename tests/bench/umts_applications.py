@@ -1,19 +1,22 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Real applications over a bearer of UMTS in real time (docs/umts-measured.md): ping, a page and a file by curl from the base station's web server.
-JSON, for each bearer:
+"""Real applications over a bearer of UMTS in real time (docs/umts-measured.md): ping, a page and a
+file by curl from the base station's web server. JSON, for each bearer:
 
   ping_ms   of 84 octets, mean, least and most of ten, a second apart
-  page_s    2 kB and then the picture of 9 kB on it, over one connection, from curl's start to the last byte; five times
+  page_s    2 kB and then the picture of 9 kB on it, over one connection, from curl's start to the
+  last byte; five times
   file_s    100 kB, the same, once
   verdict   of the run; beside it its pacing and the load
 
-Floors that every page and file has to keep, or the exit code is 1 (so it is when a run is INVALID): octets of data over the rate, and two round
-trips before the first of them.
+Floors that every page and file has to keep, or the exit code is 1 (so it is when a run is INVALID):
+octets of data over the rate, and two round trips before the first of them.
 
-  sudo /usr/bin/python3 tests/bench/umts_applications.py [--bearer umts-32] [--pacing-limit-ms MS] [--out FILE]
+  sudo /usr/bin/python3 tests/bench/umts_applications.py [--bearer umts-32] [--pacing-limit-ms MS]
+  [--out FILE]
 
 from a built tree, two minutes for both."""
+
 import argparse
 import json
 import os
@@ -28,11 +31,11 @@ BUILD = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"))
 sys.path[:0] = [str(TOP / "host" / "cli"), str(BUILD / "python")]
 os.environ |= {"OPENWIP_BUILD": str(BUILD), "OPENWIP_NO_BUILD": "1"}
 
-from openwip_cli.cell.cell import ADDRESS               # noqa: E402
-from openwip_cli.errors import CellDied, Stop           # noqa: E402
-from openwip_cli.machine import places                  # noqa: E402
-from openwip_cli.measure import traffic                 # noqa: E402
-from openwip_cli.runs import emulate                    # noqa: E402
+from openwip_cli.cell.cell import ADDRESS
+from openwip_cli.errors import CellDied, Stop
+from openwip_cli.machine import places
+from openwip_cli.measure import traffic
+from openwip_cli.runs import emulate
 
 BEARERS = {"umts-384": 384e3, "umts-32": 32e3}
 FILES = {"page.html": 2000, "picture.jpg": 9000, "file.bin": 100_000}
@@ -43,14 +46,18 @@ def output(cell, side, argv, seconds):
     program = traffic.Program(cell.namespace(side), argv)
     try:
         if not program.wait(cell.keeper, seconds) or program.process.returncode != 0:
-            raise traffic.TrafficFailed(f"{argv[0]}: {program.stderr.strip()[-200:] or f'not over after {seconds} s'}")
+            raise traffic.TrafficFailed(
+                f"{argv[0]}: {program.stderr.strip()[-200:] or f'not over after {seconds} s'}"
+            )
         return program.stdout
     finally:
         program.kill()
 
 
 def ping(cell):
-    said = output(cell, "base", ["ping", "-n", "-c", str(PINGS), "-W", "5", ADDRESS["terminal"]], 60)
+    said = output(
+        cell, "base", ["ping", "-n", "-c", str(PINGS), "-W", "5", ADDRESS["terminal"]], 60
+    )
     times = [float(t) for t in re.findall(r"time=([\d.]+) ms", said)]
     if len(times) != PINGS:
         raise traffic.TrafficFailed(f"ping: {len(times)} of {PINGS} answers")
@@ -59,10 +66,19 @@ def ping(cell):
 
 def fetch(cell, *names):
     """Seconds from curl's start to the last byte of the last of them."""
-    urls = [part for n in names for part in ("-o", "/dev/null", f"http://{ADDRESS['base']}:{PORT}/{n}")]
-    said = output(cell, "terminal", ["curl", "-s", "-S", "-f", "-w", "%{time_total} %{size_download} %{num_connects}\n", *urls], 300)
+    urls = [
+        part for n in names for part in ("-o", "/dev/null", f"http://{ADDRESS['base']}:{PORT}/{n}")
+    ]
+    said = output(
+        cell,
+        "terminal",
+        ["curl", "-s", "-S", "-f", "-w", "%{time_total} %{size_download} %{num_connects}\n", *urls],
+        300,
+    )
     lines = [[float(w) for w in line.split()] for line in said.splitlines()]
-    if [line[1] for line in lines] != [FILES[n] for n in names] or sum(line[2] for line in lines) != 1:
+    if [line[1] for line in lines] != [FILES[n] for n in names] or sum(
+        line[2] for line in lines
+    ) != 1:
         raise traffic.TrafficFailed(f"curl: {said!r}")
     return round(sum(line[0] for line in lines), 3)
 
@@ -72,12 +88,33 @@ def workload(cell):
         for name, size in FILES.items():
             (pathlib.Path(folder) / name).write_bytes(os.urandom(size))
         os.chmod(folder, 0o755)
-        server = traffic.started(traffic.Program(cell.namespace("base"), [
-            "/usr/bin/python3", "-u", "-m", "http.server", "--protocol", "HTTP/1.1", "--directory", folder, "--bind", ADDRESS["base"], str(PORT)]),
-            cell.keeper, "Serving", "http.server")
+        server = traffic.started(
+            traffic.Program(
+                cell.namespace("base"),
+                [
+                    "/usr/bin/python3",
+                    "-u",
+                    "-m",
+                    "http.server",
+                    "--protocol",
+                    "HTTP/1.1",
+                    "--directory",
+                    folder,
+                    "--bind",
+                    ADDRESS["base"],
+                    str(PORT),
+                ],
+            ),
+            cell.keeper,
+            "Serving",
+            "http.server",
+        )
         try:
-            return {"ping_ms": ping(cell), "page_s": [fetch(cell, "page.html", "picture.jpg") for _ in range(PAGES)],
-                    "file_s": fetch(cell, "file.bin")}
+            return {
+                "ping_ms": ping(cell),
+                "page_s": [fetch(cell, "page.html", "picture.jpg") for _ in range(PAGES)],
+                "file_s": fetch(cell, "file.bin"),
+            }
         finally:
             server.kill()
 
@@ -85,23 +122,42 @@ def workload(cell):
 def below_the_floor(bearer, got):
     """What came sooner than its octets at the rate and two round trips of 150 ms."""
     floor = {"page_s": FILES["page.html"] + FILES["picture.jpg"], "file_s": FILES["file.bin"]}
-    return [name for name, size in floor.items() if name in got and min(got[name] if isinstance(got[name], list) else [got[name]]) < 8 * size / BEARERS[bearer] + 0.3]
+    return [
+        name
+        for name, size in floor.items()
+        if name in got
+        and min(got[name] if isinstance(got[name], list) else [got[name]])
+        < 8 * size / BEARERS[bearer] + 0.3
+    ]
 
 
 def run(bearer, given):
     settings = {"link.kind": "umts", "umts.profile": bearer, "seed": 1} | (
-        {} if given.pacing_limit_ms is None else {"pacing_limit_ms": given.pacing_limit_ms})
+        {} if given.pacing_limit_ms is None else {"pacing_limit_ms": given.pacing_limit_ms}
+    )
     load = round(os.getloadavg()[0], 1)
     try:
-        r = emulate.run(settings, workload, places=places.default(), name=f"ua{os.getpid() % 10000}")
+        r = emulate.run(
+            settings, workload, places=places.default(), name=f"ua{os.getpid() % 10000}"
+        )
     except CellDied as e:
         return {"bearer": bearer, "verdict": {"valid": False, "reasons": [str(e)]}, "load": load}
-    return {"bearer": bearer} | r["workload"] | {"below_the_floor": below_the_floor(bearer, r["workload"]), "verdict": r["verdict"],
-                                                 "pacing_us": r["realtime"]["pacing_us"], "load": load}
+    return (
+        {"bearer": bearer}
+        | r["workload"]
+        | {
+            "below_the_floor": below_the_floor(bearer, r["workload"]),
+            "verdict": r["verdict"],
+            "pacing_us": r["realtime"]["pacing_us"],
+            "load": load,
+        }
+    )
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     p.add_argument("--bearer", choices=BEARERS, help="one of them (default both)")
     p.add_argument("--pacing-limit-ms", type=int, help="as of emulate")
     p.add_argument("--out")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A demo until it is VALID: a run that is not (the machine was too busy) is made again, twice at most, and why is said."""
+"""A demo until it is VALID: a run that is not (the machine was too busy) is made again, twice at
+most, and why is said."""
+
 import json
 import os
 import pathlib
@@ -18,11 +20,17 @@ def options(parser):
 
 
 def run(what, folder, arguments, before="", demo=(TOP / "openwip", "demo")):
-    """(report, the attempt's files without their ending); None: never valid. `arguments`: those of the demo, of these files."""
+    """(report, the attempt's files without their ending); None: never valid. `arguments`: those of
+    the demo, of these files."""
     for attempt in range(ATTEMPTS):
         base = pathlib.Path(folder, f"{what.replace(', ', '-').replace(' ', '-')}-{attempt}")
-        subprocess.run([*before.split(), *demo, *arguments(base), "--json", f"{base}.json"], env=os.environ | {"OPENWIP_NO_BUILD": "1"},
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        subprocess.run(
+            [*before.split(), *demo, *arguments(base), "--json", f"{base}.json"],
+            env=os.environ | {"OPENWIP_NO_BUILD": "1"},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
         try:
             report = json.loads(pathlib.Path(f"{base}.json").read_text())
         except (OSError, ValueError):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Wake-ups of threads, and how many of them crossed cores, as the kernel traces them (tracefs, an instance of its own;
-the rest of the machine's tracing is left alone). Needs root. Where there is no tracing the answer says why."""
+"""Wake-ups of threads, and how many of them crossed cores, as the kernel traces them (tracefs, an
+instance of its own; the rest of the machine's tracing is left alone). Needs root. Where there is no
+tracing the answer says why."""
+
 import ctypes
 import json
 import os
@@ -14,12 +16,12 @@ from typing import Any
 _CLONE_NEWNS, _MS_REC, _MS_PRIVATE = 0x20000, 0x4000, 0x40000
 WAKING = re.compile(r"\[(\d+)\].* sched_waking: .*\bpid=(\d+)")
 SWITCH = re.compile(r"\[(\d+)\].* sched_switch: .*\bnext_pid=(\d+)")
-BUFFER_KB = 8192    # of each core
+BUFFER_KB = 8192  # of each core
 
 
 def count(lines: Any, threads: Iterable[int]) -> dict[str, Any]:
-    """{"wake_ups", "across_cores"} of the lines of a trace. A wake-up is across cores when the thread runs on
-    another core than the one that woke it."""
+    """{"wake_ups", "across_cores"} of the lines of a trace. A wake-up is across cores when the
+    thread runs on another core than the one that woke it."""
     woken_on, total, across = {}, 0, 0
     for line in lines:
         if (m := WAKING.search(line)) and int(m[2]) in threads:
@@ -34,8 +36,11 @@ def _mount_tracing() -> Any:
     """In this process only: a mount namespace of its own."""
     libc = ctypes.CDLL(None, use_errno=True)
     folder = tempfile.mkdtemp(prefix="openwip-trace-")
-    if (libc.unshare(_CLONE_NEWNS) or libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None)
-            or libc.mount(b"nodev", folder.encode(), b"tracefs", 0, None)):
+    if (
+        libc.unshare(_CLONE_NEWNS)
+        or libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None)
+        or libc.mount(b"nodev", folder.encode(), b"tracefs", 0, None)
+    ):
         error = os.strerror(ctypes.get_errno())
         os.rmdir(folder)
         raise OSError(f"tracefs cannot be mounted: {error}")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One definition, one seed, two fidelities: channel_fidelity.cpp run and judged, as a test; with --png FILE the
-figure of docs/curves.md, with --table its table."""
+"""One definition, one seed, two fidelities: channel_fidelity.cpp run and judged, as a test; with
+--png FILE the figure of docs/curves.md, with --table its table."""
+
 import argparse
 import json
 import subprocess
@@ -8,15 +9,30 @@ import sys
 import unittest
 
 CHANNELS = ("jakes", "eva", "tdl-c", "winner", "epa", "tdl-a", "tdl-d", "static", "flat")
-SEEDS = {"jakes": (1, 2, 3), "eva": (1, 2, 3), "tdl-c": (1, 2), "winner": (1, 2)}    # others: 1
-LIMIT = 0.5    # 16 dB, 75 km/h, every channel and seed
-# 28 dB, 5 km/h: without much noise or interference between subcarriers, what is left is the difference of the models.
-LIMIT_CLEAR = {"jakes": 0.20, "eva": 0.40, "tdl-c": 0.25, "winner": 0.20, "epa": 0.20, "tdl-a": 0.25, "tdl-d": 0.20, "static": 0.20, "flat": 0.20}
+SEEDS = {"jakes": (1, 2, 3), "eva": (1, 2, 3), "tdl-c": (1, 2), "winner": (1, 2)}  # others: 1
+LIMIT = 0.5  # 16 dB, 75 km/h, every channel and seed
+# 28 dB, 5 km/h: without much noise or interference between subcarriers, what is left is the
+# difference of the models.
+LIMIT_CLEAR = {
+    "jakes": 0.20,
+    "eva": 0.40,
+    "tdl-c": 0.25,
+    "winner": 0.20,
+    "epa": 0.20,
+    "tdl-a": 0.25,
+    "tdl-d": 0.20,
+    "static": 0.20,
+    "flat": 0.20,
+}
 
 
 def measure(program, channel, seed, slots, snr, kmh, rows=False):
-    lines = subprocess.run([program, channel, str(seed), str(slots), str(snr), str(kmh)] + (["rows"] if rows else []), check=True,
-                           stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    lines = subprocess.run(
+        [program, channel, str(seed), str(slots), str(snr), str(kmh)] + (["rows"] if rows else []),
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    ).stdout.splitlines()
     return json.loads(lines[-1]), [line.split() for line in lines[:-1]]
 
 
@@ -45,8 +61,10 @@ class Fidelity(unittest.TestCase):
 def draw(program, file):
     import matplotlib
     import numpy
+
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+
     fig, axes = plt.subplots(2, 2, figsize=(12, 6.4))
     for axis, channel in zip(axes.flat, CHANNELS[:4]):
         about, rows = measure(program, channel, 1, 3000, 16, 75, True)
@@ -54,7 +72,11 @@ def draw(program, file):
         seconds = numpy.arange(len(values)) / 1500
         axis.plot(seconds, values[:, 12], lw=1.2, label="bin level")
         axis.plot(seconds, values[:, 37], ".", ms=2.5, label="receiver on samples")
-        axis.set(title=f"{channel}: {about['rms_db']:.2f} dB rms above 0 dB", xlabel="time (s)", ylabel="SNR of bin 12 (dB)")
+        axis.set(
+            title=f"{channel}: {about['rms_db']:.2f} dB rms above 0 dB",
+            xlabel="time (s)",
+            ylabel="SNR of bin 12 (dB)",
+        )
         axis.grid(True, color="0.9", linewidth=0.6)
     axes[0, 0].legend(fontsize=8)
     fig.tight_layout()
@@ -65,18 +87,29 @@ def table(program, seeds, slots):
     def rms(all_, key="rms_db"):
         return (sum(m[key] ** 2 for m in all_) / seeds) ** 0.5
 
-    print("| channel | 16 dB: rms, dB (of each seed) | mean | one slot alone: rms | of the noise | "
-          "rms at 0-5, 5-10, 10-15, 15-20, 20-25, 25 up | 28 dB, 5 km/h: rms | one slot alone | "
-          "16 dB: NMSE of the prediction against the true SNR, one slot alone, the measured |\n" + "|---" * 9 + "|")
+    print(
+        "| channel | 16 dB: rms, dB (of each seed) | mean | one slot alone: rms | of the noise | "
+        "rms at 0-5, 5-10, 10-15, 15-20, 20-25, 25 up | 28 dB, 5 km/h: rms | one slot alone | "
+        "16 dB: NMSE of the prediction against the true SNR, one slot alone, the measured |\n"
+        + "|---" * 9
+        + "|"
+    )
     for channel in CHANNELS:
         noisy = [measure(program, channel, s, slots, 16, 75)[0] for s in range(1, seeds + 1)]
         clear = [measure(program, channel, s, slots, 28, 5)[0] for s in range(1, seeds + 1)]
         mean = sum(m["mean_db"] for m in noisy) / seeds
-        levels = [(sum(m["rms_db_by_level"][i] ** 2 for m in noisy) / seeds) ** 0.5 for i in range(6)]
-        print(f"| {channel} | {rms(noisy):.2f} ({', '.join(format(m['rms_db'], '.2f') for m in noisy)}) | {mean:+.2f} | {rms(noisy, 'alone_rms_db'):.2f} | "
-              f"{rms(noisy, 'noise_rms_db'):.2f} | {', '.join(f'{v:.2f}' for v in levels)} | {rms(clear):.2f} | {rms(clear, 'alone_rms_db'):.2f} | "
-              f"{', '.join(format(sum(m[key] for m in noisy) / seeds, '.4f') for key in ('nmse_true', 'nmse_alone', 'nmse_measured'))} |",
-              flush=True)
+        levels = [
+            (sum(m["rms_db_by_level"][i] ** 2 for m in noisy) / seeds) ** 0.5 for i in range(6)
+        ]
+        print(
+            f"| {channel} | {rms(noisy):.2f}"
+            f" ({', '.join(format(m['rms_db'], '.2f') for m in noisy)}) | {mean:+.2f} |"
+            f" {rms(noisy, 'alone_rms_db'):.2f} | "
+            f"{rms(noisy, 'noise_rms_db'):.2f} | {', '.join(f'{v:.2f}' for v in levels)} |"
+            f" {rms(clear):.2f} | {rms(clear, 'alone_rms_db'):.2f} | "
+            f"{', '.join(format(sum(m[key] for m in noisy) / seeds, '.4f') for key in ('nmse_true', 'nmse_alone', 'nmse_measured'))} |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

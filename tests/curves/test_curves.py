@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The short set of the curves with tolerances, and the parts of the program that draws them. The tolerances hold what is
-reached (few trials: wider than the figures of docs/curves.md); the targets are judged by ./openwip curves --all."""
+"""The short set of the curves with tolerances, and the parts of the program that draws them. The
+tolerances hold what is reached (few trials: wider than the figures of docs/curves.md); the targets
+are judged by ./openwip curves --all."""
+
 import contextlib
 import io
 import math
@@ -26,22 +28,30 @@ class Curves(unittest.TestCase):
         cls.data = curves.measure(PROGRAM, list(curves.TRIALS), 1, 1, False, 1)
 
     def points(self, curve, **given):
-        found = [p for points in self.data.values() for p in points
-                 if p["curve"] == curve and all(p[k] == v for k, v in given.items())]
+        found = [
+            p
+            for points in self.data.values()
+            for p in points
+            if p["curve"] == curve and all(p[k] == v for k, v in given.items())
+        ]
         self.assertTrue(found, (curve, given))
         return found
 
     def test_in_white_noise_the_receiver_loses_less_than_a_quarter_of_a_db(self):
         for p in self.points("awgn"):
             if p["errors"] >= 100:
-                deviation = 1 / math.sqrt(p["errors"])  # of the rate; about 1 dB for each factor of 2
+                # of the rate; about 1 dB for each factor of 2
+                deviation = 1 / math.sqrt(p["errors"])
                 self.assertLess(p["loss_db"], 0.25 + 4 * deviation, p)
                 self.assertGreater(p["loss_db"], -4 * deviation, p)
 
-    def test_on_typical_urban_at_75_km_h_fewer_frames_fail_than_with_the_channel_told_to_a_one_tap_receiver(self):
+    def test_on_typical_urban_at_75_km_h_fewer_frames_fail_than_with_the_channel_told_to_a_one_tap_receiver(
+        self,
+    ):
         for p in self.points("fading"):
             self.assertLessEqual(p["fer"], p["fer_told"] + 0.01, p)
-            # The bound is for one look; a second look with another estimate saves a frame now and then.
+            # The bound is for one look; a second look with another estimate saves a frame now and
+            # then.
             self.assertGreaterEqual(p["fer"], 0.9 * p["fer_exact"], p)
             self.assertGreater(p["second_looks"], 0.3, p)
 
@@ -49,7 +59,9 @@ class Curves(unittest.TestCase):
         for p in self.points("acquisition"):
             self.assertEqual(p["wrong"], 0)
             self.assertEqual(p["sync_within_40_ms"], p["trials"], p)
-            self.assertGreaterEqual(p["lock_within_40_ms"], p["trials"] - 2 if p["kmh"] == 75 else 0.6 * p["trials"], p)
+            self.assertGreaterEqual(
+                p["lock_within_40_ms"], p["trials"] - 2 if p["kmh"] == 75 else 0.6 * p["trials"], p
+            )
 
     def test_every_step_of_the_channel_estimate_is_better_and_none_beats_its_bound(self):
         for p in self.points("estimation"):
@@ -57,8 +69,12 @@ class Curves(unittest.TestCase):
             for better, worse in zip(order, order[1:]):
                 self.assertLess(p[better + "_nmse_db"], p[worse + "_nmse_db"] - 1.5, p)
             self.assertLess(p["kalman_nmse_db"], p["control_nmse_db"] - 0.5, p)
-            for name, limit, far in (("pilots", "bound_pilots", 6), ("control", "bound_known", 6), ("kalman", "bound_past", 10),
-                                     ("decided", "bound_all", 9)):
+            for name, limit, far in (
+                ("pilots", "bound_pilots", 6),
+                ("control", "bound_known", 6),
+                ("kalman", "bound_past", 10),
+                ("decided", "bound_all", 9),
+            ):
                 self.assertGreater(p[name + "_nmse_db"], p[limit + "_db"] - 0.5, p)
                 self.assertLess(p[name + "_nmse_db"], p[limit + "_db"] + far, p)
 
@@ -69,7 +85,17 @@ class Curves(unittest.TestCase):
     def test_a_sampling_clock_10_ppm_off_makes_no_slip(self):
         self.assertEqual(sorted(p["ppm"] for p in self.points("clock")), [-10, 10])
         for p in self.points("clock"):
-            self.assertEqual((p["wrong_slot"], p["lock_losses"], p["unlocked"], p["without_grant"], p["frames_bad"]), (0, 0, 0, 0, 0), p)
+            self.assertEqual(
+                (
+                    p["wrong_slot"],
+                    p["lock_losses"],
+                    p["unlocked"],
+                    p["without_grant"],
+                    p["frames_bad"],
+                ),
+                (0, 0, 0, 0, 0),
+                p,
+            )
             self.assertGreater(p["frames_good"], 100000)
             self.assertLess(p["worst_timing_samples"], 1, p)
 
@@ -92,7 +118,8 @@ class Curves(unittest.TestCase):
         for p in self.points("prediction", kmh=75, shadowing=0):
             h = p["horizon"] - 1
             self.assertLess(p["nmse"], curves.AIM[h], p)
-            # Few realisations: the bound, which is that of the statistics, may be passed by chance, but not by much.
+            # Few realisations: the bound, which is that of the statistics, may be passed by chance,
+            # but not by much.
             self.assertGreater(p["nmse"], 0.85 * bound["band"][h], p)
             self.assertLess(p["own"], 2.5 * p["nmse"], p)
             self.assertLess(abs(p["bias_db"]), 0.2, p)
@@ -118,7 +145,9 @@ class Curves(unittest.TestCase):
             self.assertGreater(p["table_0_at_0"], p["table_0_1_at_0"])
             self.assertGreater(p["table_0_1_at_0_1"], p["fixed_best"])
 
-    def test_the_table_that_follows_the_measured_error_is_as_good_as_the_best_one_at_every_error_and_mean(self):
+    def test_the_table_that_follows_the_measured_error_is_as_good_as_the_best_one_at_every_error_and_mean(
+        self,
+    ):
         for p in self.points("goodput"):
             for error in ("0", "0_0085", "0_0356", "0_0963", "0_1", "0_2"):
                 best = max(p[f"table_0_at_{error}"], p[f"table_0_1_at_{error}"])
@@ -133,10 +162,22 @@ class Curves(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             command = ["--program", PROGRAM, "--only", "awgn", "--trials", "100", "--out", folder]
             said = io.StringIO()
-            with mock.patch.object(os, "access", lambda *_: False), contextlib.redirect_stderr(said), self.assertRaises(SystemExit) as ended:
+            with (
+                mock.patch.object(os, "access", lambda *_: False),
+                contextlib.redirect_stderr(said),
+                self.assertRaises(SystemExit) as ended,
+            ):
                 curves.main(command)
-            self.assertEqual((ended.exception.code, said.getvalue().splitlines()[-1]), (2, f"./openwip curves: error: --out {folder}: cannot be written"))
-            with subprocess.Popen([sys.executable, curves.__file__, *command], stderr=subprocess.PIPE, text=True, start_new_session=True) as p:
+            self.assertEqual(
+                (ended.exception.code, said.getvalue().splitlines()[-1]),
+                (2, f"./openwip curves: error: --out {folder}: cannot be written"),
+            )
+            with subprocess.Popen(
+                [sys.executable, curves.__file__, *command],
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+            ) as p:
                 time.sleep(1.5)
                 os.killpg(p.pid, signal.SIGINT)
                 self.assertEqual((p.communicate(timeout=60)[1], p.returncode), ("", 130))
@@ -149,8 +190,17 @@ class Curves(unittest.TestCase):
             curves.write_csv(folder, self.data, bound, rows)
             self.assertIn("targets reached", curves.table(rows))
             import curve_plots
+
             curve_plots.draw(folder, self.data, bound)
-            for what in ("awgn", "fading", "estimation", "acquisition", "tracking", "prediction", "goodput"):
+            for what in (
+                "awgn",
+                "fading",
+                "estimation",
+                "acquisition",
+                "tracking",
+                "prediction",
+                "goodput",
+            ):
                 self.assertGreater((folder / f"{what}.csv").stat().st_size, 100)
                 self.assertEqual((folder / f"{what}.png").read_bytes()[:4], b"\x89PNG")
 
@@ -165,21 +215,25 @@ class Bound(unittest.TestCase):
             self.assertAlmostEqual(got * (1 + 300 * slots * 10), 1, places=6)
 
     def test_of_estimating_with_no_elements_is_the_power(self):
-        self.assertAlmostEqual(curves.estimation_bound.bound(([0.0, 1e-6], [3.0, 1.0]), 50, 10, [], 1), 1, places=6)
+        self.assertAlmostEqual(
+            curves.estimation_bound.bound(([0.0, 1e-6], [3.0, 1.0]), 50, 10, [], 1), 1, places=6
+        )
 
     def test_of_one_path_that_stands_still_is_that_of_averaging(self):
         # 4 pilots x 32 slots of a constant: s = 1 / (1 + 128 SNR), NMSE = s - s^2/2.
-        s = 1 / (1 + 128 * 10 ** 1.6)
-        got, = wiener_bound.bound(self.flat, 0, 16, [3], wiener_bound.PILOTS, 1)
+        s = 1 / (1 + 128 * 10**1.6)
+        (got,) = wiener_bound.bound(self.flat, 0, 16, [3], wiener_bound.PILOTS, 1)
         self.assertAlmostEqual(got / (s - s * s / 2), 1, places=3)
 
     def test_of_the_band_and_one_path_that_stands_still_is_that_of_averaging(self):
-        s = 1 / (1 + 300 * 64 * 10 ** 1.6)
-        got, = wiener_bound.band_bound(self.flat, 0, 16, [3], wiener_bound.PILOTS + wiener_bound.CONTROL)
+        s = 1 / (1 + 300 * 64 * 10**1.6)
+        (got,) = wiener_bound.band_bound(
+            self.flat, 0, 16, [3], wiener_bound.PILOTS + wiener_bound.CONTROL
+        )
         self.assertAlmostEqual(got / (s - s * s / 2), 1, places=3)
 
     def test_far_ahead_is_that_of_knowing_the_mean_only(self):
-        got, = wiener_bound.bound(self.flat, 125, 16, [3000], wiener_bound.PILOTS, 1, slots=4)
+        (got,) = wiener_bound.bound(self.flat, 125, 16, [3000], wiener_bound.PILOTS, 1, slots=4)
         self.assertAlmostEqual(got, 0.5, places=1)
 
     def test_bessel_function(self):
@@ -195,12 +249,27 @@ class Bound(unittest.TestCase):
         def judged(ours, told, exact):
             def at(level):
                 return lambda snr: 10 ** ((level - 10 - snr) / 10)
-            points = [{"kmh": 30, "bits": bits, "snr_db": snr, "fer": at(ours)(snr), "fer_told": at(told)(snr), "fer_exact": at(exact)(snr)}
-                      for bits in (4, 6, 8) for snr in (0, 40)]
+
+            points = [
+                {
+                    "kmh": 30,
+                    "bits": bits,
+                    "snr_db": snr,
+                    "fer": at(ours)(snr),
+                    "fer_told": at(told)(snr),
+                    "fer_exact": at(exact)(snr),
+                }
+                for bits in (4, 6, 8)
+                for snr in (0, 40)
+            ]
             rows = curves.judge({"fading": points}, {})
             return [(row[0].split(":")[0].split(" km/h")[0], row[3]) for row in rows[:2]]
+
         urban, other = "typical urban 30", "... told and its interference cancelled"
-        self.assertEqual(judged(10, 9.5, 9.4), [(urban, True), ("... against one without interference between subcarriers", None)])
+        self.assertEqual(
+            judged(10, 9.5, 9.4),
+            [(urban, True), ("... against one without interference between subcarriers", None)],
+        )
         self.assertEqual(judged(10, 10.4, 9.4), [(urban, None), (other, True)])
         self.assertEqual(judged(10, 12, 8.9), [(urban, None), (other, False)])
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""macd's end of the slot link, played by a thread of the test, and a writer of grants of its own (docs/
-air-interface.md), so that the blocks are not tested against the code they use."""
+"""macd's end of the slot link, played by a thread of the test, and a writer of grants of its own
+(docs/ air-interface.md), so that the blocks are not tested against the code they use."""
+
 import pathlib
 import random
 import sys
@@ -11,7 +12,7 @@ import zmq
 from openwip_schema import slot_link_pb2 as schema
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from zmq_line import ZmqLine  # noqa: E402
+from zmq_line import ZmqLine
 
 
 def payload_bytes(bits_per_symbol):
@@ -23,7 +24,7 @@ def grant(air, modulation, first_sn):
     """30 bytes: a grant of new frames only. `modulation`: 25 values 0..8."""
     bits = f"{air // 30 % 4096:012b}{first_sn % 65536:016b}{0:015b}"
     for group in range(5):
-        bits += f"{sum(k * 9**i for i, k in enumerate(modulation[5 * group:5 * group + 5])):016b}"
+        bits += f"{sum(k * 9**i for i, k in enumerate(modulation[5 * group : 5 * group + 5])):016b}"
     bits += "0" * sum(k > 0 for k in modulation)
     return int(bits.ljust(240, "0"), 2).to_bytes(30, "big")
 

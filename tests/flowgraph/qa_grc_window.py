@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The flowgraphs in a real window of GNU Radio Companion, opened by ./openwip grc on an X server of their own: every
-one opens without an error and runs from there, shows in the pixels of its window what it is there to show, and ends in
-order when Companion stops it. The pictures of docs/gnuradio.md are those that this test takes (target grc_figures)."""
+"""The flowgraphs in a real window of GNU Radio Companion, opened by ./openwip grc on an X server of
+their own: every one opens without an error and runs from there, shows in the pixels of its window
+what it is there to show, and ends in order when Companion stops it. The pictures of
+docs/gnuradio.md are those that this test takes (target grc_figures)."""
+
 import os
 import pathlib
 import re
@@ -15,23 +17,37 @@ import numpy
 from grc_world import BUILD, GRAPHS, TOP, Screen, end, missing, pictures
 
 FIGURES = BUILD / "grc-figures"
-SETTLED_S = 12 if os.environ.get("OPENWIP_FIGURES") else 0      # pictures are of what has run for a while
-TITLES = {"cabled": "OpenWIP: two radios on a cable", "fading": "OpenWIP: constellation and fading", "prediction": "OpenWIP: SNR prediction", "arq": "OpenWIP: ARQ with combining",
-          "spectrum": "OpenWIP: spectrum of the software USRP"}
+# pictures are of what has run for a while
+SETTLED_S = 12 if os.environ.get("OPENWIP_FIGURES") else 0
+TITLES = {
+    "cabled": "OpenWIP: two radios on a cable",
+    "fading": "OpenWIP: constellation and fading",
+    "prediction": "OpenWIP: SNR prediction",
+    "arq": "OpenWIP: ARQ with combining",
+    "spectrum": "OpenWIP: spectrum of the software USRP",
+}
 TROUBLE = ("Error", "Warning", "Traceback", "missing")
-BLUE, RED = 0x0000ff, 0xff0000
-CURVES = {"cabled": (BLUE,), "fading": (BLUE,), "prediction": (BLUE, RED), "arq": (BLUE, RED), "spectrum": (BLUE,)}
+BLUE, RED = 0x0000FF, 0xFF0000
+CURVES = {
+    "cabled": (BLUE,),
+    "fading": (BLUE,),
+    "prediction": (BLUE, RED),
+    "arq": (BLUE, RED),
+    "spectrum": (BLUE,),
+}
 MAPS = ("fading", "spectrum")
 
 
 def rows_of(pixels, colour):
-    """How many rows of the picture have the colour. A legend has it in 10, a curve without data in 2 more."""
+    """How many rows of the picture have the colour. A legend has it in 10, a curve without data in
+    2 more."""
     return int((pixels == colour).any(axis=1).sum())
 
 
 def warm(pixels):
-    """How many pixels are of the upper half of the raster's and the waterfall's colours, yellow to white over red."""
-    return int(((pixels >> 16 > 0xf0) & ((pixels & 0xff) < 0xd0)).sum())
+    """How many pixels are of the upper half of the raster's and the waterfall's colours, yellow to
+    white over red."""
+    return int(((pixels >> 16 > 0xF0) & ((pixels & 0xFF) < 0xD0)).sum())
 
 
 def save(pixels, name):
@@ -39,7 +55,7 @@ def save(pixels, name):
     if not SETTLED_S:
         return
     used = numpy.flatnonzero((pixels != pixels[-1, -1]).any(axis=1))[-1]
-    pixels = pixels[:used + 20]
+    pixels = pixels[: used + 20]
     FIGURES.mkdir(exist_ok=True)
     pictures.save(pixels, FIGURES / f"grc_{name}.png")
 
@@ -53,7 +69,7 @@ class Windows(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="openwip-grc-")
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        for graph in GRAPHS.glob("*.grc"):      # Companion writes its programs beside them
+        for graph in GRAPHS.glob("*.grc"):  # Companion writes its programs beside them
             shutil.copy(graph, self.folder)
         self.names = sorted(p.stem for p in GRAPHS.glob("*.grc"))
         self.said_file = self.folder / "companion.txt"
@@ -63,31 +79,42 @@ class Windows(unittest.TestCase):
 
     def companion(self):
         with open(self.said_file, "w") as said:
-            process = subprocess.Popen([TOP / "openwip", "grc", *(self.folder / f"{n}.grc" for n in self.names)],
-                                       env=self.screen.environment, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=said,
-                                       stderr=subprocess.STDOUT)
+            process = subprocess.Popen(
+                [TOP / "openwip", "grc", *(self.folder / f"{n}.grc" for n in self.names)],
+                env=self.screen.environment,
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+            )
         self.addCleanup(end, process)
         titles = self.screen.wait_for(lambda t: any(".grc" in title for title in t), 60)
-        window, = [w for title, w in titles.items() if ".grc" in title]
+        (window,) = [w for title, w in titles.items() if ".grc" in title]
         self.screen.xdotool("windowfocus", "--sync", window)
-        self.screen.xdotool("mousemove", 1699, 1099)      # off the pictures
+        self.screen.xdotool("mousemove", 1699, 1099)  # off the pictures
         return window
 
     def happens(self, condition, what, within=60):
         deadline = time.monotonic() + within
         while not condition():
-            self.assertLess(time.monotonic(), deadline, f"not within {within} s: {what}; Companion said {self.said()[-2000:]}")
+            self.assertLess(
+                time.monotonic(),
+                deadline,
+                f"not within {within} s: {what}; Companion said {self.said()[-2000:]}",
+            )
             time.sleep(0.2)
 
     def tab(self):
         """The flowgraph whose tab is in front."""
-        found = [m[1] for m in (re.match(r"\*?(\w+)\.grc", title) for title in self.screen.titles()) if m]
+        found = [
+            m[1] for m in (re.match(r"\*?(\w+)\.grc", title) for title in self.screen.titles()) if m
+        ]
         return found[0] if found else None
 
     def test_every_flowgraph_opens_in_companion_and_runs_from_there(self):
         window = self.companion()
         self.happens(lambda: self.said().count(">>> Done") == len(self.names), "all are loaded")
-        time.sleep(1)      # a dialogue would come after the window
+        time.sleep(1)  # a dialogue would come after the window
         self.assert_no_trouble()
         seen = []
         for name in self.names:
@@ -98,11 +125,13 @@ class Windows(unittest.TestCase):
                 if name == "loopback":
                     if shutil.which("xterm") is None:
                         self.skipTest("xterm is not installed")
-                else:      # its picture shows both
+                else:  # its picture shows both
                     save(self.screen.pixels(window), f"{name}_graph")
                 done = self.said().count(">>> Done")
                 self.screen.xdotool("key", "F6")
-                (self.run_in_a_terminal if name == "loopback" else self.run_in_a_window)(window, name)
+                (self.run_in_a_terminal if name == "loopback" else self.run_in_a_window)(
+                    window, name
+                )
                 self.happens(lambda: self.said().count(">>> Done") > done, "it has ended", 30)
                 self.assertTrue(self.said().rstrip().endswith(">>> Done"), "exit code 0")
                 self.assert_no_trouble()
@@ -122,7 +151,7 @@ class Windows(unittest.TestCase):
         titles = self.screen.wait_for(lambda t: TITLES[name] in t, 60)
         self.assertIn(TITLES[name], titles)
         shown = titles[TITLES[name]]
-        picture = lambda: self.screen.pixels(shown)      # noqa: E731
+        picture = lambda: self.screen.pixels(shown)
         for colour in CURVES[name]:
             self.happens(lambda: rows_of(picture(), colour) > 50, f"a curve of colour {colour:06x}")
             before = picture() == colour
@@ -132,35 +161,52 @@ class Windows(unittest.TestCase):
         time.sleep(SETTLED_S)
         save(picture(), name)
         self.screen.xdotool("windowfocus", "--sync", companion)
-        self.screen.xdotool("key", "F7")       # stop
+        self.screen.xdotool("key", "F7")  # stop
         left = self.screen.wait_for(lambda t: TITLES[name] not in t, 20)
         self.assertNotIn(TITLES[name], left)
 
     def run_in_a_terminal(self, companion, name):
         """Its text stays until Enter."""
         log = self.screen.terminal_log
-        self.happens(lambda: log.exists() and "Enter closes this window" in log.read_text(), "the text is there")
+        self.happens(
+            lambda: log.exists() and "Enter closes this window" in log.read_text(),
+            "the text is there",
+        )
         outcomes = re.findall(r"\(outcome \. #\[([0-9 ]*)\]", log.read_text())
         self.assertEqual(outcomes[1:], [" ".join("1" * 25)] * 3, "700 slots, every 150th")
         time.sleep(1)
-        terminal, = self.screen.xdotool("search", "--onlyvisible", "--class", "xterm")
-        self.assertGreater(int((self.screen.pixels(terminal) < 0x404040).sum()), 5000, "its pixels are text")
+        (terminal,) = self.screen.xdotool("search", "--onlyvisible", "--class", "xterm")
+        self.assertGreater(
+            int((self.screen.pixels(terminal) < 0x404040).sum()), 5000, "its pixels are text"
+        )
         save(self.screen.pixels(companion), name)
         self.screen.xdotool("windowfocus", "--sync", terminal)
         self.screen.xdotool("key", "Return")
-        self.happens(lambda: not self.screen.xdotool("search", "--onlyvisible", "--class", "xterm"), "Enter closes it")
+        self.happens(
+            lambda: not self.screen.xdotool("search", "--onlyvisible", "--class", "xterm"),
+            "Enter closes it",
+        )
 
 
 class Command(unittest.TestCase):
     def run_grc(self, *arguments, **environment):
-        return subprocess.run([TOP / "openwip", "grc", *arguments], capture_output=True, text=True,
-                              env={"PATH": "/usr/bin:/bin", "OPENWIP_NO_BUILD": "1", "OPENWIP_BUILD": str(BUILD)} | environment)
+        return subprocess.run(
+            [TOP / "openwip", "grc", *arguments],
+            capture_output=True,
+            text=True,
+            env={"PATH": "/usr/bin:/bin", "OPENWIP_NO_BUILD": "1", "OPENWIP_BUILD": str(BUILD)}
+            | environment,
+        )
 
     @unittest.skipIf(missing(), "not installed")
     def test_refuses_an_unknown_flowgraph_and_a_missing_display_in_one_line(self):
         done = self.run_grc("nothing", DISPLAY=":99")
         self.assertEqual(done.returncode, 2)
-        self.assertRegex(done.stderr, r"^openwip: no flowgraph nothing; valid: a .grc file, or one of: arq cabled fading .*\n$")
+        self.assertRegex(
+            done.stderr,
+            r"^openwip: no flowgraph nothing; valid: a .grc file, or one of: arq cabled fading"
+            r" .*\n$",
+        )
         done = self.run_grc("fading")
         self.assertEqual(done.returncode, 2)
         self.assertRegex(done.stderr, r"^openwip: grc needs a display .*\n$")

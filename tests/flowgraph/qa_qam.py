@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """wip.qam_mapper, wip.qam_demapper, wip.qam_soft_demapper."""
+
 import unittest
 
 import numpy as np
@@ -8,10 +9,14 @@ from gnuradio import blocks, gr, wip
 
 def through(data, *chain):
     top = gr.top_block()
-    source = blocks.vector_source_b(data.tolist()) if data.dtype == np.uint8 else \
-        blocks.vector_source_c(data.tolist())
+    source = (
+        blocks.vector_source_b(data.tolist())
+        if data.dtype == np.uint8
+        else blocks.vector_source_c(data.tolist())
+    )
     sink = {1: blocks.vector_sink_b, 4: blocks.vector_sink_f, 8: blocks.vector_sink_c}[
-        chain[-1].output_signature().sizeof_stream_item(0)]()
+        chain[-1].output_signature().sizeof_stream_item(0)
+    ]()
     top.connect(source, *chain, sink)
     top.run()
     return np.array(sink.data())
@@ -26,7 +31,7 @@ class Qam(unittest.TestCase):
         for k in range(1, 9):
             points = np.array(wip.qam_mapper(k).points())
             self.assertEqual(len(set(points.round(5))), 2**k)
-            self.assertAlmostEqual(np.mean(np.abs(points)**2), 1, places=5)
+            self.assertAlmostEqual(np.mean(np.abs(points) ** 2), 1, places=5)
 
     def test_the_mapper_sends_the_point_of_each_label(self):
         for k in range(1, 9):
@@ -36,12 +41,16 @@ class Qam(unittest.TestCase):
 
     def test_only_the_lower_bits_of_a_byte_count(self):
         labels = labels_of(3)
-        np.testing.assert_array_equal(through(labels | 0xf8, wip.qam_mapper(3)), through(labels, wip.qam_mapper(3)))
+        np.testing.assert_array_equal(
+            through(labels | 0xF8, wip.qam_mapper(3)), through(labels, wip.qam_mapper(3))
+        )
 
     def test_mapper_and_demapper_give_back_the_labels(self):
         for k in range(1, 9):
             labels = labels_of(k)
-            np.testing.assert_array_equal(through(labels, wip.qam_mapper(k), wip.qam_demapper(k)), labels)
+            np.testing.assert_array_equal(
+                through(labels, wip.qam_mapper(k), wip.qam_demapper(k)), labels
+            )
 
     def test_the_demapper_takes_the_nearest_point_in_noise(self):
         rng = np.random.default_rng(5)
@@ -59,7 +68,7 @@ class Qam(unittest.TestCase):
             points = np.array(wip.qam_mapper(k).points())
             received = (rng.normal(0, 0.7, (500, 2)) @ [1, 1j]).astype(np.complex64)
             got = through(received, wip.qam_soft_demapper(k, 0.25)).reshape(-1, k)
-            distance = np.abs(received[:, None] - points[None, :])**2
+            distance = np.abs(received[:, None] - points[None, :]) ** 2
             for bit in range(k):
                 one = (np.arange(2**k) >> (k - 1 - bit) & 1).astype(bool)
                 expected = (distance[:, one].min(axis=1) - distance[:, ~one].min(axis=1)) / 0.25

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""wip.rate_converter: samples and their times between the rate of a radio and that of the cell (the filter itself:
-tests/unit/channels/test_rate_converter.cpp)."""
+"""wip.rate_converter: samples and their times between the rate of a radio and that of the cell (the
+filter itself: tests/unit/channels/test_rate_converter.cpp)."""
+
 import fractions
 import unittest
 
@@ -9,12 +10,14 @@ import pmt
 from gnuradio import blocks, gr, wip
 
 CELL = wip.SAMPLE_RATE
-N210 = 100_000_000, 12      # clock and divider of 8.333 MS/s
+N210 = 100_000_000, 12  # clock and divider of 8.333 MS/s
 
 
 def signal(seconds):
     """Tones over the band of the carrier, at any time."""
-    return sum(0.02 * np.exp(2j * np.pi * (k * 1e5 + 1234) * seconds + 1j * k * k) for k in range(-25, 26))
+    return sum(
+        0.02 * np.exp(2j * np.pi * (k * 1e5 + 1234) * seconds + 1j * k * k) for k in range(-25, 26)
+    )
 
 
 def sampled(first, count, rate):
@@ -45,7 +48,9 @@ def through(samples, tags, *rates, chunk=None, **more):
 
 
 def seconds(value):
-    return fractions.Fraction(pmt.to_uint64(pmt.tuple_ref(value, 0))) + fractions.Fraction(pmt.to_double(pmt.tuple_ref(value, 1)))
+    return fractions.Fraction(pmt.to_uint64(pmt.tuple_ref(value, 0))) + fractions.Fraction(
+        pmt.to_double(pmt.tuple_ref(value, 1))
+    )
 
 
 class RateConverter(unittest.TestCase):
@@ -56,35 +61,55 @@ class RateConverter(unittest.TestCase):
     def test_receives_at_the_cells_times_what_the_radio_has_sampled(self):
         clock, divider = N210
         rate = fractions.Fraction(clock, divider)
-        first = 1_000_003            # of the radio
-        out, tags = through(sampled(first, 50_000, rate), [tag(0, "rx_time", time_of(first, rate))], clock, divider, CELL, 1)
+        first = 1_000_003  # of the radio
+        out, tags = through(
+            sampled(first, 50_000, rate),
+            [tag(0, "rx_time", time_of(first, rate))],
+            clock,
+            divider,
+            CELL,
+            1,
+        )
         ((offset, key, value),) = tags
         self.assertEqual((offset, key), (0, "rx_time"))
         start = round(seconds(value) * CELL)
         self.assertAlmostEqual(float(seconds(value) * CELL), start, places=5)
-        self.assertEqual(start, -(-first * CELL // rate))           # the first one not before
+        self.assertEqual(start, -(-first * CELL // rate))  # the first one not before
         self.near(out[50:], sampled(start + 50, len(out) - 50, CELL))
         self.assertAlmostEqual(len(out) / 50_000, CELL / float(rate), places=3)
 
     def test_first_says_with_which_sample_it_begins(self):
         clock, divider = N210
         rate = fractions.Fraction(clock, divider)
-        out, tags = through(sampled(1_000_003, 20_000, rate), [tag(0, "rx_time", time_of(1_000_003, rate))], clock, divider,
-                            CELL, 1, first=922_000)
+        out, tags = through(
+            sampled(1_000_003, 20_000, rate),
+            [tag(0, "rx_time", time_of(1_000_003, rate))],
+            clock,
+            divider,
+            CELL,
+            1,
+            first=922_000,
+        )
         self.assertEqual(round(seconds(tags[0][2]) * CELL), 922_000)
-        self.near(out, sampled(922_000, len(out), CELL))            # the filter is full by then
+        self.near(out, sampled(922_000, len(out), CELL))  # the filter is full by then
 
     def test_a_burst_keeps_its_time_and_its_end(self):
         clock, divider = N210
         rate = fractions.Fraction(clock, divider)
         first, size = 5120 * 151, 5120 * 4
-        tags = [tag(0, "tx_sob", pmt.PMT_T), tag(0, "tx_time", time_of(first, CELL)), tag(size - 1, "tx_eob", pmt.PMT_T)]
+        tags = [
+            tag(0, "tx_sob", pmt.PMT_T),
+            tag(0, "tx_time", time_of(first, CELL)),
+            tag(size - 1, "tx_eob", pmt.PMT_T),
+        ]
         out, said = through(sampled(first, size, CELL), tags, CELL, 1, clock, divider)
         said = {key: (offset, value) for offset, key, value in said}
         self.assertEqual(set(said), {"tx_sob", "tx_time", "tx_eob"})
         start, end = -(-first * rate // CELL), -(-(first + size) * rate // CELL)
         self.assertEqual(round(seconds(said["tx_time"][1]) * rate), start)
-        self.assertEqual((said["tx_sob"][0], said["tx_time"][0], said["tx_eob"][0]), (0, 0, end - start - 1))
+        self.assertEqual(
+            (said["tx_sob"][0], said["tx_time"][0], said["tx_eob"][0]), (0, 0, end - start - 1)
+        )
         self.assertEqual(len(out), end - start)
         self.near(out[50:-50], sampled(int(start) + 50, len(out) - 100, rate))
 
@@ -93,18 +118,26 @@ class RateConverter(unittest.TestCase):
         rate = fractions.Fraction(clock, divider)
         a, b = 1_000_000, 1_600_007
         samples = np.concatenate([sampled(a, 10_000, rate), sampled(b, 10_000, rate)])
-        out, tags = through(samples, [tag(0, "rx_time", time_of(a, rate)), tag(10_000, "rx_time", time_of(b, rate))],
-                            clock, divider, CELL, 1)
+        out, tags = through(
+            samples,
+            [tag(0, "rx_time", time_of(a, rate)), tag(10_000, "rx_time", time_of(b, rate))],
+            clock,
+            divider,
+            CELL,
+            1,
+        )
         self.assertEqual([key for _, key, _ in tags], ["rx_time"] * 2)
         start = round(seconds(tags[1][2]) * CELL)
         self.assertEqual(start, -(-b * CELL // rate))
-        after = out[tags[1][0]:]
+        after = out[tags[1][0] :]
         self.near(after[50:], sampled(start + 50, len(after) - 50, CELL))
 
     def test_a_time_that_is_counted_anyway_is_said_again_and_changes_nothing(self):
         clock, divider = N210
-        rate = fractions.Fraction(clock, divider)
-        for key, rates, first in (("rx_time", (clock, divider, CELL, 1), 700_000), ("tx_time", (CELL, 1, clock, divider), 5120 * 150)):
+        for key, rates, first in (
+            ("rx_time", (clock, divider, CELL, 1), 700_000),
+            ("tx_time", (CELL, 1, clock, divider), 5120 * 150),
+        ):
             fin, fout = fractions.Fraction(*rates[:2]), fractions.Fraction(*rates[2:])
             x = sampled(first, 20_000, fin)
             one = [tag(0, key, time_of(first, fin))]
@@ -122,47 +155,79 @@ class RateConverter(unittest.TestCase):
         rate = fractions.Fraction(clock, divider)
         a, b, size = 5120 * 150, 5120 * 153, 5120 * 2
         samples = np.concatenate([sampled(a, size, CELL), sampled(b, size, CELL)])
-        out, tags = through(samples, [tag(0, "tx_time", time_of(a, CELL)), tag(size, "tx_time", time_of(b, CELL))],
-                            CELL, 1, clock, divider)
+        out, tags = through(
+            samples,
+            [tag(0, "tx_time", time_of(a, CELL)), tag(size, "tx_time", time_of(b, CELL))],
+            CELL,
+            1,
+            clock,
+            divider,
+        )
         start, end, later = (-(-n * rate // CELL) for n in (a, a + size, b))
         found = {(key, offset): value for offset, key, value in tags}
-        self.assertEqual(set(found), {("tx_time", 0), ("tx_eob", end - start - 1), ("tx_sob", end - start), ("tx_time", end - start)})
+        self.assertEqual(
+            set(found),
+            {
+                ("tx_time", 0),
+                ("tx_eob", end - start - 1),
+                ("tx_sob", end - start),
+                ("tx_time", end - start),
+            },
+        )
         self.assertEqual(round(seconds(found["tx_time", end - start]) * rate), later)
-        self.near(out[50:int(end - start) - 50], sampled(int(start) + 50, int(end - start) - 100, rate))
+        self.near(
+            out[50 : int(end - start) - 50], sampled(int(start) + 50, int(end - start) - 100, rate)
+        )
 
     def test_the_cut_of_the_calls_changes_nothing(self):
         clock, divider = N210
         x = sampled(0, 30_000, fractions.Fraction(clock, divider))
         whole, _ = through(x, [], clock, divider, CELL, 1)
         pieces, _ = through(x, [], clock, divider, CELL, 1, chunk=37)
-        np.testing.assert_array_equal(whole[:len(pieces)], pieces[:len(whole)])
+        np.testing.assert_array_equal(whole[: len(pieces)], pieces[: len(whole)])
         self.assertLess(abs(len(whole) - len(pieces)), 2)
 
-    def test_there_and_back_adds_less_than_half_a_percent_of_evm_and_fails_no_256_qam_frame_at_40_db(self):
+    def test_there_and_back_adds_less_than_half_a_percent_of_evm_and_fails_no_256_qam_frame_at_40_db(
+        self,
+    ):
         random = np.random.default_rng(1)
         for clock, divider in (N210, (200_000_000, 26)):
             with self.subTest(clock=clock):
                 top, sink = gr.top_block(), blocks.vector_sink_c()
-                top.connect(wip.slot_transmitter(nof_slots=120, modulation=8), wip.rate_converter(CELL, 1, clock, divider),
-                            wip.rate_converter(clock, divider, CELL, 1), sink)
+                top.connect(
+                    wip.slot_transmitter(nof_slots=120, modulation=8),
+                    wip.rate_converter(CELL, 1, clock, divider),
+                    wip.rate_converter(clock, divider, CELL, 1),
+                    sink,
+                )
                 top.run()
                 clean = np.array(sink.data(), np.complex64)
-                amplitude = np.sqrt(10**-1.5 * 768 / 500 * 1e-4 / 2)     # of the noise: 40 dB below a subcarrier
-                noise = amplitude * (random.standard_normal(len(clean)) + 1j * random.standard_normal(len(clean)))
+                # of the noise: 40 dB below a subcarrier
+                amplitude = np.sqrt(10**-1.5 * 768 / 500 * 1e-4 / 2)
+                noise = amplitude * (
+                    random.standard_normal(len(clean)) + 1j * random.standard_normal(len(clean))
+                )
                 found = []
                 for samples in (clean, clean + noise):
                     top, receiver = gr.top_block(), wip.slot_receiver()
                     top.connect(blocks.vector_source_c(samples.tolist()), receiver)
                     top.run()
                     found.append(receiver.status())
-                print(f"{clock / divider / 1e6:.3f} MS/s: EVM {found[0]['evm_percent']:.3f} %, with noise {found[1]['evm_percent']:.2f} %")
+                print(
+                    f"{clock / divider / 1e6:.3f} MS/s: EVM {found[0]['evm_percent']:.3f} %, with"
+                    f" noise {found[1]['evm_percent']:.2f} %"
+                )
                 self.assertLess(found[0]["evm_percent"], 0.5)
                 self.assertEqual(found[1]["frames_bad"], 0)
                 self.assertGreater(found[1]["frames_good"], 100 * 25)
 
     def test_bad_parameters_are_named(self):
-        for arguments, words in (((0, 1, CELL, 1), "in_clock"), ((CELL, 0, CELL, 1), "in_divider"),
-                                 ((CELL, 1, -5, 1), "out_clock"), ((CELL, 1, CELL, 1, -1), "first")):
+        for arguments, words in (
+            ((0, 1, CELL, 1), "in_clock"),
+            ((CELL, 0, CELL, 1), "in_divider"),
+            ((CELL, 1, -5, 1), "out_clock"),
+            ((CELL, 1, CELL, 1, -1), "first"),
+        ):
             with self.assertRaisesRegex(ValueError, words):
                 wip.rate_converter(*arguments)
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Transmitter and receiver with a macd each, in one flowgraph without a radio; and how they end."""
+
 import math
 import os
 import threading
 import time
 import unittest
 
+from fake_macd import Endpoint, FakeMacd, Planner, Recorder
 from gnuradio import analog, blocks, gr, wip
 from openwip_schema import slot_link_pb2 as schema
-
-from fake_macd import Endpoint, FakeMacd, Planner, Recorder
 
 MODULATION = [k % 9 for k in range(25)]
 NOISE = os.urandom
@@ -123,7 +123,7 @@ class Loopback(unittest.TestCase):
 class Ends(unittest.TestCase):
     def test_stop_while_waiting_for_a_plan_does_not_hang(self):
         with Endpoint() as endpoint:
-            silent = FakeMacd(endpoint)      # says hello, plans nothing
+            silent = FakeMacd(endpoint)  # says hello, plans nothing
             silent.start()
             top = gr.top_block()
             transmitter = wip.slot_transmitter(endpoint=endpoint)
@@ -140,7 +140,9 @@ class Ends(unittest.TestCase):
     def test_stop_without_any_macd_does_not_hang(self):
         with Endpoint() as endpoint:
             top = gr.top_block()
-            top.connect(wip.slot_transmitter(endpoint=endpoint), blocks.null_sink(gr.sizeof_gr_complex))
+            top.connect(
+                wip.slot_transmitter(endpoint=endpoint), blocks.null_sink(gr.sizeof_gr_complex)
+            )
             top.start()
             time.sleep(0.1)
             begin = time.monotonic()
@@ -198,12 +200,18 @@ class Ends(unittest.TestCase):
             recorder = Recorder(endpoint)
             recorder.start()
             top = gr.top_block()
-            top.connect(analog.noise_source_c(analog.GR_GAUSSIAN, 0.1, 1), blocks.throttle(gr.sizeof_gr_complex, 7.68e6 / 2),
-                        wip.slot_receiver(endpoint=endpoint))
+            top.connect(
+                analog.noise_source_c(analog.GR_GAUSSIAN, 0.1, 1),
+                blocks.throttle(gr.sizeof_gr_complex, 7.68e6 / 2),
+                wip.slot_receiver(endpoint=endpoint),
+            )
             top.start()
             recorder.send(schema.ToFlowgraph(detail=schema.DetailRequest(every=150)))
             until = time.monotonic() + 30
-            while not (details := [r for r in recorder.reports if r.HasField("detail")])[2:] and time.monotonic() < until:
+            while (
+                not (details := [r for r in recorder.reports if r.HasField("detail")])[2:]
+                and time.monotonic() < until
+            ):
                 time.sleep(0.1)
             recorder.stop_flowgraph("enough")
             self.assertTrue(wait_within(top, 5))
@@ -212,7 +220,9 @@ class Ends(unittest.TestCase):
         for report in details:
             self.assertFalse(report.locked)
             self.assertEqual(report.state.mode, "searching")
-            self.assertEqual((report.air % 150, len(report.detail.points), len(report.detail.channel)), (0, 0, 0))
+            self.assertEqual(
+                (report.air % 150, len(report.detail.points), len(report.detail.channel)), (0, 0, 0)
+            )
             self.assertEqual(len(report.detail.spectrum_dbfs), 768)
             # An amplitude of 0.1: -20 dBFS, over 768 points that are 2.0044 wide.
             power = sum(10 ** (v / 10) for v in report.detail.spectrum_dbfs) / 2.0044

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""wip.slot_receiver: locks to a transmitter in the same flowgraph, keeps the time of rx_time tags."""
+"""wip.slot_receiver: locks to a transmitter in the same flowgraph, keeps the time of rx_time
+tags."""
+
 import time
 import unittest
 
 import numpy as np
 import pmt
-from gnuradio import blocks, gr, wip
-
 from fake_macd import Endpoint, Recorder
+from gnuradio import blocks, gr, wip
 from openwip_schema import slot_link_pb2 as schema
 
 SLOT = wip.SLOT_SAMPLES
-LOCK_SLOTS = 45     # well within the 20 ms + one frame in which the receiver has to lock
+LOCK_SLOTS = 45  # well within the 20 ms + one frame in which the receiver has to lock
 
 
 def slots_of_pattern(nof_slots, **settings):
@@ -83,7 +84,7 @@ class SlotReceiver(unittest.TestCase):
 
     def test_a_jump_of_rx_time_is_an_overflow_and_reception_goes_on_behind_it(self):
         samples = slots_of_pattern(240)
-        kept = np.concatenate([samples[:100 * SLOT], samples[120 * SLOT:]])
+        kept = np.concatenate([samples[: 100 * SLOT], samples[120 * SLOT :]])
         tags = [rx_time(0, 150 * SLOT), rx_time(100 * SLOT, 270 * SLOT)]
         receiver, messages = receive(kept, tags, message_period=1)
         self.assertEqual(receiver.status()["overflows"], 1)
@@ -97,7 +98,9 @@ class SlotReceiver(unittest.TestCase):
         self.assertTrue(receiver.status()["locked"])
 
     def test_a_tag_that_is_no_time_is_ignored(self):
-        bad = gr.tag_utils.python_to_tag((100, pmt.intern("rx_time"), pmt.intern("soon"), pmt.intern("qa")))
+        bad = gr.tag_utils.python_to_tag(
+            (100, pmt.intern("rx_time"), pmt.intern("soon"), pmt.intern("qa"))
+        )
         receiver, _ = receive(slots_of_pattern(60), [bad])
         self.assertTrue(receiver.status()["locked"])
 
@@ -118,10 +121,11 @@ class SlotReceiver(unittest.TestCase):
         top.msg_connect(receiver, "symbols", debug, "store")
         top.run()
         self.assertGreater(debug.num_messages(), 0)
-        symbols = np.array(pmt.c32vector_elements(pmt.cdr(debug.get_message(debug.num_messages() - 1))))
+        symbols = np.array(
+            pmt.c32vector_elements(pmt.cdr(debug.get_message(debug.num_messages() - 1)))
+        )
         self.assertEqual(len(symbols), 2 * 108)
         self.assertLess(np.max(np.abs(np.abs(symbols) - 1)), 0.2)
-
 
     def test_samples_at_full_scale_are_counted(self):
         samples = slots_of_pattern(60)
@@ -147,7 +151,7 @@ class SlotReceiver(unittest.TestCase):
                 self.assertEqual(status["gain_changes"], debug.num_messages())
                 if not expected:
                     continue
-                level = 20 * np.log10(np.sqrt(np.mean(np.abs(samples)**2)))
+                level = 20 * np.log10(np.sqrt(np.mean(np.abs(samples) ** 2)))
                 command = pmt.to_python(debug.get_message(0))
                 self.assertEqual(command["chan"], 0)
                 self.assertAlmostEqual(command["gain"], -20 - level, delta=1)
@@ -173,6 +177,7 @@ class Reports(unittest.TestCase):
             nof_slots = receiver.status()["slots"]
             del receiver
             import time
+
             for _ in range(100):
                 if len(macd.reports) == nof_slots:
                     break
@@ -199,8 +204,8 @@ class Reports(unittest.TestCase):
 
 
 class Changer(Recorder):
-    """Goes through steps (condition, settings): when the condition on all reports holds, the settings are
-    asked for; None ends the flowgraph. asked: how many reports there were then."""
+    """Goes through steps (condition, settings): when the condition on all reports holds, the
+    settings are asked for; None ends the flowgraph. asked: how many reports there were then."""
 
     def __init__(self, endpoint, steps):
         super().__init__(endpoint)
@@ -230,15 +235,16 @@ def when(**values):
     def holds(macd):
         state = macd.state()
         return state is not None and all(getattr(state, k) == v for k, v in values.items())
+
     return holds
 
 
 class SettingsAtRunTime(unittest.TestCase):
-    LEARNING = 300      # slots
+    LEARNING = 300  # slots
 
     def run_with(self, *steps):
-        """In real time: what is asked for arrives within a few slots. Ends with the last step; 6000 slots
-        are more than any of them takes."""
+        """In real time: what is asked for arrives within a few slots. Ends with the last step; 6000
+        slots are more than any of them takes."""
         with Endpoint() as endpoint:
             macd = Changer(endpoint, steps)
             macd.start()
@@ -264,9 +270,11 @@ class SettingsAtRunTime(unittest.TestCase):
         return [v for v, _ in seen], [i for _, i in seen]
 
     def test_predictor_horizon_and_combining_change_and_lock_is_kept(self):
-        macd = self.run_with((after(100), dict(predictor="kalman", horizon=6, combining=False)),
-                             (when(combining=False), dict(predictor="last")),
-                             (when(predictor="last"), None))
+        macd = self.run_with(
+            (after(100), {"predictor": "kalman", "horizon": 6, "combining": False}),
+            (when(combining=False), {"predictor": "last"}),
+            (when(predictor="last"), None),
+        )
         values, at = self.seen(macd)
         # Combining is off at once; kalman is replaced while it learns, and its horizon stays.
         self.assertEqual(values, [("delay", 3, True), ("delay", 3, False), ("last", 6, False)])
@@ -275,22 +283,26 @@ class SettingsAtRunTime(unittest.TestCase):
         self.assertEqual((state.lock_losses, state.settings_refused), (0, 0))
         locked = [r.air for r in macd.reports if r.locked]
         self.assertEqual(locked, list(range(locked[0], locked[0] + len(locked))))
-        for r in macd.reports[at[2]:]:
+        for r in macd.reports[at[2] :]:
             self.assertTrue(all(np.isfinite(r.predicted_snr_db)))
 
     def test_an_unknown_predictor_is_counted_and_nothing_changes(self):
-        macd = self.run_with((after(100), dict(predictor="oracle")), (after(600), None))
+        macd = self.run_with((after(100), {"predictor": "oracle"}), (after(600), None))
         self.assertEqual(self.seen(macd)[0], [("delay", 3, True)])
         state = macd.state()
         self.assertEqual((state.settings_refused, state.lock_losses), (1, 0))
 
     def test_a_refusal_while_another_learns_leaves_it_and_the_first_can_be_asked_for_again(self):
-        macd = self.run_with((after(100), dict(predictor="ls", combining=False)),
-                             (when(combining=False), dict(predictor="oracle")),
-                             (when(predictor="ls"), dict(predictor="delay")),
-                             (when(predictor="delay"), None))
+        macd = self.run_with(
+            (after(100), {"predictor": "ls", "combining": False}),
+            (when(combining=False), {"predictor": "oracle"}),
+            (when(predictor="ls"), {"predictor": "delay"}),
+            (when(predictor="delay"), None),
+        )
         values, at = self.seen(macd)
-        self.assertEqual(values, [("delay", 3, True), ("delay", 3, False), ("ls", 3, False), ("delay", 3, False)])
+        self.assertEqual(
+            values, [("delay", 3, True), ("delay", 3, False), ("ls", 3, False), ("delay", 3, False)]
+        )
         self.assertGreaterEqual(at[2], macd.asked[0] + self.LEARNING)
         self.assertGreaterEqual(at[3], macd.asked[2] + self.LEARNING)
         self.assertEqual(macd.state().settings_refused, 1)
@@ -298,14 +310,19 @@ class SettingsAtRunTime(unittest.TestCase):
 
 class CombiningMeter(unittest.TestCase):
     def test_without_the_other_receiver_it_holds_no_more_than_two_updates(self):
-        """Here of 4 slots with 25 frames each; the longest list is what the other one's first slot brings."""
+        """Here of 4 slots with 25 frames each; the longest list is what the other one's first slot
+        brings."""
         top, meter, debug = gr.top_block(), wip.combining_meter(1, 4), blocks.message_debug(True)
         top.msg_connect(meter, "needed_single", debug, "store")
         top.start()
 
         def told(port, slots):
             for air in slots:
-                meter.to_basic_block()._post(pmt.intern(port), pmt.to_pmt({"air": air, "grant_ok": True, "outcome": np.ones(25, np.uint8)}))
+                meter.to_basic_block()._post(
+                    pmt.intern(port),
+                    pmt.to_pmt({"air": air, "grant_ok": True, "outcome": np.ones(25, np.uint8)}),
+                )
+
         for of in range(0, 3000, 100):
             told("single", range(of, of + 100))
             until = time.monotonic() + 10

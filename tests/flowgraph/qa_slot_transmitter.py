@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """wip.slot_transmitter: whole slots, tags of gr-uhd, restarts after transmit events."""
+
 import faulthandler
 import time
 import unittest
@@ -10,7 +11,9 @@ from fake_macd import Endpoint, FakeMacd, Planner
 from gnuradio import blocks, gr, wip
 
 SLOT = wip.SLOT_SAMPLES
-FILLER = 256    # zeros that end a burst: more than one sample, and less than a slot by more than a radio needs between two bursts
+# zeros that end a burst: more than one sample, and less than a slot by more than a radio needs
+# between two bursts
+FILLER = 256
 
 
 def run(transmitter):
@@ -48,7 +51,9 @@ class SlotTransmitter(unittest.TestCase):
                 self.assertTrue(pmt.to_bool(tags[0][2]))
                 full, samples = divmod(slot * SLOT, wip.SAMPLE_RATE)
                 self.assertEqual(pmt.to_uint64(pmt.tuple_ref(tags[1][2], 0)), full)
-                self.assertEqual(pmt.to_double(pmt.tuple_ref(tags[1][2], 1)), samples / wip.SAMPLE_RATE)
+                self.assertEqual(
+                    pmt.to_double(pmt.tuple_ref(tags[1][2], 1)), samples / wip.SAMPLE_RATE
+                )
 
     def test_the_same_seed_gives_the_same_samples_and_another_others(self):
         first, _ = run(wip.slot_transmitter(seed=5, nof_slots=3))
@@ -62,20 +67,26 @@ class SlotTransmitter(unittest.TestCase):
         transmitter.send_bursts_first()
         samples, _ = run(transmitter)
         loud = np.abs(samples.reshape(107, SLOT)) > 0.1
-        self.assertEqual(np.flatnonzero(loud[:106].any(axis=1)).tolist(), [0, 12, 25, 39, 54, 70, 87, 105])
+        self.assertEqual(
+            np.flatnonzero(loud[:106].any(axis=1)).tolist(), [0, 12, 25, 39, 54, 70, 87, 105]
+        )
         self.assertTrue((loud[12].sum(), loud[13].sum()) == (3072, 0) and loud[106].sum() > 1000)
         slots, _ = run(wip.slot_transmitter(start_slot=256, nof_slots=1))
-        self.assertEqual(samples[106 * SLOT:].tobytes()[:8], slots.tobytes()[:8])
+        self.assertEqual(samples[106 * SLOT :].tobytes()[:8], slots.tobytes()[:8])
 
     def test_unused_bins_take_their_power_out_of_the_slot(self):
         full, _ = run(wip.slot_transmitter(nof_slots=4))
         few, _ = run(wip.slot_transmitter(nof_slots=4, bins=[3]))
-        self.assertLess(np.mean(np.abs(few)**2), 0.5 * np.mean(np.abs(full)**2))
+        self.assertLess(np.mean(np.abs(few) ** 2), 0.5 * np.mean(np.abs(full) ** 2))
 
     def test_bad_parameters_are_refused_with_name_value_and_range(self):
-        for key, value, words in (("cell", 64, "64"), ("modulation", 9, "1 .. 8"),
-                                  ("bins", [1, 1], "0 .. 24"), ("restart_slots", 0, "1 .. 15000"),
-                                  ("endpoint", "nowhere", "ipc://")):
+        for key, value, words in (
+            ("cell", 64, "64"),
+            ("modulation", 9, "1 .. 8"),
+            ("bins", [1, 1], "0 .. 24"),
+            ("restart_slots", 0, "1 .. 15000"),
+            ("endpoint", "nowhere", "ipc://"),
+        ):
             with self.assertRaises(ValueError) as raised:
                 wip.slot_transmitter(**{key: value})
             self.assertIn(key, str(raised.exception))
@@ -103,11 +114,13 @@ class TransmitEvents(unittest.TestCase):
         status, samples, tags = self.run_with([event("underflow")], restart_slots=10)
         self.assertEqual(status["underflows"], 1)
         self.assertEqual(status["restarts"], 1)
-        self.assertEqual([k for _, k, _ in tags], ["tx_sob", "tx_time", "tx_eob", "tx_sob", "tx_time"])
+        self.assertEqual(
+            [k for _, k, _ in tags], ["tx_sob", "tx_time", "tx_eob", "tx_sob", "tx_time"]
+        )
         end, start = tags[2][0], tags[3][0]
         self.assertEqual(start, end + 1)
         self.assertEqual(start % SLOT, FILLER)
-        self.assertEqual(np.max(np.abs(samples[start - FILLER:start])), 0)
+        self.assertEqual(np.max(np.abs(samples[start - FILLER : start])), 0)
         sent_before = start // SLOT
         expected = 150 + sent_before + 10
         full, rest = divmod(expected * SLOT, wip.SAMPLE_RATE)
@@ -134,25 +147,31 @@ class TransmitEvents(unittest.TestCase):
         self.assertEqual(status["restarts"], 0)
         self.assertEqual(len(tags), 2)
 
-
     def test_even_one_slot_between_two_stretches_is_longer_than_what_ends_the_first(self):
         _, _, tags = self.run_with([event("underflow")], restart_slots=1)
-        self.assertEqual([k for _, k, _ in tags], ["tx_sob", "tx_time", "tx_eob", "tx_sob", "tx_time"])
+        self.assertEqual(
+            [k for _, k, _ in tags], ["tx_sob", "tx_time", "tx_eob", "tx_sob", "tx_time"]
+        )
         offset, gap = tags[3][0], slot_of(tags[4][2]) - 150
         self.assertEqual(gap * SLOT - (offset - FILLER), SLOT)
         self.assertEqual(offset % SLOT, FILLER)
 
 
 def slot_of(time):
-    return round((pmt.to_uint64(pmt.tuple_ref(time, 0)) + pmt.to_double(pmt.tuple_ref(time, 1))) * 1500)
+    return round(
+        (pmt.to_uint64(pmt.tuple_ref(time, 0)) + pmt.to_double(pmt.tuple_ref(time, 1))) * 1500
+    )
 
 
 class FreeRunning(unittest.TestCase):
-    """A radio whose clock does not wait, played by the test: a reading of it ten times a second, and a sink that takes all."""
+    """A radio whose clock does not wait, played by the test: a reading of it ten times a second,
+    and a sink that takes all."""
 
     def run_for(self, slots, lead=6, stand_still=None, events_at=(0, ()), **settings):
         top = gr.top_block()
-        transmitter = wip.slot_transmitter(nof_slots=slots, lead_slots=lead, start_slot=30, **settings)
+        transmitter = wip.slot_transmitter(
+            nof_slots=slots, lead_slots=lead, start_slot=30, **settings
+        )
         sink = blocks.vector_sink_c()
         top.connect(transmitter, sink)
         began = time.monotonic_ns()
@@ -161,6 +180,7 @@ class FreeRunning(unittest.TestCase):
             now = time.monotonic_ns()
             s = (now - began) * 1e-9 + ahead_s
             transmitter.set_radio_time(int(s), s - int(s), now)
+
         tell()
         top.start()
         deadline = time.monotonic() + 20
@@ -178,37 +198,50 @@ class FreeRunning(unittest.TestCase):
         return transmitter.status(), took, self.bursts_of(tags, np.array(sink.data()))
 
     def bursts_of(self, tags, samples):
-        """Slots of each burst, as a radio takes them that looks at a time only where a burst begins."""
-        at = {key: {offset: v for offset, k, v in tags if k == key} for key in ("tx_sob", "tx_time", "tx_eob")}
+        """Slots of each burst, as a radio takes them that looks at a time only where a burst
+        begins."""
+        at = {
+            key: {offset: v for offset, k, v in tags if k == key}
+            for key in ("tx_sob", "tx_time", "tx_eob")
+        }
         begins = [*sorted(at["tx_sob"]), len(samples)]
         ends = sorted(at["tx_eob"])
         self.assertLessEqual(set(at["tx_sob"]), set(at["tx_time"]))
-        self.assertEqual([end + 1 for end in ends], begins[1:len(ends) + 1])     # nothing is outside of a burst
-        self.assertIn(len(begins) - 1 - len(ends), (0, 1))                       # the last one may be open
+        # nothing is outside of a burst
+        self.assertEqual([end + 1 for end in ends], begins[1 : len(ends) + 1])
+        # the last one may be open
+        self.assertIn(len(begins) - 1 - len(ends), (0, 1))
         bursts = []
         for i, (begin, after) in enumerate(zip(begins, begins[1:])):
             if i < len(ends):
-                self.assertEqual(np.max(np.abs(samples[after - FILLER:after])), 0)
+                self.assertEqual(np.max(np.abs(samples[after - FILLER : after])), 0)
                 after -= FILLER
             self.assertEqual((after - begin) % SLOT, 0)
             first = slot_of(at["tx_time"][begin])
             bursts.append(list(range(first, first + (after - begin) // SLOT)))
-            self.assertEqual([slot_of(at["tx_time"][offset]) for offset in range(begin, after, SLOT)], bursts[-1])
+            self.assertEqual(
+                [slot_of(at["tx_time"][offset]) for offset in range(begin, after, SLOT)], bursts[-1]
+            )
         for before, burst in zip(bursts, bursts[1:]):
-            self.assertGreaterEqual(burst[0], before[-1] + 2)                    # what ends a burst is shorter than the gap
+            # what ends a burst is shorter than the gap
+            self.assertGreaterEqual(burst[0], before[-1] + 2)
         return bursts
 
     def test_slots_come_at_the_pace_of_the_radio_each_with_its_time(self):
         status, took, bursts = self.run_for(300)
         self.assertEqual(status["slots"], 300)
-        self.assertGreater(took, (30 + 299 - 6) / 1500)      # not before its time; how much later is the machine's
+        # not before its time; how much later is the machine's
+        self.assertGreater(took, (30 + 299 - 6) / 1500)
         slots = [slot for burst in bursts for slot in burst]
         self.assertEqual(len(slots), 300)
         self.assertEqual(slots[-1] - slots[0] - 299, status["slots_left_out"])
 
-    def test_a_radio_that_is_further_than_thought_costs_the_slots_of_the_difference_and_the_rest_stays_on_the_grid(self):
+    def test_a_radio_that_is_further_than_thought_costs_the_slots_of_the_difference_and_the_rest_stays_on_the_grid(
+        self,
+    ):
         status, _, bursts = self.run_for(200, stand_still=0.1)
-        gaps = [after[0] - before[-1] - 1 for before, after in zip(bursts, bursts[1:])]     # a busy machine adds some
+        # a busy machine adds some
+        gaps = [after[0] - before[-1] - 1 for before, after in zip(bursts, bursts[1:])]
         self.assertGreaterEqual(max(gaps), 150 - 7)
         self.assertEqual(status["slots_left_out"], sum(gaps))
 
@@ -221,37 +254,63 @@ class FreeRunning(unittest.TestCase):
                 self.assertEqual(status["slots_left_out"], sum(gaps))
                 self.assertEqual(status["restarts"], 1)
 
-    def test_a_slot_that_came_too_late_or_ran_out_of_samples_is_told_with_the_next_request_once(self):
+    def test_a_slot_that_came_too_late_or_ran_out_of_samples_is_told_with_the_next_request_once(
+        self,
+    ):
         def during(slot):
-            return divmod((slot + 0.4) / 1500, 1)       # device time of which the event is
+            return divmod((slot + 0.4) / 1500, 1)  # device time of which the event is
+
         with Endpoint() as endpoint:
             planner = Planner(endpoint, [2] * 25)
             planner.start()
             self.addCleanup(planner.end)
             late, out = 130, 140
-            events = [event(code, int(full), fraction) for code, (full, fraction) in
-                      (("time_error", during(late)), ("time_error", during(late)), ("underflow", during(out)))]
+            events = [
+                event(code, int(full), fraction)
+                for code, (full, fraction) in (
+                    ("time_error", during(late)),
+                    ("time_error", during(late)),
+                    ("underflow", during(out)),
+                )
+            ]
             self.run_for(300, endpoint=endpoint, events_at=(150, events))
             # After the events: a busy machine has told some before, whose plans came too late.
-            told = [slot for request in planner.requests if request.air > 30 + 150 for slot in request.not_sent]
+            told = [
+                slot
+                for request in planner.requests
+                if request.air > 30 + 150
+                for slot in request.not_sent
+            ]
         self.assertEqual([told.count(slot) for slot in (late, out)], [1, 1], told)
 
     def test_a_slot_is_counted_once_however_many_of_its_packets_were_late_or_missing(self):
         late, out = 130, 140
-        events = [event(code, 0, (slot + part) / 1500) for code, slot, part in
-                  (("time_error", late, 0.2), ("time_error", late, 0.4), ("underflow", late, 0.9), ("underflow", out, 0.1), ("time_error", out, 0.3))]
+        events = [
+            event(code, 0, (slot + part) / 1500)
+            for code, slot, part in (
+                ("time_error", late, 0.2),
+                ("time_error", late, 0.4),
+                ("underflow", late, 0.9),
+                ("underflow", out, 0.1),
+                ("time_error", out, 0.3),
+            )
+        ]
         status, _, bursts = self.run_for(300, events_at=(150, events))
         sent = {slot for burst in bursts for slot in burst}
         self.assertLessEqual(status["late_slots"] + status["underflows"], 2)
-        if {late, out} <= sent:         # a busy machine has left one out itself
+        if {late, out} <= sent:  # a busy machine has left one out itself
             self.assertEqual((status["late_slots"], status["underflows"]), (1, 1))
 
-    def test_what_came_too_late_is_told_as_the_last_slot_made_by_then_never_as_one_that_was_not_made(self):
+    def test_what_came_too_late_is_told_as_the_last_slot_made_by_then_never_as_one_that_was_not_made(
+        self,
+    ):
         with Endpoint() as endpoint:
             planner = Planner(endpoint, [2] * 25)
             planner.start()
             self.addCleanup(planner.end)
-            status, _, bursts = self.run_for(300, endpoint=endpoint, events_at=(150, [event("time_error", 100, 0.0)]))
+            status, _, bursts = self.run_for(
+                300, endpoint=endpoint, events_at=(150, [event("time_error", 100, 0.0)])
+            )
             told = [slot for request in planner.requests for slot in request.not_sent]
         sent = [slot for burst in bursts for slot in burst]
         self.assertEqual(status["late_slots"], 1)
@@ -271,17 +330,18 @@ class FreeRunning(unittest.TestCase):
 
     def test_settings_change_while_a_slot_is_waited_for(self):
         with Endpoint() as endpoint:
-            macd = FakeMacd(endpoint)       # it never plans
+            macd = FakeMacd(endpoint)  # it never plans
             macd.start()
             self.addCleanup(macd.end)
-            for settings in ({"lead_slots": 6}, {"endpoint": endpoint}):     # no reading, no plan
+            for settings in ({"lead_slots": 6}, {"endpoint": endpoint}):  # no reading, no plan
                 with self.subTest(**settings):
                     top = gr.top_block()
                     transmitter = wip.slot_transmitter(**settings)
                     top.connect(transmitter, blocks.null_sink(gr.sizeof_gr_complex))
                     top.start()
                     time.sleep(0.2)
-                    faulthandler.dump_traceback_later(20, exit=True)    # a call that waits with Python's lock held ends no other way
+                    # a call that waits with Python's lock held ends no other way
+                    faulthandler.dump_traceback_later(20, exit=True)
                     transmitter.set_modulation(4)
                     transmitter.set_bins([3])
                     transmitter.set_edge_samples(16)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the monitor's lists of controls offer, by the table of settings."""
+
 from openwip_cli.settings import controls, table
 
 
@@ -9,7 +10,9 @@ def control_choices():
     for command in table.CELLS:
         of = table.views(command, running=True)
         for row in controls.table(command).values():
-            offers = table.column(row.key, "offers", of) or (row.kind.words if row.kind.name == "choice" else ())
+            offers = table.column(row.key, "offers", of) or (
+                row.kind.words if row.kind.name == "choice" else ()
+            )
             if table.column(row.key, "monitor", of) and not row.why_not and offers:
                 known = found.setdefault(f"{row.process} {row.process_key}", [])
                 known += [word for word in offers if word not in known]

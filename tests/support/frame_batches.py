@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Messages of topic `frames` as a station makes them: the other way of openwip_cli.messages.link_frames."""
+"""Messages of topic `frames` as a station makes them: the other way of
+openwip_cli.messages.link_frames."""
+
 from openwip_cli.messages.link_frames import COLUMNS
 
 

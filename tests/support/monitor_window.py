@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The real monitor on a screen of its own: what it says, keys for it, and the pictures that it takes."""
+"""The real monitor on a screen of its own: what it says, keys for it, and the pictures that it
+takes."""
+
 import json
 import os
 import pathlib
@@ -8,8 +10,9 @@ import subprocess
 import time
 
 import numpy
-from control_choices import control_choices
 from matplotlib import colormaps
+
+from control_choices import control_choices
 from pictures import load
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
@@ -18,13 +21,19 @@ PROGRAM = BUILD / "host/gui/openwip-monitor"
 TITLE = "OpenWIP monitor"
 SIZE = (1800, 1300)
 
-WHITE, UNKNOWN = 0xffffff, 0xdcdcdc
-TICKS = 6     # pixels that they reach into a plot
-SERIES = (0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9, 0x000000, 0xa0a000)     # of the terminals, too
-OUTCOMES = (0x56b4e9, 0xd55e00, 0xf0e442)
+WHITE, UNKNOWN = 0xFFFFFF, 0xDCDCDC
+TICKS = 6  # pixels that they reach into a plot
+# of the terminals, too
+SERIES = (0x0072B2, 0xD55E00, 0x009E73, 0xCC79A7, 0xE69F00, 0x56B4E9, 0x000000, 0xA0A000)
+OUTCOMES = (0x56B4E9, 0xD55E00, 0xF0E442)
 
 # Of host/gui/model/meaning.h: name -> series.
-DELAY_PARTS = {name: int(colour) for name, colour in re.findall(r'\{"(\w+)", "[^"]*", (\d)\}', (TOP / "host/gui/model/meaning.h").read_text())}
+DELAY_PARTS = {
+    name: int(colour)
+    for name, colour in re.findall(
+        r'\{"(\w+)", "[^"]*", (\d)\}', (TOP / "host/gui/model/meaning.h").read_text()
+    )
+}
 
 
 class Window:
@@ -33,14 +42,21 @@ class Window:
     def __init__(self, screen, folder, *options, program=PROGRAM):
         self.screen, self.folder = screen, pathlib.Path(folder)
         self.said = self.folder / "words.json"
-        self.said.unlink(missing_ok=True)      # of a window before
+        self.said.unlink(missing_ok=True)  # of a window before
         self.process = subprocess.Popen(
-            [program, "--size", f"{SIZE[0]}x{SIZE[1]}", "--words", self.said, *options], cwd=self.folder, env=screen.environment,
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            [program, "--size", f"{SIZE[0]}x{SIZE[1]}", "--words", self.said, *options],
+            cwd=self.folder,
+            env=screen.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         self.choices = control_choices()
 
     def __enter__(self):
-        titles = self.screen.wait_for(lambda titles: TITLE in titles or self.process.poll() is not None, 60)
+        titles = self.screen.wait_for(
+            lambda titles: TITLE in titles or self.process.poll() is not None, 60
+        )
         if TITLE not in titles:
             self.process.kill()
             raise AssertionError(f"no window: {self.process.communicate()[1]}")
@@ -64,7 +80,15 @@ class Window:
         try:
             return json.loads(self.said.read_text())
         except (OSError, ValueError):
-            return {"health": {}, "views": {}, "controls": {}, "control_status": "", "status_bar": "", "focus": "", "terminals": ""}
+            return {
+                "health": {},
+                "views": {},
+                "controls": {},
+                "control_status": "",
+                "status_bar": "",
+                "focus": "",
+                "terminals": "",
+            }
 
     def health(self, field):
         return self.words()["health"].get(field, "")
@@ -80,15 +104,22 @@ class Window:
             if words["health"] and condition(words):
                 return words
             if self.process.poll() is not None:
-                raise AssertionError(f"the window has ended with {self.process.returncode}: {self.process.stderr.read()}")
+                raise AssertionError(
+                    f"the window has ended with {self.process.returncode}:"
+                    f" {self.process.stderr.read()}"
+                )
             if time.monotonic() > deadline:
-                raise AssertionError(f"not within {within} s: {what}; the window says {self.in_short(words)}")
+                raise AssertionError(
+                    f"not within {within} s: {what}; the window says {self.in_short(words)}"
+                )
             time.sleep(0.1)
 
     @staticmethod
     def in_short(words):
         lines = {name: view["lines"] for name, view in words["views"].items()}
-        return json.dumps({k: v for k, v in words.items() if k not in ("views", "controls")} | {"lines": lines})
+        return json.dumps(
+            {k: v for k, v in words.items() if k not in ("views", "controls")} | {"lines": lines}
+        )
 
     # --- the keyboard ---
 
@@ -99,8 +130,8 @@ class Window:
         self.screen.xdotool("type", "--clearmodifiers", "--delay", "20", text)
 
     def set(self, control, value):
-        """As a person does without a mouse: Ctrl+K, find it, Tab to it, change it, Return. Returns when the window shows the
-        value as read back from the process."""
+        """As a person does without a mouse: Ctrl+K, find it, Tab to it, change it, Return. Returns
+        when the window shows the value as read back from the process."""
         self.key("ctrl+k")
         self.wait_for(lambda w: w["focus"] == "control_search", "Ctrl+K goes to the controls")
         self.key("ctrl+a")
@@ -108,13 +139,15 @@ class Window:
         self.key("Tab")
         self.wait_for(lambda w: w["focus"] == f"edit {control}", f"Tab goes to {control}")
         if control in self.choices:
-            self.key("Down")      # opens the list
+            self.key("Down")  # opens the list
             self.key("Home", *["Down"] * self.choices[control].index(str(value)), "Return")
         else:
             self.key("ctrl+a")
             self.type(str(value))
             self.key("Return")
-        self.wait_for(lambda w: same(w["controls"].get(control), value), f"{control} = {value} is read back")
+        self.wait_for(
+            lambda w: same(w["controls"].get(control), value), f"{control} = {value} is read back"
+        )
 
     # --- pictures ---
 
@@ -126,6 +159,7 @@ class Window:
         def written(words):
             said = re.match(r"\d+ files in (monitor-\S+)$", words["status_bar"])
             return said and self.folder / said[1] not in before
+
         words = self.wait_for(written, "the views are exported")
         return self.folder / words["status_bar"].split()[-1]
 
@@ -148,15 +182,16 @@ def box(path):
 
 
 def inside_axes(path):
-    """The pixels between the axes, without the ticks. A legend beside the plot, its numbers and its title are outside."""
+    """The pixels between the axes, without the ticks. A legend beside the plot, its numbers and its
+    title are outside."""
     found, left, top, right, bottom = box(path)
-    return found[top + 1 + TICKS:bottom - TICKS, left + 1 + TICKS:right - TICKS]
+    return found[top + 1 + TICKS : bottom - TICKS, left + 1 + TICKS : right - TICKS]
 
 
 def ink(path):
     """How many pixels are dark: text."""
     found = load(path)
-    return int(((found >> 8 & 0xff) < 0x80).sum())
+    return int(((found >> 8 & 0xFF) < 0x80).sum())
 
 
 def longest_run(black):
@@ -178,7 +213,7 @@ def columns_with(found, colour):
 
 def redness(found):
     """Red less blue of every pixel, -255..255: above 0 in the warm half of a signed map."""
-    return (found >> 16).astype("i4") - (found & 0xff).astype("i4")
+    return (found >> 16).astype("i4") - (found & 0xFF).astype("i4")
 
 
 def share_of(found, colours):
@@ -187,10 +222,15 @@ def share_of(found, colours):
 
 
 def share_of_map(found, name="viridis", tolerance=10):
-    """Of these pixels within so much of a colour of the map, white and grey left out; and how many different ones."""
+    """Of these pixels within so much of a colour of the map, white and grey left out; and how many
+    different ones."""
     coloured = found[(found != WHITE) & (found != UNKNOWN)]
     values, counts = numpy.unique(coloured, return_counts=True)
     table = numpy.round(colormaps[name](numpy.linspace(0, 1, 256))[:, :3] * 255).astype("i4")
     rgb = numpy.stack([values >> 16, values >> 8 & 255, values & 255], axis=1).astype("i4")
-    near = numpy.array([numpy.abs(table - c).max(axis=1).min() <= tolerance for c in rgb], bool) if len(rgb) else numpy.zeros(0, bool)
+    near = (
+        numpy.array([numpy.abs(table - c).max(axis=1).min() <= tolerance for c in rgb], bool)
+        if len(rgb)
+        else numpy.zeros(0, bool)
+    )
     return float(counts[near].sum() / found.size), int(near.sum())

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pictures as numbers: 0xRRGGBB of every pixel, rows x columns."""
+
 import numpy
 from matplotlib import image
 
@@ -10,4 +11,6 @@ def load(path):
 
 
 def save(pixels, path):
-    image.imsave(path, numpy.stack([pixels >> 16, pixels >> 8 & 255, pixels & 255], axis=2).astype("u1"))
+    image.imsave(
+        path, numpy.stack([pixels >> 16, pixels >> 8 & 255, pixels & 255], axis=2).astype("u1")
+    )

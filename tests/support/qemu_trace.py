@@ -1,30 +1,41 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the attenuator's firmware in QEMU (openwip_cli.machine.qemu) has written to registers, from the trace: SPI words, latches, switch,
-trigger output, step numbers with their time."""
+"""What the attenuator's firmware in QEMU (openwip_cli.machine.qemu) has written to registers, from
+the trace: SPI words, latches, switch, trigger output, step numbers with their time."""
+
 import pathlib
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-NS_PER_INSTRUCTION = 64     # -icount shift=6
+NS_PER_INSTRUCTION = 64  # -icount shift=6
 WATCHDOG_KEY = "0x40003000"
-SPI_DATA, GPIO_B, GPIO_C, ITM_STEP, ITM_TIME = "0x4001300c", "0x40020418", "0x40020818", "0xe0000004", "0xe0000008"
+SPI_DATA, GPIO_B, GPIO_C, ITM_STEP, ITM_TIME = (
+    "0x4001300c",
+    "0x40020418",
+    "0x40020818",
+    "0xe0000004",
+    "0xe0000008",
+)
 
 
 class Latch(NamedTuple):
     """A word that a chip took: its latch was raised after the word on SPI."""
+
     chip: int
     word: int
 
 
 class Pins(NamedTuple):
-    """Pins of port B that went up and down at once (firmware/board/pins.h): 0 and 1 are the switch, 9 is the trigger output."""
+    """Pins of port B that went up and down at once (firmware/board/pins.h): 0 and 1 are the switch,
+    9 is the trigger output."""
+
     up: int
     down: int
 
 
 class Step(NamedTuple):
     """What the trace has of a step: when its tick began (us), and what went to the chips in it."""
+
     number: int
     time_us: int
     latches: list[Latch]
@@ -41,7 +52,8 @@ def writes(trace: pathlib.Path | str) -> Iterator[tuple[str, int]]:
 
 
 def outputs(trace: pathlib.Path | str) -> Iterator[Latch | Pins | tuple[str, int]]:
-    """In their order: words that chips took, switch and trigger output, and ("step", n), ("time", us)."""
+    """In their order: words that chips took, switch and trigger output, and ("step", n), ("time",
+    us)."""
     shifted = None
     for address, value in writes(trace):
         if address == SPI_DATA:
@@ -50,7 +62,7 @@ def outputs(trace: pathlib.Path | str) -> Iterator[Latch | Pins | tuple[str, int
             yield Latch(value.bit_length() - 1, shifted)
             shifted = None
         elif address == GPIO_B:
-            yield Pins(value & 0xffff, value >> 16)
+            yield Pins(value & 0xFFFF, value >> 16)
         elif address == ITM_STEP:
             yield "step", value
         elif address == ITM_TIME:

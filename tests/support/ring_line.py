@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The connecting end of a shm:// line (host/peer/ring_link.cpp), written from its head alone: a second
-implementation to test the first against, and a way to put garbage into the shared memory."""
+"""The connecting end of a shm:// line (host/peer/ring_link.cpp), written from its head alone: a
+second implementation to test the first against, and a way to put garbage into the shared memory."""
+
 import mmap
 import os
 import pathlib
@@ -10,8 +11,8 @@ import struct
 import time
 
 MAGIC, VERSION = 0x474E495250495746, 1
-SIZE = 1 << 20                      # of the data of one ring
-WRITTEN, TAKEN, ASLEEP, DATA = 0, 64, 128, 192      # offsets in a ring
+SIZE = 1 << 20  # of the data of one ring
+WRITTEN, TAKEN, ASLEEP, DATA = 0, 64, 128, 192  # offsets in a ring
 RING = DATA + SIZE
 MESSAGE, SKIP, PING, PONG = range(4)
 
@@ -67,7 +68,7 @@ class RingLine:
             struct.pack_into("<II", self.memory, RING + DATA + self.at_up % SIZE, 0, SKIP)
         place = RING + DATA + start % SIZE
         struct.pack_into("<II", self.memory, place, len(data), kind)
-        self.memory[place + 8:place + 8 + len(data)] = bytes(data)
+        self.memory[place + 8 : place + 8 + len(data)] = bytes(data)
         self.at_up = start + need
         self.put(RING + WRITTEN, self.at_up)
         self.ring()
@@ -82,7 +83,7 @@ class RingLine:
         while self.get(WRITTEN) != self.at_down:
             place = self.at_down % SIZE
             size, kind = struct.unpack_from("<II", self.memory, DATA + place)
-            data = bytes(self.memory[DATA + place + 8:DATA + place + 8 + size])
+            data = bytes(self.memory[DATA + place + 8 : DATA + place + 8 + size])
             self.at_down += SIZE - place if kind == SKIP else 8 + (size + 7) // 8 * 8
             self.put(TAKEN, self.at_down)
             if kind == MESSAGE:

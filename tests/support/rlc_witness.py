@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""tshark as a foreign witness of the RLC: what it puts together from a capture of rlc_capture, beside what our receivers did."""
+"""tshark as a foreign witness of the RLC: what it puts together from a capture of rlc_capture,
+beside what our receivers did."""
+
 import collections
 import pathlib
 import subprocess
@@ -11,9 +13,22 @@ SCRIPT = pathlib.Path(__file__).with_name("reassembled_sdus.lua")
 
 
 def sdus_of_tshark(file: pathlib.Path) -> list[str]:
-    """"U-RNTI direction bearer octets" of each. Refused, in tshark's words, if it has no Lua."""
-    said = subprocess.run([*TSHARK, "-q", "-X", f"lua_script:{SCRIPT}", "-r", str(file), "--enable-heuristic", "rlc_udp"],
-                          capture_output=True, text=True, check=False)
+    """ "U-RNTI direction bearer octets" of each. Refused, in tshark's words, if it has no Lua."""
+    said = subprocess.run(
+        [
+            *TSHARK,
+            "-q",
+            "-X",
+            f"lua_script:{SCRIPT}",
+            "-r",
+            str(file),
+            "--enable-heuristic",
+            "rlc_udp",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if said.returncode != 0:
         raise RuntimeError(f"tshark: {said.stderr.strip()}")
     return said.stdout.splitlines()
@@ -25,20 +40,27 @@ WRONG = ("missing", "extra", "altered", "disordered", "repeated", "undelivered",
 
 def wrong(counts: dict[str, int]) -> list[str]:
     """What is wrong with these counts, and that there were no SDUs."""
-    return [f"{name}: {counts[name]}" for name in WRONG if counts.get(name)] + ([] if counts.get("sdus") else ["no SDUs"])
+    return [f"{name}: {counts[name]}" for name in WRONG if counts.get(name)] + (
+        [] if counts.get("sdus") else ["no SDUs"]
+    )
 
 
 def with_left_octets(line: str, marks: str) -> list[str]:
-    """With LIs of 15 bits an octet that is left alone in a PDU, behind an SDU's end or its last LI, is padding without an LI (9.2.2.8), which
-    the receiver ignores. tshark 4.0 does not: it has it as the last octet of that SDU, or as the first of the next one. So: how it may
-    have this SDU, where the sender left one behind it (>) or before it (<)."""
+    """With LIs of 15 bits an octet that is left alone in a PDU, behind an SDU's end or its last LI,
+    is padding without an LI (9.2.2.8), which the receiver ignores. tshark 4.0 does not: it has it
+    as the last octet of that SDU, or as the first of the next one. So: how it may have this SDU,
+    where the sender left one behind it (>) or before it (<)."""
     *channel, sdu = line.split(" ")
     before, behind = "00" * ("<" in marks), "00" * (">" in marks)
-    return [" ".join([*channel, has]) for has in {sdu + behind, before + sdu, before + sdu + behind} - {sdu}]
+    return [
+        " ".join([*channel, has])
+        for has in {sdu + behind, before + sdu, before + sdu + behind} - {sdu}
+    ]
 
 
 def differences(ours: Iterable[str], theirs: Iterable[str]) -> tuple[list[str], list[str], int]:
-    """Ours that tshark has not, its that are not ours, and how many of its have an octet more that was left alone."""
+    """Ours that tshark has not, its that are not ours, and how many of its have an octet more that
+    was left alone."""
     marks: dict[str, str] = collections.defaultdict(str)
     mine, its, octets = collections.Counter[str](), collections.Counter(theirs), 0
     for line in ours:

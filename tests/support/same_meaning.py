@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One run record, and what the monitor's C++ and OpenWIP's Python make of it."""
+
 import json
 import os
 import pathlib
 import subprocess
 
 import numpy
+from openwip_schema import telemetry_pb2 as pb
+
 from openwip_cli.figures import accounting, meaning
 from openwip_cli.messages import telemetry
 from openwip_cli.records import messages
 from openwip_cli.records.run_record import RunRecord
 from openwip_cli.views.run_report import data
-from openwip_schema import telemetry_pb2 as pb
 
 PROGRAM = pathlib.Path(os.environ["OPENWIP_BUILD"]) / "tests/unit/gui/figures_of_record"
-OF_FLOATS = 1e-6     # the monitor keeps parts of delays as floats of 32 bits, and so are SNRs
+OF_FLOATS = 1e-6  # the monitor keeps parts of delays as floats of 32 bits, and so are SNRs
 
 
 def expect(test, path):
@@ -23,7 +25,12 @@ def expect(test, path):
     test.assertEqual((done.returncode, done.stderr), (0, ""))
     said = json.loads(done.stdout)
     with RunRecord(path) as record:
-        for name, check in (("messages", _messages), ("link", _link), ("packets", _packets), ("slots", _slots)):
+        for name, check in (
+            ("messages", _messages),
+            ("link", _link),
+            ("packets", _packets),
+            ("slots", _slots),
+        ):
             with test.subTest(name):
                 check(test, record, said)
     return said
@@ -42,50 +49,93 @@ def _messages(test, record, said):
         message = reader.take(source, [topic.encode(), body], received_ns)
         if message is not None:
             latest[source, topic] = message.telemetry
-    test.assertEqual(said["counts"], [reader.received(), reader.lost(), reader.malformed.total(), reader.future.total()])
-    newest = lambda topic, kind: next((m for (_, t), m in latest.items() if t == topic), pb.Telemetry(**{kind: {}}))     # noqa: E731
+    test.assertEqual(
+        said["counts"],
+        [reader.received(), reader.lost(), reader.malformed.total(), reader.future.total()],
+    )
+    newest = lambda topic, kind: next(
+        (m for (_, t), m in latest.items() if t == topic), pb.Telemetry(**{kind: {}})
+    )
     test.assertEqual(said["keeps_pace"], meaning.keeps_pace(newest("air", "air").air))
     # From Python 3.12 on sum() carries what it rounds; the page's does not.
-    test.assertAlmostEqual(said["cores"], sum(p.cores for p in newest("cpu", "cpu").cpu.process), 12)
+    test.assertAlmostEqual(
+        said["cores"], sum(p.cores for p in newest("cpu", "cpu").cpu.process), 12
+    )
     test.assertEqual(said["replayed"], meaning.is_replayed(newest("verdict", "verdict").verdict))
     if ("terminal", "status") in latest:
         test.assertEqual(said["lock"], meaning.lock(latest["terminal", "status"].mac.radio))
     if ("base", "status") in latest:
-        test.assertEqual(said["dropped"], sum(meaning.drops(latest["base", "status"].mac.downlink).values()))
+        test.assertEqual(
+            said["dropped"], sum(meaning.drops(latest["base", "status"].mac.downlink).values())
+        )
 
 
 def _link(test, record, said):
-    statuses = [pb.Telemetry.FromString(body).mac for _, source, topic, body in messages.messages(record, ("status",))
-                if (source, topic) == ("base", "status")]
+    statuses = [
+        pb.Telemetry.FromString(body).mac
+        for _, source, topic, body in messages.messages(record, ("status",))
+        if (source, topic) == ("base", "status")
+    ]
     link = accounting.link_interval(statuses[0], statuses[-1])
     test.assertEqual(said["modulation"], link["modulation_histogram"])
     test.assertEqual(said["retransmissions"], link["retransmission_histogram"])
-    test.assertEqual(said["frames"], [link["frames_sent"], link["frames_failed"], link["frames_given_up"]])
+    test.assertEqual(
+        said["frames"], [link["frames_sent"], link["frames_failed"], link["frames_given_up"]]
+    )
     goodput, _ = data.link(record)
-    _near(test, said["goodput"], numpy.column_stack((goodput.t * accounting.SLOTS_PER_SECOND, goodput.y)), 1e-12)
+    _near(
+        test,
+        said["goodput"],
+        numpy.column_stack((goodput.t * accounting.SLOTS_PER_SECOND, goodput.y)),
+        1e-12,
+    )
     verdicts = record.table("verdict", "keeper")
-    test.assertEqual(said["verdicts"], [list(v) for v in zip(*(verdicts[n].tolist() for n in ("valid", "goodput_bps", "capacity_bps")))])
+    test.assertEqual(
+        said["verdicts"],
+        [
+            list(v)
+            for v in zip(*(verdicts[n].tolist() for n in ("valid", "goodput_bps", "capacity_bps")))
+        ],
+    )
 
 
 def _packets(test, record, said):
     child = data.packets(record)
     _, parts, total = data.delays(child)
-    test.assertEqual((said["delays"]["packets"], said["delays"]["drops"]), (len(total), data.drops(child)))
+    test.assertEqual(
+        (said["delays"]["packets"], said["delays"]["drops"]), (len(total), data.drops(child))
+    )
     test.assertEqual(set(said["delays"]["parts"]), {*meaning.DELAY_PARTS, "total"})
     for name, values in (*parts.items(), ("total", total)):
-        _near(test, said["delays"]["parts"][name], numpy.percentile(values, (50, 99, 100)), OF_FLOATS, 1e-9)
+        _near(
+            test,
+            said["delays"]["parts"][name],
+            numpy.percentile(values, (50, 99, 100)),
+            OF_FLOATS,
+            1e-9,
+        )
 
 
 def _slots(test, record, said):
     slots = data.Slots(record)
-    rows = {name: {int(row[0]): row[1:] for row in said[name]} for name in ("measured", "prediction_error", "outcome")}
+    rows = {
+        name: {int(row[0]): row[1:] for row in said[name]}
+        for name in ("measured", "prediction_error", "outcome")
+    }
 
     def same(name, at, values, absolute):
         """Slot by slot; of those that only one end said something about there is nothing."""
         known = {s: r for s, r in rows[name].items() if any(x is not None for x in r)}
         of_python = {int(s): r for s, r in zip(at, values) if not numpy.isnan(r).all()}
         test.assertEqual(set(known), set(of_python))
-        _near(test, [known[s] for s in sorted(known)], [of_python[s] for s in sorted(known)], OF_FLOATS, absolute)
+        _near(
+            test,
+            [known[s] for s in sorted(known)],
+            [of_python[s] for s in sorted(known)],
+            OF_FLOATS,
+            absolute,
+        )
+
     same("prediction_error", *slots.error_pairs(), 1e-5)
     same("measured", slots.terminal["message.slot"], slots.terminal["snr_db"], 0)
     same("outcome", *slots.outcomes(), 0)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Verbs of the tests of settings in a running cell: packets for the downlink, counters over a change."""
+"""Verbs of the tests of settings in a running cell: packets for the downlink, counters over a
+change."""
+
 import subprocess
 
 from demo_support import cells, wait_until
@@ -19,7 +21,15 @@ class Downlink:
     """More packets for the terminal than the link carries, as long as the block runs."""
 
     def __init__(self, cell):
-        self.command = ["ip", "netns", "exec", cell.namespace("base"), "/usr/bin/python3", "-c", SENDER]
+        self.command = [
+            "ip",
+            "netns",
+            "exec",
+            cell.namespace("base"),
+            "/usr/bin/python3",
+            "-c",
+            SENDER,
+        ]
 
     def __enter__(self):
         self.process = subprocess.Popen(self.command, stderr=subprocess.DEVNULL)
@@ -58,7 +68,9 @@ class Interval:
 
     def bins_used(self):
         now = self._now()[0].base
-        return (now.frames_sent - self.base.base.frames_sent) / max(1, now.slots_planned - self.base.base.slots_planned)
+        return (now.frames_sent - self.base.base.frames_sent) / max(
+            1, now.slots_planned - self.base.base.slots_planned
+        )
 
     def terminal_count(self, name):
         return getattr(self._now()[1].terminal, name) - getattr(self.terminal.terminal, name)
@@ -67,7 +79,9 @@ class Interval:
 def dropped(settings, reason):
     """Packets of the downlink at the base station."""
     settings.read()
-    return sum(d.count.packets for d in settings.status["base"].downlink.dropped if d.reason == reason)
+    return sum(
+        d.count.packets for d in settings.status["base"].downlink.dropped if d.reason == reason
+    )
 
 
 def happens(condition, within=20):

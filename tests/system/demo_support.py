@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Verbs of the demo tests: run ./openwip, find processes of a cell, see what is left of one."""
+
 import os
 import pathlib
 import re
@@ -13,19 +14,24 @@ import time
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
-from openwip_cli.cell import cell as cells  # noqa: E402
-from openwip_cli.machine import qemu, system  # noqa: E402
+from openwip_cli.cell import cell as cells
+from openwip_cli.machine import qemu, system
 
-FIRMWARE = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build")) / "firmware/arm/netduinoplus2.elf"     # in QEMU
+# in QEMU
+FIRMWARE = (
+    pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build")) / "firmware/arm/netduinoplus2.elf"
+)
 # The radio at half the pace: the tests are about what arrives, and a busy machine may be slow.
 GENTLE = ["--speed", "0.5", "--pacing-limit-ms", "1000"]
 PROCESSES = ("air", "base.macd", "terminal.macd", "base.radio", "terminal.radio")
-OBSERVERS = ("observer", "judge")     # the cell lives without them
+OBSERVERS = ("observer", "judge")  # the cell lives without them
 
 
 def environment():
-    return os.environ | {"OPENWIP_NO_BUILD": "1",
-                         "OPENWIP_BUILD": os.environ.get("OPENWIP_BUILD", str(TOP / "build"))}
+    return os.environ | {
+        "OPENWIP_NO_BUILD": "1",
+        "OPENWIP_BUILD": os.environ.get("OPENWIP_BUILD", str(TOP / "build")),
+    }
 
 
 def built():
@@ -33,8 +39,14 @@ def built():
 
 
 def openwip(*arguments, timeout=120, **kwargs):
-    return subprocess.run([TOP / "openwip", *arguments], capture_output=True, text=True, timeout=timeout,
-                          env=environment(), **kwargs)
+    return subprocess.run(
+        [TOP / "openwip", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env=environment(),
+        **kwargs,
+    )
 
 
 class Demo:
@@ -42,9 +54,13 @@ class Demo:
 
     def __init__(self, name, *arguments, command="demo"):
         self.cell = cells.Cell(name)
-        self.process = subprocess.Popen([TOP / "openwip", command, "--name", name, *arguments],
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                        env=environment())
+        self.process = subprocess.Popen(
+            [TOP / "openwip", command, "--name", name, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(),
+        )
         self.lines = []
         self.news = threading.Condition()
         self.reader = threading.Thread(target=self._read, daemon=True)
@@ -70,7 +86,7 @@ class Demo:
             return self.cell.state["launcher"][0]
         if name == "keeper":
             return self.cell.state["keeper"][0]
-        deadline = time.monotonic() + 20    # it may just be starting
+        deadline = time.monotonic() + 20  # it may just be starting
         while not (path := self.cell.run / "pids" / name).exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         return int(path.read_text().split()[0])
@@ -90,21 +106,25 @@ class Demo:
         self.process.kill()
         self.process.wait()
         openwip("down", "--name", self.cell.name)
-        self.reader.join(10)     # what the launcher started has its stderr, too
+        self.reader.join(10)  # what the launcher started has its stderr, too
         self.process.stdout.close()
         if not self.reader.is_alive():
             self.process.stderr.close()
 
 
 def attenuator_in_qemu(test, folder):
-    """Runs until the test is over; its settings in the folder. Its machine has `trigger()`: an edge at the line of the trigger input, at the
-    interrupt controller (EXTI 8), as QEMU 7.2 ends when one comes to pins of port B."""
+    """Runs until the test is over; its settings in the folder. Its machine has `trigger()`: an edge
+    at the line of the trigger input, at the interrupt controller (EXTI 8), as QEMU 7.2 ends when
+    one comes to pins of port B."""
     from openwip_cli.messages import attenuator
+
     pins = socket.socket(socket.AF_UNIX)
     test.addCleanup(pins.close)
     pins.bind(f"{folder}/pins")
     pins.listen()
-    machine = qemu.Qemu(FIRMWARE, folder, more=("-qtest", f"unix:{folder}/pins", "-qtest-log", "none"))
+    machine = qemu.Qemu(
+        FIRMWARE, folder, more=("-qtest", f"unix:{folder}/pins", "-qtest-log", "none")
+    )
     test.addCleanup(machine.end)
     wire = pins.accept()[0]
     test.addCleanup(wire.close)
@@ -113,6 +133,7 @@ def attenuator_in_qemu(test, folder):
         for level in (1, 0):
             wire.sendall(f"set_irq_in exti unnamed-gpio-in 8 {level}\n".encode())
             test.assertEqual(wire.recv(100), b"OK\n")
+
     machine.trigger = trigger
     with attenuator.Attenuator(machine.port, answer_s=3) as device:
         device.find()

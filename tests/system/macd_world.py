@@ -10,7 +10,6 @@ import os
 import pathlib
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -18,16 +17,17 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-import zmq  # noqa: E402
-from ring_line import RingLine  # noqa: E402
-from zmq_line import ZmqLine  # noqa: E402
-from openwip_schema import control_pb2, slot_link_pb2, uplink_pb2
+import zmq
+from openwip_schema import control_pb2, slot_link_pb2
+
+from ring_line import RingLine
+from zmq_line import ZmqLine
 
 MACD = pathlib.Path(os.environ["OPENWIP_BUILD"]) / "host/macd/macd"
 FIRST_SLOT = 150
 BINS = 25
 SKIPPED = 77
-LINES = os.environ.get("OPENWIP_TEST_LINES", "shm")     # ipc: the same tests over ZeroMQ
+LINES = os.environ.get("OPENWIP_TEST_LINES", "shm")  # ipc: the same tests over ZeroMQ
 
 
 def need_root():
@@ -48,11 +48,18 @@ def wait_for(what, condition, seconds=30):
 
 class Pipe(threading.Thread):
     """The flowgraphs of both stations in one thread. `frame_error`: probability that a frame is
-    reported as bad, with damaged payload. `slots_per_second` is a ceiling; `last`: no slot after it is
-    reported, as at the end of a recording."""
+    reported as bad, with damaged payload. `slots_per_second` is a ceiling; `last`: no slot after it
+    is reported, as at the end of a recording."""
 
-    def __init__(self, context, base_endpoint, terminal_endpoint, frame_error=0.0, seed=1,
-                 slots_per_second=1500):
+    def __init__(
+        self,
+        context,
+        base_endpoint,
+        terminal_endpoint,
+        frame_error=0.0,
+        seed=1,
+        slots_per_second=1500,
+    ):
         super().__init__(daemon=True)
         self.random = random.Random(seed)
         self.frame_error = frame_error
@@ -65,12 +72,12 @@ class Pipe(threading.Thread):
         self.stopping = False
         self.stop_notes = []
         self.error = None
-        self.extra_base, self.extra_terminal = [], []   # raw messages to slip in between
+        self.extra_base, self.extra_terminal = [], []  # raw messages to slip in between
 
     def run(self):
         try:
             self.loop()
-        except Exception as e:  # noqa: BLE001 - handed to the test
+        except Exception as e:
             self.error = e
         finally:
             self.base.close(0)
@@ -118,8 +125,9 @@ class Pipe(threading.Thread):
         for p in plan.payload:
             bad = self.random.random() < self.frame_error
             payload = self.random.randbytes(len(p.payload)) if bad else p.payload
-            r.bins.add(bin=p.bin, outcome=slot_link_pb2.BAD if bad else slot_link_pb2.GOOD,
-                       payload=payload)
+            r.bins.add(
+                bin=p.bin, outcome=slot_link_pb2.BAD if bad else slot_link_pb2.GOOD, payload=payload
+            )
         if plan.air % 15 == 0:
             r.state.locks = 1
         return message
@@ -139,7 +147,8 @@ def hello(socket, role, version=slot_link_pb2.VERSION_CURRENT):
 
 
 class World:
-    """`with World(...) as w:` starts the namespaces and both macds; everything is gone afterwards."""
+    """`with World(...) as w:` starts the namespaces and both macds; everything is gone
+    afterwards."""
 
     count = 0
 
@@ -148,9 +157,14 @@ class World:
         World.count += 1
         self.tag = f"owm{os.getpid() % 100000}x{World.count}"
         self.lines = lines
-        self.settings = {role: [f"endpoints.slot_link={lines}://RUN/{role}.slot",
-                                f"endpoints.uplink={lines}://RUN/uplink", *more]
-                         for role, more in (("base", base), ("terminal", terminal))}
+        self.settings = {
+            role: [
+                f"endpoints.slot_link={lines}://RUN/{role}.slot",
+                f"endpoints.uplink={lines}://RUN/uplink",
+                *more,
+            ]
+            for role, more in (("base", base), ("terminal", terminal))
+        }
         self.roles = roles
         self.process, self.log = {}, {}
         self.pipe = None
@@ -164,8 +178,11 @@ class World:
                 subprocess.run(["ip", "netns", "add", self.netns(role)], check=True)
                 self.start(role)
             for role in self.roles:
-                wait_for(f"{role} listens", lambda r=role: (self.run / f"{r}.control").exists() or
-                         self.process[r].poll() is not None)
+                wait_for(
+                    f"{role} listens",
+                    lambda r=role: (self.run / f"{r}.control").exists()
+                    or self.process[r].poll() is not None,
+                )
                 assert self.process[role].poll() is None, self.said(role)
         except BaseException:
             self.__exit__()
@@ -199,8 +216,12 @@ class World:
         command = ["ip", "netns", "exec", self.netns(role), str(MACD), "--set", f"role={role}"]
         for s in self.settings[role]:
             command += ["--set", s]
-        self.process[role] = subprocess.Popen(command, stdout=self.log[role], stderr=self.log[role],
-                                              env={**os.environ, "OPENWIP_RUN": str(self.run)})
+        self.process[role] = subprocess.Popen(
+            command,
+            stdout=self.log[role],
+            stderr=self.log[role],
+            env={**os.environ, "OPENWIP_RUN": str(self.run)},
+        )
 
     def said(self, role):
         return (self.run / f"{role}.log").read_text(errors="replace")
@@ -209,12 +230,19 @@ class World:
         return (self.said(role).strip().splitlines() or [""])[-1]
 
     def start_pipe(self, **settings):
-        # A word of the terminal that nobody hears is lost, and this pipe goes no further without it; a radio does.
-        wait_for("the stations know each other", lambda: all(self.status(r).peer_connected for r in self.roles))
-        self.pipe = Pipe(self.context, self.line("base.slot"), self.line("terminal.slot"),
-                         **settings)
+        # A word of the terminal that nobody hears is lost, and this pipe goes no further without
+        # it; a radio does.
+        wait_for(
+            "the stations know each other",
+            lambda: all(self.status(r).peer_connected for r in self.roles),
+        )
+        self.pipe = Pipe(
+            self.context, self.line("base.slot"), self.line("terminal.slot"), **settings
+        )
         self.pipe.start()
-        wait_for("slots run", lambda: self.pipe.reported > FIRST_SLOT + 30 or not self.pipe.is_alive())
+        wait_for(
+            "slots run", lambda: self.pipe.reported > FIRST_SLOT + 30 or not self.pipe.is_alive()
+        )
         assert self.pipe.is_alive(), (self.pipe.error, *(self.last_line(r) for r in self.roles))
         return self.pipe
 
@@ -241,8 +269,12 @@ class World:
         return reply.mac
 
     def execute(self, role, *command, **options):
-        return subprocess.run(["ip", "netns", "exec", self.netns(role), *command],
-                              capture_output=True, text=True, **options)
+        return subprocess.run(
+            ["ip", "netns", "exec", self.netns(role), *command],
+            capture_output=True,
+            text=True,
+            **options,
+        )
 
     def interface(self, role):
         out = self.execute(role, "ip", "-s", "-j", "link", "show", "wip0")
@@ -276,19 +308,29 @@ def check_direction(where, d):
 def check_conservation(world):
     """Drained link: at each end, across the link, and against the kernel's own counters."""
     wait_for("the link is drained", world.drained)
-    time.sleep(0.1)   # the last acknowledged packet is on its way to the TUN
+    time.sleep(0.1)  # the last acknowledged packet is on its way to the TUN
     b, t = world.status("base"), world.status("terminal")
-    for where, d in (("base downlink", b.downlink), ("terminal downlink", t.downlink),
-                     ("base uplink", b.uplink), ("terminal uplink", t.uplink)):
+    for where, d in (
+        ("base downlink", b.downlink),
+        ("terminal downlink", t.downlink),
+        ("base uplink", b.uplink),
+        ("terminal uplink", t.uplink),
+    ):
         check_direction(where, d)
-    lost = sum(d.count.packets for d in b.downlink.dropped if d.reason == "retransmissions_exceeded")
+    lost = sum(
+        d.count.packets for d in b.downlink.dropped if d.reason == "retransmissions_exceeded"
+    )
     if lost == 0:
         assert b.downlink.delivered == getattr(t.downlink, "in"), (b.downlink, t.downlink)
     assert t.uplink.delivered == getattr(b.uplink, "in"), (t.uplink, b.uplink)
-    for role, offered, handed in (("base", b.downlink, b.uplink), ("terminal", t.uplink, t.downlink)):
+    for role, offered, handed in (
+        ("base", b.downlink, b.uplink),
+        ("terminal", t.uplink, t.downlink),
+    ):
         kernel = world.interface(role)["stats64"]
-        assert getattr(offered, "in").packets == kernel["tx"]["packets"] + kernel["tx"]["dropped"], \
-            (role, offered, kernel)
+        assert (
+            getattr(offered, "in").packets == kernel["tx"]["packets"] + kernel["tx"]["dropped"]
+        ), (role, offered, kernel)
         assert handed.delivered.packets == kernel["rx"]["packets"], (role, handed, kernel)
     return b, t
 
@@ -305,8 +347,9 @@ def run_tests(tests):
         try:
             test()
             verdict = "ok"
-        except Exception as e:  # noqa: BLE001 - reported, and the other tests run
+        except Exception as e:
             import traceback
+
             traceback.print_exc()
             verdict, failed = f"FAILED: {e}", failed + 1
         print(f"{test.__name__}: {verdict} ({time.monotonic() - start:.1f} s)", flush=True)

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The user nobody beside a medium of root's that starts: in a loop, as fast as it can, everything by which that user might come to own,
-enter, read or replace what belongs to the medium. It prints a line for each thing that it got hold of, and at its end how often it tried.
+"""The user nobody beside a medium of root's that starts: in a loop, as fast as it can, everything
+by which that user might come to own, enter, read or replace what belongs to the medium. It prints a
+line for each thing that it got hold of, and at its end how often it tried.
 
-usage: rogue_user.py NAME FOLDER     until standard input is closed; FOLDER has the medium's control socket and is root's"""
+usage: rogue_user.py NAME FOLDER     until standard input is closed; FOLDER has the medium's control
+socket and is root's"""
+
 import contextlib
 import fcntl
 import os
@@ -25,8 +28,9 @@ def got(what):
 
 
 def take_the_name_of_shared_memory():
-    """The files that media had until this test was written. They are theirs to give: that somebody may make a file there is no success; that a
-    medium or a radio maps it is, which the test looks at."""
+    """The files that media had until this test was written. They are theirs to give: that somebody
+    may make a file there is no success; that a medium or a radio maps it is, which the test looks
+    at."""
     path = f"/dev/shm/openwip-air-{NAME}"
     for flags in (os.O_RDWR | os.O_CREAT | os.O_EXCL, os.O_RDWR):
         with contextlib.suppress(OSError):
@@ -50,13 +54,18 @@ def take_the_folder():
     with contextlib.suppress(OSError):
         os.listdir(MEETING)
         got(f"listed {MEETING}")
-    with contextlib.suppress(OSError):      # whoever can open it for reading could hold locks of it
+    with contextlib.suppress(OSError):  # whoever can open it for reading could hold locks of it
         os.close(os.open(MEETING, os.O_RDONLY | os.O_DIRECTORY))
         got(f"opened {MEETING}")
 
 
 def take_the_files():
-    for path in (f"{MEETING}/{NAME}.socket", f"{MEETING}/{NAME}.lock", f"{FOLDER}/control", f"{FOLDER}/air.yaml"):
+    for path in (
+        f"{MEETING}/{NAME}.socket",
+        f"{MEETING}/{NAME}.lock",
+        f"{FOLDER}/control",
+        f"{FOLDER}/air.yaml",
+    ):
         for flags in (os.O_RDONLY, os.O_RDWR, os.O_RDWR | os.O_CREAT | os.O_EXCL):
             with contextlib.suppress(OSError):
                 fd = os.open(path, flags | os.O_NONBLOCK, 0o666)
@@ -65,8 +74,13 @@ def take_the_files():
                     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     got(f"locked {path}")
                 os.close(fd)
-        for name, action in (("unlinked", os.unlink), ("renamed", lambda p: os.rename(p, p + ".x")), ("chmod of", lambda p: os.chmod(p, 0o666)),
-                             ("linked to", lambda p: os.link(p, f"/tmp/rogue-{os.getpid()}")), ("put a link at", lambda p: os.symlink("/etc/passwd", p))):
+        for name, action in (
+            ("unlinked", os.unlink),
+            ("renamed", lambda p: os.rename(p, p + ".x")),
+            ("chmod of", lambda p: os.chmod(p, 0o666)),
+            ("linked to", lambda p: os.link(p, f"/tmp/rogue-{os.getpid()}")),
+            ("put a link at", lambda p: os.symlink("/etc/passwd", p)),
+        ):
             with contextlib.suppress(OSError):
                 action(path)
                 got(f"{name} {path}")
@@ -82,7 +96,10 @@ def enter_the_sockets():
                 _, descriptors, _, _ = socket.recv_fds(s, 8192, 4)
                 if descriptors:
                     got(f"{path} handed over {len(descriptors)} descriptors")
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s, contextlib.suppress(OSError):
+        with (
+            socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s,
+            contextlib.suppress(OSError),
+        ):
             s.bind(path)
             got(f"bound {path}")
 
@@ -109,7 +126,13 @@ def look_into_the_processes():
                 got(f"may send signals to {process.name}")
 
 
-ATTACKS = (take_the_name_of_shared_memory, take_the_folder, take_the_files, enter_the_sockets, look_into_the_processes)
+ATTACKS = (
+    take_the_name_of_shared_memory,
+    take_the_folder,
+    take_the_files,
+    enter_the_sockets,
+    look_into_the_processes,
+)
 rounds = 0
 print("begins", flush=True)
 while not select.select([sys.stdin], [], [], 0)[0]:

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Everything that a cell's two ends publish while a program runs over it, and whether both ends say the same."""
+"""Everything that a cell's two ends publish while a program runs over it, and whether both ends say
+the same."""
+
 import subprocess
 import time
 
 import zmq
+
 from openwip_cli.messages import link_frames, telemetry
 
 TOPICS = ("status", "slot", "receiver", "frames", "ip", "event")
@@ -21,7 +24,9 @@ def stalled_reader(endpoint):
 
 class Watched:
     def __init__(self, cell):
-        self.reader = telemetry.Reader({s: cell.endpoint(f"{s}.telemetry") for s in ("base", "terminal")}, TOPICS)
+        self.reader = telemetry.Reader(
+            {s: cell.endpoint(f"{s}.telemetry") for s in ("base", "terminal")}, TOPICS
+        )
         self.messages = []
 
     def __enter__(self):
@@ -52,13 +57,24 @@ class Watched:
 
     def frames(self, source):
         """(slot, bin) -> LinkFrame."""
-        return {(f.slot, f.bin): f for m in self.of(source, "frames") for f in link_frames.of(m.frames)}
+        return {
+            (f.slot, f.bin): f for m in self.of(source, "frames") for f in link_frames.of(m.frames)
+        }
 
     def packets(self, source, out, downlink=True):
-        return [p for m in self.of(source, "ip") for p in m.ip.packet if (p.out, p.downlink) == (out, downlink)]
+        return [
+            p
+            for m in self.of(source, "ip")
+            for p in m.ip.packet
+            if (p.out, p.downlink) == (out, downlink)
+        ]
 
     def events(self):
-        return {(m.event.source, m.event.kind, m.event.reason) for s in ("base", "terminal") for m in self.of(s, "event")}
+        return {
+            (m.event.source, m.event.kind, m.event.reason)
+            for s in ("base", "terminal")
+            for m in self.of(s, "event")
+        }
 
 
 def check_all(test, watched, horizon=3):
@@ -74,16 +90,23 @@ def check_frames(test, watched):
     sent, received = watched.frames("base"), watched.frames("terminal")
     both = [(sent[at], received[at]) for at in received if at in sent]
     test.assertGreater(len(both), 100)
-    test.assertLess(len(received) - len(both), 0.1 * len(received), "the beginning, when one end was not heard yet")
+    test.assertLess(
+        len(received) - len(both),
+        0.1 * len(received),
+        "the beginning, when one end was not heard yet",
+    )
     for s, r in both:
-        test.assertEqual((s.sn, s.offset, s.bits_per_symbol, s.whole), (r.sn, r.offset, r.bits_per_symbol, r.whole))
+        test.assertEqual(
+            (s.sn, s.offset, s.bits_per_symbol, s.whole),
+            (r.sn, r.offset, r.bits_per_symbol, r.whole),
+        )
         test.assertEqual(s.retransmissions > 0, r.retransmissions == 1)
         if r.outcome == GOOD:
             test.assertEqual(s.payload, r.payload)
     numbers = {p.number for p in watched.packets("base", out=False) if p.HasField("number")}
     named = [set(s.packet) for s, _ in both if s.packet]
     test.assertGreater(len(named), 50)
-    if numbers:    # the emulator's wired network stands between its interface and the queue
+    if numbers:  # the emulator's wired network stands between its interface and the queue
         test.assertGreater(sum(bool(n & numbers) for n in named), 0.9 * len(named))
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A run whose application gets no processor is invalid and says so; one that just sleeps is not. On a cell of the
-emulator, with a program that always wants its core beside four others that do. (Priorities would not do: with
-sched_autogroup they only count within a session.)
+"""A run whose application gets no processor is invalid and says so; one that just sleeps is not. On
+a cell of the emulator, with a program that always wants its core beside four others that do.
+(Priorities would not do: with sched_autogroup they only count within a session.)
 
 Skipped without root."""
+
 import os
 import subprocess
 import sys
@@ -15,8 +16,8 @@ from demo_support import TOP, built
 os.environ.setdefault("OPENWIP_TOP", str(TOP))
 os.environ.setdefault("OPENWIP_BUILD", str(TOP / "build"))
 
-from openwip_cli.measure import traffic  # noqa: E402
-from openwip_cli.runs import emulate  # noqa: E402
+from openwip_cli.measure import traffic
+from openwip_cli.runs import emulate
 
 LOOP = [sys.executable, "-c", "while True: pass"]
 ON_ONE_CORE = ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
@@ -25,10 +26,12 @@ SECONDS = 2.5
 
 def run(*argv):
     """The report of a cell in which this program runs at the base station."""
+
     def workload(cell):
         program = traffic.Program(cell.namespace("base"), argv)
         cell.keeper.pause(SECONDS)
         program.kill()
+
     return emulate.run({"link.modulation": 4}, workload, name=f"a{os.getpid() % 100000}")
 
 

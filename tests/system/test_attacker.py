@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A process of a cell turns against root: as the account that they all become it plants links, FIFOs and records where
-the launcher, the keeper and the judge write and read. Nothing of root's is written, killed, read or removed.
+"""A process of a cell turns against root: as the account that they all become it plants links,
+FIFOs and records where the launcher, the keeper and the judge write and read. Nothing of root's is
+written, killed, read or removed.
 
-Once more with everything planted for it by somebody who may write in the folder: the readers do not depend on its mode."""
+Once more with everything planted for it by somebody who may write in the folder: the readers do not
+depend on its mode."""
+
 import json
 import os
 import pathlib
@@ -15,9 +18,10 @@ import unittest
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
-from openwip_cli.cell import cell as cells, keeper as keepers  # noqa: E402
-from openwip_cli.commands import commands  # noqa: E402
-from openwip_cli.machine import system  # noqa: E402
+from openwip_cli.cell import cell as cells
+from openwip_cli.cell import keeper as keepers
+from openwip_cli.commands import commands
+from openwip_cli.machine import system
 
 CELL = f"a{os.getpid() % 100000}"
 # What the attacker runs: each line does what it can.
@@ -65,7 +69,9 @@ class Attacker(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         self.folder.chmod(0o755)
-        self.victim, self.secret, self.logs = (self.folder / n for n in ("victim", "secret", "logs"))
+        self.victim, self.secret, self.logs = (
+            self.folder / n for n in ("victim", "secret", "logs")
+        )
         self.victim.write_text("root's\n")
         self.secret.write_text("nobody may read this\n")
         self.secret.chmod(0o600)
@@ -81,10 +87,22 @@ class Attacker(unittest.TestCase):
     def attack(self, as_root, fifo=False):
         _, user, group = system.account()
         before = set(self.cell.run.rglob("*"))
-        subprocess.run([sys.executable, "-c", ATTACK, str(self.cell.run), str(self.victim), str(self.secret),
-                        str(self.process.pid), str(system.start_time(self.process.pid)), self.namespace,
-                        *(["fifo"] if fifo else [])], check=True,
-                       **({} if as_root else {"user": user, "group": group, "extra_groups": []}))
+        subprocess.run(
+            [
+                sys.executable,
+                "-c",
+                ATTACK,
+                str(self.cell.run),
+                str(self.victim),
+                str(self.secret),
+                str(self.process.pid),
+                str(system.start_time(self.process.pid)),
+                self.namespace,
+                *(["fifo"] if fifo else []),
+            ],
+            check=True,
+            **({} if as_root else {"user": user, "group": group, "extra_groups": []}),
+        )
         planted = set(self.cell.run.rglob("*")) - before
         if as_root:
             self.assertGreater(len(planted), 8)
@@ -112,10 +130,13 @@ class Attacker(unittest.TestCase):
         planted = self.attack(as_root, fifo)
         from openwip_cli.machine import own_files
         from openwip_cli.records import record
+
         keeper.start(cells.Process("late", ["sh", "-c", "echo spoken; sleep 1000"], {}))
         record.note_run(self.cell, {}, 1)
         own_files.replace(self.cell.run / "applications", "1 2 three\n")
-        self.assertNotIn((self.process.pid, system.start_time(self.process.pid)), self.cell.recorded_processes())
+        self.assertNotIn(
+            (self.process.pid, system.start_time(self.process.pid)), self.cell.recorded_processes()
+        )
         began = time.monotonic()
         keeper.end("the run is over")
         self.assertLess(time.monotonic() - began, 6)
@@ -149,13 +170,14 @@ class Attacker(unittest.TestCase):
             commands.down_cell(self.cell)
             self.expect_nothing_of_roots_touched()
             for name in self.cell.namespaces:
-                system.delete_namespace(name)    # their record was replaced
+                system.delete_namespace(name)  # their record was replaced
 
     def test_the_folder_is_roots_and_its_account_may_look(self):
         keeper = self.start()
         found = os.stat(self.cell.run)
-        self.assertEqual((found.st_uid, found.st_gid, found.st_mode & 0o7777),
-                         (0, system.account()[2], 0o2750))
+        self.assertEqual(
+            (found.st_uid, found.st_gid, found.st_mode & 0o7777), (0, system.account()[2], 0o2750)
+        )
         keeper.end("the run is over")
         keeper.channel.close()
         self.cell.release()
@@ -168,15 +190,25 @@ class Attacker(unittest.TestCase):
         planted = shared / "findings.json"
         planted.symlink_to(self.victim)
         os.lchown(planted, 65534, 65534)
-        subprocess.run([TOP / "openwip", "doctor", "--json", planted], capture_output=True, timeout=120, env=environment)
+        subprocess.run(
+            [TOP / "openwip", "doctor", "--json", planted],
+            capture_output=True,
+            timeout=120,
+            env=environment,
+        )
         self.assertFalse(planted.is_symlink())
         self.assertIn("findings", json.loads(planted.read_text()))
         self.assertEqual(self.victim.read_text(), "root's\n")
         planted = shared / "logs"
         planted.symlink_to(self.folder)
         os.lchown(planted, 65534, 65534)
-        done = subprocess.run([TOP / "openwip", "emulate", "--name", CELL, "--duration", "1", "--logs", planted], capture_output=True, text=True,
-                              timeout=120, env=environment)
+        done = subprocess.run(
+            [TOP / "openwip", "emulate", "--name", CELL, "--duration", "1", "--logs", planted],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env=environment,
+        )
         self.assertEqual(done.returncode, 2, done)
         self.assertIn("is a link of user nobody", done.stderr)
 
@@ -186,9 +218,14 @@ class Attacker(unittest.TestCase):
                     echo "rc $?"; find "$0" -type f -size 0"""
         small = self.folder / "small"
         small.mkdir()
-        done = subprocess.run(["unshare", "-m", "sh", "-c", script, small, TOP / "openwip", CELL], capture_output=True, text=True, timeout=120,
-                              env=os.environ | {"OPENWIP_NO_BUILD": "1"})
-        self.assertTrue(done.stdout.endswith("rc 4\n"), done)       # and no file is empty
+        done = subprocess.run(
+            ["unshare", "-m", "sh", "-c", script, small, TOP / "openwip", CELL],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env=os.environ | {"OPENWIP_NO_BUILD": "1"},
+        )
+        self.assertTrue(done.stdout.endswith("rc 4\n"), done)  # and no file is empty
         for words in ("--capture", "--logs"):
             self.assertRegex(done.stderr, f"openwip: .*{words} .*No space left on device")
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip bench: every benchmark runs, as short as it goes, and prints JSON. No figure is judged."""
+"""./openwip bench: every benchmark runs, as short as it goes, and prints JSON. No figure is
+judged."""
+
 import json
 import os
 import pathlib
@@ -11,10 +13,18 @@ import unittest
 
 class Bench(unittest.TestCase):
     def test_every_benchmark_runs_and_prints_json(self):
-        built = {p.name for p in (pathlib.Path(os.environ["OPENWIP_BUILD"]) / "tests" / "bench").glob("bench_*") if p.is_file()}
+        built = {
+            p.name
+            for p in (pathlib.Path(os.environ["OPENWIP_BUILD"]) / "tests" / "bench").glob("bench_*")
+            if p.is_file()
+        }
         with tempfile.TemporaryDirectory() as folder:
             out = pathlib.Path(folder) / "bench.json"
-            done = subprocess.run([sys.executable, "-m", "openwip_cli", "bench", "--least", "--json", str(out)], capture_output=True, text=True)
+            done = subprocess.run(
+                [sys.executable, "-m", "openwip_cli", "bench", "--least", "--json", str(out)],
+                capture_output=True,
+                text=True,
+            )
             self.assertEqual(done.returncode, 0, done.stderr)
             results = json.loads(out.read_text())
         self.assertEqual(set(results), built)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is said when something from outside ends a run: a process that is stopped, an interface set down, a namespace or
-the run folder deleted. The one that is named is the one it was done to, the exit code is not that of bad input, and
-nothing is left."""
+"""What is said when something from outside ends a run: a process that is stopped, an interface set
+down, a namespace or the run folder deleted. The one that is named is the one it was done to, the
+exit code is not that of bad input, and nothing is left."""
+
 import concurrent.futures
 import itertools
 import os
@@ -25,7 +26,8 @@ class Blamed(unittest.TestCase):
     # --- verbs ---
 
     def each(self, body, *cases):
-        """body(*case) for each case, all at once: most of the time of a case is waiting. A cell each."""
+        """body(*case) for each case, all at once: most of the time of a case is waiting. A cell
+        each."""
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             ends = [(case, pool.submit(body, *case)) for case in cases]
         for case, end in ends:
@@ -35,7 +37,9 @@ class Blamed(unittest.TestCase):
     def running(self, command, *arguments, duration=60):
         if command == "demo":
             arguments = (*GENTLE, "--pings", "5", *arguments)
-        run = Demo(f"{CELL}x{next(NUMBERS)}", "--duration", str(duration), *arguments, command=command)
+        run = Demo(
+            f"{CELL}x{next(NUMBERS)}", "--duration", str(duration), *arguments, command=command
+        )
         self.addCleanup(run.close)
         run.wait_for("TCP download" if command == "demo" else "starting the emulator")
         self.assertTrue(wait_until(lambda: self.traffic_flows(run.cell), 30), run.said)
@@ -44,8 +48,11 @@ class Blamed(unittest.TestCase):
         return run
 
     def traffic_flows(self, cell):
-        done = subprocess.run(["ip", "-n", cell.namespace("terminal"), "-s", "-j", "link", "show", "wip0"],
-                              capture_output=True, text=True)
+        done = subprocess.run(
+            ["ip", "-n", cell.namespace("terminal"), "-s", "-j", "link", "show", "wip0"],
+            capture_output=True,
+            text=True,
+        )
         found = re.search(r'"rx":\{"bytes":(\d+)', done.stdout)
         return found is not None and int(found[1]) > 100000
 
@@ -59,7 +66,9 @@ class Blamed(unittest.TestCase):
         return run
 
     def left(self, run):
-        return left_of(run.cell, [p for p, started in run.processes if system.start_time(p) == started])
+        return left_of(
+            run.cell, [p for p, started in run.processes if system.start_time(p) == started]
+        )
 
     def expect_end(self, run, words, within, code=3):
         began = time.monotonic()
@@ -82,7 +91,14 @@ class Blamed(unittest.TestCase):
             run = self.running(command)
             os.kill(run.pid(name), signal.SIGSTOP)
             self.expect_end(run, rf"{name} has been {STOPPED}\d\.\d s; ", within)
-        self.each(stop, ("demo", "base.radio", 10), ("demo", "terminal.macd", 10), ("demo", "air", 12), ("emulate", "emulator", 12))
+
+        self.each(
+            stop,
+            ("demo", "base.radio", 10),
+            ("demo", "terminal.macd", 10),
+            ("demo", "air", 12),
+            ("emulate", "emulator", 12),
+        )
 
     def test_a_process_that_was_stopped_for_a_moment_is_in_the_verdict(self):
         def pause(command, name):
@@ -92,6 +108,7 @@ class Blamed(unittest.TestCase):
             time.sleep(1.5)
             os.kill(pid, signal.SIGCONT)
             self.expect_invalid(run, rf"{name} was {STOPPED}1\.\d s")
+
         self.each(pause, ("demo", "terminal.radio"), ("emulate", "emulator"))
 
     # --- an interface ---
@@ -101,18 +118,25 @@ class Blamed(unittest.TestCase):
             run = self.running(command)
             namespace = run.cell.namespace("terminal")
             subprocess.run(["ip", "-n", namespace, "link", "set", "wip0", "down"], check=True)
-            self.expect_end(run, rf"interface wip0 of terminal \(namespace {namespace}\) has been down for 3\.\d s", 8)
+            self.expect_end(
+                run,
+                rf"interface wip0 of terminal \(namespace {namespace}\) has been down for 3\.\d s",
+                8,
+            )
+
         self.each(down, ("demo",), ("emulate",))
 
     # --- cases that are one cell each, in pairs like the rest ---
 
     def test_cases_of_one_cell(self):
-        self.each(lambda case: getattr(self, case)(),
-                  ("a_killed_process_is_named_before_one_that_is_stopped",),
-                  ("an_interface_that_was_down_for_a_moment_is_in_the_verdict",),
-                  ("a_kept_cell_may_have_an_interface_down",),
-                  ("the_verdict_so_far_of_a_kept_cell_knows_it_too",),
-                  ("of_a_kept_cell_whose_folder_was_deleted_nothing_is_left",))
+        self.each(
+            lambda case: getattr(self, case)(),
+            ("a_killed_process_is_named_before_one_that_is_stopped",),
+            ("an_interface_that_was_down_for_a_moment_is_in_the_verdict",),
+            ("a_kept_cell_may_have_an_interface_down",),
+            ("the_verdict_so_far_of_a_kept_cell_knows_it_too",),
+            ("of_a_kept_cell_whose_folder_was_deleted_nothing_is_left",),
+        )
 
     def a_killed_process_is_named_before_one_that_is_stopped(self):
         run = self.running("demo")
@@ -124,13 +148,20 @@ class Blamed(unittest.TestCase):
     def an_interface_that_was_down_for_a_moment_is_in_the_verdict(self):
         run = self.running("emulate", duration=4)
         for state in ("down", "up"):
-            subprocess.run(["ip", "-n", run.cell.namespace("terminal"), "link", "set", "wip0", state], check=True)
+            subprocess.run(
+                ["ip", "-n", run.cell.namespace("terminal"), "link", "set", "wip0", state],
+                check=True,
+            )
             time.sleep(1)
-        self.expect_invalid(run, r"interface wip0 of terminal \(namespace \S+\) was down for \d\.\d s")
+        self.expect_invalid(
+            run, r"interface wip0 of terminal \(namespace \S+\) was down for \d\.\d s"
+        )
 
     def a_kept_cell_may_have_an_interface_down(self):
         run = self.kept()
-        subprocess.run(["ip", "-n", run.cell.namespace("terminal"), "link", "set", "wip0", "down"], check=True)
+        subprocess.run(
+            ["ip", "-n", run.cell.namespace("terminal"), "link", "set", "wip0", "down"], check=True
+        )
         time.sleep(4)
         self.assertTrue(run.cell.is_up())
 
@@ -140,9 +171,15 @@ class Blamed(unittest.TestCase):
         time.sleep(1.5)
         os.kill(run.pid("emulator"), signal.SIGCONT)
 
-        def said():         # by the screen, which breaks its lines
+        def said():  # by the screen, which breaks its lines
             return re.sub(r"\n {10}", "", openwip("top", "--name", run.cell.name, "--once").stdout)
-        self.assertTrue(wait_until(lambda: re.search(rf"surroundings: emulator was {STOPPED}\d\.\d s", said()), 10), said())
+
+        self.assertTrue(
+            wait_until(
+                lambda: re.search(rf"surroundings: emulator was {STOPPED}\d\.\d s", said()), 10
+            ),
+            said(),
+        )
 
     def of_a_kept_cell_whose_folder_was_deleted_nothing_is_left(self):
         run = self.kept()
@@ -157,6 +194,7 @@ class Blamed(unittest.TestCase):
             namespace = run.cell.namespace("terminal")
             subprocess.run(["ip", "netns", "del", namespace], check=True)
             self.expect_end(run, f"the network namespace {namespace} was deleted from outside", 5)
+
         self.each(delete, ("demo",), ("emulate",))
 
     # --- the run folder ---
@@ -166,25 +204,34 @@ class Blamed(unittest.TestCase):
             run = self.running(command)
             shutil.rmtree(run.cell.run)
             self.expect_end(run, f"the run folder {run.cell.run} was deleted from outside", 6)
+
         self.each(delete, ("demo",), ("emulate",))
 
     def test_down_and_a_new_start_find_what_is_left_without_the_folder(self):
         def wreck(keeper_is, again, words):
             run = self.kept()
             keeper = run.pid("keeper")
-            os.kill(keeper, signal.SIGSTOP)     # it would clean up
+            os.kill(keeper, signal.SIGSTOP)  # it would clean up
             shutil.rmtree(run.cell.run)
             os.kill(keeper, keeper_is)
             self.assertIn(run.cell.namespace("base"), self.left(run))
-            done = openwip(again[0], *(again[1:] if "--all" in again else ("--name", run.cell.name, *again[1:])))
+            done = openwip(
+                again[0],
+                *(again[1:] if "--all" in again else ("--name", run.cell.name, *again[1:])),
+            )
             self.assertIn(done.returncode, (0, 1), done.stderr)
             self.assertRegex(done.stdout + done.stderr, words)
             self.assertTrue(wait_until(lambda: not self.left(run), 1), self.left(run))
             self.assertIsNone(system.start_time(keeper))
-        self.each(wreck, (signal.SIGKILL, ("down",), r"removed what was left of cell.*namespace \S+-base"),
-                  (signal.SIGSTOP, ("down",), r"removed what was left of cell.*keeper \d+"),
-                  (signal.SIGKILL, ("emulate", "--duration", "1"), "removing what an earlier run left"))
-        wreck(signal.SIGKILL, ("down", "--all"), "removed what was left of cell")      # of every cell: alone
+
+        self.each(
+            wreck,
+            (signal.SIGKILL, ("down",), r"removed what was left of cell.*namespace \S+-base"),
+            (signal.SIGSTOP, ("down",), r"removed what was left of cell.*keeper \d+"),
+            (signal.SIGKILL, ("emulate", "--duration", "1"), "removing what an earlier run left"),
+        )
+        # of every cell: alone
+        wreck(signal.SIGKILL, ("down", "--all"), "removed what was left of cell")
 
     def test_a_namespace_of_the_same_name_that_somebody_else_made_stays(self):
         cell = cells.Cell(CELL)
@@ -192,7 +239,9 @@ class Blamed(unittest.TestCase):
         subprocess.run(["ip", "netns", "add", namespace], check=True)
         self.addCleanup(system.delete_namespace, namespace)
         self.assertEqual(cell.leftovers(), [])
-        self.assertEqual(openwip("down", "--name", CELL).stdout, "nothing is up, nothing was left\n")
+        self.assertEqual(
+            openwip("down", "--name", CELL).stdout, "nothing is up, nothing was left\n"
+        )
         self.assertTrue(system.namespace_exists(namespace))
 
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip bridge: two namespaces that were there before, joined; what it refuses; what a kill leaves: nothing."""
+"""./openwip bridge: two namespaces that were there before, joined; what it refuses; what a kill
+leaves: nothing."""
+
 import os
 import pathlib
 import re
@@ -27,7 +29,8 @@ while True:
     s.sendall(bytes(4000))
     time.sleep(0.01)
 """
-# Pure acknowledgements of one flow, numbered, that echo a time: ten regular ones, one that is 20 s late, three more.
+# Pure acknowledgements of one flow, numbered, that echo a time: ten regular ones, one that is 20 s
+# late, three more.
 ACKS = """
 import struct
 s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_TCP)
@@ -45,8 +48,9 @@ s.settimeout(15)
 print("listens", flush=True)
 print([struct.unpack_from(">I", s.recv(2000), 24)[0] for _ in range(14)], flush=True)
 """
-# What is no TCP, N packets of all sizes up to an interface's, each with bytes of its own: datagrams, or ESP (RFC 4303: SPI, sequence number, what
-# cannot be read), whose IP header is made here, too.
+# What is no TCP, N packets of all sizes up to an interface's, each with bytes of its own:
+# datagrams, or ESP (RFC 4303: SPI, sequence number, what cannot be read), whose IP header is made
+# here, too.
 PACKETS = """
 import hashlib, struct, sys
 protocol, me, other, kind = sys.argv[1:]
@@ -88,9 +92,18 @@ def ip(*arguments):
 
 class Refusals(unittest.TestCase):
     def test_what_is_wrong_is_named(self):
-        for arguments, words in ((["a", "a"], "namespace a is named twice"), (["a"], "terminal"),
-                                 (["a", "b", "--addresses", "10.0.0.1", "10.0.0.2/30"], "address '10.0.0.1'; valid: an IPv4"),
-                                 (["a", "b", "--delay-injection", "some"], "--delay-injection is 'some'; valid: off.static")):
+        for arguments, words in (
+            (["a", "a"], "namespace a is named twice"),
+            (["a"], "terminal"),
+            (
+                ["a", "b", "--addresses", "10.0.0.1", "10.0.0.2/30"],
+                "address '10.0.0.1'; valid: an IPv4",
+            ),
+            (
+                ["a", "b", "--delay-injection", "some"],
+                "--delay-injection is 'some'; valid: off.static",
+            ),
+        ):
             with self.subTest(arguments), self.assertRaisesRegex(BadInput, words):
                 bridge.parse(arguments)
         with self.assertRaisesRegex(BadInput, "namespace '../x' is not there"):
@@ -100,7 +113,9 @@ class Refusals(unittest.TestCase):
         class Theirs(type(pathlib.Path())):
             def stat(self, **_):
                 return os.stat_result((0o100444, 0, 0, 1, 1000, 1000, 0, 0, 0, 0))
-            exists = lambda self: True      # noqa: E731
+
+            exists = lambda self: True
+
         before, bridge.NETNS = bridge.NETNS, Theirs("/run/netns")
         self.addCleanup(setattr, bridge, "NETNS", before)
         with self.assertRaisesRegex(BadInput, "is not root's"):
@@ -119,8 +134,23 @@ class Live(unittest.TestCase):
         return [ip("-n", name, "link", "show", "wip0").returncode == 0 for name in NAMES]
 
     def bridge(self, wired_ms=5):
-        process = subprocess.Popen([sys.executable, "-m", "openwip_cli", "bridge", *NAMES, "--wired-delay-ms", str(wired_ms),
-                                    "--delay-injection", "adaptive"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        process = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "openwip_cli",
+                "bridge",
+                *NAMES,
+                "--wired-delay-ms",
+                str(wired_ms),
+                "--delay-injection",
+                "adaptive",
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
         self.assertIn("10.42.0.2/30 in openwip-br-b", process.stdout.readline())
@@ -132,28 +162,58 @@ class Live(unittest.TestCase):
         return process.stdout.readline()
 
     def python(self, name, code, *arguments):
-        process = subprocess.Popen(["ip", "netns", "exec", name, sys.executable, "-c", "import socket, time\n" + code, *arguments], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [
+                "ip",
+                "netns",
+                "exec",
+                name,
+                sys.executable,
+                "-c",
+                "import socket, time\n" + code,
+                *arguments,
+            ],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
         return process
 
     def counts(self, line):
-        self.assertRegex(line, r"^delay injection: \d+ delay spikes in \d+ acknowledgements of \d+ flows; \d+ held, [\d.]+ ms each, \d+ now")
-        return dict(zip(("spikes", "samples", "flows", "held"), map(int, re.findall(r"\b\d+\b(?= [dafh])", line))))
+        self.assertRegex(
+            line,
+            r"^delay injection: \d+ delay spikes in \d+ acknowledgements of \d+ flows; \d+ held,"
+            r" [\d.]+ ms each, \d+ now",
+        )
+        return dict(
+            zip(
+                ("spikes", "samples", "flows", "held"),
+                map(int, re.findall(r"\b\d+\b(?= [dafh])", line)),
+            )
+        )
 
     def test_acknowledgements_of_an_upload_are_held_after_a_delay_spike_and_the_end_tells_it(self):
         process = self.bridge()
-        self.assertEqual(self.counts(self.tell(process, "status")), {"spikes": 0, "samples": 0, "flows": 0, "held": 0})
+        self.assertEqual(
+            self.counts(self.tell(process, "status")),
+            {"spikes": 0, "samples": 0, "flows": 0, "held": 0},
+        )
         server = self.python(NAMES[0], SERVER)
         self.assertIn("listens", server.stdout.readline())
         self.python(NAMES[1], CLIENT)
-        self.assertTrue(wait_until(lambda: self.counts(self.tell(process, "status"))["samples"] > 10, 10))
+        self.assertTrue(
+            wait_until(lambda: self.counts(self.tell(process, "status"))["samples"] > 10, 10)
+        )
         emulator = int(subprocess.check_output(["pgrep", "-P", str(process.pid)], text=True))
-        os.kill(emulator, signal.SIGSTOP)       # the link stands still: what is on its way comes so much later
+        # the link stands still: what is on its way comes so much later
+        os.kill(emulator, signal.SIGSTOP)
         time.sleep(0.4)
         os.kill(emulator, signal.SIGCONT)
-        self.assertTrue(wait_until(lambda: self.counts(self.tell(process, "status"))["held"] > 0, 10))
-        process.send_signal(signal.SIGTERM)     # as Ctrl-C
+        self.assertTrue(
+            wait_until(lambda: self.counts(self.tell(process, "status"))["held"] > 0, 10)
+        )
+        process.send_signal(signal.SIGTERM)  # as Ctrl-C
         last = process.stdout.readline()
         self.assertTrue(self.counts(last)["spikes"] > 0 and self.counts(last)["held"] > 0, last)
         self.assertRegex(last, r"; last: pdelay -?[\d.]+, threshold -?[\d.]+, D [\d.]+ ms$")
@@ -164,12 +224,15 @@ class Live(unittest.TestCase):
         receiver = self.python(NAMES[1], NUMBERS)
         self.assertIn("listens", receiver.stdout.readline())
         self.assertIn("sent", self.python(NAMES[0], ACKS).stdout.readline())
-        process.send_signal(signal.SIGINT)      # within the second for which the last three are held
+        # within the second for which the last three are held
+        process.send_signal(signal.SIGINT)
         self.assertRegex(process.stdout.readline(), " 1 delay spikes in 14 .* 3 held")
         self.assertEqual(process.wait(10), 0)
         self.assertEqual(receiver.stdout.readline(), f"{list(range(14))}\n")
 
-    def test_datagrams_and_encrypted_packets_pass_as_they_are_in_order_beside_acknowledgements_that_are_held(self):
+    def test_datagrams_and_encrypted_packets_pass_as_they_are_in_order_beside_acknowledgements_that_are_held(
+        self,
+    ):
         ends = list(zip(NAMES, ("10.42.0.1", "10.42.0.2")))
         for protocol in ("udp", "esp"):
             for (there, other), (here, me) in (ends, ends[::-1]):
@@ -178,22 +241,48 @@ class Live(unittest.TestCase):
                     receiver = self.python(here, PACKETS, protocol, me, other, "receive")
                     self.assertIn("listens", receiver.stdout.readline())
                     self.assertIn("sent", self.python(NAMES[0], ACKS).stdout.readline())
-                    self.assertTrue(wait_until(lambda: self.counts(self.tell(process, "status"))["held"] == 3, 10))
+                    self.assertTrue(
+                        wait_until(
+                            lambda: self.counts(self.tell(process, "status"))["held"] == 3, 10
+                        )
+                    )
                     self.python(there, PACKETS, protocol, other, me, "send")
                     self.assertEqual(receiver.stdout.readline(), "300\n")
-                    self.assertEqual(self.counts(self.tell(process, "status")), {"spikes": 1, "samples": 14, "flows": 1, "held": 3}, "none of them is looked at")
+                    self.assertEqual(
+                        self.counts(self.tell(process, "status")),
+                        {"spikes": 1, "samples": 14, "flows": 1, "held": 3},
+                        "none of them is looked at",
+                    )
                     process.kill()
                     process.wait()
                     self.assertTrue(wait_until(lambda: self.interfaces() == [False, False], 10))
 
     def test_packets_pass_settings_change_and_a_kill_leaves_nothing(self):
         process = self.bridge()
-        ping = ["netns", "exec", NAMES[0], "ping", "-n", "-q", "-c", "3", "-i", "0.05", "-W", "10", "10.42.0.2"]
+        ping = [
+            "netns",
+            "exec",
+            NAMES[0],
+            "ping",
+            "-n",
+            "-q",
+            "-c",
+            "3",
+            "-i",
+            "0.05",
+            "-W",
+            "10",
+            "10.42.0.2",
+        ]
         self.assertEqual(ip(*ping).returncode, 0)
-        for line, answer in (("delay_injection.mode=static", "delay_injection.mode = static"),
-                             ("delay_injection.mode=x", "valid: off|static|adaptive"), ("wired.delay_ms=40", "wired.delay_ms = 40"),
-                             ("wired.loss=2", "valid: 0..1"), ("link.bins=3", "link.bins: unknown key; valid: delay_injection.mode, "),
-                             ("nonsense", "valid: KEY=VALUE, status")):
+        for line, answer in (
+            ("delay_injection.mode=static", "delay_injection.mode = static"),
+            ("delay_injection.mode=x", "valid: off|static|adaptive"),
+            ("wired.delay_ms=40", "wired.delay_ms = 40"),
+            ("wired.loss=2", "valid: 0..1"),
+            ("link.bins=3", "link.bins: unknown key; valid: delay_injection.mode, "),
+            ("nonsense", "valid: KEY=VALUE, status"),
+        ):
             self.assertIn(answer, self.tell(process, line))
         done = ip(*ping)
         self.assertEqual(done.returncode, 0)

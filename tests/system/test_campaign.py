@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A campaign by Snakemake, with a cheap program in the place of the emulator: killed at half, gone on with; and one in virtual
-time by a SLURM of its own. Nothing here judges the pace."""
+"""A campaign by Snakemake, with a cheap program in the place of the emulator: killed at half, gone
+on with; and one in virtual time by a SLURM of its own. Nothing here judges the pace."""
+
 import collections
 import contextlib
 import io
@@ -18,7 +19,6 @@ import unittest
 from unittest import mock
 
 from demo_support import TOP, environment, wait_until
-
 from openwip_cli.campaign import command, plan
 from openwip_cli.errors import CellDied, Terminated
 from openwip_cli.machine import system
@@ -27,7 +27,7 @@ from openwip_cli.runs import failure, pool, virtual
 
 UNIT = TOP / "tests" / "unit" / "experiments"
 sys.path.append(str(UNIT))
-import world  # noqa: E402
+import world
 
 BUILD = pathlib.Path(environment()["OPENWIP_BUILD"])
 PLACES = Places(TOP, BUILD, sys.executable)
@@ -89,13 +89,21 @@ class Campaign(unittest.TestCase):
         for entry in pathlib.Path("/proc").iterdir():
             if entry.name.isdigit():
                 try:
-                    found += [entry.name] if str(self.folder).encode() in (entry / "cmdline").read_bytes() else []
+                    found += (
+                        [entry.name]
+                        if str(self.folder).encode() in (entry / "cmdline").read_bytes()
+                        else []
+                    )
                 except OSError:
                     pass
         return found
 
     def killed_at_half(self):
-        campaign = subprocess.Popen([sys.executable, "-c", CAMPAIGN, self.folder, *self.command], stdout=subprocess.PIPE, text=True)
+        campaign = subprocess.Popen(
+            [sys.executable, "-c", CAMPAIGN, self.folder, *self.command],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         self.addCleanup(campaign.stdout.close)
         self.assertEqual({campaign.stdout.readline(), campaign.stdout.readline()}, {"1\n", "2\n"})
         self.assertTrue(wait_until(lambda: len(self.alive()) == 2 and len(self.ran()) == 4, 30))
@@ -113,12 +121,16 @@ class Campaign(unittest.TestCase):
 
     def test_killed_at_half_it_leaves_nothing_and_no_finished_run_is_repeated(self):
         self.killed_at_half()
-        self.assertEqual(sorted(p.name for p in (self.folder / "runs").iterdir()), ["1.json", "2.json"])
+        self.assertEqual(
+            sorted(p.name for p in (self.folder / "runs").iterdir()), ["1.json", "2.json"]
+        )
         self.assertEqual(sorted(self.go_on()), ["3", "4"])
         self.assertEqual(self.ran(), ["1", "2", "3", "3", "4", "4"])
 
     def test_a_ctrl_c_that_snakemake_loses_ends_the_campaign_all_the_same(self):
-        (self.folder / "sitecustomize.py").write_text("import signal\nsignal.signal(signal.SIGINT, lambda *_: None)\n")
+        (self.folder / "sitecustomize.py").write_text(
+            "import signal\nsignal.signal(signal.SIGINT, lambda *_: None)\n"
+        )
         many, done = pool.Pool(PLACES, self.folder, 2, None, self.command), []
 
         def take(key):
@@ -126,16 +138,30 @@ class Campaign(unittest.TestCase):
             self.assertTrue(wait_until(lambda: len(self.alive()) == 1 and len(self.ran()) == 2, 30))
             signal.raise_signal(signal.SIGINT)
 
-        with mock.patch.dict(os.environ, {"PYTHONPATH": str(self.folder)}), self.assertRaises(Terminated):
+        with (
+            mock.patch.dict(os.environ, {"PYTHONPATH": str(self.folder)}),
+            self.assertRaises(Terminated),
+        ):
             many.run({"1": {"name": "1", "seconds": 0}, "2": {"name": "2", "seconds": 60}}, take)
-        self.assertEqual((done, len(self.ran()), self.alive(), self.processes()), (["1"], 2, [], []))
+        self.assertEqual(
+            (done, len(self.ran()), self.alive(), self.processes()), (["1"], 2, [], [])
+        )
 
     def test_a_run_that_refuses_is_a_result_with_its_words_and_the_others_go_on(self):
         many, done = pool.Pool(PLACES, self.folder, 1, None, self.command), []
-        many.run({"7": {"name": "7", "says": "openwip: --channel is 'moon'"}, "8": {"name": "8", "seconds": 0}}, done.append)
+        many.run(
+            {
+                "7": {"name": "7", "says": "openwip: --channel is 'moon'"},
+                "8": {"name": "8", "seconds": 0},
+            },
+            done.append,
+        )
         self.assertEqual(sorted(done), ["7", "8"])
         made = failure.of_tree(json.loads((self.folder / "runs" / "7.json").read_text())["failure"])
-        self.assertEqual((made.cause, made.exit_code, made.said), (failure.Cause.FAILED, 1, "openwip: --channel is 'moon'"))
+        self.assertEqual(
+            (made.cause, made.exit_code, made.said),
+            (failure.Cause.FAILED, 1, "openwip: --channel is 'moon'"),
+        )
         self.assertEqual(self.ran(), ["7", "8"])
 
     def test_a_snakemake_that_begins_no_run_ends_the_campaign_with_its_words(self):
@@ -147,29 +173,38 @@ class Campaign(unittest.TestCase):
         self.assertEqual(list((self.folder / "runs").iterdir()), [])
 
     def test_a_result_that_snakemake_would_have_removed_stays(self):
-        """One of before, in a round that makes others, and one whose run is killed after it has written it."""
+        """One of before, in a round that makes others, and one whose run is killed after it has
+        written it."""
         (self.folder / "runs").mkdir()
         (self.folder / "runs" / "1.json").write_text("of before")
         many, done = pool.Pool(PLACES, self.folder, 2, None, self.command), []
-        many.run({"1": {"name": "1", "seconds": 0}, "2": {"name": "2", "seconds": 0, "dies": True}}, done.append)
+        many.run(
+            {"1": {"name": "1", "seconds": 0}, "2": {"name": "2", "seconds": 0, "dies": True}},
+            done.append,
+        )
         self.assertEqual((sorted(done), self.ran()), (["1", "2"], ["2"]))
         self.assertEqual((self.folder / "runs" / "1.json").read_text(), "of before")
         self.assertEqual(json.loads((self.folder / "runs" / "2.json").read_text())["name"], "2")
 
     def test_one_look_of_the_scheduler_is_due_at_a_time(self):
         """Snakemake's own: ten."""
-        asked = ("import snakemake_here, threading, time\n"
-                 "scheduler = object.__new__(snakemake_here.JobScheduler)\n"
-                 "scheduler._open_jobs = threading.Semaphore(0)\n"
-                 "for _ in range(10): scheduler._schedule_reevalutation(0.05)\n"
-                 "time.sleep(0.5)\n"
-                 "print(scheduler._open_jobs._value)")
+        asked = (
+            "import snakemake_here, threading, time\n"
+            "scheduler = object.__new__(snakemake_here.JobScheduler)\n"
+            "scheduler._open_jobs = threading.Semaphore(0)\n"
+            "for _ in range(10): scheduler._schedule_reevalutation(0.05)\n"
+            "time.sleep(0.5)\n"
+            "print(scheduler._open_jobs._value)"
+        )
         python = (BUILD / pool.SNAKEMAKE).with_name("python3")
         there = {"PYTHONPATH": str(TOP / "host" / "campaign"), "PYTHONDONTWRITEBYTECODE": "1"}
-        self.assertEqual(subprocess.check_output([python, "-c", asked], env=there, text=True), "1\n")
+        self.assertEqual(
+            subprocess.check_output([python, "-c", asked], env=there, text=True), "1\n"
+        )
 
 
-# A run of an experiment whose worker may be killed. `fates` says how: SPEC's name -> "run" or "worker" (with its supervisor), always, or "once".
+# A run of an experiment whose worker may be killed. `fates` says how: SPEC's name -> "run" or
+# "worker" (with its supervisor), always, or "once".
 MORTAL = f"""
 import json, os, pathlib, sys, time
 sys.path[:0] = [{str(TOP / "host" / "cli")!r}, {str(UNIT)!r}]
@@ -205,7 +240,7 @@ class KilledWorkers(unittest.TestCase):
         (self.folder / "run.py").write_text(MORTAL)
         keys = [r.key for r in plan.Experiment(self.folder / "S1.yaml", "full").runs()]
         doomed = random.Random(36).sample(keys, 10)
-        self.fate({key: fate for key, fate in zip(doomed, ["run"] * 5 + ["worker"] * 2 + ["once"] * 3)})
+        self.fate(dict(zip(doomed, ["run"] * 5 + ["worker"] * 2 + ["once"] * 3)))
         self.killed, self.lost, self.once = doomed[:5], doomed[5:7], doomed[7:]
         self.fine = sorted(set(keys) - set(self.killed) - set(self.lost))
 
@@ -217,26 +252,41 @@ class KilledWorkers(unittest.TestCase):
         (self.out / "ran").write_text("")
         out = io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
-            code = command.main([str(self.folder / "S1.yaml"), "--out", str(self.out), "--cores", "1"], PLACES, [sys.executable, str(self.folder / "run.py")])
+            code = command.main(
+                [str(self.folder / "S1.yaml"), "--out", str(self.out), "--cores", "1"],
+                PLACES,
+                [sys.executable, str(self.folder / "run.py")],
+            )
         return code, out.getvalue(), collections.Counter((self.out / "ran").read_text().split())
 
     def results(self):
-        return {path.stem: path.read_bytes() for path in (self.out / "runs").glob("*.json") if json.loads(path.read_text())["valid"]}
+        return {
+            path.stem: path.read_bytes()
+            for path in (self.out / "runs").glob("*.json")
+            if json.loads(path.read_text())["valid"]
+        }
 
     def test_every_valid_result_is_kept_the_failed_are_listed_and_the_next_call_makes_them(self):
         code, said, tried = self.campaign()
         self.assertEqual((code, sorted(self.results())), (1, self.fine))
-        self.assertEqual([{tried[key] for key in keys} for keys in (self.killed, self.lost, self.once)], [{3}, {3}, {2}])
+        self.assertEqual(
+            [{tried[key] for key in keys} for keys in (self.killed, self.lost, self.once)],
+            [{3}, {3}, {2}],
+        )
         self.assertIn("25 of 32 runs valid (7 failed)", said)
         self.assertIn("failed run", said)
         table = json.loads((self.out / "comparison.json").read_text())["experiments"]["S1"]
         causes = {each["run"]: each["failure"]["cause"] for each in table["lacking"]}
-        self.assertEqual(causes, dict.fromkeys(self.killed, "killed") | dict.fromkeys(self.lost, "lost"))
+        self.assertEqual(
+            causes, dict.fromkeys(self.killed, "killed") | dict.fromkeys(self.lost, "lost")
+        )
         before = self.results()
         self.fate({})
         code, _, tried = self.campaign()
         self.assertEqual((code, sorted(tried)), (0, sorted(self.killed + self.lost)))
-        self.assertEqual({key: text for key, text in self.results().items() if key in before}, before)
+        self.assertEqual(
+            {key: text for key, text in self.results().items() if key in before}, before
+        )
         self.assertEqual(len(list((self.out / "set-aside").iterdir())), 7)
 
 
@@ -255,11 +305,27 @@ statements: []
 def missing():
     """What keeps the test of SLURM from being run; "": nothing."""
     tools = [t for t in TOOLS if not shutil.which(t, path=os.defpath + ":/usr/sbin:/sbin")]
-    return (f"no SLURM here ({', '.join(tools)}): slurmctld, slurmd and munge of Debian" if tools else
-            "a cluster of one's own needs root" if os.geteuid() else
-            "no SLURM for Snakemake: ./openwip setup --campaigns"
-            if not list((BUILD / "campaigns/lib").glob("python*/site-packages/snakemake_executor_plugin_slurm")) else
-            "" if (BUILD / virtual.KERNEL).exists() else "no Linux kernel for virtual time: ./openwip setup --virtual-time")
+    return (
+        f"no SLURM here ({', '.join(tools)}): slurmctld, slurmd and munge of Debian"
+        if tools
+        else (
+            "a cluster of one's own needs root"
+            if os.geteuid()
+            else (
+                "no SLURM for Snakemake: ./openwip setup --campaigns"
+                if not list(
+                    (BUILD / "campaigns/lib").glob(
+                        "python*/site-packages/snakemake_executor_plugin_slurm"
+                    )
+                )
+                else (
+                    ""
+                    if (BUILD / virtual.KERNEL).exists()
+                    else "no Linux kernel for virtual time: ./openwip setup --virtual-time"
+                )
+            )
+        )
+    )
 
 
 class Cluster:
@@ -270,37 +336,77 @@ class Cluster:
             with socket.create_server(("127.0.0.1", 0)) as s:
                 return s.getsockname()[1]
 
-        folder.chmod(0o755)         # munge wants to be reached
+        folder.chmod(0o755)  # munge wants to be reached
         for name in ("state", "spool", "bin"):
             (folder / name).mkdir()
         (folder / "key").write_bytes(os.urandom(32))
         (folder / "key").chmod(0o400)
         conf = folder / "slurm.conf"
-        conf.write_text("\n".join(f"{k}={v}" for k, v in {
-            "ClusterName": "openwip", "SlurmctldHost": "localhost", "SlurmUser": "root", "SlurmctldPort": free_port(),
-            "SlurmdPort": free_port(), "AuthInfo": f"socket={folder}/munge.sock", "StateSaveLocation": folder / "state",
-            "SlurmdSpoolDir": folder / "spool", "SlurmctldPidFile": folder / "ctld.pid", "SlurmdPidFile": folder / "slurmd.pid",
-            "ProctrackType": "proctrack/pgid", "TaskPlugin": "task/none", "SelectType": "select/cons_tres",
-            "SelectTypeParameters": "CR_Core", "JobAcctGatherType": "jobacct_gather/none", "KillWait": 2, "MpiDefault": "none",
-            "AccountingStorageType": "accounting_storage/none", "ReturnToService": 2,
-            "NodeName": f"localhost CPUs={os.cpu_count()} RealMemory=2000", "PartitionName": "all Nodes=ALL Default=YES State=UP"}.items()) + "\n")
-        # The executor takes SLURM's variables out of a job's environment; a usual cluster has its file in /etc.
+        conf.write_text(
+            "\n".join(
+                f"{k}={v}"
+                for k, v in {
+                    "ClusterName": "openwip",
+                    "SlurmctldHost": "localhost",
+                    "SlurmUser": "root",
+                    "SlurmctldPort": free_port(),
+                    "SlurmdPort": free_port(),
+                    "AuthInfo": f"socket={folder}/munge.sock",
+                    "StateSaveLocation": folder / "state",
+                    "SlurmdSpoolDir": folder / "spool",
+                    "SlurmctldPidFile": folder / "ctld.pid",
+                    "SlurmdPidFile": folder / "slurmd.pid",
+                    "ProctrackType": "proctrack/pgid",
+                    "TaskPlugin": "task/none",
+                    "SelectType": "select/cons_tres",
+                    "SelectTypeParameters": "CR_Core",
+                    "JobAcctGatherType": "jobacct_gather/none",
+                    "KillWait": 2,
+                    "MpiDefault": "none",
+                    "AccountingStorageType": "accounting_storage/none",
+                    "ReturnToService": 2,
+                    "NodeName": f"localhost CPUs={os.cpu_count()} RealMemory=2000",
+                    "PartitionName": "all Nodes=ALL Default=YES State=UP",
+                }.items()
+            )
+            + "\n"
+        )
+        # The executor takes SLURM's variables out of a job's environment; a usual cluster has its
+        # file in /etc.
         srun = folder / "bin" / "srun"
         srun.write_text(f'#!/bin/sh\nSLURM_CONF={conf} exec {shutil.which("srun")} "$@"\n')
         srun.chmod(0o755)
-        self.environment = environment() | {"SLURM_CONF": str(conf), "PATH": f"{folder}/bin:{os.environ['PATH']}:/usr/sbin:/sbin"}
+        self.environment = environment() | {
+            "SLURM_CONF": str(conf),
+            "PATH": f"{folder}/bin:{os.environ['PATH']}:/usr/sbin:/sbin",
+        }
         self.log = open(folder / "daemons.log", "w")
         self.daemons = [
-            self.start("munged", "-F", "-f", f"--key-file={folder}/key", f"--socket={folder}/munge.sock", f"--pid-file={folder}/munged.pid",
-                       f"--log-file={folder}/munged.log", f"--seed-file={folder}/seed"),
-            self.start("slurmctld", "-D"), self.start("slurmd", "-D", "-N", "localhost")]
+            self.start(
+                "munged",
+                "-F",
+                "-f",
+                f"--key-file={folder}/key",
+                f"--socket={folder}/munge.sock",
+                f"--pid-file={folder}/munged.pid",
+                f"--log-file={folder}/munged.log",
+                f"--seed-file={folder}/seed",
+            ),
+            self.start("slurmctld", "-D"),
+            self.start("slurmd", "-D", "-N", "localhost"),
+        ]
         if not wait_until(lambda: "idle" in self.says("sinfo", "-h", "-o", "%T"), 60):
             raise AssertionError((folder / "daemons.log").read_text()[-3000:])
 
     def start(self, *argv):
         parent = os.getpid()
-        return subprocess.Popen(argv, env=self.environment, stdout=self.log, stderr=self.log,
-                                preexec_fn=lambda: system.die_with_parent(parent))
+        return subprocess.Popen(
+            argv,
+            env=self.environment,
+            stdout=self.log,
+            stderr=self.log,
+            preexec_fn=lambda: system.die_with_parent(parent),
+        )
 
     def says(self, *argv):
         return subprocess.run(argv, env=self.environment, capture_output=True, text=True).stdout
@@ -316,16 +422,38 @@ class Cluster:
 class Slurm(unittest.TestCase):
     def campaign(self, folder, *options, env=None):
         (folder / "S1.yaml").write_text(SMALL)
-        done = subprocess.run([TOP / "openwip", "campaign", folder / "S1.yaml", "--time", "virtual", "--out", folder / "out", *options],
-                              capture_output=True, text=True, env=env or environment(), timeout=240)
+        done = subprocess.run(
+            [
+                TOP / "openwip",
+                "campaign",
+                folder / "S1.yaml",
+                "--time",
+                "virtual",
+                "--out",
+                folder / "out",
+                *options,
+            ],
+            capture_output=True,
+            text=True,
+            env=env or environment(),
+            timeout=240,
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
-        return {p.name: json.loads(p.read_text())["result"] for p in (folder / "out" / "runs").iterdir()}
+        return {
+            p.name: json.loads(p.read_text())["result"] for p in (folder / "out" / "runs").iterdir()
+        }
 
     def test_a_campaign_on_a_cluster_finishes_with_the_numbers_of_one_here(self):
-        with tempfile.TemporaryDirectory() as here, tempfile.TemporaryDirectory() as there, tempfile.TemporaryDirectory() as folder:
+        with (
+            tempfile.TemporaryDirectory() as here,
+            tempfile.TemporaryDirectory() as there,
+            tempfile.TemporaryDirectory() as folder,
+        ):
             cluster = Cluster(pathlib.Path(folder))
             try:
-                far = self.campaign(pathlib.Path(there), "--profile", "slurm", env=cluster.environment)
+                far = self.campaign(
+                    pathlib.Path(there), "--profile", "slurm", env=cluster.environment
+                )
                 jobs = cluster.says("squeue", "-h", "--states=all", "-o", "%T").split()
             finally:
                 cluster.close()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Capacity, sums and verdict from hand-made status messages."""
+
 import pathlib
 import sys
 import unittest
@@ -8,10 +9,12 @@ import unittest.mock
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
-from openwip_schema import control_pb2 as pb, telemetry_pb2      # noqa: E402
-from openwip_cli.figures import accounting, report  # noqa: E402
-from openwip_cli.messages.control import TelemetryWatch  # noqa: E402
-from openwip_cli.measure.applications import telemetry_reasons  # noqa: E402
+from openwip_schema import control_pb2 as pb
+from openwip_schema import telemetry_pb2
+
+from openwip_cli.figures import accounting, report
+from openwip_cli.measure.applications import telemetry_reasons
+from openwip_cli.messages.control import TelemetryWatch
 
 
 def direction(came_in, delivered, queued=(0, 0), **dropped):
@@ -47,13 +50,21 @@ class Capacity(unittest.TestCase):
 
     def test_an_802_11_cell_takes_the_turns_that_its_model_takes(self):
         # Microseconds by hand: tests/unit/mac/test_wlan_cell.cpp
-        for control, short, rts, us in ((1, False, False, 1984), (1, False, True, 2660), (11, True, False, 1691), (11, True, True, 1929),
-                                        (2, False, False, 1928)):
+        for control, short, rts, us in (
+            (1, False, False, 1984),
+            (1, False, True, 2660),
+            (11, True, False, 1691),
+            (11, True, True, 1929),
+            (2, False, False, 1928),
+        ):
             c = accounting.wlan_capacity(11, control, short, rts, 1448)
             self.assertAlmostEqual(c["profile_bps"], 12000e6 / us)
 
     def test_the_capacity_of_several_bearers_is_said_to_be_that_of_all(self):
-        for users, words in ((0, "profile = the rate of the bearer; TCP"), (3, "profile = the rate of all 3 bearers together; TCP")):
+        for users, words in (
+            (0, "profile = the rate of the bearer; TCP"),
+            (3, "profile = the rate of all 3 bearers together; TCP"),
+        ):
             c = accounting.bearer_capacity(384e3, 1448, users)
             self.assertIn(words, c["how"][0])
             self.assertAlmostEqual(c["tcp_payload_bps"], 384e3 * 1448 / 1500)
@@ -66,12 +77,24 @@ class Capacity(unittest.TestCase):
 
 
 class Screen(unittest.TestCase):
-    def test_a_link_that_does_not_count_frames_by_their_retransmissions_is_not_said_to_have_none(self):
-        link = {"goodput_bps": 1e6, "frames_sent": 5, "frames_failed": 2, "frame_error_rate": 0.4, "frames_given_up": 0,
-                "modulation_histogram": [0] * 9, "retransmission_histogram": [3, 2]}
+    def test_a_link_that_does_not_count_frames_by_their_retransmissions_is_not_said_to_have_none(
+        self,
+    ):
+        link = {
+            "goodput_bps": 1e6,
+            "frames_sent": 5,
+            "frames_failed": 2,
+            "frame_error_rate": 0.4,
+            "frames_given_up": 0,
+            "modulation_histogram": [0] * 9,
+            "retransmission_histogram": [3, 2],
+        }
         self.assertIn("0: 3, 1: 2", report.link_lines(link)[-1])
         self.assertNotIn("ARQ", report.link_lines(link | {"retransmission_histogram": [0, 0]})[-1])
-        self.assertIn("retransmissions: none", report.link_lines(link | {"frames_sent": 0, "retransmission_histogram": [0]})[-1])
+        self.assertIn(
+            "retransmissions: none",
+            report.link_lines(link | {"frames_sent": 0, "retransmission_histogram": [0]})[-1],
+        )
 
 
 class Sums(unittest.TestCase):
@@ -81,8 +104,10 @@ class Sums(unittest.TestCase):
         self.terminal.downlink.CopyFrom(direction((9, 900), (9, 900)))
         self.terminal.uplink.CopyFrom(direction((5, 50), (5, 50)))
         self.base.uplink.CopyFrom(direction((5, 50), (5, 50)))
-        self.tun = {"base": {"to_macd": (10, 1000), "from_macd": (5, 50)},
-                    "terminal": {"to_macd": (5, 50), "from_macd": (9, 900)}}
+        self.tun = {
+            "base": {"to_macd": (10, 1000), "from_macd": (5, 50)},
+            "terminal": {"to_macd": (5, 50), "from_macd": (9, 900)},
+        }
 
     def wrong(self):
         return accounting.check_sums(accounting.paths_of(self.base, self.terminal), self.tun)
@@ -126,12 +151,16 @@ class Sums(unittest.TestCase):
         self.assertEqual(self.wrong(), ["sums: downlink not drained, 1 packets, 100 bytes left"])
 
     def test_a_packet_given_up_counts_once_though_both_ends_saw_it(self):
-        self.base.downlink.CopyFrom(direction((10, 1000), (9, 900), retransmissions_exceeded=(1, 100)))
+        self.base.downlink.CopyFrom(
+            direction((10, 1000), (9, 900), retransmissions_exceeded=(1, 100))
+        )
         self.terminal.downlink.CopyFrom(direction((10, 1000), (9, 900), lost_frame=(1, 100)))
         self.assertEqual(self.wrong(), [])
 
     def test_a_packet_given_up_that_arrived_after_all_is_reported_as_such(self):
-        self.base.downlink.CopyFrom(direction((10, 1000), (9, 900), retransmissions_exceeded=(1, 100)))
+        self.base.downlink.CopyFrom(
+            direction((10, 1000), (9, 900), retransmissions_exceeded=(1, 100))
+        )
         self.terminal.downlink.CopyFrom(direction((10, 1000), (10, 1000)))
         self.tun["terminal"]["from_macd"] = (10, 1000)
         self.assertEqual(self.wrong(), [])
@@ -145,15 +174,25 @@ class Sums(unittest.TestCase):
 
     def test_the_whole_direction_is_conserved_in_the_report(self):
         r = accounting.paths_of(self.base, self.terminal)["downlink"].report()
-        self.assertEqual((r["in"], r["delivered"], r["queued"], r["dropped"]), (10, 9, 0, {"queue_full": 1}))
-        self.assertEqual(r["bytes"], {"in": 1000, "delivered": 900, "queued": 0, "dropped": {"queue_full": 100}})
+        self.assertEqual(
+            (r["in"], r["delivered"], r["queued"], r["dropped"]), (10, 9, 0, {"queue_full": 1})
+        )
+        self.assertEqual(
+            r["bytes"], {"in": 1000, "delivered": 900, "queued": 0, "dropped": {"queue_full": 100}}
+        )
 
 
 class Verdict(unittest.TestCase):
     def realtime(self, air_s, wall_s, behind=0, speed=1.0):
         before = pb.AirStatus(speed=speed)
-        after = pb.AirStatus(speed=speed, now=int(air_s * 7.68e6), wall_seconds=wall_s,
-                             slots=int(air_s * 1500), slots_behind=behind, pacing_limit_us=10000)
+        after = pb.AirStatus(
+            speed=speed,
+            now=int(air_s * 7.68e6),
+            wall_seconds=wall_s,
+            slots=int(air_s * 1500),
+            slots_behind=behind,
+            pacing_limit_us=10000,
+        )
         return accounting.realtime_of(before, after, {"late": 0})
 
     def test_a_run_that_keeps_the_wall_clock_is_valid(self):
@@ -171,72 +210,160 @@ class Verdict(unittest.TestCase):
     def test_more_than_one_percent_of_packets_behind_is_invalid_but_for_one(self):
         """Of a link whose beats, 10 ms apart, were all in time."""
         before = pb.AirStatus(released=100, released_behind=90)
-        for packets, behind, words in ((4000, 40, []), (4000, 41, ["pacing: 41 of 4000 packets were released more than 2 ms late (limit 1%)"]),
-                                       (5, 1, []), (5, 2, ["pacing: 2 of 5 packets were released more than 2 ms late (limit 1%)"]), (0, 0, [])):
-            after = pb.AirStatus(speed=1, now=76_800_000, wall_seconds=10, slots=1000, pacing_limit_us=2000, released=100 + packets, released_behind=90 + behind)
-            self.assertEqual(accounting.check_pacing(accounting.realtime_of(before, after, {"late": 0})), words)
+        for packets, behind, words in (
+            (4000, 40, []),
+            (4000, 41, ["pacing: 41 of 4000 packets were released more than 2 ms late (limit 1%)"]),
+            (5, 1, []),
+            (5, 2, ["pacing: 2 of 5 packets were released more than 2 ms late (limit 1%)"]),
+            (0, 0, []),
+        ):
+            after = pb.AirStatus(
+                speed=1,
+                now=76_800_000,
+                wall_seconds=10,
+                slots=1000,
+                pacing_limit_us=2000,
+                released=100 + packets,
+                released_behind=90 + behind,
+            )
+            self.assertEqual(
+                accounting.check_pacing(accounting.realtime_of(before, after, {"late": 0})), words
+            )
 
-    def test_one_slot_in_a_thousand_may_be_late_where_the_clock_runs_freely_and_none_where_it_waits(self):
+    def test_one_slot_in_a_thousand_may_be_late_where_the_clock_runs_freely_and_none_where_it_waits(
+        self,
+    ):
         def late(clock, **missed):
             none = {"late": 0, "underflows": 0, "late_plans": 0, "left_out": 0}
             after = pb.AirStatus(speed=1, now=76_800_000, wall_seconds=10, slots=15000, clock=clock)
-            return accounting.check_late(accounting.realtime_of(pb.AirStatus(speed=1), after, none | missed))
+            return accounting.check_late(
+                accounting.realtime_of(pb.AirStatus(speed=1), after, none | missed)
+            )
 
         self.assertEqual(late("lockstep"), [])
-        self.assertEqual(late("lockstep", underflows=1), ["late: 1 slots missed their time: 1 the radio ran out of samples"])
+        self.assertEqual(
+            late("lockstep", underflows=1),
+            ["late: 1 slots missed their time: 1 the radio ran out of samples"],
+        )
         self.assertEqual(late("realtime", late=5, left_out=10), [])
-        self.assertEqual(late("realtime", late=5, late_plans=1, left_out=10),
-                         ["late: 16 slots of 15000 (limit 0.1%) missed their time: 5 too late at the radio, 1 not planned in time, "
-                          "10 not made in time"])
+        self.assertEqual(
+            late("realtime", late=5, late_plans=1, left_out=10),
+            [
+                "late: 16 slots of 15000 (limit 0.1%) missed their time: 5 too late at the radio, 1"
+                " not planned in time, 10 not made in time"
+            ],
+        )
 
     def test_a_page_that_comes_from_the_disk_is_a_reason(self):
-        faults = {"air": {"minor": 30, "major": 0}, "base.macd": {"minor": 5, "major": 2}, "terminal.radio": {"minor": 1, "major": 1}}
-        self.assertEqual(accounting.check_page_faults(faults),
-                         ["page faults: base.macd waited 2 times, terminal.radio waited 1 times for a page from the disk"])
+        faults = {
+            "air": {"minor": 30, "major": 0},
+            "base.macd": {"minor": 5, "major": 2},
+            "terminal.radio": {"minor": 1, "major": 1},
+        }
+        self.assertEqual(
+            accounting.check_page_faults(faults),
+            [
+                "page faults: base.macd waited 2 times, terminal.radio waited 1 times for a page"
+                " from the disk"
+            ],
+        )
         self.assertEqual(accounting.check_page_faults({"air": faults["air"]}), [])
         self.assertEqual(accounting.check_page_faults({}), [])
 
     def test_a_standstill_of_the_machine_is_named_in_the_reason_and_excuses_nothing(self):
         def late(left_out, **found):
-            after = pb.AirStatus(speed=1, now=76_800_000, wall_seconds=10, slots=15000, clock="realtime")
+            after = pb.AirStatus(
+                speed=1, now=76_800_000, wall_seconds=10, slots=15000, clock="realtime"
+            )
             realtime = accounting.realtime_of(pb.AirStatus(speed=1), after, {"left_out": left_out})
             return accounting.check_late(realtime | {"standstills": {"least_ms": 2.0} | found})
 
         stood = {"count": 3, "longest_ms": 14.23, "together_ms": 21.6}
         self.assertEqual(late(15, **stood), [])
         missed = "late: 16 slots of 15000 (limit 0.1%) missed their time: 16 not made in time"
-        self.assertEqual(late(16, **stood), [f"{missed}; the machine stood still for 2 ms or more 3 times, 14.2 ms at longest, 22 ms together"])
-        self.assertEqual(late(16, count=0, longest_ms=0.0, together_ms=0.0), [f"{missed}; the machine did not stand still for 2 ms or more"])
+        self.assertEqual(
+            late(16, **stood),
+            [
+                f"{missed}; the machine stood still for 2 ms or more 3 times, 14.2 ms at longest,"
+                " 22 ms together"
+            ],
+        )
+        self.assertEqual(
+            late(16, count=0, longest_ms=0.0, together_ms=0.0),
+            [f"{missed}; the machine did not stand still for 2 ms or more"],
+        )
 
-    def test_a_slot_path_that_the_kernel_held_back_is_a_reason_before_those_that_follow_from_it(self):
+    def test_a_slot_path_that_the_kernel_held_back_is_a_reason_before_those_that_follow_from_it(
+        self,
+    ):
         stood = {"least_ms": 2.0, "count": 13, "longest_ms": 49.04, "together_ms": 300.0}
-        held, none = ({"held_back": {"count": n, "longest_ms": 49.04 if n else 0.0, "together_ms": 300.0}} for n in (13, 0))
+        held, none = (
+            {"held_back": {"count": n, "longest_ms": 49.04 if n else 0.0, "together_ms": 300.0}}
+            for n in (13, 0)
+        )
 
         def judged(late, used=0.5, found=None, **more):
-            o = accounting.Observed(paths={}, realtime=accounting.realtime_of(pb.AirStatus(speed=1), pb.AirStatus(
-                speed=1, now=76_800_000, wall_seconds=10, slots=15000, clock="realtime"), {"left_out": late}), **more)
+            o = accounting.Observed(
+                paths={},
+                realtime=accounting.realtime_of(
+                    pb.AirStatus(speed=1),
+                    pb.AirStatus(
+                        speed=1, now=76_800_000, wall_seconds=10, slots=15000, clock="realtime"
+                    ),
+                    {"left_out": late},
+                ),
+                **more,
+            )
             o.paths = accounting.paths_of(pb.MacStatus(), pb.MacStatus())
-            o.realtime |= {"standstills": stood | (found or none), "share": {"used": used, "allowed": 0.95}}
+            o.realtime |= {
+                "standstills": stood | (found or none),
+                "share": {"used": used, "allowed": 0.95},
+            }
             return accounting.judge(o)["reasons"]
 
         reasons = judged(16, 0.97, held)
         self.assertEqual(len(reasons), 2)
-        self.assertTrue(reasons[0].startswith("real-time throttling: the kernel held the slot path back 13 times, 49.0 ms at longest, while it was ready; it "
-                                              "used 97% of its core, of which real-time processes may have 95%; remedy: "), reasons[0])
+        self.assertTrue(
+            reasons[0].startswith(
+                "real-time throttling: the kernel held the slot path back 13 times, 49.0 ms at"
+                " longest, while it was ready; it used 97% of its core, of which real-time"
+                " processes may have 95%; remedy: "
+            ),
+            reasons[0],
+        )
         self.assertIn("the kernel held the slot path back 13 of these times", reasons[1])
         self.assertIn("may have been held back: it used 91% of its core", judged(16, 0.91)[0])
         self.assertTrue(judged(16, 0.90)[0].startswith("late: "))
         self.assertIn("real-time throttling: ", judged(0, 0.5, held, lock_losses=1)[0])
-        self.assertEqual(judged(15, 0.97, held), [])       # it excuses nothing, and is no fault by itself
+        # it excuses nothing, and is no fault by itself
+        self.assertEqual(judged(15, 0.97, held), [])
 
     def test_a_faded_signal_that_is_clipped_is_another_channel(self):
-        for clipped, says in ((7680, []), (7681, ["clipping: 7681 of 76800000 samples of the faded signal were beyond full scale (limit 0.0001): less power before the channel"])):
-            after = pb.AirStatus(speed=1, now=76_800_000, wall_seconds=10, slots=15000, clipped=clipped)
-            self.assertEqual(accounting.check_clipping(accounting.realtime_of(pb.AirStatus(speed=1), after, {"late": 0})), says)
+        for clipped, says in (
+            (7680, []),
+            (
+                7681,
+                [
+                    "clipping: 7681 of 76800000 samples of the faded signal were beyond full scale"
+                    " (limit 0.0001): less power before the channel"
+                ],
+            ),
+        ):
+            after = pb.AirStatus(
+                speed=1, now=76_800_000, wall_seconds=10, slots=15000, clipped=clipped
+            )
+            self.assertEqual(
+                accounting.check_clipping(
+                    accounting.realtime_of(pb.AirStatus(speed=1), after, {"late": 0})
+                ),
+                says,
+            )
 
     def test_one_reason_makes_it_invalid_and_the_check_is_named(self):
         v = accounting.verdict([("pacing", []), ("sums", ["a", "b"])])
-        self.assertEqual(v, {"valid": False, "reasons": ["a", "b"], "checks": {"pacing": True, "sums": False}})
+        self.assertEqual(
+            v, {"valid": False, "reasons": ["a", "b"], "checks": {"pacing": True, "sums": False}}
+        )
         self.assertTrue(accounting.verdict([("pacing", [])])["valid"])
 
 
@@ -260,10 +387,15 @@ class Telemetry(unittest.TestCase):
 
     def test_a_watch_that_could_not_go_on_is_a_reason(self):
         self.take(7, 8)
-        with unittest.mock.patch.object(self.watch._reader, "poll", side_effect=OSError(24, "Too many open files")):
+        with unittest.mock.patch.object(
+            self.watch._reader, "poll", side_effect=OSError(24, "Too many open files")
+        ):
             self.watch._ending.clear()
             self.watch._run()
-        self.assertEqual(telemetry_reasons(self.watch), ["telemetry: not watched to the end: Too many open files"])
+        self.assertEqual(
+            telemetry_reasons(self.watch),
+            ["telemetry: not watched to the end: Too many open files"],
+        )
 
     def test_a_repeated_number_is_a_fault(self):
         self.take(7, 7)
@@ -272,7 +404,9 @@ class Telemetry(unittest.TestCase):
     def test_garbage_is_a_reason(self):
         self.take(1)
         self.watch._reader.take("base", [b"one frame"])
-        self.assertEqual(telemetry_reasons(self.watch), ["telemetry: 1 messages of base do not parse"])
+        self.assertEqual(
+            telemetry_reasons(self.watch), ["telemetry: 1 messages of base do not parse"]
+        )
 
     def test_silence_is_a_reason(self):
         self.assertEqual(telemetry_reasons(self.watch), ["telemetry: nothing came from base"])

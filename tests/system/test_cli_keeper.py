@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Whoever dies, nothing of a cell is left: the keeper with stand-in processes, no radio."""
+
 import os
 import pathlib
 import signal
@@ -12,18 +13,18 @@ import unittest
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
-from openwip_cli.cell import cell as cells  # noqa: E402
-from openwip_cli.commands import commands  # noqa: E402
-from openwip_cli.machine import rights, system  # noqa: E402
-from openwip_cli.errors import BadInput, CellDied  # noqa: E402
-from openwip_cli.cell.keeper import KeeperClient  # noqa: E402
+from openwip_cli.cell import cell as cells
+from openwip_cli.cell.keeper import KeeperClient
+from openwip_cli.commands import commands
+from openwip_cli.errors import BadInput, CellDied
+from openwip_cli.machine import rights, system
 
 CELL = f"k{os.getpid() % 100000}"
 
 # A launcher that starts two stand-ins and then waits; it prints "up" when they run.
 LAUNCHER = f"""
 import sys
-sys.path.insert(0, {str(TOP / 'host' / 'cli')!r})
+sys.path.insert(0, {str(TOP / "host" / "cli")!r})
 from openwip_cli.cell import cell as cells
 from openwip_cli.cell.keeper import KeeperClient
 cell = cells.Cell({CELL!r})
@@ -45,7 +46,7 @@ except Exception as e:
 """
 PATHS = f"""
 import sys
-sys.path.insert(0, {str(TOP / 'host' / 'cli')!r})
+sys.path.insert(0, {str(TOP / "host" / "cli")!r})
 from openwip_cli.cell import cell as cells
 from openwip_cli.cell.keeper import KeeperClient, not_ended
 from openwip_cli.commands import commands
@@ -79,8 +80,9 @@ class Keeper(unittest.TestCase):
     # --- verbs ---
 
     def launch(self, *arguments):
-        self.launcher = subprocess.Popen([sys.executable, "-c", LAUNCHER, *arguments],
-                                         stdout=subprocess.PIPE, text=True)
+        self.launcher = subprocess.Popen(
+            [sys.executable, "-c", LAUNCHER, *arguments], stdout=subprocess.PIPE, text=True
+        )
         self.assertEqual(self.launcher.stdout.readline(), "up\n")
 
     def pid(self, name):
@@ -145,11 +147,12 @@ class Keeper(unittest.TestCase):
     def test_launcher_and_keeper_killed_together_is_cleaned_up_by_down(self):
         self.launch()
         self.remember()
-        self.launcher.send_signal(signal.SIGSTOP)   # so that it cannot clean up in between
+        self.launcher.send_signal(signal.SIGSTOP)  # so that it cannot clean up in between
         os.kill(self.cell.state["keeper"][0], signal.SIGKILL)
         self.launcher.kill()
         self.launcher.wait()
-        # All of them: a child that was killed before its exec still holds the lock of the directory.
+        # All of them: a child that was killed before its exec still holds the lock of the
+        # directory.
         self.wait_until(lambda: all(system.start_time(p) is None for p in self.pids))
         self.assertTrue(self.cell.run.exists())
         self.assertIn("removed what was left", commands.down_cell(self.cell))
@@ -162,8 +165,14 @@ class Keeper(unittest.TestCase):
         for take in (self.cell.run.touch, lambda: self.cell.run.symlink_to(elsewhere)):
             take()
             try:
-                for use in (self.cell.acquire, self.cell.is_up, lambda: commands.down_cell(self.cell)):
-                    with self.assertRaisesRegex(BadInput, f"{self.cell.run} exists and is no directory"):
+                for use in (
+                    self.cell.acquire,
+                    self.cell.is_up,
+                    lambda: commands.down_cell(self.cell),
+                ):
+                    with self.assertRaisesRegex(
+                        BadInput, f"{self.cell.run} exists and is no directory"
+                    ):
                         use()
                 self.assertEqual((self.cell.lock, os.listdir(elsewhere)), (None, []))
             finally:
@@ -197,17 +206,23 @@ class Keeper(unittest.TestCase):
     def test_the_last_words_of_a_process_reach_the_launcher(self):
         self.assertTrue(self.cell.acquire())
         keeper = KeeperClient(self.cell)
-        keeper.start(cells.Process("two", ["sh", "-c",
-                                           "trap 'cat $OPENWIP_RUN/why; exit 0' TERM; sleep 100 & wait"],
-                                   {"OPENWIP_RUN": str(self.cell.run)}))
+        keeper.start(
+            cells.Process(
+                "two",
+                ["sh", "-c", "trap 'cat $OPENWIP_RUN/why; exit 0' TERM; sleep 100 & wait"],
+                {"OPENWIP_RUN": str(self.cell.run)},
+            )
+        )
         keeper.start(cells.Process("one", ["sh", "-c", "sleep 0.3; echo no more disk; exit 5"], {}))
         with self.assertRaises(CellDied) as caught:
             keeper.pause(10)
         keeper.channel.close()
         self.cell.release()
         self.assertEqual(str(caught.exception), "one ended with exit code 5")
-        self.assertEqual([tuple(w) for w in caught.exception.last_words],
-                         [("one", "no more disk"), ("two", "one ended with exit code 5")])
+        self.assertEqual(
+            [tuple(w) for w in caught.exception.last_words],
+            [("one", "no more disk"), ("two", "one ended with exit code 5")],
+        )
 
     def test_a_process_that_ends_because_another_was_killed_is_not_called_the_cause(self):
         self.assertTrue(self.cell.acquire())
@@ -221,6 +236,7 @@ class Keeper(unittest.TestCase):
 
     def test_a_foreign_namespace_is_refused_and_left_alone(self):
         from openwip_cli.cell import session
+
         subprocess.run(["ip", "netns", "add", self.cell.namespace("terminal")], check=True)
         try:
             with self.assertRaisesRegex(BadInput, "is not ours"):
@@ -242,15 +258,33 @@ class Keeper(unittest.TestCase):
 
     def without(self, *capabilities, script):
         """The output of a root without these rights."""
-        return subprocess.run(["setpriv", "--bounding-set", ",".join(f"-{c}" for c in capabilities), sys.executable, "-c", script],
-                              capture_output=True, text=True, timeout=60)
+        return subprocess.run(
+            [
+                "setpriv",
+                "--bounding-set",
+                ",".join(f"-{c}" for c in capabilities),
+                sys.executable,
+                "-c",
+                script,
+            ],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
 
     def test_what_a_root_without_cap_kill_cannot_end_is_said_and_found_by_a_full_root(self):
         done = self.without("kill", script=STUBBORN)
-        self.assertRegex(done.stdout, r"cannot be ended by this root and run on: stubborn \(\d+\); root with all rights ends them: ./openwip down --name", done)
-        (pid, started), = self.cell.recorded_processes()
+        self.assertRegex(
+            done.stdout,
+            r"cannot be ended by this root and run on: stubborn \(\d+\); root with all rights ends"
+            r" them: ./openwip down --name",
+            done,
+        )
+        ((pid, started),) = self.cell.recorded_processes()
         self.assertEqual(system.start_time(pid), started)
-        again = self.without("kill", script=f"{PATHS}print(commands.down_cell(cells.Cell({CELL!r})))")
+        again = self.without(
+            "kill", script=f"{PATHS}print(commands.down_cell(cells.Cell({CELL!r})))"
+        )
         self.assertIn(f"run on: {pid}", again.stderr)
         self.assertIn(f"process {pid}", commands.down_cell(self.cell))
         self.assertIsNone(system.start_time(pid))
@@ -261,10 +295,14 @@ class Keeper(unittest.TestCase):
         for name in rights.OF_A_CELL:
             with self.subTest(name):
                 done = self.without(name, script=f"{PATHS}rights.require_for_a_cell()")
-                self.assertIn(f"BadInput: this root does not have CAP_{name.upper()} (", done.stderr)
+                self.assertIn(
+                    f"BadInput: this root does not have CAP_{name.upper()} (", done.stderr
+                )
         for name in rights.BETTER_WITH:
             with self.subTest(name):
-                done = self.without(name, script=f"{PATHS}rights.require_for_a_cell(); print(rights.lacking())")
+                done = self.without(
+                    name, script=f"{PATHS}rights.require_for_a_cell(); print(rights.lacking())"
+                )
                 self.assertIn(f"no CAP_{name.upper()}: ", done.stdout, done.stderr)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Options and scenario files of ./openwip demo: what is accepted, and how the rest is refused."""
+
 import os
 import pathlib
 import subprocess
@@ -10,13 +11,13 @@ import unittest
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
-from openwip_cli.cell import attenuator_tables, remote  # noqa: E402
-from openwip_cli.cell import cell as cells  # noqa: E402
-from openwip_cli.channel import csv_file  # noqa: E402
-from openwip_cli.machine.places import Places  # noqa: E402
-from openwip_cli.runs import options  # noqa: E402
-from openwip_cli.settings import scenario  # noqa: E402
-from openwip_cli.errors import BadInput  # noqa: E402
+from openwip_cli.cell import attenuator_tables, remote
+from openwip_cli.cell import cell as cells
+from openwip_cli.channel import csv_file
+from openwip_cli.errors import BadInput
+from openwip_cli.machine.places import Places
+from openwip_cli.runs import options
+from openwip_cli.settings import scenario
 
 
 def parse(*arguments):
@@ -47,81 +48,193 @@ class Options(unittest.TestCase):
             s = options.parse_emulate(["--link", "umts", flag, name]).scenario
             self.assertEqual(s[key], [1.5, 0.25, 86400.125, 2])
             self.assertEqual(scenario.text_of(s[key]), "1.5,0.25,86400.125,2")
-            for text, said in (("1 2\n3\n", "line 2 is '3'"), ("1 2 3", "line 1"), ("1 two", "line 1 is '1 two'"), ("-1 2", "line 1"), ("1 nan", "line 1"),
-                               ("5 2\n6 1\n", "line 2 begins at 6 s, before the one above it is over .7 s"), ("# none\n", "nothing in it"),
-                               ("".join(f"{n} 0.5\n" for n in range(1001)), "line 1001 is one more than the 1000")):
-                with self.subTest(flag=flag, text=text[:20]), self.assertRaisesRegex(BadInput, f"{flag} .*{said}") as caught:
+            for text, said in (
+                ("1 2\n3\n", "line 2 is '3'"),
+                ("1 2 3", "line 1"),
+                ("1 two", "line 1 is '1 two'"),
+                ("-1 2", "line 1"),
+                ("1 nan", "line 1"),
+                ("5 2\n6 1\n", "line 2 begins at 6 s, before the one above it is over .7 s"),
+                ("# none\n", "nothing in it"),
+                ("".join(f"{n} 0.5\n" for n in range(1001)), "line 1001 is one more than the 1000"),
+            ):
+                with (
+                    self.subTest(flag=flag, text=text[:20]),
+                    self.assertRaisesRegex(BadInput, f"{flag} .*{said}") as caught,
+                ):
                     options.parse_emulate([flag, self.file(text)])
                 self.assertNotIn("\n", str(caught.exception))
             with self.assertRaisesRegex(BadInput, f"{flag} /: Is a directory"):
                 options.parse_emulate([flag, "/"])
-            with self.assertRaisesRegex(BadInput, f"{flag} is '1,1,"):     # longer than a name may be
+            # longer than a name may be
+            with self.assertRaisesRegex(BadInput, f"{flag} is '1,1,"):
                 options.parse_emulate([flag, "1," * 200])
             with self.assertRaisesRegex(BadInput, f"{flag} is 'no/such/file'; valid: up to 2000"):
                 options.parse_emulate([flag, "no/such/file"])
-            self.assertEqual(options.parse_emulate(["--link", "umts", flag, "1,2"]).scenario[key], [1, 2])
-            self.assertEqual(options.parse_emulate(["--link", "umts", flag, self.file("0.1 0.2\n0.3 1\n")]).scenario[key], [0.1, 0.2, 0.3, 1])
+            self.assertEqual(
+                options.parse_emulate(["--link", "umts", flag, "1,2"]).scenario[key], [1, 2]
+            )
+            self.assertEqual(
+                options.parse_emulate(
+                    ["--link", "umts", flag, self.file("0.1 0.2\n0.3 1\n")]
+                ).scenario[key],
+                [0.1, 0.2, 0.3, 1],
+            )
 
     def test_spikes_and_outages_of_a_scenario_file_are_numbers_or_such_a_file(self):
         name = self.file("1.5 0.25\n4 2\n")
         for key in ("spikes", "outages"):
             for value in (name, "[1.5, 0.25, 4, 2]", "'1.5,0.25,4,2'"):
-                s = options.parse_emulate(["--config", self.file(f"umts: {{{key}: {value}}}")]).scenario
+                s = options.parse_emulate(
+                    ["--config", self.file(f"umts: {{{key}: {value}}}")]
+                ).scenario
                 self.assertEqual(s[f"umts.{key}"], [1.5, 0.25, 4, 2])
-            for value, said in ((self.file("3"), f"umts.{key} .*: line 1 is '3'"), ("no/such/file", f"umts.{key} is 'no/such/file'; valid: up to 2000"),
-                                (f"'{'1,' * 300}'", ".* valid: up to 2000"), ("[1, true]", ".* valid: up to 2000")):
-                with self.subTest(key=key, value=value), self.assertRaisesRegex(BadInput, f"^scenario file .*: {said}") as caught:
+            for value, said in (
+                (self.file("3"), f"umts.{key} .*: line 1 is '3'"),
+                ("no/such/file", f"umts.{key} is 'no/such/file'; valid: up to 2000"),
+                (f"'{'1,' * 300}'", ".* valid: up to 2000"),
+                ("[1, true]", ".* valid: up to 2000"),
+            ):
+                with (
+                    self.subTest(key=key, value=value),
+                    self.assertRaisesRegex(BadInput, f"^scenario file .*: {said}") as caught,
+                ):
                     options.parse_emulate(["--config", self.file(f"umts: {{{key}: {value}}}")])
                 self.assertNotIn("\n", str(caught.exception))
 
     def test_lost_blocks_come_from_a_file_of_ones_and_zeros(self):
-        for flag, key in (("--error-trace", "umts.error_trace"), ("--up-error-trace", "umts.up_error_trace")):
-            for text, runs in (("0001\n1\n0 1 # two, then one\n", [3, 2, 1, 1]), ("1 1 0", [0, 2, 1]), ("1", [0, 1])):
+        for flag, key in (
+            ("--error-trace", "umts.error_trace"),
+            ("--up-error-trace", "umts.up_error_trace"),
+        ):
+            for text, runs in (
+                ("0001\n1\n0 1 # two, then one\n", [3, 2, 1, 1]),
+                ("1 1 0", [0, 2, 1]),
+                ("1", [0, 1]),
+            ):
                 name = self.file(text)
-                self.assertEqual(options.parse_emulate(["--link", "umts", flag, name]).scenario[key], runs)
-                self.assertEqual(options.parse_emulate(["--config", self.file(f"{key.replace('.', ': {', 1)}: {name}}}")]).scenario[key], runs)
-            self.assertEqual(options.parse_emulate(["--link", "umts", flag, "5,2"]).scenario[key], [5, 2])
-            for text, said in (("01\n012\n", "line 2 is '012'"), ("# none\n", "nothing in it"), ("01" * 10001, "it has 20002 runs of up to 1 blocks")):
-                with self.subTest(flag=flag, text=text[:20]), self.assertRaisesRegex(BadInput, f"{flag} .*{said}") as caught:
+                self.assertEqual(
+                    options.parse_emulate(["--link", "umts", flag, name]).scenario[key], runs
+                )
+                self.assertEqual(
+                    options.parse_emulate(
+                        ["--config", self.file(f"{key.replace('.', ': {', 1)}: {name}}}")]
+                    ).scenario[key],
+                    runs,
+                )
+            self.assertEqual(
+                options.parse_emulate(["--link", "umts", flag, "5,2"]).scenario[key], [5, 2]
+            )
+            for text, said in (
+                ("01\n012\n", "line 2 is '012'"),
+                ("# none\n", "nothing in it"),
+                ("01" * 10001, "it has 20002 runs of up to 1 blocks"),
+            ):
+                with (
+                    self.subTest(flag=flag, text=text[:20]),
+                    self.assertRaisesRegex(BadInput, f"{flag} .*{said}") as caught,
+                ):
                     options.parse_emulate([flag, self.file(text)])
                 self.assertNotIn("\n", str(caught.exception))
 
     def test_a_setting_of_another_link_is_refused_on_the_command_line(self):
-        for given, said in ((["--bearer", "umts-64"], "--bearer with --link ofdm; valid: with --link umts"),
-                            (["--link", "umts", "--retry-limit", "3"], "--retry-limit with --link umts; valid: with --link wlan"),
-                            (["--link", "umts", "--wired-loss", "0.1"], "--wired-loss with --link umts, .*; valid: with --split-tcp")):
+        for given, said in (
+            (["--bearer", "umts-64"], "--bearer with --link ofdm; valid: with --link umts"),
+            (
+                ["--link", "umts", "--retry-limit", "3"],
+                "--retry-limit with --link umts; valid: with --link wlan",
+            ),
+            (
+                ["--link", "umts", "--wired-loss", "0.1"],
+                "--wired-loss with --link umts, .*; valid: with --split-tcp",
+            ),
+        ):
             with self.assertRaisesRegex(BadInput, f"^{said}$"):
                 options.parse_emulate(given)
-        for link in (["ofdm"], ["wlan"], ["umts", "--split-tcp", "all"], ["umts", "--config", self.file("wired: {loss: 0.1}")]):
-            options.parse_emulate(["--link", *link, *(["--wired-loss", "0.1"] if "--config" not in link else [])])
-        options.parse_emulate(["--link", "wlan", "--retry-limit", "3", "--config", self.file("umts: {max_dat: 3}")])
+        for link in (
+            ["ofdm"],
+            ["wlan"],
+            ["umts", "--split-tcp", "all"],
+            ["umts", "--config", self.file("wired: {loss: 0.1}")],
+        ):
+            options.parse_emulate(
+                ["--link", *link, *(["--wired-loss", "0.1"] if "--config" not in link else [])]
+            )
+        options.parse_emulate(
+            ["--link", "wlan", "--retry-limit", "3", "--config", self.file("umts: {max_dat: 3}")]
+        )
 
     def test_what_the_channel_does_not_look_at_is_refused_on_the_command_line(self):
-        for given, said in ((["--bins-db", "3,4"], "--bins-db with --channel jakes; valid: with --channel static"),
-                            (["--channel", "static", "--speed-kmh", "3"], "--speed-kmh with --channel static; valid: with a channel that moves"),
-                            (["--channel", "awgn", "--speed-kmh", "3"], "--speed-kmh with --channel awgn; valid: with a channel that moves")):
+        for given, said in (
+            (["--bins-db", "3,4"], "--bins-db with --channel jakes; valid: with --channel static"),
+            (
+                ["--channel", "static", "--speed-kmh", "3"],
+                "--speed-kmh with --channel static; valid: with a channel that moves",
+            ),
+            (
+                ["--channel", "awgn", "--speed-kmh", "3"],
+                "--speed-kmh with --channel awgn; valid: with a channel that moves",
+            ),
+        ):
             with self.assertRaisesRegex(BadInput, f"^{said}$"):
                 options.parse_emulate(given)
-        self.refused("^--speed-kmh with --channel awgn; valid: with a channel that moves$", "--speed-kmh", "3")
-        options.parse_emulate(["--channel", "static", "--bins-db", "3,4", "--config", self.file("channel: {speed_kmh: 3}")])
-        options.parse_emulate(["--config", self.file("channel: {bins_db: [3]}"), "--speed-kmh", "3"])
-        options.parse_emulate(["--link", "wlan", "--channel", "static", "--speed-kmh", "3"])     # it fades by itself
+        self.refused(
+            "^--speed-kmh with --channel awgn; valid: with a channel that moves$",
+            "--speed-kmh",
+            "3",
+        )
+        options.parse_emulate(
+            [
+                "--channel",
+                "static",
+                "--bins-db",
+                "3,4",
+                "--config",
+                self.file("channel: {speed_kmh: 3}"),
+            ]
+        )
+        options.parse_emulate(
+            ["--config", self.file("channel: {bins_db: [3]}"), "--speed-kmh", "3"]
+        )
+        # it fades by itself
+        options.parse_emulate(["--link", "wlan", "--channel", "static", "--speed-kmh", "3"])
 
     def test_the_generator_has_no_cell_that_files_and_cores_could_be_of(self):
-        for flag, value in (("--cores", "0"), ("--logs", "x"), ("--name", "x"), ("--record", "x.h5"), ("--capture", "x"), ("--keep", None)):
-            with self.assertRaisesRegex(BadInput, f"^{flag} with --generator: there is no cell; valid: --json$"):
+        for flag, value in (
+            ("--cores", "0"),
+            ("--logs", "x"),
+            ("--name", "x"),
+            ("--record", "x.h5"),
+            ("--capture", "x"),
+            ("--keep", None),
+        ):
+            with self.assertRaisesRegex(
+                BadInput, f"^{flag} with --generator: there is no cell; valid: --json$"
+            ):
                 options.parse_emulate(["--generator", flag, *([value] if value else [])])
 
     def test_two_options_with_one_file_are_refused_before_anything_runs(self):
         with tempfile.TemporaryDirectory() as folder:
             one, link = os.path.join(folder, "one"), os.path.join(folder, "link")
             os.symlink(one, link)
-            for first, second in (("--json", "--capture"), ("--json", "--record"), ("--record", "--capture")):
+            for first, second in (
+                ("--json", "--capture"),
+                ("--json", "--record"),
+                ("--record", "--capture"),
+            ):
                 for parse_all in (options.parse_demo, options.parse_emulate):
-                    with self.assertRaisesRegex(BadInput, f"{second} .*: cannot be written: that file is given twice"):
+                    with self.assertRaisesRegex(
+                        BadInput, f"{second} .*: cannot be written: that file is given twice"
+                    ):
                         parse_all([first, one, second, link])
             pathlib.Path(one).write_text("link: {bins: 3}")
-            self.refused("--json .*: cannot be written: that file is given twice", "--config", one, "--json", one)
+            self.refused(
+                "--json .*: cannot be written: that file is given twice",
+                "--config",
+                one,
+                "--json",
+                one,
+            )
             parse("--json", "/dev/null", "--capture", "/dev/null")
             parse("--json", "-", "--config", one)
 
@@ -138,50 +251,112 @@ class Options(unittest.TestCase):
             remote.read_key_file("/dev/zero", secret=False)
 
     def test_ports_to_split_are_taken_as_yaml_reads_them(self):
-        for value, wanted in (("off", "off"), ("all", "all"), ("80", "80"), ("[80, 5001-5010]", "80,5001-5010"), ("'80,443'", "80,443")):
-            s = options.parse_emulate(["--config", self.file(f"{{link: {{kind: umts}}, split_tcp: {{ports: {value}}}}}")]).scenario
+        for value, wanted in (
+            ("off", "off"),
+            ("all", "all"),
+            ("80", "80"),
+            ("[80, 5001-5010]", "80,5001-5010"),
+            ("'80,443'", "80,443"),
+        ):
+            s = options.parse_emulate(
+                ["--config", self.file(f"{{link: {{kind: umts}}, split_tcp: {{ports: {value}}}}}")]
+            ).scenario
             self.assertEqual(s["split_tcp.ports"], wanted)
         for value in ("on", "", "[]", "[80, off]", "[80, [81]]", "{80: 81}", "80.5"):
-            with self.subTest(value), self.assertRaisesRegex(BadInput, "split_tcp.ports is .*; valid: off, all, or ports and ranges such as 80"):
+            with (
+                self.subTest(value),
+                self.assertRaisesRegex(
+                    BadInput,
+                    "split_tcp.ports is .*; valid: off, all, or ports and ranges such as 80",
+                ),
+            ):
                 options.parse_emulate(["--config", self.file(f"split_tcp: {{ports: {value}}}")])
 
     def test_impairments_come_from_a_scenario_file_and_reach_the_medium(self):
-        name = self.file("channel: {model: jakes}\nimpairments: [{cfo_hz: 3000}, {tone: {dbfs: -30, hz: 1.0e+6}}]")
+        name = self.file(
+            "channel: {model: jakes}\nimpairments: [{cfo_hz: 3000}, {tone: {dbfs: -30, hz:"
+            " 1.0e+6}}]"
+        )
         wanted = [{"cfo_hz": 3000}, {"tone": {"dbfs": -30, "hz": 1e6}}]
         options = parse("--config", name)
         self.assertEqual(options.scenario["impairments"], wanted)
         air = cells.air_config(cells.Cell("x"), options.scenario)
         self.assertEqual(air["nodes"]["terminal"]["impairments"], wanted)
         self.assertEqual(air["paths"][0]["channel"], "jakes")
-        for bad in ("3", "{cfo_hz: 1}", "[cfo_hz]", "[{cfo: 3}]", "[{cfo_hz: fast}]", "[{cfo_hz: true}]",
-                    "[{noise: 3}]", "[{tone: {power: 3}}]", "[{cfo_hz: 1, dc_dbfs: -40}]"):
+        for bad in (
+            "3",
+            "{cfo_hz: 1}",
+            "[cfo_hz]",
+            "[{cfo: 3}]",
+            "[{cfo_hz: fast}]",
+            "[{cfo_hz: true}]",
+            "[{noise: 3}]",
+            "[{tone: {power: 3}}]",
+            "[{cfo_hz: 1, dc_dbfs: -40}]",
+        ):
             with self.subTest(bad):
-                self.refused("impairments is .*; valid: a list such as",
-                             "--config", self.file(f"impairments: {bad}"))
+                self.refused(
+                    "impairments is .*; valid: a list such as",
+                    "--config",
+                    self.file(f"impairments: {bad}"),
+                )
 
     @staticmethod
     def beside(setting):
         """What makes a value possible."""
-        of_realtime = {"link.transmit_lead_slots": ("--retransmission-delay-ms", "32"), "link.loop": ()}
+        of_realtime = {
+            "link.transmit_lead_slots": ("--retransmission-delay-ms", "32"),
+            "link.loop": (),
+        }
         if setting.key == "channel.speed_kmh":
             return ("--channel", "jakes")
         if setting.key.startswith("attenuator."):
-            trace = [w for key, file in (("at_zero_db", "a.h5"), ("start", "a.csv")) if setting.key == f"attenuator.{key}" for w in ("--attenuator-trace", file)]
-            return ("--air", "cabled", *trace, *(("--attenuator", "/dev/x") if setting.key != "attenuator.port" else ()))
-        return ("--clock", "realtime", *of_realtime[setting.key]) if setting.key in of_realtime else ()
+            trace = [
+                w
+                for key, file in (("at_zero_db", "a.h5"), ("start", "a.csv"))
+                if setting.key == f"attenuator.{key}"
+                for w in ("--attenuator-trace", file)
+            ]
+            return (
+                "--air",
+                "cabled",
+                *trace,
+                *(("--attenuator", "/dev/x") if setting.key != "attenuator.port" else ()),
+            )
+        return (
+            ("--clock", "realtime", *of_realtime[setting.key]) if setting.key in of_realtime else ()
+        )
 
     def test_every_flag_reaches_its_setting(self):
         for s in (x for x in scenario.SETTINGS if x.flag):
             kind = getattr(s.kind, "kind", s.kind)
-            value = kind.high if hasattr(kind, "high") else "ppm=1" if kind.name == "text" else kind.read(kind.words[-1])
-            value = {"attenuator.port": "/dev/x", "attenuator.trace": "a.csv", "attenuator.channels": [1, 3], "attenuator.levels_db": [3.5]}.get(s.key, value)
+            value = (
+                kind.high
+                if hasattr(kind, "high")
+                else "ppm=1"
+                if kind.name == "text"
+                else kind.read(kind.words[-1])
+            )
+            value = {
+                "attenuator.port": "/dev/x",
+                "attenuator.trace": "a.csv",
+                "attenuator.channels": [1, 3],
+                "attenuator.levels_db": [3.5],
+            }.get(s.key, value)
             with self.subTest(s.flag):
-                self.assertEqual(parse(s.flag, scenario.text_of(value) if isinstance(value, list) else str(value), *self.beside(s)).scenario[s.key], value)
+                self.assertEqual(
+                    parse(
+                        s.flag,
+                        scenario.text_of(value) if isinstance(value, list) else str(value),
+                        *self.beside(s),
+                    ).scenario[s.key],
+                    value,
+                )
 
     def test_one_outside_every_range_is_refused_with_flag_value_and_range(self):
         for s in (x for x in scenario.SETTINGS if x.flag):
             kind = getattr(s.kind, "kind", s.kind)
-            for value in ([kind.low - 1, kind.high + 1] if hasattr(kind, "low") else ["sideways"]):
+            for value in [kind.low - 1, kind.high + 1] if hasattr(kind, "low") else ["sideways"]:
                 with self.subTest(s.flag, value=value):
                     self.refused(f"^{s.flag} is '{value}'; valid: ", s.flag, str(value))
 
@@ -204,30 +379,43 @@ class Options(unittest.TestCase):
     def test_the_command_line_goes_over_the_file_and_the_file_over_the_defaults(self):
         path = self.file("link: {bins: 7, modulation: 4, combining: off}\nseed: 9\n")
         s = parse("--config", path, "--bins", "8").scenario
-        self.assertEqual((s["link.bins"], s["link.modulation"], s["link.combining"], s["seed"],
-                          s["uplink.kbps"]), (8, 4, "off", 9, 500))
+        self.assertEqual(
+            (
+                s["link.bins"],
+                s["link.modulation"],
+                s["link.combining"],
+                s["seed"],
+                s["uplink.kbps"],
+            ),
+            (8, 4, "off", 9, 500),
+        )
 
     def test_the_tree_of_a_scenario_is_a_scenario_file_with_the_same_settings(self):
         import yaml
+
         s = parse("--bins", "5", "--modulation", "2", "--udp-mbps", "1.5").scenario
         path = self.file(yaml.safe_dump(s.tree()))
         self.assertEqual(parse("--config", path).scenario.values, s.values)
 
     def test_a_bad_file_is_refused_with_its_name_and_the_key(self):
         for text, pattern in (
-                ("link: [1", "is not YAML"),
-                ("- 1\n- 2\n", "settings are expected"),
-                ("just words\n", "settings are expected"),
-                ("link: 3\n", "link: settings are expected"),
-                ("link: {bnis: 3}\n", "unknown key link.bnis; known: link.bins, "),
-                ("lnik: {bins: 3}\n", "unknown key lnik"),
-                ("link: {bins: 26}\n", "link.bins is 26; valid: 1..25"),
-                ("link: {bins: true}\n", "link.bins is True; valid: 1..25"),
-                ("link: {bins: [1]}\n", r"link.bins is \[1\]; valid: 1..25"),
-                ("channel: {snr_db: .nan}\n", "channel.snr_db is '.nan'"),
-                ("\0\1\2", "is not YAML"),
-                ("link:\n  bins: 3\n  bins: 4\n", r"^scenario file .* has link\.bins twice; valid: once \(line 3\)$"),
-                ("seed: 1\nlink: " + 200_000 * "[", r"has more than 100 lists in lists \(line 2\)")):
+            ("link: [1", "is not YAML"),
+            ("- 1\n- 2\n", "settings are expected"),
+            ("just words\n", "settings are expected"),
+            ("link: 3\n", "link: settings are expected"),
+            ("link: {bnis: 3}\n", "unknown key link.bnis; known: link.bins, "),
+            ("lnik: {bins: 3}\n", "unknown key lnik"),
+            ("link: {bins: 26}\n", "link.bins is 26; valid: 1..25"),
+            ("link: {bins: true}\n", "link.bins is True; valid: 1..25"),
+            ("link: {bins: [1]}\n", r"link.bins is \[1\]; valid: 1..25"),
+            ("channel: {snr_db: .nan}\n", "channel.snr_db is '.nan'"),
+            ("\0\1\2", "is not YAML"),
+            (
+                "link:\n  bins: 3\n  bins: 4\n",
+                r"^scenario file .* has link\.bins twice; valid: once \(line 3\)$",
+            ),
+            ("seed: 1\nlink: " + 200_000 * "[", r"has more than 100 lists in lists \(line 2\)"),
+        ):
             with self.subTest(text):
                 self.refused(pattern, "--config", self.file(text))
 
@@ -240,12 +428,24 @@ class Options(unittest.TestCase):
         self.refused("/dev/zero has more than 1 MiB", "--config", "/dev/zero")
 
     def test_the_shell_entry_says_one_line_and_ends_with_2(self):
-        for arguments in (["demo", "--bins", "99"], ["demo", "--nosuch"], ["exec", "terminal"], ["nosuch"],
-                          ["down", "--name", "../x"], ["demo", "--json", "/nonexistent/x.json"],
-                          ["exec", "moon", "--", "ls"], ["demo", "--config", "/dev/null/x"]):
+        for arguments in (
+            ["demo", "--bins", "99"],
+            ["demo", "--nosuch"],
+            ["exec", "terminal"],
+            ["nosuch"],
+            ["down", "--name", "../x"],
+            ["demo", "--json", "/nonexistent/x.json"],
+            ["exec", "moon", "--", "ls"],
+            ["demo", "--config", "/dev/null/x"],
+        ):
             with self.subTest(arguments):
-                done = subprocess.run([TOP / "openwip", *arguments], capture_output=True, text=True, cwd="/",
-                                      env=os.environ | {"OPENWIP_NO_BUILD": "1"})
+                done = subprocess.run(
+                    [TOP / "openwip", *arguments],
+                    capture_output=True,
+                    text=True,
+                    cwd="/",
+                    env=os.environ | {"OPENWIP_NO_BUILD": "1"},
+                )
                 self.assertEqual(done.returncode, 2)
                 said = [line for line in done.stderr.splitlines() if line.startswith("openwip: ")]
                 self.assertEqual(len(said), 1)
@@ -253,17 +453,42 @@ class Options(unittest.TestCase):
 
     def test_the_help_says_what_zero_means_and_what_a_station_has_instead(self):
         def said(*arguments):
-            done = subprocess.run([TOP / "openwip", *arguments, "--help"], capture_output=True, text=True, cwd="/", env=os.environ | {"OPENWIP_NO_BUILD": "1"})
+            done = subprocess.run(
+                [TOP / "openwip", *arguments, "--help"],
+                capture_output=True,
+                text=True,
+                cwd="/",
+                env=os.environ | {"OPENWIP_NO_BUILD": "1"},
+            )
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             return " ".join(done.stdout.split())
+
         emulate = said("emulate")
         self.assertIn("--down-kbps X rate; 0: the profile's; 0..20000 kbit/s (default 0)", emulate)
-        self.assertIn("--retry-limit X with a frame; 0: 7, or 4 after an RTS; 0..255 attempts (default 0)", emulate)
+        self.assertIn(
+            "--retry-limit X with a frame; 0: 7, or 4 after an RTS; 0..255 attempts (default 0)",
+            emulate,
+        )
         self.assertNotIn("a name, or a file", emulate + said("demo"))
-        self.assertEqual([emulate.count(f" {room}: --") for room in ("link", "wlan", "umts", "wired", "traffic")], [1] * 5)     # as the page has them
-        self.assertIn("(2; 8 with air.clock = realtime, 10 at a station when not given)", said("station", "terminal"))
-        self.assertIn("--wired-delay-ms X delay of the wired network, each way; 0..60000 ms (default 10)", said("bridge"))
-        self.assertIn("usage: ./openwip exec [--name CELL] base|terminal -- COMMAND...", said("exec"))
+        # as the page has them
+        self.assertEqual(
+            [
+                emulate.count(f" {room}: --")
+                for room in ("link", "wlan", "umts", "wired", "traffic")
+            ],
+            [1] * 5,
+        )
+        self.assertIn(
+            "(2; 8 with air.clock = realtime, 10 at a station when not given)",
+            said("station", "terminal"),
+        )
+        self.assertIn(
+            "--wired-delay-ms X delay of the wired network, each way; 0..60000 ms (default 10)",
+            said("bridge"),
+        )
+        self.assertIn(
+            "usage: ./openwip exec [--name CELL] base|terminal -- COMMAND...", said("exec")
+        )
 
 
 class Derived(unittest.TestCase):
@@ -273,68 +498,157 @@ class Derived(unittest.TestCase):
 
     def test_the_speed_reaches_the_path(self):
         for arguments, speed in ((("--speed-kmh", "75"), 75), ((), 30)):
-            path = cells.air_config(cells.Cell("x"), parse("--channel", "jakes", *arguments).scenario)["paths"][0]
+            path = cells.air_config(
+                cells.Cell("x"), parse("--channel", "jakes", *arguments).scenario
+            )["paths"][0]
             self.assertEqual(path["speed_kmh"], speed)
 
     def test_retransmission_delay_is_rounded_up_to_slots_and_at_least_three(self):
         for ms, slots in (("2", 3), ("2.1", 4), ("4", 6), ("8", 12), ("16", 24), ("32", 48)):
-            self.assertEqual(parse("--retransmission-delay-ms", ms).scenario.retransmission_delay_slots, slots)
+            self.assertEqual(
+                parse("--retransmission-delay-ms", ms).scenario.retransmission_delay_slots, slots
+            )
 
     def test_settings_reach_the_configuration_of_the_processes(self):
-        s = parse("--bins", "3", "--modulation", "5", "--combining", "off", "--channel", "flat", "--snr", "20",
-                  "--seed", "77", "--uplink-kbps", "900", "--speed", "0.5").scenario
+        s = parse(
+            "--bins",
+            "3",
+            "--modulation",
+            "5",
+            "--combining",
+            "off",
+            "--channel",
+            "flat",
+            "--snr",
+            "20",
+            "--seed",
+            "77",
+            "--uplink-kbps",
+            "900",
+            "--speed",
+            "0.5",
+        ).scenario
         cell = cells.Cell("x")
         mac = cells.mac_config(cell, s, "base")
-        self.assertEqual((mac["link"]["bins"], mac["link"]["modulation"], mac["link"]["combining"],
-                          mac["uplink"]["kbps"], mac["seed"]), (3, 5, "off", 900, 77))
+        self.assertEqual(
+            (
+                mac["link"]["bins"],
+                mac["link"]["modulation"],
+                mac["link"]["combining"],
+                mac["uplink"]["kbps"],
+                mac["seed"],
+            ),
+            (3, 5, "off", 900, 77),
+        )
         air = cells.air_config(cell, s)
-        self.assertEqual((air["air"]["speed"], air["air"]["seed"], air["paths"][0]["channel"]),
-                         (0.5, 77, "flat"))
-        radio = {p.name: p for p in cells.cell_processes(cell, s, Places(pathlib.Path("/t"), pathlib.Path("/b"), "python3"))}["terminal.radio"]
+        self.assertEqual(
+            (air["air"]["speed"], air["air"]["seed"], air["paths"][0]["channel"]), (0.5, 77, "flat")
+        )
+        radio = {
+            p.name: p
+            for p in cells.cell_processes(
+                cell, s, Places(pathlib.Path("/t"), pathlib.Path("/b"), "python3")
+            )
+        }["terminal.radio"]
         self.assertEqual(radio.argv[radio.argv.index("--combining") + 1], "off")
 
     def test_a_free_running_clock_has_its_own_lead_and_delay(self):
-        for arguments, lead, delay in (((), 0, 3), (("--clock", "realtime"), 6, 12),
-                                       (("--clock", "realtime", "--transmit-lead-slots", "3", "--retransmission-delay-ms", "4"), 3, 6)):
+        for arguments, lead, delay in (
+            ((), 0, 3),
+            (("--clock", "realtime"), 6, 12),
+            (
+                (
+                    "--clock",
+                    "realtime",
+                    "--transmit-lead-slots",
+                    "3",
+                    "--retransmission-delay-ms",
+                    "4",
+                ),
+                3,
+                6,
+            ),
+        ):
             s = parse(*arguments).scenario
             cell = cells.Cell("x")
-            self.assertEqual((s["link.transmit_lead_slots"], s.retransmission_delay_slots), (lead, delay))
+            self.assertEqual(
+                (s["link.transmit_lead_slots"], s.retransmission_delay_slots), (lead, delay)
+            )
             self.assertEqual(cells.mac_config(cell, s, "base")["link"]["transmit_lead_slots"], lead)
-            processes = {p.name: p for p in cells.cell_processes(cell, s, Places(pathlib.Path("/t"), pathlib.Path("/b"), "python3"))}
+            processes = {
+                p.name: p
+                for p in cells.cell_processes(
+                    cell, s, Places(pathlib.Path("/t"), pathlib.Path("/b"), "python3")
+                )
+            }
             argv = processes["base.radio"].argv
             self.assertEqual(argv[argv.index("--lead") + 1], str(lead))
             argv = processes["terminal.radio"].argv
             self.assertEqual(argv[argv.index("--horizon") + 1], str(delay))
-        self.assertEqual(cells.air_config(cells.Cell("x"), parse("--clock", "realtime").scenario)["air"]["clock"], "realtime")
+        self.assertEqual(
+            cells.air_config(cells.Cell("x"), parse("--clock", "realtime").scenario)["air"][
+                "clock"
+            ],
+            "realtime",
+        )
 
     def test_the_loop_follows_the_delay_of_the_fader(self):
-        for arguments, samples, delay in (((), 10240, 6), (("--fader-delay-samples", "10241"), 10241, 7),
-                                          (("--clock", "realtime", "--fader-delay-samples", "65280"), 65280, 26)):
+        for arguments, samples, delay in (
+            ((), 10240, 6),
+            (("--fader-delay-samples", "10241"), 10241, 7),
+            (("--clock", "realtime", "--fader-delay-samples", "65280"), 65280, 26),
+        ):
             s = parse("--air", "cabled", *arguments).scenario
             cell = cells.Cell("x")
             self.assertEqual(s.retransmission_delay_slots, delay)
             self.assertEqual(cells.fader_config(cell, s)["fader"]["delay_samples"], samples)
-            # A clock that does not wait takes its samples when they are due: before a station's search for the lock.
-            self.assertEqual(cells.fader_config(cell, s)["air"].get("priority"), 11 if "realtime" in arguments else None)
-            self.assertEqual(cells.mac_config(cell, s, "base")["link"]["fader_slots"], s.fader_slots)
-        for arguments, words in ((("--retransmission-delay-ms", "3"), "takes 10240 samples; valid: 4..32"),
-                                 (("--clock", "realtime", "--retransmission-delay-ms", "7"), "takes 10240 samples; valid: 8..32")):
+            # A clock that does not wait takes its samples when they are due: before a station's
+            # search for the lock.
+            self.assertEqual(
+                cells.fader_config(cell, s)["air"].get("priority"),
+                11 if "realtime" in arguments else None,
+            )
+            self.assertEqual(
+                cells.mac_config(cell, s, "base")["link"]["fader_slots"], s.fader_slots
+            )
+        for arguments, words in (
+            (("--retransmission-delay-ms", "3"), "takes 10240 samples; valid: 4..32"),
+            (
+                ("--clock", "realtime", "--retransmission-delay-ms", "7"),
+                "takes 10240 samples; valid: 8..32",
+            ),
+        ):
             with self.assertRaisesRegex(BadInput, words):
                 parse("--air", "cabled", *arguments)
-        with self.assertRaisesRegex(BadInput, "--record-iq-fader is 'x' without a fader; valid: with --air cabled"):
+        with self.assertRaisesRegex(
+            BadInput, "--record-iq-fader is 'x' without a fader; valid: with --air cabled"
+        ):
             parse("--record-iq-fader", "x")
-        self.assertEqual(set(parse("--air", "cabled", "--record-iq-fader", "nowhere-yet").record_iq), {"fader"})
+        self.assertEqual(
+            set(parse("--air", "cabled", "--record-iq-fader", "nowhere-yet").record_iq), {"fader"}
+        )
         s = parse("--air", "cabled", "--product", "b200").scenario
         radios = cells.fader_config(cells.Cell("x"), s)["nodes"]
         self.assertIn("product=b200,ppm=0", radios["base"]["radio"])
         self.assertGreater(radios["base"]["receive_gain_db"], 0)
 
     def test_a_lead_that_leaves_no_time_or_is_for_nothing_is_refused(self):
-        for arguments, words in ((("--transmit-lead-slots", "6"), "--transmit-lead-slots is 6 with --clock lockstep.*valid: 0, or"),
-                                 (("--clock", "realtime", "--transmit-lead-slots", "10"), "is 10 .*12 slots; valid: 2..9 slots"),
-                                 (("--clock", "realtime", "--transmit-lead-slots", "1"), "is 1 with.*valid: 2..9"),
-                                 (("--clock", "realtime", "--speed", "0.5"), "--speed is 0.5 with --clock realtime; valid: 1"),
-                                 (("--clock", "gpsdo"), "--clock")):
+        for arguments, words in (
+            (
+                ("--transmit-lead-slots", "6"),
+                "--transmit-lead-slots is 6 with --clock lockstep.*valid: 0, or",
+            ),
+            (
+                ("--clock", "realtime", "--transmit-lead-slots", "10"),
+                "is 10 .*12 slots; valid: 2..9 slots",
+            ),
+            (("--clock", "realtime", "--transmit-lead-slots", "1"), "is 1 with.*valid: 2..9"),
+            (
+                ("--clock", "realtime", "--speed", "0.5"),
+                "--speed is 0.5 with --clock realtime; valid: 1",
+            ),
+            (("--clock", "gpsdo"), "--clock"),
+        ):
             with self.assertRaisesRegex(BadInput, words, msg=arguments):
                 parse(*arguments)
 
@@ -346,28 +660,68 @@ class Derived(unittest.TestCase):
         self.assertEqual(parse("--channel", "winner", "--speed-kmh", "20").scenario.speed_kmh, 20)
 
     def test_a_channel_in_the_transmitter_is_the_one_that_the_medium_would_have(self):
-        scenario = parse("--fade", "transmitter", "--channel", "etu", "--snr", "20", "--shadowing", "3", "--product", "b210").scenario
-        self.assertEqual(cells.transmitter_options(scenario)[-2:],
-                         ["--channel", "etu,speed_kmh=30.0,shadowing=3,user=0,noise_dbfs=-33.1361,seed=1"])
+        scenario = parse(
+            "--fade",
+            "transmitter",
+            "--channel",
+            "etu",
+            "--snr",
+            "20",
+            "--shadowing",
+            "3",
+            "--product",
+            "b210",
+        ).scenario
+        self.assertEqual(
+            cells.transmitter_options(scenario)[-2:],
+            ["--channel", "etu,speed_kmh=30.0,shadowing=3,user=0,noise_dbfs=-33.1361,seed=1"],
+        )
         air = cells.air_config(cells.Cell("x"), scenario)
-        self.assertEqual(air["paths"], [{"from": "base", "to": "terminal", "gain_db": cells.air_config(cells.Cell("x"), parse("--product", "b210").scenario)["paths"][0]["gain_db"]}])
-        self.assertEqual((air["nodes"]["terminal"], "--channel" in cells.transmitter_options(parse().scenario)), ({"impairments": []}, False))
+        self.assertEqual(
+            air["paths"],
+            [
+                {
+                    "from": "base",
+                    "to": "terminal",
+                    "gain_db": cells.air_config(
+                        cells.Cell("x"), parse("--product", "b210").scenario
+                    )["paths"][0]["gain_db"],
+                }
+            ],
+        )
+        self.assertEqual(
+            (air["nodes"]["terminal"], "--channel" in cells.transmitter_options(parse().scenario)),
+            ({"impairments": []}, False),
+        )
         self.assertIn("base.channel", air["air"]["fader"])
-        with self.assertRaisesRegex(BadInput, "^--fade is 'transmitter' with --air cabled, whose fader has the channel; valid: way, or --air medium$"):
+        with self.assertRaisesRegex(
+            BadInput,
+            "^--fade is 'transmitter' with --air cabled, whose fader has the channel; valid: way,"
+            " or --air medium$",
+        ):
             parse("--fade", "transmitter", "--air", "cabled")
 
     def test_the_relay_for_damaged_segments_needs_damaged_packets(self):
         with self.assertRaisesRegex(BadInput, "--tcp-l is 'on' with --deliver-corrupt off"):
             parse("--tcp-l", "on")
         scenario = parse("--tcp-l", "on", "--deliver-corrupt", "on").scenario
-        self.assertEqual(cells.mac_config(cells.Cell("x"), scenario, "terminal")["link"]["tcp_l"], "on")
+        self.assertEqual(
+            cells.mac_config(cells.Cell("x"), scenario, "terminal")["link"]["tcp_l"], "on"
+        )
 
     def test_shadowing_and_user_reach_the_path(self):
-        path = cells.air_config(cells.Cell("x"), parse("--channel", "two-user", "--user", "1",
-                                                       "--shadowing", "4.5").scenario)["paths"][0]
+        path = cells.air_config(
+            cells.Cell("x"),
+            parse("--channel", "two-user", "--user", "1", "--shadowing", "4.5").scenario,
+        )["paths"][0]
         self.assertEqual((path["user"], path["shadowing"]), (1, 4.5))
-        for arguments in (("--channel", "hst", "--speed-kmh", "3"), ("--channel", "two-user", "--user", "2"),
-                          ("--shadowing", "much"), ("--shadowing", "21"), ("--user", "64")):
+        for arguments in (
+            ("--channel", "hst", "--speed-kmh", "3"),
+            ("--channel", "two-user", "--user", "2"),
+            ("--shadowing", "much"),
+            ("--shadowing", "21"),
+            ("--user", "64"),
+        ):
             with self.assertRaises(BadInput, msg=arguments):
                 parse(*arguments)
 

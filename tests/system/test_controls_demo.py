@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Settings of a running demo cell, over the radio: changed while the demo measures (and in its report), then one
-after the other in the cell that stays up, with their effect; and the cell seen through keys."""
+"""Settings of a running demo cell, over the radio: changed while the demo measures (and in its
+report), then one after the other in the cell that stays up, with their effect; and the cell seen
+through keys."""
+
 import json
 import os
 import pathlib
@@ -29,12 +31,32 @@ class DemoControls(unittest.TestCase):
         remote.make_keys(cls.strange)
         port = 30000 + os.getpid() % 20000
         cls.address = f"tcp://127.0.0.1:{port}"
-        demo = Demo(CELL, "--keep", "--duration", "3", "--pings", "5", "--channel", "awgn", "--snr", "30",
-                    "--modulation", "4", "--json", str(path / "r.json"), "--listen", f"tcp://0.0.0.0:{port}",
-                    "--keys", str(cls.keys), *GENTLE)
+        demo = Demo(
+            CELL,
+            "--keep",
+            "--duration",
+            "3",
+            "--pings",
+            "5",
+            "--channel",
+            "awgn",
+            "--snr",
+            "30",
+            "--modulation",
+            "4",
+            "--json",
+            str(path / "r.json"),
+            "--listen",
+            f"tcp://0.0.0.0:{port}",
+            "--keys",
+            str(cls.keys),
+            *GENTLE,
+        )
         cls.addClassCleanup(demo.close)
         demo.wait_for("TCP download", 90)
-        cls.set_while_it_measures = openwip("set", "--name", CELL, "link.bins=5", "channel.snr_db=25")
+        cls.set_while_it_measures = openwip(
+            "set", "--name", CELL, "link.bins=5", "channel.snr_db=25"
+        )
         demo.process.wait(120)
         cls.screen = demo.process.stdout.read()
         cls.report = json.loads((path / "r.json").read_text())
@@ -76,19 +98,33 @@ class DemoControls(unittest.TestCase):
         self.assertTrue(happens(lambda: abs(i._now()[1].radio.mean_snr_db - 30) < 1.5))
         change(self, s, channel__snr_db=12)
         self.assertTrue(happens(lambda: abs(i._now()[1].radio.mean_snr_db - 12) < 1.5))
-        i = Interval(s)     # 64-QAM at 12 dB: nothing comes through at once
+        i = Interval(s)  # 64-QAM at 12 dB: nothing comes through at once
         self.assertTrue(happens(lambda: i.frames("frames_failed") > 50))
         change(self, s, link__max_retransmissions=1)
         i = Interval(s)
         self.assertTrue(happens(lambda: i.frames("frames_given_up") > 20))
-        change(self, s, channel__snr_db=30, link__max_retransmissions=30, wired__loss=1, wired__uplink_delay_ms=20)
+        change(
+            self,
+            s,
+            channel__snr_db=30,
+            link__max_retransmissions=30,
+            wired__loss=1,
+            wired__uplink_delay_ms=20,
+        )
         self.assertTrue(happens(lambda: dropped(s, "wired_loss") > 20))
         change(self, s, wired__loss=0, wired__uplink_delay_ms="same")
 
     def test_3_the_receiver_changes_predictor_and_combining_without_losing_lock(self):
         s = self.settings
-        change(self, s, channel__model="flat", channel__speed_kmh=20, channel__snr_db=25, link__modulation="adaptive",
-               link__bins=10)
+        change(
+            self,
+            s,
+            channel__model="flat",
+            channel__speed_kmh=20,
+            channel__snr_db=25,
+            link__modulation="adaptive",
+            link__bins=10,
+        )
         s.read()
         losses = s.status["terminal"].radio.lock_losses
         for predictor in ("last", "kalman", "ls", "ar", "delay"):
@@ -108,8 +144,13 @@ class DemoControls(unittest.TestCase):
         change(self, s, channel__snr_db=25, channel__model="awgn")
         s.read()
         losses = s.status["terminal"].radio.lock_losses
-        for values in ({"channel.model": "flat", "channel.speed_kmh": "50"}, {"channel.speed_kmh": "5"},
-                       {"channel.model": "epa"}, {"channel.shadowing": "3"}, {"channel.model": "awgn", "channel.shadowing": "off"}):
+        for values in (
+            {"channel.model": "flat", "channel.speed_kmh": "50"},
+            {"channel.speed_kmh": "5"},
+            {"channel.model": "epa"},
+            {"channel.shadowing": "3"},
+            {"channel.model": "awgn", "channel.shadowing": "off"},
+        ):
             s.set(values)
             self.assertEqual(s.read_back(values), {})
             i = Interval(s)
@@ -122,7 +163,9 @@ class DemoControls(unittest.TestCase):
         change(self, s, channel__snr_db=25, channel__model="awgn", link__modulation=4)
         before = Interval(s).terminal.radio
         change(self, s, channel__blackout="on")
-        self.assertTrue(happens(lambda: Interval(s).terminal.radio.lock_losses > before.lock_losses))
+        self.assertTrue(
+            happens(lambda: Interval(s).terminal.radio.lock_losses > before.lock_losses)
+        )
         self.assertFalse(s.status["terminal"].radio.locked)
         change(self, s, channel__blackout="off")
         self.assertTrue(happens(lambda: Interval(s).terminal.radio.locks > before.locks))
@@ -135,16 +178,24 @@ class DemoControls(unittest.TestCase):
         self.assertTrue(happens(lambda: i.frames("frames_failed") > 0))
 
     def test_6_what_cannot_change_says_so_and_nothing_changes(self):
-        for arguments, words in ((("scheduling.method=best",), "one terminal"), (("link.packing=off",), "both ends"),
-                                 (("seed=4",), "first sample"), (("link.bins=3", "channel.model=moon"), "awgn"),
-                                 (("air.speed=1",), "pace")):
+        for arguments, words in (
+            (("scheduling.method=best",), "one terminal"),
+            (("link.packing=off",), "both ends"),
+            (("seed=4",), "first sample"),
+            (("link.bins=3", "channel.model=moon"), "awgn"),
+            (("air.speed=1",), "pace"),
+        ):
             done = openwip("set", "--name", CELL, *arguments)
             self.assertEqual(done.returncode, 2, done)
             self.assertIn(words, done.stderr)
             self.assertEqual(len(done.stderr.splitlines()), 1)
-        for process, tree in (("base", {"uplink": {"kbps": 1}}), ("base", {"link": {"combining": "off"}}),
-                              ("terminal", {"link": {"bins": 3}}), ("air", {"air": {"speed": 2}}),
-                              ("air", {"channel": {"snr_db": 9, "speed_kmh": 900}})):
+        for process, tree in (
+            ("base", {"uplink": {"kbps": 1}}),
+            ("base", {"link": {"combining": "off"}}),
+            ("terminal", {"link": {"bins": 3}}),
+            ("air", {"air": {"speed": 2}}),
+            ("air", {"channel": {"snr_db": 9, "speed_kmh": 900}}),
+        ):
             with self.assertRaises(control.Refused):
                 self.settings.controls[process].configure(tree)
         self.settings.read()
@@ -153,9 +204,11 @@ class DemoControls(unittest.TestCase):
     def test_7_the_right_key_sees_the_cell_from_outside_and_a_wrong_one_nothing(self):
         subprocess.run(["ip", "netns", "add", f"{CELL}-far"], check=True)
         self.addCleanup(subprocess.run, ["ip", "netns", "del", f"{CELL}-far"])
-        run = lambda *a: subprocess.run(a, check=True)    # noqa: E731
+        run = lambda *a: subprocess.run(a, check=True)
         run("ip", "link", "add", f"{CELL}a", "type", "veth", "peer", "name", f"{CELL}b")
-        self.addCleanup(subprocess.run, ["ip", "link", "del", f"{CELL}a"], stderr=subprocess.DEVNULL)
+        self.addCleanup(
+            subprocess.run, ["ip", "link", "del", f"{CELL}a"], stderr=subprocess.DEVNULL
+        )
         run("ip", "link", "set", f"{CELL}b", "netns", f"{CELL}-far")
         run("ip", "addr", "add", "198.18.7.1/30", "dev", f"{CELL}a")
         run("ip", "link", "set", f"{CELL}a", "up")
@@ -164,9 +217,21 @@ class DemoControls(unittest.TestCase):
         address = f"tcp://198.18.7.1:{self.address.rsplit(':', 1)[1]}"
 
         def far(*arguments):
-            return subprocess.run(["ip", "netns", "exec", f"{CELL}-far", *map(str, (
-                pathlib.Path(__file__).resolve().parents[2] / "openwip", *arguments))], capture_output=True, text=True,
-                env=os.environ | {"OPENWIP_NO_BUILD": "1"}, timeout=60)
+            return subprocess.run(
+                [
+                    "ip",
+                    "netns",
+                    "exec",
+                    f"{CELL}-far",
+                    *map(
+                        str, (pathlib.Path(__file__).resolve().parents[2] / "openwip", *arguments)
+                    ),
+                ],
+                capture_output=True,
+                text=True,
+                env=os.environ | {"OPENWIP_NO_BUILD": "1"},
+                timeout=60,
+            )
 
         done = far("get", "--remote", address, "--keys", self.keys, "channel.snr_db")
         self.assertEqual(done.returncode, 0, done.stderr)

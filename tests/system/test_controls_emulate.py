@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Every setting of a running emulated cell: changed, read back, and seen in the counters."""
+
 import os
 import unittest
 
 from controls_support import Downlink, Interval, change, dropped, happens
 from demo_support import built, openwip
 from openwip_cli.commands import settings_command
-from openwip_cli.runs import emulate
 from openwip_cli.errors import BadInput
+from openwip_cli.runs import emulate
 
 CELL = f"c{os.getpid() % 100000}"
 
@@ -16,11 +17,23 @@ CELL = f"c{os.getpid() % 100000}"
 @unittest.skipUnless(built(), "the emulator is not built")
 class EmulatedControls(unittest.TestCase):
     def test_every_control_has_its_effect_and_the_report_tells_of_it(self):
-        report = emulate.run({"channel.model": "static", "channel.snr_db": 30.0, "link.modulation": 4,
-                              "link.bins": 10, "channel.prediction_nmse": 0, "terminals": 1}, self.turn_all, name=CELL)
+        report = emulate.run(
+            {
+                "channel.model": "static",
+                "channel.snr_db": 30.0,
+                "link.modulation": 4,
+                "link.bins": 10,
+                "channel.prediction_nmse": 0,
+                "terminals": 1,
+            },
+            self.turn_all,
+            name=CELL,
+        )
         self.assertEqual(report["verdict"]["checks"]["sums"], True, report["verdict"])
         keys = {c["key"] for c in report["changes"]}
-        self.assertLessEqual({"link.bins", "channel.blackout", "channel.errors", "uplink.kbps"}, keys)
+        self.assertLessEqual(
+            {"link.bins", "channel.blackout", "channel.errors", "uplink.kbps"}, keys
+        )
         slots = [c["slot"] for c in report["changes"]]
         self.assertEqual(slots, sorted(slots))
         self.assertTrue(report["capacity"]["settings_changed"])
@@ -47,10 +60,18 @@ class EmulatedControls(unittest.TestCase):
             self.assertEqual(sum(sent), sent[bits], sent)
         change(self, s, link__bins=3)
         i = Interval(s)
-        self.assertTrue(happens(lambda: i.frames("slots_planned") > 100 and i.frames("frames_sent") > 100))
+        self.assertTrue(
+            happens(lambda: i.frames("slots_planned") > 100 and i.frames("frames_sent") > 100)
+        )
         self.assertAlmostEqual(i.bins_used(), 3, delta=0.2)
-        change(self, s, link__bins=10, link__modulation="adaptive", link__allocation="static",
-               link__switch_table="nmse_0")
+        change(
+            self,
+            s,
+            link__bins=10,
+            link__modulation="adaptive",
+            link__allocation="static",
+            link__switch_table="nmse_0",
+        )
         i = Interval(s)
         self.assertTrue(happens(lambda: sum(i.sent()) > 100))
 
@@ -63,11 +84,26 @@ class EmulatedControls(unittest.TestCase):
         change(self, s, link__max_retransmissions=0, link__combining="off")
         i = Interval(s)
         self.assertTrue(happens(lambda: i.frames("frames_given_up") > 100))
-        change(self, s, link__max_retransmissions=30, link__combining="on", link__retransmission_delay_ms=16)
+        change(
+            self,
+            s,
+            link__max_retransmissions=30,
+            link__combining="on",
+            link__retransmission_delay_ms=16,
+        )
         i = Interval(s)
         self.assertTrue(happens(lambda: i.terminal_count("frames_combined") > 20))
-        change(self, s, channel__model="flat", channel__speed_kmh=90, channel__snr_db=16, channel__shadowing=3,
-               channel__prediction_nmse=0.2, link__retransmission_delay_ms=2, link__modulation="adaptive")
+        change(
+            self,
+            s,
+            channel__model="flat",
+            channel__speed_kmh=90,
+            channel__snr_db=16,
+            channel__shadowing=3,
+            channel__prediction_nmse=0.2,
+            link__retransmission_delay_ms=2,
+            link__modulation="adaptive",
+        )
         i = Interval(s)
         self.assertTrue(happens(lambda: sum(n > 0 for n in i.sent()[1:]) >= 4), i.sent())
 
@@ -84,7 +120,14 @@ class EmulatedControls(unittest.TestCase):
         self.assertTrue(happens(lambda: i.frames("frames_failed") > 0))
 
     def blackout(self, s):
-        change(self, s, channel__model="static", channel__snr_db=30, channel__prediction_nmse=0, channel__errors="symbols")
+        change(
+            self,
+            s,
+            channel__model="static",
+            channel__snr_db=30,
+            channel__prediction_nmse=0,
+            channel__errors="symbols",
+        )
         change(self, s, channel__blackout="on")
         i = Interval(s)
         self.assertTrue(happens(lambda: i.frames("slots_planned") > 100))
@@ -103,8 +146,15 @@ class EmulatedControls(unittest.TestCase):
         self.assertTrue(happens(lambda: i.frames("frames_failed") > 0))
 
     def others(self, s):
-        change(self, s, scheduling__method="proportional_fair", uplink__kbps=900, uplink__delay_slots=10,
-               uplink__loss=0.1, uplink__feedback_loss=0.2)
+        change(
+            self,
+            s,
+            scheduling__method="proportional_fair",
+            uplink__kbps=900,
+            uplink__delay_slots=10,
+            uplink__loss=0.1,
+            uplink__feedback_loss=0.2,
+        )
         i = Interval(s)
         self.assertTrue(happens(lambda: i.frames("feedback_missing") > 20))
         change(self, s, wired__loss=1, wired__uplink_delay_ms=20)
@@ -118,9 +168,14 @@ class EmulatedControls(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"link\.bins +10 bins -> 7 bins  from slot \d+ ")
         self.assertRegex(done.stdout, r"channel\.snr_db +30 dB -> 25 dB")
-        for wrong, names in ((("link.bins=26",), "1..25"), (("link.bims=3",), "link.bins"), (("terminals=2",), "start"),
-                             (("link.bins=8", "channel.model=moon"), "awgn"), (("seed=3",), "seed"),
-                             (("channel.model=a.h5",), "valid")):
+        for wrong, names in (
+            (("link.bins=26",), "1..25"),
+            (("link.bims=3",), "link.bins"),
+            (("terminals=2",), "start"),
+            (("link.bins=8", "channel.model=moon"), "awgn"),
+            (("seed=3",), "seed"),
+            (("channel.model=a.h5",), "valid"),
+        ):
             done = openwip("set", "--name", CELL, *wrong)
             self.assertEqual(done.returncode, 2, done)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Damaged packets reach applications that asked for them, through the kernel: UDP-Lite with partial
-coverage and UDP without checksum get the damaged bytes, UDP with checksum next to none, TCP with `link.tcp_l`
-all of its bytes, errors and all. Over the macds of the radio (their frames damaged by a fake flowgraph) and through the emulator (damaged by symbol noise).
+coverage and UDP without checksum get the damaged bytes, UDP with checksum next to none, TCP with
+`link.tcp_l` all of its bytes, errors and all. Over the macds of the radio (their frames damaged by
+a fake flowgraph) and through the emulator (damaged by symbol noise).
 
 Exit code 77 (skipped) without root or /dev/net/tun."""
+
 import json
 import socket
 import subprocess
@@ -12,11 +14,10 @@ import textwrap
 import unittest
 
 from macd_world import World, need_root
-
 from openwip_cli.runs import emulate
 
 UDPLITE = 136
-COUNT, SIZE, HEAD = 400, 1000, 12   # datagrams, bytes of each, of which checked by UDP-Lite
+COUNT, SIZE, HEAD = 400, 1000, 12  # datagrams, bytes of each, of which checked by UDP-Lite
 TCP_BYTES = 300_000
 
 PROGRAM = textwrap.dedent("""
@@ -93,8 +94,21 @@ PROGRAM = textwrap.dedent("""
 
 def exchange(base, terminal, kind):
     """What the receiver in namespace `terminal` got of the datagrams sent in namespace `base`."""
+
     def command(namespace, what):
-        return ["ip", "netns", "exec", namespace, sys.executable, "-c", PROGRAM, kind, what, "10.42.0.2"]
+        return [
+            "ip",
+            "netns",
+            "exec",
+            namespace,
+            sys.executable,
+            "-c",
+            PROGRAM,
+            kind,
+            what,
+            "10.42.0.2",
+        ]
+
     receiver = subprocess.Popen(command(terminal, "receive"), stdout=subprocess.PIPE, text=True)
     try:
         assert receiver.stdout.readline() == "ready\n"
@@ -134,7 +148,7 @@ class Corrupt:
         # The checksum misses one pair of wrong bits in 32: same column of 16, opposite values.
         self.assertLess(got["damaged"] + got["odd"], COUNT // 50, got)
         self.assertGreater(got["intact"], COUNT // 20, got)
-        self.assertLess(got["intact"], COUNT * 9 // 10, got)   # others were damaged on the way
+        self.assertLess(got["intact"], COUNT * 9 // 10, got)  # others were damaged on the way
 
     def test_tcp_with_the_relay_takes_damaged_segments(self):
         got = self.exchange("tcp")
@@ -150,9 +164,14 @@ def verdicts(terminal):
 
 class OverTheRadiosMac(Corrupt, unittest.TestCase):
     def exchange(self, kind):
-        link = ["link.bins=25", "link.modulation=8", "link.max_retransmissions=0",
-                "link.deliver_corrupt=on", "link.order=as_completed",
-                f"link.tcp_l={'on' if kind == 'tcp' else 'off'}"]
+        link = [
+            "link.bins=25",
+            "link.modulation=8",
+            "link.max_retransmissions=0",
+            "link.deliver_corrupt=on",
+            "link.order=as_completed",
+            f"link.tcp_l={'on' if kind == 'tcp' else 'off'}",
+        ]
         with World(link, [*link, "uplink.kbps=5000"]) as w:
             w.start_pipe(frame_error=0.1)
             got = exchange(w.netns("base"), w.netns("terminal"), kind)
@@ -166,12 +185,20 @@ class OverTheRadiosMac(Corrupt, unittest.TestCase):
 class ThroughTheEmulator(Corrupt, unittest.TestCase):
     def exchange(self, kind):
         # 16-QAM at 19 dB: one frame in twenty is wrong, by a few symbols, and is not sent again.
-        options = {"channel.model": "static", "channel.snr_db": 19.0, "link.modulation": 4,
-                   "link.max_retransmissions": 0, "wired.delay_ms": 1.0, "pacing_limit_ms": 1000.0,
-                   "link.tcp_l": "on" if kind == "tcp" else "off"}
+        options = {
+            "channel.model": "static",
+            "channel.snr_db": 19.0,
+            "link.modulation": 4,
+            "link.max_retransmissions": 0,
+            "wired.delay_ms": 1.0,
+            "pacing_limit_ms": 1000.0,
+            "link.tcp_l": "on" if kind == "tcp" else "off",
+        }
         report = emulate.run(
-            options, lambda cell: exchange(cell.namespace("base"), cell.namespace("terminal"), kind),
-            name=f"corrupt{kind[0]}")
+            options,
+            lambda cell: exchange(cell.namespace("base"), cell.namespace("terminal"), kind),
+            name=f"corrupt{kind[0]}",
+        )
         self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"])
         self.assertGreater(report["emulator"]["packets_damaged"], COUNT // 20)
         self.relayed = report["emulator"]["relay"]

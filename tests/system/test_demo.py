@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A short demo in lockstep: what it reports is complete and adds up. Nothing here judges the pace."""
+"""A short demo in lockstep: what it reports is complete and adds up. Nothing here judges the
+pace."""
+
 import json
 import os
 import pathlib
@@ -24,25 +26,46 @@ def record(**properties):
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
-DIRECTION = record(**{"in": COUNT, "delivered": COUNT, "queued": COUNT,
-                      "dropped": {"type": "object", "additionalProperties": COUNT}})
+DIRECTION = record(
+    **{
+        "in": COUNT,
+        "delivered": COUNT,
+        "queued": COUNT,
+        "dropped": {"type": "object", "additionalProperties": COUNT},
+    }
+)
 REPORT = record(
     verdict=record(valid={"type": "boolean"}, reasons={"type": "array", "items": TEXT}),
     realtime=record(factor=NUMBER, slots=COUNT, late_slots=COUNT),
     ping_ms=record(min=NUMBER, median=NUMBER, p99=NUMBER, max=NUMBER),
     tcp=record(goodput_bps=NUMBER, retransmits=COUNT),
     udp=record(offered_bps=NUMBER, delivered_bps=NUMBER, loss=NUMBER),
-    capacity=record(payload_bps=NUMBER, profile_bps=NUMBER, tcp_payload_bps=NUMBER,
-                    settings_changed={"const": False}),
+    capacity=record(
+        payload_bps=NUMBER,
+        profile_bps=NUMBER,
+        tcp_payload_bps=NUMBER,
+        settings_changed={"const": False},
+    ),
     changes={"type": "array", "maxItems": 0},
-    link=record(goodput_bps=NUMBER, frames_sent=COUNT, frames_failed=COUNT, frame_error_rate=NUMBER,
-                retransmission_histogram=COUNTS, modulation_histogram=COUNTS),
+    link=record(
+        goodput_bps=NUMBER,
+        frames_sent=COUNT,
+        frames_failed=COUNT,
+        frame_error_rate=NUMBER,
+        retransmission_histogram=COUNTS,
+        modulation_histogram=COUNTS,
+    ),
     packets=record(downlink=DIRECTION, uplink=DIRECTION),
     cpu={"type": "object", "additionalProperties": NUMBER, "minProperties": 5},
-    applications=record(waiting={"type": ["object", "null"]}, worst={"type": ["number", "null"]},
-                        pressure={"type": ["number", "null"]}),
-    config={"type": "object"}, seed=COUNT,
-    versions=record(openwip=TEXT, gnuradio=TEXT, uhd=TEXT, kernel=TEXT, iperf3=TEXT))
+    applications=record(
+        waiting={"type": ["object", "null"]},
+        worst={"type": ["number", "null"]},
+        pressure={"type": ["number", "null"]},
+    ),
+    config={"type": "object"},
+    seed=COUNT,
+    versions=record(openwip=TEXT, gnuradio=TEXT, uhd=TEXT, kernel=TEXT, iperf3=TEXT),
+)
 
 
 @unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
@@ -53,9 +76,26 @@ class ShortDemo(unittest.TestCase):
         cls.cell = cells.Cell(CELL)
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "r.json")
-            cls.done = openwip("demo", "--name", CELL, *GENTLE, "--duration", "1", "--pings", "20",
-                               "--modulation", "4", "--snr", "30", "--wired-delay-ms", "20", "--wired-uplink-delay-ms", "5",
-                               "--json", str(path))
+            cls.done = openwip(
+                "demo",
+                "--name",
+                CELL,
+                *GENTLE,
+                "--duration",
+                "1",
+                "--pings",
+                "20",
+                "--modulation",
+                "4",
+                "--snr",
+                "30",
+                "--wired-delay-ms",
+                "20",
+                "--wired-uplink-delay-ms",
+                "5",
+                "--json",
+                str(path),
+            )
             cls.left = left_of(cls.cell)
             if not path.exists():
                 raise AssertionError(f"no report: {cls.done.stdout}{cls.done.stderr}")
@@ -72,7 +112,9 @@ class ShortDemo(unittest.TestCase):
     def test_the_exit_code_is_the_verdict(self):
         self.assertEqual(self.done.returncode, 0 if self.report["verdict"]["valid"] else 1)
         first = self.done.stdout.splitlines()[0]
-        self.assertEqual(first, "verdict: VALID" if self.report["verdict"]["valid"] else "verdict: INVALID")
+        self.assertEqual(
+            first, "verdict: VALID" if self.report["verdict"]["valid"] else "verdict: INVALID"
+        )
 
     def test_at_30_db_16_qam_loses_nothing(self):
         link, packets = self.report["link"], self.report["packets"]
@@ -88,7 +130,10 @@ class ShortDemo(unittest.TestCase):
             for part in (p, p["bytes"]):
                 with self.subTest(name):
                     self.assertGreater(part["in"], 0)
-                    self.assertEqual(part["in"], part["delivered"] + part["queued"] + sum(part["dropped"].values()))
+                    self.assertEqual(
+                        part["in"],
+                        part["delivered"] + part["queued"] + sum(part["dropped"].values()),
+                    )
 
     def test_what_was_asked_for_is_what_was_sent(self):
         histogram = self.report["link"]["modulation_histogram"]
@@ -98,8 +143,10 @@ class ShortDemo(unittest.TestCase):
     def test_goodput_is_below_the_capacity_and_not_far(self):
         ratio = self.report["tcp"]["goodput_bps"] / self.report["capacity"]["tcp_payload_bps"]
         self.assertLessEqual(ratio, 1.0)
-        self.assertGreater(ratio, 0.3)   # the pace of a busy machine is in it
-        self.assertLessEqual(self.report["link"]["goodput_bps"], self.report["capacity"]["profile_bps"])
+        self.assertGreater(ratio, 0.3)  # the pace of a busy machine is in it
+        self.assertLessEqual(
+            self.report["link"]["goodput_bps"], self.report["capacity"]["profile_bps"]
+        )
 
     def test_every_ping_is_answered_after_both_ways_of_the_wired_network(self):
         self.assertEqual(self.report["ping_ms"]["received"], 20)
@@ -120,7 +167,11 @@ class OwnApplications(unittest.TestCase):
             said.append(workloads.apply_tcp(cell, work))
             raise TrafficFailed("no packet")
 
-        report = demo.run_workload({"wired.delay_ms": 5, "air.speed": 0.5, "air.pacing_limit_ms": 1000}, workload, name=f"{CELL}w")
+        report = demo.run_workload(
+            {"wired.delay_ms": 5, "air.speed": 0.5, "air.pacing_limit_ms": 1000},
+            workload,
+            name=f"{CELL}w",
+        )
         self.assertIn("traffic: no packet", report["verdict"]["reasons"])
         for station in ("base", "terminal"):
             self.assertRegex(said[0][station]["route"][0], "window 64096 .*congctl cubic")
@@ -128,7 +179,10 @@ class OwnApplications(unittest.TestCase):
         self.assertNotIn("ping_ms", report)
 
     def test_what_is_no_setting_is_refused(self):
-        for options, words in (({"channel.prediction_nmse": 0.1}, "unknown setting channel.prediction_nmse"), ({"wired.loss": 2}, "wired.loss")):
+        for options, words in (
+            ({"channel.prediction_nmse": 0.1}, "unknown setting channel.prediction_nmse"),
+            ({"wired.loss": 2}, "wired.loss"),
+        ):
             with self.assertRaisesRegex(BadInput, words):
                 demo.run_workload(options, lambda cell: None)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """kill -9 of each process of a running demo in turn, Ctrl-C, and down: nothing is left behind."""
+
 import json
 import os
 import pathlib
@@ -15,7 +16,10 @@ from openwip_cli.figures import accounting
 from openwip_cli.messages import control
 
 # What a process says that noticed the loss of its neighbour before anybody told it.
-OWN_WORDS = r"macd at \S+ went away|node '\w+' \(process \d+\) died|medium is gone|(flowgraph|peer)\b.*\bgone"
+OWN_WORDS = (
+    r"macd at \S+ went away|node '\w+' \(process \d+\) died|medium is"
+    r" gone|(flowgraph|peer)\b.*\bgone"
+)
 
 CELL = f"q{os.getpid() % 100000}"
 
@@ -49,8 +53,11 @@ class Killed(unittest.TestCase):
             for other in PROCESSES:
                 if other != name:
                     lines = pathlib.Path(folder, f"{other}.log").read_text().splitlines()
-                    self.assertRegex(lines[-1] if lines else "", f"{name} was killed by SIGKILL|{OWN_WORDS}",
-                                     f"last line of {other}")
+                    self.assertRegex(
+                        lines[-1] if lines else "",
+                        f"{name} was killed by SIGKILL|{OWN_WORDS}",
+                        f"last line of {other}",
+                    )
 
     def test_air(self):
         self.check_kill_of("air")
@@ -103,12 +110,20 @@ class Killed(unittest.TestCase):
 
     def channel_is_in_the_transmitter(self, demo):
         """The block's, which changes at once; the medium is nothing but a cable."""
+
         def heard():
-            return control.Control(demo.cell.endpoint("terminal.control")).status(5).radio.mean_snr_db
+            return (
+                control.Control(demo.cell.endpoint("terminal.control")).status(5).radio.mean_snr_db
+            )
+
         self.assertGreater(heard(), 21)
         block = control.Control(demo.cell.endpoint(cells.TRANSMITTER))
-        found = accounting.transmitter_of(control.Control(demo.cell.endpoint("air.control")).status(5), control.Control(demo.cell.endpoint("terminal.control")).status(5).radio)
-        self.assertEqual((found["bursts"], found["wrong"], found["not_judged"]), (8, [], ""), found)       # sounded through the radios
+        found = accounting.transmitter_of(
+            control.Control(demo.cell.endpoint("air.control")).status(5),
+            control.Control(demo.cell.endpoint("terminal.control")).status(5).radio,
+        )
+        # sounded through the radios
+        self.assertEqual((found["bursts"], found["wrong"], found["not_judged"]), (8, [], ""), found)
         self.assertLess(found["residual_db"], -25)
         block.configure({"channel": {"snr_db": 15}}, 5)
         self.assertTrue(wait_until(lambda: heard() < 20, 10), heard())
@@ -139,9 +154,13 @@ class NoSignal(unittest.TestCase):
     def test_below_all_noise_the_run_is_invalid_for_want_of_lock(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "r.json")
-            done = openwip("demo", "--name", CELL, "--snr", "-10", "--speed", "2", "--json", str(path))
+            done = openwip(
+                "demo", "--name", CELL, "--snr", "-10", "--speed", "2", "--json", str(path)
+            )
             self.assertEqual(done.returncode, 1, done.stderr)
-            self.assertTrue(done.stdout.startswith("verdict: INVALID\n  lock: the terminal did not lock"))
+            self.assertTrue(
+                done.stdout.startswith("verdict: INVALID\n  lock: the terminal did not lock")
+            )
             self.assertFalse(json.loads(path.read_text())["verdict"]["valid"])
         self.assertEqual(left_of(cells.Cell(CELL)), [])
 
@@ -158,10 +177,21 @@ class Machine(unittest.TestCase):
     @unittest.skipUnless(built(), "macd is not built")
     def test_no_tun_device(self):
         import subprocess
+
         from demo_support import TOP, environment
-        done = subprocess.run(["unshare", "--mount", "sh", "-c",
-                               f"mount -t tmpfs none /dev/net && exec {TOP}/openwip demo --name {CELL}"],
-                              capture_output=True, text=True, env=environment())
+
+        done = subprocess.run(
+            [
+                "unshare",
+                "--mount",
+                "sh",
+                "-c",
+                f"mount -t tmpfs none /dev/net && exec {TOP}/openwip demo --name {CELL}",
+            ],
+            capture_output=True,
+            text=True,
+            env=environment(),
+        )
         self.refused(done, "/dev/net/tun does not exist")
         self.assertEqual(left_of(cells.Cell(CELL)), [])
 
@@ -173,7 +203,8 @@ class Machine(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             report = pathlib.Path(folder, "r.json")
             done = openwip("demo", "--name", CELL, "--duration", "1", "--json", str(report))
-            self.assertIn(done.returncode, (0, 1), done.stderr)     # a verdict, whichever the machine's load leaves
+            # a verdict, whichever the machine's load leaves
+            self.assertIn(done.returncode, (0, 1), done.stderr)
             self.assertGreater(json.loads(report.read_text())["tcp"]["goodput_bps"], 0)
             self.assertEqual(report.stat().st_mode & 0o777, 0o600)
 

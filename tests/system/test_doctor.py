@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip doctor on this machine, without rights, and with a wrong folder of UHD's images."""
+
 import json
 import os
 import pathlib
@@ -17,8 +18,13 @@ NO_LIMITS = ("prlimit", "--rtprio=0", "--memlock=65536")
 
 class Doctor(unittest.TestCase):
     def examined(self, *arguments, before=(), **more):
-        done = subprocess.run([*before, TOP / "openwip", "doctor", *arguments], capture_output=True, text=True, timeout=120,
-                              env=environment() | more)
+        done = subprocess.run(
+            [*before, TOP / "openwip", "doctor", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env=environment() | more,
+        )
         self.assertNotIn("Traceback", done.stderr)
         self.assertIn(done.returncode, (0, 1), done.stderr)
         return done.stdout
@@ -32,8 +38,11 @@ class Doctor(unittest.TestCase):
             self.assertRegex(line, "^(ok    |COSTS |      mend: )")
             if line.startswith("COSTS"):
                 self.assertTrue(after.startswith("      mend: "), line)
-        self.assertEqual({f["what"] for f in findings} & {"UHD", "cores", "TUN", "real-time priority", "network namespaces"},
-                         {"UHD", "cores", "TUN", "real-time priority", "network namespaces"})
+        self.assertEqual(
+            {f["what"] for f in findings}
+            & {"UHD", "cores", "TUN", "real-time priority", "network namespaces"},
+            {"UHD", "cores", "TUN", "real-time priority", "network namespaces"},
+        )
         lacking = sum(not f["ok"] for f in findings)
         self.assertIn(f"{lacking} of them" if lacking else "nothing to mend", lines[-1])
 
@@ -42,21 +51,36 @@ class Doctor(unittest.TestCase):
         self.assertIn("COSTS images of UHD: UHD_IMAGES_DIR is /nonexistent/images", said)
         self.assertIn("unset UHD_IMAGES_DIR", said)
 
-    @unittest.skipIf(os.geteuid() != 0 or shutil.which("setpriv") is None, "needs root, to give it up")
+    @unittest.skipIf(
+        os.geteuid() != 0 or shutil.which("setpriv") is None, "needs root, to give it up"
+    )
     def test_without_rights_each_is_named_with_its_remedy(self):
         said = self.examined(before=(*NO_LIMITS, *WITHOUT_RIGHTS))
-        self.assertRegex(said, "COSTS real-time priority: Operation not permitted: .*\n +mend: .*rtprio")
+        self.assertRegex(
+            said, "COSTS real-time priority: Operation not permitted: .*\n +mend: .*rtprio"
+        )
         self.assertRegex(said, "COSTS memory locking: 65536 bytes: .*\n +mend: .*memlock")
-        self.assertRegex(said, "COSTS network namespaces: Operation not permitted: .*\n +mend: run as root")
+        self.assertRegex(
+            said, "COSTS network namespaces: Operation not permitted: .*\n +mend: run as root"
+        )
 
     def test_the_software_radio_is_found_and_a_radio_that_is_not_there_is_said(self):
         said = self.examined("--radio", "type=vusrp")
-        for words in ("device: type=vusrp", "sensor ref_locked: ", "clock source: internal", "time source: internal", "sensor lo_locked (receive): "):
+        for words in (
+            "device: type=vusrp",
+            "sensor ref_locked: ",
+            "clock source: internal",
+            "time source: internal",
+            "sensor lo_locked (receive): ",
+        ):
             self.assertIn(f"ok    {words}", said)
         self.assertNotIn("PPS", said)
         said = self.examined("--radio", "type=vusrp,product=nothing")
         self.assertRegex(said, "COSTS opening the radio: .*nothing.*\n +mend: .*uhd_usrp_probe")
-        self.assertIn("COSTS devices: none with --radio type=b200,serial=none", self.examined("--radio", "type=b200,serial=none"))
+        self.assertIn(
+            "COSTS devices: none with --radio type=b200,serial=none",
+            self.examined("--radio", "type=b200,serial=none"),
+        )
 
     def test_bad_options_are_one_line(self):
         done = openwip("doctor", "--radios")

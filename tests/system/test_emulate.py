@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip emulate and validate from outside: refusals, a run with its sums, a file through a fading channel,
-what a kill leaves behind, the generator."""
+"""./openwip emulate and validate from outside: refusals, a run with its sums, a file through a
+fading channel, what a kill leaves behind, the generator."""
+
 import hashlib
 import json
 import os
@@ -16,23 +17,28 @@ import unittest
 from demo_support import wait_until
 from openwip_cli.cell import cell as cells
 from openwip_cli.commands import settings_command
-from openwip_cli.figures import accounting, meaning
-from openwip_cli.machine import system
-from openwip_cli.runs import emulate, validate
-from openwip_cli.machine.places import Places
-from openwip_cli.settings import emulator
 from openwip_cli.errors import BadInput, CellDied
+from openwip_cli.figures import meaning
+from openwip_cli.machine import system
+from openwip_cli.machine.places import Places
+from openwip_cli.runs import emulate, validate
+from openwip_cli.settings import emulator
 
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
 PLACES = Places(pathlib.Path(__file__).resolve().parents[2], BUILD, sys.executable)
 PRIVILEGED = os.geteuid() == 0 and os.path.exists("/dev/net/tun")
-# A machine that tests in parallel may keep a thread from running: what is checked here is not pacing.
+# A machine that tests in parallel may keep a thread from running: what is checked here is not
+# pacing.
 PATIENT = {"pacing_limit_ms": 1000}
 
 
 def openwip(*arguments):
-    done = subprocess.run([sys.executable, "-m", "openwip_cli", *arguments], capture_output=True, text=True,
-                          timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-m", "openwip_cli", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     return done.returncode, done.stdout, done.stderr
 
 
@@ -55,30 +61,62 @@ class Refusals(unittest.TestCase):
 
     def test_a_channel_that_is_not_there_is_named(self):
         self.assert_refused("nonsense", "emulate", "--generator", "--channel", "nonsense")
-        self.assert_refused("/tmp/missing.h5: cannot be read: No such file", "emulate", "--generator", "--channel", "/tmp/missing.h5")
+        self.assert_refused(
+            "/tmp/missing.h5: cannot be read: No such file",
+            "emulate",
+            "--generator",
+            "--channel",
+            "/tmp/missing.h5",
+        )
 
     def test_a_trace_is_played(self):
         with tempfile.TemporaryDirectory() as folder:
             trace = f"{folder}/t.h5"
-            subprocess.run([BUILD / "host/channel/wip_channel", "render", "flat", "-o", trace, "--seconds", "0.5"], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(
+                [
+                    BUILD / "host/channel/wip_channel",
+                    "render",
+                    "flat",
+                    "-o",
+                    trace,
+                    "--seconds",
+                    "0.5",
+                ],
+                check=True,
+                stdout=subprocess.DEVNULL,
+            )
             for more in ((), ("--shadowing", "off")):
-                code, out, err = openwip("emulate", "--generator", "--duration", "1", "--channel", trace, *more)
+                code, out, err = openwip(
+                    "emulate", "--generator", "--duration", "1", "--channel", trace, *more
+                )
                 self.assertEqual((code, err.count("openwip: ")), (0, 0), err)
                 self.assertIn("verdict: VALID", out)
-            self.assert_refused("--shadowing is on", "emulate", "--generator", "--channel", trace, "--shadowing", "on")
+            self.assert_refused(
+                "--shadowing is on",
+                "emulate",
+                "--generator",
+                "--channel",
+                trace,
+                "--shadowing",
+                "on",
+            )
 
     def test_a_file_that_is_no_trace_is_refused(self):
         with tempfile.NamedTemporaryFile(suffix=".h5") as f:
             f.write(b"no trace at all")
             f.flush()
-            self.assert_refused(f"{f.name}: is not an HDF5 file", "emulate", "--generator", "--channel", f.name)
+            self.assert_refused(
+                f"{f.name}: is not an HDF5 file", "emulate", "--generator", "--channel", f.name
+            )
 
     def assert_not_written(self, path):
         code, out, err = openwip("emulate", "--generator", "--duration", "1", "--json", str(path))
         self.assertEqual(code, 4, err)
         self.assertIn("verdict: ", out)
-        self.assertEqual(err.strip().splitlines()[-1],
-                         f"openwip: --json {path}: cannot be written: No space left on device")
+        self.assertEqual(
+            err.strip().splitlines()[-1],
+            f"openwip: --json {path}: cannot be written: No space left on device",
+        )
 
     def test_a_report_that_cannot_be_written_is_on_the_screen_and_has_a_code_of_its_own(self):
         self.assert_not_written("/dev/full")
@@ -95,9 +133,24 @@ class Refusals(unittest.TestCase):
                 subprocess.run(["umount", folder], check=True)
 
     def test_the_predictor_is_refused_where_it_has_nothing_to_predict_from(self):
-        self.assert_refused("--terminals", "emulate", "--generator", "--prediction-nmse", "predictor", "--terminals", "2")
-        self.assert_refused("missing.h5", "emulate", "--generator", "--prediction-nmse", "predictor",
-                            "--channel", "missing.h5")
+        self.assert_refused(
+            "--terminals",
+            "emulate",
+            "--generator",
+            "--prediction-nmse",
+            "predictor",
+            "--terminals",
+            "2",
+        )
+        self.assert_refused(
+            "missing.h5",
+            "emulate",
+            "--generator",
+            "--prediction-nmse",
+            "predictor",
+            "--channel",
+            "missing.h5",
+        )
 
     def test_an_unknown_setting_is_refused(self):
         with self.assertRaises(BadInput):
@@ -121,17 +174,26 @@ class Generator(unittest.TestCase):
             self.assertTrue(row["passed"], row)
             self.assertAlmostEqual(row["ratio"], 1, delta=0.001)
 
-    def test_the_receivers_own_predictor_is_worse_than_the_truth_and_better_than_the_last_value(self):
-        by_speed = [self.generate(channel__prediction_nmse="predictor", channel__speed_kmh=v,
-                                  channel__shadowing="off")["emulator"]["prediction_nmse"] for v in (10, 75)]
+    def test_the_receivers_own_predictor_is_worse_than_the_truth_and_better_than_the_last_value(
+        self,
+    ):
+        by_speed = [
+            self.generate(
+                channel__prediction_nmse="predictor", channel__speed_kmh=v, channel__shadowing="off"
+            )["emulator"]["prediction_nmse"]
+            for v in (10, 75)
+        ]
         self.assertGreater(by_speed[0], 0)
         self.assertLess(by_speed[0], by_speed[1])
-        self.assertLess(by_speed[1], 0.1)   # the last value: 0.7
+        self.assertLess(by_speed[1], 0.1)  # the last value: 0.7
 
     def test_the_truncation_of_the_text_comes_out(self):
-        self.assertEqual(validate.truncation_bits(validate.frames_of("adaptive", 24)), 312)   # table 5.6
+        # table 5.6
+        self.assertEqual(validate.truncation_bits(validate.frames_of("adaptive", 24)), 312)
         for k in range(1, 9):
-            self.assertEqual(validate.truncation_bits(validate.frames_of(k, 13)), -12000 % (108 * k))
+            self.assertEqual(
+                validate.truncation_bits(validate.frames_of(k, 13)), -12000 % (108 * k)
+            )
 
 
 @unittest.skipUnless(PRIVILEGED, "needs root and /dev/net/tun")
@@ -145,8 +207,15 @@ class Running(unittest.TestCase):
         self.assertTrue(report["verdict"]["checks"]["telemetry"], report["verdict"]["reasons"])
         self.assertGreater(report["tcp"]["goodput_bps"], 1e6)
         self.assertGreater(sum(report["link"]["retransmission_histogram"][1:]), 0)
-        self.assertEqual(report["packets"]["downlink"]["in"], sum(
-            [report["packets"]["downlink"]["delivered"], *report["packets"]["downlink"]["dropped"].values()]))
+        self.assertEqual(
+            report["packets"]["downlink"]["in"],
+            sum(
+                [
+                    report["packets"]["downlink"]["delivered"],
+                    *report["packets"]["downlink"]["dropped"].values(),
+                ]
+            ),
+        )
         self.assertFalse(cells.Cell("emutest1").run.exists())
 
     def test_a_file_arrives_identical_over_a_fading_channel(self):
@@ -154,19 +223,31 @@ class Running(unittest.TestCase):
 
         def workload(cell):
             from openwip_cli.measure import traffic
-            script = ("import socket,sys,hashlib\n"
-                      "s=socket.socket(); s.setsockopt(1,2,1); s.bind(('10.42.0.2',5400)); s.listen(1)\n"
-                      "print('listening',flush=True); c,_=s.accept(); h=hashlib.sha256()\n"
-                      "while d:=c.recv(65536): h.update(d)\n"
-                      "print(h.hexdigest())")
+
+            script = (
+                "import socket,sys,hashlib\n"
+                "s=socket.socket(); s.setsockopt(1,2,1); s.bind(('10.42.0.2',5400)); s.listen(1)\n"
+                "print('listening',flush=True); c,_=s.accept(); h=hashlib.sha256()\n"
+                "while d:=c.recv(65536): h.update(d)\n"
+                "print(h.hexdigest())"
+            )
             receiver = traffic.Program(cell.namespace("terminal"), [sys.executable, "-c", script])
             with tempfile.NamedTemporaryFile() as f:
                 f.write(data)
                 f.flush()
                 receiver.wait(cell.keeper, 10, until=lambda p: "listening" in p.stdout)
-                sender = traffic.Program(cell.namespace("base"), [
-                    sys.executable, "-c", "import socket,sys\ns=socket.create_connection(('10.42.0.2',5400))\n"
-                    "s.sendall(open(sys.argv[1],'rb').read())", f.name])
+                sender = traffic.Program(
+                    cell.namespace("base"),
+                    [
+                        sys.executable,
+                        "-c",
+                        (
+                            "import socket,sys\ns=socket.create_connection(('10.42.0.2',5400))\n"
+                            "s.sendall(open(sys.argv[1],'rb').read())"
+                        ),
+                        f.name,
+                    ],
+                )
                 sender.wait(cell.keeper, 60)
                 receiver.wait(cell.keeper, 60)
             digest = receiver.stdout.split()[-1]
@@ -183,73 +264,173 @@ class Running(unittest.TestCase):
 
     def test_several_terminals_have_their_own_namespaces(self):
         def workload(cell):
-            answers = [subprocess.run(["ip", "netns", "exec", cell.namespace("base"), "ping", "-n", "-c", "2", "-W", "5",
-                                       f"10.42.0.{n + 1}"], capture_output=True).returncode for n in (1, 2, 3)]
+            answers = [
+                subprocess.run(
+                    [
+                        "ip",
+                        "netns",
+                        "exec",
+                        cell.namespace("base"),
+                        "ping",
+                        "-n",
+                        "-c",
+                        "2",
+                        "-W",
+                        "5",
+                        f"10.42.0.{n + 1}",
+                    ],
+                    capture_output=True,
+                ).returncode
+                for n in (1, 2, 3)
+            ]
             return {"answers": answers}
 
-        report = self.run_cell({"terminals": 3, "channel.model": "static", "channel.snr_db": 30,
-                                "scheduling.method": "proportional_fair"}, workload, "emutest3")
+        report = self.run_cell(
+            {
+                "terminals": 3,
+                "channel.model": "static",
+                "channel.snr_db": 30,
+                "scheduling.method": "proportional_fair",
+            },
+            workload,
+            "emutest3",
+        )
         self.assertEqual(report["workload"]["answers"], [0, 0, 0])
         self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"]["reasons"])
 
     def test_multicast_reaches_every_terminal_and_an_unknown_address_none(self):
         """On each kind of link, which knows nothing of addresses."""
         for kind in ("ofdm", "umts", "wlan"):
+
             def workload(cell):
                 def inside(station, *argv):
-                    return subprocess.run(["ip", "netns", "exec", cell.namespace(station), *argv], capture_output=True, text=True, check=True).stdout
+                    return subprocess.run(
+                        ["ip", "netns", "exec", cell.namespace(station), *argv],
+                        capture_output=True,
+                        text=True,
+                        check=True,
+                    ).stdout
 
                 inside("base", "ip", "route", "add", "10.99.0.0/16", "dev", "wip0")
-                inside("base", sys.executable, "-c", (
-                    "import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
-                    "s.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton('10.42.0.1'))\n"
-                    "for _ in range(4): s.sendto(bytes(100), ('239.1.2.3', 9))\n"
-                    "for _ in range(5): s.sendto(bytes(100), ('10.99.0.7', 9))"))
+                inside(
+                    "base",
+                    sys.executable,
+                    "-c",
+                    "import socket; s = socket.socket(socket.AF_INET,"
+                    " socket.SOCK_DGRAM)\ns.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF,"
+                    " socket.inet_aton('10.42.0.1'))\nfor _ in range(4): s.sendto(bytes(100),"
+                    " ('239.1.2.3', 9))\nfor _ in range(5): s.sendto(bytes(100), ('10.99.0.7', 9))",
+                )
 
                 def came():
-                    return [json.loads(inside(t, "ip", "-s", "-j", "link", "show", "wip0"))[0]["stats64"]["rx"]["packets"] for t in cell.cell.terminals]
+                    return [
+                        json.loads(inside(t, "ip", "-s", "-j", "link", "show", "wip0"))[0][
+                            "stats64"
+                        ]["rx"]["packets"]
+                        for t in cell.cell.terminals
+                    ]
+
                 wait_until(lambda: min(came()) >= 4, 20)
                 return {"came": came()}
 
             with self.subTest(kind):
-                report = self.run_cell({"link.kind": kind, "terminals": 3} | ({"channel.model": "static", "channel.snr_db": 30} if kind == "ofdm" else {}),
-                                       workload, "emutest3")
+                report = self.run_cell(
+                    {"link.kind": kind, "terminals": 3}
+                    | ({"channel.model": "static", "channel.snr_db": 30} if kind == "ofdm" else {}),
+                    workload,
+                    "emutest3",
+                )
                 self.assertEqual(report["workload"]["came"], [4, 4, 4])
                 down = report["packets"]["downlink"]
-                self.assertEqual((down["in"], down["delivered"], down["dropped"]), (4 * 3 + 5, 4 * 3, {"no_such_terminal": 5}))
+                self.assertEqual(
+                    (down["in"], down["delivered"], down["dropped"]),
+                    (4 * 3 + 5, 4 * 3, {"no_such_terminal": 5}),
+                )
                 self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"]["reasons"])
 
     def test_delay_injection_on_the_802_11_link_can_be_switched_while_a_station_sends(self):
         def workload(cell):
             from openwip_cli.measure import traffic
+
             settings = settings_command.RunningSettings(cell.name, cell.cell.endpoint)
-            receiver = traffic.Program(cell.namespace("base"), [sys.executable, "-c", (
-                "import socket\ns=socket.create_server(('10.42.0.1',5401)); print('listening',flush=True)\n"
-                "c,_=s.accept()\nwhile c.recv(65536): pass")])
+            receiver = traffic.Program(
+                cell.namespace("base"),
+                [
+                    sys.executable,
+                    "-c",
+                    (
+                        "import socket\ns=socket.create_server(('10.42.0.1',5401));"
+                        " print('listening',flush=True)\nc,_=s.accept()\nwhile c.recv(65536): pass"
+                    ),
+                ],
+            )
             receiver.wait(cell.keeper, 10, until=lambda p: "listening" in p.stdout)
-            sender = traffic.Program(cell.namespace("terminal"), [sys.executable, "-c", (
-                "import socket\ns=socket.create_connection(('10.42.0.1',5401))\nwhile True: s.sendall(bytes(10000))")])
+            sender = traffic.Program(
+                cell.namespace("terminal"),
+                [
+                    sys.executable,
+                    "-c",
+                    (
+                        "import socket\ns=socket.create_connection(('10.42.0.1',5401))\nwhile True:"
+                        " s.sendall(bytes(10000))"
+                    ),
+                ],
+            )
             seen = []
             for mode in ("adaptive", "off", "static"):
                 settings.set({"delay_injection.mode": mode})
                 settings.read()
                 before = settings.status["base"].delay_injection.held
                 if mode != "off":
-                    self.assertTrue(wait_until(lambda: settings.read() or settings.status["base"].delay_injection.held > before, 20))
+                    self.assertTrue(
+                        wait_until(
+                            lambda: settings.read()
+                            or settings.status["base"].delay_injection.held > before,
+                            20,
+                        )
+                    )
                 seen.append(settings.status["base"].delay_injection.held_now)
-            told = subprocess.run([sys.executable, "-m", "openwip_cli", "packets", "--name", cell.name, "--json", "--count", "5"],
-                                  capture_output=True, text=True, timeout=20)
+            told = subprocess.run(
+                [
+                    sys.executable,
+                    "-m",
+                    "openwip_cli",
+                    "packets",
+                    "--name",
+                    cell.name,
+                    "--json",
+                    "--count",
+                    "5",
+                ],
+                capture_output=True,
+                text=True,
+                timeout=20,
+            )
             sender.kill(), receiver.kill()
-            return {"seen": seen, "journal": [json.loads(line) for line in told.stdout.splitlines()]}
+            return {
+                "seen": seen,
+                "journal": [json.loads(line) for line in told.stdout.splitlines()],
+            }
 
-        report = self.run_cell({"link.kind": "wlan", "terminals": 2, "wlan.errors": "burst", "wlan.burst": 20,
-                                "wlan.retry_limit": 50}, workload, "emutest5")
+        report = self.run_cell(
+            {
+                "link.kind": "wlan",
+                "terminals": 2,
+                "wlan.errors": "burst",
+                "wlan.burst": 20,
+                "wlan.retry_limit": 50,
+            },
+            workload,
+            "emutest5",
+        )
         self.assertEqual(report["workload"]["seen"][1], 0)
         self.assertGreater(report["emulator"]["delay_injection"]["spikes"], 0)
         self.assertEqual(len(report["emulator"]["wlan"]), 3)
         self.assertEqual(len(report["workload"]["journal"]), 5)
         for packet in report["workload"]["journal"]:
-            self.assertEqual(packet["total_ns"], sum(packet[f"{part}_ns"] for part in meaning.DELAY_PARTS))
+            self.assertEqual(
+                packet["total_ns"], sum(packet[f"{part}_ns"] for part in meaning.DELAY_PARTS)
+            )
             self.assertEqual((packet["frames"], packet["dropped"]), (1, None))
             self.assertGreater(packet["air_ns"], 192000)
         self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"]["reasons"])
@@ -258,19 +439,43 @@ class Running(unittest.TestCase):
     def test_delay_injection_on_the_ofdm_cell_holds_what_comes_up_after_a_dark_time(self):
         def workload(cell):
             from openwip_cli.measure import traffic
+
             settings = settings_command.RunningSettings(cell.name, cell.cell.endpoint)
-            receiver = traffic.Program(cell.namespace("terminal"), [sys.executable, "-c", (
-                "import socket\ns=socket.create_server(('10.42.0.2',5401)); print('listening',flush=True)\n"
-                "c,_=s.accept()\nwhile c.recv(65536): pass")])
+            receiver = traffic.Program(
+                cell.namespace("terminal"),
+                [
+                    sys.executable,
+                    "-c",
+                    (
+                        "import socket\ns=socket.create_server(('10.42.0.2',5401));"
+                        " print('listening',flush=True)\nc,_=s.accept()\nwhile c.recv(65536): pass"
+                    ),
+                ],
+            )
             receiver.wait(cell.keeper, 10, until=lambda p: "listening" in p.stdout)
-            sender = traffic.Program(cell.namespace("base"), [sys.executable, "-c", (
-                "import socket\ns=socket.create_connection(('10.42.0.2',5401))\nwhile True: s.sendall(bytes(10000))")])
+            sender = traffic.Program(
+                cell.namespace("base"),
+                [
+                    sys.executable,
+                    "-c",
+                    (
+                        "import socket\ns=socket.create_connection(('10.42.0.2',5401))\nwhile True:"
+                        " s.sendall(bytes(10000))"
+                    ),
+                ],
+            )
 
             def count(name, least):
-                return wait_until(lambda: settings.read() or getattr(settings.status["base"].delay_injection, name) >= least, 20)
+                return wait_until(
+                    lambda: settings.read()
+                    or getattr(settings.status["base"].delay_injection, name) >= least,
+                    20,
+                )
 
             self.assertTrue(count("samples", 100))
-            with self.assertRaisesRegex(BadInput, "wlan.rate_mbps = 1: a link of kind ofdm has no such live setting"):
+            with self.assertRaisesRegex(
+                BadInput, "wlan.rate_mbps = 1: a link of kind ofdm has no such live setting"
+            ):
                 settings.set({"wlan.rate_mbps": 1})
             settings.set({"channel.blackout": 300})
             self.assertTrue(count("held", 1))
@@ -279,8 +484,17 @@ class Running(unittest.TestCase):
             sender.kill(), receiver.kill()
             return {"held_now": settings.status["base"].delay_injection.held_now}
 
-        report = self.run_cell({"link.max_retransmissions": 30, "channel.model": "static", "channel.snr_db": 20,
-                                "delay_injection.mode": "adaptive", "delay_injection.flows": "downlink"}, workload, "emutest7")
+        report = self.run_cell(
+            {
+                "link.max_retransmissions": 30,
+                "channel.model": "static",
+                "channel.snr_db": 20,
+                "delay_injection.mode": "adaptive",
+                "delay_injection.flows": "downlink",
+            },
+            workload,
+            "emutest7",
+        )
         self.assertEqual(report["workload"], {"held_now": 0})
         self.assertGreater(report["emulator"]["delay_injection"]["spikes"], 0)
         self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"]["reasons"])
@@ -288,16 +502,31 @@ class Running(unittest.TestCase):
     def test_a_umts_cell_does_to_its_terminals_as_it_is_told_and_loses_no_packet(self):
         def workload(cell):
             settings = settings_command.RunningSettings(cell.name, cell.cell.endpoint)
-            ping = ["ip", "netns", "exec", cell.namespace("base"), "ping", "-n", "-W", "10", "-i", "0.1"]
+            ping = [
+                "ip",
+                "netns",
+                "exec",
+                cell.namespace("base"),
+                "ping",
+                "-n",
+                "-W",
+                "10",
+                "-i",
+                "0.1",
+            ]
 
-            def slowest(*arguments):   # ms; to the second terminal, which answers all of them
-                done = subprocess.run([*ping, *arguments, "10.42.0.3"], capture_output=True, text=True)
+            def slowest(*arguments):  # ms; to the second terminal, which answers all of them
+                done = subprocess.run(
+                    [*ping, *arguments, "10.42.0.3"], capture_output=True, text=True
+                )
                 self.assertEqual(done.returncode, 0, done.stdout)
                 return float(done.stdout.rsplit("/", 2)[1])
+
             slowest("-c", "3")
             settings.read()
             whole = settings.status["base"].bearer.blocks_lost
-            # From the next interval on: a spike, which is over by itself, and a downlink of 1 kbit/s, 100 bytes in 0.8 s.
+            # From the next interval on: a spike, which is over by itself, and a downlink of 1
+            # kbit/s, 100 bytes in 0.8 s.
             settings.set({"umts.spike_ms": 600})
             spike = slowest("-c", "1")
             settings.set({"umts.down_kbps": 1})
@@ -305,8 +534,22 @@ class Running(unittest.TestCase):
             settings.set({"umts.down_kbps": 0, "umts.errors": 0.5})
             slowest("-c", "10")
             settings.set({"umts.errors": 0})
-            told = subprocess.Popen([sys.executable, "-m", "openwip_cli", "packets", "--name", cell.name, "--json", "--count", "3"],
-                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            told = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    "openwip_cli",
+                    "packets",
+                    "--name",
+                    cell.name,
+                    "--json",
+                    "--count",
+                    "3",
+                ],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            )
             for _ in range(100):
                 if told.poll() is None:
                     slowest("-c", "2")
@@ -322,20 +565,50 @@ class Running(unittest.TestCase):
                 settings.set({"umts.spikes": "1"})
             with self.assertRaisesRegex(BadInput, "umts.classes.*conversational, streaming"):
                 settings.set({"umts.classes": "urgent"})
-            with self.assertRaisesRegex(BadInput, "channel.snr_db = 10: a link of kind umts has no such live setting"):
+            with self.assertRaisesRegex(
+                BadInput, "channel.snr_db = 10: a link of kind umts has no such live setting"
+            ):
                 settings.set({"channel.snr_db": 10})
             return {"lost_before": whole, "spike": spike, "slow": slow}
 
         with tempfile.TemporaryDirectory() as folder:
             file = os.path.join(folder, "pdus.pcapng")
-            report = self.run_cell({"link.kind": "umts", "umts.max_dat": 40, "terminals": 2, "umts.cell_kbps": 300,
-                                    "umts.classes": "background,streaming"}, workload, "emutest6", capture=file)
+            report = self.run_cell(
+                {
+                    "link.kind": "umts",
+                    "umts.max_dat": 40,
+                    "terminals": 2,
+                    "umts.cell_kbps": 300,
+                    "umts.classes": "background,streaming",
+                },
+                workload,
+                "emutest6",
+                capture=file,
+            )
             if shutil.which("tshark"):
-                seen = subprocess.run(["tshark", "-r", file, "--enable-heuristic", "rlc_udp", "-Y", "rlc", "-T", "fields",
-                                       "-e", "frame.interface_name"], capture_output=True, text=True, check=True).stdout.split()
+                seen = subprocess.run(
+                    [
+                        "tshark",
+                        "-r",
+                        file,
+                        "--enable-heuristic",
+                        "rlc_udp",
+                        "-Y",
+                        "rlc",
+                        "-T",
+                        "fields",
+                        "-e",
+                        "frame.interface_name",
+                    ],
+                    capture_output=True,
+                    text=True,
+                    check=True,
+                ).stdout.split()
                 for sender, way in (("base.pdus", "down"), ("terminal2.pdus", "up")):
-                    self.assertGreaterEqual(seen.count(sender),
-                                            report["bearer"][way]["pdus"] + report["bearer"][way]["status_pdus"])
+                    self.assertGreaterEqual(
+                        seen.count(sender),
+                        report["bearer"][way]["pdus"] + report["bearer"][way]["status_pdus"],
+                    )
         self.assertEqual(report["workload"]["lost_before"], 0)
         self.assertGreater(report["workload"]["spike"], 500)
         self.assertGreater(report["workload"]["slow"], 800)
@@ -346,16 +619,25 @@ class Running(unittest.TestCase):
         first, second = (u["delivered_packets"] for u in report["users"])
         self.assertEqual(first, 0)
         self.assertGreaterEqual(second, 15 + 3)
-        self.assertEqual([(c["key"], c["to"]) for c in report["changes"]],
-                         [("umts.spike_ms", "600"), ("umts.down_kbps", "1"), ("umts.down_kbps", "0"), ("umts.errors", "0.5"),
-                          ("umts.errors", "0"), ("delay_injection.mode", "adaptive")])
+        self.assertEqual(
+            [(c["key"], c["to"]) for c in report["changes"]],
+            [
+                ("umts.spike_ms", "600"),
+                ("umts.down_kbps", "1"),
+                ("umts.down_kbps", "0"),
+                ("umts.errors", "0.5"),
+                ("umts.errors", "0"),
+                ("delay_injection.mode", "adaptive"),
+            ],
+        )
         self.assertIn("spike_ms: 0\n", report["effective"]["emulator"])
         self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"]["reasons"])
 
     def test_everything_that_both_ends_publish_agrees_and_every_slot_can_be_recorded(self):
+        from openwip_schema import control_pb2 as pb
+
         from openwip_cli.channel import record as channel_record
         from openwip_cli.messages import control
-        from openwip_schema import control_pb2 as pb
         from telemetry_support import Watched, check_all, stalled_reader
 
         def workload(cell):
@@ -363,16 +645,43 @@ class Running(unittest.TestCase):
             base.ask(pb.Request(configure_yaml="telemetry: {slot_every: 1, receiver_every: 15}"))
             stalled = [stalled_reader(cell.cell.endpoint(f"{s}.telemetry")) for s in cells.STATIONS]
             with Watched(cell.cell) as watched:
-                self.assertTrue(watched.until(lambda: watched.of("base", "slot") and watched.of("terminal", "slot")))
-                self.assertEqual(watched.run("ip", "netns", "exec", cell.namespace("base"), "ping", "-n", "-q", "-c",
-                                             "300", "-i", "0.004", "-s", "900", "10.42.0.2"), 0)
+                self.assertTrue(
+                    watched.until(
+                        lambda: watched.of("base", "slot") and watched.of("terminal", "slot")
+                    )
+                )
+                self.assertEqual(
+                    watched.run(
+                        "ip",
+                        "netns",
+                        "exec",
+                        cell.namespace("base"),
+                        "ping",
+                        "-n",
+                        "-q",
+                        "-c",
+                        "300",
+                        "-i",
+                        "0.004",
+                        "-s",
+                        "900",
+                        "10.42.0.2",
+                    ),
+                    0,
+                )
                 base.ask(pb.Request(configure_yaml="link: {bins: 9}"))
-                self.assertTrue(watched.until(lambda: ("base", "setting", "link.bins = 9") in watched.events()))
+                self.assertTrue(
+                    watched.until(lambda: ("base", "setting", "link.bins = 9") in watched.events())
+                )
             with Watched(cell.cell) as longer:
-                for delay_ms in (4, 2):     # slots are settled later, then several at once
-                    base.ask(pb.Request(configure_yaml=f"link: {{retransmission_delay_ms: {delay_ms}}}"))
+                for delay_ms in (4, 2):  # slots are settled later, then several at once
+                    base.ask(
+                        pb.Request(configure_yaml=f"link: {{retransmission_delay_ms: {delay_ms}}}")
+                    )
                     so_far = len(longer.of("base", "slot"))
-                    self.assertTrue(longer.until(lambda: len(longer.of("base", "slot")) > so_far + 200))
+                    self.assertTrue(
+                        longer.until(lambda: len(longer.of("base", "slot")) > so_far + 200)
+                    )
                 slots = [m.slot for m in longer.of("base", "slot")]
                 self.assertEqual(slots, list(range(slots[0], slots[0] + len(slots))))
             recording = channel_record.record(cell.cell, 600)
@@ -381,8 +690,17 @@ class Running(unittest.TestCase):
             self.assertIn("slot_every: 1\n", base.status().effective_yaml)
             return {"watched": watched, "recording": recording}
 
-        report = self.run_cell({"link.bins": 10, "uplink.kbps": 5000, "channel.model": "jakes", "channel.snr_db": 16,
-                                "channel.symbol_noise": True}, workload, "emutest6")
+        report = self.run_cell(
+            {
+                "link.bins": 10,
+                "uplink.kbps": 5000,
+                "channel.model": "jakes",
+                "channel.snr_db": 16,
+                "channel.symbol_noise": True,
+            },
+            workload,
+            "emutest6",
+        )
         self.assertTrue(report["verdict"]["checks"]["telemetry"], report["verdict"]["reasons"])
         watched, recording = report["workload"]["watched"], report["workload"]["recording"]
         check_all(self, watched)
@@ -405,8 +723,20 @@ class Running(unittest.TestCase):
         self.assert_nothing_left("emutest4")
 
     def test_a_killed_launcher_leaves_nothing(self):
-        launcher = subprocess.Popen([sys.executable, "-m", "openwip_cli", "emulate", "--name", "emutest5",
-                                     "--duration", "60"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        launcher = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "openwip_cli",
+                "emulate",
+                "--name",
+                "emutest5",
+                "--duration",
+                "60",
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         cell = cells.Cell("emutest5")
         deadline = time.monotonic() + 30
         while not (cell.run / "pids" / "emulator").exists() and time.monotonic() < deadline:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A small experiment of one's own through the real emulator: every application, interruption, resume. Nothing here
-judges the pace."""
+"""A small experiment of one's own through the real emulator: every application, interruption,
+resume. Nothing here judges the pace."""
+
 import json
 import os
 import pathlib
@@ -53,15 +54,24 @@ class Experiment(unittest.TestCase):
         return [json.loads(p.read_text()) for p in (self.out / "runs").glob("*.json")]
 
     def start_and_wait(self, finished):
-        p = subprocess.Popen([TOP / "openwip", *self.arguments()], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                             text=True, env=environment())
+        p = subprocess.Popen(
+            [TOP / "openwip", *self.arguments()],
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            text=True,
+            env=environment(),
+        )
         self.addCleanup(p.stderr.close)
         for line in p.stderr:
             if re.search(rf" {finished}/4 ", line):
                 break
 
         def mine():
-            return [cells.Cell(d.name) for d in cells.RUN_ROOT.glob("x[0-9]*") if (d / "pids" / "emulator").exists()]
+            return [
+                cells.Cell(d.name)
+                for d in cells.RUN_ROOT.glob("x[0-9]*")
+                if (d / "pids" / "emulator").exists()
+            ]
 
         self.assertTrue(wait_until(mine, 20))
         return p, mine()
@@ -80,10 +90,12 @@ class Experiment(unittest.TestCase):
         self.assertGreater(tcp["goodput_bps"], 1e6)
         settings = tcp["tcp_settings"]["base"]
         self.assertIn("window 64096", settings["route"][0])
-        self.assertEqual((tcp["congestion_control"], settings["sysctl"]["tcp_sack"]), ("cubic", "1"))
+        self.assertEqual(
+            (tcp["congestion_control"], settings["sysctl"]["tcp_sack"]), ("cubic", "1")
+        )
         self.assertEqual((voip["sent"], voip["duplicates"]), (100, 0))
         self.assertLess(voip["loss"], 0.05)
-        self.assertTrue(all(d > 10_000 for d in voip["delays_us"]))      # the wired delay
+        self.assertTrue(all(d > 10_000 for d in voip["delays_us"]))  # the wired delay
         self.assertEqual({kb: f["times"] for kb, f in flows["flows"].items()}, {"1": 3, "100": 2})
         # 2.5 round trips of a connection that takes more than the wired 20 ms.
         self.assertGreater(flows["flows"]["1"]["session_s"], 0.05)
@@ -109,15 +121,20 @@ class Experiment(unittest.TestCase):
         p, up = self.start_and_wait(finished=1)
         p.kill()
         p.wait()
-        self.assertTrue(wait_until(lambda: not [x for c in up for x in left_of(c)], 15), [left_of(c) for c in up])
+        self.assertTrue(
+            wait_until(lambda: not [x for c in up for x in left_of(c)], 15),
+            [left_of(c) for c in up],
+        )
 
     def test_bad_input_is_one_line_and_exit_code_2(self):
         self.file.write_text(SMALL.replace("tcp, voip, flows", "ftp"))
-        for arguments, pattern in ((self.arguments(), "workload is 'ftp'; valid: tcp|flows|voip"),
-                                   (["experiment", "A9"], "unknown experiment A9"),
-                                   (["experiment", "A1", "--out", "/proc/x"], "cannot be written"),
-                                   (["campaign", "A1", "--cores", "x"], "--cores is 'x'"),
-                                   (["campaign", "A1", "--profile", "slurm"], "valid: --time virtual")):
+        for arguments, pattern in (
+            (self.arguments(), "workload is 'ftp'; valid: tcp|flows|voip"),
+            (["experiment", "A9"], "unknown experiment A9"),
+            (["experiment", "A1", "--out", "/proc/x"], "cannot be written"),
+            (["campaign", "A1", "--cores", "x"], "--cores is 'x'"),
+            (["campaign", "A1", "--profile", "slurm"], "valid: --time virtual"),
+        ):
             with self.subTest(arguments):
                 done = openwip(*arguments)
                 self.assertEqual(done.returncode, 2, done.stderr)

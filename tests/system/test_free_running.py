@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A cell whose radios run on a clock of their own: what arrives is right, and it goes on after a standstill of any process.
-Nothing here judges how many slots a busy machine makes too late while nothing is stopped; what is said of them has to add up."""
+"""A cell whose radios run on a clock of their own: what arrives is right, and it goes on after a
+standstill of any process. Nothing here judges how many slots a busy machine makes too late while
+nothing is stopped; what is said of them has to add up."""
+
 import json
 import os
 import pathlib
@@ -13,17 +15,30 @@ import unittest
 from demo_support import PROCESSES, Demo, built, cells, left_of, openwip
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-import slots_lost  # noqa: E402
-from openwip_cli.air import SLOTS_PER_SECOND  # noqa: E402
-from openwip_cli.machine import slot_path  # noqa: E402
-from openwip_cli.messages import control  # noqa: E402
+import slots_lost
+from openwip_cli.air import SLOTS_PER_SECOND
+from openwip_cli.machine import slot_path
+from openwip_cli.messages import control
 
 CELL = f"f{os.getpid() % 100000}"
 STOP_S = 0.05
-LOST_BY_A_STOP = 150    # slots: fewer than twice its length
-FAULTS_OVER_S, FEW_FAULTS = 3, 45      # one in a hundred slots
-KEEPS_LOCK_S = 0.06     # 100 slots without pilots cost no lock
-FREE = ("--clock", "realtime", "--pings", "5", "--pacing-limit-ms", "1000", "--bins", "10", "--modulation", "4", "--snr", "30")
+LOST_BY_A_STOP = 150  # slots: fewer than twice its length
+FAULTS_OVER_S, FEW_FAULTS = 3, 45  # one in a hundred slots
+KEEPS_LOCK_S = 0.06  # 100 slots without pilots cost no lock
+FREE = (
+    "--clock",
+    "realtime",
+    "--pings",
+    "5",
+    "--pacing-limit-ms",
+    "1000",
+    "--bins",
+    "10",
+    "--modulation",
+    "4",
+    "--snr",
+    "30",
+)
 
 
 @unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
@@ -35,17 +50,25 @@ class FreeRunning(unittest.TestCase):
     def check_sums(self, report):
         self.assertTrue(report["verdict"]["checks"]["sums"], report["verdict"])
         for way in report["packets"].values():
-            self.assertEqual(way["in"], way["delivered"] + way["queued"] + sum(way["dropped"].values()))
+            self.assertEqual(
+                way["in"], way["delivered"] + way["queued"] + sum(way["dropped"].values())
+            )
         missed = report["realtime"]["missed"]
         self.assertEqual(report["realtime"]["late_slots"], sum(missed.values()))
         few = sum(missed.values()) <= 1e-3 * report["realtime"]["slots"]
         self.assertEqual(report["verdict"]["checks"]["late_slots"], few, missed)
 
     def lost(self):
-        return slots_lost.so_far(*(control.Control(cells.Cell(CELL).endpoint(f"{s}.control")).status(2) for s in ("base", "terminal")))
+        return slots_lost.so_far(
+            *(
+                control.Control(cells.Cell(CELL).endpoint(f"{s}.control")).status(2)
+                for s in ("base", "terminal")
+            )
+        )
 
     def stop(self, pid):
-        """(seconds that it stood still, slots that came to nothing from then until a second later)"""
+        """(seconds that it stood still, slots that came to nothing from then until a second
+        later)"""
         before = self.lost()
         os.kill(pid, signal.SIGSTOP)
         began = time.monotonic()
@@ -56,14 +79,17 @@ class FreeRunning(unittest.TestCase):
         return round(stopped, 4), slots_lost.between(before, self.lost())
 
     def page_faults(self, run):
-        """Of each process of the slot path in some seconds, well after its start: (of memory, from the disk)."""
+        """Of each process of the slot path in some seconds, well after its start: (of memory, from
+        the disk)."""
         faults = slot_path.PageFaults({name: run.pid(name) for name in PROCESSES})
         time.sleep(FAULTS_OVER_S)
         return {name: (f["minor"], f["major"]) for name, f in faults.report().items()}
 
     def test_a_demo_on_a_free_running_clock(self):
         with tempfile.TemporaryDirectory() as folder:
-            done = openwip("demo", "--name", CELL, *FREE, "--duration", "2", "--json", f"{folder}/r.json")
+            done = openwip(
+                "demo", "--name", CELL, *FREE, "--duration", "2", "--json", f"{folder}/r.json"
+            )
             self.assertIn(done.returncode, (0, 1), done.stderr)
             report = self.report(folder)
         self.check_sums(report)
@@ -73,13 +99,18 @@ class FreeRunning(unittest.TestCase):
         self.assertGreater(report["packets"]["downlink"]["delivered"], 100)
         self.assertEqual(set(report["placement"]["page_faults"]), set(PROCESSES))
         self.assertEqual(set(report["placement"]["memory_locked"]), set(PROCESSES))
-        self.assertEqual(report["verdict"]["checks"]["page_faults"], not any(f["major"] for f in report["placement"]["page_faults"].values()))
+        self.assertEqual(
+            report["verdict"]["checks"]["page_faults"],
+            not any(f["major"] for f in report["placement"]["page_faults"].values()),
+        )
         self.assertEqual(report["radio"]["clipped"], 0)
         self.assertEqual(left_of(cells.Cell(CELL)), [])
 
     def test_it_goes_on_after_any_process_stood_still_for_50_ms(self):
         with tempfile.TemporaryDirectory() as folder:
-            run = Demo(CELL, *FREE, "--duration", str(8 + FAULTS_OVER_S), "--json", f"{folder}/r.json")
+            run = Demo(
+                CELL, *FREE, "--duration", str(8 + FAULTS_OVER_S), "--json", f"{folder}/r.json"
+            )
             self.addCleanup(run.close)
             run.wait_for("TCP download")
             time.sleep(1)
@@ -88,7 +119,8 @@ class FreeRunning(unittest.TestCase):
             self.assertIn(run.ended(60), (0, 1), run.said)
             report = self.report(folder)
         self.check_sums(report)
-        # The link was used after the last one too: 8 s at 4 bit/symbol and 10 bins, less what was lost.
+        # The link was used after the last one too: 8 s at 4 bit/symbol and 10 bins, less what was
+        # lost.
         self.assertGreater(report["link"]["frames_acknowledged"], 0.5 * 1500 * 10 * 8 * 0.8)
         self.assertGreater(sum(report["realtime"]["missed"].values()), 0)
         print(f"page faults in {FAULTS_OVER_S} s: {few}", file=sys.stderr)
@@ -98,10 +130,18 @@ class FreeRunning(unittest.TestCase):
             self.assertLess(minor, FEW_FAULTS, f"{name}: {few}")
         # The machine's own standstills come on top.
         stood = report["realtime"]["standstills"] or {"together_ms": 0, "longest_ms": 0}
-        print(f"(seconds stopped, slots lost): {lost}; standstills {stood['together_ms']} ms", file=sys.stderr)
-        self.assertGreater(lost["terminal.macd"][1], 0)      # what it does not tell in time counts, too
+        print(
+            f"(seconds stopped, slots lost): {lost}; standstills {stood['together_ms']} ms",
+            file=sys.stderr,
+        )
+        # what it does not tell in time counts, too
+        self.assertGreater(lost["terminal.macd"][1], 0)
         for name, (stopped, slots) in lost.items():
-            self.assertLess(slots, LOST_BY_A_STOP * stopped / STOP_S + SLOTS_PER_SECOND / 1000 * stood["together_ms"], f"{name}: {lost} {report['realtime']}")
+            self.assertLess(
+                slots,
+                LOST_BY_A_STOP * stopped / STOP_S + SLOTS_PER_SECOND / 1000 * stood["together_ms"],
+                f"{name}: {lost} {report['realtime']}",
+            )
         if stood["longest_ms"] < KEEPS_LOCK_S * 1e3:
             self.assertEqual(report["radio"]["lock_losses"], 0, report["radio"])
 

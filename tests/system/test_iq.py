@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Recordings of a real cell: from the first sample of a demo, and of a cell that runs; through the validator of
-SigMF, and through the receiver to the same decisions, also when they were brought to another rate in between."""
+"""Recordings of a real cell: from the first sample of a demo, and of a cell that runs; through the
+validator of SigMF, and through the receiver to the same decisions, also when they were brought to
+another rate in between."""
+
 import json
 import os
 import pathlib
@@ -40,27 +42,57 @@ class Iq(unittest.TestCase):
 
     def frames(self, base):
         """{(slot, bin): payload} of what was received well."""
-        from openwip_cli.iq import recordings
         from openwip_schema import slot_link_pb2
-        reports = [slot_link_pb2.SlotReport.FromString(r) for r in recordings.Recording(base).reports()]
-        return {(r.air, b.bin): b.payload for r in reports if r.locked for b in r.bins if b.outcome == slot_link_pb2.GOOD}
+
+        from openwip_cli.iq import recordings
+
+        reports = [
+            slot_link_pb2.SlotReport.FromString(r) for r in recordings.Recording(base).reports()
+        ]
+        return {
+            (r.air, b.bin): b.payload
+            for r in reports
+            if r.locked
+            for b in r.bins
+            if b.outcome == slot_link_pb2.GOOD
+        }
 
     def test_a_recorded_run_at_another_rate_is_imported_and_loses_nothing(self):
         live, fast, imported = (self.folder / name for name in ("live", "fast.cf32", "imported"))
-        demo = openwip("demo", "--name", CELL, *GENTLE, "--duration", "1", "--pings", "5", "--bins", "25", "--modulation", "6",
-                       "--snr", "40", "--record-iq", live, "--record-iq-seconds", "0.5")
+        demo = openwip(
+            "demo",
+            "--name",
+            CELL,
+            *GENTLE,
+            "--duration",
+            "1",
+            "--pings",
+            "5",
+            "--bins",
+            "25",
+            "--modulation",
+            "6",
+            "--snr",
+            "40",
+            "--record-iq",
+            live,
+            "--record-iq-seconds",
+            "0.5",
+        )
         self.assertIn(demo.returncode, (0, 1), demo.stdout + demo.stderr)
         samples = numpy.fromfile(f"{live}.sigmf-data", numpy.complex64)
         # 7.68 x 125 / 96 = 10 MS/s, images 100 dB down.
         window = dsp.firwin(320 * 125 + 1, 0.9 / 125, window=("kaiser", dsp.kaiser_beta(100)))
-        dsp.resample_poly(samples.astype(numpy.complex128), 125, 96, window=window).astype(numpy.complex64).tofile(fast)
+        dsp.resample_poly(samples.astype(numpy.complex128), 125, 96, window=window).astype(
+            numpy.complex64
+        ).tofile(fast)
         done = openwip("iq", "import", "--sample-rate", str(RATE), fast, imported)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("resampled from 10 to 7.68 MS/s by liquid-dsp", done.stdout)
         self.assert_valid(imported)
         ours, theirs = self.frames(live), self.frames(imported)
         self.assertGreater(len(ours), 1000)
-        first = min(slot for slot, _ in ours) + 1       # to find the cell may take a slot more
+        first = min(slot for slot, _ in ours) + 1  # to find the cell may take a slot more
         self.assertEqual([k for k in ours if k[0] >= first and theirs.get(k) != ours[k]], [])
         self.assertTrue(self.replayed(imported)["whole"])
         for rate in ("0", "nan", "-10e6", "5e6", "1e12"):
@@ -70,21 +102,46 @@ class Iq(unittest.TestCase):
 
     def test_a_recorded_run_comes_to_the_same_decisions_again(self):
         live, sent, later = (self.folder / name for name in ("live", "sent", "later"))
-        demo = openwip("demo", "--name", CELL, *GENTLE, "--duration", "1", "--pings", "5", "--channel", "jakes",
-                       "--snr", "16", "--record-iq", live, "--record-iq-base", sent, "--record-iq-seconds", "0.8",
-                       "--keep", "--json", self.folder / "report.json")
-        self.assertIn(demo.returncode, (0, 1), demo.stdout + demo.stderr)     # the verdict is not what is tested
+        demo = openwip(
+            "demo",
+            "--name",
+            CELL,
+            *GENTLE,
+            "--duration",
+            "1",
+            "--pings",
+            "5",
+            "--channel",
+            "jakes",
+            "--snr",
+            "16",
+            "--record-iq",
+            live,
+            "--record-iq-base",
+            sent,
+            "--record-iq-seconds",
+            "0.8",
+            "--keep",
+            "--json",
+            self.folder / "report.json",
+        )
+        # the verdict is not what is tested
+        self.assertIn(demo.returncode, (0, 1), demo.stdout + demo.stderr)
         report = json.loads((self.folder / "report.json").read_text())
         whole = json.loads(pathlib.Path(f"{live}.sigmf-meta").read_text())["global"]
         self.assertEqual(whole["openwip:samples"], 1200 * 5120)
         self.assertEqual(whole["openwip:verdict"], report["verdict"])
         self.assertEqual(whole["openwip:scenario"], report["config"])
-        self.assertEqual((whole["openwip:seed"], whole["openwip:bins"], whole["openwip:name"]), (1, 10, CELL))
+        self.assertEqual(
+            (whole["openwip:seed"], whole["openwip:bins"], whole["openwip:name"]), (1, 10, CELL)
+        )
         self.assert_valid(live)
         self.assert_valid(sent)
         result = self.replayed(live)
         self.assertTrue(result["whole"])
-        self.assertEqual((result["identical"], result["compared"]), (1200, 1200), result["first_difference"])
+        self.assertEqual(
+            (result["identical"], result["compared"]), (1200, 1200), result["first_difference"]
+        )
         self.assertGreater(result["frames"], 1000)
 
         # The cell is still up: some of its slots, and an end by Ctrl-C.
@@ -94,13 +151,26 @@ class Iq(unittest.TestCase):
         result = self.replayed(later)
         self.assertFalse(result["whole"])
         self.assertGreater(result["locked_in_both"], 420)
-        # A receiver that has just locked may miss a grant in a fade that the live one, which knows the channel, decoded
-        # (444 of 446 once); what both decoded is the same.
+        # A receiver that has just locked may miss a grant in a fade that the live one, which knows
+        # the channel, decoded (444 of 446 once); what both decoded is the same.
         self.assertEqual(result["contradictions"], 0, result)
         self.assertGreater(result["grants_same"], 0.97 * result["locked_in_both"], result)
-        with subprocess.Popen([pathlib.Path(__file__).parents[2] / "openwip", "iq", "record", "--name", CELL,
-                               "--seconds", "60", self.folder / "cut"], env=environment(),
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(
+            [
+                pathlib.Path(__file__).parents[2] / "openwip",
+                "iq",
+                "record",
+                "--name",
+                CELL,
+                "--seconds",
+                "60",
+                self.folder / "cut",
+            ],
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
             data = self.folder / "cut.sigmf-data"
             while not (data.exists() and data.stat().st_size) and process.poll() is None:
                 pass

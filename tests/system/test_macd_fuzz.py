@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Garbage on every socket of a macd while it works: random bytes, damaged copies of true messages,
-messages of several frames, strangers that join a pair or do not speak ZeroMQ. It has to answer every
-slot and every question all the same, and to say how much it dropped."""
+messages of several frames, strangers that join a pair or do not speak ZeroMQ. It has to answer
+every slot and every question all the same, and to say how much it dropped."""
 
 import os
 import random
@@ -13,8 +13,9 @@ os.environ["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"] = "python"
 warnings.filterwarnings("ignore", module="google.protobuf")
 
 import zmq
-from macd_world import *   # noqa: F403
 from openwip_schema import control_pb2, slot_link_pb2, uplink_pb2
+
+from macd_world import *
 from ring_line import ASLEEP, DATA, RING, SIZE, WRITTEN
 from zmq_line import ZmqLine
 
@@ -34,10 +35,10 @@ class Garbage:
         if how == 0 or not data:
             return r.randbytes(r.randrange(0, 300))
         if how == 1:
-            return bytes(data[:r.randrange(len(data))])
+            return bytes(data[: r.randrange(len(data))])
         if how == 2:
             return bytes(data) + r.randbytes(r.randrange(1, 40))
-        if how == 3:   # two halves that do not belong together
+        if how == 3:  # two halves that do not belong together
             cut = r.randrange(len(data))
             return bytes(data[cut:] + data[:cut])
         for _ in range(r.choice((1, 1, 2, 8))):
@@ -48,9 +49,9 @@ class Garbage:
 def send_garbage(socket_, garbage, message, means_end=lambda data: False):
     for _ in range(3):
         data = garbage.damaged(message)
-        if means_end(data):   # a true request to end, made by chance
+        if means_end(data):  # a true request to end, made by chance
             continue
-        if garbage.random.random() < 0.1:   # what is no message of the line
+        if garbage.random.random() < 0.1:  # what is no message of the line
             if isinstance(socket_, RingLine):
                 socket_.send(message, kind=7)
             else:
@@ -63,8 +64,9 @@ def parses_to(kind, condition):
     def means_end(data):
         try:
             return condition(kind.FromString(data))
-        except Exception:  # noqa: BLE001 - not this kind of message
+        except Exception:
             return False
+
     return means_end
 
 
@@ -74,12 +76,15 @@ ends_control = parses_to(control_pb2.Request, lambda m: m.WhichOneof("what") == 
 
 
 def strangers(world, names, garbage):
-    """Connections that are no business of this macd: raw bytes, silence, a second partner, a SUB."""
+    """Connections that are no business of this macd: raw bytes, silence, a second partner, a
+    SUB."""
     kept = []
     for name in names:
         for data in (b"", b"\0" * 64, garbage.random.randbytes(500), b"GET / HTTP/1.1\r\n\r\n"):
             in_memory = world.lines == "shm" and not name.endswith((".control", ".telemetry"))
-            s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET if in_memory else socket.SOCK_STREAM)
+            s = socket.socket(
+                socket.AF_UNIX, socket.SOCK_SEQPACKET if in_memory else socket.SOCK_STREAM
+            )
             s.connect(str(world.run / name))
             try:
                 s.send(data)
@@ -88,7 +93,7 @@ def strangers(world, names, garbage):
             if data:
                 s.close()
             else:
-                kept.append(s)   # connected and silent
+                kept.append(s)  # connected and silent
         for kind in (zmq.PAIR, zmq.SUB, zmq.DEALER, zmq.PUSH):
             s = world.context.socket(kind)
             s.setsockopt(zmq.LINGER, 0)
@@ -134,14 +139,17 @@ def base_station_survives(lines):
         peer = connect_line(w.context, w.line("uplink"))
         hello(flowgraph, "base")
         # An intruder cannot be told from the first to come: wait until the true ones are in.
-        wait_for("connections", lambda: (lambda s: s.flowgraph_connected and s.peer_connected)(w.status("base")))
+        wait_for(
+            "connections",
+            lambda: (lambda s: s.flowgraph_connected and s.peer_connected)(w.status("base")),
+        )
         kept = strangers(w, ("base.slot", "uplink", "base.control", "base.telemetry"), garbage)
-        w.execute("base", "ping", "-c", "1", "-W", "0.1", "10.42.0.2")   # something to send
+        w.execute("base", "ping", "-c", "1", "-W", "0.1", "10.42.0.2")  # something to send
         for k in range(FIRST_SLOT, FIRST_SLOT + SLOTS):
             request = slot_link_pb2.ToMacd()
             request.request.air = k
             request = request.SerializeToString()
-            if k >= FIRST_SLOT + 3:   # the first requests say where the stream starts
+            if k >= FIRST_SLOT + 3:  # the first requests say where the stream starts
                 send_garbage(flowgraph, garbage, request)
             flowgraph.send(request)
             uplink = uplink_pb2.Uplink(now=k - 3, locked=True)
@@ -166,7 +174,8 @@ def base_station_survives(lines):
         assert status.slot >= FIRST_SLOT + SLOTS - 1
         check_direction("downlink", status.downlink)
         check_direction("uplink", status.uplink)
-        said = [line for line in w.said("base").splitlines() if line.startswith("macd: ")]    # beside the effective configuration
+        # beside the effective configuration
+        said = [line for line in w.said("base").splitlines() if line.startswith("macd: ")]
         assert 5 < len(said) < 30, f"garbage floods the log: {len(said)} lines"
         for s in kept:
             s.close()
@@ -176,7 +185,7 @@ def base_station_survives(lines):
 
 
 def test_the_terminal_survives_garbage_on_every_socket():
-    with World(roles=(), lines="ipc") as w:   # the fake base station binds first
+    with World(roles=(), lines="ipc") as w:  # the fake base station binds first
         garbage = Garbage(SEED + 1)
         w.roles = ("terminal",)
         peer = ZmqLine(w.context, w.endpoint("uplink"), bind=True)
@@ -186,7 +195,10 @@ def test_the_terminal_survives_garbage_on_every_socket():
         wait_for("it listens", lambda: (w.run / "terminal.control").exists())
         flowgraph = connect_line(w.context, w.line("terminal.slot"))
         hello(flowgraph, "terminal")
-        wait_for("connections", lambda: (lambda s: s.flowgraph_connected and s.peer_connected)(w.status("terminal")))
+        wait_for(
+            "connections",
+            lambda: (lambda s: s.flowgraph_connected and s.peer_connected)(w.status("terminal")),
+        )
         kept = strangers(w, ("terminal.slot", "terminal.control", "terminal.telemetry"), garbage)
         grant = bytes.fromhex("00" * 30)
         note = uplink_pb2.Downnote(hello="demo").SerializeToString()
@@ -222,16 +234,25 @@ def test_the_terminal_survives_garbage_on_every_socket():
 
 
 def test_a_flowgraph_that_spoils_the_shared_memory_is_a_dead_one():
-    """Positions and headers that cannot be: macd reads nothing from there, and ends as if the other had died."""
+    """Positions and headers that cannot be: macd reads nothing from there, and ends as if the other
+    had died."""
     generator = random.Random(SEED + 2)
-    for spoil in (lambda s: s.put(RING + WRITTEN, generator.getrandbits(63)),
-                  lambda s: s.put(RING + WRITTEN, s.at_up + 4),
-                  lambda s: (s.put(RING + DATA + s.at_up % SIZE, 0xFFFFFFFF, "I"), s.put(RING + WRITTEN, s.at_up + 64)),
-                  lambda s: (s.put(RING + DATA + s.at_up % SIZE, 1 << 32), s.put(RING + WRITTEN, s.at_up + 64))):
+    for spoil in (
+        lambda s: s.put(RING + WRITTEN, generator.getrandbits(63)),
+        lambda s: s.put(RING + WRITTEN, s.at_up + 4),
+        lambda s: (
+            s.put(RING + DATA + s.at_up % SIZE, 0xFFFFFFFF, "I"),
+            s.put(RING + WRITTEN, s.at_up + 64),
+        ),
+        lambda s: (
+            s.put(RING + DATA + s.at_up % SIZE, 1 << 32),
+            s.put(RING + WRITTEN, s.at_up + 64),
+        ),
+    ):
         with World(roles=("base",), lines="shm") as w:
             flowgraph = connect_line(w.context, w.line("base.slot"))
             hello(flowgraph, "base")
-            wait_for("connection", lambda: w.status("base").flowgraph_connected)   # noqa: B023
+            wait_for("connection", lambda: w.status("base").flowgraph_connected)
             spoil(flowgraph)
             flowgraph.put(RING + ASLEEP, 1, "I")
             flowgraph.ring()
@@ -251,7 +272,8 @@ def test_packets_pass_while_garbage_comes_in_between():
         request.request.air = 200
         received = 0
         for _ in range(10):
-            # Damage that cannot carry a plausible slot: what ARQ has to repair is in the other tests.
+            # Damage that cannot carry a plausible slot: what ARQ has to repair is in the other
+            # tests.
             pipe.extra_base.append(garbage.damaged(request.SerializeToString()))
             pipe.extra_terminal.append(garbage.damaged(sample.SerializeToString()))
             out = w.execute("base", "ping", "-c", "1", "-W", "5", "10.42.0.2")

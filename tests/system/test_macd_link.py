@@ -9,8 +9,9 @@ import subprocess
 import time
 
 import zmq
-from macd_world import *   # noqa: F403
 from openwip_schema import slot_link_pb2, telemetry_pb2
+
+from macd_world import *
 
 FAST = ["link.bins=25", "link.modulation=8"]
 FAST_UPLINK = ["uplink.kbps=5000"]
@@ -36,8 +37,11 @@ s.sendall(data); s.shutdown(socket.SHUT_WR); s.recv(1)
 
 def transfer(world, size):
     """`size` bytes from the base's namespace to the terminal's; checks the SHA-256."""
-    receiver = subprocess.Popen(["ip", "netns", "exec", world.netns("terminal"), "/usr/bin/python3",
-                                 "-c", RECEIVER], stdout=subprocess.PIPE, text=True)
+    receiver = subprocess.Popen(
+        ["ip", "netns", "exec", world.netns("terminal"), "/usr/bin/python3", "-c", RECEIVER],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     try:
         assert receiver.stdout.readline() == "ready\n"
         sent = world.execute("base", "/usr/bin/python3", "-c", SENDER, str(size), timeout=120)
@@ -47,6 +51,7 @@ def transfer(world, size):
         receiver.kill()
         receiver.wait()
     import random
+
     assert int(n) == size
     assert digest == hashlib.sha256(random.Random(7).randbytes(size)).hexdigest()
 
@@ -67,7 +72,12 @@ def test_ping_passes_both_ways_and_sums_are_kept():
         assert getattr(b.downlink, "in").packets == 13 and t.downlink.delivered.packets == 13
         assert b.uplink.delivered.packets == 13
         assert b.malformed_messages == t.malformed_messages == 0
-        assert b.flowgraph_connected and b.peer_connected and t.flowgraph_connected and t.peer_connected
+        assert (
+            b.flowgraph_connected
+            and b.peer_connected
+            and t.flowgraph_connected
+            and t.peer_connected
+        )
 
 
 def test_an_idle_link_carries_nothing():
@@ -100,8 +110,10 @@ def test_tcp_arrives_whole_when_frames_fail():
 def test_udp_overload_is_dropped_in_the_queue_and_counted():
     with World(["link.bins=2", "link.modulation=2"], FAST_UPLINK) as w:
         w.start_pipe()
-        sender = ("import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
-                  "for i in range(3000): s.sendto(bytes(1000), ('10.42.0.2', 9))")
+        sender = (
+            "import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+            "for i in range(3000): s.sendto(bytes(1000), ('10.42.0.2', 9))"
+        )
         w.execute("base", "/usr/bin/python3", "-c", sender)
         b, _ = check_conservation(w)
         assert getattr(b.downlink, "in").packets >= 3000
@@ -120,13 +132,14 @@ def test_settings_change_while_it_runs_and_others_are_refused():
         histogram = w.status("base").base.modulation_histogram
         assert histogram[6] > 0 and histogram[2] == 0, histogram
         for role, yaml, named in (
-                ("base", "link: {order: as_completed}", "link.order"),
-                ("base", "tun: {mtu: 1400}", "tun.mtu"),
-                ("base", "uplink: {kbps: 100}", "uplink.kbps"),
-                ("base", "link: {bins: 26}", "link.bins = 26"),
-                ("base", "link: {binz: 2}", "did you mean link.bins?"),
-                ("base", "link: [", "not YAML"),
-                ("terminal", "link: {bins: 2}", "link.bins")):
+            ("base", "link: {order: as_completed}", "link.order"),
+            ("base", "tun: {mtu: 1400}", "tun.mtu"),
+            ("base", "uplink: {kbps: 100}", "uplink.kbps"),
+            ("base", "link: {bins: 26}", "link.bins = 26"),
+            ("base", "link: {binz: 2}", "did you mean link.bins?"),
+            ("base", "link: [", "not YAML"),
+            ("terminal", "link: {bins: 2}", "link.bins"),
+        ):
             reply = w.ask(role, configure_yaml=yaml)
             assert not reply.ok and named in reply.error, (yaml, reply.error)
         assert "bins: 3" in w.status("base").effective_yaml
@@ -171,7 +184,10 @@ def test_telemetry_has_no_gaps():
             reply = w.ask("base", configure_yaml=f"telemetry: {{slot_every: {every}}}")
             assert reply.ok, reply.error
             found = steps()
-            assert found[len(found) // 2:] and set(found[len(found) // 2:]) == {every}, (every, found)
+            assert found[len(found) // 2 :] and set(found[len(found) // 2 :]) == {every}, (
+                every,
+                found,
+            )
         s.close()
 
 
@@ -191,7 +207,8 @@ def test_privileges_are_given_up():
                 assert re.search(r"^NoNewPrivs:\s+1$", status, re.M), (task, status)
         for name in ("base.slot", "uplink", "base.control", "base.telemetry"):
             info = os.stat(w.run / name)
-            # The radios reach the lines of the slot path as members of the account's group; control and telemetry are the user's alone.
+            # The radios reach the lines of the slot path as members of the account's group; control
+            # and telemetry are the user's alone.
             mode = 0o660 if name in ("base.slot", "uplink") else 0o600
             assert info.st_uid == 65534 and info.st_mode & 0o777 == mode, (name, oct(info.st_mode))
 
@@ -238,7 +255,8 @@ def test_sigterm_with_a_reason_that_something_died_is_a_failure():
 
 
 def test_a_flowgraph_that_is_killed_ends_both():
-    """The pipe is a thread: closing its sockets is what the kernel does when a process is killed."""
+    """The pipe is a thread: closing its sockets is what the kernel does when a process is
+    killed."""
     with World() as w:
         w.start_pipe()
         start = time.monotonic()
@@ -252,8 +270,10 @@ def test_a_flowgraph_that_is_killed_ends_both():
 
 
 def test_a_killed_macd_ends_the_other():
-    for victim, other, line in (("base", "terminal", "the base station's macd died"),
-                                ("terminal", "base", "the terminal's macd died")):
+    for victim, other, line in (
+        ("base", "terminal", "the base station's macd died"),
+        ("terminal", "base", "the terminal's macd died"),
+    ):
         with World() as w:
             w.start_pipe()
             start = time.monotonic()
@@ -265,7 +285,9 @@ def test_a_killed_macd_ends_the_other():
 
 
 def test_records_of_the_last_slots_go_out_with_the_next_answer_when_no_slot_comes_any_more():
-    with World(["link.bins=2", "link.modulation=2", "peer_timeout_s=60"], ["peer_timeout_s=60"]) as w:
+    with World(
+        ["link.bins=2", "link.modulation=2", "peer_timeout_s=60"], ["peer_timeout_s=60"]
+    ) as w:
         readers = {}
         for role in w.roles:
             readers[role] = w.context.socket(zmq.SUB)
@@ -273,8 +295,10 @@ def test_records_of_the_last_slots_go_out_with_the_next_answer_when_no_slot_come
             readers[role].setsockopt(zmq.SUBSCRIBE, b"frames")
         time.sleep(0.2)
         pipe = w.start_pipe()
-        flood = ("import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
-                 "for i in range(200): s.sendto(bytes(1000), ('10.42.0.2', 9))")
+        flood = (
+            "import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+            "for i in range(200): s.sendto(bytes(1000), ('10.42.0.2', 9))"
+        )
         w.execute("base", "/usr/bin/python3", "-c", flood)
         pipe.last = (pipe.slot // 15 + 20) * 15 + 7
         wait_for("the pipe holds", lambda: pipe.reported == pipe.last)
@@ -282,13 +306,19 @@ def test_records_of_the_last_slots_go_out_with_the_next_answer_when_no_slot_come
         def newest(role, seconds=1):
             slots = []
             while readers[role].poll(seconds * 1000):
-                slots += [s.air for s in telemetry_pb2.Telemetry.FromString(readers[role].recv_multipart()[1]).frames.slot]
+                slots += [
+                    s.air
+                    for s in telemetry_pb2.Telemetry.FromString(
+                        readers[role].recv_multipart()[1]
+                    ).frames.slot
+                ]
             return slots and slots[-1]
 
         for role in w.roles:
             assert newest(role) == pipe.last // 15 * 15, "the last full batch"
             status = w.status(role)
-            assert newest(role) == status.slot, role      # every slot had frames: the queue is never empty
+            # every slot had frames: the queue is never empty
+            assert newest(role) == status.slot, role
             w.status(role)
             assert newest(role, 0.2) == [], "once"
         assert w.status("base").downlink.queued.packets > 0
@@ -299,7 +329,7 @@ def test_records_of_the_last_slots_go_out_with_the_next_answer_when_no_slot_come
 def test_silence_ends_with_the_name_of_the_silent_one():
     with World(["peer_timeout_s=0.5"], ["peer_timeout_s=0.5"]) as w:
         pipe = w.start_pipe()
-        pipe.rate = 0.0001   # it sleeps, connected
+        pipe.rate = 0.0001  # it sleeps, connected
         assert w.wait_exit("base") == 3 and w.wait_exit("terminal") == 3
         said = w.said("base") + w.said("terminal")
         assert "flowgraph is silent for 0.5 s" in said, said
@@ -333,8 +363,10 @@ def test_a_flowgraph_that_is_long_in_starting_is_not_silence():
 
 def test_another_version_or_role_is_refused():
     current = slot_link_pb2.VERSION_CURRENT
-    for role, version, line in (("base", 99, f"the flowgraph speaks version 99, macd version {current}"),
-                                ("terminal", current, "the flowgraph's role is \"terminal\", here is \"base\"")):
+    for role, version, line in (
+        ("base", 99, f"the flowgraph speaks version 99, macd version {current}"),
+        ("terminal", current, 'the flowgraph\'s role is "terminal", here is "base"'),
+    ):
         with World(roles=("base",)) as w:
             s = connect_line(w.context, w.line("base.slot"))
             hello(s, role, version)

@@ -8,14 +8,19 @@ import socket
 import subprocess
 import tempfile
 
-from macd_world import *   # noqa: F403
+from macd_world import *
 from openwip_cli.cell import remote
 
 
 def start(*arguments, netns=None, environment=None, wrapper=()):
     command = ["ip", "netns", "exec", netns] if netns else []
-    return subprocess.run(command + list(wrapper) + [str(MACD), *arguments], capture_output=True, text=True,
-                          timeout=20, env={**os.environ, **(environment or {})})
+    return subprocess.run(
+        command + list(wrapper) + [str(MACD), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        env={**os.environ, **(environment or {})},
+    )
 
 
 def refused(result, *words):
@@ -44,17 +49,22 @@ class Place:
 
     def start(self, *settings, **options):
         arguments = [a for s in ("role=base", *settings) for a in ("--set", s)]
-        return start(*arguments, netns=self.netns,
-                     environment={"OPENWIP_RUN": str(self.run), **options.pop("environment", {})},
-                     **options)
+        return start(
+            *arguments,
+            netns=self.netns,
+            environment={"OPENWIP_RUN": str(self.run), **options.pop("environment", {})},
+            **options,
+        )
 
 
 def test_bad_configuration_files():
     with Place() as p:
+
         def with_file(content, *words):
             path = p.run / "c.yaml"
             path.write_bytes(content if isinstance(content, bytes) else content.encode())
             refused(start("--config", str(path)), str(path), *words)
+
         with_file("role: base\nlink:\n  bins: 99\n", ":3:", "link.bins = 99", "1..25")
         with_file("role: base\nlink:\n  binz: 9\n", ":3:", "link.binz", "did you mean link.bins?")
         with_file("role: base\nrole: base\n", ":2:", "role: given twice")
@@ -63,7 +73,7 @@ def test_bad_configuration_files():
         with_file("role: base\nlink: {profile: wipemu}\n", "link.profile = wipemu", "radio")
         with_file("role: base\ntun: {address: here}\n", "tun.address = here", "10.42.0.1/30")
         with_file("role: base\nuser: nobody-like-this\n", "user = nobody-like-this", "no such user")
-        with_file(b"\xff" + os.urandom(300) + b"\0")   # never a comment or an empty document
+        with_file(b"\xff" + os.urandom(300) + b"\0")  # never a comment or an empty document
         refused(start("--config", str(p.run / "none.yaml")), "none.yaml: No such file")
         refused(start("--config", str(p.run)), str(p.run))
 
@@ -76,12 +86,19 @@ def test_bad_arguments():
 
 
 def test_the_effective_configuration_is_printed():
-    result = start("--set", "role=terminal", "--set", "link.bins=7", "--print-config",
-                   environment={"OPENWIP_RUN": "/tmp/x"})
+    result = start(
+        "--set",
+        "role=terminal",
+        "--set",
+        "link.bins=7",
+        "--print-config",
+        environment={"OPENWIP_RUN": "/tmp/x"},
+    )
     assert result.returncode == 0, result.stderr
     assert "role: terminal" in result.stdout and "  bins: 7\n" in result.stdout
     assert "  slot_link: shm:///tmp/x/terminal.slot\n" in result.stdout
     import yaml
+
     assert yaml.safe_load(result.stdout)["tun"]["address"] == "10.42.0.2/30"
 
 
@@ -93,18 +110,34 @@ def test_a_name_in_use():
 
 def test_no_permission_to_make_an_interface():
     with Place() as p:
-        refused(p.start(wrapper=["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]),
-                "tun", "permission")
-        refused(p.start(wrapper=["setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin"]),
-                "tun.name = wip0", "CAP_NET_ADMIN")
+        refused(
+            p.start(wrapper=["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]),
+            "tun",
+            "permission",
+        )
+        refused(
+            p.start(wrapper=["setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin"]),
+            "tun.name = wip0",
+            "CAP_NET_ADMIN",
+        )
 
 
 def test_no_tun_device():
     with Place() as p:
         # A mount namespace of its own, in which /dev is empty.
         result = subprocess.run(
-            ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /dev/net && exec "$0" --set role=base',
-             str(MACD)], capture_output=True, text=True, env={**os.environ, "OPENWIP_RUN": str(p.run)})
+            [
+                "unshare",
+                "-m",
+                "sh",
+                "-c",
+                'mount -t tmpfs none /dev/net && exec "$0" --set role=base',
+                str(MACD),
+            ],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "OPENWIP_RUN": str(p.run)},
+        )
         refused(result, "/dev/net/tun: not there")
 
 
@@ -116,15 +149,30 @@ def test_an_endpoint_in_use():
         refused(p.start(), "endpoints.control", "in use")
         s.close()
         listener = subprocess.Popen(
-            ["ip", "netns", "exec", p.netns, "/usr/bin/python3", "-c",
-             "import os, socket, time; os.system('ip link set lo up'); s = socket.socket(); "
-             "s.bind(('127.0.0.1', 5301)); s.listen(); print(1, flush=True); time.sleep(60)"],
-            stdout=subprocess.PIPE)
+            [
+                "ip",
+                "netns",
+                "exec",
+                p.netns,
+                "/usr/bin/python3",
+                "-c",
+                (
+                    "import os, socket, time; os.system('ip link set lo up'); s = socket.socket(); "
+                    "s.bind(('127.0.0.1', 5301)); s.listen(); print(1, flush=True); time.sleep(60)"
+                ),
+            ],
+            stdout=subprocess.PIPE,
+        )
         try:
             listener.stdout.readline()
             remote.make_keys(p.run / "keys")
-            refused(p.start("endpoints.uplink=tcp://127.0.0.1:5301", f"endpoints.uplink_keys={p.run}/keys"), "endpoints.uplink",
-                    "Address already in use")
+            refused(
+                p.start(
+                    "endpoints.uplink=tcp://127.0.0.1:5301", f"endpoints.uplink_keys={p.run}/keys"
+                ),
+                "endpoints.uplink",
+                "Address already in use",
+            )
         finally:
             listener.kill()
             listener.wait()
@@ -138,7 +186,10 @@ def test_a_socket_left_by_a_kill_is_no_obstacle():
         s.close()
         process = subprocess.Popen(
             ["ip", "netns", "exec", p.netns, str(MACD), "--set", "role=base"],
-            env={**os.environ, "OPENWIP_RUN": str(p.run)}, stderr=subprocess.PIPE, text=True)
+            env={**os.environ, "OPENWIP_RUN": str(p.run)},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         try:
             line = process.stderr.readline()
             assert "is up" in line, line
@@ -153,7 +204,11 @@ def test_a_file_in_the_way_and_a_missing_folder():
         (p.run / "base.slot").write_text("precious")
         refused(p.start(), "endpoints.slot_link", "not a socket")
         assert (p.run / "base.slot").read_text() == "precious"
-        refused(p.start(environment={"OPENWIP_RUN": "/nowhere"}), "endpoints.slot_link", "no folder /nowhere/")
+        refused(
+            p.start(environment={"OPENWIP_RUN": "/nowhere"}),
+            "endpoints.slot_link",
+            "no folder /nowhere/",
+        )
 
 
 def test_a_run_folder_that_the_user_cannot_enter():
@@ -166,9 +221,20 @@ def test_a_run_folder_that_the_user_cannot_enter():
 def test_it_ends_with_its_parent():
     with Place() as p:
         out = subprocess.run(
-            ["ip", "netns", "exec", p.netns, "sh", "-c",
-             '"$0" --set role=base 2>"$OPENWIP_RUN/log" & echo $!; sleep 0.5', str(MACD)],
-            capture_output=True, text=True, env={**os.environ, "OPENWIP_RUN": str(p.run)})
+            [
+                "ip",
+                "netns",
+                "exec",
+                p.netns,
+                "sh",
+                "-c",
+                '"$0" --set role=base 2>"$OPENWIP_RUN/log" & echo $!; sleep 0.5',
+                str(MACD),
+            ],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "OPENWIP_RUN": str(p.run)},
+        )
         pid = int(out.stdout)
         try:
             wait_for("it ends", lambda: not os.path.exists(f"/proc/{pid}"), 3)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""wip_observer in two namespaces joined by a cable: what it says of real TCP connections against what `ss` says.
+"""wip_observer in two namespaces joined by a cable: what it says of real TCP connections against
+what `ss` says.
 
 Skipped without root."""
+
 import os
 import pathlib
 import re
@@ -19,9 +21,10 @@ import zmq
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
-from openwip_cli.machine import system  # noqa: E402
-from openwip_cli.messages import telemetry  # noqa: E402
-from openwip_schema import control_pb2                           # noqa: E402
+from openwip_schema import control_pb2
+
+from openwip_cli.machine import system
+from openwip_cli.messages import telemetry
 
 OBSERVER = pathlib.Path(os.environ["OPENWIP_BUILD"]) / "host/observer/wip_observer"
 PREFIX = f"ob{os.getpid() % 100000}"
@@ -48,15 +51,24 @@ sys.stdin.read()
 
 
 def inside(namespace, *argv, **kwargs):
-    return subprocess.Popen(["ip", "netns", "exec", namespace, *argv], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                            text=True, **kwargs)
+    return subprocess.Popen(
+        ["ip", "netns", "exec", namespace, *argv],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        **kwargs,
+    )
 
 
 def ss(station, port):
     """Of the connection with this remote or local port: {name: text} of `ss -ti`."""
-    text = subprocess.run(["ss", "-tinHO", "-N", NAMESPACES[station]], capture_output=True, text=True, check=True).stdout
+    text = subprocess.run(
+        ["ss", "-tinHO", "-N", NAMESPACES[station]], capture_output=True, text=True, check=True
+    ).stdout
     line = next(x for x in text.splitlines() if f":{port} " in x)
-    return dict(re.findall(r"([a-z_]+):([\d./]+)", line)) | {"cc": re.search(r" (cubic|reno|bbr|dctcp|[a-z]+) (?:wscale|rto)", line)[1]}
+    return dict(re.findall(r"([a-z_]+):([\d./]+)", line)) | {
+        "cc": re.search(r" (cubic|reno|bbr|dctcp|[a-z]+) (?:wscale|rto)", line)[1]
+    }
 
 
 @unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
@@ -67,13 +79,33 @@ class Observer(unittest.TestCase):
             system.ip("netns", "add", n)
             cls.addClassCleanup(system.delete_namespace, n)
             system.ip("-n", n, "link", "set", "lo", "up")
-        system.ip("link", "add", f"{PREFIX}a", "netns", NAMESPACES["base"], "type", "veth", "peer", "name", "cable",
-                  "netns", NAMESPACES["terminal"])
+        system.ip(
+            "link",
+            "add",
+            f"{PREFIX}a",
+            "netns",
+            NAMESPACES["base"],
+            "type",
+            "veth",
+            "peer",
+            "name",
+            "cable",
+            "netns",
+            NAMESPACES["terminal"],
+        )
         system.ip("-n", NAMESPACES["base"], "link", "set", f"{PREFIX}a", "name", "cable")
         for station, n in NAMESPACES.items():
             for address, length in zip(ADDRESSES[station], ("24", "64")):
-                system.ip("-n", n, "address", "add", f"{address}/{length}", "dev", "cable",
-                          *(["nodad"] if ":" in address else []))
+                system.ip(
+                    "-n",
+                    n,
+                    "address",
+                    "add",
+                    f"{address}/{length}",
+                    "dev",
+                    "cable",
+                    *(["nodad"] if ":" in address else []),
+                )
             system.ip("-n", n, "link", "set", "cable", "up")
 
     def setUp(self):
@@ -91,25 +123,58 @@ class Observer(unittest.TestCase):
             process.stdin.close()
             process.wait(10)
             process.stdout.close()
+
         self.addCleanup(end)
         return process
 
     def connect(self, port, version=0, size=200000, wait=True):
         """Base station to terminal; both programs, when all bytes have arrived."""
         address = ADDRESSES["terminal"][version]
-        there = self.keep(inside(NAMESPACES["terminal"], sys.executable, "-c", PROGRAM, "listen", address, str(port), str(size)))
+        there = self.keep(
+            inside(
+                NAMESPACES["terminal"],
+                sys.executable,
+                "-c",
+                PROGRAM,
+                "listen",
+                address,
+                str(port),
+                str(size),
+            )
+        )
         self.assertEqual(there.stdout.readline(), "up\n")
-        here = self.keep(inside(NAMESPACES["base"], sys.executable, "-c", PROGRAM, "connect", address, str(port), str(size)))
+        here = self.keep(
+            inside(
+                NAMESPACES["base"],
+                sys.executable,
+                "-c",
+                PROGRAM,
+                "connect",
+                address,
+                str(port),
+                str(size),
+            )
+        )
         self.assertEqual(here.stdout.readline(), "up\n")
         if wait:
-            self.assertEqual((here.stdout.readline(), there.stdout.readline()), ("done\n", "done\n"))
+            self.assertEqual(
+                (here.stdout.readline(), there.stdout.readline()), ("done\n", "done\n")
+            )
         return here, there
 
     def start(self, *settings, stations=None):
         stations = stations or ",".join(f"{s}={n}" for s, n in NAMESPACES.items())
-        process = subprocess.Popen([OBSERVER, "--set", f"stations={stations}",
-                                    *(x for s in settings for x in ("--set", s))], stderr=subprocess.PIPE, text=True,
-                                   env=os.environ | {"OPENWIP_RUN": str(self.run_folder)})
+        process = subprocess.Popen(
+            [
+                OBSERVER,
+                "--set",
+                f"stations={stations}",
+                *(x for s in settings for x in ("--set", s)),
+            ],
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"OPENWIP_RUN": str(self.run_folder)},
+        )
         self.lines = []
         for line in process.stderr:
             self.lines.append(line)
@@ -123,11 +188,14 @@ class Observer(unittest.TestCase):
             process.wait()
             drain.join(5)
             process.stderr.close()
+
         self.addCleanup(end)
         return process
 
     def reader(self, *topics):
-        reader = telemetry.Reader({"observer": f"ipc://{self.run_folder}/observer.telemetry"}, topics)
+        reader = telemetry.Reader(
+            {"observer": f"ipc://{self.run_folder}/observer.telemetry"}, topics
+        )
         self.addCleanup(reader.close)
         return reader
 
@@ -142,8 +210,16 @@ class Observer(unittest.TestCase):
     @staticmethod
     def flow(port, station):
         def find(t):
-            return next((f for f in t.tcp.flow if f.station == station and
-                         (f.remote if station == "base" else f.local).endswith(f":{port}")), None)
+            return next(
+                (
+                    f
+                    for f in t.tcp.flow
+                    if f.station == station
+                    and (f.remote if station == "base" else f.local).endswith(f":{port}")
+                ),
+                None,
+            )
+
         return find
 
     # --- tests ---
@@ -155,19 +231,26 @@ class Observer(unittest.TestCase):
             self.connect(port, version)
             for station in ("base", "terminal"):
                 with self.subTest(version=version, station=station):
+
                     def same(t):
                         f, s = self.flow(port, station)(t), ss(station, port)
                         if f is None:
                             return None
                         rtt, variation = map(float, s["rtt"].split("/"))
-                        wanted = {"cwnd": (f.cwnd_segments, int(s["cwnd"])), "mss": (f.mss_bytes, int(s["mss"])),
-                                  "rtt": (round(f.rtt_ms, 3), rtt), "var": (round(f.rtt_variation_ms, 3), variation),
-                                  "rto": (round(f.rto_ms), round(float(s["rto"]))), "cc": (f.congestion_control, s["cc"]),
-                                  "acked": (f.bytes_acknowledged, int(s.get("bytes_acked", 0))),
-                                  "received": (f.bytes_received, int(s.get("bytes_received", 0))),
-                                  "ssthresh": (f.ssthresh_segments, int(s.get("ssthresh", 0)))}
+                        wanted = {
+                            "cwnd": (f.cwnd_segments, int(s["cwnd"])),
+                            "mss": (f.mss_bytes, int(s["mss"])),
+                            "rtt": (round(f.rtt_ms, 3), rtt),
+                            "var": (round(f.rtt_variation_ms, 3), variation),
+                            "rto": (round(f.rto_ms), round(float(s["rto"]))),
+                            "cc": (f.congestion_control, s["cc"]),
+                            "acked": (f.bytes_acknowledged, int(s.get("bytes_acked", 0))),
+                            "received": (f.bytes_received, int(s.get("bytes_received", 0))),
+                            "ssthresh": (f.ssthresh_segments, int(s.get("ssthresh", 0))),
+                        }
                         self.differs = {k: v for k, v in wanted.items() if v[0] != v[1]}
                         return f if not self.differs else None
+
                     # The kernel may still change a figure (a delayed acknowledgement): it settles.
                     f = self.read_until(reader, same)
                     self.assertEqual(f.state, "ESTAB")
@@ -179,26 +262,46 @@ class Observer(unittest.TestCase):
         here, _ = self.connect(6003, size=30_000_000, wait=False)
         system.ip("-n", NAMESPACES["terminal"], "link", "set", "cable", "down")
         try:
-            f = self.read_until(reader, lambda t: (x := self.flow(6003, "base")(t)) and x.retransmitted_segments and x)
+            f = self.read_until(
+                reader,
+                lambda t: (x := self.flow(6003, "base")(t)) and x.retransmitted_segments and x,
+            )
             self.assertGreater(f.unacknowledged_segments, 0)
         finally:
             system.ip("-n", NAMESPACES["terminal"], "link", "set", "cable", "up")
-            system.ip("-n", NAMESPACES["terminal"], "address", "replace", f"{ADDRESSES['terminal'][1]}/64", "dev", "cable",
-                      "nodad")
+            system.ip(
+                "-n",
+                NAMESPACES["terminal"],
+                "address",
+                "replace",
+                f"{ADDRESSES['terminal'][1]}/64",
+                "dev",
+                "cable",
+                "nodad",
+            )
         self.assertEqual(here.stdout.readline(), "done\n")
-        self.read_until(reader, lambda t: (x := self.flow(6003, "base")(t)) and x.bytes_acknowledged >= 30_000_000)
-        self.read_until(reader, lambda t: self.flow(6003, "base")(t).retransmitted_segments
-                        == int(ss("base", 6003)["retrans"].split("/")[1]))
+        self.read_until(
+            reader,
+            lambda t: (x := self.flow(6003, "base")(t)) and x.bytes_acknowledged >= 30_000_000,
+        )
+        self.read_until(
+            reader,
+            lambda t: self.flow(6003, "base")(t).retransmitted_segments
+            == int(ss("base", 6003)["retrans"].split("/")[1]),
+        )
 
     def test_more_connections_than_the_limit_are_counted(self):
         for port in (6004, 6005, 6006):
             self.connect(port, size=1000)
         self.start("tcp.flows=2")
         left_out = self.read_until(self.reader("tcp"), lambda t: t.tcp.left_out)
-        self.assertGreaterEqual(left_out, 2)      # one at each station, and what other tests left closing
+        # one at each station, and what other tests left closing
+        self.assertGreaterEqual(left_out, 2)
 
     def test_a_topic_that_nobody_reads_is_not_made(self):
-        (self.run_folder / "pids" / "me").write_text(f"{os.getpid()} {system.start_time(os.getpid())}")
+        (self.run_folder / "pids" / "me").write_text(
+            f"{os.getpid()} {system.start_time(os.getpid())}"
+        )
         self.start("cpu.every_ms=100")
         first = self.reader("cpu")
         self.assertEqual(self.read_until(first, lambda t: t.sequence), 1)
@@ -230,13 +333,21 @@ class Observer(unittest.TestCase):
 
         def answer(t):
             if air.poll(0):
-                self.assertEqual(control_pb2.Request.FromString(air.recv()).WhichOneof("what"), "status")
-                air.send(control_pb2.Reply(ok=True, air=control_pb2.AirStatus(slots=77)).SerializeToString())
+                self.assertEqual(
+                    control_pb2.Request.FromString(air.recv()).WhichOneof("what"), "status"
+                )
+                air.send(
+                    control_pb2.Reply(
+                        ok=True, air=control_pb2.AirStatus(slots=77)
+                    ).SerializeToString()
+                )
             return t.air.slots if t.WhichOneof("what") == "air" else None
+
         self.assertEqual(self.read_until(reader, answer), 77)
 
     def medium(self, answer):
-        """Answers every question with AirStatus(**answer) until the test ends; change `answer` meanwhile."""
+        """Answers every question with AirStatus(**answer) until the test ends; change `answer`
+        meanwhile."""
         air = zmq.Context.instance().socket(zmq.REP)
         air.linger = 0
         air.bind(f"ipc://{self.run_folder}/air.control")
@@ -247,14 +358,20 @@ class Observer(unittest.TestCase):
             while not over.is_set():
                 if air.poll(50):
                     air.recv()
-                    air.send(control_pb2.Reply(ok=True, air=control_pb2.AirStatus(**answer)).SerializeToString())
+                    air.send(
+                        control_pb2.Reply(
+                            ok=True, air=control_pb2.AirStatus(**answer)
+                        ).SerializeToString()
+                    )
             air.close()
+
         thread = threading.Thread(target=serve)
         thread.start()
 
         def end():
             over.set()
             thread.join()
+
         self.addCleanup(end)
 
     def test_what_the_medium_answers_and_who_ends_are_events(self):
@@ -266,10 +383,13 @@ class Observer(unittest.TestCase):
         for name, process in (("judge", judge.pid), ("me", os.getpid())):
             (self.run_folder / "pids" / name).write_text(f"{process} {system.start_time(process)}")
         self.start("air.every_ms=50", "cpu.every_ms=50")
-        # Topic `air` beside the events: tells that the medium was heard, so that what follows is news.
+        # Topic `air` beside the events: tells that the medium was heard, so that what follows is
+        # news.
         reader = self.reader("event", "air", "cpu")
         heard = set()
-        self.read_until(reader, lambda t: heard.add(t.WhichOneof("what")) or len(heard & {"air", "cpu"}) == 2)
+        self.read_until(
+            reader, lambda t: heard.add(t.WhichOneof("what")) or len(heard & {"air", "cpu"}) == 2
+        )
         events = []
 
         def told(*wanted):
@@ -279,18 +399,23 @@ class Observer(unittest.TestCase):
                     events.append((e.source, e.kind, e.reason, e.count))
                     self.slot = t.slot
                 return set(wanted) <= set(events)
+
             self.read_until(reader, look)
+
         answer["slots_behind"] = 8
         told(("air", "late", "slots_behind", 3))
         answer |= {"nodes": ["base: free", "terminal: process 9"]}
         told(("air", "radio", "base disconnected", 1), ("air", "radio", "terminal connected", 1))
-        answer |= {"changes": [control_pb2.SettingChange(slot=4711, key="channel.model", to="etu")], "changes_made": 1}
+        answer |= {
+            "changes": [control_pb2.SettingChange(slot=4711, key="channel.model", to="etu")],
+            "changes_made": 1,
+        }
         told(("air", "setting", "channel.model = etu", 1))
         self.assertEqual(self.slot, 4711)
         judge.kill()
         judge.wait()
         told(("observer", "run", "judge ended", 1))
-        self.assertEqual(len(events), 5, events)      # each once, and none of what was there before
+        self.assertEqual(len(events), 5, events)  # each once, and none of what was there before
 
     def test_flows_beyond_the_limit_are_an_event(self):
         self.start("tcp.flows=1", "medium=")
@@ -299,7 +424,9 @@ class Observer(unittest.TestCase):
         for port in (6007, 6008, 6009):
             self.connect(port, size=1000)
         event = self.read_until(reader, lambda t: t.HasField("event") and t.event)
-        self.assertEqual((event.source, event.kind, event.reason), ("observer", "drop", "connections_left_out"))
+        self.assertEqual(
+            (event.source, event.kind, event.reason), ("observer", "drop", "connections_left_out")
+        )
 
     def test_flows_that_came_while_nobody_read_topic_tcp_are_no_event_later(self):
         self.start("tcp.flows=1", "medium=")
@@ -307,7 +434,7 @@ class Observer(unittest.TestCase):
         self.connect(6010, size=1000)
         self.read_until(first, lambda t: self.flow(6010, "base")(t))
         first.close()
-        time.sleep(1)       # the observer looks at its subscriptions ten times a second
+        time.sleep(1)  # the observer looks at its subscriptions ten times a second
         for port in (6011, 6012, 6013):
             self.connect(port, size=1000)
         again = self.reader("tcp")
@@ -326,8 +453,12 @@ class Observer(unittest.TestCase):
         os.chmod(self.run_folder / "base.telemetry", 0o777)
         self.start()
         self.assertEqual(base.recv(), b"\x01status")
-        for frames in ((b"status",), (b"status", b"\xff\xffgarbage"), (b"status", b"", b"more"),
-                       (b"status", telemetry.telemetry_pb2.Telemetry(slot=4711).SerializeToString())):
+        for frames in (
+            (b"status",),
+            (b"status", b"\xff\xffgarbage"),
+            (b"status", b"", b"more"),
+            (b"status", telemetry.telemetry_pb2.Telemetry(slot=4711).SerializeToString()),
+        ):
             base.send_multipart(frames)
         reader = self.reader("tcp")
         self.read_until(reader, lambda t: t.slot == 4711)
@@ -343,11 +474,18 @@ class Observer(unittest.TestCase):
         self.assertEqual(process.wait(10), 0)
 
     def test_bad_settings_are_one_line_and_exit_code_2(self):
-        for setting, words in (("stations=base=no-such-namespace", "stations: base = no-such-namespace"),
-                               ("tcp.every_ms=0", "tcp.every_ms"), ("nonsense=1", "nonsense"),
-                               ("user=no-such-user", "no-such-user")):
-            done = subprocess.run([OBSERVER, "--set", setting], capture_output=True, text=True,
-                                  env=os.environ | {"OPENWIP_RUN": str(self.run_folder)})
+        for setting, words in (
+            ("stations=base=no-such-namespace", "stations: base = no-such-namespace"),
+            ("tcp.every_ms=0", "tcp.every_ms"),
+            ("nonsense=1", "nonsense"),
+            ("user=no-such-user", "no-such-user"),
+        ):
+            done = subprocess.run(
+                [OBSERVER, "--set", setting],
+                capture_output=True,
+                text=True,
+                env=os.environ | {"OPENWIP_RUN": str(self.run_folder)},
+            )
             self.assertEqual(done.returncode, 2, done)
             self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
             self.assertIn(words, done.stderr)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip radio and doctor --loop on software radios: what was put into them is found. Tolerances: levels 0.3 dB (images of an
-x410, 60 dB down in its 12-bit converter's steps, 1 dB), frequency 5 Hz, clipped share 1 %, latency of the transport to the step in
-which leads shrink."""
+"""./openwip radio and doctor --loop on software radios: what was put into them is found.
+Tolerances: levels 0.3 dB (images of an x410, 60 dB down in its 12-bit converter's steps, 1 dB),
+frequency 5 Hz, clipped share 1 %, latency of the transport to the step in which leads shrink."""
+
 import json
 import math
 import os
@@ -12,13 +13,17 @@ import tempfile
 import unittest
 
 import yaml
+
 from demo_support import TOP, openwip
 from uhd_support import Medium
 
 PRODUCTS = yaml.safe_load((TOP / "channels/vusrp/devices.yaml").read_text())["products"]
 
 
-@unittest.skipUnless(pathlib.Path(os.environ["OPENWIP_BUILD"], "host/radio/wip_radio").exists(), "openwip radio is not part of this build")
+@unittest.skipUnless(
+    pathlib.Path(os.environ["OPENWIP_BUILD"], "host/radio/wip_radio").exists(),
+    "openwip radio is not part of this build",
+)
 class Radio(unittest.TestCase):
     def found(self, *arguments, code=0):
         done = openwip(*arguments, "--json")
@@ -43,16 +48,40 @@ class Radio(unittest.TestCase):
     def check_product(self, name, image_within):
         p = PRODUCTS[name]
         receive_gain, attenuator, noise = 10, -20, -100
-        transmit_gain = math.floor((p["transmit_gain"][1] - 10) / p["transmit_gain"][2]) * p["transmit_gain"][2]
-        level = p["full_scale_dbm"][0] + transmit_gain - p["transmit_gain"][1] + attenuator + receive_gain - p["full_scale_dbm"][1]
-        tone = -10 - level if level > -10 else -6     # -10 dBFS or less arrives
-        of = self.found("radio", "levels", "--seconds", "0.1", "--receive-gain", str(receive_gain), "--transmit-gain", str(transmit_gain),
-                        f"--tone={tone}", "--radio", f"type=vusrp,product={name},noise_dbfs={noise},gain_db={attenuator}")
+        transmit_gain = (
+            math.floor((p["transmit_gain"][1] - 10) / p["transmit_gain"][2]) * p["transmit_gain"][2]
+        )
+        level = (
+            p["full_scale_dbm"][0]
+            + transmit_gain
+            - p["transmit_gain"][1]
+            + attenuator
+            + receive_gain
+            - p["full_scale_dbm"][1]
+        )
+        tone = -10 - level if level > -10 else -6  # -10 dBFS or less arrives
+        of = self.found(
+            "radio",
+            "levels",
+            "--seconds",
+            "0.1",
+            "--receive-gain",
+            str(receive_gain),
+            "--transmit-gain",
+            str(transmit_gain),
+            f"--tone={tone}",
+            "--radio",
+            f"type=vusrp,product={name},noise_dbfs={noise},gain_db={attenuator}",
+        )
         heard = of["tone"]
         self.assertAlmostEqual(of["dc_dbfs"], p["receive_dc_dbfs"], delta=0.3)
         self.assertAlmostEqual(heard["dbfs"], tone + level, delta=0.3)
-        self.assertAlmostEqual(heard["receive_image"]["db"], p["receive_image_db"], delta=image_within)
-        self.assertAlmostEqual(heard["transmit_image"]["db"], p["transmit_image_db"], delta=image_within)
+        self.assertAlmostEqual(
+            heard["receive_image"]["db"], p["receive_image_db"], delta=image_within
+        )
+        self.assertAlmostEqual(
+            heard["transmit_image"]["db"], p["transmit_image_db"], delta=image_within
+        )
         self.assertAlmostEqual(heard["leakage"]["db"], tone - p["transmit_leakage_dbfs"], delta=0.3)
         self.assertEqual(of["clipped"], 0)
 
@@ -62,87 +91,216 @@ class Radio(unittest.TestCase):
                 self.check_product(name, image_within)
 
     def test_noise_is_found_and_the_gain_is_taken_off_it(self):
-        of = self.found("radio", "levels", "--radio", "type=vusrp,noise_dbfs=-57.5", "--receive-gain", "20", "--seconds", "0.1")
+        of = self.found(
+            "radio",
+            "levels",
+            "--radio",
+            "type=vusrp,noise_dbfs=-57.5",
+            "--receive-gain",
+            "20",
+            "--seconds",
+            "0.1",
+        )
         self.assertAlmostEqual(of["noise_dbfs"], -37.5, delta=0.3)
         self.assertAlmostEqual(of["noise_at_gain_0_dbfs"], -57.5, delta=0.3)
 
     def test_clipping_is_counted_and_costs_something(self):
         high = 1.25
-        of = self.found("radio", "levels", "--radio", f"type=vusrp,gain_db={20 * math.log10(high):.6f}", "--receive-gain", "0", "--transmit-gain", "0",
-                        "--tone", "0", "--seconds", "0.1", code=1)
+        of = self.found(
+            "radio",
+            "levels",
+            "--radio",
+            f"type=vusrp,gain_db={20 * math.log10(high):.6f}",
+            "--receive-gain",
+            "0",
+            "--transmit-gain",
+            "0",
+            "--tone",
+            "0",
+            "--seconds",
+            "0.1",
+            code=1,
+        )
         self.assertAlmostEqual(of["clipped"], 4 / math.pi * math.acos(1 / high), delta=0.01)
-        self.assertIn("less --receive-gain", next(f for f in of["findings"] if f["what"] == "level")["mend"])
+        self.assertIn(
+            "less --receive-gain", next(f for f in of["findings"] if f["what"] == "level")["mend"]
+        )
 
     def test_two_radios_with_oscillators_of_their_own(self):
-        with Medium("clock: realtime", "{base: {}, terminal: {noise_dbfs: -100}}", "[{from: base, to: terminal, gain_db: -35}]") as air:
-            of = self.found("radio", "levels", "--radio", air.args("terminal") + ",product=b210,ppm=-1", "--receive-gain", "10", "--seconds", "0.1",
-                            "--tone", "--tone-radio", air.args("base") + ",product=x310,ppm=2", "--transmit-gain", "21.5")
+        with Medium(
+            "clock: realtime",
+            "{base: {}, terminal: {noise_dbfs: -100}}",
+            "[{from: base, to: terminal, gain_db: -35}]",
+        ) as air:
+            of = self.found(
+                "radio",
+                "levels",
+                "--radio",
+                air.args("terminal") + ",product=b210,ppm=-1",
+                "--receive-gain",
+                "10",
+                "--seconds",
+                "0.1",
+                "--tone",
+                "--tone-radio",
+                air.args("base") + ",product=x310,ppm=2",
+                "--transmit-gain",
+                "21.5",
+            )
         self.assertAlmostEqual(of["tone"]["hz"] - of["tone"]["expected_hz"], 3e-6 * 1.8e9, delta=5)
-        self.assertAlmostEqual(of["tone"]["receive_image"]["db"], PRODUCTS["b210"]["receive_image_db"], delta=0.3)
-        self.assertAlmostEqual(of["tone"]["transmit_image"]["db"], PRODUCTS["x310"]["transmit_image_db"], delta=0.3)
+        self.assertAlmostEqual(
+            of["tone"]["receive_image"]["db"], PRODUCTS["b210"]["receive_image_db"], delta=0.3
+        )
+        self.assertAlmostEqual(
+            of["tone"]["transmit_image"]["db"], PRODUCTS["x310"]["transmit_image_db"], delta=0.3
+        )
 
     def test_the_spectrum_is_a_picture_and_its_points(self):
         with tempfile.TemporaryDirectory() as folder:
             picture = pathlib.Path(folder, "s.png")
-            of = self.found("radio", "spectrum", "--radio", "type=vusrp,noise_dbfs=-60", "--receive-gain", "0", "--out", str(picture), "--seconds", "0.1")
+            of = self.found(
+                "radio",
+                "spectrum",
+                "--radio",
+                "type=vusrp,noise_dbfs=-60",
+                "--receive-gain",
+                "0",
+                "--out",
+                str(picture),
+                "--seconds",
+                "0.1",
+            )
             self.assertEqual(picture.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
         mean = sorted(of["mean_dbfs"])[384]
         self.assertAlmostEqual(mean + 10 * math.log10(768 / 2.0044), -60, delta=0.3)
         self.assertEqual((len(of["offset_hz"]), of["offset_hz"][384]), (768, 0))
 
     def check_leads(self, loop, name):
-        """Of leads below the latency none arrives, of those above its spread nearly all: the machine may stand still meanwhile."""
-        shortest, longest = PRODUCTS[name]["latency_us"], PRODUCTS[name]["latency_us"] + PRODUCTS[name]["spread_us"]
+        """Of leads below the latency none arrives, of those above its spread nearly all: the
+        machine may stand still meanwhile."""
+        shortest, longest = (
+            PRODUCTS[name]["latency_us"],
+            PRODUCTS[name]["latency_us"] + PRODUCTS[name]["spread_us"],
+        )
         leads = loop["transmit"]["leads"]
-        self.assertTrue(all(c["late"] == c["bursts"] for c in leads if c["lead_us"] < shortest), leads)
+        self.assertTrue(
+            all(c["late"] == c["bursts"] for c in leads if c["lead_us"] < shortest), leads
+        )
         above = [c for c in leads if c["lead_us"] > longest]
-        self.assertLess(sum(c["late"] for c in above), 0.05 * sum(c["bursts"] for c in above), leads)
-        self.assertGreater(loop["transmit"]["lead_us"], longest - 0.1 * (longest - shortest) - 10, leads)
+        self.assertLess(
+            sum(c["late"] for c in above), 0.05 * sum(c["bursts"] for c in above), leads
+        )
+        self.assertGreater(
+            loop["transmit"]["lead_us"], longest - 0.1 * (longest - shortest) - 10, leads
+        )
         self.assertGreaterEqual(loop["receive"]["shortest_us"], shortest)
 
     def test_the_loop_of_a_b210_is_what_its_latency_makes_it(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "d.json")
-            done = openwip("doctor", "--loop", "--radio", "type=vusrp,product=b210,delay=100", "--transmit-gain", "80", "--receive-gain", "0",
-                           "--seconds", "1", "--json", str(file))
+            done = openwip(
+                "doctor",
+                "--loop",
+                "--radio",
+                "type=vusrp,product=b210,delay=100",
+                "--transmit-gain",
+                "80",
+                "--receive-gain",
+                "0",
+                "--seconds",
+                "1",
+                "--json",
+                str(file),
+            )
             self.assertIn(done.returncode, (0, 1), done.stderr)
             of = json.loads(file.read_text())
         self.check_leads(of["loop"], "b210")
         self.assertAlmostEqual(of["loop"]["path_delay_us"], 100 / 7.68, delta=0.2)
         said = of["loop"]["recommended"]
         for one in (said, said["two_computers"]):
-            self.assertIn(f"--transmit-lead-slots {one['transmit_lead_slots']} --retransmission-delay-ms {one['retransmission_delay_ms']:g}", done.stdout)
-        self.assertIn("not shown for one in 10,000", done.stdout)    # in a second
+            self.assertIn(
+                f"--transmit-lead-slots {one['transmit_lead_slots']} --retransmission-delay-ms"
+                f" {one['retransmission_delay_ms']:g}",
+                done.stdout,
+            )
+        self.assertIn("not shown for one in 10,000", done.stdout)  # in a second
 
     def test_the_loop_of_an_x310_is_shorter_and_needs_no_path(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "d.json")
-            openwip("doctor", "--loop", "--radio", "type=vusrp,product=x310,master_clock_rate=184.32e6,gain_db=-150", "--receive-gain", "0", "--seconds", "1",
-                    "--json", str(file))
+            openwip(
+                "doctor",
+                "--loop",
+                "--radio",
+                "type=vusrp,product=x310,master_clock_rate=184.32e6,gain_db=-150",
+                "--receive-gain",
+                "0",
+                "--seconds",
+                "1",
+                "--json",
+                str(file),
+            )
             loop = json.loads(file.read_text())["loop"]
         self.check_leads(loop, "x310")
-        self.assertIsNone(loop["path_delay_us"])     # no cable
+        self.assertIsNone(loop["path_delay_us"])  # no cable
 
     def test_what_the_radio_refuses_is_one_line_and_exit_code_2(self):
         for arguments, says in (
-                (("probe", "--radio", "type=b200,serial=none"), "no radio answers to"),
-                (("levels", "--radio", "type=vusrp", "--receive-gain", "100"), "receive gain 100 dB; valid: -40..60 dB"),
-                (("levels", "--radio", "type=vusrp", "--tone", "--transmit-gain", "100"), "transmit gain 100 dB; valid: -80..20 dB"),
-                (("levels", "--radio", "type=vusrp", "--gain", "10"), "it is now --transmit-gain, of the transmitter, or --receive-gain, of the receiver"),
-                (("levels", "--radio", "type=vusrp", "--antenna", "RX9"), "valid is RX2 or TX/RX")):
+            (("probe", "--radio", "type=b200,serial=none"), "no radio answers to"),
+            (
+                ("levels", "--radio", "type=vusrp", "--receive-gain", "100"),
+                "receive gain 100 dB; valid: -40..60 dB",
+            ),
+            (
+                ("levels", "--radio", "type=vusrp", "--tone", "--transmit-gain", "100"),
+                "transmit gain 100 dB; valid: -80..20 dB",
+            ),
+            (
+                ("levels", "--radio", "type=vusrp", "--gain", "10"),
+                "it is now --transmit-gain, of the transmitter, or --receive-gain, of the receiver",
+            ),
+            (("levels", "--radio", "type=vusrp", "--antenna", "RX9"), "valid is RX2 or TX/RX"),
+        ):
             done = openwip("radio", *arguments)
-            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done.stderr)
+            self.assertEqual(
+                (done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done.stderr
+            )
             self.assertIn(says, done.stderr)
 
     def test_the_program_behind_it_has_the_same_two_gains_and_no_other(self):
         program = pathlib.Path(os.environ["OPENWIP_BUILD"], "host/radio/wip_radio")
-        for command, sides in (("probe", ()), ("levels", ("transmit", "receive")), ("spectrum", ("receive",)), ("loop", ("transmit", "receive"))):
-            said = subprocess.run([program, command, "--help"], capture_output=True, text=True, timeout=20).stdout
-            self.assertEqual(sorted(re.findall(r"--\S*gain\S*", said)), sorted(f"--{side}-gain" for side in sides), command)
+        for command, sides in (
+            ("probe", ()),
+            ("levels", ("transmit", "receive")),
+            ("spectrum", ("receive",)),
+            ("loop", ("transmit", "receive")),
+        ):
+            said = subprocess.run(
+                [program, command, "--help"], capture_output=True, text=True, timeout=20
+            ).stdout
+            self.assertEqual(
+                sorted(re.findall(r"--\S*gain\S*", said)),
+                sorted(f"--{side}-gain" for side in sides),
+                command,
+            )
             for gain in (("--gain", "10"), ("--gain=10",)):
-                done = subprocess.run([program, command, "--args", "type=vusrp", *gain], capture_output=True, text=True, timeout=20)
-                self.assertEqual((done.returncode, done.stdout, done.stderr),
-                                 (2, "", "radio: --gain is not an option; it is now --transmit-gain, of the transmitter, or --receive-gain, of the receiver\n"))
+                done = subprocess.run(
+                    [program, command, "--args", "type=vusrp", *gain],
+                    capture_output=True,
+                    text=True,
+                    timeout=20,
+                )
+                self.assertEqual(
+                    (done.returncode, done.stdout, done.stderr),
+                    (
+                        2,
+                        "",
+                        (
+                            "radio: --gain is not an option; it is now --transmit-gain, of the"
+                            " transmitter, or --receive-gain, of the receiver\n"
+                        ),
+                    ),
+                )
 
 
 if __name__ == "__main__":

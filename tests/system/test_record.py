@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs that are recorded: what the record says is what the report says; readers that stand still harm nobody."""
+"""Runs that are recorded: what the record says is what the report says; readers that stand still
+harm nobody."""
+
 import json
 import os
 import pathlib
@@ -11,11 +13,11 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-import same_meaning      # noqa: E402
-from demo_support import GENTLE, built, environment, openwip, TOP      # noqa: E402
-from openwip_cli.cell import cell as cells      # noqa: E402
-from openwip_cli.messages import telemetry      # noqa: E402
-from openwip_cli.records.run_record import RunRecord      # noqa: E402
+import same_meaning
+from demo_support import GENTLE, TOP, built, environment, openwip
+from openwip_cli.cell import cell as cells
+from openwip_cli.messages import telemetry
+from openwip_cli.records.run_record import RunRecord
 
 CELL = f"r{os.getpid() % 100000}"
 STALLED = """
@@ -28,7 +30,9 @@ time.sleep(1000)       # and never reads
 """
 
 
-@unittest.skipIf(os.geteuid() != 0 or not os.path.exists("/dev/net/tun"), "a cell needs root and a TUN")
+@unittest.skipIf(
+    os.geteuid() != 0 or not os.path.exists("/dev/net/tun"), "a cell needs root and a TUN"
+)
 @unittest.skipUnless(built(), "needs the built programs")
 class Recorded(unittest.TestCase):
     def setUp(self):
@@ -39,7 +43,16 @@ class Recorded(unittest.TestCase):
         self.addCleanup(lambda: openwip("down", "--name", CELL))
 
     def run_cell(self, command, *arguments):
-        done = openwip(command, "--name", CELL, "--record", str(self.path), "--json", str(self.json), *arguments)
+        done = openwip(
+            command,
+            "--name",
+            CELL,
+            "--record",
+            str(self.path),
+            "--json",
+            str(self.json),
+            *arguments,
+        )
         self.assertIn(done.returncode, (0, 1), done.stderr)
         self.report = json.loads(self.json.read_text())
         self.record = RunRecord(self.path)
@@ -51,22 +64,27 @@ class Recorded(unittest.TestCase):
         recorded = dict(about["report"])
         self.assertEqual(recorded, {k: v for k, v in self.report.items() if k != "record"})
         self.assertEqual(self.report["record"]["lost"], 0)
-        self.assertEqual(self.report["record"]["messages"],
-                         sum(self.record.table(*t).attributes["received"] for t in self.record.tables()))
+        self.assertEqual(
+            self.report["record"]["messages"],
+            sum(self.record.table(*t).attributes["received"] for t in self.record.tables()),
+        )
         self.assertEqual(self.record.verdict["valid"], self.report["verdict"]["valid"])
         self.assertEqual(about["scenario"], self.report["config"])
         self.assertIn(str(self.path), about["command"])
         for name in files:
             self.assertIn("bins:", about["effective"][name])
-        # The last status of the base station has all frames that the report counts, and numbers without a gap.
+        # The last status of the base station has all frames that the report counts, and numbers
+        # without a gap.
         status = self.record.table("status", "base")
         numbers = status["message.sequence"].tolist()
         self.assertEqual(numbers, list(range(numbers[0], numbers[0] + len(numbers))))
-        self.assertGreaterEqual(int(status["base.frames_sent"][-1]), self.report["link"]["frames_sent"])
+        self.assertGreaterEqual(
+            int(status["base.frames_sent"][-1]), self.report["link"]["frames_sent"]
+        )
         self.assertGreater(len(self.record.table("slot", "terminal")), 50)
 
     def expect_same_in_the_monitor(self):
-        if same_meaning.PROGRAM.exists():      # is part of this build
+        if same_meaning.PROGRAM.exists():  # is part of this build
             said = same_meaning.expect(self, self.path)
             self.assertEqual(said["counts"][0], self.report["record"]["messages"])
             self.assertGreater(len(said["prediction_error"]), 50)
@@ -85,8 +103,27 @@ class Recorded(unittest.TestCase):
 
     def test_an_emulated_run_beside_a_reader_that_never_reads(self):
         record_everything = subprocess.Popen(
-            [TOP / "openwip", "emulate", "--name", CELL, "--duration", "3", "--bins", "25", "--pacing-limit-ms", "1000",
-             "--record", self.path, "--json", self.json], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+            [
+                TOP / "openwip",
+                "emulate",
+                "--name",
+                CELL,
+                "--duration",
+                "3",
+                "--bins",
+                "25",
+                "--pacing-limit-ms",
+                "1000",
+                "--record",
+                self.path,
+                "--json",
+                self.json,
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(),
+        )
         self.addCleanup(record_everything.stderr.close)
         self.addCleanup(record_everything.stdout.close)
         run = cells.Cell(CELL).run
@@ -109,13 +146,18 @@ class Recorded(unittest.TestCase):
             self.assertTrue(self.report["verdict"]["checks"][check], self.report["verdict"])
 
     def test_ctrl_c_leaves_a_whole_record_without_a_report(self):
-        process = subprocess.Popen([TOP / "openwip", "emulate", "--name", CELL, "--duration", "60", "--record", self.path],
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment(), start_new_session=True)
+        process = subprocess.Popen(
+            [TOP / "openwip", "emulate", "--name", CELL, "--duration", "60", "--record", self.path],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=environment(),
+            start_new_session=True,
+        )
         with telemetry.Reader(telemetry.endpoints_of(cells.Cell(CELL)), ("slot",)) as reader:
             while reader.received("base") < 30:
                 self.assertIsNone(process.poll())
                 reader.poll(0.1)
-        os.killpg(process.pid, signal.SIGINT)      # as a terminal does
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
         self.assertEqual(process.wait(30), 130)
         with RunRecord(self.path) as record:
             self.assertGreater(len(record.table("slot", "base")), 10)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip demo --replay-iq: a recorded run through receiver and macd, for whoever watches a cell. Its decisions are the
-recorded ones, nothing can be set, an end or a kill leaves nothing, and what is no recording is refused."""
+"""./openwip demo --replay-iq: a recorded run through receiver and macd, for whoever watches a cell.
+Its decisions are the recorded ones, nothing can be set, an end or a kill leaves nothing, and what
+is no recording is refused."""
+
 import datetime
 import json
 import os
@@ -14,13 +16,13 @@ import unittest
 import numpy
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "unit" / "capture"))
-import capture_support as cs                                                # noqa: E402
-from demo_support import Demo, built, cells, left_of, openwip, wait_until    # noqa: E402
+import capture_support as cs
 
-from openwip_cli.messages import control, telemetry  # noqa: E402
+from demo_support import Demo, built, cells, left_of, openwip, wait_until
+from openwip_cli.messages import control, telemetry
 
 CELL, RECORDED = "iqplay", "iqplayrec"
-SLOTS = 2707        # with the first one, 150: the last batch of telemetry, of 15 slots, is not full
+SLOTS = 2707  # with the first one, 150: the last batch of telemetry, of 15 slots, is not full
 
 
 @unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
@@ -32,9 +34,29 @@ class Replay(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
         cls.recording = cls.folder / "run"
-        demo = openwip("demo", "--name", RECORDED, "--speed", "0.5", "--pacing-limit-ms", "1000", "--duration", "1", "--pings", "5",
-                       "--channel", "jakes", "--snr", "16", "--record-iq", cls.recording, "--record-iq-seconds", f"{SLOTS / 1500}")
-        assert demo.returncode in (0, 1), demo.stdout + demo.stderr     # the verdict is not what is tested
+        demo = openwip(
+            "demo",
+            "--name",
+            RECORDED,
+            "--speed",
+            "0.5",
+            "--pacing-limit-ms",
+            "1000",
+            "--duration",
+            "1",
+            "--pings",
+            "5",
+            "--channel",
+            "jakes",
+            "--snr",
+            "16",
+            "--record-iq",
+            cls.recording,
+            "--record-iq-seconds",
+            f"{SLOTS / 1500}",
+        )
+        # the verdict is not what is tested
+        assert demo.returncode in (0, 1), demo.stdout + demo.stderr
         cls.live = json.loads(pathlib.Path(f"{cls.recording}.sigmf-meta").read_text())["global"]
 
     def replay(self, *arguments):
@@ -59,7 +81,9 @@ class Replay(unittest.TestCase):
         self.assertIn("the same decisions", out)
         self.assertNotIn("bit/s", out)
         result = json.loads(report.read_text())
-        self.assertEqual((result["replay"]["identical"], result["replay"]["compared"]), (SLOTS, SLOTS))
+        self.assertEqual(
+            (result["replay"]["identical"], result["replay"]["compared"]), (SLOTS, SLOTS)
+        )
         self.assertEqual((result["replay"]["same"], result["replay"]["reports_lost"]), (True, 0))
         self.assertEqual((result["verdict"]["valid"], result["verdict"]["replay"]), (False, True))
         self.assertEqual(result["recorded_verdict"], self.live["openwip:verdict"])
@@ -67,22 +91,44 @@ class Replay(unittest.TestCase):
         self.assertNotIn("tcp", result)
         # The captured frames: at the recorded time, and as good as the recording says.
         good = bad = 0
-        for note in json.loads(pathlib.Path(f"{self.recording}.sigmf-meta").read_text())["annotations"]:
-            good, bad = good + note.get("openwip:frames_good", 0), bad + note.get("openwip:frames_bad", 0)
-        rows = cs.fields(captured, ["frame.interface_name", "wip.outcome", "frame.time_epoch", "wip.slot"], "wip.slot")
+        for note in json.loads(pathlib.Path(f"{self.recording}.sigmf-meta").read_text())[
+            "annotations"
+        ]:
+            good, bad = (
+                good + note.get("openwip:frames_good", 0),
+                bad + note.get("openwip:frames_bad", 0),
+            )
+        rows = cs.fields(
+            captured,
+            ["frame.interface_name", "wip.outcome", "frame.time_epoch", "wip.slot"],
+            "wip.slot",
+        )
         outcomes = [r["wip.outcome"][0] for r in rows]
         self.assertEqual((outcomes.count("1"), outcomes.count("2")), (good, bad))
         last = max(int(r["wip.slot"][0]) for r in rows)
         self.assertGreater(last % 15, 0)
-        self.assertGreater(last, self.live["openwip:first_slot"] + SLOTS - 15, "no traffic at the end: what is tested there?")
+        self.assertGreater(
+            last,
+            self.live["openwip:first_slot"] + SLOTS - 15,
+            "no traffic at the end: what is tested there?",
+        )
         self.assertEqual({r["frame.interface_name"][0] for r in rows}, {"terminal.frames"})
-        began = json.loads(pathlib.Path(f"{self.recording}.sigmf-meta").read_text())["captures"][0]["core:datetime"]
+        began = json.loads(pathlib.Path(f"{self.recording}.sigmf-meta").read_text())["captures"][0][
+            "core:datetime"
+        ]
         first = datetime.datetime.fromisoformat(began.replace("Z", "+00:00")).timestamp()
-        expected = first + (int(rows[0]["wip.slot"][0]) + 1) / 1500 - self.live["openwip:first_slot"] / 1500
+        expected = (
+            first
+            + (int(rows[0]["wip.slot"][0]) + 1) / 1500
+            - self.live["openwip:first_slot"] / 1500
+        )
         self.assertAlmostEqual(float(rows[0]["frame.time_epoch"][0]), expected, delta=0.001)
         self.assertIn("verdict: REPLAY: replay: run.sigmf-data", cs.tool("capinfos", captured))
         # What was put together went to the interface, and nobody answered it.
-        ways = {r["frame.p2p_dir"][0] for r in cs.fields(captured, ["frame.p2p_dir"], "frame.interface_name == terminal.ip")}
+        ways = {
+            r["frame.p2p_dir"][0]
+            for r in cs.fields(captured, ["frame.p2p_dir"], "frame.interface_name == terminal.ip")
+        }
         self.assertEqual(ways, {"1"})
         # The record.
         done = openwip("record", "info", recorded)
@@ -93,9 +139,12 @@ class Replay(unittest.TestCase):
         """Its power is that of one of the recorded slots before."""
         dbfs = numpy.array(message.receiver.spectrum_dbfs)
         self.assertEqual(len(dbfs), 768)
-        power = 10 * numpy.log10((10 ** (dbfs / 10)).sum() / 2.0044)     # of points that are 2.0044 wide
+        # of points that are 2.0044 wide
+        power = 10 * numpy.log10((10 ** (dbfs / 10)).sum() / 2.0044)
         at = (message.slot - self.live["openwip:first_slot"]) * 5120
-        before = numpy.fromfile(f"{self.recording}.sigmf-data", numpy.complex64)[max(0, at - 15 * 5120):at + 5120]
+        before = numpy.fromfile(f"{self.recording}.sigmf-data", numpy.complex64)[
+            max(0, at - 15 * 5120) : at + 5120
+        ]
         slots = 10 * numpy.log10((numpy.abs(before.reshape(-1, 5120)) ** 2).mean(axis=1))
         self.assertTrue(slots.min() - 1 < power < slots.max() + 1, (power, slots))
 
@@ -103,18 +152,38 @@ class Replay(unittest.TestCase):
         demo = self.replay("--speed", "0.05")
         demo.wait_for("playing")
         cell = demo.cell
-        reader = telemetry.Reader(telemetry.endpoints_of(cell), ("slot", "status", "verdict", "receiver", "frames"))
+        reader = telemetry.Reader(
+            telemetry.endpoints_of(cell), ("slot", "status", "verdict", "receiver", "frames")
+        )
         self.addCleanup(reader.close)
         seen = {}
         deadline = time.monotonic() + 20
-        while time.monotonic() < deadline and not {"slot", "status", "verdict", "receiver", "frames"} <= set(seen):
+        while time.monotonic() < deadline and not {
+            "slot",
+            "status",
+            "verdict",
+            "receiver",
+            "frames",
+        } <= set(seen):
             for m in reader.poll(0.2):
-                if m.topic != "receiver" or m.telemetry.receiver.spectrum_dbfs:     # the first one may have none yet
+                # the first one may have none yet
+                if m.topic != "receiver" or m.telemetry.receiver.spectrum_dbfs:
                     seen[m.topic] = (m.source, m.telemetry)
-        self.assertEqual({t: source for t, (source, _) in seen.items()},
-                         {"slot": "terminal", "status": "terminal", "receiver": "terminal", "frames": "terminal", "verdict": "keeper"})
+        self.assertEqual(
+            {t: source for t, (source, _) in seen.items()},
+            {
+                "slot": "terminal",
+                "status": "terminal",
+                "receiver": "terminal",
+                "frames": "terminal",
+                "verdict": "keeper",
+            },
+        )
         verdict = seen["verdict"][1].verdict
-        self.assertEqual((verdict.command, verdict.valid, verdict.goodput_bps, verdict.capacity_bps), ("replay", False, 0, 0))
+        self.assertEqual(
+            (verdict.command, verdict.valid, verdict.goodput_bps, verdict.capacity_bps),
+            ("replay", False, 0, 0),
+        )
         self.assert_spectrum(seen["receiver"][1])
         once = openwip("top", "--once", "--name", CELL)
         self.assertIn("verdict   REPLAY: run.sigmf-data", once.stdout)
@@ -123,16 +192,23 @@ class Replay(unittest.TestCase):
         status = openwip("status", "--name", CELL)
         self.assertIn(f"replay    of {self.recording}", status.stdout)
         self.assertNotIn("does not answer", status.stdout)
-        for arguments in (("set", "--name", CELL, "link.combining=off"), ("exec", "--name", CELL, "base", "--", "true"),
-                          ("packets", "--name", CELL)):
+        for arguments in (
+            ("set", "--name", CELL, "link.combining=off"),
+            ("exec", "--name", CELL, "base", "--", "true"),
+            ("packets", "--name", CELL),
+        ):
             done = openwip(*arguments)
             self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
             self.assertIn("replay", done.stderr)
         terminal = control.Control(cell.endpoint("terminal.control"))
-        for tree in ({"link": {"combining": False}}, {"phy": {"predictor": "last"}}, {"uplink": {"kbps": 100}}):
+        for tree in (
+            {"link": {"combining": False}},
+            {"phy": {"predictor": "last"}},
+            {"uplink": {"kbps": 100}},
+        ):
             with self.assertRaisesRegex(control.Refused, "a recording is played"):
                 terminal.configure(tree)
-        terminal.configure({"telemetry": {"slot_every": 1}})     # what only watches may change
+        terminal.configure({"telemetry": {"slot_every": 1}})  # what only watches may change
         os.kill(demo.pid("launcher"), signal.SIGINT)
         self.assertEqual(demo.ended(), 130)
         self.gone(demo)
@@ -141,7 +217,10 @@ class Replay(unittest.TestCase):
         demo = self.replay("--speed", "0.05")
         demo.wait_for("playing")
         time.sleep(0.5)
-        pids = [demo.pid(n) for n in ("terminal.macd", "terminal.radio", "observer", "keeper", "launcher")]
+        pids = [
+            demo.pid(n)
+            for n in ("terminal.macd", "terminal.radio", "observer", "keeper", "launcher")
+        ]
         demo.kill(name)
         self.assertEqual(demo.ended(), code, demo.said)
         self.assertNotIn("Traceback", demo.said)
@@ -149,16 +228,25 @@ class Replay(unittest.TestCase):
         return demo
 
     def test_a_kill_leaves_nothing(self):
-        for name, code in (("terminal.radio", 3), ("terminal.macd", 3), ("keeper", 3), ("launcher", -9)):
+        for name, code in (
+            ("terminal.radio", 3),
+            ("terminal.macd", 3),
+            ("keeper", 3),
+            ("launcher", -9),
+        ):
             with self.subTest(name):
                 demo = self.check_kill_of(name, code)
                 if code == 3:
-                    self.assertIn(f"openwip: {'the ' * (name == 'keeper')}{name} was killed", demo.said)
+                    self.assertIn(
+                        f"openwip: {'the ' * (name == 'keeper')}{name} was killed", demo.said
+                    )
 
     def test_other_samples_are_told(self):
         other = self.folder / "other"
         for ending in (".sigmf-meta", ".sigmf-data", ".openwip-slots"):
-            pathlib.Path(f"{other}{ending}").write_bytes(pathlib.Path(f"{self.recording}{ending}").read_bytes())
+            pathlib.Path(f"{other}{ending}").write_bytes(
+                pathlib.Path(f"{self.recording}{ending}").read_bytes()
+            )
         meta = json.loads(pathlib.Path(f"{other}.sigmf-meta").read_text())
         del meta["global"]["core:sha512"]
         pathlib.Path(f"{other}.sigmf-meta").write_text(json.dumps(meta))
@@ -184,7 +272,9 @@ class Replay(unittest.TestCase):
         self.refused("is not JSON", "--replay-iq", text)
         short = self.folder / "short"
         for ending in (".sigmf-meta", ".openwip-slots"):
-            pathlib.Path(f"{short}{ending}").write_bytes(pathlib.Path(f"{self.recording}{ending}").read_bytes())
+            pathlib.Path(f"{short}{ending}").write_bytes(
+                pathlib.Path(f"{self.recording}{ending}").read_bytes()
+            )
         pathlib.Path(f"{short}.sigmf-data").write_bytes(bytes(1000))
         self.refused("has 1000 bytes", "--replay-iq", short)
         link = self.folder / "link"
@@ -199,9 +289,21 @@ class Replay(unittest.TestCase):
         self.refused("report 0", "--replay-iq", link)
 
     def test_an_option_that_the_recording_decides_is_refused(self):
-        for flag, value in (("--snr", "10"), ("--bins", "5"), ("--keep", None), ("--listen", "tcp://127.0.0.1:9000"),
-                            ("--config", "x.yaml"), ("--record-iq", "y")):
-            self.refused(f"{flag} with --replay-iq", "--replay-iq", self.recording, flag, *([value] if value else []))
+        for flag, value in (
+            ("--snr", "10"),
+            ("--bins", "5"),
+            ("--keep", None),
+            ("--listen", "tcp://127.0.0.1:9000"),
+            ("--config", "x.yaml"),
+            ("--record-iq", "y"),
+        ):
+            self.refused(
+                f"{flag} with --replay-iq",
+                "--replay-iq",
+                self.recording,
+                flag,
+                *([value] if value else []),
+            )
         self.refused("--speed", "--replay-iq", self.recording, "--speed", "0")
 
 

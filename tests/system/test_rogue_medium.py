@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A medium of root's starts, two radios of root's attach, and the user nobody stands beside it and does what that user can, all the time
-(rogue_user.py): no memory, file or socket of it is taken, read or replaced, and no start fails.
+"""A medium of root's starts, two radios of root's attach, and the user nobody stands beside it and
+does what that user can, all the time (rogue_user.py): no memory, file or socket of it is taken,
+read or replaced, and no start fails.
 
-Each start is the medium and the two that attach, without the rest of a cell. OPENWIP_TEST_STARTS sets how many there are."""
+Each start is the medium and the two that attach, without the rest of a cell. OPENWIP_TEST_STARTS
+sets how many there are."""
+
 import os
 import pathlib
 import subprocess
@@ -15,9 +18,8 @@ from uhd_support import AIR, Medium, media
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
 
-from air_door import SEALS, Attached  # noqa: E402
-
-from openwip_cli.machine import system  # noqa: E402
+from air_door import SEALS, Attached
+from openwip_cli.machine import system
 
 STARTS = int(os.environ.get("OPENWIP_TEST_STARTS", "50"))
 NODES = "{base: {}, terminal: {}}"
@@ -38,7 +40,12 @@ def attach(medium, within=10):
 @unittest.skipIf(os.geteuid() != 0, "a medium of root's needs root")
 class RogueMedium(unittest.TestCase):
     def attacker(self, name, folder):
-        process = subprocess.Popen([sys.executable, HERE / "rogue_user.py", name, folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [sys.executable, HERE / "rogue_user.py", name, folder],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
         self.assertEqual(process.stdout.readline(), "begins\n")
@@ -49,7 +56,10 @@ class RogueMedium(unittest.TestCase):
             radios = [attach(medium), attach(medium)]
             for radio in radios:
                 self.assertEqual((radio.process, radio.user), (medium.process.pid, 0))
-                self.assertEqual((radio.nodes, radio.seals & SEALS, radio.status.st_uid), (["base", "terminal"], SEALS, 0))
+                self.assertEqual(
+                    (radio.nodes, radio.seals & SEALS, radio.status.st_uid),
+                    (["base", "terminal"], SEALS, 0),
+                )
             self.assertEqual(len({radio.status.st_ino for radio in radios}), 1)
             maps = pathlib.Path(f"/proc/{medium.process.pid}/maps").read_text()
             self.assertIn(f"memfd:openwip-air-{name}", maps)
@@ -61,11 +71,12 @@ class RogueMedium(unittest.TestCase):
 
     def stand_beside(self, starts, user):
         name = f"rogue{os.getpid()}"
-        folder = f"/run/openwip-rogue-{os.getpid()}"        # stands for the run folder of a cell
+        folder = f"/run/openwip-rogue-{os.getpid()}"  # stands for the run folder of a cell
         os.mkdir(folder, 0o700)
         self.addCleanup(os.rmdir, folder)
         self.addCleanup(media.remove, name)
-        self.addCleanup(pathlib.Path(f"/dev/shm/openwip-air-{name}").unlink, missing_ok=True)     # the attacker's own
+        # the attacker's own
+        self.addCleanup(pathlib.Path(f"/dev/shm/openwip-air-{name}").unlink, missing_ok=True)
         attacker = self.attacker(name, folder)
         for _ in range(starts):
             self.start_once(name, user)
@@ -93,11 +104,13 @@ class Meeting(unittest.TestCase):
             killed.process.kill()
             self.assertEqual(radio.socket.recv(1), b"")
             killed.process.wait()
-            self.assertEqual(media.left(killed.name), [media.socket_of(killed.name), media.lock_of(killed.name)])
+            self.assertEqual(
+                media.left(killed.name), [media.socket_of(killed.name), media.lock_of(killed.name)]
+            )
             with Medium("clock: lockstep", NODES, name=killed.name) as again:
                 attach(again).close()
                 self.assertIn("removed what a killed medium", again.text())
-                self.assertEqual(media.left(again.name), [])       # somebody is there
+                self.assertEqual(media.left(again.name), [])  # somebody is there
                 media.remove(again.name)
                 self.assertTrue(again.meeting_place().exists())
 
@@ -112,7 +125,9 @@ class Meeting(unittest.TestCase):
     def test_a_second_medium_of_the_name_is_refused_in_one_line(self):
         with Medium("clock: lockstep", NODES) as first:
             attach(first).close()
-            second = subprocess.run([AIR, "--config", first.file], capture_output=True, text=True, timeout=20)
+            second = subprocess.run(
+                [AIR, "--config", first.file], capture_output=True, text=True, timeout=20
+            )
             self.assertEqual((second.returncode, second.stderr.count("\n")), (1, 1), second.stderr)
             self.assertIn(f"is running already (process {first.process.pid})", second.stderr)
             attach(first).close()

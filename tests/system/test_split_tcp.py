@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Split TCP: the proxy between two hosts in namespaces of their own, joined by cables through a controller, and in a cell, in real time
-and in virtual time."""
+"""Split TCP: the proxy between two hosts in namespaces of their own, joined by cables through a
+controller, and in a cell, in real time and in virtual time."""
+
 import contextlib
 import hashlib
 import json
@@ -17,8 +18,8 @@ import time
 import unittest
 
 import yaml
-from demo_support import Demo, environment, openwip, wait_until
 
+from demo_support import Demo, environment, openwip, wait_until
 from openwip_cli.cell import cell as cells
 from openwip_cli.errors import BadInput
 from openwip_cli.machine import system
@@ -41,7 +42,9 @@ class World:
 
     def __init__(self, name, **settings):
         self.cell = cells.Cell(name, controller=True)
-        self.scenario = emulator.scenario_of({"link.kind": "umts", "split_tcp.ports": str(LISTED)} | settings)
+        self.scenario = emulator.scenario_of(
+            {"link.kind": "umts", "split_tcp.ports": str(LISTED)} | settings
+        )
         self.proxy = None
         self.folder = tempfile.TemporaryDirectory()
 
@@ -50,15 +53,43 @@ class World:
         for name in there.values():
             system.make_namespace(name, self.cell.mark)
         split_tcp.SplitCell(self.cell, None, self.scenario).prepare()
-        for station, interface, address, other in (("base", "wired0", SERVER, TERMINAL), ("terminal", "wip0", TERMINAL, SERVER)):
-            system.ip("link", "add", "wip0", "netns", there[station], "type", "veth", "peer", "name", interface, "netns", there["controller"])
+        for station, interface, address, other in (
+            ("base", "wired0", SERVER, TERMINAL),
+            ("terminal", "wip0", TERMINAL, SERVER),
+        ):
+            system.ip(
+                "link",
+                "add",
+                "wip0",
+                "netns",
+                there[station],
+                "type",
+                "veth",
+                "peer",
+                "name",
+                interface,
+                "netns",
+                there["controller"],
+            )
             system.ip("-n", there[station], "address", "add", f"{address}/30", "dev", "wip0")
-            macs = [json.loads(system.ip("-n", n, "-j", "link", "show", i))[0]["address"]
-                    for n, i in ((there[station], "wip0"), (there["controller"], interface))]
+            macs = [
+                json.loads(system.ip("-n", n, "-j", "link", "show", i))[0]["address"]
+                for n, i in ((there[station], "wip0"), (there["controller"], interface))
+            ]
             for n, i in ((there[station], "wip0"), (there["controller"], interface)):
                 system.ip("-n", n, "link", "set", i, "up")
             system.ip("-n", there["controller"], "route", "add", f"{address}/32", "dev", interface)
-            system.ip("-n", there["controller"], "neigh", "add", address, "lladdr", macs[0], "dev", interface)
+            system.ip(
+                "-n",
+                there["controller"],
+                "neigh",
+                "add",
+                address,
+                "lladdr",
+                macs[0],
+                "dev",
+                interface,
+            )
             system.ip("-n", there[station], "neigh", "add", other, "lladdr", macs[1], "dev", "wip0")
         self.start()
         return self
@@ -75,21 +106,38 @@ class World:
 
     def start(self):
         os.chmod(self.folder.name, 0o755)
-        tree = split_tcp.proxy_config(self.cell, self.scenario) | {"control": f"ipc://{self.folder.name}/control"}
+        tree = split_tcp.proxy_config(self.cell, self.scenario) | {
+            "control": f"ipc://{self.folder.name}/control"
+        }
         file = pathlib.Path(self.folder.name, "split.yaml")
         file.write_text(yaml.safe_dump(tree))
-        self.proxy = subprocess.Popen(["ip", "netns", "exec", self.cell.namespace("controller"), BUILD / split_tcp.PROGRAM, "--config", file],
-                                      stderr=subprocess.PIPE, text=True)
+        self.proxy = subprocess.Popen(
+            [
+                "ip",
+                "netns",
+                "exec",
+                self.cell.namespace("controller"),
+                BUILD / split_tcp.PROGRAM,
+                "--config",
+                file,
+            ],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         self.control = control.Control(tree["control"])
         if not wait_until(self.is_up, 10):
-            raise AssertionError(f"the proxy did not start: {self.proxy.stderr.read() if self.proxy.poll() else ''}")
+            raise AssertionError(
+                f"the proxy did not start: {self.proxy.stderr.read() if self.proxy.poll() else ''}"
+            )
 
     def is_up(self):
         with contextlib.suppress(control.NoAnswer):
             return self.control.status(0.2) is not None
 
     def socket(self, station, kind=socket.SOCK_STREAM):
-        s = system.in_namespace(self.cell.namespace(station), lambda: socket.socket(socket.AF_INET, kind))
+        s = system.in_namespace(
+            self.cell.namespace(station), lambda: socket.socket(socket.AF_INET, kind)
+        )
         s.settimeout(10)
         return s
 
@@ -117,6 +165,7 @@ class World:
         def there():
             c = self.counts()["connections"]
             return all(c[name] == n for name, n in wanted.items())
+
         if not wait_until(there, 10):
             raise AssertionError(f"{wanted} expected: {self.counts()}")
 
@@ -136,7 +185,7 @@ def read_all(s):
 class Proxy(unittest.TestCase):
     def world(self, **settings):
         world = World(f"split{os.getpid() % 100000}", **settings)
-        self.addCleanup(world.__exit__)     # also of one that could not be entered
+        self.addCleanup(world.__exit__)  # also of one that could not be entered
         return world
 
     def assert_sums(self, world):
@@ -163,7 +212,9 @@ class Proxy(unittest.TestCase):
                 threads = [threading.Thread(target=send, args=(s,)) for s in sent]
                 for t in threads:
                     t.start()
-                reader = threading.Thread(target=lambda: digests.append(hashlib.sha256(read_all(server)).digest()))
+                reader = threading.Thread(
+                    target=lambda: digests.append(hashlib.sha256(read_all(server)).digest())
+                )
                 digests = []
                 reader.start()
                 came_back = read_all(client)
@@ -173,7 +224,9 @@ class Proxy(unittest.TestCase):
                 self.assertEqual(digests, [hashlib.sha256(sent[client]).digest()])
                 client.close(), server.close()
             world.wait_for(split=2, ended=2, open=0)
-            self.assertEqual([w["out"] for w in world.counts()["bytes_from"].values()], [6_000_000, 6_000_002])
+            self.assertEqual(
+                [w["out"] for w in world.counts()["bytes_from"].values()], [6_000_000, 6_000_002]
+            )
             self.assert_sums(world)
 
     def test_an_end_that_has_sent_its_last_still_gets_everything(self):
@@ -201,8 +254,11 @@ class Proxy(unittest.TestCase):
             part, sent = os.urandom(1 << 16), 0
             digest, deadline = hashlib.sha256(), time.monotonic() + 10
             still_since, held = time.monotonic(), {"held": 0}
-            # A machine that stands still stops a sender, too: only one that the proxy's full buffer is behind counts.
-            while (time.monotonic() - still_since < 1 or held["held"] < BUFFER) and time.monotonic() < deadline:
+            # A machine that stands still stops a sender, too: only one that the proxy's full buffer
+            # is behind counts.
+            while (
+                time.monotonic() - still_since < 1 or held["held"] < BUFFER
+            ) and time.monotonic() < deadline:
                 try:
                     n = client.send(part)
                     digest.update(part[:n])
@@ -210,10 +266,13 @@ class Proxy(unittest.TestCase):
                 except BlockingIOError:
                     time.sleep(0.02)
                     held = world.counts()["bytes_from"]["opener"]
-            self.assertGreaterEqual(time.monotonic() - still_since, 1, "the sender was never stopped")
+            self.assertGreaterEqual(
+                time.monotonic() - still_since, 1, "the sender was never stopped"
+            )
             self.assertEqual(held["most_held"], BUFFER)
             self.assertEqual(held["held"], BUFFER)
-            # Its two sockets, the sender's and the reader's own buffers: of the reader's the kernel grants some 128 KiB at first.
+            # Its two sockets, the sender's and the reader's own buffers: of the reader's the kernel
+            # grants some 128 KiB at first.
             self.assertLess(sent, 12 * BUFFER)
             client.setblocking(True)
             client.shutdown(socket.SHUT_WR)
@@ -226,7 +285,7 @@ class Proxy(unittest.TestCase):
         with self.world() as world:
             for n, resets in enumerate((0, 1)):
                 ends = world.connected()
-                ends[0].sendall(b"through")     # both halves are open now
+                ends[0].sendall(b"through")  # both halves are open now
                 self.assertEqual(ends[1].recv(10), b"through")
                 ends[1 - resets].sendall(b"to whom it concerns")
                 ends[resets].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NOTHING_TO_LINGER_FOR)
@@ -252,7 +311,15 @@ class Proxy(unittest.TestCase):
             client, server = world.connected()
             client.sendall(b"hello")
             self.assertEqual(server.recv(10), b"hello")
-            system.ip("-n", world.cell.namespace("terminal"), "address", "del", f"{TERMINAL}/30", "dev", "wip0")
+            system.ip(
+                "-n",
+                world.cell.namespace("terminal"),
+                "address",
+                "del",
+                f"{TERMINAL}/30",
+                "dev",
+                "wip0",
+            )
             with self.assertRaises(ConnectionResetError):
                 read_all(client)
             client.close(), server.close()
@@ -264,7 +331,10 @@ class Proxy(unittest.TestCase):
             client.sendall(b"unlisted")
             self.assertEqual(server.recv(10), b"unlisted")
             client.close(), server.close()
-            with world.socket("terminal", socket.SOCK_DGRAM) as there, world.socket("base", socket.SOCK_DGRAM) as here:
+            with (
+                world.socket("terminal", socket.SOCK_DGRAM) as there,
+                world.socket("base", socket.SOCK_DGRAM) as here,
+            ):
                 there.bind((TERMINAL, LISTED))
                 here.sendto(b"datagram", (TERMINAL, LISTED))
                 self.assertEqual(there.recv(20), b"datagram")
@@ -301,11 +371,17 @@ class Proxy(unittest.TestCase):
 
     def test_it_keeps_one_right_and_is_the_account(self):
         with self.world() as world:
-            fields = dict(line.split(":\t", 1) for line in pathlib.Path(f"/proc/{world.proxy.pid}/status").read_text().splitlines()
-                          if ":\t" in line)
+            fields = dict(
+                line.split(":\t", 1)
+                for line in pathlib.Path(f"/proc/{world.proxy.pid}/status").read_text().splitlines()
+                if ":\t" in line
+            )
             _, account, _ = system.account()
             self.assertEqual(set(fields["Uid"].split()), {str(account)})
-            self.assertEqual([int(fields[f"Cap{w}"], 16) for w in ("Prm", "Eff", "Bnd", "Amb")], [1 << 13, 1 << 13, 0, 0])
+            self.assertEqual(
+                [int(fields[f"Cap{w}"], 16) for w in ("Prm", "Eff", "Bnd", "Amb")],
+                [1 << 13, 1 << 13, 0, 0],
+            )
             self.assertEqual(fields["NoNewPrivs"].strip(), "1")
 
 
@@ -319,15 +395,50 @@ class WithoutARule(unittest.TestCase):
             for name in cell.namespaces:
                 stack.callback(system.delete_namespace, name)
                 system.make_namespace(name, cell.mark)
-            for ends in (((cell.namespace("base"), SERVER), (listens, TERMINAL)), ((connects, SERVER), (cell.namespace("terminal"), TERMINAL))):
-                system.ip("link", "add", "wip0", "netns", ends[0][0], "type", "veth", "peer", "name", "wip0", "netns", ends[1][0])
+            for ends in (
+                ((cell.namespace("base"), SERVER), (listens, TERMINAL)),
+                ((connects, SERVER), (cell.namespace("terminal"), TERMINAL)),
+            ):
+                system.ip(
+                    "link",
+                    "add",
+                    "wip0",
+                    "netns",
+                    ends[0][0],
+                    "type",
+                    "veth",
+                    "peer",
+                    "name",
+                    "wip0",
+                    "netns",
+                    ends[1][0],
+                )
                 for namespace, address in ends:
                     system.ip("-n", namespace, "address", "add", f"{address}/30", "dev", "wip0")
                     system.ip("-n", namespace, "link", "set", "wip0", "up")
             there = stack.enter_context(open(system.namespace_file(connects)))
-            proxy = subprocess.Popen(["ip", "netns", "exec", listens, BUILD / split_tcp.GUEST, str(LISTED), str(BUFFER), "10", "120", str(there.fileno())],
-                                     stdout=subprocess.PIPE, text=True, pass_fds=[there.fileno()])
-            stack.callback(proxy.stdout.close), stack.callback(proxy.wait), stack.callback(proxy.kill)
+            proxy = subprocess.Popen(
+                [
+                    "ip",
+                    "netns",
+                    "exec",
+                    listens,
+                    BUILD / split_tcp.GUEST,
+                    str(LISTED),
+                    str(BUFFER),
+                    "10",
+                    "120",
+                    str(there.fileno()),
+                ],
+                stdout=subprocess.PIPE,
+                text=True,
+                pass_fds=[there.fileno()],
+            )
+            (
+                stack.callback(proxy.stdout.close),
+                stack.callback(proxy.wait),
+                stack.callback(proxy.kill),
+            )
 
             def made(station):
                 s = stack.enter_context(system.in_namespace(cell.namespace(station), socket.socket))
@@ -343,7 +454,9 @@ class WithoutARule(unittest.TestCase):
             server.settimeout(10)
             self.assertEqual(seen, client.getsockname())
             text = os.urandom(1_000_000)
-            threading.Thread(target=lambda: (client.sendall(text), client.shutdown(socket.SHUT_WR))).start()
+            threading.Thread(
+                target=lambda: (client.sendall(text), client.shutdown(socket.SHUT_WR))
+            ).start()
             self.assertEqual(read_all(server), text)
             server.sendall(b"all there")
             server.close()
@@ -351,7 +464,10 @@ class WithoutARule(unittest.TestCase):
             proxy.terminate()
             said = json.loads(proxy.communicate(timeout=10)[0])
         self.assertEqual((said["split"], said["ended"], said["open"]), (1, 1, 0))
-        self.assertEqual([(w["in"], w["out"], w["lost"]) for w in said["ways"]], [(1_000_000, 1_000_000, 0), (9, 9, 0)])
+        self.assertEqual(
+            [(w["in"], w["out"], w["lost"]) for w in said["ways"]],
+            [(1_000_000, 1_000_000, 0), (9, 9, 0)],
+        )
 
 
 class Refusals(unittest.TestCase):
@@ -368,9 +484,19 @@ class Refusals(unittest.TestCase):
         self.refused("--split-tcp-buffer-kb.*4..65536", "--split-tcp-buffer-kb", "1")
         if os.geteuid() == 0:
             for bad in ("http,80", "20-10", "0"):
-                self.refused("(--split-tcp|split_tcp.ports).*off, all, or ports", "--split-tcp", bad)
+                self.refused(
+                    "(--split-tcp|split_tcp.ports).*off, all, or ports", "--split-tcp", bad
+                )
         if (BUILD / virtual.KERNEL).exists():
-            self.refused("terminals is 2 with --split-tcp and --time virtual", "--split-tcp", "all", "--time", "virtual", "--terminals", "2")
+            self.refused(
+                "terminals is 2 with --split-tcp and --time virtual",
+                "--split-tcp",
+                "all",
+                "--time",
+                "virtual",
+                "--terminals",
+                "2",
+            )
             self.refused("whose traffic has port 5001", "--split-tcp", "80", "--time", "virtual")
 
 
@@ -381,14 +507,41 @@ class InACell(unittest.TestCase):
         name = f"spl{os.getpid() % 100000}"
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "r.json")
-            done = openwip("emulate", "--link", "umts", "--bearer", "lundsten-384", "--one-way-ms", "40", "--wired-delay-ms", "20", "--split-tcp", "all", "--duration", "3",
-                           "--pacing-limit-ms", "1000", "--name", name, "--json", str(file))
+            done = openwip(
+                "emulate",
+                "--link",
+                "umts",
+                "--bearer",
+                "lundsten-384",
+                "--one-way-ms",
+                "40",
+                "--wired-delay-ms",
+                "20",
+                "--split-tcp",
+                "all",
+                "--duration",
+                "3",
+                "--pacing-limit-ms",
+                "1000",
+                "--name",
+                name,
+                "--json",
+                str(file),
+            )
             report = json.loads(file.read_text())
         of_the_machine = ("applications", "surroundings", "telemetry")
-        self.assertEqual([r for r in report["verdict"]["reasons"] if "pacing" not in r and not r.startswith(of_the_machine)], [], done.stderr)
+        self.assertEqual(
+            [
+                r
+                for r in report["verdict"]["reasons"]
+                if "pacing" not in r and not r.startswith(of_the_machine)
+            ],
+            [],
+            done.stderr,
+        )
         self.assertLessEqual({"sums", "wired", "split"}, set(report["verdict"]["checks"]))
         found = report["split_tcp"]
-        self.assertEqual(found["connections"]["split"], 2)     # iperf3's control, and its data
+        self.assertEqual(found["connections"]["split"], 2)  # iperf3's control, and its data
         self.assertGreater(found["bytes_from"]["opener"]["out"], 30_000)
         self.assertEqual(found["rule"]["connections_passed"], 0)
         self.assertGreater(found["wired"]["downlink"]["delivered"], 20)
@@ -397,19 +550,42 @@ class InACell(unittest.TestCase):
 
     def test_without_its_proxy_the_cell_ends_and_leaves_nothing(self):
         name = f"spk{os.getpid() % 100000}"
-        demo = Demo(name, "--link", "umts", "--split-tcp", "5201", "--duration", "20", "--pacing-limit-ms", "1000", command="emulate")
+        demo = Demo(
+            name,
+            "--link",
+            "umts",
+            "--split-tcp",
+            "5201",
+            "--duration",
+            "20",
+            "--pacing-limit-ms",
+            "1000",
+            command="emulate",
+        )
         self.addCleanup(demo.close)
         demo.wait_for("starting the wired network", 60)
         demo.kill("split")
         self.assertEqual(demo.ended(20), 3)
         self.assertRegex(demo.said, "split was killed by SIGKILL")
-        self.assertTrue(wait_until(lambda: not cells.Cell(name).leftovers(), 10), cells.Cell(name).leftovers())
+        self.assertTrue(
+            wait_until(lambda: not cells.Cell(name).leftovers(), 10), cells.Cell(name).leftovers()
+        )
 
 
-@unittest.skipUnless(BUILT and (BUILD / virtual.KERNEL).exists(), f"no Linux kernel for virtual time in {BUILD}: ./openwip setup --virtual-time")
+@unittest.skipUnless(
+    BUILT and (BUILD / virtual.KERNEL).exists(),
+    f"no Linux kernel for virtual time in {BUILD}: ./openwip setup --virtual-time",
+)
 class InVirtualTime(unittest.TestCase):
     def run_plan(self, plan, **settings):
-        values = {"link.kind": "umts", "umts.profile": "lundsten-384", "umts.one_way_ms": 40, "wired.delay_ms": 95, "split_tcp.ports": "all", "traffic.duration_s": 5}
+        values = {
+            "link.kind": "umts",
+            "umts.profile": "lundsten-384",
+            "umts.one_way_ms": 40,
+            "wired.delay_ms": 95,
+            "split_tcp.ports": "all",
+            "traffic.duration_s": 5,
+        }
         return virtual.run(emulator.scenario_of(values | settings), PLACES, plan)
 
     def test_transfers_are_split_and_arrive_as_they_were_sent(self):
@@ -424,20 +600,28 @@ class InVirtualTime(unittest.TestCase):
 
     def test_what_would_have_to_pass_is_refused(self):
         for flow in ("voip 0 1 1 5 0.02 160", "transfer 1 0 1 20000 cubic"):
-            with self.subTest(flow), self.assertRaisesRegex(BadInput, f"{flow[:5]}.*valid there: TCP connections that the server opens"):
+            with (
+                self.subTest(flow),
+                self.assertRaisesRegex(
+                    BadInput, f"{flow[:5]}.*valid there: TCP connections that the server opens"
+                ),
+            ):
                 self.run_plan(virtual.Plan([flow]))
 
     def test_a_short_bearer_answers_the_handshake_of_a_server_far_away_early(self):
         plan = virtual.Plan(["sessions 0 1 1 cubic 20000 1"])
-        split, whole = self.run_plan(plan), self.run_plan(plan, **{"split_tcp.ports": "off", "umts.one_way_ms": 135})
-        for report in (split, whole):   # the second run has the first one's plan as it was given
+        split, whole = (
+            self.run_plan(plan),
+            self.run_plan(plan, **{"split_tcp.ports": "off", "umts.one_way_ms": 135}),
+        )
+        for report in (split, whole):  # the second run has the first one's plan as it was given
             self.assertEqual(report["verdict"]["reasons"], [])
 
         def handshake_s(report):
             sender = next(f for f in report["flows"] if f["end"] == "sender")
             return sender["sessions"][0]["connected"] - sender["sessions"][0]["began"]
 
-        self.assertAlmostEqual(handshake_s(split), 0.190, delta=0.01)      # the wired network alone
+        self.assertAlmostEqual(handshake_s(split), 0.190, delta=0.01)  # the wired network alone
         self.assertGreater(handshake_s(whole), 0.26)
 
 

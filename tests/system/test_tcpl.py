@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""TCP of the kernel over damaged segments: with the relay it runs as if there were no errors and the application
-gets them, without it collapses and the application gets (almost) none. A faster line than in the experiment, so that
-a transfer takes a second.
+"""TCP of the kernel over damaged segments: with the relay it runs as if there were no errors and
+the application gets them, without it collapses and the application gets (almost) none. A faster
+line than in the experiment, so that a transfer takes a second.
 
 Exit code 77 (skipped) without root or /dev/net/tun."""
+
 import csv
 import functools
 import json
@@ -15,24 +16,27 @@ import tempfile
 import unittest
 
 from macd_world import need_root
-
 from openwip_cli.cell import cell as cells
+from openwip_cli.machine.places import Places
 from openwip_cli.runs import tcpl
 from openwip_cli.runs.pool import SNAKEMAKE
-from openwip_cli.machine.places import Places
 from openwip_cli.settings.scenario import Scenario
 
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
 TOP = pathlib.Path(__file__).resolve().parents[2]
-FAST = Scenario({"line.rate_kbps": 8000.0, "line.delay_ms": 10.0, "traffic.limit_s": 120.0}, tcpl.SETTINGS)
+FAST = Scenario(
+    {"line.rate_kbps": 8000.0, "line.delay_ms": 10.0, "traffic.limit_s": 120.0}, tcpl.SETTINGS
+)
 
 
-@functools.cache        # with errors and the relay it is looked at twice
+@functools.cache  # with errors and the relay it is looked at twice
 def transfer(**point):
     point = {"mtu": 1500, "ber": 0.0, "burstiness": 0.0, "relay": True, "run": 0, "seed": 1} | point
     result = tcpl.run_one(point, FAST, "tcpltest", Places(TOP, BUILD, sys.executable))
     # Whether the machine was busy is not the question here.
-    result["verdict"]["reasons"] = [r for r in result["verdict"]["reasons"] if not r.startswith("pacing")]
+    result["verdict"]["reasons"] = [
+        r for r in result["verdict"]["reasons"] if not r.startswith("pacing")
+    ]
     assert result["verdict"]["reasons"] == [], result
     return result
 
@@ -51,7 +55,8 @@ class TcpOverDamagedSegments(unittest.TestCase):
     def test_without_it_collapses_and_delivers_hardly_anything_wrong(self):
         clean = transfer(relay=False)
         damaged = transfer(ber=2.5e-5, relay=False)
-        # Of segments with two wrong bits the checksum misses one in 32: same column, opposite values.
+        # Of segments with two wrong bits the checksum misses one in 32: same column, opposite
+        # values.
         self.assertLess(damaged["bits_wrong"], 0.05 * damaged["path_bits_wrong"])
         self.assertLess(damaged["kbyte_s"], 0.5 * clean["kbyte_s"])
         self.assertGreater(damaged["checksum_errors"], 50)
@@ -64,12 +69,26 @@ class TcpOverDamagedSegments(unittest.TestCase):
 
     def test_nothing_is_left_and_bad_options_are_one_line(self):
         self.assertEqual(cells.Cell("tcpltest").leftovers(), [])
-        for options, words in ((["--ber", "2"], "--ber"), (["--mtu", "x"], "--mtu"), (["--runs", "0"], "--runs"),
-                               (["--nonsense"], "--nonsense"), (["--name", "muchtoolong"], "--name"), (["--ber", ""], "--ber is ''"),
-                               (["--mtu", "", "--time", "virtual"], "--mtu is ''"), (["--csv", "/nowhere/x.csv"], "there is no directory /nowhere"),
-                               (["--csv", "x", "--png", "./x"], "--png ./x: cannot be written: that file is given twice")):
-            done = subprocess.run([TOP / "openwip", "tcp-l", *options], capture_output=True, text=True,
-                                  env=os.environ | {"OPENWIP_NO_BUILD": "1"})
+        for options, words in (
+            (["--ber", "2"], "--ber"),
+            (["--mtu", "x"], "--mtu"),
+            (["--runs", "0"], "--runs"),
+            (["--nonsense"], "--nonsense"),
+            (["--name", "muchtoolong"], "--name"),
+            (["--ber", ""], "--ber is ''"),
+            (["--mtu", "", "--time", "virtual"], "--mtu is ''"),
+            (["--csv", "/nowhere/x.csv"], "there is no directory /nowhere"),
+            (
+                ["--csv", "x", "--png", "./x"],
+                "--png ./x: cannot be written: that file is given twice",
+            ),
+        ):
+            done = subprocess.run(
+                [TOP / "openwip", "tcp-l", *options],
+                capture_output=True,
+                text=True,
+                env=os.environ | {"OPENWIP_NO_BUILD": "1"},
+            )
             self.assertEqual(done.returncode, 2, done)
             self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
             self.assertIn(words, done.stderr)
@@ -78,28 +97,66 @@ class TcpOverDamagedSegments(unittest.TestCase):
 @unittest.skipUnless((BUILD / SNAKEMAKE).exists(), "no Snakemake: ./openwip setup --campaigns")
 class ALineSoBadThatNothingEnds(unittest.TestCase):
     """One bit in a hundred: a segment of 40 bytes gets through once in 25, one with data never."""
+
     def test_the_transfer_is_a_result_and_not_a_failure_of_the_run(self):
         with tempfile.TemporaryDirectory() as folder:
-            file = {kind: str(pathlib.Path(folder) / f"out.{kind}") for kind in ("json", "csv", "png")}
+            file = {
+                kind: str(pathlib.Path(folder) / f"out.{kind}") for kind in ("json", "csv", "png")
+            }
             done = subprocess.run(
-                [TOP / "openwip", "tcp-l", "--name", "tcplbad", "--ber", "0.01", "--mtu", "1500", "--relay", "off", "--runs", "2",
-                 "--bytes", "100000", "--rate-kbps", "8000", "--delay-ms", "10", "--limit", "4", "--json", file["json"],
-                 "--csv", file["csv"], "--png", file["png"]],
-                capture_output=True, text=True, env=os.environ | {"OPENWIP_NO_BUILD": "1"}, timeout=120)
+                [
+                    TOP / "openwip",
+                    "tcp-l",
+                    "--name",
+                    "tcplbad",
+                    "--ber",
+                    "0.01",
+                    "--mtu",
+                    "1500",
+                    "--relay",
+                    "off",
+                    "--runs",
+                    "2",
+                    "--bytes",
+                    "100000",
+                    "--rate-kbps",
+                    "8000",
+                    "--delay-ms",
+                    "10",
+                    "--limit",
+                    "4",
+                    "--json",
+                    file["json"],
+                    "--csv",
+                    file["csv"],
+                    "--png",
+                    file["png"],
+                ],
+                capture_output=True,
+                text=True,
+                env=os.environ | {"OPENWIP_NO_BUILD": "1"},
+                timeout=120,
+            )
             report = json.loads(pathlib.Path(file["json"]).read_text(encoding="utf-8"))
             # Whether the machine was busy is not the question here.
-            self.assertEqual([r for r in report["verdict"]["reasons"] if not r.startswith("pacing")], [], done)
+            self.assertEqual(
+                [r for r in report["verdict"]["reasons"] if not r.startswith("pacing")], [], done
+            )
             for run in report["runs"]:
                 self.assertTrue(run["unfinished"])
                 self.assertNotIn("kbyte_s", run)
-                self.assertGreater(run["packets_damaged"], 0)      # it did try
+                self.assertGreater(run["packets_damaged"], 0)  # it did try
             if report["verdict"]["valid"]:
                 self.assertEqual(done.returncode, 0, done)
-                row, = report["summary"]
-                self.assertEqual((row["tcp_unfinished"], row["tcp_runs"], row["tcp_kbyte_s"]), (2, 0, None))
+                (row,) = report["summary"]
+                self.assertEqual(
+                    (row["tcp_unfinished"], row["tcp_runs"], row["tcp_kbyte_s"]), (2, 0, None)
+                )
                 self.assertIn("- (2 unfinished)", done.stdout)
             with open(file["csv"], newline="", encoding="utf-8") as f:
-                self.assertEqual([(r["unfinished"], r["seconds"]) for r in csv.DictReader(f)], [("True", "")] * 2)
+                self.assertEqual(
+                    [(r["unfinished"], r["seconds"]) for r in csv.DictReader(f)], [("True", "")] * 2
+                )
             self.assertEqual(pathlib.Path(file["png"]).read_bytes()[:4], b"\x89PNG")
         self.assertEqual(cells.Cell("tcplbad0").leftovers(), [])
 
@@ -107,21 +164,47 @@ class ALineSoBadThatNothingEnds(unittest.TestCase):
 class Unfinished(unittest.TestCase):
     @staticmethod
     def result(kbyte_s=None, relay=False, valid=True, **more):
-        one = {"mtu": 1500, "ber": 1e-5, "burstiness": 0.0, "relay": relay, "packets": 1000, "packets_damaged": 100,
-                  "relay_verdicts": {"recovered": 90} if relay else {}, "verdict": {"valid": valid, "reasons": []}}
-        return one | ({"unfinished": True} if kbyte_s is None else {"kbyte_s": kbyte_s, "bits_wrong": 50}) | more
+        one = {
+            "mtu": 1500,
+            "ber": 1e-5,
+            "burstiness": 0.0,
+            "relay": relay,
+            "packets": 1000,
+            "packets_damaged": 100,
+            "relay_verdicts": {"recovered": 90} if relay else {},
+            "verdict": {"valid": valid, "reasons": []},
+        }
+        return (
+            one
+            | ({"unfinished": True} if kbyte_s is None else {"kbyte_s": kbyte_s, "bits_wrong": 50})
+            | more
+        )
 
     def test_transfers_are_counted_and_left_out_of_every_mean(self):
-        row, = tcpl.summary([self.result(10.0), self.result(), self.result(14.0), self.result(40.0, relay=True),
-                             self.result(relay=True, packets_damaged=900), self.result(relay=True, valid=False)])
+        (row,) = tcpl.summary(
+            [
+                self.result(10.0),
+                self.result(),
+                self.result(14.0),
+                self.result(40.0, relay=True),
+                self.result(relay=True, packets_damaged=900),
+                self.result(relay=True, valid=False),
+            ]
+        )
         self.assertEqual((row["tcp_unfinished"], row["tcp_runs"], row["tcp_kbyte_s"]), (1, 2, 12.0))
         # What is invalid is neither: nobody knows why it did not end.
-        self.assertEqual((row["tcpl_unfinished"], row["tcpl_runs"], row["tcpl_kbyte_s"]), (1, 1, 40.0))
-        self.assertEqual((row["packets_damaged"], row["recovered"], row["bits_wrong"]), (0.1, 0.9, 50))
+        self.assertEqual(
+            (row["tcpl_unfinished"], row["tcpl_runs"], row["tcpl_kbyte_s"]), (1, 1, 40.0)
+        )
+        self.assertEqual(
+            (row["packets_damaged"], row["recovered"], row["bits_wrong"]), (0.1, 0.9, 50)
+        )
 
     def test_when_none_ended_there_is_no_throughput_and_no_damage(self):
-        row, = tcpl.summary([self.result(), self.result(relay=True), self.result(relay=True)])
-        self.assertEqual((row["tcp_kbyte_s"], row["tcp_interval"], row["tcpl_kbyte_s"]), (None, None, None))
+        (row,) = tcpl.summary([self.result(), self.result(relay=True), self.result(relay=True)])
+        self.assertEqual(
+            (row["tcp_kbyte_s"], row["tcp_interval"], row["tcpl_kbyte_s"]), (None, None, None)
+        )
         self.assertEqual((row["tcp_unfinished"], row["tcpl_unfinished"]), (1, 2))
         self.assertNotIn("bits_wrong", row)
         line = tcpl.table([row]).splitlines()[1]
@@ -129,8 +212,15 @@ class Unfinished(unittest.TestCase):
         self.assertIn("- (2 unfinished)", line)
 
     def test_the_table_says_so_beside_the_mean_of_the_others(self):
-        rows = tcpl.summary([self.result(10.0), self.result(12.0), self.result(),
-                             self.result(40.0, relay=True), self.result(41.0, relay=True)])
+        rows = tcpl.summary(
+            [
+                self.result(10.0),
+                self.result(12.0),
+                self.result(),
+                self.result(40.0, relay=True),
+                self.result(41.0, relay=True),
+            ]
+        )
         line = tcpl.table(rows).splitlines()[1]
         self.assertIn("11.0 ± 12.7 (1 unfinished)", line)
         self.assertEqual(line.count("unfinished"), 1)
@@ -151,8 +241,19 @@ class Points(unittest.TestCase):
 
 class Figure(unittest.TestCase):
     def test_every_point_of_both_panels_is_inside_the_axes(self):
-        rows = [{"mtu": mtu, "ber": ber, "burstiness": 0.0, "tcp_kbyte_s": most - 1e6 * ber, "tcp_interval": 1.0,
-                 "tcpl_kbyte_s": most, "tcpl_interval": None} for mtu, most in ((576, 43.6), (1500, 46.3)) for ber in (0, 2.5e-5)]
+        rows = [
+            {
+                "mtu": mtu,
+                "ber": ber,
+                "burstiness": 0.0,
+                "tcp_kbyte_s": most - 1e6 * ber,
+                "tcp_interval": 1.0,
+                "tcpl_kbyte_s": most,
+                "tcpl_interval": None,
+            }
+            for mtu, most in ((576, 43.6), (1500, 46.3))
+            for ber in (0, 2.5e-5)
+        ]
         figure = tcpl.draw(rows)
         self.assertEqual([a.get_title() for a in figure.axes], ["MTU 576", "MTU 1500"])
         for a in figure.axes:
@@ -167,9 +268,11 @@ class Intervals(unittest.TestCase):
     def test_of_student_for_few_values(self):
         mean, half = tcpl.interval([10.0, 12.0, 14.0])
         self.assertAlmostEqual(mean, 12)
-        self.assertAlmostEqual(half, 4.303 * 2 / 3 ** 0.5, places=3)
+        self.assertAlmostEqual(half, 4.303 * 2 / 3**0.5, places=3)
         self.assertEqual(tcpl.interval([5.0]), (5.0, None))
-        self.assertAlmostEqual(tcpl.interval([1.0, 2.0] * 15)[1], 2.045 * 0.50855 / 30 ** 0.5, places=2)
+        self.assertAlmostEqual(
+            tcpl.interval([1.0, 2.0] * 15)[1], 2.045 * 0.50855 / 30**0.5, places=2
+        )
 
 
 if __name__ == "__main__":

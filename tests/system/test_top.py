@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`openwip top` in a real terminal (tmux) on a running cell of the emulator: a screen of 80x24 without an overflow,
-smaller and larger windows, a terminal without colours, a stream that stalls, the end of the cell, q.
+"""`openwip top` in a real terminal (tmux) on a running cell of the emulator: a screen of 80x24
+without an overflow, smaller and larger windows, a terminal without colours, a stream that stalls,
+the end of the cell, q.
 
 Skipped without root; the tests on a screen without tmux."""
+
 import os
 import re
 import shutil
@@ -22,12 +24,31 @@ class Terminal:
     def __init__(self, command, width=80, height=24, term="screen-256color"):
         self.server = f"{CELL}-{time.monotonic_ns()}"
         # The shell stays, so that the exit code can be read.
-        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(width), "-y", str(height), "env", f"TERM={term}",
-                  "LC_ALL=C.UTF-8", "sh", "-c", f"{command}; echo exit code $?; sleep 100")
+        self.tmux(
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            str(width),
+            "-y",
+            str(height),
+            "env",
+            f"TERM={term}",
+            "LC_ALL=C.UTF-8",
+            "sh",
+            "-c",
+            f"{command}; echo exit code $?; sleep 100",
+        )
 
     def tmux(self, *arguments):
-        return subprocess.run(["tmux", "-L", self.server, *arguments], capture_output=True, text=True, check=True,
-                              env=environment()).stdout
+        return subprocess.run(
+            ["tmux", "-L", self.server, *arguments],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=environment(),
+        ).stdout
 
     def lines(self):
         return self.tmux("capture-pane", "-p").split("\n")[:-1]
@@ -51,8 +72,22 @@ class OnACell(unittest.TestCase):
     def setUpClass(cls):
         cls.cell = cells.Cell(CELL)
         cls.emulate = subprocess.Popen(
-            [TOP / "openwip", "emulate", "--name", CELL, "--keep", "--duration", "15", "--wired-delay-ms", "0"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment())
+            [
+                TOP / "openwip",
+                "emulate",
+                "--name",
+                CELL,
+                "--keep",
+                "--duration",
+                "15",
+                "--wired-delay-ms",
+                "0",
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(),
+        )
         cls.addClassCleanup(cls.end)
         deadline = time.monotonic() + 30
         while not (cls.cell.run / "keeper.telemetry").exists():
@@ -81,6 +116,7 @@ class OnACell(unittest.TestCase):
         def measured():
             found.append(openwip("top", "--name", CELL, "--once"))
             return " 0.0 s measured" not in found[-1].stdout
+
         self.assertTrue(wait_until(measured, 20), found[-1])
         done = found[-1]
         lines = done.stdout.rstrip("\n").split("\n")
@@ -129,8 +165,11 @@ class OnACell(unittest.TestCase):
 
 class WithoutACell(unittest.TestCase):
     def test_no_cell_and_wrong_options_are_one_line_and_exit_code_2(self):
-        for options, words in ((["--name", "nosuch"], "no cell is up"), (["--interval", "0"], "--interval is '0'"),
-                               (["--nonsense"], "--nonsense")):
+        for options, words in (
+            (["--name", "nosuch"], "no cell is up"),
+            (["--interval", "0"], "--interval is '0'"),
+            (["--nonsense"], "--nonsense"),
+        ):
             if os.geteuid() != 0 and "cell" in words:
                 continue
             done = openwip("top", *options)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The medium between processes: exact samples through stock gr-uhd, and what happens when a process
 dies, a message is garbage or the configuration is wrong."""
+
 import os
+import pathlib
 import random
-import signal
 import subprocess
 import sys
 import time
 import unittest
-import pathlib
 
 from uhd_support import AIR, Medium, media
 
@@ -19,8 +19,12 @@ LOCKSTEP = "clock: lockstep, speed: 0, wait_for: {transmitters: 1, receivers: 1}
 
 
 def station(what, args, count):
-    return subprocess.Popen([sys.executable, HERE / "uhd_station.py", what, args, str(count)],
-                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return subprocess.Popen(
+        [sys.executable, HERE / "uhd_station.py", what, args, str(count)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
 
 
 def wait_for(condition, seconds=20):
@@ -51,8 +55,10 @@ class Lockstep(unittest.TestCase):
     def test_a_killed_station_is_named_and_ends_the_medium(self):
         for victim in ("base", "terminal"):
             with Medium(LOCKSTEP.replace("speed: 0", "speed: 1"), PAIR, PATH) as air:
-                both = {"base": station("send", air.args("base"), 10**9),
-                        "terminal": station("receive", air.args("terminal"), 10**9)}
+                both = {
+                    "base": station("send", air.args("base"), 10**9),
+                    "terminal": station("receive", air.args("terminal"), 10**9),
+                }
                 try:
                     wait_for(lambda: air.ask().air.now > 768000)
                     self.assertTrue(air.meeting_place().exists())
@@ -60,8 +66,9 @@ class Lockstep(unittest.TestCase):
                     began = time.monotonic()
                     self.assertEqual(air.process.wait(3), 1)
                     self.assertLess(time.monotonic() - began, 2)
-                    self.assertIn(f"air: info: node '{victim}' (process {both[victim].pid}) died",
-                                  air.text())
+                    self.assertIn(
+                        f"air: info: node '{victim}' (process {both[victim].pid}) died", air.text()
+                    )
                     self.assertFalse(air.meeting_place().exists())
                 finally:
                     for process in both.values():
@@ -101,7 +108,7 @@ class Lockstep(unittest.TestCase):
             second = subprocess.run([AIR, "--config", air.file], capture_output=True, text=True)
             self.assertEqual(second.returncode, 1)
             self.assertIn("is running already (process", second.stderr)
-            self.assertTrue(air.ask().ok)   # and the first is unharmed
+            self.assertTrue(air.ask().ok)  # and the first is unharmed
 
     def test_a_control_socket_that_somebody_listens_on_is_left_to_him(self):
         with Medium(LOCKSTEP, PAIR, PATH) as air:
@@ -110,13 +117,17 @@ class Lockstep(unittest.TestCase):
             other.write_text(air.file.read_text().replace(air.name, air.name + "b", 1))
             second = subprocess.run([AIR, "--config", other], capture_output=True, text=True)
             self.assertEqual(second.returncode, 2, second.stderr)
-            self.assertRegex(second.stderr, "^air: air.control = ipc://.*: in use: another process listens there\n$")
+            self.assertRegex(
+                second.stderr,
+                "^air: air.control = ipc://.*: in use: another process listens there\n$",
+            )
             self.assertFalse(media.socket_of(air.name + "b").exists())
             self.assertTrue(air.ask().ok)
 
     def test_garbage_on_the_control_socket_is_refused_and_logged(self):
         with Medium(LOCKSTEP, PAIR, PATH) as air:
             from openwip_schema import control_pb2
+
             source = random.Random(7)
             refused = 0
             for size in [0, 1, 2, 3, 7, 64, 1000, 100000] * 12:
@@ -147,30 +158,33 @@ class Lockstep(unittest.TestCase):
             self.assertEqual(air.stop(), 0)
 
     def test_a_bad_configuration_is_one_line_and_exit_code_2(self):
-        good = "air: {name: x%d}\nnodes: {a: {}}\n" % os.getpid()
+        good = f"air: {{name: x{os.getpid()}}}\nnodes: {{a: {{}}}}\n"
         for text, parts in (
-                ("air: {name: x, sped: 2}\nnodes: {a: {}}", ["air.sped", "unknown key", "speed"]),
-                ("air: {name: x, speed: fast}\nnodes: {a: {}}", ["air.speed", "= fast", "number"]),
-                ("air: {name: x, speed: -1}\nnodes: {a: {}}", ["air.speed", "= -1"]),
-                ("air: {name: x, clock: sundial}\nnodes: {a: {}}", ["air.clock", "lockstep"]),
-                ("air: {name: ../x}\nnodes: {a: {}}", ["air.name"]),
-                ("nodes: {a: {}}", ["air"]),
-                ("air: {name: x}\nnodes: {}", ["nodes"]),
-                (good + "paths: [{from: a, to: c}]", ["paths[0].to", "= c", "a"]),
-                (good + "paths: [{from: a, to: a, doppler_hz: 1e9}]", ["doppler_hz", "2000"]),
-                ("air: {name: x\nnodes", ["not YAML"]),
-                ("\x00\x01\x02", [])):
+            ("air: {name: x, sped: 2}\nnodes: {a: {}}", ["air.sped", "unknown key", "speed"]),
+            ("air: {name: x, speed: fast}\nnodes: {a: {}}", ["air.speed", "= fast", "number"]),
+            ("air: {name: x, speed: -1}\nnodes: {a: {}}", ["air.speed", "= -1"]),
+            ("air: {name: x, clock: sundial}\nnodes: {a: {}}", ["air.clock", "lockstep"]),
+            ("air: {name: ../x}\nnodes: {a: {}}", ["air.name"]),
+            ("nodes: {a: {}}", ["air"]),
+            ("air: {name: x}\nnodes: {}", ["nodes"]),
+            (good + "paths: [{from: a, to: c}]", ["paths[0].to", "= c", "a"]),
+            (good + "paths: [{from: a, to: a, doppler_hz: 1e9}]", ["doppler_hz", "2000"]),
+            ("air: {name: x\nnodes", ["not YAML"]),
+            ("\x00\x01\x02", []),
+        ):
             with Medium("", "{}") as air:
                 air.stop()
                 air.file.write_text(text)
-                done = subprocess.run([AIR, "--config", air.file], capture_output=True, text=True,
-                                      timeout=10)
+                done = subprocess.run(
+                    [AIR, "--config", air.file], capture_output=True, text=True, timeout=10
+                )
                 self.assertEqual(done.returncode, 2, (text, done.stderr))
                 self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
                 for part in [str(air.file)] + parts:
                     self.assertIn(part, done.stderr)
-        missing = subprocess.run([AIR, "--config", "/nonexistent.yaml"], capture_output=True,
-                                 text=True)
+        missing = subprocess.run(
+            [AIR, "--config", "/nonexistent.yaml"], capture_output=True, text=True
+        )
         self.assertEqual(missing.returncode, 2)
         self.assertIn("/nonexistent.yaml", missing.stderr)
 

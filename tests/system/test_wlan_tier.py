@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Delay injection still takes the timeouts of a persistent 802.11b link away, with the TCP of Linux and of ns-3: a minute or two, a tier of
-its own, `./openwip test -C wlan -R wlan_` (docs/develop.md). Nothing is judged by the wall clock."""
+"""Delay injection still takes the timeouts of a persistent 802.11b link away, with the TCP of Linux
+and of ns-3: a minute or two, a tier of its own, `./openwip test -C wlan -R wlan_`
+(docs/develop.md). Nothing is judged by the wall clock."""
+
 import json
 import pathlib
 import tempfile
@@ -21,9 +23,21 @@ def lacks(*parts):
 class Wlan(unittest.TestCase):
     def all_holds(self, time, *more):
         with tempfile.TemporaryDirectory() as folder:
-            done = openwip("experiment", "D-guard", "--quick", "--time", time, *more, "--out", folder, timeout=1800)
+            done = openwip(
+                "experiment",
+                "D-guard",
+                "--quick",
+                "--time",
+                time,
+                *more,
+                "--out",
+                folder,
+                timeout=1800,
+            )
             self.assertEqual(done.returncode, 0, done.stderr[-2000:])
-            guard = json.loads(pathlib.Path(folder, "comparison.json").read_text())["experiments"]["D-guard"]
+            guard = json.loads(pathlib.Path(folder, "comparison.json").read_text())["experiments"][
+                "D-guard"
+            ]
         self.assertEqual(len(guard["statements"]), 4)
         self.assertEqual([s for s in guard["statements"] if s["holds"] != "yes"], [])
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Two computers that are network namespaces, with a LAN between them, and the medium beside as the air. On this LAN everything
-that goes from one computer to the other takes DELAY_S each way, drawn anew for each piece (the kernels that this has to run
-on have no netem): a relay on the terminal's computer, in order, as TCP has it."""
+"""Two computers that are network namespaces, with a LAN between them, and the medium beside as the
+air. On this LAN everything that goes from one computer to the other takes DELAY_S each way, drawn
+anew for each piece (the kernels that this has to run on have no netem): a relay on the terminal's
+computer, in order, as TCP has it."""
+
 import asyncio
 import collections
 import contextlib
@@ -72,7 +74,7 @@ class Relay(threading.Thread):
         await asyncio.gather(self.carry(reader, there[1]), self.carry(there[0], writer))
 
     async def carry(self, reader, writer):
-        last, under_way = 0.0, collections.deque()      # two timers of one moment have no order
+        last, under_way = 0.0, collections.deque()  # two timers of one moment have no order
 
         def deliver():
             data = under_way.popleft()
@@ -80,6 +82,7 @@ class Relay(threading.Thread):
                 writer.write(data)
             elif not data:
                 writer.close()
+
         while True:
             try:
                 data = await reader.read(1 << 16)
@@ -103,12 +106,33 @@ class Station:
         self.role = role
         self.cell = cells.Cell(f"{world.name}{role[0]}", int(role == "terminal"), role == "base")
         self.report = world.folder / f"{role}.json"
-        # Not `ip netns exec`: that one has mounts of its own, and nobody outside would see the station's namespace.
+        # Not `ip netns exec`: that one has mounts of its own, and nobody outside would see the
+        # station's namespace.
         self.process = subprocess.Popen(
-            ["nsenter", f"--net=/run/netns/{world.namespace[role]}", str(TOP / "openwip"), "station", role,
-             "--radio", f"type=vusrp,air={world.name},node={role}", "--peer", world.peer[role], "--keys", str(world.folder / "keys"),
-             "--name", self.cell.name, "--json", str(self.report), *world.options[role], *more],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+            [
+                "nsenter",
+                f"--net=/run/netns/{world.namespace[role]}",
+                str(TOP / "openwip"),
+                "station",
+                role,
+                "--radio",
+                f"type=vusrp,air={world.name},node={role}",
+                "--peer",
+                world.peer[role],
+                "--keys",
+                str(world.folder / "keys"),
+                "--name",
+                self.cell.name,
+                "--json",
+                str(self.report),
+                *world.options[role],
+                *more,
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(),
+        )
         self.began = time.monotonic()
         self.lines, self.up_at = [], None
         self.reader = threading.Thread(target=self._read, daemon=True)
@@ -125,11 +149,21 @@ class Station:
         return "\n".join(self.lines)
 
     def wait_until_up(self, limit=30):
-        if not system.wait_until(lambda: self.up_at or self.process.poll() is not None, limit, 0.01) or not self.up_at:
+        if (
+            not system.wait_until(
+                lambda: self.up_at or self.process.poll() is not None, limit, 0.01
+            )
+            or not self.up_at
+        ):
             raise AssertionError(f"{self.role} is not up:\n{self.said}")
 
     def run(self, *command, **more):
-        return subprocess.run(["ip", "netns", "exec", self.cell.namespace(self.role), *command], capture_output=True, text=True, **more)
+        return subprocess.run(
+            ["ip", "netns", "exec", self.cell.namespace(self.role), *command],
+            capture_output=True,
+            text=True,
+            **more,
+        )
 
     def hears(self, address):
         return self.run("ping", "-c1", "-W1", address).returncode == 0
@@ -153,7 +187,9 @@ class Station:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
         self.process.wait(limit)
-        return self.process.returncode, json.loads(self.report.read_text()) if self.report.exists() else None
+        return self.process.returncode, (
+            json.loads(self.report.read_text()) if self.report.exists() else None
+        )
 
     def close(self):
         ended(self.process, 20)
@@ -180,10 +216,13 @@ class World:
         self.folder = pathlib.Path(self.keep.name)
         self.namespace = {role: f"{name}-lan-{role[0]}" for role in ADDRESS}
         self.options = {"base": base, "terminal": terminal}
-        self.peer = {"base": ADDRESS["terminal"], "terminal": f"{ADDRESS['terminal']}:{RELAY_PORT}" if jitter else ADDRESS["base"]}
+        self.peer = {
+            "base": ADDRESS["terminal"],
+            "terminal": f"{ADDRESS['terminal']}:{RELAY_PORT}" if jitter else ADDRESS["base"],
+        }
         self.medium = self.fader = self.relay = self.said_of_air = None
         self.stations = []
-        self.folder.chmod(0o755)    # the fader's socket is the account's
+        self.folder.chmod(0o755)  # the fader's socket is the account's
         try:
             made = openwip("keys", str(self.folder / "keys"))
             assert made.returncode == 0, made.stderr
@@ -199,35 +238,73 @@ class World:
         for role in ADDRESS:
             system.ip("netns", "add", self.namespace[role])
             system.ip("-n", self.namespace[role], "link", "set", "lo", "up")
-        system.ip("link", "add", ends["base"], "netns", self.namespace["base"], "type", "veth", "peer", "name", ends["terminal"],
-                  "netns", self.namespace["terminal"])
+        system.ip(
+            "link",
+            "add",
+            ends["base"],
+            "netns",
+            self.namespace["base"],
+            "type",
+            "veth",
+            "peer",
+            "name",
+            ends["terminal"],
+            "netns",
+            self.namespace["terminal"],
+        )
         for role, address in ADDRESS.items():
             system.ip("-n", self.namespace[role], "addr", "add", f"{address}/24", "dev", ends[role])
             system.ip("-n", self.namespace[role], "link", "set", ends[role], "up")
 
     def start_medium(self, snr):
-        noise = -15 - snr + 1.864       # 500 of 768 subcarriers
+        noise = -15 - snr + 1.864  # 500 of 768 subcarriers
         build = environment()["OPENWIP_BUILD"]
-        core = max(os.sched_getaffinity(0))     # where the stations put their slot paths
+        core = max(os.sched_getaffinity(0))  # where the stations put their slot paths
         self.said_of_air = open(self.folder / "air.log", "w")
 
         def start(file, text, *command, more=()):
             config = self.folder / file
-            config.write_text(text.format(name=self.name, folder=self.folder, noise=noise, samples=FADER_SAMPLES))
-            return subprocess.Popen(["taskset", "-c", str(core), *command, str(config), *more], stdout=subprocess.DEVNULL, stderr=self.said_of_air,
-                                    env=environment() | {"UHD_MODULE_PATH": f"{build}/uhd_modules"})
-        self.medium = start("air.yaml", CABLES if self.cabled else CONFIG, f"{build}/host/medium/air", "--config")
+            config.write_text(
+                text.format(name=self.name, folder=self.folder, noise=noise, samples=FADER_SAMPLES)
+            )
+            return subprocess.Popen(
+                ["taskset", "-c", str(core), *command, str(config), *more],
+                stdout=subprocess.DEVNULL,
+                stderr=self.said_of_air,
+                env=environment() | {"UHD_MODULE_PATH": f"{build}/uhd_modules"},
+            )
+
+        self.medium = start(
+            "air.yaml", CABLES if self.cabled else CONFIG, f"{build}/host/medium/air", "--config"
+        )
         if self.cabled:
             self.wait_for("air.control", self.medium)
             # On the base station's computer, for the terminal to ask.
-            self.fader = start("fader.yaml", FADER, "nsenter", f"--net=/run/netns/{self.namespace['base']}", str(TOP / "openwip"), "fader",
-                               more=("--listen", f"tcp://{ADDRESS['base']}:{FADER_PORT}", "--keys", str(self.folder / "keys")))
+            self.fader = start(
+                "fader.yaml",
+                FADER,
+                "nsenter",
+                f"--net=/run/netns/{self.namespace['base']}",
+                str(TOP / "openwip"),
+                "fader",
+                more=(
+                    "--listen",
+                    f"tcp://{ADDRESS['base']}:{FADER_PORT}",
+                    "--keys",
+                    str(self.folder / "keys"),
+                ),
+            )
             self.wait_for("fader.control", self.fader)
 
     def wait_for(self, endpoint, process):
-        system.wait_until(lambda: (self.folder / endpoint).exists() or process.poll() is not None, 10, 0.01)
+        system.wait_until(
+            lambda: (self.folder / endpoint).exists() or process.poll() is not None, 10, 0.01
+        )
         if process.poll() is not None or not (self.folder / endpoint).exists():
-            raise AssertionError(f"{endpoint} is not there, exit code {process.poll()}:\n{(self.folder / 'air.log').read_text()}")
+            raise AssertionError(
+                f"{endpoint} is not there, exit code"
+                f" {process.poll()}:\n{(self.folder / 'air.log').read_text()}"
+            )
 
     def station(self, role, *more):
         made = Station(self, role, *more)

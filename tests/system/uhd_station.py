@@ -4,6 +4,7 @@
 send: a pseudo-random stream of that many samples from device time 0.1 s. receive: takes as many
 from the same time and exits with 0 only if they are the sent ones, every bit of them,
 that many samples later."""
+
 import sys
 
 import numpy as np
@@ -22,7 +23,8 @@ def main():
     what, args, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
     top = gr.top_block()
     radio = {"send": uhd.usrp_sink, "receive": uhd.usrp_source}[what](
-        args, uhd.stream_args(cpu_format="fc32", channels=[0]))
+        args, uhd.stream_args(cpu_format="fc32", channels=[0])
+    )
     radio.set_samp_rate(7.68e6)
     radio.set_center_freq(1.8e9)
     radio.set_gain(0)
@@ -38,9 +40,11 @@ def main():
     got = np.array(sink.data(), dtype=np.complex64)
     silence = np.zeros(int(sys.argv[4]) if len(sys.argv) > 4 else 0, dtype=np.complex64)
     sent = np.concatenate([silence, np.tile(stream(), count // PERIOD + 1)])[:count]
-    apart = np.flatnonzero(got != sent[:got.size])
-    print(f"{got.size} samples, {apart.size} not as sent" +
-          (f", from sample {apart[0]} ({got[apart[0]]}) to {apart[-1]}" if apart.size else ""))
+    apart = np.flatnonzero(got != sent[: got.size])
+    print(
+        f"{got.size} samples, {apart.size} not as sent"
+        + (f", from sample {apart[0]} ({got[apart[0]]}) to {apart[-1]}" if apart.size else "")
+    )
     return 0 if np.array_equal(got, sent) else 1
 
 

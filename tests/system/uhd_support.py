@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A medium for a test, UHD's own programs, and how to ask the medium."""
+
 import os
 import pathlib
 import subprocess
@@ -10,7 +11,7 @@ import zmq
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "host" / "cli"))
 
-from openwip_cli.machine import media  # noqa: E402
+from openwip_cli.machine import media
 
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
 AIR = BUILD / "host/medium/air"
@@ -20,8 +21,11 @@ def example(name):
     """Path of one of UHD's example programs, None if the package has none."""
     listed = subprocess.run(["dpkg", "-L", "uhd-host"], capture_output=True, text=True)
     places = [line for line in listed.stdout.split() if line.endswith("/examples/" + name)]
-    for folder in ("/usr/libexec/uhd/examples", "/usr/lib/uhd/examples",
-                   "/usr/local/lib/uhd/examples"):
+    for folder in (
+        "/usr/libexec/uhd/examples",
+        "/usr/lib/uhd/examples",
+        "/usr/local/lib/uhd/examples",
+    ):
         places.append(f"{folder}/{name}")
     return next((place for place in places if os.access(place, os.X_OK)), None)
 
@@ -34,8 +38,10 @@ class Medium:
         self.name = name or "test-" + pathlib.Path(self.folder.name).name[-8:]
         self.endpoint = f"ipc://{self.folder.name}/control"
         self.file = pathlib.Path(self.folder.name) / "air.yaml"
-        self.file.write_text(f"air: {{name: {self.name}, control: '{self.endpoint}', {air}}}\n"
-                             f"nodes: {nodes}\npaths: {paths}\n")
+        self.file.write_text(
+            f"air: {{name: {self.name}, control: '{self.endpoint}', {air}}}\n"
+            f"nodes: {nodes}\npaths: {paths}\n"
+        )
         self.log = open(pathlib.Path(self.folder.name) / "log", "w+")
         self.process = subprocess.Popen([AIR, "--config", self.file], stderr=self.log)
         self.context = zmq.Context()
@@ -55,6 +61,7 @@ class Medium:
 
     def ask(self, what="status", value=None):
         from openwip_schema import control_pb2
+
         request = control_pb2.Request()
         if value is None:
             getattr(request, what).SetInParent()

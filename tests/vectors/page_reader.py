@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Samples in, IP packets out, from docs/air-interface.md alone: whoever wrote this had read that page, a file of samples with lost
-grants, frames sent again and fragments of them, and nothing of the code. All 688 frames and 78 packets of two such files came out right, at
-the first run that ended. Wanted: slots in place, no carrier offset, a flat channel of gain 1 (what phy_demodulator.py finds by itself)."""
+"""Samples in, IP packets out, from docs/air-interface.md alone: whoever wrote this had read that
+page, a file of samples with lost grants, frames sent again and fragments of them, and nothing of
+the code. All 688 frames and 78 packets of two such files came out right, at the first run that
+ended. Wanted: slots in place, no carrier offset, a flat channel of gain 1 (what phy_demodulator.py
+finds by itself)."""
+
 import numpy as np
 
 MASK = (1 << 64) - 1
@@ -9,7 +12,7 @@ PREFIX, BODY, SLOT = (85, 85, 86, 85, 85, 86), 768, 5120
 PILOTS = [(1, 2), (1, 12), (4, 7), (4, 17)]
 CONTROL = [(0, 4), (0, 14), (1, 7), (1, 17), (4, 2), (4, 12), (5, 9), (5, 19)]
 PAYLOAD = [(l, n) for l in range(6) for n in range(20) if (l, n) not in PILOTS + CONTROL]
-AMPLITUDE = np.sqrt(10 ** -1.5 / 500)
+AMPLITUDE = np.sqrt(10**-1.5 / 500)
 
 
 def sequence(key, count):
@@ -40,8 +43,12 @@ def nibbles(k):
 
 # --- constellations: index is the label ---
 
+
 def rectangle(real_bits, imaginary_bits):
-    levels = [{i ^ i >> 1: 2 * i - ((1 << n) - 1) for i in range(1 << n)} for n in (real_bits, imaginary_bits)]
+    levels = [
+        {i ^ i >> 1: 2 * i - ((1 << n) - 1) for i in range(1 << n)}
+        for n in (real_bits, imaginary_bits)
+    ]
     for a, x in levels[0].items():
         for b, y in levels[1].items():
             yield a << imaginary_bits | b, x, y
@@ -69,12 +76,13 @@ POINTS = {k: constellation(k) for k in range(1, 9)}
 
 # --- a slot ---
 
+
 def elements(samples):
     """6 x 500."""
     n = np.arange(500)
     carrier = np.where(n < 250, n - 250, n - 249) % BODY
     ends = np.cumsum(np.array(PREFIX) + BODY)
-    return np.array([np.fft.fft(samples[e - BODY:e])[carrier] for e in ends]) / (BODY * AMPLITUDE)
+    return np.array([np.fft.fft(samples[e - BODY : e])[carrier] for e in ends]) / (BODY * AMPLITUDE)
 
 
 def of_bins(grid, kind):
@@ -83,13 +91,21 @@ def of_bins(grid, kind):
 
 
 def trellis():
-    """State: the last six bits, the newest highest. (state before and bit, signs of both outputs) of the two ways into each."""
+    """State: the last six bits, the newest highest. (state before and bit, signs of both outputs)
+    of the two ways into each."""
     into = [[] for _ in range(64)]
     for state in range(64):
         for bit in (0, 1):
             register = bit << 6 | state
-            into[register >> 1].append((2 * state + bit, [1 - 2 * (bin(register & g).count("1") & 1) for g in (0o171, 0o133)]))
-    return np.array([[a for a, _ in two] for two in into]), np.array([[s for _, s in two] for two in into])
+            into[register >> 1].append(
+                (
+                    2 * state + bit,
+                    [1 - 2 * (bin(register & g).count("1") & 1) for g in (0o171, 0o133)],
+                )
+            )
+    return np.array([[a for a, _ in two] for two in into]), np.array(
+        [[s for _, s in two] for two in into]
+    )
 
 
 WAYS, SIGNS = trellis()
@@ -118,12 +134,13 @@ def viterbi(soft):
 
 # --- the grant ---
 
+
 class Bits:
     def __init__(self, bits):
         self.left = iter(bits)
 
     def one(self):
-        return int(next(self.left))     # StopIteration: the end
+        return int(next(self.left))  # StopIteration: the end
 
     def take(self, count):
         return number([self.one() for _ in range(count)])
@@ -141,7 +158,7 @@ def read_grant(bits):
     read.take(12)
     first = read.take(16)
     read.take(15)
-    k = [v // 9 ** i % 9 for v in (read.take(16) for _ in range(5)) for i in range(5)]
+    k = [v // 9**i % 9 for v in (read.take(16) for _ in range(5)) for i in range(5)]
     used = [b for b in range(25) if k[b]]
     again = [b for b in used if read.one()]
     units, lengths, sn, end = {}, {}, None, 0
@@ -175,8 +192,10 @@ def borders(read, first, new):
         at = -1
         while at < told - 1:
             at += read.gamma()
-            if at < told:       # else: so many without one were left
-                found[(first + at) & 0xFFFF] = read.take((nibbles(new[at]) - 1).bit_length()) if read.one() else 0
+            if at < told:  # else: so many without one were left
+                found[(first + at) & 0xFFFF] = (
+                    read.take((nibbles(new[at]) - 1).bit_length()) if read.one() else 0
+                )
         sn = None
         for _ in range(8):
             if not read.one():
@@ -192,9 +211,15 @@ def borders(read, first, new):
 
 def grant_of(grid, cell, slot):
     values = of_bins(grid, CONTROL)
-    soft = -np.column_stack([values.real, values.imag]).reshape(-1) * (1 - 2.0 * sequence((2 << 56) + (cell << 48) + slot, 400))
+    soft = -np.column_stack([values.real, values.imag]).reshape(-1) * (
+        1 - 2.0 * sequence((2 << 56) + (cell << 48) + slot, 400)
+    )
     bits = viterbi(soft[153 * np.arange(400) % 400])
-    return read_grant(bits[:240]) if crc(bits[:240], 0x1021, 16, 0xFFFF) == number(bits[240:256]) else None
+    return (
+        read_grant(bits[:240])
+        if crc(bits[:240], 0x1021, 16, 0xFFFF) == number(bits[240:256])
+        else None
+    )
 
 
 def payload_of(grid, cell, b, sn, offset, k):
@@ -203,21 +228,25 @@ def payload_of(grid, cell, b, sn, offset, k):
     bits = (labels[:, None] >> np.arange(k - 1, -1, -1) & 1).reshape(-1).astype(np.uint8)
     bits ^= sequence((3 << 56) + (cell << 48) + (sn << 8) + offset, 108 * k)
     if crc(bits[:-24], 0x864CFB, 24, 0) == number(bits[-24:]):
-        return [number(bits[4 * i:4 * i + 4]) for i in range(nibbles(k))]
+        return [number(bits[4 * i : 4 * i + 4]) for i in range(nibbles(k))]
     return None
 
 
 # --- frames, packets ---
 
+
 def receive(samples, cell, retransmissions=True):
     """(packets as bytes, {SN: nibbles} of the frames that are complete)"""
-    grids = [elements(samples[at:at + SLOT]) for at in range(0, len(samples) - SLOT + 1, SLOT)]
+    grids = [elements(samples[at : at + SLOT]) for at in range(0, len(samples) - SLOT + 1, SLOT)]
     known = []
     for slot in range(30):
         bits = sequence((1 << 56) + (cell << 48) + slot, 200)
         known.append(POINTS[2][2 * bits[0::2] + bits[1::2]])
     heard = [of_bins(grid, PILOTS) for grid in grids]
-    first_slot = max(range(30), key=lambda s: sum((v @ known[(s + i) % 30].conj()).real for i, v in enumerate(heard)))
+    first_slot = max(
+        range(30),
+        key=lambda s: sum((v @ known[(s + i) % 30].conj()).real for i, v in enumerate(heard)),
+    )
     parts, lengths, begins, begun = {}, {}, {}, None
     for i, grid in enumerate(grids):
         grant = grant_of(grid, cell, (first_slot + i) % 30)
@@ -229,8 +258,11 @@ def receive(samples, cell, retransmissions=True):
         for b, (sn, _, offset, k, new) in grant[0].items():
             if (new or retransmissions) and (payload := payload_of(grid, cell, b, sn, offset, k)):
                 parts.setdefault(sn, {}).update({offset + j: v for j, v in enumerate(payload)})
-    frames = {sn: [part[j] for j in range(nibbles(lengths[sn]))] for sn, part in parts.items()
-              if sn in lengths and all(j in part for j in range(nibbles(lengths[sn])))}
+    frames = {
+        sn: [part[j] for j in range(nibbles(lengths[sn]))]
+        for sn, part in parts.items()
+        if sn in lengths and all(j in part for j in range(nibbles(lengths[sn])))
+    }
     in_order = sorted(frames, key=lambda sn: (sn - begun + 0x8000) & 0xFFFF)
     return packets(in_order, frames, begins), frames
 
@@ -246,7 +278,7 @@ def packets(in_order, frames, begins):
             if sn not in begins:
                 continue
             at, reading, packet = begins[sn], True, []
-        while at < len(frame) and (packet or frame[at]):    # else padding
+        while at < len(frame) and (packet or frame[at]):  # else padding
             packet.append(frame[at])
             at += 1
             octets = [a << 4 | b for a, b in zip(packet[0::2], packet[1::2])]

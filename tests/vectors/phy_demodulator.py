@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A receiver as docs/air-interface.md has it: IQ in, IP packets out. It knows the cell and nothing else. No code of it comes
-from the C++, but its author had read that before; page_reader.py is by somebody who had not. Frames are put together from every copy and fragment that the grants name.
+"""A receiver as docs/air-interface.md has it: IQ in, IP packets out. It knows the cell and nothing
+else. No code of it comes from the C++, but its author had read that before; page_reader.py is by
+somebody who had not. Frames are put together from every copy and fragment that the grants name.
 
-Everything is written the plain way: all samples at once, least squares, lists of bits. It wants a good SNR and a channel that
-stands still over a slot."""
+Everything is written the plain way: all samples at once, least squares, lists of bits. It wants a
+good SNR and a channel that stands still over a slot."""
+
 import numpy as np
-
 import phy_model as model
 
 SLOT, BODY = 5120, 768
-STARTS = [sum(model.PREFIX[:l + 1]) + BODY * l for l in range(6)]  # of the bodies
+STARTS = [sum(model.PREFIX[: l + 1]) + BODY * l for l in range(6)]  # of the bodies
 CARRIERS = np.array([k for k in range(-250, 251) if k != 0])
 HYPERFRAME = 30 * 4096
 
@@ -20,31 +21,36 @@ class Refused(Exception):
 
 # ---------------------------------------------------------------- samples
 
+
 def timing_and_offset(samples):
-    """Starts that a slot may have (modulo 5120): prefixes tell symbols, and edges leave little that tells which is the
-    first. And CFO in cycles a sample."""
+    """Starts that a slot may have (modulo 5120): prefixes tell symbols, and edges leave little that
+    tells which is the first. And CFO in cycles a sample."""
     slots = (samples.size - BODY) // SLOT
-    products = np.conj(samples[:slots * SLOT]) * samples[BODY:slots * SLOT + BODY]
+    products = np.conj(samples[: slots * SLOT]) * samples[BODY : slots * SLOT + BODY]
     folded = products.reshape(slots, SLOT).sum(axis=0)
     inside = np.zeros(SLOT)
     for l in range(6):
-        inside[STARTS[l] - model.PREFIX[l]:STARTS[l]] = 1
+        inside[STARTS[l] - model.PREFIX[l] : STARTS[l]] = 1
     score = np.fft.ifft(np.fft.fft(folded) * np.conj(np.fft.fft(inside)))
     start = int(np.argmax(np.abs(score)))
     first = STARTS[0] - model.PREFIX[0]
-    return ([(start + s - prefix - first) % SLOT for s, prefix in zip(STARTS, model.PREFIX)],
-            np.angle(score[start]) / (2 * np.pi * BODY))
+    return (
+        [(start + s - prefix - first) % SLOT for s, prefix in zip(STARTS, model.PREFIX)],
+        np.angle(score[start]) / (2 * np.pi * BODY),
+    )
 
 
 def elements(samples):
     """6 x 500 resource elements of a slot."""
-    return np.array([np.fft.fft(samples[s:s + BODY])[CARRIERS % BODY] for s in STARTS])
+    return np.array([np.fft.fft(samples[s : s + BODY])[CARRIERS % BODY] for s in STARTS])
 
 
 def places(kind):
     """(symbols, subcarriers) of all bins, bin by bin."""
-    return (np.array([l for b in range(25) for l, n in kind]),
-            np.array([20 * b + n for b in range(25) for l, n in kind]))
+    return (
+        np.array([l for b in range(25) for l, n in kind]),
+        np.array([20 * b + n for b in range(25) for l, n in kind]),
+    )
 
 
 PILOTS, CONTROL, PAYLOAD = places(model.PILOTS), places(model.CONTROL), places(model.PAYLOAD)
@@ -58,17 +64,23 @@ def channel(grid, where, sent):
 
 
 def slot_in_frame(grids, cell):
-    """Of the first slot: how well the pilots agree, as products of neighbours, and the one where they do best."""
+    """Of the first slot: how well the pilots agree, as products of neighbours, and the one where
+    they do best."""
+
     def agreement(first):
         total = 0
         for i, grid in enumerate(grids):
             h = grid[PILOTS] / model.qpsk(model.sequence_bits(1, cell, (first + i) % 30, 200))
-            total += abs(np.sum(h[:-4:2] * np.conj(h[4::2]))) + abs(np.sum(h[1:-4:2] * np.conj(h[5::2])))
+            total += abs(np.sum(h[:-4:2] * np.conj(h[4::2]))) + abs(
+                np.sum(h[1:-4:2] * np.conj(h[5::2]))
+            )
         return total
+
     return max((agreement(first), first) for first in range(30))
 
 
 # ---------------------------------------------------------------- control region
+
 
 def viterbi(soft):
     """256 bits from 400 soft ones, positive = 1."""
@@ -108,7 +120,7 @@ class Bits:
     def get(self, width):
         if self.at + width > len(self.bits):
             raise Refused("beyond the end")
-        value = int("".join(map(str, self.bits[self.at:self.at + width])) or "0", 2)
+        value = int("".join(map(str, self.bits[self.at : self.at + width])) or "0", 2)
         self.at += width
         return value
 
@@ -174,7 +186,7 @@ def borders_of_new(r, new):
         without = r.gamma() - 1
         if without > told - i:
             raise Refused("borders")
-        for b in new[i:i + without]:
+        for b in new[i : i + without]:
             b["border"] = "none"
         i += without
         if i == told:
@@ -197,7 +209,7 @@ def runs_of_older(r, first_sn):
         if left > 32767 or frames > left or len(runs) == 8:
             raise Refused("runs")
         border = place(r, 8, 216) if r.get(1) else "none"
-        runs.append(dict(first=(first_sn - left) % 65536, frames=frames, border=border))
+        runs.append({"first": (first_sn - left) % 65536, "frames": frames, "border": border})
         left -= frames - 1
     return runs
 
@@ -205,12 +217,26 @@ def runs_of_older(r, first_sn):
 def read_grant(bits):
     """What phy_model.grant_bits makes bits of, and the frame number."""
     r = Bits(bits)
-    grant = dict(frame_number=r.get(12), first_new_sn=r.get(16), window_edge=r.get(15), bins=[])
+    grant = {
+        "frame_number": r.get(12),
+        "first_new_sn": r.get(16),
+        "window_edge": r.get(15),
+        "bins": [],
+    }
     for _ in range(5):
         value = r.get(16)
         for _ in range(5):
-            grant["bins"].append(dict(k=value % 9, retransmission=False, sn=0, whole=True, offset=0, last=True,
-                                      border=None))
+            grant["bins"].append(
+                {
+                    "k": value % 9,
+                    "retransmission": False,
+                    "sn": 0,
+                    "whole": True,
+                    "offset": 0,
+                    "last": True,
+                    "border": None,
+                }
+            )
             value //= 9
         if value:
             raise Refused("modulation")
@@ -227,7 +253,7 @@ def read_grant(bits):
             sn = (sn + 1) % 65536
     borders_of_new(r, [b for b in used if not b["retransmission"]])
     grant["runs"] = runs_of_older(r, grant["first_new_sn"])
-    if any(r.bits[r.at:]):
+    if any(r.bits[r.at :]):
         raise Refused("ones behind the end")
     return grant
 
@@ -246,6 +272,7 @@ def read_control(soft, cell, in_frame):
 
 # ---------------------------------------------------------------- frames and packets
 
+
 def read_unit(cell, b, symbols):
     """Nibbles of the payload and whether the CRC holds."""
     k = b["k"]
@@ -258,11 +285,21 @@ def read_unit(cell, b, symbols):
 
 class Stream:
     """Frames by SN, counted on beyond 2^16, and the packets in them."""
+
     def __init__(self, retransmissions, combining):
         self.retransmissions, self.combining = retransmissions, combining
         self.next = self.first = None
         self.lengths, self.nibbles, self.borders, self.copies = {}, {}, {}, {}
-        self.seen = dict(whole=0, fragments=0, follow=0, back=0, borders=0, runs=0, lengths_by_last=0, combined=0)
+        self.seen = {
+            "whole": 0,
+            "fragments": 0,
+            "follow": 0,
+            "back": 0,
+            "borders": 0,
+            "runs": 0,
+            "lengths_by_last": 0,
+            "combined": 0,
+        }
 
     def take(self, cell, grant, symbols, noise):
         first = grant["first_new_sn"]
@@ -359,13 +396,16 @@ class Stream:
             frame = self.frame(sn)
             if frame is None:
                 return None, self.border_from(sn + 1)
-            part = frame[nibble:nibble + wanted - len(got)]
+            part = frame[nibble : nibble + wanted - len(got)]
             got += part
             nibble += len(part)
             if len(got) >= 12 and wanted == 12:
                 head = bytes(got[i] << 4 | got[i + 1] for i in range(0, 12, 2))
-                wanted = 2 * (int.from_bytes(head[2:4], "big") if got[0] == 4
-                              else 40 + int.from_bytes(head[4:6], "big"))
+                wanted = 2 * (
+                    int.from_bytes(head[2:4], "big")
+                    if got[0] == 4
+                    else 40 + int.from_bytes(head[4:6], "big")
+                )
                 assert got[0] in (4, 6), "no header where one has to be"
             if nibble == len(frame):
                 sn, nibble = sn + 1, 0
@@ -373,16 +413,21 @@ class Stream:
 
 
 def receive(samples, cell, retransmissions=True, combining=False):
-    """(packets, {slot modulo 122880: grant}, the frames). `retransmissions`: whether they are listened to."""
+    """(packets, {slot modulo 122880: grant}, the frames). `retransmissions`: whether they are
+    listened to."""
     starts, offset = timing_and_offset(samples)
     samples = samples * np.exp(-2j * np.pi * offset * np.arange(samples.size))
 
     def from_start(start):
         # Ten samples early, within the prefix: echoes and the error of `start` do no harm.
-        grids = [elements(np.roll(samples[at:at + SLOT], 10)) for at in range(start, samples.size - SLOT + 1, SLOT)]
+        grids = [
+            elements(np.roll(samples[at : at + SLOT], 10))
+            for at in range(start, samples.size - SLOT + 1, SLOT)
+        ]
         power = [np.mean(np.abs(g[PILOTS]) ** 2) for g in grids]
         present = [i for i in range(len(grids)) if power[i] > max(power) / 4]
-        return slot_in_frame(grids[present[0]:present[0] + 6], cell), grids, present
+        return slot_in_frame(grids[present[0] : present[0] + 6], cell), grids, present
+
     (_, first), grids, present = max(map(from_start, starts), key=lambda found: found[0])
     stream, grants = Stream(retransmissions, combining), {}
     for i in range(present[0], present[-1] + 1):

@@ -1,23 +1,26 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An independent model of the transmitted slot, in NumPy, written from docs/air-interface.md alone and
-sharing no code with blocks/phy. It is the oracle of test_phy_model.py: the C++ modulator has to
+"""An independent model of the transmitted slot, in NumPy, written from docs/air-interface.md alone
+and sharing no code with blocks/phy. It is the oracle of test_phy_model.py: the C++ modulator has to
 produce these samples, and the C++ receiver has to read slots made here. What reads them in NumPy is
 phy_demodulator.py.
 
 Everything is written the plain way (bit lists, matrix algebra, numpy.fft), never the fast way.
 """
+
 import numpy as np
 
 PREFIX = [85, 85, 86, 85, 85, 86]
 PILOTS = [(1, 2), (1, 12), (4, 7), (4, 17)]
 CONTROL = [(0, 4), (0, 14), (1, 7), (1, 17), (4, 2), (4, 12), (5, 9), (5, 19)]
-PAYLOAD = [(l, n) for l in range(6) for n in range(20)
-           if (l, n) not in PILOTS and (l, n) not in CONTROL]
+PAYLOAD = [
+    (l, n) for l in range(6) for n in range(20) if (l, n) not in PILOTS and (l, n) not in CONTROL
+]
 LEVEL_DBFS = -15.0
 
 
 def sequence_bits(kind, cell, low, count):
-    """First `count` bits of the sequence of key (kind, cell, low): SplitMix64 outputs, MSB first."""
+    """First `count` bits of the sequence of key (kind, cell, low): SplitMix64 outputs, MSB
+    first."""
     mask = 2**64 - 1
     key = kind << 56 | cell << 48 | low
     bits = []
@@ -70,19 +73,21 @@ def new_borders(new, more_follows):
     for b in told:
         gap += 1
         if b["border"] != "none":
-            bits += gamma(gap) + border_place(b["border"], (payload_nibbles(b["k"]) - 1).bit_length())
+            bits += gamma(gap) + border_place(
+                b["border"], (payload_nibbles(b["k"]) - 1).bit_length()
+            )
             gap = 0
     return bits + (gamma(gap + 1) if gap else [])
 
 
 def grant_bits(slot, grant):
-    """240 bits. grant: dict(first_new_sn, window_edge, bins=[25 x dict(k, retransmission, sn, whole,
-    offset, last, border)], runs=[dict(first, frames, border)]). border: nibble, "none" or, of new
-    frames, None (not said)."""
+    """240 bits. grant: dict(first_new_sn, window_edge, bins=[25 x dict(k, retransmission, sn,
+    whole, offset, last, border)], runs=[dict(first, frames, border)]). border: nibble, "none" or,
+    of new frames, None (not said)."""
     bits = to_bits(slot // 30 % 4096, 12)
     bits += to_bits(grant["first_new_sn"], 16) + to_bits(grant["window_edge"], 15)
     for group in range(5):
-        ks = [b["k"] for b in grant["bins"][5 * group:5 * group + 5]]
+        ks = [b["k"] for b in grant["bins"][5 * group : 5 * group + 5]]
         bits += to_bits(sum(k * 9**i for i, k in enumerate(ks)), 16)
     used = [b for b in grant["bins"] if b["k"]]
     bits += [int(b["retransmission"]) for b in used]
@@ -98,8 +103,12 @@ def grant_bits(slot, grant):
         if b["whole"]:
             bits += [0]
         else:
-            follows = (before is not None and not before["whole"] and before["sn"] == b["sn"]
-                       and b["offset"] == before["offset"] + payload_nibbles(before["k"]))
+            follows = (
+                before is not None
+                and not before["whole"]
+                and before["sn"] == b["sn"]
+                and b["offset"] == before["offset"] + payload_nibbles(before["k"])
+            )
             bits += [1, 1] if follows else [1, 0] + to_bits(b["offset"], 8)
             bits += [int(b["last"])]
         before = b
@@ -200,18 +209,19 @@ def slot_bodies(slot, cell, grant, payload):
     out = []
     for l in range(6):
         spectrum = np.zeros(768, dtype=complex)
-        spectrum[768 - 250:] = grid[l, :250]
+        spectrum[768 - 250 :] = grid[l, :250]
         spectrum[1:251] = grid[l, 250:]
         out.append(np.fft.ifft(spectrum) * 768 * amplitude)
     return out
 
 
 def joined(bodies, edge=0):
-    """Samples of symbols in a row, from the first one of a slot: each with its prefix, and fading into the next."""
+    """Samples of symbols in a row, from the first one of a slot: each with its prefix, and fading
+    into the next."""
     rise = 0.5 - 0.5 * np.cos(np.pi * (np.arange(edge) + 0.5) / edge) if edge else np.zeros(0)
     out, before = [], np.zeros(768)
     for l, body in enumerate(bodies):
-        symbol = np.concatenate([body[-PREFIX[l % 6]:], body])
+        symbol = np.concatenate([body[-PREFIX[l % 6] :], body])
         symbol[:edge] = rise * symbol[:edge] + rise[::-1] * before[:edge]
         out.append(symbol)
         before = body

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The C++ PHY against the NumPy model: same samples out, same frames in. And the C++ base station against a receiver
-written as the page has it (phy_demodulator.py), and one from the page alone (page_reader.py): the packets come out of the samples, frames that were sent again too."""
+"""The C++ PHY against the NumPy model: same samples out, same frames in. And the C++ base station
+against a receiver written as the page has it (phy_demodulator.py), and one from the page alone
+(page_reader.py): the packets come out of the samples, frames that were sent again too."""
+
 import json
 import os
 import subprocess
@@ -9,7 +11,6 @@ import tempfile
 import unittest
 
 import numpy as np
-
 import page_reader
 import phy_demodulator as stranger
 import phy_model as model
@@ -18,7 +19,8 @@ TOOL = os.environ["PHY_TOOL"]
 
 
 def random_slot(rng, sn):
-    """A grant that fits, with every kind of unit and random payload; returns (grant, payload, next SN)."""
+    """A grant that fits, with every kind of unit and random payload; returns (grant, payload, next
+    SN)."""
     while True:
         grant, payload, after = any_slot(rng, sn)
         try:
@@ -34,20 +36,36 @@ def any_slot(rng, sn):
     split = int(rng.integers(0, 22))  # bins split..split+1 carry two fragments of one old frame
     for b in range(25):
         k = int(rng.integers(0, 9))
-        unit = dict(k=k, retransmission=False, sn=0, whole=True, offset=0, last=True, border=None)
+        unit = {
+            "k": k,
+            "retransmission": False,
+            "sn": 0,
+            "whole": True,
+            "offset": 0,
+            "last": True,
+            "border": None,
+        }
         if b in (split, split + 1):
             unit["k"] = k = 1 + int(rng.integers(0, 3))
-            unit.update(retransmission=True, sn=(first - 40) % 65536, whole=False,
-                        offset=0 if b == split else model.payload_nibbles(bins[-1]["k"]),
-                        last=b == split + 1)
+            unit.update(
+                retransmission=True,
+                sn=(first - 40) % 65536,
+                whole=False,
+                offset=0 if b == split else model.payload_nibbles(bins[-1]["k"]),
+                last=b == split + 1,
+            )
         elif b == split + 2:
             unit["k"] = k = 4
             unit.update(retransmission=True, sn=(first - 3) % 65536)
         elif b == split + 3:  # back in SN, or forth; of the frame that is cut, or another
             unit["k"] = k = 1 + int(rng.integers(0, 8))
-            unit.update(retransmission=True, sn=(first - int(rng.choice([40, 1, 2, 60, 17]))) % 65536)
+            unit.update(
+                retransmission=True, sn=(first - int(rng.choice([40, 1, 2, 60, 17]))) % 65536
+            )
             if rng.integers(0, 2):
-                unit.update(whole=False, offset=int(rng.integers(0, 190)), last=bool(rng.integers(0, 2)))
+                unit.update(
+                    whole=False, offset=int(rng.integers(0, 190)), last=bool(rng.integers(0, 2))
+                )
         elif k:
             unit["sn"] = sn
             sn = (sn + 1) % 65536
@@ -55,23 +73,45 @@ def any_slot(rng, sn):
         payload.append([int(n) for n in rng.integers(0, 16, model.payload_nibbles(k))] if k else [])
     # Borders of the first new frames, and of two runs of older ones.
     new = [u for u in bins if u["k"] and not u["retransmission"]]
-    for unit in new[:int(rng.integers(0, 26))]:
-        unit["border"] = int(rng.integers(0, model.payload_nibbles(unit["k"]))) if rng.random() < 0.1 else "none"
-    runs = [dict(first=(first - 6) % 65536, frames=2, border=int(rng.integers(0, 2)) * 77),
-            dict(first=(first - 2) % 65536, frames=1, border="none")][:int(rng.integers(0, 3))]
-    return dict(first_new_sn=first, window_edge=60, bins=bins, runs=runs), payload, sn
+    for unit in new[: int(rng.integers(0, 26))]:
+        unit["border"] = (
+            int(rng.integers(0, model.payload_nibbles(unit["k"]))) if rng.random() < 0.1 else "none"
+        )
+    runs = [
+        {"first": (first - 6) % 65536, "frames": 2, "border": int(rng.integers(0, 2)) * 77},
+        {"first": (first - 2) % 65536, "frames": 1, "border": "none"},
+    ][: int(rng.integers(0, 3))]
+    return {"first_new_sn": first, "window_edge": 60, "bins": bins, "runs": runs}, payload, sn
 
 
-CELL = dict(bins=25, modulation=0, packing=True, max_retransmissions=2, seed=1, first_sn=65000, first_slot=122800,
-            edge=16, slots=200, quiet_slots=40, packets_a_slot=2, frame_loss=0.25, grant_loss=0.04, feedback_loss=0.04)
+CELL = {
+    "bins": 25,
+    "modulation": 0,
+    "packing": True,
+    "max_retransmissions": 2,
+    "seed": 1,
+    "first_sn": 65000,
+    "first_slot": 122800,
+    "edge": 16,
+    "slots": 200,
+    "quiet_slots": 40,
+    "packets_a_slot": 2,
+    "frame_loss": 0.25,
+    "grant_loss": 0.04,
+    "feedback_loss": 0.04,
+}
 
 
 def cell(number, **settings):
     """(5120 samples of each slot, what the base station says of the run)."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "samples.cf32")
-        run = subprocess.run([TOOL, "cell", str(number), path], input=json.dumps(CELL | settings).encode(),
-                             capture_output=True, check=True)
+        run = subprocess.run(
+            [TOOL, "cell", str(number), path],
+            input=json.dumps(CELL | settings).encode(),
+            capture_output=True,
+            check=True,
+        )
         said = json.loads(run.stdout)
         said["sent"] = [bytes(p) for p in said["sent"]]
         said["delivered"] = [bytes(p) for p in said["delivered"]]
@@ -79,16 +119,19 @@ def cell(number, **settings):
 
 
 def make_it_true(rng, slots, said, edge=CELL["edge"]):
-    """The frames and the grants that the base station was told had failed: nothing of them is left in the samples."""
+    """The frames and the grants that the base station was told had failed: nothing of them is left
+    in the samples."""
     bodies = []
     for samples, slot in zip(slots, said["slots"]):
         for l, start in enumerate(stranger.STARTS):
-            spectrum = np.fft.fft(samples[start:start + 768])
+            spectrum = np.fft.fft(samples[start : start + 768])
             lost = [20 * b + n for b in slot["failed"] for m, n in model.PAYLOAD if m == l]
             if not slot["grant"]:
                 lost += [20 * b + n for b in range(25) for m, n in model.CONTROL if m == l]
             bins = stranger.CARRIERS[lost] % 768 if lost else []
-            spectrum[bins] = np.abs(spectrum[1:251]).mean() * (rng.normal(size=(len(lost), 2)) @ [1, 1j])
+            spectrum[bins] = np.abs(spectrum[1:251]).mean() * (
+                rng.normal(size=(len(lost), 2)) @ [1, 1j]
+            )
             bodies.append(np.fft.ifft(spectrum))
     slots[:] = model.joined(bodies, edge).reshape(slots.shape)
 
@@ -97,10 +140,17 @@ def over_the_air(rng, slots, snr_db, cfo_hz=700, ahead=1234):
     """An echo 12 dB down, 0.5 us behind; carrier offset; silence ahead; noise."""
     clean = np.concatenate(slots)
     clean[4:] += 0.25j * clean[:-4].copy()
-    moved = np.concatenate([np.zeros(ahead), clean * np.exp(2j * np.pi * cfo_hz * np.arange(clean.size) / 7.68e6),
-                            np.zeros(5120)])
+    moved = np.concatenate(
+        [
+            np.zeros(ahead),
+            clean * np.exp(2j * np.pi * cfo_hz * np.arange(clean.size) / 7.68e6),
+            np.zeros(5120),
+        ]
+    )
     noise = rng.normal(size=(moved.size, 2)) @ [1, 1j]
-    return moved + noise * np.sqrt(10 ** (model.LEVEL_DBFS / 10) * 768 / 500 * 10 ** (-snr_db / 10) / 2)
+    return moved + noise * np.sqrt(
+        10 ** (model.LEVEL_DBFS / 10) * 768 / 500 * 10 ** (-snr_db / 10) / 2
+    )
 
 
 def as_bytes(nibbles):
@@ -118,11 +168,26 @@ class PhyModel(unittest.TestCase):
                 if slot not in (1, 30, 31, 122880):  # follows none: fades in
                     expected.append([])
                 expected[-1] += model.slot_bodies(slot, cell, grant, payload)
-                lines.append(json.dumps(dict(
-                    slot=slot, first_new_sn=grant["first_new_sn"], window_edge=60, runs=grant["runs"],
-                    bins=[dict(unit, bytes=as_bytes(p)) for unit, p in zip(grant["bins"], payload)])))
-            run = subprocess.run([TOOL, "modulate", str(cell), str(edge)], input="\n".join(lines).encode(),
-                                 capture_output=True, check=True)
+                lines.append(
+                    json.dumps(
+                        {
+                            "slot": slot,
+                            "first_new_sn": grant["first_new_sn"],
+                            "window_edge": 60,
+                            "runs": grant["runs"],
+                            "bins": [
+                                dict(unit, bytes=as_bytes(p))
+                                for unit, p in zip(grant["bins"], payload)
+                            ],
+                        }
+                    )
+                )
+            run = subprocess.run(
+                [TOOL, "modulate", str(cell), str(edge)],
+                input="\n".join(lines).encode(),
+                capture_output=True,
+                check=True,
+            )
             got = np.frombuffer(run.stdout, dtype=np.complex64)
             want = np.concatenate([model.joined(bodies, edge) for bodies in expected])
             self.assertEqual(got.size, want.size)
@@ -141,10 +206,11 @@ class PhyModel(unittest.TestCase):
         t = np.arange(clean.size)
         moved = clean * np.exp(2j * np.pi * 700 * t / 7.68e6)
         noise = rng.normal(size=(clean.size, 2)) @ [1, 1j]
-        noise *= np.sqrt(10 ** (model.LEVEL_DBFS / 10) * 768 / 500 * 10 ** -4.5 / 2)
+        noise *= np.sqrt(10 ** (model.LEVEL_DBFS / 10) * 768 / 500 * 10**-4.5 / 2)
         air = np.concatenate([np.zeros(1234), moved + noise]).astype(np.complex64)
-        run = subprocess.run([TOOL, "receive", str(cell)], input=air.tobytes(),
-                             capture_output=True, check=True)
+        run = subprocess.run(
+            [TOOL, "receive", str(cell)], input=air.tobytes(), capture_output=True, check=True
+        )
         good = 0
         for line in run.stdout.decode().splitlines():
             got = json.loads(line)
@@ -167,8 +233,11 @@ class PhyModel(unittest.TestCase):
 
     def test_a_receiver_from_the_page_gets_the_packets_of_the_base_station(self):
         seen = {}
-        for number, settings in ((3, {}), (63, dict(seed=2, packing=False, first_sn=200, max_retransmissions=4)),
-                                 (0, dict(seed=3, bins=10, packets_a_slot=1, frame_loss=0.4, grant_loss=0.1))):
+        for number, settings in (
+            (3, {}),
+            (63, {"seed": 2, "packing": False, "first_sn": 200, "max_retransmissions": 4}),
+            (0, {"seed": 3, "bins": 10, "packets_a_slot": 1, "frame_loss": 0.4, "grant_loss": 0.1}),
+        ):
             with self.subTest(cell=number, **settings):
                 slots, said = cell(number, **settings)
                 rng = np.random.default_rng(number)
@@ -176,8 +245,10 @@ class PhyModel(unittest.TestCase):
                 air = over_the_air(rng, slots, 45)
                 packets, grants, stream = stranger.receive(air, number)
                 first = (CELL | settings)["first_slot"]
-                self.assertEqual(sorted((slot - first) % 122880 for slot in grants),
-                                 [i for i, slot in enumerate(said["slots"]) if slot["grant"]])
+                self.assertEqual(
+                    sorted((slot - first) % 122880 for slot in grants),
+                    [i for i, slot in enumerate(said["slots"]) if slot["grant"]],
+                )
                 self.assertGreater(len(packets), 30)
                 self.assertEqual(packets, said["delivered"])
                 self.assertEqual(len(said["sent"]) == len(packets), said["given_up"] == 0)
@@ -191,21 +262,38 @@ class PhyModel(unittest.TestCase):
             self.assertGreater(seen.get(what, 0), 10, what)
 
     def test_so_does_one_whose_author_knew_the_page_alone(self):
-        for number, settings in ((3, {}), (63, dict(seed=2, packing=False, first_sn=200, max_retransmissions=4))):
+        for number, settings in (
+            (3, {}),
+            (63, {"seed": 2, "packing": False, "first_sn": 200, "max_retransmissions": 4}),
+        ):
             with self.subTest(cell=number, **settings):
                 slots, said = cell(number, slots=90, quiet_slots=30, **settings)
                 rng = np.random.default_rng(number)
                 make_it_true(rng, slots, said)
                 noise = rng.normal(size=(slots.size, 2)) @ [1, 1j]
-                air = slots.reshape(-1) + noise * np.sqrt(10 ** (model.LEVEL_DBFS / 10) * 768 / 500 * 10 ** -4 / 2)
+                air = slots.reshape(-1) + noise * np.sqrt(
+                    10 ** (model.LEVEL_DBFS / 10) * 768 / 500 * 10**-4 / 2
+                )
                 packets, _ = page_reader.receive(air, number)
                 self.assertEqual(packets, said["delivered"])
-                self.assertLess(len(page_reader.receive(air, number, retransmissions=False)[0]), len(packets) / 2)
+                self.assertLess(
+                    len(page_reader.receive(air, number, retransmissions=False)[0]),
+                    len(packets) / 2,
+                )
 
     def test_copies_of_a_unit_can_be_combined(self):
-        # 4-QAM at 7 dB: a copy alone is good in one of fourteen cases, two or three together mostly are.
-        slots, said = cell(5, modulation=2, slots=60, quiet_slots=20, frame_loss=0.6, max_retransmissions=30,
-                           grant_loss=0, feedback_loss=0)
+        # 4-QAM at 7 dB: a copy alone is good in one of fourteen cases, two or three together mostly
+        # are.
+        slots, said = cell(
+            5,
+            modulation=2,
+            slots=60,
+            quiet_slots=20,
+            frame_loss=0.6,
+            max_retransmissions=30,
+            grant_loss=0,
+            feedback_loss=0,
+        )
         air = over_the_air(np.random.default_rng(5), slots, 7)
         _, _, alone = stranger.receive(air, 5)
         packets, _, combined = stranger.receive(air, 5, combining=True)
@@ -221,10 +309,18 @@ class PhyModel(unittest.TestCase):
             bits = model.grant_bits(slot, grant)
             read = stranger.read_grant(bits)
             self.assertEqual(read.pop("frame_number"), slot // 30)
-            self.assertEqual([b for b in read["bins"] if b["k"]], [b for b in grant["bins"] if b["k"]])
-            self.assertEqual([read[k] for k in ("first_new_sn", "window_edge", "runs")],
-                             [grant[k] for k in ("first_new_sn", "window_edge", "runs")])
-            forms |= {(b["whole"], b["last"], b["offset"] > 0) for b in grant["bins"] if b["retransmission"]}
+            self.assertEqual(
+                [b for b in read["bins"] if b["k"]], [b for b in grant["bins"] if b["k"]]
+            )
+            self.assertEqual(
+                [read[k] for k in ("first_new_sn", "window_edge", "runs")],
+                [grant[k] for k in ("first_new_sn", "window_edge", "runs")],
+            )
+            forms |= {
+                (b["whole"], b["last"], b["offset"] > 0)
+                for b in grant["bins"]
+                if b["retransmission"]
+            }
             # A one behind the end: no grant, where the last bit is not needed.
             if not any(bits[-9:]):
                 with self.assertRaises(stranger.Refused):

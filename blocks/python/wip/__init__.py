@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """OpenWIP: slot transmitter and slot receiver of a 5 MHz OFDM downlink (docs/gnuradio.md)."""
+
 from gnuradio import gr  # the base classes have to be known before the bindings load  # noqa: F401
 
-from .wip_python import *  # noqa: F401,F403
+from .wip_python import *  # noqa: F403
 from .wip_python import SAMPLE_RATE, SLOT_SAMPLES
 
 
@@ -11,6 +12,7 @@ def slot_of_time(seconds):
 
     ValueError when no slot begins exactly then (to the nearest sample)."""
     from fractions import Fraction
+
     sample = round(Fraction(seconds) * SAMPLE_RATE)
     if sample % SLOT_SAMPLES:
         raise ValueError(f"{seconds} s is no start of a slot; slots start at multiples of 1/1500 s")

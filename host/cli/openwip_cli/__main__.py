@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """python -m openwip_cli COMMAND ...; ./openwip sets the environment and calls it."""
+
 import contextlib
 import errno
 import importlib
@@ -10,25 +11,77 @@ import sys
 import traceback
 from typing import Any
 
-from .errors import BAD_INPUT, INTERRUPTED, INVALID, BadInput, Stop, catch, describe_fault, describe_os_error
+from .errors import (
+    BAD_INPUT,
+    INTERRUPTED,
+    INVALID,
+    BadInput,
+    Stop,
+    catch,
+    describe_fault,
+    describe_os_error,
+)
 from .machine import faults
 from .machine import places as whereabouts
 
-# command -> module, and its function (arguments, places) -> exit code, where that is not `main`. Only the module of the
-# command is imported: before anything is built there are no messages, and a view needs no plots.
+# command -> module, and its function (arguments, places) -> exit code, where that is not `main`.
+# Only the module of the command is imported: before anything is built there are no messages, and a
+# view needs no plots.
 COMMANDS = {
-    "check": "campaign.options:check", "demo": "runs.demo", "emulate": "runs.emulate_command", "experiment": "campaign.command", "campaign": "campaign.command:campaign", "experiment-run": "campaign.one_run",
-    "station": "runs.station", "tcp-l": "runs.tcpl", "validate": "runs.validate", "top": "views.top", "telemetry": "views.telemetry_lines", "packets": "views.packets", "metrics": "views.metrics",
-    "record": "records.record", "report": "views.run_report.page", "capture": "capture.capture", "extcap": "capture.extcap",
-    "iq": "iq.command", "channel": "channel.command", "keys": "cell.remote:keys_main", "set": "commands.settings_command:set_main", "get": "commands.settings_command:get_main",
-    "bridge": "commands.bridge", "attenuator": "commands.attenuator", "doctor": "commands.doctor", "radio": "commands.radio", "down": "commands.commands:down", "status": "commands.commands:status", "exec": "commands.commands:execute", "bench": "commands.commands:bench", "switch-table": "commands.commands:switch_table", "fader": "commands.fader", "curves": "commands.commands:curves",
+    "check": "campaign.options:check",
+    "demo": "runs.demo",
+    "emulate": "runs.emulate_command",
+    "experiment": "campaign.command",
+    "campaign": "campaign.command:campaign",
+    "experiment-run": "campaign.one_run",
+    "station": "runs.station",
+    "tcp-l": "runs.tcpl",
+    "validate": "runs.validate",
+    "top": "views.top",
+    "telemetry": "views.telemetry_lines",
+    "packets": "views.packets",
+    "metrics": "views.metrics",
+    "record": "records.record",
+    "report": "views.run_report.page",
+    "capture": "capture.capture",
+    "extcap": "capture.extcap",
+    "iq": "iq.command",
+    "channel": "channel.command",
+    "keys": "cell.remote:keys_main",
+    "set": "commands.settings_command:set_main",
+    "get": "commands.settings_command:get_main",
+    "bridge": "commands.bridge",
+    "attenuator": "commands.attenuator",
+    "doctor": "commands.doctor",
+    "radio": "commands.radio",
+    "down": "commands.commands:down",
+    "status": "commands.commands:status",
+    "exec": "commands.commands:execute",
+    "bench": "commands.commands:bench",
+    "switch-table": "commands.commands:switch_table",
+    "fader": "commands.fader",
+    "curves": "commands.commands:curves",
     # Started by others of this package.
-    "command-lines": "command_lines", "supervise": "runs.supervise", "read-record": "records.contents_process", "judge": "measure.judge",
-    "forward": "cell.remote", "replay-radio": "runs.replay_radio", "cable-attenuator": "runs.cable_attenuator",
+    "command-lines": "command_lines",
+    "supervise": "runs.supervise",
+    "read-record": "records.contents_process",
+    "judge": "measure.judge",
+    "forward": "cell.remote",
+    "replay-radio": "runs.replay_radio",
+    "cable-attenuator": "runs.cable_attenuator",
 }
 
-# The command was given a file or folder that this user may not use, or that does not fit. Any other OSError is the machine's.
-GIVEN = (errno.EACCES, errno.EPERM, errno.ENOENT, errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP)
+# The command was given a file or folder that this user may not use, or that does not fit. Any other
+# OSError is the machine's.
+GIVEN = (
+    errno.EACCES,
+    errno.EPERM,
+    errno.ENOENT,
+    errno.EISDIR,
+    errno.ENOTDIR,
+    errno.ENAMETOOLONG,
+    errno.ELOOP,
+)
 
 
 def find(command: str) -> Any:
@@ -46,12 +99,13 @@ def find(command: str) -> Any:
 def main() -> int:
     try:
         if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")       # names that are not UTF-8
+            sys.stdout.reconfigure(errors="backslashreplace")  # names that are not UTF-8
         faults.threads_in_one_line("openwip")
-        catch((signal.SIGTERM, signal.SIGHUP))      # with their programs and temporary files
+        catch((signal.SIGTERM, signal.SIGHUP))  # with their programs and temporary files
         command, *arguments = sys.argv[1:] or [""]
         function = find(command)
-        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:     # host/cli/__main__.py ends at once what has not begun
+        # host/cli/__main__.py ends at once what has not begun
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         return int(function(arguments, whereabouts.default()) or 0)
     except Stop as e:
@@ -61,7 +115,7 @@ def main() -> int:
         return e.code
     except OSError as e:
         return of_os_error(e)
-    except SystemExit as e:     # --help
+    except SystemExit as e:  # --help
         return int(e.code or 0)
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -73,22 +127,26 @@ def main() -> int:
 
 
 def of_os_error(e: OSError) -> int:
-    """Says in one line what the operating system refused wherever in a command it was not expected; the exit code. With OPENWIP_TRACEBACK in the
-    environment a developer sees where that was."""
+    """Says in one line what the operating system refused wherever in a command it was not expected;
+    the exit code. With OPENWIP_TRACEBACK in the environment a developer sees where that was."""
     if os.environ.get("OPENWIP_TRACEBACK"):
         traceback.print_exc()
     if isinstance(e, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return INVALID
-    if isinstance(e, FileNotFoundError) and e.filename is None:   # of os.getcwd()
-        print("openwip: the current folder was removed; valid: absolute paths, or another folder", file=sys.stderr)
+    if isinstance(e, FileNotFoundError) and e.filename is None:  # of os.getcwd()
+        print(
+            "openwip: the current folder was removed; valid: absolute paths, or another folder",
+            file=sys.stderr,
+        )
         return BAD_INPUT
     print(f"openwip: this machine cannot: {describe_os_error(e)}", file=sys.stderr)
     return BAD_INPUT if e.errno in GIVEN else INVALID
 
 
 def end(status: int) -> None:
-    """A socket that a signal left open must not keep the process, nor an output that cannot be written be a traceback."""
+    """A socket that a signal left open must not keep the process, nor an output that cannot be
+    written be a traceback."""
     try:
         sys.stdout.flush()
     except OSError as e:
@@ -102,5 +160,5 @@ if __name__ == "__main__":
     try:
         whereabouts.own_environment()
         end(main())
-    except KeyboardInterrupt:   # between the end of the command and that of the process
+    except KeyboardInterrupt:  # between the end of the command and that of the process
         os._exit(INTERRUPTED)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Numbers of the air interface (docs/air-interface.md). What the C++ side has in blocks/types is here once more, and nowhere else."""
+"""Numbers of the air interface (docs/air-interface.md). What the C++ side has in blocks/types is
+here once more, and nowhere else."""
 
-SAMPLE_RATE = 7_680_000         # samples/s
+SAMPLE_RATE = 7_680_000  # samples/s
 SLOT_SAMPLES = 5120
 SLOTS_PER_SECOND = 1500
-BINS = 25                       # of a slot
-SUBCARRIERS = 500               # of all bins
-SPECTRUM_POINTS = 768           # one for each subcarrier of the FFT
-SYMBOLS_PER_BIN = 108           # payload symbols of a bin in a slot
-CRC_BITS = 24                   # of a link frame, in profile `radio`
+BINS = 25  # of a slot
+SUBCARRIERS = 500  # of all bins
+SPECTRUM_POINTS = 768  # one for each subcarrier of the FFT
+SYMBOLS_PER_BIN = 108  # payload symbols of a bin in a slot
+CRC_BITS = 24  # of a link frame, in profile `radio`

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""python host/cli command-lines > host/cli/command_lines.txt: the options, the valid values and the help of every command of ./openwip, as data.
-The file is kept in the tree, so that ./openwip answers --help and refuses a mistyped option on a machine where nothing is installed
+"""python host/cli command-lines > host/cli/command_lines.txt: the options, the valid values and the
+help of every command of ./openwip, as data. The file is kept in the tree, so that ./openwip answers
+--help and refuses a mistyped option on a machine where nothing is installed
 (host/cli/command_line.awk says what its columns are). A test makes it again and compares."""
+
 import argparse
 import importlib.util
 import os
@@ -14,24 +16,94 @@ from typing import Any
 from .__main__ import COMMANDS, find
 from .errors import BadInput
 from .machine.places import Places
-from .settings.command_line import SPLIT, Parser, help_of, name_of_value, run_command, takes, why_split
+from .settings.command_line import (
+    SPLIT,
+    Parser,
+    help_of,
+    name_of_value,
+    takes,
+    why_split,
+)
 from .settings.kinds import ChoiceOrFile, Optional
 
 WINDOW = "host/gui/openwip-monitor"
-# Commands of the launcher that are not for users: other processes of this package call them, or Wireshark.
-INTERNAL = ("check", "command-lines", "supervise", "read-record", "judge", "forward", "replay-radio", "cable-attenuator", "extcap")
+# Commands of the launcher that are not for users: other processes of this package call them, or
+# Wireshark.
+INTERNAL = (
+    "check",
+    "command-lines",
+    "supervise",
+    "read-record",
+    "judge",
+    "forward",
+    "replay-radio",
+    "cable-attenuator",
+    "extcap",
+)
 # Commands that may also be called with a word that makes another command of them.
-BESIDE = {"record": ("info", "blocks", "recover"), "fader": ("calibrate", "compare"), "bench": ("slot-path",)}
+BESIDE = {
+    "record": ("info", "blocks", "recover"),
+    "fader": ("calibrate", "compare"),
+    "bench": ("slot-path",),
+}
 NEEDED = {"station": ("base", "terminal")}
-WITH_A_COMMAND = ("exec", "bench slot-path")       # behind "--" is what another program takes
+WITH_A_COMMAND = ("exec", "bench slot-path")  # behind "--" is what another program takes
 # ctest's own options (3.22 to 3.31), by how many values they take.
 OF_CTEST = {
-    0: ("-V", "--verbose", "-VV", "--extra-verbose", "--debug", "--progress", "--output-on-failure", "--stop-on-failure", "-F", "-Q", "--quiet",
-        "-U", "--union", "--rerun-failed", "--schedule-random", "--no-label-summary", "--no-subproject-summary", "--print-labels", "--force-new-ctest-process"),
-    1: ("-R", "--tests-regex", "-E", "--exclude-regex", "-L", "--label-regex", "-LE", "--label-exclude", "-FA", "--fixture-exclude-any",
-        "-FS", "--fixture-exclude-setup", "-FC", "--fixture-exclude-cleanup", "-I", "--tests-information", "-O", "--output-log", "--output-junit",
-        "--repeat", "--repeat-until-fail", "--timeout", "--stop-time", "--test-load", "--max-width", "--test-output-size-passed",
-        "--test-output-size-failed", "--test-output-truncation", "--tests-from-file", "--exclude-from-file", "--no-tests"),
+    0: (
+        "-V",
+        "--verbose",
+        "-VV",
+        "--extra-verbose",
+        "--debug",
+        "--progress",
+        "--output-on-failure",
+        "--stop-on-failure",
+        "-F",
+        "-Q",
+        "--quiet",
+        "-U",
+        "--union",
+        "--rerun-failed",
+        "--schedule-random",
+        "--no-label-summary",
+        "--no-subproject-summary",
+        "--print-labels",
+        "--force-new-ctest-process",
+    ),
+    1: (
+        "-R",
+        "--tests-regex",
+        "-E",
+        "--exclude-regex",
+        "-L",
+        "--label-regex",
+        "-LE",
+        "--label-exclude",
+        "-FA",
+        "--fixture-exclude-any",
+        "-FS",
+        "--fixture-exclude-setup",
+        "-FC",
+        "--fixture-exclude-cleanup",
+        "-I",
+        "--tests-information",
+        "-O",
+        "--output-log",
+        "--output-junit",
+        "--repeat",
+        "--repeat-until-fail",
+        "--timeout",
+        "--stop-time",
+        "--test-load",
+        "--max-width",
+        "--test-output-size-passed",
+        "--test-output-size-failed",
+        "--test-output-truncation",
+        "--tests-from-file",
+        "--exclude-from-file",
+        "--no-tests",
+    ),
 }
 
 
@@ -46,17 +118,26 @@ class Found(BaseException):
 class Commands(BaseException):
     """Carries the subcommands out of a command that has nothing else."""
 
-    def __init__(self, usage: str, commands: dict[str, Callable[..., Any]], arguments: list[str], more: tuple[Any, ...]) -> None:
+    def __init__(
+        self,
+        usage: str,
+        commands: dict[str, Callable[..., Any]],
+        arguments: list[str],
+        more: tuple[Any, ...],
+    ) -> None:
         super().__init__()
         self.usage, self.commands, self.arguments, self.more = usage, commands, arguments, more
 
 
 def of_call(function: Callable[..., Any], *arguments: Any) -> Found | Commands:
     """The result of the command for these arguments: a parser, or a choice of subcommands."""
+
     def found(parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
         raise Found(parser)
 
-    def commands(_name: str, usage: str, names: dict[str, Any], words: list[str], *more: Any) -> None:
+    def commands(
+        _name: str, usage: str, names: dict[str, Any], words: list[str], *more: Any
+    ) -> None:
         raise Commands(usage, names, words, more)
 
     module = sys.modules[function.__module__]
@@ -75,13 +156,16 @@ def of_call(function: Callable[..., Any], *arguments: Any) -> Found | Commands:
     raise BadInput(f"{function.__module__} parses no command line")
 
 
-def parser_of(function: Callable[..., Any], words: list[str], *more: Any) -> argparse.ArgumentParser:
+def parser_of(
+    function: Callable[..., Any], words: list[str], *more: Any
+) -> argparse.ArgumentParser:
     found = of_call(function, words, *more)
     assert isinstance(found, Found)
     return found.parser
 
 
 # --- the lines of the table ---
+
 
 def row(*columns: object) -> str:
     return "\t".join(map(str, columns)).rstrip("\t")
@@ -92,30 +176,67 @@ def head(path: str, bare: str = "itself", inside: Iterable[str] = ()) -> str:
 
 
 def values_of(action: argparse.Action) -> tuple[object, ...]:
-    """The columns TYPE LOW HIGH CHOICES ENDINGS VALID of an option; empty ones: any value is left to the command."""
+    """The columns TYPE LOW HIGH CHOICES ENDINGS VALID of an option; empty ones: any value is left
+    to the command."""
     kind: Any = getattr(action, "kind", None)
     kind = kind.kind if isinstance(kind, Optional) else kind
     words = tuple(map(str, action.choices or ())) or tuple(getattr(kind, "words", ()))
     number = getattr(kind, "number", kind)
     if getattr(kind, "name", "") == "text" or not (words or hasattr(number, "low")):
         return ("",) * 6
-    limits = (number.name, repr(number.low), repr(number.high)) if hasattr(number, "low") else ("", "", "")
+    limits = (
+        (number.name, repr(number.low), repr(number.high))
+        if hasattr(number, "low")
+        else ("", "", "")
+    )
     endings = kind.endings if isinstance(kind, ChoiceOrFile) else ()
-    return (*limits, "|".join(words), "|".join(endings), kind.valid if kind is not None else "|".join(words))
+    return (
+        *limits,
+        "|".join(words),
+        "|".join(endings),
+        kind.valid if kind is not None else "|".join(words),
+    )
 
 
-def of_parser(path: str, p: argparse.ArgumentParser, bare: str = "itself", inside: Iterable[str] = ()) -> list[str]:
+def of_parser(
+    path: str, p: argparse.ArgumentParser, bare: str = "itself", inside: Iterable[str] = ()
+) -> list[str]:
     lines = [head(path, bare, inside)]
-    positionals = [a for a in p._actions if not a.option_strings and not isinstance(a, argparse._SubParsersAction)]
+    positionals = [
+        a
+        for a in p._actions
+        if not a.option_strings and not isinstance(a, argparse._SubParsersAction)
+    ]
     least, most = sum(takes(a)[0] for a in positionals), [takes(a)[1] for a in positionals]
     names = [name_of_value(a) for a in positionals for _ in range(max(1, takes(a)[0]))]
-    lines.append(row("words", least, "any" if None in most else sum(n or 0 for n in most), "|".join(n.replace("|", " or ") for n in names), "rest" if path in WITH_A_COMMAND else ""))
-    lines += [row("word", n, "|".join(map(str, a.choices))) for n, a in enumerate(positionals, 1) if a.choices and None not in most]
+    lines.append(
+        row(
+            "words",
+            least,
+            "any" if None in most else sum(n or 0 for n in most),
+            "|".join(n.replace("|", " or ") for n in names),
+            "rest" if path in WITH_A_COMMAND else "",
+        )
+    )
+    lines += [
+        row("word", n, "|".join(map(str, a.choices)))
+        for n, a in enumerate(positionals, 1)
+        if a.choices and None not in most
+    ]
     for action in p._actions:
         if action.option_strings:
             low, high = takes(action)
             required = "required" if action.required else ""
-            lines.append(row("option", " ".join(action.option_strings), low, "any" if high is None else high, required, *values_of(action)))
+            lines.append(
+                row(
+                    "option",
+                    " ".join(action.option_strings),
+                    low,
+                    "any" if high is None else high,
+                    required,
+                    *values_of(action),
+                )
+            )
     lines += [row("split", old, why) for old in SPLIT if (why := why_split(p, old))]
     return lines + of_help(help_of(p))
 
@@ -126,27 +247,43 @@ def of_help(text: str) -> list[str]:
 
 # --- the commands ---
 
+
 def of_command(path: str, function: Callable[..., Any], places: Places) -> list[str]:
     name, *words = path.split()
     found = of_call(function, words, places)
     if isinstance(found, Commands):
-        lines = [head(path, "needed" if found.arguments else "help", found.commands), *of_help(found.usage)]
+        lines = [
+            head(path, "needed" if found.arguments else "help", found.commands),
+            *of_help(found.usage),
+        ]
         for one, its in found.commands.items():
             lines += of_parser(f"{path} {one}", parser_of(its, [], *found.more))
         return lines
-    choice = next((a for a in found.parser._actions if isinstance(a, argparse._SubParsersAction)), None)
+    choice = next(
+        (a for a in found.parser._actions if isinstance(a, argparse._SubParsersAction)), None
+    )
     if choice is not None:
         lines = of_parser(path, found.parser, "needed", choice.choices)
-        return lines + [line for one, p in choice.choices.items() for line in of_parser(f"{path} {one}", p)]
+        return lines + [
+            line for one, p in choice.choices.items() for line in of_parser(f"{path} {one}", p)
+        ]
     beside = BESIDE.get(path, ())
     return of_parser(path, found.parser, "itself", beside) + [
-        line for one in beside for line in of_parser(f"{path} {one}", parser_of(function, [one], places))]
+        line
+        for one in beside
+        for line in of_parser(f"{path} {one}", parser_of(function, [one], places))
+    ]
 
 
 def of_stations(places: Places) -> list[str]:
     parsers = {role: parser_of(find("station"), [role], places) for role in NEEDED["station"]}
-    usage = f"usage: ./openwip station {'|'.join(parsers)} [OPTIONS]\n\nOne side of a cell; ./openwip station base --help says more.\n"
-    return [head("station", "needed", parsers), *of_help(usage)] + [line for role, p in parsers.items() for line in of_parser(f"station {role}", p)]
+    usage = (
+        f"usage: ./openwip station {'|'.join(parsers)} [OPTIONS]\n\nOne side of a cell; ./openwip"
+        " station base --help says more.\n"
+    )
+    return [head("station", "needed", parsers), *of_help(usage)] + [
+        line for role, p in parsers.items() for line in of_parser(f"station {role}", p)
+    ]
 
 
 def of_curves(places: Places) -> list[str]:
@@ -165,36 +302,91 @@ def of_curves(places: Places) -> list[str]:
 
 def of_program(path: str, program: pathlib.Path | str) -> list[str]:
     """A C++ program says itself which options it has (host/config/command_line.h)."""
-    said = subprocess.run([program, "--command-line"], capture_output=True, text=True, check=True).stdout.splitlines()
+    said = subprocess.run(
+        [program, "--command-line"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     p = Parser(path, said[0])
     for line in said[1:]:
         names, value, least, most, text = line.split("\t")
-        more: dict[str, Any] = {"action": "store_true"} if most == "0" else {"metavar": value} | ({"nargs": "+"} if most == "any" else {"nargs": "?"} if least == "0" else {})
+        more: dict[str, Any] = (
+            {"action": "store_true"}
+            if most == "0"
+            else {"metavar": value}
+            | ({"nargs": "+"} if most == "any" else {"nargs": "?"} if least == "0" else {})
+        )
         p.add_argument(*names.split(" "), help=text.replace("%", "%%"), **more)
     return of_parser(path, p)
 
 
 def of_shell() -> list[str]:
     """The commands that ./openwip does itself."""
-    setup = Parser("setup", "Installs the packages that are missing for these commands, or for all; which ones and why is printed first.")
-    setup.add_argument("command", nargs="*", metavar="COMMAND", help="a command of ./openwip (default: all, tests included)")
-    setup.add_argument("--virtual-time", action="store_true", help="instead: build the Linux kernel of --time virtual (docs/virtual-time.md)")
-    setup.add_argument("--ns3", action="store_true", help="instead: install ns-3 for --time ns3 (docs/ns3.md)")
-    setup.add_argument("--campaigns", action="store_true", help="instead: Snakemake for campaigns, with SLURM and Kubernetes (docs/campaigns.md)")
-    build = Parser("build", "Installs the packages that are missing and builds what has changed, for these commands or for all.")
-    build.add_argument("command", nargs="*", metavar="COMMAND", help="a command of ./openwip (default: all, tests included)")
+    setup = Parser(
+        "setup",
+        "Installs the packages that are missing for these commands, or for all; which ones and why"
+        " is printed first.",
+    )
+    setup.add_argument(
+        "command",
+        nargs="*",
+        metavar="COMMAND",
+        help="a command of ./openwip (default: all, tests included)",
+    )
+    setup.add_argument(
+        "--virtual-time",
+        action="store_true",
+        help="instead: build the Linux kernel of --time virtual (docs/virtual-time.md)",
+    )
+    setup.add_argument(
+        "--ns3", action="store_true", help="instead: install ns-3 for --time ns3 (docs/ns3.md)"
+    )
+    setup.add_argument(
+        "--campaigns",
+        action="store_true",
+        help="instead: Snakemake for campaigns, with SLURM and Kubernetes (docs/campaigns.md)",
+    )
+    build = Parser(
+        "build",
+        "Installs the packages that are missing and builds what has changed, for these commands or"
+        " for all.",
+    )
+    build.add_argument(
+        "command",
+        nargs="*",
+        metavar="COMMAND",
+        help="a command of ./openwip (default: all, tests included)",
+    )
     grc = Parser("grc", "GNU Radio Companion with the blocks of this tree.")
-    grc.add_argument("flowgraph", nargs="*", metavar="FLOWGRAPH", help="a .grc file, or the name of an example of flowgraphs/grc")
-    table = Parser("switch-table", "The switch table of the adaptive modulation, computed and printed.")
-    table.add_argument("--header", metavar="FILE", help="write it into this file as a C++ header instead")
-    test = Parser("test", "Installs and builds what the tests need and runs them all; the options are ctest's.")
+    grc.add_argument(
+        "flowgraph",
+        nargs="*",
+        metavar="FLOWGRAPH",
+        help="a .grc file, or the name of an example of flowgraphs/grc",
+    )
+    table = Parser(
+        "switch-table", "The switch table of the adaptive modulation, computed and printed."
+    )
+    table.add_argument(
+        "--header", metavar="FILE", help="write it into this file as a C++ header instead"
+    )
+    test = Parser(
+        "test",
+        "Installs and builds what the tests need and runs them all; the options are ctest's.",
+    )
     for values, names in OF_CTEST.items():
         for option in names:
-            test.add_argument(option, dest=option, **({"action": "store_true"} if values == 0 else {"metavar": "X"}))     # type: ignore[arg-type]
+            test.add_argument(
+                option,
+                dest=option,
+                **({"action": "store_true"} if values == 0 else {"metavar": "X"}),
+            )  # type: ignore[arg-type]
     for option, dest in (("-j", "--parallel"), ("-N", "--show-only")):
         test.add_argument(option, dest, nargs="?", metavar="X")
     version = Parser("version", "The version and the commit of this tree; also --version.")
-    return [line for p in (setup, build, grc, table, test, version) for line in of_parser(p.prog.split()[1], p)]
+    return [
+        line
+        for p in (setup, build, grc, table, test, version)
+        for line in of_parser(p.prog.split()[1], p)
+    ]
 
 
 def sections(places: Places) -> list[str]:
@@ -203,14 +395,25 @@ def sections(places: Places) -> list[str]:
     for name in COMMANDS:
         if name in INTERNAL or name == "switch-table":
             continue
-        lines += of_curves(places) if name == "curves" else of_stations(places) if name == "station" else of_command(name, find(name), places)
+        lines += (
+            of_curves(places)
+            if name == "curves"
+            else of_stations(places)
+            if name == "station"
+            else of_command(name, find(name), places)
+        )
     return lines
 
 
 def main(arguments: list[str], places: Places) -> int:
-    Parser("command-lines", "The table of all command lines, for host/cli/command_lines.txt.").parse_args(arguments)
+    Parser(
+        "command-lines", "The table of all command lines, for host/cli/command_lines.txt."
+    ).parse_args(arguments)
     os.environ["COLUMNS"] = "80"
     print("# SPDX-License-Identifier: GPL-3.0-or-later")
-    print("# Made by `python3 host/cli command-lines` (host/cli/openwip_cli/command_lines.py says how); command_line.awk reads it.")
+    print(
+        "# Made by `python3 host/cli command-lines` (host/cli/openwip_cli/command_lines.py says"
+        " how); command_line.awk reads it."
+    )
     print("\n".join([*sections(places), *of_program("monitor", places.program(WINDOW))]))
     return 0

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can go wrong, each with the exit code of the command that it ends (docs/demo.md). __main__ says it, in one line."""
+"""What can go wrong, each with the exit code of the command that it ends (docs/demo.md). __main__
+says it, in one line."""
+
 import errno
 import os
 import re
@@ -7,37 +9,55 @@ import signal
 from collections.abc import Sequence
 from typing import Any
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)     # end a command in order
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # end a command in order
 
 VALID, INVALID, BAD_INPUT, DIED, NOT_WRITTEN, INTERRUPTED = 0, 1, 2, 3, 4, 130
-EXHAUSTED = 75      # of one run: the machine had no more of something (EX_TEMPFAIL of sysexits.h)
+EXHAUSTED = 75  # of one run: the machine had no more of something (EX_TEMPFAIL of sysexits.h)
 
-# This machine has no more of it, wherever it was asked. Any other one that nobody expected is a fault of the program.
-USED_UP = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
+# This machine has no more of it, wherever it was asked. Any other one that nobody expected is a
+# fault of the program.
+USED_UP = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EROFS,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOMEM,
+    errno.EAGAIN,
+)
 
 
-LONGEST_LINE = 2000      # characters of a message, whose quoted values are shown() already
+LONGEST_LINE = 2000  # characters of a message, whose quoted values are shown() already
 LONGEST_SHOWN = 100
 
 
 def without_middle(text: str, longest: int) -> str:
-    """A longer text loses its middle: a message names the place at its beginning and what would be valid at its end."""
+    """A longer text loses its middle: a message names the place at its beginning and what would be
+    valid at its end."""
     head = (longest - 3) // 2
-    return text if len(text) <= longest else f"{text[:head]}...{text[len(text) - (longest - 3 - head):]}"
+    return (
+        text
+        if len(text) <= longest
+        else f"{text[:head]}...{text[len(text) - (longest - 3 - head) :]}"
+    )
 
 
 def shown(value: Any) -> str:
-    """Something that somebody wrote, as part of a message: a text as it is, anything else as Python writes it."""
+    """Something that somebody wrote, as part of a message: a text as it is, anything else as Python
+    writes it."""
     return without_middle(value if isinstance(value, str) else repr(value), LONGEST_SHOWN)
 
 
 class Stop(Exception):
     """Ends a command: str() is the line on standard error."""
+
     code = INVALID
 
 
 class BadInput(Stop):
     """An option, a file or the machine is not as required: one line that says what would be."""
+
     code = BAD_INPUT
 
     def __init__(self, why: str) -> None:
@@ -57,18 +77,23 @@ def how_ended(code: int) -> str:
     return f"was killed by {signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
 
 
-LABELLED = re.compile(r"(\S+: )?(warning|note|info|debug): ", re.IGNORECASE)     # as compilers, iperf3 and others mark what is no error
+# as compilers, iperf3 and others mark what is no error
+LABELLED = re.compile(r"(\S+: )?(warning|note|info|debug): ", re.IGNORECASE)
 
 
 def complaint(said: str) -> str:
-    """The last line of a program's standard error that is not marked as a warning; "": there is none."""
-    lines = [line.rstrip() for line in said.splitlines() if line.strip() and not LABELLED.match(line)]
+    """The last line of a program's standard error that is not marked as a warning; "": there is
+    none."""
+    lines = [
+        line.rstrip() for line in said.splitlines() if line.strip() and not LABELLED.match(line)
+    ]
     return lines[-1] if lines else ""
 
 
 def cause_of(name: str, code: int, said: str) -> str:
-    """Why a program that we ran did not do its work. A signal comes first: what was killed did not write the cause. Then comes its complaint,
-    without its name, and where it has none its exit code."""
+    """Why a program that we ran did not do its work. A signal comes first: what was killed did not
+    write the cause. Then comes its complaint, without its name, and where it has none its exit
+    code."""
     words = "" if code < 0 else complaint(said).removeprefix(f"{name}: ")
     return words or f"{name} {how_ended(code)}"
 
@@ -76,17 +101,21 @@ def cause_of(name: str, code: int, said: str) -> str:
 def describe_os_error(e: OSError) -> str:
     """In words, on one line: what the system says, and of which file."""
     words = [e.strerror or str(e) or type(e).__name__, e.filename, e.filename2]
-    return " ".join(": ".join(w if isinstance(w, str) else repr(w) for w in words if w is not None).split())
+    return " ".join(
+        ": ".join(w if isinstance(w, str) else repr(w) for w in words if w is not None).split()
+    )
 
 
 def of_program(name: str, code: int, said: str, more: str = "") -> Stop:
-    """The error for a program that we ran and that refused, or could not do its work: cause_of() it, and `more`."""
+    """The error for a program that we ran and that refused, or could not do its work: cause_of()
+    it, and `more`."""
     why = cause_of(name, code, said) + more
     return BadInput(why) if code == BAD_INPUT else Stop(why)
 
 
 class CellDied(Stop):
     """A process of the cell ended although nobody asked it to, or does not answer."""
+
     code = DIED
 
     def __init__(self, why: str, last_words: Sequence[tuple[str, str]] = ()) -> None:
@@ -96,21 +125,26 @@ class CellDied(Stop):
 
 class NoAnswer(Stop):
     """A process or a device does not answer, or answers nonsense."""
+
     code = DIED
 
 
 class Refused(NoAnswer):
     """It has answered, and does not do it: str() is why."""
+
     code = INVALID
 
 
 class RecordFailed(Stop):
     """A run record, or the reports of a replay, could not be written: the disk is full, or gone."""
+
     code = DIED
 
 
 class NotWritten(Stop):
-    """The run is over and its report on the screen; a file that was asked for could not be written."""
+    """The run is over and its report on the screen; a file that was asked for could not be
+    written."""
+
     code = NOT_WRITTEN
 
 
@@ -124,8 +158,9 @@ class Terminated(Stop):
 
 
 def raise_terminated(signum: int, _frame: object) -> None:
-    """A handler of signals. Only the first of them raises: what follows would interrupt the cleaning up, and follow it does: as a
-    process of many threads dies, PR_SET_PDEATHSIG is sent for each of them that the children are handed on to."""
+    """A handler of signals. Only the first of them raises: what follows would interrupt the
+    cleaning up, and follow it does: as a process of many threads dies, PR_SET_PDEATHSIG is sent for
+    each of them that the children are handed on to."""
     for other in SIGNALS:
         if signal.getsignal(other) is raise_terminated:
             signal.signal(other, lambda *_: None)
@@ -133,8 +168,13 @@ def raise_terminated(signum: int, _frame: object) -> None:
 
 
 def catch(signums: Sequence[signal.Signals] = SIGNALS) -> dict[signal.Signals, Any]:
-    """Terminated where they come, but for a SIGHUP that is to be ignored (nohup). What was in their place."""
-    return {s: signal.signal(s, raise_terminated) for s in signums if s != signal.SIGHUP or signal.getsignal(s) != signal.SIG_IGN}
+    """Terminated where they come, but for a SIGHUP that is to be ignored (nohup). What was in their
+    place."""
+    return {
+        s: signal.signal(s, raise_terminated)
+        for s in signums
+        if s != signal.SIGHUP or signal.getsignal(s) != signal.SIG_IGN
+    }
 
 
 def describe_fault(e: BaseException) -> str:
@@ -142,8 +182,13 @@ def describe_fault(e: BaseException) -> str:
     at = e.__traceback__
     while at and at.tb_next:
         at = at.tb_next
-    where = f" ({os.path.basename(at.tb_frame.f_code.co_filename)}, line {at.tb_lineno})" if at else ""
-    return " ".join(f"fault of the program: {type(e).__name__}: {e}{where}; OPENWIP_TRACEBACK=1 in the environment shows how it came to it".split())
+    where = (
+        f" ({os.path.basename(at.tb_frame.f_code.co_filename)}, line {at.tb_lineno})" if at else ""
+    )
+    return " ".join(
+        f"fault of the program: {type(e).__name__}: {e}{where}; OPENWIP_TRACEBACK=1 in the"
+        " environment shows how it came to it".split()
+    )
 
 
 class NoLock(Exception):

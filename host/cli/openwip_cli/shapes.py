@@ -1,25 +1,78 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The parts of a report, by their keys: mypy finds one that is not there. Where total is False some runs have not all of them. And the
-messages that they are made of; before anything is built they are of any type, for options are read without them."""
+"""The parts of a report, by their keys: mypy finds one that is not there. Where total is False some
+runs have not all of them. And the messages that they are made of; before anything is built they are
+of any type, for options are read without them."""
+
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 if TYPE_CHECKING:
-    from openwip_schema.control_pb2 import AirStatus, AttenuatorStatus, CommandedBurst, Direction, MacStatus, PacketsBytes
-    from openwip_schema.receiver_pb2 import Burst, State as RadioState
+    from openwip_schema.control_pb2 import (
+        AirStatus,
+        AttenuatorStatus,
+        CommandedBurst,
+        Direction,
+        MacStatus,
+        PacketsBytes,
+    )
+    from openwip_schema.receiver_pb2 import Burst
+    from openwip_schema.receiver_pb2 import State as RadioState
     from openwip_schema.slot_link_pb2 import SlotReport
-    from openwip_schema.telemetry_pb2 import FrameBatch, PacketBatch, PacketRecord, SlotSample, TcpFlow, Telemetry, Verdict as VerdictMessage
+    from openwip_schema.telemetry_pb2 import (
+        FrameBatch,
+        PacketBatch,
+        PacketRecord,
+        SlotSample,
+        TcpFlow,
+        Telemetry,
+    )
+    from openwip_schema.telemetry_pb2 import (
+        Verdict as VerdictMessage,
+    )
 else:
-    AirStatus = AttenuatorStatus = CommandedBurst = Direction = MacStatus = PacketsBytes = Burst = RadioState = Any
-    SlotReport = FrameBatch = PacketBatch = PacketRecord = SlotSample = TcpFlow = Telemetry = VerdictMessage = Any
+    AirStatus = AttenuatorStatus = CommandedBurst = Direction = MacStatus = PacketsBytes = Burst = (
+        RadioState
+    ) = Any
+    SlotReport = FrameBatch = PacketBatch = PacketRecord = SlotSample = TcpFlow = Telemetry = (
+        VerdictMessage
+    ) = Any
 
-Verdict = TypedDict("Verdict", {"valid": bool, "reasons": list[str], "checks": dict[str, bool], "replay": bool}, total=False)
-Change = TypedDict("Change", {"slot": int, "time_s": float, "process": str, "key": str, "from": str, "to": str})
-Capacity = TypedDict("Capacity", {"payload_bps": float, "profile_bps": float, "tcp_payload_bps": float, "bits_per_symbol": float, "how": list[str],
-                                  "settings_changed": bool}, total=False)
-Link = TypedDict("Link", {
-    "goodput_bps": float, "seconds": float, "frames_sent": int, "frames_acknowledged": int, "frames_failed": int, "frame_error_rate": float,
-    "frames_given_up": int, "frames_split": int, "feedback_missing": int, "slots_not_sent": int, "grant_overflows": int, "window_stalls": int,
-    "retransmission_histogram": list[int], "modulation_histogram": list[int]})
+
+class Verdict(TypedDict, total=False):
+    valid: bool
+    reasons: list[str]
+    checks: dict[str, bool]
+    replay: bool
+
+
+Change = TypedDict(
+    "Change", {"slot": int, "time_s": float, "process": str, "key": str, "from": str, "to": str}
+)
+
+
+class Capacity(TypedDict, total=False):
+    payload_bps: float
+    profile_bps: float
+    tcp_payload_bps: float
+    bits_per_symbol: float
+    how: list[str]
+    settings_changed: bool
+
+
+class Link(TypedDict):
+    goodput_bps: float
+    seconds: float
+    frames_sent: int
+    frames_acknowledged: int
+    frames_failed: int
+    frame_error_rate: float
+    frames_given_up: int
+    frames_split: int
+    feedback_missing: int
+    slots_not_sent: int
+    grant_overflows: int
+    window_stalls: int
+    retransmission_histogram: list[int]
+    modulation_histogram: list[int]
 
 
 class Count(NamedTuple):
@@ -27,30 +80,140 @@ class Count(NamedTuple):
     bytes: int = 0
 
 
-Interface = TypedDict("Interface", {"to_macd": tuple[int, int], "from_macd": tuple[int, int]})     # as Count, by the kernel
-OneSum = TypedDict("OneSum", {"in": int, "delivered": int, "queued": int, "dropped": dict[str, int]})
-EndSums = TypedDict("EndSums", {"in": int, "delivered": int, "queued": int, "dropped": dict[str, int], "bytes": OneSum})
-Feedback = TypedDict("Feedback", {"packets": int, "bytes": int})
-PathSums = TypedDict("PathSums", {
-    "in": int, "delivered": int, "queued": int, "dropped": dict[str, int], "bytes": OneSum, "delivered_although_given_up": int, "sender": EndSums,
-    "receiver": EndSums, "feedback": Feedback}, total=False)
+# as Count, by the kernel
+class Interface(TypedDict):
+    to_macd: tuple[int, int]
+    from_macd: tuple[int, int]
 
-Missed = TypedDict("Missed", {"late": int, "underflows": int, "late_plans": int, "left_out": int}, total=False)
-Stall = TypedDict("Stall", {"longest_ms": float, "whose": str, "stolen": float}, total=False)
-Share = TypedDict("Share", {"used": float, "allowed": float})      # of a core
-HeldBack = TypedDict("HeldBack", {"core": int, "count": int, "longest_ms": float, "together_ms": float}, total=False)
-Standstills = TypedDict("Standstills", {"core": int, "count": int, "longest_ms": float, "together_ms": float, "least_ms": float, "held_back": HeldBack},
-                        total=False)
-Pacing = TypedDict("Pacing", {"median": float, "p99": float, "p999": float, "max": float})     # us
-Realtime = TypedDict("Realtime", {
-    "factor": float, "speed": float, "slots": int, "late_slots": int, "missed": Missed, "slots_behind": int, "released": int, "released_behind": int, "pacing_limit_us": float, "pacing_us": Pacing,
-    "underflows": int, "overflows": int, "clock": str, "clipped": int, "standstills": Standstills | None, "share": Share,
-    "stall": Stall | None, "pace_found": float | None, "wall_seconds": float, "virtual_seconds": float, "steps": int}, total=False)
 
-Clipped = TypedDict("Clipped", {"clipped": int, "slots": int})
-Sounding = TypedDict("Sounding", {"from": str, "to": str, "residual_db": float, "limit_db": float, "not_judged": str})
-ThroughRadios = TypedDict("ThroughRadios", {"bursts": int, "expected": int, "heard": int, "not_judged": str, "wrong": list[str],
-                                            "residual_db": float, "limit_db": float, "gain_db": float}, total=False)
-Fader = TypedDict("Fader", {
-    "delay_samples": int, "delay_us": float, "least_lead_us": float, "lost_samples": int, "clipped": int, "slots": int, "late": int, "underflows": int,
-    "overflows": int, "stalls": int, "silences": int, "soundings": list[Sounding], "through_radios": ThroughRadios | None})
+OneSum = TypedDict(
+    "OneSum", {"in": int, "delivered": int, "queued": int, "dropped": dict[str, int]}
+)
+EndSums = TypedDict(
+    "EndSums",
+    {"in": int, "delivered": int, "queued": int, "dropped": dict[str, int], "bytes": OneSum},
+)
+
+
+class Feedback(TypedDict):
+    packets: int
+    bytes: int
+
+
+PathSums = TypedDict(
+    "PathSums",
+    {
+        "in": int,
+        "delivered": int,
+        "queued": int,
+        "dropped": dict[str, int],
+        "bytes": OneSum,
+        "delivered_although_given_up": int,
+        "sender": EndSums,
+        "receiver": EndSums,
+        "feedback": Feedback,
+    },
+    total=False,
+)
+
+
+class Missed(TypedDict, total=False):
+    late: int
+    underflows: int
+    late_plans: int
+    left_out: int
+
+
+class Stall(TypedDict, total=False):
+    longest_ms: float
+    whose: str
+    stolen: float
+
+
+class Share(TypedDict):
+    used: float
+    allowed: float  # of a core
+
+
+class HeldBack(TypedDict, total=False):
+    core: int
+    count: int
+    longest_ms: float
+    together_ms: float
+
+
+class Standstills(TypedDict, total=False):
+    core: int
+    count: int
+    longest_ms: float
+    together_ms: float
+    least_ms: float
+    held_back: HeldBack
+
+
+class Pacing(TypedDict):
+    median: float
+    p99: float
+    p999: float
+    max: float  # us
+
+
+class Realtime(TypedDict, total=False):
+    factor: float
+    speed: float
+    slots: int
+    late_slots: int
+    missed: Missed
+    slots_behind: int
+    released: int
+    released_behind: int
+    pacing_limit_us: float
+    pacing_us: Pacing
+    underflows: int
+    overflows: int
+    clock: str
+    clipped: int
+    standstills: Standstills | None
+    share: Share
+    stall: Stall | None
+    pace_found: float | None
+    wall_seconds: float
+    virtual_seconds: float
+    steps: int
+
+
+class Clipped(TypedDict):
+    clipped: int
+    slots: int
+
+
+Sounding = TypedDict(
+    "Sounding", {"from": str, "to": str, "residual_db": float, "limit_db": float, "not_judged": str}
+)
+
+
+class ThroughRadios(TypedDict, total=False):
+    bursts: int
+    expected: int
+    heard: int
+    not_judged: str
+    wrong: list[str]
+    residual_db: float
+    limit_db: float
+    gain_db: float
+
+
+class Fader(TypedDict):
+    delay_samples: int
+    delay_us: float
+    least_lead_us: float
+    lost_samples: int
+    clipped: int
+    slots: int
+    late: int
+    underflows: int
+    overflows: int
+    stalls: int
+    silences: int
+    soundings: list[Sounding]
+    through_radios: ThroughRadios | None

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Trees as text and from text: configurations in YAML, reports in JSON. YAML by libyaml where there is it: seven to ten times faster."""
+"""Trees as text and from text: configurations in YAML, reports in JSON. YAML by libyaml where there
+is it: seven to ten times faster."""
+
 import json
 import os
 import pathlib
@@ -9,22 +11,24 @@ try:
     import yaml
 
     from . import core_schema
-except ImportError:     # a reader of run records in another Python (docs/run-record.md) needs none
+except ImportError:  # a reader of run records in another Python (docs/run-record.md) needs none
     yaml = None
 
 from .errors import BadInput
 from .errors import shown as shortened
 
-LONGEST, LONGEST_TABLE = 1 << 20, 1 << 26   # characters
-MOST_VALUES = 1_000_000     # with those that aliases repeat
-DEEPEST = 100       # lists in lists; with thousands libyaml ends the process, and Python its stack
-OTHER_TREE = (ValueError, LookupError, TypeError, AttributeError)       # than whoever reads it expects
+LONGEST, LONGEST_TABLE = 1 << 20, 1 << 26  # characters
+MOST_VALUES = 1_000_000  # with those that aliases repeat
+DEEPEST = 100  # lists in lists; with thousands libyaml ends the process, and Python its stack
+# than whoever reads it expects
+OTHER_TREE = (ValueError, LookupError, TypeError, AttributeError)
 
 
 def to_yaml(tree: Any) -> str:
     """In the order that it has."""
     for key, text in texts(tree):
-        if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):     # of a file name that is not UTF-8
+        # of a file name that is not UTF-8
+        if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
             raise BadInput(f"{key} is {text!r}; valid: text in UTF-8")
     return str(yaml.dump(tree, Dumper=core_schema.Dumper, sort_keys=False))
 
@@ -35,7 +39,8 @@ def shown(text: str) -> str:
 
 
 def of_file(path: pathlib.Path | str, longest: int = LONGEST) -> str:
-    """OSError, UnicodeDecodeError; ValueError: it is longer than a configuration, a table of numbers are, or has no end (/dev/zero)."""
+    """OSError, UnicodeDecodeError; ValueError: it is longer than a configuration, a table of
+    numbers are, or has no end (/dev/zero)."""
     with open(path, encoding="utf-8") as f:
         text = f.read(longest + 1)
     if len(text) > longest:
@@ -50,16 +55,22 @@ class NotYaml(ValueError):
 
 
 def of_yaml(text: str) -> Any:
-    """By the core schema of YAML 1.2. NotYaml: it is none, is deeper than DEEPEST, has a tag, a key twice, or a scalar whose meaning is not
-    certain (core_schema.py)."""
+    """By the core schema of YAML 1.2. NotYaml: it is none, is deeper than DEEPEST, has a tag, a key
+    twice, or a scalar whose meaning is not certain (core_schema.py)."""
     depth = 0
     try:
         for event in yaml.parse(text, core_schema.Loader):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
+                event, yaml.CollectionEndEvent
+            )
             if depth > DEEPEST:
                 raise NotYaml(f"has more than {DEEPEST} lists in lists", event.start_mark.line + 1)
             if getattr(event, "tag", None) not in (None, "!"):
-                raise NotYaml(f"is not YAML as it is read here: it has the tag {shortened(event.tag)}; valid: none", event.start_mark.line + 1)
+                raise NotYaml(
+                    f"is not YAML as it is read here: it has the tag {shortened(event.tag)}; valid:"
+                    " none",
+                    event.start_mark.line + 1,
+                )
         made = core_schema.Loader(text)
         root = made.get_single_node()
         check_nodes(root)
@@ -71,10 +82,11 @@ def of_yaml(text: str) -> Any:
 
 
 def check_nodes(root: Any) -> None:
-    """NotYaml: a scalar whose meaning is not certain, and a key that a mapping has twice, of which YAML would take the last value."""
+    """NotYaml: a scalar whose meaning is not certain, and a key that a mapping has twice, of which
+    YAML would take the last value."""
     left, seen = [("", root)], set()
     for prefix, node in left:
-        if id(node) in seen:        # by an alias
+        if id(node) in seen:  # by an alias
             continue
         seen.add(id(node))
         if isinstance(node, yaml.SequenceNode):
@@ -84,12 +96,17 @@ def check_nodes(root: Any) -> None:
         names = set()
         for name, value in node.value if isinstance(node, yaml.MappingNode) else ():
             if not isinstance(name, yaml.ScalarNode):
-                raise NotYaml("has a list or mapping as a key; valid: a name", name.start_mark.line + 1)
+                raise NotYaml(
+                    "has a list or mapping as a key; valid: a name", name.start_mark.line + 1
+                )
             check_scalar(prefix, name)
             if name.tag == f"{core_schema.TAG}null":
                 raise NotYaml("has an empty key; valid: a name", name.start_mark.line + 1)
             if name.value in names:
-                raise NotYaml(f"has {shortened(prefix + name.value)} twice; valid: once", name.start_mark.line + 1)
+                raise NotYaml(
+                    f"has {shortened(prefix + name.value)} twice; valid: once",
+                    name.start_mark.line + 1,
+                )
             names.add(str(name.value))
             left.append((f"{prefix}{name.value}.", value))
 
@@ -101,19 +118,30 @@ def check_scalar(place: str, node: Any) -> None:
 
 
 def refuse_expanding(root: Any) -> None:
-    """Aliases in aliases make of a few lines more values than memory has, and one that is inside itself has no end."""
-    sizes: dict[int, int] = {}      # of a node, with all that is in it; 0: not known yet
+    """Aliases in aliases make of a few lines more values than memory has, and one that is inside
+    itself has no end."""
+    sizes: dict[int, int] = {}  # of a node, with all that is in it; 0: not known yet
 
     def size(node: Any) -> int:
         if (known := sizes.get(id(node))) is not None:
             if known == 0:
-                raise NotYaml("has an alias of something that it is in itself", node.start_mark.line + 1)
+                raise NotYaml(
+                    "has an alias of something that it is in itself", node.start_mark.line + 1
+                )
             return known
         sizes[id(node)] = 0
-        inside = node.value if isinstance(node, yaml.SequenceNode) else [v for _, v in node.value] if isinstance(node, yaml.MappingNode) else ()
+        inside = (
+            node.value
+            if isinstance(node, yaml.SequenceNode)
+            else [v for _, v in node.value]
+            if isinstance(node, yaml.MappingNode)
+            else ()
+        )
         sizes[id(node)] = 1 + sum(size(part) for part in inside)
         if sizes[id(node)] > MOST_VALUES:
-            raise NotYaml(f"has more than {MOST_VALUES} values, by its aliases", node.start_mark.line + 1)
+            raise NotYaml(
+                f"has more than {MOST_VALUES} values, by its aliases", node.start_mark.line + 1
+            )
         return sizes[id(node)]
 
     if root is not None:
@@ -132,5 +160,15 @@ def texts(tree: Any, key: str = "") -> list[tuple[str, str]]:
     """Every text of it, with its key."""
     if isinstance(tree, str):
         return [(key, tree)]
-    inside = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, (list, tuple)) else ()
-    return [found for name, value in inside for found in texts(value, f"{key}.{name}" if key else str(name))]
+    inside = (
+        tree.items()
+        if isinstance(tree, dict)
+        else enumerate(tree)
+        if isinstance(tree, (list, tuple))
+        else ()
+    )
+    return [
+        found
+        for name, value in inside
+        for found in texts(value, f"{key}.{name}" if key else str(name))
+    ]

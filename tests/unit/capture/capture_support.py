@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Scripted publishers, wip_capture, and what capinfos and tshark say of its file."""
+
 import json
 import os
 import pathlib
 import shutil
-import signal
 import subprocess
 import sys
-import time
 import unittest
 
 import zmq
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-from tshark_with_lua import TSHARK  # noqa: E402
+from tshark_with_lua import TSHARK
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
@@ -24,7 +23,9 @@ START_NS = 1_700_000_000_123_456_789
 
 
 # Of a test or a class: without the readers of its files nothing can be said of a capture.
-with_tools = unittest.skipIf(MISSING, f"{', '.join(MISSING)} not installed: run ./openwip setup (package tshark)")
+with_tools = unittest.skipIf(
+    MISSING, f"{', '.join(MISSING)} not installed: run ./openwip setup (package tshark)"
+)
 
 
 class Publishers:
@@ -61,9 +62,20 @@ class Publishers:
 
 def start(folder, *arguments, **kwargs):
     return subprocess.Popen(
-        [BUILD / "host/capture/wip_capture", "--base", Publishers.endpoint(folder, "base"),
-         "--terminal", Publishers.endpoint(folder, "terminal"), "--start-ns", str(START_NS), *map(str, arguments)],
-        stderr=subprocess.PIPE, text=True, **kwargs)
+        [
+            BUILD / "host/capture/wip_capture",
+            "--base",
+            Publishers.endpoint(folder, "base"),
+            "--terminal",
+            Publishers.endpoint(folder, "terminal"),
+            "--start-ns",
+            str(START_NS),
+            *map(str, arguments),
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+        **kwargs,
+    )
 
 
 def ended(process, timeout=30):
@@ -86,7 +98,7 @@ def capture(cell, folder, *arguments, topics=3):
         publishers.wait_for_reader(topics)
         cell.send(publishers.publish)
     finally:
-        publishers.close(60_000)      # the cell ends, when all has been read: so does the capture
+        publishers.close(60_000)  # the cell ends, when all has been read: so does the capture
     code, said = ended(process)
     if code != 0:
         raise AssertionError(f"wip_capture ended with {code}: {said}")
@@ -94,37 +106,84 @@ def capture(cell, folder, *arguments, topics=3):
 
 
 def tool(*argv, check=True):
-    done = subprocess.run([str(a) for a in argv], capture_output=True, text=True, timeout=120,
-                          env=os.environ | {"LC_ALL": "C.UTF-8"})
+    done = subprocess.run(
+        [str(a) for a in argv],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | {"LC_ALL": "C.UTF-8"},
+    )
     said = "\n".join(line for line in done.stderr.splitlines() if "could be dangerous" not in line)
     if check and (done.returncode != 0 or said):
-        raise AssertionError(f"{argv[0]} ended with {done.returncode}: {said}\n{done.stdout[-1000:]}")
+        raise AssertionError(
+            f"{argv[0]} ended with {done.returncode}: {said}\n{done.stdout[-1000:]}"
+        )
     return done.stdout
 
 
 def tshark(file, *arguments, two_pass=True):
-    return tool(*TSHARK, "-n", "-X", f"lua_script:{DISSECTOR}", *(["-2"] if two_pass else []), "-r", file,
-                *arguments)
+    return tool(
+        *TSHARK,
+        "-n",
+        "-X",
+        f"lua_script:{DISSECTOR}",
+        *(["-2"] if two_pass else []),
+        "-r",
+        file,
+        *arguments,
+    )
 
 
 def with_extcap(folder, argv):
-    """The command line with `folder` as Wireshark's extcap folder. As root Wireshark takes none from the
+    """The command line with `folder` as Wireshark's extcap folder. As root Wireshark takes none
+    from the
     environment: then it is mounted over the machine's, for this command alone."""
     if os.geteuid() != 0:
         return ["env", f"WIRESHARK_EXTCAP_DIR={folder}", *argv]
     lines = tool("tshark", "-G", "folders").splitlines()
-    place = next(line.split(":", 1)[1].strip() for line in lines if line.startswith(("Extcap path", "Global Extcap path")))    # 4.0, 4.4
-    return ["unshare", "-m", "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"', str(folder), place, *argv]
+    # 4.0, 4.4
+    place = next(
+        line.split(":", 1)[1].strip()
+        for line in lines
+        if line.startswith(("Extcap path", "Global Extcap path"))
+    )
+    return [
+        "unshare",
+        "-m",
+        "sh",
+        "-c",
+        'mount --bind "$0" "$1" && shift && exec "$@"',
+        str(folder),
+        place,
+        *argv,
+    ]
 
 
 def fields(file, names, display_filter=None, two_pass=True):
     """One {name: [values]} for each packet."""
     flags = [x for name in names for x in ("-e", name)]
-    text = tshark(file, "-T", "fields", "-E", "separator=|", "-E", "occurrence=a", "-E", "aggregator=;", *flags,
-                  *(["-Y", display_filter] if display_filter else []), two_pass=two_pass)
-    return [{n: v.split(";") if v else [] for n, v in zip(names, line.split("|"))} for line in text.splitlines()]
+    text = tshark(
+        file,
+        "-T",
+        "fields",
+        "-E",
+        "separator=|",
+        "-E",
+        "occurrence=a",
+        "-E",
+        "aggregator=;",
+        *flags,
+        *(["-Y", display_filter] if display_filter else []),
+        two_pass=two_pass,
+    )
+    return [
+        {n: v.split(";") if v else [] for n, v in zip(names, line.split("|"))}
+        for line in text.splitlines()
+    ]
 
 
 def decoded(file, display_filter):
     """The layers of each packet, as tshark's JSON has them."""
-    return [p["_source"]["layers"] for p in json.loads(tshark(file, "-T", "json", "-Y", display_filter))]
+    return [
+        p["_source"]["layers"] for p in json.loads(tshark(file, "-T", "json", "-Y", display_filter))
+    ]

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a capture of a full cell costs: 25 bins at 256-QAM, sent and received, at the pace of the air. Not a
+"""What a capture of a full cell costs: 25 bins at 256-QAM, sent and received, at the pace of the
+air. Not a
 test: run it by hand, PYTHONPATH and OPENWIP_BUILD as ctest sets them.
 
     measure_capture.py SECONDS"""
+
 import os
 import pathlib
 import sys
@@ -10,22 +12,37 @@ import tempfile
 import time
 
 import capture_support as cs
-from openwip_cli.messages import link_frames
 from openwip_schema import telemetry_pb2 as pb
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-import frame_batches     # noqa: E402
+from openwip_cli.messages import link_frames
 
-BATCH = 15          # slots
-TEMPLATES = 20      # messages, used again and again: what is measured is the capture
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import frame_batches
+
+BATCH = 15  # slots
+TEMPLATES = 20  # messages, used again and again: what is measured is the capture
 
 
 def message(sent):
     batch = pb.FrameBatch()
     for _ in range(BATCH):
-        frame_batches.append(batch, [link_frames.LinkFrame(
-            slot=0, bin=b, bits_per_symbol=8, sn=b, outcome=0 if sent else 1, snr_db=30, payload=os.urandom(105),
-            payload_bits=840) for b in range(25)], bytes(30))
+        frame_batches.append(
+            batch,
+            [
+                link_frames.LinkFrame(
+                    slot=0,
+                    bin=b,
+                    bits_per_symbol=8,
+                    sn=b,
+                    outcome=0 if sent else 1,
+                    snr_db=30,
+                    payload=os.urandom(105),
+                    payload_bits=840,
+                )
+                for b in range(25)
+            ],
+            bytes(30),
+        )
     return pb.Telemetry(version=pb.VERSION_CURRENT, frames=batch)
 
 
@@ -40,7 +57,10 @@ def main(seconds):
         process = cs.start(folder, "-o", file)
         publishers = cs.Publishers(folder)
         publishers.wait_for_reader()
-        ready = [{station: message(station == "base") for station in publishers.sockets} for _ in range(TEMPLATES)]
+        ready = [
+            {station: message(station == "base") for station in publishers.sockets}
+            for _ in range(TEMPLATES)
+        ]
         before, began, behind = cpu_seconds(process.pid), time.monotonic(), 0.0
         for n in range(round(1500 * seconds / BATCH)):
             slot = n * BATCH
@@ -59,8 +79,10 @@ def main(seconds):
         publishers.close()
         _, said = cs.ended(process)
         print(said.strip())
-        print(f"{spent / took:.3f} cores over {took:.1f} s; {os.path.getsize(file) / took / 1e6:.1f} MB/s; "
-              f"the publisher was {1000 * behind:.0f} ms behind at worst")
+        print(
+            f"{spent / took:.3f} cores over {took:.1f} s; {os.path.getsize(file) / took / 1e6:.1f}"
+            f" MB/s; the publisher was {1000 * behind:.0f} ms behind at worst"
+        )
 
 
 if __name__ == "__main__":

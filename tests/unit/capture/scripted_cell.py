@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A cell that follows a script, in virtual time: IP packets become link frames, some of them fail, are sent
-again whole or cut, and arrive. It is an independent model of mac/rlc (docs/mac.md), in hexadecimal strings:
-one character is one nibble. Its telemetry is what base station and terminal would publish."""
+"""A cell that follows a script, in virtual time: IP packets become link frames, some of them fail,
+are sent again whole or cut, and arrive. It is an independent model of mac/rlc (docs/mac.md), in
+hexadecimal strings: one character is one nibble. Its telemetry is what base station and terminal
+would publish."""
+
 import copy
 import pathlib
 import random
 import struct
 import sys
 
-from openwip_cli.messages import link_frames
 from openwip_schema import telemetry_pb2 as pb
 
+from openwip_cli.messages import link_frames
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-import frame_batches     # noqa: E402
+import frame_batches
 
 GOOD, BAD, UNKNOWN = 1, 2, 3
-LOOP = 3          # slots from a transmission to its retransmission
+LOOP = 3  # slots from a transmission to its retransmission
 CRC_NIBBLES = 6
 
 
@@ -30,22 +33,34 @@ def payload_nibbles(bits_per_symbol):
 def checksum(data):
     total = sum(struct.unpack(f">{len(data) // 2}H", data))
     while total >> 16:
-        total = (total & 0xffff) + (total >> 16)
-    return total ^ 0xffff
+        total = (total & 0xFFFF) + (total >> 16)
+    return total ^ 0xFFFF
 
 
 def ipv4(number, payload_bytes, source="10.42.0.1", destination="10.42.0.2", filler=None):
     """An ICMP echo request of its own number, whose checksums are right."""
     body = bytes((number * 7 + i) % 256 if filler is None else filler for i in range(payload_bytes))
-    icmp = struct.pack(">BBHHH", 8, 0, 0, 77, number & 0xffff) + body
+    icmp = struct.pack(">BBHHH", 8, 0, 0, 77, number & 0xFFFF) + body
     if len(icmp) % 2:
         value = checksum(icmp + b"\0")
     else:
         value = checksum(icmp)
     icmp = icmp[:2] + struct.pack(">H", value) + icmp[4:]
+
     def head(checked):
-        return struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(icmp), number & 0xffff, 0x4000, 64, 1, checked,
-                           *(bytes(int(x) for x in a.split(".")) for a in (source, destination)))
+        return struct.pack(
+            ">BBHHHBBH4s4s",
+            0x45,
+            0,
+            20 + len(icmp),
+            number & 0xFFFF,
+            0x4000,
+            64,
+            1,
+            checked,
+            *(bytes(int(x) for x in a.split(".")) for a in (source, destination)),
+        )
+
     return head(checksum(head(0))) + icmp
 
 
@@ -55,7 +70,7 @@ def ipv6_udp(number, payload_bytes):
     length = 8 + len(body)
     udp = struct.pack(">HHHH", 4000, 5000 + number, length, 0) + body
     pseudo = addresses + struct.pack(">II", length, 17) + udp + b"\0" * (length % 2)
-    udp = udp[:6] + struct.pack(">H", checksum(pseudo) or 0xffff) + udp[8:]
+    udp = udp[:6] + struct.pack(">H", checksum(pseudo) or 0xFFFF) + udp[8:]
     return struct.pack(">IHBB", 6 << 28, length, 17, 64) + addresses + udp
 
 
@@ -70,28 +85,30 @@ class Unit:
 class ScriptedCell:
     """`batch_slots`: slots whose frames are one message."""
 
-    def __init__(self, seed=1, first_slot=100, first_sn=65530, user=0, max_retransmissions=30, batch_slots=1):
+    def __init__(
+        self, seed=1, first_slot=100, first_sn=65530, user=0, max_retransmissions=30, batch_slots=1
+    ):
         self.dice = random.Random(seed)
         self.slot, self.user = first_slot, user
-        self.next_sn = first_sn            # unwrapped
+        self.next_sn = first_sn  # unwrapped
         self.limit = max_retransmissions
-        self.queue = ""                    # nibbles not cut yet
-        self.waiting = []                  # [packet, nibbles left to cut]
-        self.frames = {}                   # sn -> nibbles
-        self.holds = {}                    # sn -> packet numbers
-        self.borders = {}                  # sn -> nibble of the packet border, 254: none
-        self.arrived = {}                  # sn -> set of nibbles that are there
+        self.queue = ""  # nibbles not cut yet
+        self.waiting = []  # [packet, nibbles left to cut]
+        self.frames = {}  # sn -> nibbles
+        self.holds = {}  # sn -> packet numbers
+        self.borders = {}  # sn -> nibble of the packet border, 254: none
+        self.arrived = {}  # sn -> set of nibbles that are there
         self.given_up = set()
-        self.due = {}                      # slot -> units that failed
-        self.packets = []                  # bytes, in order
-        self.parts = []                    # per packet: {sn: [first, end)}
-        self.delivered = []                # packet numbers, as they came out
-        self.log = []                      # (slot, bin, unit, outcome)
+        self.due = {}  # slot -> units that failed
+        self.packets = []  # bytes, in order
+        self.parts = []  # per packet: {sn: [first, end)}
+        self.delivered = []  # packet numbers, as they came out
+        self.log = []  # (slot, bin, unit, outcome)
         self.sequence = {}
-        self.before = {}                   # (station, topic) -> records published
+        self.before = {}  # (station, topic) -> records published
         self.batch_slots = batch_slots
         self.waiting_frames = {"base": pb.FrameBatch(), "terminal": pb.FrameBatch()}
-        self.messages = []                 # (station, topic, Telemetry)
+        self.messages = []  # (station, topic, Telemetry)
         self.first_new = first_sn
 
     # --- verbs ---
@@ -105,7 +122,9 @@ class ScriptedCell:
             self.parts.append({})
             self.queue += data.hex()
             self.waiting.append([number, 2 * len(data)])
-            batch.packet.add(out=False, time_ns=slot_ns(self.slot), data=data, number=number, downlink=True)
+            batch.packet.add(
+                out=False, time_ns=slot_ns(self.slot), data=data, number=number, downlink=True
+            )
         self.publish("base", "ip", ip=batch)
 
     def uplink(self, data):
@@ -128,11 +147,13 @@ class ScriptedCell:
         for bin_index, unit in units:
             bad = fail(unit)
             outcome = UNKNOWN if unheard else BAD if bad else GOOD
-            self.log.append((self.slot, bin_index, copy.copy(unit), outcome))   # as it was sent
+            self.log.append((self.slot, bin_index, copy.copy(unit), outcome))  # as it was sent
             sent.append(self._record(bin_index, unit, 0))
             received.append(self._record(bin_index, unit, outcome))
             if outcome == GOOD:
-                self.arrived.setdefault(unit.sn, set()).update(range(unit.offset, unit.offset + unit.length))
+                self.arrived.setdefault(unit.sn, set()).update(
+                    range(unit.offset, unit.offset + unit.length)
+                )
             elif unit.retransmissions >= self.limit:
                 self.given_up.add(unit.sn)
             else:
@@ -199,36 +220,51 @@ class ScriptedCell:
         else:
             piece = Unit(unit.sn, unit.offset, n, k, unit.retransmissions)
             failed[0] = Unit(unit.sn, unit.offset + n, unit.length - n, 0, unit.retransmissions)
-        if piece.offset + piece.length == len(frame):   # the last piece: the lowest that holds it
+        if piece.offset + piece.length == len(frame):  # the last piece: the lowest that holds it
             k = next(j for j in range(1, 9) if payload_nibbles(j) >= piece.length)
         piece.bits_per_symbol = k
         assert not whole or piece is not unit
         return piece
 
     def _grant(self):
-        edge = min([sn for sn in self.frames if sn not in self.given_up
-                    and len(self.arrived.get(sn, ())) < len(self.frames[sn])], default=self.first_new)
-        bits = f"{0:012b}{self.first_new & 0xffff:016b}{self.first_new - edge:015b}".ljust(240, "0")
+        edge = min(
+            [
+                sn
+                for sn in self.frames
+                if sn not in self.given_up and len(self.arrived.get(sn, ())) < len(self.frames[sn])
+            ],
+            default=self.first_new,
+        )
+        bits = f"{0:012b}{self.first_new & 0xFFFF:016b}{self.first_new - edge:015b}".ljust(240, "0")
         return int(bits, 2).to_bytes(30, "big")
 
     def _record(self, bin_index, unit, outcome):
         frame = self.frames[unit.sn]
         n = payload_nibbles(unit.bits_per_symbol)
-        content = frame[unit.offset:unit.offset + n].ljust(n, "0")
+        content = frame[unit.offset : unit.offset + n].ljust(n, "0")
         sent = outcome == 0
         if outcome == BAD:
             content = "".join("%x" % (int(c, 16) ^ self.dice.randrange(16)) for c in content)
-            if bin_index % 2:       # bits of a bad frame are told only where somebody wants them
+            if bin_index % 2:  # bits of a bad frame are told only where somebody wants them
                 content, n = "", 0
         return link_frames.LinkFrame(
-            slot=self.slot, bin=bin_index, bits_per_symbol=unit.bits_per_symbol, sn=unit.sn & 0xffff, offset=unit.offset,
-            whole=unit.offset == 0 and unit.length == len(frame) == payload_nibbles(unit.bits_per_symbol),
+            slot=self.slot,
+            bin=bin_index,
+            bits_per_symbol=unit.bits_per_symbol,
+            sn=unit.sn & 0xFFFF,
+            offset=unit.offset,
+            whole=unit.offset == 0
+            and unit.length == len(frame) == payload_nibbles(unit.bits_per_symbol),
             last=unit.offset + unit.length >= len(frame),
-            retransmissions=unit.retransmissions if sent else min(1, unit.retransmissions), outcome=outcome,
-            snr_db=10 + bin_index + (0.5 if sent else 0.25), combined=not sent and unit.retransmissions > 0,
-            payload=bytes.fromhex(content + "0" * (n % 2)), payload_bits=4 * n,
+            retransmissions=unit.retransmissions if sent else min(1, unit.retransmissions),
+            outcome=outcome,
+            snr_db=10 + bin_index + (0.5 if sent else 0.25),
+            combined=not sent and unit.retransmissions > 0,
+            payload=bytes.fromhex(content + "0" * (n % 2)),
+            payload_bits=4 * n,
             packet=tuple(self.holds.get(unit.sn, [])) if sent else (),
-            border=self.borders[unit.sn] if sent and not unit.retransmissions else 255)
+            border=self.borders[unit.sn] if sent and not unit.retransmissions else 255,
+        )
 
     def _deliver(self):
         """In order; what lost a part is skipped."""
@@ -238,13 +274,17 @@ class ScriptedCell:
             if not self.parts[number] or any(w[0] == number for w in self.waiting):
                 break
             lost = any(sn in self.given_up for sn in self.parts[number])
-            there = all(set(range(a, b)) <= self.arrived.get(sn, set())
-                        for sn, (a, b) in self.parts[number].items())
+            there = all(
+                set(range(a, b)) <= self.arrived.get(sn, set())
+                for sn, (a, b) in self.parts[number].items()
+            )
             if not lost and not there:
                 break
             self.delivered.append(None if lost else number)
             if not lost:
-                batch.packet.add(out=True, time_ns=slot_ns(self.slot), data=self.packets[number], downlink=True)
+                batch.packet.add(
+                    out=True, time_ns=slot_ns(self.slot), data=self.packets[number], downlink=True
+                )
         if batch.packet:
             self.publish("terminal", "ip", ip=batch)
 
@@ -257,5 +297,16 @@ class ScriptedCell:
         else:
             what["ip"].packets_before = before
             self.before[station, topic] += len(what["ip"].packet)
-        self.messages.append((station, topic, pb.Telemetry(
-            sequence=number, slot=self.slot, version=pb.VERSION_CURRENT, user=self.user, **what)))
+        self.messages.append(
+            (
+                station,
+                topic,
+                pb.Telemetry(
+                    sequence=number,
+                    slot=self.slot,
+                    version=pb.VERSION_CURRENT,
+                    user=self.user,
+                    **what,
+                ),
+            )
+        )

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""wip_capture with scripted publishers: what is in the file, its limits, its ends, its refusals. Read by
-capinfos and tshark."""
+"""wip_capture with scripted publishers: what is in the file, its limits, its ends, its refusals.
+Read by capinfos and tshark."""
+
 import os
 import pathlib
 import re
@@ -13,10 +14,11 @@ import unittest
 
 import capture_support as cs
 import zmq
+from openwip_schema import telemetry_pb2 as pb
+from scripted_cell import ScriptedCell, ipv4, slot_ns
+
 from openwip_cli.capture import capture
 from openwip_cli.messages import link_frames
-from openwip_schema import telemetry_pb2 as pb
-from scripted_cell import ScriptedCell, ipv4, payload_nibbles, slot_ns
 
 
 def small_cell(packets=6, **settings):
@@ -31,7 +33,11 @@ def capinfos(file):
     lines = cs.tool("capinfos", "-M", file).splitlines()
     values = {k.strip(): v.strip() for k, _, v in (line.partition(":") for line in lines)}
     names = [line.split("=", 1)[1].strip() for line in lines if line.strip().startswith("Name =")]
-    counts = [int(line.split("=", 1)[1]) for line in lines if line.strip().startswith("Number of packets =")]
+    counts = [
+        int(line.split("=", 1)[1])
+        for line in lines
+        if line.strip().startswith("Number of packets =")
+    ]
     return values, dict(zip(names, counts, strict=True))
 
 
@@ -49,12 +55,17 @@ class Content(InFolder):
         file, said = cs.capture(cell, self.folder)
         values, counts = capinfos(file)
         frames = len(cell.log)
-        self.assertEqual(counts, {"base.ip": 6, "terminal.ip": 6, "base.frames": frames, "terminal.frames": frames})
+        self.assertEqual(
+            counts,
+            {"base.ip": 6, "terminal.ip": 6, "base.frames": frames, "terminal.frames": frames},
+        )
         self.assertEqual(values["Strict time order"], "True")
         self.assertIn("nanoseconds", values["File timestamp precision"])
         self.assertIn(" 0 lost in telemetry", said)
         self.assertIn("the cell has ended", said)
-        rows = cs.fields(file, ["frame.time_epoch", "frame.interface_name", "frame.p2p_dir", "wip.slot"])
+        rows = cs.fields(
+            file, ["frame.time_epoch", "frame.interface_name", "frame.p2p_dir", "wip.slot"]
+        )
         direction = {"base.ip": "0", "terminal.ip": "1", "base.frames": "0", "terminal.frames": "1"}
         for row in rows:
             (where,) = row["frame.interface_name"]
@@ -68,14 +79,27 @@ class Content(InFolder):
         cell = small_cell(seed=4)
         file, _ = cs.capture(cell, self.folder)
         for place, station in ((0, "base"), (1, "terminal")):
-            published = [f for who, topic, message in cell.messages
-                         if who == station and topic == "frames" for f in link_frames.of(message.frames)]
+            published = [
+                f
+                for who, topic, message in cell.messages
+                if who == station and topic == "frames"
+                for f in link_frames.of(message.frames)
+            ]
             layers = [p["openwip"] for p in cs.decoded(file, f"wip.place == {place}")]
             self.assertEqual(len(layers), len(published))
             for layer, f in zip(layers, published):
-                expected = {"slot": f.slot, "bin": f.bin, "modulation": f.bits_per_symbol, "sn": f.sn, "user": 0,
-                            "offset": f.offset, "payload_bits": f.payload_bits, "whole": int(f.whole),
-                            "last": int(f.last), "retransmission": int(f.retransmissions > 0)}
+                expected = {
+                    "slot": f.slot,
+                    "bin": f.bin,
+                    "modulation": f.bits_per_symbol,
+                    "sn": f.sn,
+                    "user": 0,
+                    "offset": f.offset,
+                    "payload_bits": f.payload_bits,
+                    "whole": int(f.whole),
+                    "last": int(f.last),
+                    "retransmission": int(f.retransmissions > 0),
+                }
                 if place == 0:
                     expected["retransmissions"] = f.retransmissions
                 else:
@@ -83,12 +107,16 @@ class Content(InFolder):
                 self.assertEqual({k: int(layer[f"wip.{k}"]) for k in expected}, expected)
                 snr = layer["wip.snr.predicted" if place == 0 else "wip.snr.measured"]
                 self.assertAlmostEqual(float(snr), f.snr_db, places=5)
-                self.assertEqual(bytes.fromhex(layer.get("wip.payload", "").replace(":", "")), f.payload)
+                self.assertEqual(
+                    bytes.fromhex(layer.get("wip.payload", "").replace(":", "")), f.payload
+                )
 
     def test_comments_say_what_was_captured_and_the_verdict_comes_in_at_the_end(self):
         end = pathlib.Path(self.folder, "end")
         end.write_text("verdict: VALID\nthe run has ended\n")
-        file, said = cs.capture(small_cell(), self.folder, "--comment", "cell 'scripted'", "--end-file", end)
+        file, said = cs.capture(
+            small_cell(), self.folder, "--comment", "cell 'scripted'", "--end-file", end
+        )
         self.assertIn("(the run has ended)", said)
         text = cs.tool("capinfos", file)
         self.assertIn("cell 'scripted'", text)
@@ -97,9 +125,16 @@ class Content(InFolder):
 
     def test_a_reason_of_many_lines_is_one_line_of_the_verdict(self):
         end = pathlib.Path(self.folder, "end")
-        for verdict, words in (({"valid": False, "reasons": ["iperf3 ended with 1:\niperf3: error -\n\tno route\n", "late"]},
-                                "verdict: INVALID: iperf3 ended with 1: iperf3: error - no route ; late"),
-                               ({"valid": True, "reasons": []}, "verdict: VALID")):
+        for verdict, words in (
+            (
+                {
+                    "valid": False,
+                    "reasons": ["iperf3 ended with 1:\niperf3: error -\n\tno route\n", "late"],
+                },
+                "verdict: INVALID: iperf3 ended with 1: iperf3: error - no route ; late",
+            ),
+            ({"valid": True, "reasons": []}, "verdict: VALID"),
+        ):
             end.write_text(capture.last_words(verdict))
             file, said = cs.capture(small_cell(), self.folder, "--end-file", end)
             self.assertIn("(the run has ended)", said)
@@ -118,7 +153,9 @@ class Content(InFolder):
         self.assertEqual(counts["base.ip"], 5)
         self.assertEqual(counts["terminal2.frames"], len(two.log))
         complete = cs.fields(file, ["wip.user", "ip.id"], "wip.place == 1 and icmp")
-        self.assertEqual([len([r for r in complete if r["wip.user"] == [u]]) > 0 for u in "01"], [True, True])
+        self.assertEqual(
+            [len([r for r in complete if r["wip.user"] == [u]]) > 0 for u in "01"], [True, True]
+        )
 
     def test_a_terminal_that_the_cell_has_not_is_left_out_and_counted(self):
         _, said = cs.capture(small_cell(user=3), self.folder)
@@ -140,7 +177,13 @@ def pdus(packets=3):
     batch = pb.IpBatch(pdus=True)
     for n in range(packets):
         batch.packet.add(time_ns=slot_ns(cell.slot) + n, data=ipv4(n, 8), downlink=True)
-    cell.messages.append(("base", "frames", pb.Telemetry(sequence=1, slot=cell.slot, version=pb.VERSION_CURRENT, ip=batch)))
+    cell.messages.append(
+        (
+            "base",
+            "frames",
+            pb.Telemetry(sequence=1, slot=cell.slot, version=pb.VERSION_CURRENT, ip=batch),
+        )
+    )
     return cell
 
 
@@ -160,16 +203,26 @@ class Losses(InFolder):
         cell.messages = [m for m in cell.messages if m not in lost]
         file, said = cs.capture(cell, self.folder)
         self.assertIn(f" {n} lost in telemetry", said)
-        dropped = [r["frame.drop_count"] for r in cs.fields(file, ["frame.drop_count"], "wip.place == 1")]
+        dropped = [
+            r["frame.drop_count"] for r in cs.fields(file, ["frame.drop_count"], "wip.place == 1")
+        ]
         self.assertEqual([d for d in dropped if d], [[str(n)]])
-        self.assertEqual(statistics(file), {"base.ip": (6, 0), "terminal.ip": (6, 0),
-                                            "base.frames": (len(cell.log), 0),
-                                            "terminal.frames": (len(cell.log) - n, n)})
+        self.assertEqual(
+            statistics(file),
+            {
+                "base.ip": (6, 0),
+                "terminal.ip": (6, 0),
+                "base.frames": (len(cell.log), 0),
+                "terminal.frames": (len(cell.log) - n, n),
+            },
+        )
 
     def test_packets_that_the_station_left_out_are_drops(self):
         cell = small_cell()
-        batches = [m for station, topic, m in cell.messages if (station, topic) == ("terminal", "ip")]
-        batches[0].ip.skipped = 5       # before this capture began
+        batches = [
+            m for station, topic, m in cell.messages if (station, topic) == ("terminal", "ip")
+        ]
+        batches[0].ip.skipped = 5  # before this capture began
         for message in batches[1:]:
             message.ip.skipped = 7
         file, said = cs.capture(cell, self.folder)
@@ -213,7 +266,7 @@ class Losses(InFolder):
             change(message)
             cell.messages.insert(at + 1, ("base", topic, message))
 
-        for slot in (2**62, 2**63 - 1, -2**63):
+        for slot in (2**62, 2**63 - 1, -(2**63)):
             copy_of("frames", lambda m, s=slot: setattr(m, "slot", s))
             copy_of("frames", lambda m, s=slot: setattr(m.frames.slot[0], "air", s))
             copy_of("ip", lambda m, s=slot: setattr(m.ip.packet[0], "time_ns", s))
@@ -233,6 +286,7 @@ class Losses(InFolder):
             sockets.sockets["base"].send_multipart([b"frames", b"\xff\xff\xff"])
             sockets.sockets["base"].send_multipart([b"frames", b"", b"third"])
             cell_send(lambda *m: publish(sockets, *m))
+
         cell_send = cell.send
         cell.send = lambda publish_: send(publish_.__self__)
         _, said = cs.capture(cell, self.folder)
@@ -244,18 +298,19 @@ def statistics(file):
     """Interface -> (received, dropped) of the statistics blocks, read from the bytes."""
     data, at, names, found = pathlib.Path(file).read_bytes(), 0, [], {}
     while at < len(data):
-        kind, length = (int.from_bytes(data[at + i:at + i + 4], "little") for i in (0, 4))
-        body = data[at + 8:at + length - 4]
+        kind, length = (int.from_bytes(data[at + i : at + i + 4], "little") for i in (0, 4))
+        body = data[at + 8 : at + length - 4]
         options, o = {}, {1: 8, 5: 12}.get(kind, len(body))
-        while o + 4 <= len(body) and (code := int.from_bytes(body[o:o + 2], "little")):
-            size = int.from_bytes(body[o + 2:o + 4], "little")
-            options[code] = body[o + 4:o + 4 + size]
+        while o + 4 <= len(body) and (code := int.from_bytes(body[o : o + 2], "little")):
+            size = int.from_bytes(body[o + 2 : o + 4], "little")
+            options[code] = body[o + 4 : o + 4 + size]
             o += 4 + size + -size % 4
         if kind == 1:
             names.append(options[2].decode())
         if kind == 5:
             found[names[int.from_bytes(body[:4], "little")]] = tuple(
-                int.from_bytes(options[c], "little") for c in (4, 5))
+                int.from_bytes(options[c], "little") for c in (4, 5)
+            )
         at += length
     return found
 
@@ -272,7 +327,7 @@ def long_cell():
 class Order(InFolder):
     def test_publishers_that_are_read_one_after_the_other_come_out_in_the_order_of_the_air(self):
         cell = long_cell()
-        cell.messages.sort(key=lambda m: m[0])      # all of the base station's first
+        cell.messages.sort(key=lambda m: m[0])  # all of the base station's first
         file, said = cs.capture(cell, self.folder)
         self.assertNotIn("out of order", said)
         values, counts = capinfos(file)
@@ -280,21 +335,36 @@ class Order(InFolder):
         self.assertEqual(counts["base.frames"], len(cell.log))
         self.assertEqual(counts["terminal.frames"], len(cell.log))
 
-
     def test_messages_of_several_slots_make_the_same_capture_as_one_of_each_slot(self):
         rows = []
         for slots in (1, 15):
             file, said = cs.capture(small_cell(packets=40, batch_slots=slots), self.folder)
             self.assertNotIn("out of order", said)
-            rows.append(cs.fields(file, ["frame.number", "frame.time_epoch", "frame.interface_name", "wip.slot", "wip.bin",
-                                         "wip.sn", "wip.outcome", "wip.window_edge", "wip.payload"]))
+            rows.append(
+                cs.fields(
+                    file,
+                    [
+                        "frame.number",
+                        "frame.time_epoch",
+                        "frame.interface_name",
+                        "wip.slot",
+                        "wip.bin",
+                        "wip.sn",
+                        "wip.outcome",
+                        "wip.window_edge",
+                        "wip.payload",
+                    ],
+                )
+            )
         self.assertGreater(len({r["wip.slot"][0] for r in rows[0] if r["wip.slot"]}), 60)
         self.assertEqual(rows[0], rows[1])
 
 
 class Limits(InFolder):
     def test_count_and_only(self):
-        file, said = cs.capture(long_cell(), self.folder, "--only", "frames", "--count", 5, topics=2)
+        file, said = cs.capture(
+            long_cell(), self.folder, "--only", "frames", "--count", 5, topics=2
+        )
         values, counts = capinfos(file)
         self.assertEqual(sum(counts.values()), 5)
         self.assertEqual(set(counts), {"base.frames", "terminal.frames"})
@@ -312,7 +382,9 @@ class Limits(InFolder):
 
     def test_snap_keeps_the_length_on_the_air_and_says_that_the_frame_is_cut(self):
         file, _ = cs.capture(small_cell(), self.folder, "--snap", 64)
-        rows = cs.fields(file, ["frame.len", "frame.cap_len", "wip.payload_bits", "_ws.expert.message"])
+        rows = cs.fields(
+            file, ["frame.len", "frame.cap_len", "wip.payload_bits", "_ws.expert.message"]
+        )
         self.assertTrue(all(int(r["frame.cap_len"][0]) <= 64 for r in rows))
         long = [r for r in rows if r["wip.payload_bits"] == ["840"]]
         self.assertTrue(long)
@@ -335,7 +407,8 @@ class Ends(InFolder):
             process, publishers = self.running("-o", file)
             cell = small_cell()
             cell.send(publishers.publish)
-            # Nothing tells that the messages are in: what is asked is that the file is whole, statistics included.
+            # Nothing tells that the messages are in: what is asked is that the file is whole,
+            # statistics included.
             process.send_signal(signum)
             code, said = cs.ended(process)
             publishers.close()
@@ -351,14 +424,19 @@ class Ends(InFolder):
         verdicts = keeper.socket(zmq.PUB)
         verdicts.bind(f"ipc://{self.folder}/keeper.telemetry")
         file = pathlib.Path(self.folder, "l.pcapng")
-        process, publishers = self.running("-o", file, "--keeper", f"ipc://{self.folder}/keeper.telemetry")
-        time.sleep(0.2)     # until it has subscribed there
-        verdict = pb.Telemetry(version=pb.VERSION_CURRENT, verdict=pb.Verdict(reason=["x" * 50] * 500)).SerializeToString()
+        process, publishers = self.running(
+            "-o", file, "--keeper", f"ipc://{self.folder}/keeper.telemetry"
+        )
+        time.sleep(0.2)  # until it has subscribed there
+        verdict = pb.Telemetry(
+            version=pb.VERSION_CURRENT, verdict=pb.Verdict(reason=["x" * 50] * 500)
+        ).SerializeToString()
 
         def keep_busy(seconds):
             until = time.monotonic() + seconds
             while time.monotonic() < until:
                 verdicts.send_multipart([b"verdict", verdict])
+
         keep_busy(0.3)
         cell = small_cell()
         cell.send(publishers.publish)
@@ -367,8 +445,15 @@ class Ends(InFolder):
         code, said = cs.ended(process)
         self.assertEqual(code, 0, said)
         self.assertIn("the cell has ended", said)
-        self.assertEqual({name: packets for name, (packets, _) in statistics(file).items()},
-                         {"base.ip": 6, "terminal.ip": 6, "base.frames": len(cell.log), "terminal.frames": len(cell.log)})
+        self.assertEqual(
+            {name: packets for name, (packets, _) in statistics(file).items()},
+            {
+                "base.ip": 6,
+                "terminal.ip": 6,
+                "base.frames": len(cell.log),
+                "terminal.frames": len(cell.log),
+            },
+        )
 
     def test_a_full_disk_is_said_and_what_is_there_stays_readable(self):
         file = pathlib.Path(self.folder, "full.pcapng")
@@ -377,6 +462,7 @@ class Ends(InFolder):
         def small_disk():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
         process, publishers = self.running("-o", file, preexec_fn=small_disk)
         cell = small_cell(packets=60)
         cell.send(publishers.publish)
@@ -388,7 +474,8 @@ class Ends(InFolder):
         values, counts = capinfos(file)
         self.assertGreater(sum(counts.values()), 20)
         said_counts = dict(re.findall(r" (\w+\.\w+) (\d+),", said))
-        self.assertEqual({name: int(n) for name, n in said_counts.items()}, counts)      # those in the file, not those that came
+        # those in the file, not those that came
+        self.assertEqual({name: int(n) for name, n in said_counts.items()}, counts)
         self.assertIn(f"openwip capture: {sum(counts.values())} packets to {file}:", said)
         self.assertIn("(File too large)", said)
 
@@ -399,13 +486,20 @@ class Ends(InFolder):
         def no_disk():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
         code, said = cs.ended(cs.start(self.folder, "-o", file, preexec_fn=no_disk))
         self.assertEqual((code, said), (1, f"openwip capture: {file}: File too large\n"))
-        self.assertEqual((file.read_text(), [p.name for p in pathlib.Path(self.folder).iterdir()]), ("yesterday", ["old.pcapng"]))
+        self.assertEqual(
+            (file.read_text(), [p.name for p in pathlib.Path(self.folder).iterdir()]),
+            ("yesterday", ["old.pcapng"]),
+        )
 
     @unittest.skipIf(os.geteuid() != 0, "an attacker on root needs root")
     def test_another_users_link_is_replaced_and_its_file_is_left(self):
-        victim, planted = pathlib.Path(self.folder, "victim"), pathlib.Path(self.folder, "capture.pcapng")
+        victim, planted = (
+            pathlib.Path(self.folder, "victim"),
+            pathlib.Path(self.folder, "capture.pcapng"),
+        )
         victim.write_text("root's")
         planted.symlink_to(victim)
         os.lchown(planted, 65534, 65534)
@@ -451,10 +545,37 @@ class Ends(InFolder):
 
     def test_a_pipe_into_tshark_is_read_live(self):
         # A configuration that dumpcap has no room for in the header of a section.
-        capture = cs.start(self.folder, "-o", "-", "--comment", "cell", "--comment", "configuration:\n" + 5000 * "x", stdout=subprocess.PIPE)
-        reader = subprocess.Popen([*cs.TSHARK, "-n", "-l", "-X", f"lua_script:{cs.DISSECTOR}", "-i", "-", "-c", "20",
-                                   "-T", "fields", "-e", "wip.slot"], stdin=capture.stdout, stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE, text=True)
+        capture = cs.start(
+            self.folder,
+            "-o",
+            "-",
+            "--comment",
+            "cell",
+            "--comment",
+            "configuration:\n" + 5000 * "x",
+            stdout=subprocess.PIPE,
+        )
+        reader = subprocess.Popen(
+            [
+                *cs.TSHARK,
+                "-n",
+                "-l",
+                "-X",
+                f"lua_script:{cs.DISSECTOR}",
+                "-i",
+                "-",
+                "-c",
+                "20",
+                "-T",
+                "fields",
+                "-e",
+                "wip.slot",
+            ],
+            stdin=capture.stdout,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         capture.stdout.close()
         publishers = cs.Publishers(self.folder)
         publishers.wait_for_reader()
@@ -468,8 +589,12 @@ class Ends(InFolder):
 
 class Refusals(unittest.TestCase):
     def assert_refused(self, word, *arguments):
-        done = subprocess.run([cs.BUILD / "host/capture/wip_capture", *arguments], capture_output=True, text=True,
-                              timeout=30)
+        done = subprocess.run(
+            [cs.BUILD / "host/capture/wip_capture", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
         self.assertIn(word, done.stderr)
@@ -481,11 +606,22 @@ class Refusals(unittest.TestCase):
         self.assert_refused("--snap", "-o", "/dev/null", "--snap", "3", *ends)
         self.assert_refused("--seconds", "-o", "/dev/null", "--seconds", "-1", *ends)
         self.assert_refused("/nowhere/x.pcapng", "-o", "/nowhere/x.pcapng", *ends)
-        self.assert_refused("nonsense", "-o", "/dev/null", "--base", "nonsense", "--terminal", "ipc:///tmp/nobody.t")
+        self.assert_refused(
+            "nonsense", "-o", "/dev/null", "--base", "nonsense", "--terminal", "ipc:///tmp/nobody.t"
+        )
 
     def test_no_cell_is_said(self):
-        self.assert_refused("no cell answers", "-o", "/dev/null", "--wait", "0.2", "--base", "ipc:///tmp/nobody.b",
-                            "--terminal", "ipc:///tmp/nobody.t")
+        self.assert_refused(
+            "no cell answers",
+            "-o",
+            "/dev/null",
+            "--wait",
+            "0.2",
+            "--base",
+            "ipc:///tmp/nobody.b",
+            "--terminal",
+            "ipc:///tmp/nobody.t",
+        )
 
 
 if __name__ == "__main__":

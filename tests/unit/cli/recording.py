@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A world for tests of the run record: a file written from messages that a reader took, without waiting."""
+"""A world for tests of the run record: a file written from messages that a reader took, without
+waiting."""
+
 import pathlib
 import tempfile
 import unittest
 
-from openwip_cli.messages import telemetry
-from openwip_cli.records import record_file, run_record
 from openwip_schema import telemetry_pb2 as pb
 
-ENDPOINTS = {"base": "ipc:///tmp/openwip-nobody-binds-this", "terminal": "ipc:///tmp/openwip-nobody-binds-that"}
+from openwip_cli.messages import telemetry
+from openwip_cli.records import record_file, run_record
+
+ENDPOINTS = {
+    "base": "ipc:///tmp/openwip-nobody-binds-this",
+    "terminal": "ipc:///tmp/openwip-nobody-binds-that",
+}
 
 
 class RecordWorld(unittest.TestCase):

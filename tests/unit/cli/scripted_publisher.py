@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A publisher of telemetry that says exactly what a test tells it to, on a real ipc endpoint."""
+
 import time
 
 import zmq
@@ -16,7 +17,7 @@ class Publisher:
         self.socket.sndhwm = high_water
         self.socket.setsockopt(zmq.XPUB_VERBOSE, 1)
         self.socket.bind(endpoint)
-        self.subscribed = {}     # topic -> subscribers
+        self.subscribed = {}  # topic -> subscribers
         self.sequence = {}
 
     def await_subscribers(self, topic, n=1, within_s=20):
@@ -32,8 +33,13 @@ class Publisher:
         """Telemetry with the next number of its topic, or the one given."""
         sequence = self.sequence.get(topic, 0) + 1 if sequence is None else sequence
         self.sequence[topic] = sequence
-        message = pb.Telemetry(sequence=sequence, slot=slot, version=version,
-                               wall_ns=time.monotonic_ns() if wall_ns is None else wall_ns, **what)
+        message = pb.Telemetry(
+            sequence=sequence,
+            slot=slot,
+            version=version,
+            wall_ns=time.monotonic_ns() if wall_ns is None else wall_ns,
+            **what,
+        )
         self.raw(topic.encode(), message.SerializeToString())
         return message
 

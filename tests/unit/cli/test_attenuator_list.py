@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip attenuator list, and the port that the other subcommands take: boards are serial ports (pty) under names as udev gives them."""
+"""./openwip attenuator list, and the port that the other subcommands take: boards are serial ports
+(pty) under names as udev gives them."""
+
 import contextlib
 import io
 import json
@@ -11,18 +13,20 @@ import tty
 import unittest
 from unittest import mock
 
+from openwip_schema import attenuator_pb2 as pb
+
 from openwip_cli.commands import attenuator
 from openwip_cli.errors import BadInput
 from openwip_cli.machine import places
 from openwip_cli.messages import attenuator as link
-from openwip_schema import attenuator_pb2 as pb
 
 STLINK = "usb-STMicroelectronics_STM32_STLink_0672FF-if02"
 NAME = "OpenWIP,attenuator,002A00453538510734323532,1.0"
 
 
 class Board:
-    """At the other end of a pty: what it is asked in text and frames, and `name` for *IDN?; None: it says nothing."""
+    """At the other end of a pty: what it is asked in text and frames, and `name` for *IDN?; None:
+    it says nothing."""
 
     def __init__(self, path, name):
         self.near, far = os.openpty()
@@ -46,10 +50,13 @@ class Board:
                         os.write(self.near, self.name.encode() + b"\n")
                 while self.line.messages:
                     asked = pb.Request.FromString(self.line.messages.popleft())
-                    os.write(self.near, link.frame(pb.Reply(id=asked.id, status=pb.Status()).SerializeToString()))
+                    os.write(
+                        self.near,
+                        link.frame(pb.Reply(id=asked.id, status=pb.Status()).SerializeToString()),
+                    )
 
     def close(self):
-        os.close(self.far)      # the thread reads the end
+        os.close(self.far)  # the thread reads the end
         self.thread.join(5)
         os.close(self.near)
 
@@ -60,7 +67,9 @@ class List(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name, "by-id")
         self.folder.mkdir()
-        patched = mock.patch.object(attenuator, "PORTS", (f"{self.folder}/*", f"{folder.name}/ttyACM*"))
+        patched = mock.patch.object(
+            attenuator, "PORTS", (f"{self.folder}/*", f"{folder.name}/ttyACM*")
+        )
         patched.start()
         self.addCleanup(patched.stop)
 
@@ -77,17 +86,29 @@ class List(unittest.TestCase):
     def test_a_nucleo_board_is_asked_and_says_its_name_and_another_port_is_left_alone(self):
         self.board(STLINK, NAME)
         other = self.board("usb-FTDI_TTL232R-if00", NAME)
-        (self.folder.parent / "ttyACM0").symlink_to((self.folder / STLINK).resolve())       # the same, by its other name
-        self.assertEqual(self.listed(), [f"{self.folder}/usb-FTDI_TTL232R-if00: not asked (no Nucleo board by its name)", f"{self.folder}/{STLINK}: {NAME}"])
+        # the same, by its other name
+        (self.folder.parent / "ttyACM0").symlink_to((self.folder / STLINK).resolve())
+        self.assertEqual(
+            self.listed(),
+            [
+                f"{self.folder}/usb-FTDI_TTL232R-if00: not asked (no Nucleo board by its name)",
+                f"{self.folder}/{STLINK}: {NAME}",
+            ],
+        )
         self.assertEqual(other.asked, b"")
 
     def test_a_board_with_another_program_and_one_that_says_nothing_are_named(self):
         for says in ("ACME,thing,1,2", None):
             board = self.board(STLINK, says)
-            self.assertEqual(self.listed(), [f"{self.folder}/{STLINK}: no attenuator answers *IDN?"])
+            self.assertEqual(
+                self.listed(), [f"{self.folder}/{STLINK}: no attenuator answers *IDN?"]
+            )
             self.assertIn(b"*IDN?\n", board.asked)
             (self.folder / STLINK).unlink()
-        self.assertEqual(self.listed(), ["no serial ports; ./openwip attenuator qemu runs the firmware without hardware"])
+        self.assertEqual(
+            self.listed(),
+            ["no serial ports; ./openwip attenuator qemu runs the firmware without hardware"],
+        )
 
     def test_without_a_port_the_only_board_is_meant(self):
         with self.assertRaisesRegex(BadInput, "--port is not given and no boards are found"):
@@ -105,7 +126,12 @@ class Sweep(unittest.TestCase):
         self.assertEqual(list(attenuator.sweep_table(1, 2, 0.25)), [4, 5, 6, 7, 8])
         self.assertEqual(list(attenuator.sweep_table(2, 0, 1)), [8, 4, 0])
         for given in (("--step", "0.3"), ("--from", "0.1"), ("--to", "31.8")):
-            with self.subTest(given), self.assertRaisesRegex(BadInput, f"^{given[0]} is {given[1]}; valid: multiples of 0.25 dB$"):
+            with (
+                self.subTest(given),
+                self.assertRaisesRegex(
+                    BadInput, f"^{given[0]} is {given[1]}; valid: multiples of 0.25 dB$"
+                ),
+            ):
                 attenuator.main(["sweep", "--port", "/dev/null", *given], places.default())
 
 
@@ -114,12 +140,16 @@ class Played(unittest.TestCase):
         for since, code in ((0, 0), (2, 1)):
             device = mock.Mock()
             device.status.return_value = pb.Status(missed_ticks=7)
-            device.play.return_value = pb.Status(state=pb.ENDED, received=3, played=3, missed_ticks=7 + since)
+            device.play.return_value = pb.Status(
+                state=pb.ENDED, received=3, played=3, missed_ticks=7 + since
+            )
             device.errors.return_value = []
             with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
                 given = mock.Mock(period=1, external=False, json=os.path.join(folder, "x.json"))
                 self.assertEqual(attenuator.played(device, [1], bytes(3), given), code)
-                self.assertEqual(json.loads(pathlib.Path(given.json).read_text())["missed_ticks"], since)
+                self.assertEqual(
+                    json.loads(pathlib.Path(given.json).read_text())["missed_ticks"], since
+                )
 
 
 if __name__ == "__main__":

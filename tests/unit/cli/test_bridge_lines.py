@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Lines on the standard input of ./openwip bridge: each is done when it has come, whatever came with it."""
+"""Lines on the standard input of ./openwip bridge: each is done when it has come, whatever came
+with it."""
+
 import os
 import types
 import unittest
@@ -17,7 +19,8 @@ class Lines(unittest.TestCase):
             self.addCleanup(file.close)
 
     def follow(self, n, *pieces, end=False):
-        """What has been done once n lines were, or after some waits; one piece comes before each wait."""
+        """What has been done once n lines were, or after some waits; one piece comes before each
+        wait."""
         pieces, waits = iter(pieces), iter(range(n + 4))
 
         def poll():
@@ -27,18 +30,28 @@ class Lines(unittest.TestCase):
                 self.told.close()
             return 0 if len(self.done) >= n or next(waits, None) is None else None
 
-        with unittest.mock.patch("sys.stdin", self.stdin), unittest.mock.patch.object(bridge, "change", lambda _, line: self.done.append(line.strip())):
+        with (
+            unittest.mock.patch("sys.stdin", self.stdin),
+            unittest.mock.patch.object(
+                bridge, "change", lambda _, line: self.done.append(line.strip())
+            ),
+        ):
             bridge.follow(None, types.SimpleNamespace(stderr=self.stderr, poll=poll))
         return self.done
 
     def test_two_that_come_at_once_are_both_done(self):
-        self.assertEqual(self.follow(2, b"wired.delay_ms=5\nstatus\n"), ["wired.delay_ms=5", "status"])
+        self.assertEqual(
+            self.follow(2, b"wired.delay_ms=5\nstatus\n"), ["wired.delay_ms=5", "status"]
+        )
 
     def test_one_that_comes_in_pieces_is_one(self):
         self.assertEqual(self.follow(2, b"sta", b"tus\nsta", b"tus\n"), ["status", "status"])
 
     def test_the_last_one_needs_no_end(self):
-        self.assertEqual(self.follow(2, b"status\nwired.delay_ms=\xff", end=True), ["status", "wired.delay_ms=\ufffd"])
+        self.assertEqual(
+            self.follow(2, b"status\nwired.delay_ms=\xff", end=True),
+            ["status", "wired.delay_ms=\ufffd"],
+        )
 
     def test_nothing_more_is_nothing_wrong(self):
         self.words.write("a warning without an end of line")

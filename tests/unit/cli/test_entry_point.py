@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip before it hands over: which packages and programs a command asks for, when it configures again, and the line that
-moves meanwhile. apt, dpkg, CMake, ninja and Python are stood in for by scripts that note what they were asked."""
+"""./openwip before it hands over: which packages and programs a command asks for, when it
+configures again, and the line that moves meanwhile. apt, dpkg, CMake, ninja and Python are stood in
+for by scripts that note what they were asked."""
+
 import os
 import pathlib
 import pty
@@ -22,27 +24,40 @@ PARTS = "demo emulate tcp-l capture record channel radio switch-table monitor cu
 
 TOOLS = {
     "dpkg-query": 'sed "s/$/ install ok installed/" "$WORLD/installed"',
-    # Names that are only mentioned (MENTIONED) have no record. A name that is not known is taken as a pattern, as apt does: then it prints other packages,
-    # and it knows only what is installed when there are no lists.
-    "apt-cache": 'shift; for name; do\n'
-                 '[ -e "$WORLD/lists" ] && ! grep -qx -- "$name" "$WORLD/unknown" || {\n'
-                 'case $name in *+*) printf "Package: libapt-pkg6.0\\nStatus: install ok installed\\n\\n" ;; esac; continue; }\n'
-                 'case " $MENTIONED " in *" $name "*) ;; *) printf "Package: %s\\nFilename: pool/%s.deb\\n\\n" "$name" "$name" ;; esac; done',
+    # Names that are only mentioned (MENTIONED) have no record. A name that is not known is taken as
+    # a pattern, as apt does: then it prints other packages, and it knows only what is installed
+    # when there are no lists.
+    "apt-cache": (
+        'shift; for name; do\n[ -e "$WORLD/lists" ] && ! grep -qx -- "$name" "$WORLD/unknown" ||'
+        ' {\ncase $name in *+*) printf "Package: libapt-pkg6.0\\nStatus: install ok'
+        ' installed\\n\\n" ;; esac; continue; }\ncase " $MENTIONED " in *" $name "*) ;; *) printf'
+        ' "Package: %s\\nFilename: pool/%s.deb\\n\\n" "$name" "$name" ;; esac; done'
+    ),
     # "$#" arguments: -o APT::Status-Fd=3 install -y -q --no-install-recommends NAME...
-    "apt-get": 'shift 2; echo "apt-get $*" >>"$WORLD/asked"; [ "$1" = install ] || { [ -z "$NO_NETWORK" ] || exit 100; touch "$WORLD/lists"; : >"$WORLD/unknown"; exit 0; }\n'
-               '[ ! -e "$WORLD/old" ] || { rm "$WORLD/old"; exit 100; }\n'
-               'echo "dlstatus:1:40.5:Retrieving file 2 of 5" >&3; sleep "$PACE"\n'
-               'echo "pmstatus:libfirst:12.5:Unpacking libfirst (amd64)" >&3; sleep "$PACE"\n'
-               'shift 4; printf "%s\\n" "$@" >>"$WORLD/installed"',
+    "apt-get": (
+        'shift 2; echo "apt-get $*" >>"$WORLD/asked"; [ "$1" = install ] || { [ -z "$NO_NETWORK" ]'
+        ' || exit 100; touch "$WORLD/lists"; : >"$WORLD/unknown"; exit 0; }\n[ ! -e "$WORLD/old" ]'
+        ' || { rm "$WORLD/old"; exit 100; }\necho "dlstatus:1:40.5:Retrieving file 2 of 5" >&3;'
+        ' sleep "$PACE"\necho "pmstatus:libfirst:12.5:Unpacking libfirst (amd64)" >&3; sleep'
+        ' "$PACE"\nshift 4; printf "%s\\n" "$@" >>"$WORLD/installed"'
+    ),
     "sudo": '"$@"',
-    "cmake": 'echo "cmake" >>"$WORLD/asked"; touch "$OPENWIP_BUILD/build.ninja"; : >"$OPENWIP_BUILD/openwip-left-out"\n'
-             f'printf "%s\\n" {PARTS} >"$OPENWIP_BUILD/openwip-parts"; [ -z "$LEFT_OUT" ] || {{\n'
-             'sed -i "/^$LEFT_OUT\\$/d" "$OPENWIP_BUILD/openwip-parts"\n'
-             'echo "openwip $LEFT_OUT (needs libmissing-dev)" >"$OPENWIP_BUILD/openwip-left-out"; }',
-    "ninja": 'case "$*" in *" -n "*) exit 0 ;; esac; shift 2; echo "ninja $*" >>"$WORLD/asked"\n'
-             'status() { printf "%s\\n" "$NINJA_STATUS$2" | sed "s/%f/$1/; s/%t/40/"; }\n'
-             'status 1 "Building a"; sleep "$PACE"; status 10 "Building b"; sleep "$PACE"; exit "$NINJA_ENDS"',
-    "python": f'[ "$2" != -c ] || exit 0; shift 2; [ "$2" != check ] || exit 0; echo "python $*" | sed "s|{TOP}/||" >>"$WORLD/asked"',
+    "cmake": (
+        'echo "cmake" >>"$WORLD/asked"; touch "$OPENWIP_BUILD/build.ninja"; :'
+        f' >"$OPENWIP_BUILD/openwip-left-out"\nprintf "%s\\n" {PARTS}'
+        ' >"$OPENWIP_BUILD/openwip-parts"; [ -z "$LEFT_OUT" ] || {\nsed -i "/^$LEFT_OUT\\$/d"'
+        ' "$OPENWIP_BUILD/openwip-parts"\necho "openwip $LEFT_OUT (needs libmissing-dev)"'
+        ' >"$OPENWIP_BUILD/openwip-left-out"; }'
+    ),
+    "ninja": (
+        'case "$*" in *" -n "*) exit 0 ;; esac; shift 2; echo "ninja $*" >>"$WORLD/asked"\nstatus()'
+        ' { printf "%s\\n" "$NINJA_STATUS$2" | sed "s/%f/$1/; s/%t/40/"; }\nstatus 1 "Building a";'
+        ' sleep "$PACE"; status 10 "Building b"; sleep "$PACE"; exit "$NINJA_ENDS"'
+    ),
+    "python": (
+        '[ "$2" != -c ] || exit 0; shift 2; [ "$2" != check ] || exit 0; echo "python $*" | sed'
+        f' "s|{TOP}/||" >>"$WORLD/asked"'
+    ),
 }
 
 
@@ -62,13 +77,28 @@ class EntryPoint(unittest.TestCase):
             path.chmod(0o755)
 
     def environment(self, **more):
-        return {"PATH": f"{self.world}/tools:/usr/sbin:/usr/bin:/sbin:/bin", "WORLD": str(self.world), "PACE": "0", "NINJA_ENDS": "0",
-                "LEFT_OUT": "", "MENTIONED": "", "NO_NETWORK": "", "OPENWIP_BUILD": str(self.world / "build"), "OPENWIP_PYTHON": str(self.world / "tools/python"),
-                "LC_ALL": "C.UTF-8"} | more
+        return {
+            "PATH": f"{self.world}/tools:/usr/sbin:/usr/bin:/sbin:/bin",
+            "WORLD": str(self.world),
+            "PACE": "0",
+            "NINJA_ENDS": "0",
+            "LEFT_OUT": "",
+            "MENTIONED": "",
+            "NO_NETWORK": "",
+            "OPENWIP_BUILD": str(self.world / "build"),
+            "OPENWIP_PYTHON": str(self.world / "tools/python"),
+            "LC_ALL": "C.UTF-8",
+        } | more
 
     def run_it(self, *arguments, **more):
         (self.world / "asked").write_text("")
-        return subprocess.run([OPENWIP, *arguments], capture_output=True, text=True, env=self.environment(**more), timeout=300)
+        return subprocess.run(
+            [OPENWIP, *arguments],
+            capture_output=True,
+            text=True,
+            env=self.environment(**more),
+            timeout=300,
+        )
 
     @property
     def asked(self):
@@ -77,8 +107,13 @@ class EntryPoint(unittest.TestCase):
     def packages_of(self, *arguments):
         done = self.run_it(*arguments)
         self.assertEqual(done.returncode, 0, done.stderr)
-        return {name for line in self.asked if line.startswith("apt-get install")
-                for name in line.split()[2:] if not name.startswith("-")}
+        return {
+            name
+            for line in self.asked
+            if line.startswith("apt-get install")
+            for name in line.split()[2:]
+            if not name.startswith("-")
+        }
 
     def everything(self):
         return set(re.findall(r"^([a-z0-9.+-]+)(?:/\S+)?\|[a-z ]+\|.", OPENWIP.read_text(), re.M))
@@ -87,7 +122,15 @@ class EntryPoint(unittest.TestCase):
         packages = self.packages_of("demo", "--snr", "20")
         for name in ("g++", "gnuradio-dev", "libuhd-dev", "python3-zmq", "iperf3"):
             self.assertIn(name, packages)
-        for name in ("libgtest-dev", "qt6-base-dev", "libhdf5-dev", "python3-matplotlib", "python3-scipy", "tshark", "xvfb"):
+        for name in (
+            "libgtest-dev",
+            "qt6-base-dev",
+            "libhdf5-dev",
+            "python3-matplotlib",
+            "python3-scipy",
+            "tshark",
+            "xvfb",
+        ):
             self.assertNotIn(name, packages)
         self.assertEqual(self.asked[-2:], ["ninja demo", "python host/cli demo --snr 20"])
 
@@ -99,7 +142,9 @@ class EntryPoint(unittest.TestCase):
 
     def test_radios_are_measured_without_a_cell_and_doctor_looks_without_a_build(self):
         packages = self.packages_of("radio", "list")
-        self.assertLess({"libuhd-dev", "libliquid-dev", "nlohmann-json3-dev", "python3-matplotlib"}, packages)
+        self.assertLess(
+            {"libuhd-dev", "libliquid-dev", "nlohmann-json3-dev", "python3-matplotlib"}, packages
+        )
         self.assertNotIn("libhdf5-dev", packages)
         self.assertEqual(self.asked[-2:], ["ninja radio", "python host/cli radio list"])
         self.run_it("doctor", "--radio", "type=b200")
@@ -110,26 +155,46 @@ class EntryPoint(unittest.TestCase):
     def test_options_ask_for_what_they_need(self):
         self.packages_of("demo")
         self.assertEqual(self.packages_of("demo", "--record", "run.h5"), {"python3-h5py"})
-        self.assertEqual(self.packages_of("demo", "--channel", "jakes.h5"), {"libhdf5-dev", "nlohmann-json3-dev"})
+        self.assertEqual(
+            self.packages_of("demo", "--channel", "jakes.h5"), {"libhdf5-dev", "nlohmann-json3-dev"}
+        )
         installed = self.world / "installed"
         installed.write_text(installed.read_text().replace("libhdf5-dev\n", ""))
-        for text, missing in (("channel: {model: jakes}     # as jakes.h5\nlink: {loop: as_set}\n", set()),
-                              ("channel:\n  model: jakes.h5\nlink:\n  loop: auto\n", {"libhdf5-dev"})):
+        for text, missing in (
+            ("channel: {model: jakes}     # as jakes.h5\nlink: {loop: as_set}\n", set()),
+            ("channel:\n  model: jakes.h5\nlink:\n  loop: auto\n", {"libhdf5-dev"}),
+        ):
             (self.world / "s.yaml").write_text(text)
-            self.assertEqual(self.packages_of("demo", "--config", str(self.world / "s.yaml")), missing)
+            self.assertEqual(
+                self.packages_of("demo", "--config", str(self.world / "s.yaml")), missing
+            )
             self.assertEqual("ninja demo radio" in self.asked, "auto" in text)
         installed.write_text(installed.read_text().replace("nlohmann-json3-dev\n", ""))
-        self.assertEqual(self.packages_of("station", "base", "--config", str(self.world / "s.yaml")), {"nlohmann-json3-dev"})
+        self.assertEqual(
+            self.packages_of("station", "base", "--config", str(self.world / "s.yaml")),
+            {"nlohmann-json3-dev"},
+        )
         self.assertIn("ninja demo radio", self.asked)
-        self.assertEqual(self.packages_of("demo", "--monitor"), {"qt6-base-dev", "libqcustomplot-dev"})
+        self.assertEqual(
+            self.packages_of("demo", "--monitor"), {"qt6-base-dev", "libqcustomplot-dev"}
+        )
         self.assertIn("ninja demo monitor", self.asked)
-        self.assertEqual(self.packages_of("demo", "--capture=run.pcapng", "--clock", "realtime", "--loop", "auto"), set())
+        self.assertEqual(
+            self.packages_of(
+                "demo", "--capture=run.pcapng", "--clock", "realtime", "--loop", "auto"
+            ),
+            set(),
+        )
         self.assertIn("ninja demo capture radio", self.asked)
 
     def test_of_two_names_the_one_that_the_release_has(self):
-        """Ubuntu 24.04 has no libvolk2-dev but mentions it, 22.04 no cppzmq-dev. A container's image has no lists at first."""
-        for mentioned, name, other in (("libvolk2-dev", "libvolk-dev", "libvolk2-dev"), ("", "libvolk2-dev", "libvolk-dev"),
-                                       ("cppzmq-dev", "libzmq3-dev", "cppzmq-dev")):
+        """Ubuntu 24.04 has no libvolk2-dev but mentions it, 22.04 no cppzmq-dev. A container's
+        image has no lists at first."""
+        for mentioned, name, other in (
+            ("libvolk2-dev", "libvolk-dev", "libvolk2-dev"),
+            ("", "libvolk2-dev", "libvolk-dev"),
+            ("cppzmq-dev", "libzmq3-dev", "cppzmq-dev"),
+        ):
             for lists in (True, False):
                 with self.subTest(mentioned, lists=lists):
                     (self.world / "installed").write_text("")
@@ -138,7 +203,9 @@ class EntryPoint(unittest.TestCase):
                     done = self.run_it("demo", MENTIONED=mentioned)
                     self.assertEqual(done.returncode, 0, done.stderr)
                     asked = [line.split() for line in self.asked if line.startswith("apt-get")]
-                    self.assertEqual([line[1] for line in asked], ["install"] if lists else ["update", "install"])
+                    self.assertEqual(
+                        [line[1] for line in asked], ["install"] if lists else ["update", "install"]
+                    )
                     self.assertIn(name, asked[-1])
                     self.assertNotIn(other, asked[-1] + done.stdout.split())
 
@@ -146,10 +213,15 @@ class EntryPoint(unittest.TestCase):
         """The words of each call of apt-get, update or install with its names."""
         done = self.run_it(*arguments, **more)
         self.assertEqual(done.returncode, 0, done.stderr)
-        return [line.split()[1:2] + [w for w in line.split()[2:] if not w.startswith("-")] for line in self.asked if line.startswith("apt-get")]
+        return [
+            line.split()[1:2] + [w for w in line.split()[2:] if not w.startswith("-")]
+            for line in self.asked
+            if line.startswith("apt-get")
+        ]
 
     def test_names_are_chosen_when_the_lists_are_there_whatever_there_was_before(self):
-        """Debian 13 has libvolk-dev. Without lists a name with a plus is a pattern that finds installed packages; some lists are no lists of all names."""
+        """Debian 13 has libvolk-dev. Without lists a name with a plus is a pattern that finds
+        installed packages; some lists are no lists of all names."""
         (self.world / "lists").unlink()
         update, install = self.names_asked_for("demo", MENTIONED="libvolk2-dev")
         self.assertEqual(update, ["update"])
@@ -172,17 +244,31 @@ class EntryPoint(unittest.TestCase):
     def test_a_release_without_a_package_says_which_and_installs_nothing(self):
         (self.world / "unknown").write_text("gnuradio-dev\n")
         done = self.run_it("demo", NO_NETWORK="1")
-        self.assertEqual((done.returncode, done.stderr.splitlines()[-1].partition(",")[0]), (1, "openwip: apt-get update failed"))
+        self.assertEqual(
+            (done.returncode, done.stderr.splitlines()[-1].partition(",")[0]),
+            (1, "openwip: apt-get update failed"),
+        )
         done = self.run_it("demo", MENTIONED="gnuradio-dev")
-        self.assertEqual((done.returncode, done.stderr), (1, "openwip: apt has no package gnuradio-dev; valid: a release that has it, with all its "
-                                                             "components (Ubuntu: universe too)\n"))
+        self.assertEqual(
+            (done.returncode, done.stderr),
+            (
+                1,
+                (
+                    "openwip: apt has no package gnuradio-dev; valid: a release that has it, with"
+                    " all its components (Ubuntu: universe too)\n"
+                ),
+            ),
+        )
         self.assertFalse(any(line.startswith("apt-get install") for line in self.asked))
 
     def test_what_reads_a_record_builds_its_messages_alone(self):
         packages = self.packages_of("report", "run.h5")
         self.assertLess({"python3-jinja2", "python3-h5py", "protobuf-compiler"}, packages)
         self.assertNotIn("gnuradio", packages)
-        self.assertEqual([line for line in self.asked if line.startswith(("cmake", "ninja"))], ["cmake", "ninja record"])
+        self.assertEqual(
+            [line for line in self.asked if line.startswith(("cmake", "ninja"))],
+            ["cmake", "ninja record"],
+        )
 
     def test_setup_of_everything_is_the_whole_table(self):
         for program in ("sigmf/bin/sigmf_validate", "campaigns/bin/snakemake"):
@@ -193,7 +279,7 @@ class EntryPoint(unittest.TestCase):
         every = self.everything()
         self.assertGreater(len(every), 40)
         self.assertEqual(self.packages_of("setup"), every)
-        self.assertEqual(self.packages_of("setup"), set())      # nothing is missing any more
+        self.assertEqual(self.packages_of("setup"), set())  # nothing is missing any more
 
     def test_configures_again_only_when_packages_have_changed(self):
         self.packages_of("build", "demo")
@@ -210,16 +296,21 @@ class EntryPoint(unittest.TestCase):
 
     def test_a_part_that_is_left_out_says_what_it_needs(self):
         done = self.run_it("build", "monitor", LEFT_OUT="monitor")
-        self.assertEqual((done.returncode, done.stderr),
-                         (2, "openwip: this is not part of the build: openwip monitor (needs libmissing-dev)\n"))
+        self.assertEqual(
+            (done.returncode, done.stderr),
+            (2, "openwip: this is not part of the build: openwip monitor (needs libmissing-dev)\n"),
+        )
         self.assertEqual(self.run_it("build", "demo", LEFT_OUT="monitor").returncode, 0)
-        # An option that cannot be had does not keep the cell from running: the launcher says what is missing.
+        # An option that cannot be had does not keep the cell from running: the launcher says what
+        # is missing.
         self.assertEqual(self.run_it("demo", "--monitor", LEFT_OUT="monitor").returncode, 0)
         self.assertEqual(self.asked[-2:], ["ninja demo", "python host/cli demo --monitor"])
 
     def test_a_tree_with_nothing_to_build_serves_whoever_may_not_write_in_it(self):
         self.packages_of("build", "demo")
-        (self.world / "tools" / "ninja").write_text('#!/bin/sh\ncase "$*" in *" -n "*) echo "ninja: no work to do." ;; *) exit 1 ;; esac\n')
+        (self.world / "tools" / "ninja").write_text(
+            '#!/bin/sh\ncase "$*" in *" -n "*) echo "ninja: no work to do." ;; *) exit 1 ;; esac\n'
+        )
         build = self.world / "build"
         before = sorted((p.name, p.stat().st_mtime_ns) for p in build.iterdir())
         build.chmod(0o555)
@@ -228,7 +319,10 @@ class EntryPoint(unittest.TestCase):
         self.assertEqual(self.asked, ["python host/cli demo"])
         self.assertEqual(sorted((p.name, p.stat().st_mtime_ns) for p in build.iterdir()), before)
 
-    @unittest.skipIf(os.geteuid() != 0 or shutil.which("setpriv") is None, "needs root, which sudo gives, and setpriv")
+    @unittest.skipIf(
+        os.geteuid() != 0 or shutil.which("setpriv") is None,
+        "needs root, which sudo gives, and setpriv",
+    )
     def test_what_sudo_builds_in_a_users_tree_is_the_users_and_compiled_without_root(self):
         user = pwd.getpwnam("nobody")
         tree = self.world / "tree"
@@ -241,21 +335,55 @@ class EntryPoint(unittest.TestCase):
             os.chown(path, user.pw_uid, user.pw_gid)
         for name in ("cmake", "ninja"):
             tool = self.world / "tools" / name
-            tool.write_text(tool.read_text().replace("#!/bin/sh\n", '#!/bin/sh\necho "%s by $(id -u)" >>"$WORLD/asked"\n' % name))
+            tool.write_text(
+                tool.read_text().replace(
+                    "#!/bin/sh\n",
+                    f'#!/bin/sh\necho "{name} by $(id -u)" >>"$WORLD/asked"\n',
+                )
+            )
         build = tree / "build"
         (build / "of-an-earlier-root").mkdir(parents=True)
-        environment = self.environment(SUDO_UID=str(user.pw_uid), SUDO_GID=str(user.pw_gid), OPENWIP_BUILD=str(build))
-        done = subprocess.run([tree / "openwip", "demo"], capture_output=True, text=True, env=environment, timeout=300)
+        environment = self.environment(
+            SUDO_UID=str(user.pw_uid), SUDO_GID=str(user.pw_gid), OPENWIP_BUILD=str(build)
+        )
+        done = subprocess.run(
+            [tree / "openwip", "demo"], capture_output=True, text=True, env=environment, timeout=300
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertLess({f"cmake by {user.pw_uid}", f"ninja by {user.pw_uid}"}, set(self.asked))
-        self.assertEqual([p.name for p in (build, *build.rglob("*")) if p.stat().st_uid != user.pw_uid], [])
+        self.assertEqual(
+            [p.name for p in (build, *build.rglob("*")) if p.stat().st_uid != user.pw_uid], []
+        )
 
         # The user goes on, without root; what is root's tree stays root's.
-        done = subprocess.run(["setpriv", "--reuid", str(user.pw_uid), "--regid", str(user.pw_gid), "--clear-groups", tree / "openwip", "demo"],
-                              capture_output=True, text=True, env=environment, timeout=300)
+        done = subprocess.run(
+            [
+                "setpriv",
+                "--reuid",
+                str(user.pw_uid),
+                "--regid",
+                str(user.pw_gid),
+                "--clear-groups",
+                tree / "openwip",
+                "demo",
+            ],
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=300,
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         os.chown(tree, 0, 0)
-        self.assertEqual(subprocess.run([tree / "openwip", "build", "demo"], capture_output=True, text=True, env=environment, timeout=300).returncode, 0)
+        self.assertEqual(
+            subprocess.run(
+                [tree / "openwip", "build", "demo"],
+                capture_output=True,
+                text=True,
+                env=environment,
+                timeout=300,
+            ).returncode,
+            0,
+        )
         self.assertIn("ninja by 0", self.asked)
 
     def test_at_the_end_of_the_tests_it_says_what_was_not_tested_and_what_adds_it(self):
@@ -265,18 +393,28 @@ class EntryPoint(unittest.TestCase):
             (build / program).touch()
             (build / program).chmod(0o755)
         (self.world / "tools" / "ctest").write_text(
-            '#!/bin/sh\necho "100% tests passed, 0 tests failed out of 3"\n'
-            'while [ "$1" != --output-junit ]; do shift; done\n'
-            'cat >"$2" <<EOF\n<testsuite>\n<testcase name="test_a" status="run"/>\n<testcase name="system_test_ns3" status="notrun">\n'
-            '<skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>\n</testcase>\n</testsuite>\nEOF\nexit "$CTEST_ENDS"\n')
+            '#!/bin/sh\necho "100% tests passed, 0 tests failed out of 3"\nwhile [ "$1" !='
+            ' --output-junit ]; do shift; done\ncat >"$2" <<EOF\n<testsuite>\n<testcase'
+            ' name="test_a" status="run"/>\n<testcase name="system_test_ns3"'
+            ' status="notrun">\n<skipped'
+            ' message="SKIP_REGULAR_EXPRESSION_MATCHED"/>\n</testcase>\n</testsuite>\nEOF\nexit'
+            ' "$CTEST_ENDS"\n'
+        )
         (self.world / "tools" / "ctest").chmod(0o755)
         for ends in ("0", "8"):
             done = self.run_it("test", CTEST_ENDS=ends)
             self.assertEqual(done.returncode, int(ends), done.stderr)
             self.assertIn("\n100% tests passed, 0 tests failed out of 3\n", done.stdout)
             last = done.stdout.partition("out of 3\n")[2]
-            self.assertIn("test: not tested: TCP of ns-3 (--time ns3); to add it: ./openwip setup --ns3\n", last)
-            self.assertIn("test: not tested: virtual time (--time virtual); to add it: ./openwip setup --virtual-time\n", last)
+            self.assertIn(
+                "test: not tested: TCP of ns-3 (--time ns3); to add it: ./openwip setup --ns3\n",
+                last,
+            )
+            self.assertIn(
+                "test: not tested: virtual time (--time virtual); to add it: ./openwip setup"
+                " --virtual-time\n",
+                last,
+            )
             self.assertNotIn("SigMF", last)
             self.assertIn("test: 1 tests were left out, whole or in part: system_test_ns3 (", last)
         self.assertEqual((build / "openwip-skipped").read_text(), "system_test_ns3\n")
@@ -286,8 +424,15 @@ class EntryPoint(unittest.TestCase):
         uname.write_text("#!/bin/sh\necho Linux aarch64\n")
         uname.chmod(0o755)
         done = self.run_it("setup", "--virtual-time")
-        self.assertEqual((done.returncode, self.asked, done.stdout, done.stderr.count("\n")), (2, [], "", 1), done.stderr)
-        self.assertRegex(done.stderr, "x86-64 only, and this is Linux aarch64; valid here: --time real, or --time ns3")
+        self.assertEqual(
+            (done.returncode, self.asked, done.stdout, done.stderr.count("\n")),
+            (2, [], "", 1),
+            done.stderr,
+        )
+        self.assertRegex(
+            done.stderr,
+            "x86-64 only, and this is Linux aarch64; valid here: --time real, or --time ns3",
+        )
 
     def test_an_unknown_command_installs_nothing(self):
         for command in ("setup", "build"):
@@ -312,7 +457,9 @@ class EntryPoint(unittest.TestCase):
             self.assertRegex(dispatch, rf"(?m)^    (.* \| )?{command}( \| .*)?\)", command)
 
     def test_every_program_of_the_launcher_is_built_for_a_command(self):
-        parts = re.findall(r"openwip_part\(\S+ TARGETS([^)]*?)(?: NEEDS|\))", (TOP / "CMakeLists.txt").read_text())
+        parts = re.findall(
+            r"openwip_part\(\S+ TARGETS([^)]*?)(?: NEEDS|\))", (TOP / "CMakeLists.txt").read_text()
+        )
         built = set(" ".join(parts).split())
         programs = set()
         for path in (TOP / "host/cli/openwip_cli").rglob("*.py"):
@@ -327,15 +474,28 @@ class EntryPoint(unittest.TestCase):
         own.mkdir()
         for name in ("yaml", "zmq", "signal", "runpy", "openwip_cli"):
             (own / f"{name}.py").write_text(f"raise SystemExit('{name} of the user')\n")
-        environment = self.environment(OPENWIP_NO_BUILD="1", OPENWIP_PYTHON=sys.executable, OPENWIP_BUILD=BUILD)
+        environment = self.environment(
+            OPENWIP_NO_BUILD="1", OPENWIP_PYTHON=sys.executable, OPENWIP_BUILD=BUILD
+        )
         for more in ({}, {"PYTHONPATH": str(own)}, {"PYTHONHOME": str(own)}):
             with self.subTest(more):
-                done = subprocess.run([OPENWIP, "keys", f"{self.world}/{len(more)}{'-'.join(more)}"], cwd=own, env=environment | more,
-                                      capture_output=True, text=True)
+                done = subprocess.run(
+                    [OPENWIP, "keys", f"{self.world}/{len(more)}{'-'.join(more)}"],
+                    cwd=own,
+                    env=environment | more,
+                    capture_output=True,
+                    text=True,
+                )
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
         # Those that a command starts, too.
         module = places.Places(TOP, pathlib.Path(BUILD), sys.executable).module("dance")
-        done = subprocess.run(module, cwd=own, env=environment | {"PYTHONPATH": f"{BUILD}/python"}, capture_output=True, text=True)
+        done = subprocess.run(
+            module,
+            cwd=own,
+            env=environment | {"PYTHONPATH": f"{BUILD}/python"},
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual((done.returncode, done.stderr), (2, "openwip: unknown command dance\n"))
 
     def test_a_failed_build_shows_its_end_and_ends_with_one(self):
@@ -345,13 +505,19 @@ class EntryPoint(unittest.TestCase):
 
     def on_a_terminal(self, *arguments, **more):
         mine, theirs = pty.openpty()
-        process = subprocess.Popen([OPENWIP, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=self.environment(**more))
+        process = subprocess.Popen(
+            [OPENWIP, *arguments],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env=self.environment(**more),
+        )
         os.close(theirs)
         text = b""
         try:
             while piece := os.read(mine, 4096):
                 text += piece
-        except OSError:     # the other end is closed
+        except OSError:  # the other end is closed
             pass
         os.close(mine)
         self.assertEqual(process.wait(300), 0, text)
@@ -360,10 +526,17 @@ class EntryPoint(unittest.TestCase):
     def test_on_a_terminal_one_line_moves_while_it_installs_and_compiles(self):
         text = self.on_a_terminal("build", "demo", PACE="5")
         shown = [piece for piece in re.split(r"\r\033\[K", text) if "\n" not in piece and piece]
-        for words in (r"setup: fetching packages, 40 %, Retrieving file 2 of 5 \(", r"setup: installing packages, 12 %, libfirst",
-                      r"build: compiling, 1 of 40 steps", r"build: compiling, 10 of 40 steps, about .* left \("):
+        for words in (
+            r"setup: fetching packages, 40 %, Retrieving file 2 of 5 \(",
+            r"setup: installing packages, 12 %, libfirst",
+            r"build: compiling, 1 of 40 steps",
+            r"build: compiling, 10 of 40 steps, about .* left \(",
+        ):
             self.assertTrue(any(re.match(words, piece) for piece in shown), (words, shown))
-        self.assertTrue(text.endswith("\r\033[Kbuild: up to date in " + str(self.world / "build") + "\n"), text[-200:])
+        self.assertTrue(
+            text.endswith("\r\033[Kbuild: up to date in " + str(self.world / "build") + "\n"),
+            text[-200:],
+        )
 
     def test_without_a_terminal_it_is_a_line_now_and_then(self):
         self.packages_of("build", "demo")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip before it installs, builds or starts anything: --help, --version and mistyped command lines, on a machine that has a shell and awk alone;
-and what of the caller's environment reaches the programs."""
+"""./openwip before it installs, builds or starts anything: --help, --version and mistyped command
+lines, on a machine that has a shell and awk alone; and what of the caller's environment reaches the
+programs."""
+
 import contextlib
 import io
 import os
@@ -14,7 +16,8 @@ import tempfile
 import time
 import unittest
 
-from openwip_cli import __main__ as launcher, command_lines
+from openwip_cli import __main__ as launcher
+from openwip_cli import command_lines
 from openwip_cli.errors import BadInput
 from openwip_cli.machine import places
 
@@ -22,15 +25,21 @@ TOP = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"))
 TABLE = TOP / "host/cli/command_lines.txt"
 PLACES = places.Places(TOP, BUILD, sys.executable)
-BARE = "sh awk mawk dirname readlink cat sed env id getent cut pwd grep".split()      # of dash, mawk, coreutils, sed, libc-bin
+# of dash, mawk, coreutils, sed, libc-bin
+BARE = "sh awk mawk dirname readlink cat sed env id getent cut pwd grep".split()
 
 
 def paths_of_table():
-    return [line.split("\t")[1] for line in TABLE.read_text().splitlines() if line.startswith("command\t")]
+    return [
+        line.split("\t")[1]
+        for line in TABLE.read_text().splitlines()
+        if line.startswith("command\t")
+    ]
 
 
 class FirstWords(unittest.TestCase):
     """A clone without a build, on a machine without apt, Python, git or a compiler."""
+
     @classmethod
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory()
@@ -40,15 +49,26 @@ class FirstWords(unittest.TestCase):
         for tool in BARE:
             if there := shutil.which(tool):
                 (cls.world / "bin" / tool).symlink_to(there)
-        # The standard folders are added behind PATH: there a program would be found that a bare machine does not have.
+        # The standard folders are added behind PATH: there a program would be found that a bare
+        # machine does not have.
         for tool in ("python3", "apt-get", "dpkg-query", "cmake", "ninja", "sudo", "git"):
             path = cls.world / "bin" / tool
             path.write_text(f'#!/bin/sh\necho {tool} >>"{cls.world}/started"; exit 127\n')
             path.chmod(0o755)
 
     def answer(self, *arguments, **more):
-        environment = {"PATH": f"{self.world}/bin", "OPENWIP_BUILD": f"{self.world}/build", "OPENWIP_PYTHON": f"{self.world}/bin/python3"} | more
-        return subprocess.run([TOP / "openwip", *arguments], capture_output=True, text=True, env=environment, timeout=60)
+        environment = {
+            "PATH": f"{self.world}/bin",
+            "OPENWIP_BUILD": f"{self.world}/build",
+            "OPENWIP_PYTHON": f"{self.world}/bin/python3",
+        } | more
+        return subprocess.run(
+            [TOP / "openwip", *arguments],
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=60,
+        )
 
     def setUp(self):
         (self.world / "started").unlink(missing_ok=True)
@@ -75,21 +95,33 @@ class FirstWords(unittest.TestCase):
     def test_a_mistyped_option_of_every_command_is_refused_in_one_line(self):
         for path in paths_of_table():
             done = self.answer(*path.split(), "--mistyped")
-            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), path)
+            self.assertEqual(
+                (done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), path
+            )
             self.assertRegex(done.stderr, "^openwip: .*(--mistyped|required)", path)
         self.assert_nothing_started()
 
     def test_subcommands_values_and_missing_words_are_refused_with_what_is_valid(self):
         for line, words in (
-                ("channel rendr", "channel rendr: valid is list, render, info"), ("station bas", "station bas: valid is base, terminal"),
-                ("iq", "iq without a command: valid is record, replay, import, info"), ("demo --snr loud", "--snr is 'loud'; valid: -60..80"),
-                ("demo --bins 26", "--bins is '26'; valid: 1..25"), ("emulate --time=reel", "--time is 'reel'; valid: real|virtual|ns3"),
-                ("demo --snr", "argument --snr: a value is missing"), ("demo --keep=yes", "argument --keep: it takes no value"),
-                ("record", "the following arguments are required: FILE.h5"), ("channel render x", "the following arguments are required: -o --output"),
-                ("exec bass -- ls", "is 'bass'; valid: base|terminal"), ("demo and more", "unrecognized arguments: and more"),
-                ("setup --ns4", "unrecognized arguments: --ns4"), ("demo --snr " + 9000 * "x", "valid: -60..80")):
+            ("channel rendr", "channel rendr: valid is list, render, info"),
+            ("station bas", "station bas: valid is base, terminal"),
+            ("iq", "iq without a command: valid is record, replay, import, info"),
+            ("demo --snr loud", "--snr is 'loud'; valid: -60..80"),
+            ("demo --bins 26", "--bins is '26'; valid: 1..25"),
+            ("emulate --time=reel", "--time is 'reel'; valid: real|virtual|ns3"),
+            ("demo --snr", "argument --snr: a value is missing"),
+            ("demo --keep=yes", "argument --keep: it takes no value"),
+            ("record", "the following arguments are required: FILE.h5"),
+            ("channel render x", "the following arguments are required: -o --output"),
+            ("exec bass -- ls", "is 'bass'; valid: base|terminal"),
+            ("demo and more", "unrecognized arguments: and more"),
+            ("setup --ns4", "unrecognized arguments: --ns4"),
+            ("demo --snr " + 9000 * "x", "valid: -60..80"),
+        ):
             done = self.answer(*line.split())
-            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), (line[:50], done.stderr))
+            self.assertEqual(
+                (done.returncode, done.stderr.count("\n")), (2, 1), (line[:50], done.stderr)
+            )
             self.assertIn(words, done.stderr)
             self.assertLess(len(done.stderr), 400)
         self.assert_nothing_started()
@@ -103,33 +135,79 @@ class FirstWords(unittest.TestCase):
                 path = columns[0]
             elif what == "option":
                 options[path] |= dict.fromkeys(columns[0].split(" "))
-        gains = {path: tuple(o for o in names if o.endswith("gain")) for path, names in options.items()}
+        gains = {
+            path: tuple(o for o in names if o.endswith("gain")) for path, names in options.items()
+        }
         transmit, receive = "--transmit-gain", "--receive-gain"
-        self.assertEqual({path: names for path, names in gains.items() if names}, {
-            "station base": (transmit,), "station terminal": (receive,), "doctor": (receive, transmit), "radio levels": (receive, transmit), "radio spectrum": (receive,)})
+        self.assertEqual(
+            {path: names for path, names in gains.items() if names},
+            {
+                "station base": (transmit,),
+                "station terminal": (receive,),
+                "doctor": (receive, transmit),
+                "radio levels": (receive, transmit),
+                "radio spectrum": (receive,),
+            },
+        )
         for path in ("demo", *(path for path, names in gains.items() if names)):
             names = gains[path]
             for gain in (("--gain", "20"), ("--gain=20",)):
                 done = self.answer(*path.split(), *gain)
-                self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), (path, done.stderr))
+                self.assertEqual(
+                    (done.returncode, done.stdout, done.stderr.count("\n")),
+                    (2, "", 1),
+                    (path, done.stderr),
+                )
                 if names:
-                    self.assertIn("--gain is not an option; it is now --transmit-gain, of the transmitter, or --receive-gain, of the receiver; "
-                                  f"valid here: {', '.join(n for n in (transmit, receive) if n in names)}", done.stderr)
+                    self.assertIn(
+                        "--gain is not an option; it is now --transmit-gain, of the transmitter,"
+                        " or --receive-gain, of the receiver; valid here:"
+                        f" {', '.join(n for n in (transmit, receive) if n in names)}",
+                        done.stderr,
+                    )
         self.assert_nothing_started()
 
     def test_the_version_is_that_of_the_project_and_the_commit(self):
-        number = re.search(r"project\(openwip VERSION ([0-9.]+)", (TOP / "CMakeLists.txt").read_text())[1]
+        number = re.search(
+            r"project\(openwip VERSION ([0-9.]+)", (TOP / "CMakeLists.txt").read_text()
+        )[1]
         for words in ("--version", "version"):
-            self.assertRegex(self.answer(words).stdout, rf"^openwip {re.escape(number)}( \([0-9a-f]{{7,}}[^)]*\))?\n$")     # without git
-            done = subprocess.run([TOP / "openwip", words], capture_output=True, text=True, env=os.environ | {"GIT_DIR": "/nowhere"})
+            # without git
+            self.assertRegex(
+                self.answer(words).stdout,
+                rf"^openwip {re.escape(number)}( \([0-9a-f]{{7,}}[^)]*\))?\n$",
+            )
+            done = subprocess.run(
+                [TOP / "openwip", words],
+                capture_output=True,
+                text=True,
+                env=os.environ | {"GIT_DIR": "/nowhere"},
+            )
             self.assertRegex(done.stdout, rf"^openwip {re.escape(number)}( \([^)]+\))?\n$")
 
     def test_what_a_command_would_take_is_not_refused(self):
-        for line in ("demo --snr 20 --bins 0x", "demo --snr=-3.5e0 --name a", "radio levels --tone --json", "exec base -- ls --all", "exec --name x base -- --odd",
-                     "set channel.snr_db=-5 link.bins=3", "channel info -- -t.h5", "channel render jakes -o-t.h5", "channel render jakes --output=-t.h5",
-                     "packets --count 3 --way up", "test -R name -j4 --output-on-failure -LE slow", "record run.h5", "record info run.h5", "bench slot-path -- --snr 5"):
+        for line in (
+            "demo --snr 20 --bins 0x",
+            "demo --snr=-3.5e0 --name a",
+            "radio levels --tone --json",
+            "exec base -- ls --all",
+            "exec --name x base -- --odd",
+            "set channel.snr_db=-5 link.bins=3",
+            "channel info -- -t.h5",
+            "channel render jakes -o-t.h5",
+            "channel render jakes --output=-t.h5",
+            "packets --count 3 --way up",
+            "test -R name -j4 --output-on-failure -LE slow",
+            "record run.h5",
+            "record info run.h5",
+            "bench slot-path -- --snr 5",
+        ):
             words = line.replace("--bins 0x", "").split()
-            done = subprocess.run(["awk", "-f", TOP / "host/cli/command_line.awk", "--", TABLE, *words], capture_output=True, text=True)
+            done = subprocess.run(
+                ["awk", "-f", TOP / "host/cli/command_line.awk", "--", TABLE, *words],
+                capture_output=True,
+                text=True,
+            )
             self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""), line)
 
 
@@ -149,18 +227,44 @@ class Table(unittest.TestCase):
         return found
 
     def test_it_is_what_the_parsers_of_the_commands_are(self):
-        """To make it again: python3 host/cli command-lines > host/cli/command_lines.txt (with OPENWIP_BUILD, everything built)."""
+        """To make it again: python3 host/cli command-lines > host/cli/command_lines.txt (with
+        OPENWIP_BUILD, everything built)."""
         kept = self.sections(TABLE.read_text().splitlines())
         window = kept.pop("monitor")
         self.assertEqual(kept, self.sections(command_lines.sections(PLACES)))
         if (BUILD / command_lines.WINDOW).exists():
-            self.assertEqual(window, command_lines.of_program("monitor", BUILD / command_lines.WINDOW))
+            self.assertEqual(
+                window, command_lines.of_program("monitor", BUILD / command_lines.WINDOW)
+            )
 
     def test_what_is_refused_first_is_refused_by_the_command_as_well(self):
-        for line in ("demo --snr loud", "demo --bins 26", "emulate --time reel", "demo --snr", "demo --keep=yes", "channel render x", "demo and more", "packets --way u",
-                     "radio levels --tone 5", "radio levels --gain 5", "station base --gain=5", "attenuator sweep --step 0", "channel rendr", "iq", "record", "top --mistyped", "keys", "emulate --bins nan", "demo --bins 1e1"):
+        for line in (
+            "demo --snr loud",
+            "demo --bins 26",
+            "emulate --time reel",
+            "demo --snr",
+            "demo --keep=yes",
+            "channel render x",
+            "demo and more",
+            "packets --way u",
+            "radio levels --tone 5",
+            "radio levels --gain 5",
+            "station base --gain=5",
+            "attenuator sweep --step 0",
+            "channel rendr",
+            "iq",
+            "record",
+            "top --mistyped",
+            "keys",
+            "emulate --bins nan",
+            "demo --bins 1e1",
+        ):
             command, *words = line.split()
-            done = subprocess.run(["awk", "-f", TOP / "host/cli/command_line.awk", "--", TABLE, command, *words], capture_output=True, text=True)
+            done = subprocess.run(
+                ["awk", "-f", TOP / "host/cli/command_line.awk", "--", TABLE, command, *words],
+                capture_output=True,
+                text=True,
+            )
             self.assertEqual(done.returncode, 2, line)
             with self.assertRaises(BadInput, msg=line), contextlib.redirect_stderr(io.StringIO()):
                 launcher.find(command)(words, PLACES)
@@ -168,14 +272,38 @@ class Table(unittest.TestCase):
 
 class Environment(unittest.TestCase):
     """Variables that a caller has set for other programs do not change ours."""
-    ODD = {"PYTHONSAFEPATH": "1", "PYTHONWARNINGS": "error", "PYTHONINSPECT": "1", "PYTHONVERBOSE": "1", "PYTHONHOME": "/nowhere", "PYTHONPATH": "/nowhere",
-           "PYTHONOPTIMIZE": "2", "PYTHONIOENCODING": "ascii", "PYTHONNOUSERSITE": "", "PYTHONPLATLIBDIR": "lib99", "PYTHONDEVMODE": "1",
-           "PYTHONPYCACHEPREFIX": "/nowhere", "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "none", "MPLBACKEND": "none", "GTEST_FILTER": "none", "GIT_DIR": "/nowhere",
-           "CDPATH": "/usr"}
+
+    ODD = {
+        "PYTHONSAFEPATH": "1",
+        "PYTHONWARNINGS": "error",
+        "PYTHONINSPECT": "1",
+        "PYTHONVERBOSE": "1",
+        "PYTHONHOME": "/nowhere",
+        "PYTHONPATH": "/nowhere",
+        "PYTHONOPTIMIZE": "2",
+        "PYTHONIOENCODING": "ascii",
+        "PYTHONNOUSERSITE": "",
+        "PYTHONPLATLIBDIR": "lib99",
+        "PYTHONDEVMODE": "1",
+        "PYTHONPYCACHEPREFIX": "/nowhere",
+        "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "none",
+        "MPLBACKEND": "none",
+        "GTEST_FILTER": "none",
+        "GIT_DIR": "/nowhere",
+        "CDPATH": "/usr",
+    }
 
     def run_it(self, *arguments, **environment):
-        base = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")} | {"OPENWIP_NO_BUILD": "1", "OPENWIP_BUILD": str(BUILD)}
-        return subprocess.run([TOP / "openwip", *arguments], capture_output=True, text=True, env=base | environment, timeout=60)
+        base = {
+            name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
+        } | {"OPENWIP_NO_BUILD": "1", "OPENWIP_BUILD": str(BUILD)}
+        return subprocess.run(
+            [TOP / "openwip", *arguments],
+            capture_output=True,
+            text=True,
+            env=base | environment,
+            timeout=60,
+        )
 
     def setUp(self):
         if not (BUILD / "python/openwip_schema").exists():
@@ -190,41 +318,82 @@ class Environment(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stdout, done.stderr), (2, "", plain.stderr))
 
     def test_a_unit_without_home_and_path_is_enough(self):
-        done = subprocess.run([TOP / "openwip", "keys", "/dev/null/keys"], capture_output=True, text=True,
-                              env={"OPENWIP_NO_BUILD": "1", "OPENWIP_BUILD": str(BUILD)}, timeout=60)
+        done = subprocess.run(
+            [TOP / "openwip", "keys", "/dev/null/keys"],
+            capture_output=True,
+            text=True,
+            env={"OPENWIP_NO_BUILD": "1", "OPENWIP_BUILD": str(BUILD)},
+            timeout=60,
+        )
         self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
 
     def test_programs_that_a_command_starts_have_an_environment_of_ours(self):
-        code = ("import os, sys; from openwip_cli.machine import places; places.own_environment(); "
-                "print(sorted(n for n in os.environ if n.startswith('PYTHON')), sorted(places.callers_python))")
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={
-            "PYTHONPATH": str(TOP / "host/cli"), "PYTHONSAFEPATH": "1", "PYTHONUTF8": "1", "PATH": os.environ["PATH"]})
-        self.assertEqual(done.stdout, "['PYTHONDONTWRITEBYTECODE', 'PYTHONNOUSERSITE', 'PYTHONPATH'] ['PYTHONPATH', 'PYTHONSAFEPATH', 'PYTHONUTF8']\n", done.stderr)
-        self.assertEqual(places.Places(TOP, BUILD, "python3").module("judge", 1), ["python3", "-I", "-B", str(TOP / "host/cli"), "judge", "1"])
+        code = (
+            "import os, sys; from openwip_cli.machine import places; places.own_environment();"
+            " print(sorted(n for n in os.environ if n.startswith('PYTHON')),"
+            " sorted(places.callers_python))"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            env={
+                "PYTHONPATH": str(TOP / "host/cli"),
+                "PYTHONSAFEPATH": "1",
+                "PYTHONUTF8": "1",
+                "PATH": os.environ["PATH"],
+            },
+        )
+        self.assertEqual(
+            done.stdout,
+            "['PYTHONDONTWRITEBYTECODE', 'PYTHONNOUSERSITE', 'PYTHONPATH'] ['PYTHONPATH',"
+            " 'PYTHONSAFEPATH', 'PYTHONUTF8']\n",
+            done.stderr,
+        )
+        self.assertEqual(
+            places.Places(TOP, BUILD, "python3").module("judge", 1),
+            ["python3", "-I", "-B", str(TOP / "host/cli"), "judge", "1"],
+        )
 
     def test_a_record_is_read_with_numpy_and_h5py_only(self):
         """As docs/run-record.md says, in a Python that has nothing else."""
-        code = ("import sys\n"
-                "for name in ('yaml', 'zmq', 'google', 'scipy', 'matplotlib', 'jinja2', 'openwip_schema', 'gnuradio'): sys.modules[name] = None\n"
-                "from openwip_cli.records.run_record import RunRecord\n"
-                "from openwip_cli.records import contents, contents_process\n"
-                "print(sorted({m.partition('.')[0] for m in sys.modules} & {'numpy', 'h5py', 'openwip_cli'}))")
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(TOP / "host/cli")})
+        code = (
+            "import sys\nfor name in ('yaml', 'zmq', 'google', 'scipy', 'matplotlib', 'jinja2',"
+            " 'openwip_schema', 'gnuradio'): sys.modules[name] = None\nfrom"
+            " openwip_cli.records.run_record import RunRecord\nfrom openwip_cli.records import"
+            " contents, contents_process\nprint(sorted({m.partition('.')[0] for m in sys.modules} &"
+            " {'numpy', 'h5py', 'openwip_cli'}))"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            env=os.environ | {"PYTHONPATH": str(TOP / "host/cli")},
+        )
         self.assertEqual((done.stdout, done.stderr), ("['h5py', 'numpy', 'openwip_cli']\n", ""))
 
     def test_every_start_of_python_in_this_tree_is_isolated_or_in_our_environment(self):
-        """C++ and shell: with -I. In Python everything is started from an environment that main() has put in order."""
+        """C++ and shell: with -I. In Python everything is started from an environment that main()
+        has put in order."""
         for path in (*TOP.glob("host/**/*.cpp"), *TOP.glob("host/**/*.sh"), TOP / "openwip"):
             for line in path.read_text().splitlines():
                 if re.search(r'"\$(candidate|python)" -[a-zA-Z]|"-m", "openwip', line):
                     self.assertRegex(line, r"-I", f"{path}: {line}")
 
     def test_ctrl_c_ends_it_at_any_moment_without_a_traceback(self):
-        """From the first moment on; `telemetry` of no cell would end by itself, so what is measured is its start."""
+        """From the first moment on; `telemetry` of no cell would end by itself, so what is measured
+        is its start."""
         seen = set()
         for n in range(40):
-            process = subprocess.Popen([TOP / "openwip", "record", "blocks", "/dev/zero", "-o", "/dev/null"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                       text=True, start_new_session=True, env=os.environ | {"OPENWIP_NO_BUILD": "1", "OPENWIP_BUILD": str(BUILD)})
+            process = subprocess.Popen(
+                [TOP / "openwip", "record", "blocks", "/dev/zero", "-o", "/dev/null"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+                env=os.environ | {"OPENWIP_NO_BUILD": "1", "OPENWIP_BUILD": str(BUILD)},
+            )
             time.sleep(0.015 * n)
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGINT)
@@ -232,7 +401,7 @@ class Environment(unittest.TestCase):
             self.assertNotIn("Traceback", stderr, 0.015 * n)
             self.assertLessEqual(stderr.count("\n"), 1)
             seen.add(process.returncode)
-        self.assertLessEqual(seen, {-signal.SIGINT, 130, 2})     # 2: it was over before
+        self.assertLessEqual(seen, {-signal.SIGINT, 130, 2})  # 2: it was over before
         self.assertGreaterEqual(len(seen & {-signal.SIGINT, 130}), 1)
 
 

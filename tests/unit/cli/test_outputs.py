@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files that a command was asked to write: links, streams, names that cannot be, what somebody else has put there."""
+"""Files that a command was asked to write: links, streams, names that cannot be, what somebody else
+has put there."""
+
 import argparse
 import os
 import pathlib
@@ -35,11 +37,23 @@ class Outputs(unittest.TestCase):
     def test_standard_output_by_its_names_comes_after_the_screen_and_stays_what_it_is(self):
         for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "-"):
             with self.subTest(name), open(self.folder / "redirected", "w+") as f:
-                done = subprocess.run([sys.executable, "-c", WRITES, name], stdout=f, stderr=subprocess.PIPE, text=True)
+                done = subprocess.run(
+                    [sys.executable, "-c", WRITES, name],
+                    stdout=f,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
                 f.seek(0)
-                self.assertEqual((done.returncode, f.read(), done.stderr), (0, "the screen\n" + JSON, ""))
+                self.assertEqual(
+                    (done.returncode, f.read(), done.stderr), (0, "the screen\n" + JSON, "")
+                )
         self.assertTrue(os.path.islink("/dev/stdout"))
-        self.assertEqual(subprocess.run([sys.executable, "-c", WRITES, "/dev/stdout"], capture_output=True, text=True).stdout, "the screen\n" + JSON)
+        self.assertEqual(
+            subprocess.run(
+                [sys.executable, "-c", WRITES, "/dev/stdout"], capture_output=True, text=True
+            ).stdout,
+            "the screen\n" + JSON,
+        )
 
     def test_a_link_stays_one_and_its_file_is_the_new_report(self):
         real, link = self.folder / "real", self.folder / "link"
@@ -66,11 +80,23 @@ class Outputs(unittest.TestCase):
 
     def test_names_that_cannot_be_are_bad_input(self):
         (self.folder / "file").touch()
-        for path, why in (("a" * 300, "File name too long"), (self.folder / "file" / "x", "there is no directory"), (self.folder, "it is a directory")):
-            with self.subTest(path), self.assertRaisesRegex(BadInput, f"--json .*: cannot be written: {why}"):
+        for path, why in (
+            ("a" * 300, "File name too long"),
+            (self.folder / "file" / "x", "there is no directory"),
+            (self.folder, "it is a directory"),
+        ):
+            with (
+                self.subTest(path),
+                self.assertRaisesRegex(BadInput, f"--json .*: cannot be written: {why}"),
+            ):
                 outputs.check("--json", path)
         for path in (self.folder / "file", self.folder / "file" / "x", "a" * 300):
-            with self.subTest(path), self.assertRaisesRegex(BadInput, "--logs .*: cannot be written: .*; valid: a folder that is writable"):
+            with (
+                self.subTest(path),
+                self.assertRaisesRegex(
+                    BadInput, "--logs .*: cannot be written: .*; valid: a folder that is writable"
+                ),
+            ):
                 outputs.check_folder("--logs", path)
         outputs.check_folder("--logs", self.folder / "new" / "one")
         self.assertTrue((self.folder / "new" / "one").is_dir())
@@ -99,7 +125,9 @@ class Outputs(unittest.TestCase):
             f.flush()
             self.assertEqual(target.read_text(), "yesterday")
             raise RuntimeError("in the middle")
-        self.assertEqual((target.read_text(), os.listdir(self.folder)), ("yesterday", ["report.json"]))
+        self.assertEqual(
+            (target.read_text(), os.listdir(self.folder)), ("yesterday", ["report.json"])
+        )
 
     def test_a_file_that_is_read_is_not_written_by_any_of_its_names(self):
         read, link, hard = (self.folder / n for n in ("scenario.yaml", "link", "hard"))
@@ -115,7 +143,9 @@ class Outputs(unittest.TestCase):
         self.assertEqual(read.read_text(), "seed: 1")
 
     def test_a_full_disk_is_named_and_leaves_what_was_there(self):
-        with self.assertRaisesRegex(NotWritten, "--json /dev/full: cannot be written: No space left on device"):
+        with self.assertRaisesRegex(
+            NotWritten, "--json /dev/full: cannot be written: No space left on device"
+        ):
             outputs.write_json("/dev/full", {"a": 1})
         old = self.folder / "old"
         old.write_text("yesterday")
@@ -128,7 +158,9 @@ class Outputs(unittest.TestCase):
                 outputs.write_into(self.folder, [("short", b"1"), ("long", bytes(1000))])
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limit)
-        self.assertEqual((old.read_text(), sorted(os.listdir(self.folder))), ("yesterday", ["old", "short"]))
+        self.assertEqual(
+            (old.read_text(), sorted(os.listdir(self.folder))), ("yesterday", ["old", "short"])
+        )
 
     def test_a_descriptor_of_this_process_is_written_as_it_is(self):
         ours, theirs = os.pipe()
@@ -146,7 +178,10 @@ class Planted(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.folder, self.victim = pathlib.Path(folder.name, "shared"), pathlib.Path(folder.name, "victim")
+        self.folder, self.victim = (
+            pathlib.Path(folder.name, "shared"),
+            pathlib.Path(folder.name, "victim"),
+        )
         self.folder.mkdir()
         self.folder.chmod(0o1777)
         self.victim.write_text("root's")
@@ -160,7 +195,10 @@ class Planted(unittest.TestCase):
         return path
 
     def test_a_link_at_the_name_is_replaced_and_its_file_is_left(self):
-        for name, write in (("report", lambda p: outputs.write_json(p, {"a": 1})), ("text", lambda p: outputs.write_whole(p, "1"))):
+        for name, write in (
+            ("report", lambda p: outputs.write_json(p, {"a": 1})),
+            ("text", lambda p: outputs.write_whole(p, "1")),
+        ):
             planted = self.plant(name, self.victim)
             outputs.check("--json", planted)
             write(planted)
@@ -178,7 +216,11 @@ class Planted(unittest.TestCase):
 
     def test_a_link_on_the_way_is_refused_with_its_owner(self):
         way = self.plant("way", self.secret)
-        for refused in (lambda: outputs.check("--json", way / "x"), lambda: outputs.check_folder("--logs", way), lambda: outputs.check_folder("--logs", way / "new")):
+        for refused in (
+            lambda: outputs.check("--json", way / "x"),
+            lambda: outputs.check_folder("--logs", way),
+            lambda: outputs.check_folder("--logs", way / "new"),
+        ):
             with self.assertRaisesRegex(BadInput, "way on the way to .* is a link of user nobody"):
                 refused()
         with self.assertRaisesRegex(OSError, "a link of user nobody"):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Round trips of TCP segments from a capture that is written here."""
+
 import pathlib
 import struct
 import tempfile
@@ -8,7 +9,7 @@ import unittest
 from openwip_cli.measure import packet_rtt
 
 SERVER, TERMINAL = (b"\x0a\x2a\0\1", 5001), (b"\x0a\x2a\0\2", 40000)
-FIRST = 2**32 - 1000        # numbers wrap in the second segment
+FIRST = 2**32 - 1000  # numbers wrap in the second segment
 SEGMENT, SYN, ACK = 800, 2, 16
 
 
@@ -19,12 +20,40 @@ class Capture:
 
     def add(self, ms, packet):
         ns = round(ms * 1e6)
-        self.data += struct.pack("<IIII", ns // 10**9, ns % 10**9, len(packet), len(packet)) + packet
+        self.data += (
+            struct.pack("<IIII", ns // 10**9, ns % 10**9, len(packet), len(packet)) + packet
+        )
 
     def packet(self, source, destination, number, acknowledged, octets=0, flags=ACK):
         self.identification += 1
-        tcp = struct.pack(">HHIIBBHHH", source[1], destination[1], number % 2**32, acknowledged % 2**32, 5 << 4, flags, 1000, 0, 0) + bytes(octets)
-        return struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(tcp), self.identification, 0, 64, packet_rtt.TCP, 0, source[0], destination[0]) + tcp
+        tcp = struct.pack(
+            ">HHIIBBHHH",
+            source[1],
+            destination[1],
+            number % 2**32,
+            acknowledged % 2**32,
+            5 << 4,
+            flags,
+            1000,
+            0,
+            0,
+        ) + bytes(octets)
+        return (
+            struct.pack(
+                ">BBHHHBBH4s4s",
+                0x45,
+                0,
+                20 + len(tcp),
+                self.identification,
+                0,
+                64,
+                packet_rtt.TCP,
+                0,
+                source[0],
+                destination[0],
+            )
+            + tcp
+        )
 
     def goes(self, sent_ms, there_ms, *what, **how):
         packet = self.packet(*what, **how)
@@ -39,7 +68,9 @@ class Capture:
             return packet_rtt.of_capture(path)
 
     def data_segment(self, sent_ms, there_ms, n):
-        return self.goes(sent_ms, there_ms, SERVER, TERMINAL, FIRST + n * SEGMENT, 1, octets=SEGMENT)
+        return self.goes(
+            sent_ms, there_ms, SERVER, TERMINAL, FIRST + n * SEGMENT, 1, octets=SEGMENT
+        )
 
     def acknowledgement(self, sent_ms, there_ms, segments):
         return self.goes(sent_ms, there_ms, TERMINAL, SERVER, 1, FIRST + segments * SEGMENT)
@@ -53,18 +84,46 @@ class Trips(unittest.TestCase):
 
     def test_until_the_acknowledgement_of_all_of_it_is_there(self):
         c = Capture()
-        self.expect(c.trips(c.goes(0, 10, SERVER, TERMINAL, FIRST - 1, 0, flags=SYN), c.data_segment(20, 95, 0), c.data_segment(21, 96, 1),
-                            c.acknowledgement(95, 170, 1), c.data_segment(170, 250, 2), c.acknowledgement(96, 171, 2), c.acknowledgement(250, 333, 3)),
-                    150, 150, 163)
+        self.expect(
+            c.trips(
+                c.goes(0, 10, SERVER, TERMINAL, FIRST - 1, 0, flags=SYN),
+                c.data_segment(20, 95, 0),
+                c.data_segment(21, 96, 1),
+                c.acknowledgement(95, 170, 1),
+                c.data_segment(170, 250, 2),
+                c.acknowledgement(96, 171, 2),
+                c.acknowledgement(250, 333, 3),
+            ),
+            150,
+            150,
+            163,
+        )
 
     def test_one_acknowledgement_of_several_is_that_of_each_and_a_lost_one_of_none(self):
         c = Capture()
-        self.expect(c.trips(c.data_segment(0, 70, 0), c.data_segment(10, 80, 1), c.acknowledgement(70, None, 1), c.acknowledgement(80, 160, 2),
-                            c.acknowledgement(81, 161, 2)), 160, 150)
+        self.expect(
+            c.trips(
+                c.data_segment(0, 70, 0),
+                c.data_segment(10, 80, 1),
+                c.acknowledgement(70, None, 1),
+                c.acknowledgement(80, 160, 2),
+                c.acknowledgement(81, 161, 2),
+            ),
+            160,
+            150,
+        )
 
     def test_a_segment_that_is_sent_again_has_none(self):
         c = Capture()
-        self.expect(c.trips(c.data_segment(0, None, 0), c.data_segment(10, 80, 1), c.data_segment(300, 370, 0), c.acknowledgement(371, 446, 2)), 436)
+        self.expect(
+            c.trips(
+                c.data_segment(0, None, 0),
+                c.data_segment(10, 80, 1),
+                c.data_segment(300, 370, 0),
+                c.acknowledgement(371, 446, 2),
+            ),
+            436,
+        )
 
     def test_what_is_never_acknowledged_has_none(self):
         c = Capture()

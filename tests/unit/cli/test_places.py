@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a run says of the programs it used: asked once for each file that such a program is."""
+
 import os
 import pathlib
 import subprocess
@@ -14,15 +15,22 @@ class Version(unittest.TestCase):
     def test_asking_writes_nothing_into_the_clone(self):
         """With sudo the index would be root's afterwards."""
         with tempfile.TemporaryDirectory() as folder:
+
             def git(*words):
-                subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=folder, check=True, capture_output=True)
+                subprocess.run(
+                    ["git", "-c", "user.name=a", "-c", "user.email=a@b", *words],
+                    cwd=folder,
+                    check=True,
+                    capture_output=True,
+                )
 
             file = pathlib.Path(folder, "file")
             file.write_text("one")
             git("init")
             git("add", "file")
             git("commit", "-m", "one")
-            os.utime(file, (1e9, 1e9))      # the index says another time, and git would note this one
+            # the index says another time, and git would note this one
+            os.utime(file, (1e9, 1e9))
             index = pathlib.Path(folder, ".git", "index")
             before = index.read_bytes()
             self.assertRegex(places.version(folder), "^[0-9a-f]{7,}$")
@@ -46,7 +54,9 @@ class KeptLine(unittest.TestCase):
 
     def install(self, says, code=0):
         self.program.unlink(missing_ok=True)
-        self.program.write_text(f"#!/bin/sh\necho asked >> {self.folder}/asked\necho {says}\nexit {code}\n")
+        self.program.write_text(
+            f"#!/bin/sh\necho asked >> {self.folder}/asked\necho {says}\nexit {code}\n"
+        )
         self.program.chmod(0o755)
 
     def line(self):
@@ -82,7 +92,14 @@ class KeptLine(unittest.TestCase):
 
 class Operand(unittest.TestCase):
     def test_a_file_that_begins_with_a_dash_is_no_option_of_a_program(self):
-        for given, handed_on in (("-t.h5", "./-t.h5"), ("--o", "./--o"), ("-", "-"), ("t.h5", "t.h5"), ("/-t", "/-t"), ("", "")):
+        for given, handed_on in (
+            ("-t.h5", "./-t.h5"),
+            ("--o", "./--o"),
+            ("-", "-"),
+            ("t.h5", "t.h5"),
+            ("/-t", "/-t"),
+            ("", ""),
+        ):
             self.assertEqual(places.operand(given), handed_on)
 
 

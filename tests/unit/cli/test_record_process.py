@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The recorder as a process, against scripted publishers: whatever ends it, the file is whole."""
+
 import json
 import os
 import pathlib
@@ -12,13 +13,14 @@ import tempfile
 import time
 import unittest
 
-from openwip_cli.cell import cell as cells
+from openwip_schema import telemetry_pb2 as pb
+from scripted_publisher import Publisher
+
 from openwip_cli.errors import BadInput, RecordFailed
 from openwip_cli.machine import places, system
 from openwip_cli.messages import telemetry
-from openwip_cli.records import record as records, run_record
-from openwip_schema import telemetry_pb2 as pb
-from scripted_publisher import Publisher
+from openwip_cli.records import record as records
+from openwip_cli.records import run_record
 
 RECORDER = """
 import os, pathlib, sys
@@ -44,7 +46,7 @@ except RecordFailed as e:
 os._exit(code)
 """
 SLOT = {"slot_sample": pb.SlotSample(snr_db=[10.0] * 25)}
-AS_IN_MACD = 5000     # bound on what waits for one subscriber
+AS_IN_MACD = 5000  # bound on what waits for one subscriber
 
 
 class Recorder(unittest.TestCase):
@@ -58,19 +60,58 @@ class Recorder(unittest.TestCase):
         self.keeper = subprocess.Popen(["sleep", "1000"])
         self.addCleanup(self.keeper.wait)
         self.addCleanup(self.keeper.kill)
-        (self.folder / "x" / "state.json").write_text(json.dumps(
-            {"keeper": [self.keeper.pid, system.start_time(self.keeper.pid)], "namespaces": ["owip-x-base"]}))
-        (self.folder / "x" / "run.json").write_text(json.dumps(
-            {"command": "./openwip demo --bins 3", "scenario": {"link": {"bins": 3}}, "seed": 5, "started": "now"}))
+        (self.folder / "x" / "state.json").write_text(
+            json.dumps(
+                {
+                    "keeper": [self.keeper.pid, system.start_time(self.keeper.pid)],
+                    "namespaces": ["owip-x-base"],
+                }
+            )
+        )
+        (self.folder / "x" / "run.json").write_text(
+            json.dumps(
+                {
+                    "command": "./openwip demo --bins 3",
+                    "scenario": {"link": {"bins": 3}},
+                    "seed": 5,
+                    "started": "now",
+                }
+            )
+        )
         (self.folder / "x" / "air.yaml").write_text("air: {}\n")
         self.base = Publisher(f"ipc://{self.folder}/x/base.telemetry", AS_IN_MACD)
         self.addCleanup(self.base.close)
 
-    def start(self, launched=False, seconds="", left_on_disk=0, catch_up="10", checkpoint_s=10, largest=0, **kwargs):
+    def start(
+        self,
+        launched=False,
+        seconds="",
+        left_on_disk=0,
+        catch_up="10",
+        checkpoint_s=10,
+        largest=0,
+        **kwargs,
+    ):
         self.process = subprocess.Popen(
-            [sys.executable, "-c", RECORDER, self.folder, self.path, seconds, "launched" if launched else "", str(left_on_disk), catch_up,
-             str(checkpoint_s), str(largest)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kwargs)
+            [
+                sys.executable,
+                "-c",
+                RECORDER,
+                self.folder,
+                self.path,
+                seconds,
+                "launched" if launched else "",
+                str(left_on_disk),
+                catch_up,
+                str(checkpoint_s),
+                str(largest),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **kwargs,
+        )
         for topic in telemetry.TOPICS:
             if topic not in ("frames", "ip"):
                 self.base.await_subscribers(topic)
@@ -90,11 +131,14 @@ class Recorder(unittest.TestCase):
     def record(self):
         record = run_record.RunRecord(self.path)
         self.addCleanup(record.close)
-        self.assertEqual(list(self.path.parent.iterdir()), [self.path])     # nothing half-done beside it
+        # nothing half-done beside it
+        self.assertEqual(list(self.path.parent.iterdir()), [self.path])
         return record
 
     def expect_slots(self, n):
-        self.assertEqual(list(self.record().table("slot", "base")["message.sequence"]), list(range(1, n + 1)))
+        self.assertEqual(
+            list(self.record().table("slot", "base")["message.sequence"]), list(range(1, n + 1))
+        )
 
     # --- what ends it ---
 
@@ -130,7 +174,9 @@ class Recorder(unittest.TestCase):
         self.start(seconds="1")
         self.send(7)
         self.assertIn("ended by --seconds", self.ended()[1])
-        self.assertEqual(self.record().about["silent"], {"terminal": None, "observer": None, "keeper": None})
+        self.assertEqual(
+            self.record().about["silent"], {"terminal": None, "observer": None, "keeper": None}
+        )
         self.expect_slots(7)
 
     def test_a_disk_that_is_nearly_full(self):
@@ -142,6 +188,7 @@ class Recorder(unittest.TestCase):
         def little_space():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, 6_000))
+
         self.start(preexec_fn=little_space)
         self.send(900)
         self.process.send_signal(signal.SIGINT)
@@ -154,7 +201,9 @@ class Recorder(unittest.TestCase):
         self.start(checkpoint_s=checkpoint_s)
         self.send(sent)
         part = self.path.with_name("run.h5.part")
-        self.assertTrue(system.wait_until(lambda: part.exists() and self.slots_of(part) >= sent, 30, 0.2))
+        self.assertTrue(
+            system.wait_until(lambda: part.exists() and self.slots_of(part) >= sent, 30, 0.2)
+        )
         self.process.kill()
         self.process.communicate()
         self.assertEqual(list(self.path.parent.iterdir()), [part])
@@ -175,14 +224,22 @@ class Recorder(unittest.TestCase):
     def test_what_a_killed_recorder_had_written_is_read_and_recovered(self):
         part = self.expect_part_after_kill(700, 0.3)
         with run_record.RunRecord(part) as record:
-            self.assertEqual(list(record.table("slot", "base")["message.sequence"]), list(range(1, 701)))
+            self.assertEqual(
+                list(record.table("slot", "base")["message.sequence"]), list(range(1, 701))
+            )
             self.assertEqual(record.about["scenario"], {"link": {"bins": 3}})
             self.assertIn("ended without a seal at slot", run_record.info_text(record))
-        with self.assertRaisesRegex(BadInput, "run.h5.part is there: what a recorder left that was killed"):
+        with self.assertRaisesRegex(
+            BadInput, "run.h5.part is there: what a recorder left that was killed"
+        ):
             records.check_target(self.path)
         with self.assertRaisesRegex(BadInput, "No such file or directory; .*run.h5.part is there"):
             run_record.RunRecord(self.path)
-        done = subprocess.run([sys.executable, "-m", "openwip_cli", "record", "recover", part], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-m", "openwip_cli", "record", "recover", part],
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("ended without a seal at slot", done.stdout)
         self.expect_slots(700)
@@ -198,7 +255,9 @@ class Recorder(unittest.TestCase):
     def test_a_record_that_reaches_its_largest_size_is_cut_and_says_so_and_when(self):
         self.start(launched=True, largest=20_000, checkpoint_s=0.3)
         for n in range(3000):
-            self.base.send("slot", slot=n, slot_sample=pb.SlotSample(snr_db=[n + b / 7 for b in range(25)]))
+            self.base.send(
+                "slot", slot=n, slot_sample=pb.SlotSample(snr_db=[n + b / 7 for b in range(25)])
+            )
         time.sleep(2)
         self.send(1)
         report = {"verdict": {"valid": True, "reasons": [], "checks": {}}}
@@ -226,7 +285,14 @@ class Recorder(unittest.TestCase):
         resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, limit[1]))
         try:
             with self.assertRaisesRegex(RecordFailed, "File too large"):
-                records.of_file(told, self.path, {}, {"air": "air: {}\n" * 2000}, {"versions": {"openwip": "1"}}, places.default())
+                records.of_file(
+                    told,
+                    self.path,
+                    {},
+                    {"air": "air: {}\n" * 2000},
+                    {"versions": {"openwip": "1"}},
+                    places.default(),
+                )
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limit)
         self.assertEqual(list(self.path.parent.iterdir()), [])
@@ -236,15 +302,25 @@ class Recorder(unittest.TestCase):
     def test_the_launcher_says_when_and_what_came_of_the_run(self):
         self.start(launched=True)
         self.send(20)
-        report = {"verdict": {"valid": True, "reasons": [], "checks": {}}, "seed": 5, "versions": {"openwip": "1"},
-                  "config": {"link": {"bins": 3}}}
+        report = {
+            "verdict": {"valid": True, "reasons": [], "checks": {}},
+            "seed": 5,
+            "versions": {"openwip": "1"},
+            "config": {"link": {"bins": 3}},
+        }
         code, out, err = self.ended(json.dumps(report))
         self.assertEqual((code, err), (0, ""))
-        self.assertEqual(json.loads(out), {"messages": 20, "lost": 0, "unread": False, "ended_by": "the launcher"})
+        self.assertEqual(
+            json.loads(out),
+            {"messages": 20, "lost": 0, "unread": False, "ended_by": "the launcher"},
+        )
         self.expect_slots(20)
         about = self.record().about
         self.assertEqual(about["report"], report)
-        self.assertEqual((about["command"], about["seed"], about["versions"]), ("./openwip demo --bins 3", 5, {"openwip": "1"}))
+        self.assertEqual(
+            (about["command"], about["seed"], about["versions"]),
+            ("./openwip demo --bins 3", 5, {"openwip": "1"}),
+        )
         self.assertEqual(about["effective"]["air"], "air: {}\n")
         self.assertTrue(self.record().verdict["final"])
 
@@ -264,7 +340,7 @@ class Recorder(unittest.TestCase):
                 self.setUp()
                 self.start(launched=True, catch_up=catch_up)
                 os.kill(self.process.pid, signal.SIGSTOP)
-                self.send(4000)      # few enough to wait, too many for one look
+                self.send(4000)  # few enough to wait, too many for one look
                 self.process.stdin.close()
                 self.process.stdin = None
                 os.kill(self.process.pid, signal.SIGCONT)
@@ -273,7 +349,9 @@ class Recorder(unittest.TestCase):
                 self.assertEqual(self.record().about["unread"], not everything)
                 if everything:
                     table = self.record().table("slot", "base")
-                    self.assertEqual((int(table["message.sequence"][-1]), result["lost"]), (4000, 0))
+                    self.assertEqual(
+                        (int(table["message.sequence"][-1]), result["lost"]), (4000, 0)
+                    )
 
     # --- what it hears ---
 
@@ -288,17 +366,21 @@ class Recorder(unittest.TestCase):
         self.assertEqual(self.ended()[0], 0)
         record = self.record()
         self.assertEqual(record.table("slot", "base").attributes["lost"], 6)
-        self.assertEqual((record.gaps["sequence_before"][0], record.gaps["sequence_after"][0]), (3, 10))
-        self.assertEqual((record.about["malformed"]["base"], record.about["future"]["base"]), (1, 1))
+        self.assertEqual(
+            (record.gaps["sequence_before"][0], record.gaps["sequence_after"][0]), (3, 10)
+        )
+        self.assertEqual(
+            (record.about["malformed"]["base"], record.about["future"]["base"]), (1, 1)
+        )
         self.assertEqual(record.verdict["reasons"], ["late: 1 slot"])
 
     def test_a_recorder_that_stands_still_loses_and_says_so_and_the_publisher_does_not_wait(self):
         self.start()
         os.kill(self.process.pid, signal.SIGSTOP)
-        sent = 30000     # a publisher that waited would never get through
+        sent = 30000  # a publisher that waited would never get through
         self.send(sent)
         os.kill(self.process.pid, signal.SIGCONT)
-        for _ in range(40):     # it reads what waits, and each of these as it comes
+        for _ in range(40):  # it reads what waits, and each of these as it comes
             time.sleep(0.05)
             self.send(1)
         self.process.send_signal(signal.SIGINT)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keys and the forwarder: who has the right key sees what the cell says, who has not gets nothing."""
+"""Keys and the forwarder: who has the right key sees what the cell says, who has not gets
+nothing."""
+
 import os
 import pathlib
 import resource
@@ -13,10 +15,11 @@ import time
 import unittest
 
 import zmq
-from openwip_cli.cell import remote
-from openwip_cli.messages import control
-from openwip_cli.errors import BadInput
 from openwip_schema import control_pb2 as pb
+
+from openwip_cli.cell import remote
+from openwip_cli.errors import BadInput
+from openwip_cli.messages import control
 
 
 def free_port():
@@ -48,10 +51,19 @@ class Keys(unittest.TestCase):
     def test_secret_keys_are_readable_by_their_owner_only(self):
         remote.make_keys(self.keys)
         modes = {p.name: oct(p.stat().st_mode & 0o777) for p in self.keys.iterdir()}
-        self.assertEqual(modes, {"server.key": "0o600", "client.key": "0o600", "server.public": "0o644",
-                                 "client.public": "0o644"})
+        self.assertEqual(
+            modes,
+            {
+                "server.key": "0o600",
+                "client.key": "0o600",
+                "server.public": "0o644",
+                "client.public": "0o644",
+            },
+        )
         server, client = remote.ServerKeys(self.keys), remote.ClientKeys(self.keys)
-        self.assertEqual((server.public, server.client_public), (client.server_public, client.public))
+        self.assertEqual(
+            (server.public, server.client_public), (client.server_public, client.public)
+        )
         self.assertNotEqual(server.secret, client.secret)
 
     def test_keys_are_not_overwritten(self):
@@ -63,7 +75,7 @@ class Keys(unittest.TestCase):
 
     def test_half_written_keys_are_taken_back_and_others_left(self):
         limit = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (70, limit[1]))       # room for server.public
+        resource.setrlimit(resource.RLIMIT_FSIZE, (70, limit[1]))  # room for server.public
         try:
             with self.assertRaisesRegex(BadInput, "keys cannot be written: File too large"):
                 remote.make_keys(self.keys)
@@ -85,15 +97,33 @@ class Keys(unittest.TestCase):
 
     def test_who_listens_needs_keys_on_the_loopback_too(self):
         remote.make_keys(self.keys)
-        for address in ("tcp://0.0.0.0:7000", "tcp://192.0.2.1:7000", "tcp://example.org:7000", "tcp://[::]:7000",
-                        "tcp://127.0.0.1:7000", "tcp://localhost:7000", "tcp://[::1]:7000"):
-            with self.assertRaisesRegex(BadInput, "it needs --keys DIR .*openwip keys DIR makes them"):
+        for address in (
+            "tcp://0.0.0.0:7000",
+            "tcp://192.0.2.1:7000",
+            "tcp://example.org:7000",
+            "tcp://[::]:7000",
+            "tcp://127.0.0.1:7000",
+            "tcp://localhost:7000",
+            "tcp://[::1]:7000",
+        ):
+            with self.assertRaisesRegex(
+                BadInput, "it needs --keys DIR .*openwip keys DIR makes them"
+            ):
                 remote.check_listen(address, None)
-            with self.assertRaisesRegex(BadInput, "it needs --keys DIR with server.public and client.key"):
+            with self.assertRaisesRegex(
+                BadInput, "it needs --keys DIR with server.public and client.key"
+            ):
                 remote.client(address, None)
             self.assertEqual(remote.check_listen(address, self.keys)[1], 7000)
-        for address in ("udp://127.0.0.1:7000", "tcp://127.0.0.1", "tcp://127.0.0.1:0", "tcp://127.0.0.1:65535",
-                        "tcp://*:7000", "", "tcp://a b:7000"):
+        for address in (
+            "udp://127.0.0.1:7000",
+            "tcp://127.0.0.1",
+            "tcp://127.0.0.1:0",
+            "tcp://127.0.0.1:65535",
+            "tcp://*:7000",
+            "",
+            "tcp://a b:7000",
+        ):
             with self.assertRaisesRegex(BadInput, "--listen"):
                 remote.check_listen(address, self.keys)
         with self.assertRaisesRegex(BadInput, "without --listen"):
@@ -106,9 +136,12 @@ class Forwarded(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
-        cls.folder_of_run, cls.keys, cls.other = (pathlib.Path(cls.folder.name, n) for n in ("run", "keys", "other"))
+        cls.folder_of_run, cls.keys, cls.other = (
+            pathlib.Path(cls.folder.name, n) for n in ("run", "keys", "other")
+        )
         cls.folder_of_run.mkdir()
-        os.chmod(cls.folder.name, 0o711)    # the forwarder may be the account before it has connected
+        # the forwarder may be the account before it has connected
+        os.chmod(cls.folder.name, 0o711)
         remote.make_keys(cls.keys)
         remote.make_keys(cls.other)
         cls.over = threading.Event()
@@ -116,7 +149,7 @@ class Forwarded(unittest.TestCase):
         cls.rep = cls.context.socket(zmq.REP)
         cls.rep.bind(f"ipc://{cls.folder_of_run}/base.control")
         cls.pub = cls.context.socket(zmq.XPUB)
-        cls.pub.maxmsgsize = 4096    # as in macd
+        cls.pub.maxmsgsize = 4096  # as in macd
         cls.pub.bind(f"ipc://{cls.folder_of_run}/base.telemetry")
         for socket_ in cls.folder_of_run.iterdir():
             socket_.chmod(0o666)
@@ -125,8 +158,19 @@ class Forwarded(unittest.TestCase):
         cls.thread.start()
         cls.address = f"tcp://127.0.0.1:{free_port()}"
         cls.process = subprocess.Popen(
-            [sys.executable, "-m", "openwip_cli", "forward", str(cls.folder_of_run), "127.0.0.1",
-             cls.address.rsplit(":", 1)[1], str(cls.keys)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            [
+                sys.executable,
+                "-m",
+                "openwip_cli",
+                "forward",
+                str(cls.folder_of_run),
+                "127.0.0.1",
+                cls.address.rsplit(":", 1)[1],
+                str(cls.keys),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         assert cls.process.stdout.readline() == b"ready\n", cls.process.stderr.read()
 
     @classmethod
@@ -136,7 +180,9 @@ class Forwarded(unittest.TestCase):
         assert cls.process.wait(5) == 0, cls.said
         cls.process.stdout.close()
         cls.process.stderr.close()
-        assert "Traceback" not in cls.said and all(words in cls.said for words in cls.says), cls.said
+        assert "Traceback" not in cls.said and all(words in cls.said for words in cls.says), (
+            cls.said
+        )
         cls.over.set()
         cls.thread.join()
         cls.rep.close(0)
@@ -149,7 +195,9 @@ class Forwarded(unittest.TestCase):
             if cls.rep.poll(5):
                 cls.rep.recv()
                 cls.asked += 1
-                cls.rep.send(pb.Reply(ok=True, mac=pb.MacStatus(role="base", slot=7)).SerializeToString())
+                cls.rep.send(
+                    pb.Reply(ok=True, mac=pb.MacStatus(role="base", slot=7)).SerializeToString()
+                )
             while cls.pub.poll(0):
                 cls.subscribed.append(cls.pub.recv())
             cls.published += 1
@@ -198,10 +246,11 @@ class Forwarder(Forwarded):
         self.assertIn(b"\x01status", self.subscribed)
 
     def test_a_wrong_key_or_none_gets_nothing(self):
-        self.ask(self.keys, 10)     # it works, so silence below is no accident
+        self.ask(self.keys, 10)  # it works, so silence below is no accident
         before = self.asked
         stranger = remote.ClientKeys(self.other)
-        stranger.server_public = remote.ClientKeys(self.keys).server_public   # knows the server, is not known
+        # knows the server, is not known
+        stranger.server_public = remote.ClientKeys(self.keys).server_public
         wrong_server = remote.ClientKeys(self.keys)
         wrong_server.server_public = remote.ClientKeys(self.other).server_public
         for keys in (stranger, wrong_server, None):
@@ -221,7 +270,7 @@ class Forwarder(Forwarded):
             stranger.send(b"\1" + b"x" * 5000)
             stranger.send(b"\1" + b"y" * 500)
             time.sleep(0.05)
-        numbers = self.numbers(reader, 200)     # those that came meanwhile, too
+        numbers = self.numbers(reader, 200)  # those that came meanwhile, too
         self.assertEqual(numbers, list(range(numbers[0], numbers[0] + 200)))
         self.assertFalse([s for s in self.subscribed if b"xx" in s or b"yy" in s])
 
@@ -236,11 +285,14 @@ class Forwarder(Forwarded):
 
 class Flood(Forwarded):
     """By itself: what of it is still on its way ends other clients' connections."""
+
     says = ["subscriptions to topics that there are not"]
 
     def test_a_flood_of_unknown_topics_costs_little_memory_and_readers_come_back(self):
         def resident():
-            return int(pathlib.Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+            return int(
+                pathlib.Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
+            ) * os.sysconf("SC_PAGESIZE")
 
         reader = self.client(zmq.SUB)
         reader.subscribe(b"status")
@@ -253,7 +305,7 @@ class Flood(Forwarded):
         for i in range(100_000):
             stranger.send(b"\1no such topic %d" % i)
         self.assertTrue(self.numbers(reader, 1))
-        self.numbers(reader, 2**30, 3)      # so long it has to come in
+        self.numbers(reader, 2**30, 3)  # so long it has to come in
         self.assertLess(resident() - before, 10 << 20)
         stranger.close(0)
         then = self.published

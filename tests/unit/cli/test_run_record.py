@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What is recorded is read back equal, and what is no whole record is refused."""
+
 import json
 import os
 import random
@@ -8,10 +9,19 @@ from unittest import mock
 
 import h5py
 import numpy
-from openwip_cli.messages import telemetry
-from openwip_cli.records import columns, messages, record_file, record_seal, record_storage, run_record
+from openwip_schema import control_pb2, receiver_pb2
+from openwip_schema import telemetry_pb2 as pb
+
 from openwip_cli.errors import BadInput
-from openwip_schema import control_pb2, receiver_pb2, telemetry_pb2 as pb
+from openwip_cli.messages import telemetry
+from openwip_cli.records import (
+    columns,
+    messages,
+    record_file,
+    record_seal,
+    record_storage,
+    run_record,
+)
 from recording import RecordWorld
 
 RNG = random.Random(3)
@@ -19,8 +29,13 @@ FLIPPED = int(os.environ.get("OPENWIP_FLIPPED_RECORDS", "20"))
 
 
 def filled(descriptor, depth=0):
-    """A message of that kind with a value in every field: lists of the length that the record expects."""
-    message = next(getattr(m, descriptor.name) for m in (pb, control_pb2, receiver_pb2) if hasattr(m, descriptor.name))
+    """A message of that kind with a value in every field: lists of the length that the record
+    expects."""
+    message = next(
+        getattr(m, descriptor.name)
+        for m in (pb, control_pb2, receiver_pb2)
+        if hasattr(m, descriptor.name)
+    )
     message = message()
     widths = columns.WIDTHS.get(descriptor.name, {})
     for f in descriptor.fields:
@@ -37,18 +52,19 @@ def filled(descriptor, depth=0):
             setattr(message, f.name, RNG.randbytes(n))
             continue
         if f.type == f.TYPE_STRING:
-            lines = [] if f.label == f.LABEL_REPEATED else ["a: 1\nb: 2"]     # a list has a line for each text
-            make = lambda: RNG.choice(["queue_full", "é", *lines])                # noqa: E731
+            # a list has a line for each text
+            lines = [] if f.label == f.LABEL_REPEATED else ["a: 1\nb: 2"]
+            make = lambda: RNG.choice(["queue_full", "é", *lines])
         elif f.type == f.TYPE_BOOL:
-            make = lambda: True                                                   # noqa: E731
+            make = lambda: True
         elif f.type == f.TYPE_ENUM:
-            make = lambda: 2                                                      # noqa: E731
+            make = lambda: 2
         elif f.type in (f.TYPE_DOUBLE, f.TYPE_FLOAT):
-            make = lambda: RNG.randrange(-4000, 4000) / 64     # a float of 32 bits holds it exactly  # noqa: E731
+            make = lambda: RNG.randrange(-4000, 4000) / 64  # a float of 32 bits holds it exactly
         elif f.type in (f.TYPE_UINT64, f.TYPE_INT64):
-            make = lambda: RNG.randrange(2**62)                                   # noqa: E731
+            make = lambda: RNG.randrange(2**62)
         else:
-            make = lambda: RNG.randrange(2**31)                                   # noqa: E731
+            make = lambda: RNG.randrange(2**31)
         if f.label == f.LABEL_REPEATED:
             getattr(message, f.name).extend([make() for _ in range(n)])
         else:
@@ -78,12 +94,18 @@ class ReadBack(RecordWorld):
                     self.assertEqual(table[name][row], expected)
                 elif f.name in widths:
                     got = table[name][row]
-                    missing = numpy.isnan(got) if got.dtype.kind == "f" else got == (255 if f.type == f.TYPE_BYTES else 0)
+                    missing = (
+                        numpy.isnan(got)
+                        if got.dtype.kind == "f"
+                        else got == (255 if f.type == f.TYPE_BYTES else 0)
+                    )
                     self.assertTrue(list(got) == list(value) or (not value and missing.all()))
                 elif f.label == f.LABEL_REPEATED or f.type == f.TYPE_BYTES:
                     entries = table.ragged(name)[row]
-                    self.assertEqual(entries.tobytes() if f.type == f.TYPE_BYTES else list(entries),
-                                     value if f.type == f.TYPE_BYTES else list(value))
+                    self.assertEqual(
+                        entries.tobytes() if f.type == f.TYPE_BYTES else list(entries),
+                        value if f.type == f.TYPE_BYTES else list(value),
+                    )
                 elif f.type == f.TYPE_DOUBLE and f.has_presence and not message.HasField(f.name):
                     self.assertTrue(numpy.isnan(table[name][row]))
                 else:
@@ -93,7 +115,10 @@ class ReadBack(RecordWorld):
         sent = {}
         for topic, content in telemetry.CONTENT.items():
             kind = pb.Telemetry.DESCRIPTOR.fields_by_name[content].message_type
-            sent[topic] = [self.give(topic, slot=n, wall_ns=7 * n, user=n % 3, **{content: filled(kind)}) for n in range(3)]
+            sent[topic] = [
+                self.give(topic, slot=n, wall_ns=7 * n, user=n % 3, **{content: filled(kind)})
+                for n in range(3)
+            ]
         self.finish()
         record = self.read()
         self.assertEqual(sorted(record.tables()), sorted((t, "base") for t in telemetry.TOPICS))
@@ -113,13 +138,19 @@ class ReadBack(RecordWorld):
 
     def test_messages_come_again_in_the_order_of_reception_and_absent_is_absent(self):
         nobody = bytes([255]) * 25
-        sent = [("slot", "base", {"slot_sample": {"user": nobody, "snr_db": [float("nan")] * 25}}),
-                ("verdict", "keeper", {"verdict": {}}),
-                ("slot", "terminal", {"slot_sample": {"outcome": b"\0" * 25}}),
-                ("ip", "base", {"ip": {"packet": [{"number": 0}, {"data": b""}, {"data": b"ab"}]}}),
-                ("slot", "base", {"slot_sample": {"predicted_snr_db": [-0.0] * 25}}),
-                ("cpu", "observer", {"cpu": {"process": [{"name": "a", "waiting": 0.0}, {"name": "b"}]}}),
-                ("status", "terminal", {"mac": {"role": "terminal", "radio": {"cfo_hz": -0.0}}})]
+        sent = [
+            ("slot", "base", {"slot_sample": {"user": nobody, "snr_db": [float("nan")] * 25}}),
+            ("verdict", "keeper", {"verdict": {}}),
+            ("slot", "terminal", {"slot_sample": {"outcome": b"\0" * 25}}),
+            ("ip", "base", {"ip": {"packet": [{"number": 0}, {"data": b""}, {"data": b"ab"}]}}),
+            ("slot", "base", {"slot_sample": {"predicted_snr_db": [-0.0] * 25}}),
+            (
+                "cpu",
+                "observer",
+                {"cpu": {"process": [{"name": "a", "waiting": 0.0}, {"name": "b"}]}},
+            ),
+            ("status", "terminal", {"mac": {"role": "terminal", "radio": {"cfo_hz": -0.0}}}),
+        ]
         given = [self.give(topic, source, **what) for topic, source, what in sent]
         self.reader.on_refused = self.file.refuse
         self.reader.take("base", [b"slot", b"\xff"])
@@ -128,25 +159,38 @@ class ReadBack(RecordWorld):
         record = self.read()
         self.assertEqual(record.refused["future"].tolist(), [0, 7])
         heard = list(messages.messages(record, telemetry.TOPICS))
-        self.assertEqual([(topic, source) for _, source, topic, _ in heard], [s[:2] for s in sent] + [("slot", "base")] * 2)
+        self.assertEqual(
+            [(topic, source) for _, source, topic, _ in heard],
+            [s[:2] for s in sent] + [("slot", "base")] * 2,
+        )
         self.assertEqual([t for t, *_ in heard], sorted(t for t, *_ in heard))
         self.assertGreater(messages.length_ns(record, telemetry.TOPICS), 0)
         for message, (*_, body) in zip(given, heard):
             read = pb.Telemetry.FromString(body)
             read.version = 1
             # NaN is not equal to itself; -0 is equal to 0, but is another number.
-            self.assertEqual(read.SerializeToString(deterministic=True), message.SerializeToString(deterministic=True))
+            self.assertEqual(
+                read.SerializeToString(deterministic=True),
+                message.SerializeToString(deterministic=True),
+            )
         again = telemetry.Reader({})
         for _, source, topic, body in heard:
             again.take(source, [topic.encode(), body])
         for counts in ("malformed", "future"):
             self.assertEqual(getattr(again, counts)["base"], getattr(self.reader, counts)["base"])
-        self.assertEqual((again.received(), again.lost()), (self.reader.received(), self.reader.lost()))
+        self.assertEqual(
+            (again.received(), again.lost()), (self.reader.received(), self.reader.lost())
+        )
 
     def test_more_rows_than_a_block_come_back_in_order(self):
         rows = [[RNG.randrange(-80, 160) / 4 for _ in range(25)] for _ in range(1300)]
         for n, row in enumerate(rows):
-            self.give("slot", "terminal", slot=n, slot_sample={"snr_db": row, "outcome": bytes([n % 4] * 25)})
+            self.give(
+                "slot",
+                "terminal",
+                slot=n,
+                slot_sample={"snr_db": row, "outcome": bytes([n % 4] * 25)},
+            )
         for n in range(700):
             self.give("receiver", "terminal", receiver={"points": bytes([n % 256] * (n % 7))})
         self.finish()
@@ -155,7 +199,9 @@ class ReadBack(RecordWorld):
         self.assertEqual(list(table["message.slot"]), list(range(1300)))
         points = self.read().table("receiver", "terminal").ragged("points")
         self.assertEqual([len(p) for p in points], [n % 7 for n in range(700)])
-        self.assertEqual([p.view("u1")[0] for p in points if len(p)], [n % 256 for n in range(700) if n % 7])
+        self.assertEqual(
+            [p.view("u1")[0] for p in points if len(p)], [n % 256 for n in range(700) if n % 7]
+        )
 
     def test_what_a_publisher_does_not_know_is_missing_not_zero(self):
         self.give("slot", slot_sample={"locked": True})
@@ -180,9 +226,11 @@ class ReadBack(RecordWorld):
         self.finish()
         without, seen = [], []
         with h5py.File(self.path, "r") as f:
+
             def visit(name, item):
                 if isinstance(item, h5py.Dataset):
                     (seen if item.attrs.get("unit") else without).append(name)
+
             f["topics"].visititems(visit)
             self.assertEqual(f["topics/slot/base/snr_db"].attrs["unit"], "dB")
             self.assertEqual(f["topics/packet/base/packet/queue_ns"].attrs["unit"], "ns")
@@ -195,7 +243,10 @@ class ReadBack(RecordWorld):
         self.give("cpu", cpu={"pressure_percent": 0.0})
         self.give("ip", ip={"packet": [{"number": 0}, {}]})
         self.finish()
-        self.assertEqual(numpy.isnan(self.read().table("cpu", "base")["pressure_percent"]).tolist(), [True, False])
+        self.assertEqual(
+            numpy.isnan(self.read().table("cpu", "base")["pressure_percent"]).tolist(),
+            [True, False],
+        )
         number = pb.IpRecord.DESCRIPTOR.fields_by_name["number"]
         packets = self.read().table("ip", "base").child("packet")
         self.assertEqual("number.known" in packets, columns.has_presence(number))
@@ -210,14 +261,34 @@ class ReadBack(RecordWorld):
         record = self.read()
         gaps = record.gaps
         self.assertEqual(len(gaps), 1)
-        self.assertEqual([gaps[c][0] for c in ("source", "topic", "sequence_before", "sequence_after", "lost", "slot", "wall_ns")],
-                         ["base", "slot", 1, 6, 4, 9, 90])
-        self.assertEqual(record.table("slot", "base").attributes, {"received": 2, "lost": 4, "restarts": 0, "misshapen": 0})
+        self.assertEqual(
+            [
+                gaps[c][0]
+                for c in (
+                    "source",
+                    "topic",
+                    "sequence_before",
+                    "sequence_after",
+                    "lost",
+                    "slot",
+                    "wall_ns",
+                )
+            ],
+            ["base", "slot", 1, 6, 4, 9, 90],
+        )
+        self.assertEqual(
+            record.table("slot", "base").attributes,
+            {"received": 2, "lost": 4, "restarts": 0, "misshapen": 0},
+        )
         self.assertIn("4 lost", run_record.info_text(record))
 
     def test_refused_messages_are_in_the_record_as_counts(self):
         self.assertIsNone(self.reader.take("base", [b"slot", b"\xff"]))
-        self.assertIsNone(self.reader.take("base", [b"slot", pb.Telemetry(version=9, sequence=7).SerializeToString()]))
+        self.assertIsNone(
+            self.reader.take(
+                "base", [b"slot", pb.Telemetry(version=9, sequence=7).SerializeToString()]
+            )
+        )
         self.finish()
         about = self.read().about
         self.assertEqual((about["malformed"]["base"], about["future"]["base"]), (1, 1))
@@ -238,19 +309,31 @@ class ReadBack(RecordWorld):
         self.assertEqual((strings.dropped, len(strings.take_new())), (6, columns.MOST_TEXTS))
 
     def test_the_run_is_described(self):
-        self.finish(scenario={"link": {"bins": 25}}, seed=4, versions={"gnuradio": "3.10"}, effective={"base": "a: 1\n"},
-                    report={"verdict": {"valid": False, "reasons": ["late: 3 slots"], "checks": {}}})
+        self.finish(
+            scenario={"link": {"bins": 25}},
+            seed=4,
+            versions={"gnuradio": "3.10"},
+            effective={"base": "a: 1\n"},
+            report={"verdict": {"valid": False, "reasons": ["late: 3 slots"], "checks": {}}},
+        )
         record = self.read()
         self.assertEqual(record.about["scenario"]["link"]["bins"], 25)
         self.assertEqual(record.about["effective"]["base"], "a: 1\n")
-        self.assertEqual(record.verdict, {"valid": False, "reasons": ["late: 3 slots"], "final": True})
-        self.assertEqual(run_record.info_text(record).splitlines()[:2], ["verdict: INVALID", "  late: 3 slots"])
+        self.assertEqual(
+            record.verdict, {"valid": False, "reasons": ["late: 3 slots"], "final": True}
+        )
+        self.assertEqual(
+            run_record.info_text(record).splitlines()[:2], ["verdict: INVALID", "  late: 3 slots"]
+        )
 
     def test_without_a_report_the_last_verdict_of_the_cell_counts_and_is_not_called_final(self):
         self.give("verdict", "keeper", verdict={"valid": True})
         self.give("verdict", "keeper", verdict={"valid": False, "reason": ["pacing: a", "late: b"]})
         self.finish()
-        self.assertEqual(self.read().verdict, {"valid": False, "reasons": ["pacing: a", "late: b"], "final": False})
+        self.assertEqual(
+            self.read().verdict,
+            {"valid": False, "reasons": ["pacing: a", "late: b"], "final": False},
+        )
 
     def test_without_any_verdict_there_is_none(self):
         self.finish()
@@ -287,7 +370,9 @@ class Refusals(RecordWorld):
                 self.expect_refused("was changed")
 
     def test_a_file_of_another_version(self):
-        self.path.write_bytes(self.whole.replace(b"openwip-run-record 1\n", b"openwip-run-record 2\n", 1))
+        self.path.write_bytes(
+            self.whole.replace(b"openwip-run-record 1\n", b"openwip-run-record 2\n", 1)
+        )
         self.expect_refused("format version 2; valid: 1")
 
     def test_a_record_whose_recorder_was_killed(self):
@@ -296,7 +381,10 @@ class Refusals(RecordWorld):
 
     def test_a_session_file_of_the_monitor_before(self):
         self.path.write_bytes(b"OWIPSES1\x0c\0\0\0{}")
-        self.expect_refused("session file of an earlier monitor, which this version cannot read; valid: a file of ./openwip record")
+        self.expect_refused(
+            "session file of an earlier monitor, which this version cannot read; valid: a file of"
+            " ./openwip record"
+        )
 
     def test_files_that_are_none_of_ours(self):
         self.path.write_text("verdict: VALID\n")
@@ -322,7 +410,8 @@ class Refusals(RecordWorld):
 
 
 class Crafted(RecordWorld):
-    """Records that somebody sent, sealed as they should be: a seal is a checksum, which everybody can write."""
+    """Records that somebody sent, sealed as they should be: a seal is a checksum, which everybody
+    can write."""
 
     def setUp(self):
         super().setUp()
@@ -343,7 +432,8 @@ class Crafted(RecordWorld):
         record_seal.seal(self.path)
 
     def expect_refused(self, pattern):
-        """When it is opened, which every command does, in one line, with nothing of another file in it; and nobody is waited for."""
+        """When it is opened, which every command does, in one line, with nothing of another file in
+        it; and nobody is waited for."""
         with self.assertRaisesRegex(BadInput, pattern) as caught:
             run_record.RunRecord(self.path).close()
         self.assertNotRegex(str(caught.exception), "\n|TOPSECRET")
@@ -375,16 +465,52 @@ class Crafted(RecordWorld):
 
         simple = h5py.h5s.create_simple
         for pattern, change in (
-                (r"a data set at /about/command whose data are in another file", lambda f: self.external(f["about"], "command", 900, simple((1,)))),
-                (r"a data set at /strings whose data are in another file", lambda f: self.external(f, "strings", 18, simple((50,)))),
-                (r"a data set at /topics/slot/base/snr_db whose data", lambda f: self.external(f["topics/slot/base"], "snr_db", 4, simple((60,)))),
-                (r"a link to another file at /about/command", lambda f: link(f, "about/command", h5py.ExternalLink(str(self.other), "/command"))),
-                (r"a link to another file at /about/command", lambda f: link(f, "about/command", h5py.ExternalLink(str(self.folder / "fifo"), "/x"))),
-                (r"a link to another file at /topics/slot", lambda f: link(f, "topics/slot", h5py.ExternalLink(str(self.other), "/"))),
-                (r"a link to another name at /topics/slot", lambda f: link(f, "topics/slot", h5py.SoftLink("/topics/status"))),
-                (r"a link to another name at /about", lambda f: link(f, "about", h5py.SoftLink("/about"))),
-                (r"a virtual data set at /topics/status/base/message.slot", virtual),
-                (r"with the filter 32000 \(lzf\)", lambda f: self.replaced(f, "topics/status/base/message.slot", data=numpy.arange(60), compression="lzf", chunks=(60,)))):
+            (
+                r"a data set at /about/command whose data are in another file",
+                lambda f: self.external(f["about"], "command", 900, simple((1,))),
+            ),
+            (
+                r"a data set at /strings whose data are in another file",
+                lambda f: self.external(f, "strings", 18, simple((50,))),
+            ),
+            (
+                r"a data set at /topics/slot/base/snr_db whose data",
+                lambda f: self.external(f["topics/slot/base"], "snr_db", 4, simple((60,))),
+            ),
+            (
+                r"a link to another file at /about/command",
+                lambda f: link(f, "about/command", h5py.ExternalLink(str(self.other), "/command")),
+            ),
+            (
+                r"a link to another file at /about/command",
+                lambda f: link(
+                    f, "about/command", h5py.ExternalLink(str(self.folder / "fifo"), "/x")
+                ),
+            ),
+            (
+                r"a link to another file at /topics/slot",
+                lambda f: link(f, "topics/slot", h5py.ExternalLink(str(self.other), "/")),
+            ),
+            (
+                r"a link to another name at /topics/slot",
+                lambda f: link(f, "topics/slot", h5py.SoftLink("/topics/status")),
+            ),
+            (
+                r"a link to another name at /about",
+                lambda f: link(f, "about", h5py.SoftLink("/about")),
+            ),
+            (r"a virtual data set at /topics/status/base/message.slot", virtual),
+            (
+                r"with the filter 32000 \(lzf\)",
+                lambda f: self.replaced(
+                    f,
+                    "topics/status/base/message.slot",
+                    data=numpy.arange(60),
+                    compression="lzf",
+                    chunks=(60,),
+                ),
+            ),
+        ):
             with self.subTest(pattern):
                 whole = self.path.read_bytes()
                 self.craft(change)
@@ -399,13 +525,35 @@ class Crafted(RecordWorld):
                 f["topics"].create_group(f"t{i}/s")
 
         def deep(f):
-            f["topics/slot/base/a"] = f["topics/slot"]       # a circle of hard links
+            f["topics/slot/base/a"] = f["topics/slot"]  # a circle of hard links
 
         for pattern, change in (
-                (r"/message.slot of 2147483648 entries, which are not in", lambda f: self.replaced(f, slot, shape=(1 << 31,), dtype="i8", chunks=(1 << 16,), compression="gzip")),
-                (r"/strings of 268435456 entries", lambda f: self.replaced(f, "strings", shape=(1 << 28,), dtype="S16", chunks=(1 << 16,), compression="gzip")),
-                (r"/strings of 268435456 entries", lambda f: self.replaced(f, "strings", shape=(1 << 28,), dtype=h5py.string_dtype(), chunks=(1 << 16,))),
-                (r"more than 2000 tables", many), (r"tables more than 6 deep", deep)):
+            (
+                r"/message.slot of 2147483648 entries, which are not in",
+                lambda f: self.replaced(
+                    f, slot, shape=(1 << 31,), dtype="i8", chunks=(1 << 16,), compression="gzip"
+                ),
+            ),
+            (
+                r"/strings of 268435456 entries",
+                lambda f: self.replaced(
+                    f,
+                    "strings",
+                    shape=(1 << 28,),
+                    dtype="S16",
+                    chunks=(1 << 16,),
+                    compression="gzip",
+                ),
+            ),
+            (
+                r"/strings of 268435456 entries",
+                lambda f: self.replaced(
+                    f, "strings", shape=(1 << 28,), dtype=h5py.string_dtype(), chunks=(1 << 16,)
+                ),
+            ),
+            (r"more than 2000 tables", many),
+            (r"tables more than 6 deep", deep),
+        ):
             with self.subTest(pattern):
                 whole = self.path.read_bytes()
                 self.craft(change)
@@ -416,20 +564,49 @@ class Crafted(RecordWorld):
         slot = "topics/status/base/message.slot"
 
         def about(name, value):
-            return lambda f: self.replaced(f, f"about/{name}", data=json.dumps(value), dtype=h5py.string_dtype())
+            return lambda f: self.replaced(
+                f, f"about/{name}", data=json.dumps(value), dtype=h5py.string_dtype()
+            )
 
         for pattern, change in (
-                (r"whose columns differ in length: message.slot has 1 rows, .* has 60", lambda f: self.replaced(f, slot, data=[1])),
-                (r"a column at .*/message.slot of the type \|S1, not numbers", lambda f: self.replaced(f, slot, data=numpy.array([b"x"] * 60))),
-                (r"message.slot is no column of whole numbers", lambda f: self.replaced(f, slot, data=numpy.zeros(60))),
-                (r"message.slot is no column of whole numbers", lambda f: self.replaced(f, slot, data=numpy.zeros((60, 2), "i8"))),
-                (r"of the shape \(60, 2, 2\)", lambda f: self.replaced(f, slot, data=numpy.zeros((60, 2, 2), "i8"))),
-                (r"no texts of any length at /about/report", lambda f: self.replaced(f, "about/report", data=numpy.bytes_("[1, 2, 3]"))),
-                (r"about/report is \[1, 2, 3\]", about("report", [1, 2, 3])),
-                (r"the verdict of about/report is", about("report", {"verdict": {"valid": "yes", "reasons": []}})),
-                (r"the verdict of about/report is", about("report", {"verdict": "yes"})),
-                (r"about/topics is 7", about("topics", 7)),
-                (r"does not hold what a run record holds", lambda f: self.replaced(f, "about/report", data="[" * 100_000, dtype=h5py.string_dtype()))):
+            (
+                r"whose columns differ in length: message.slot has 1 rows, .* has 60",
+                lambda f: self.replaced(f, slot, data=[1]),
+            ),
+            (
+                r"a column at .*/message.slot of the type \|S1, not numbers",
+                lambda f: self.replaced(f, slot, data=numpy.array([b"x"] * 60)),
+            ),
+            (
+                r"message.slot is no column of whole numbers",
+                lambda f: self.replaced(f, slot, data=numpy.zeros(60)),
+            ),
+            (
+                r"message.slot is no column of whole numbers",
+                lambda f: self.replaced(f, slot, data=numpy.zeros((60, 2), "i8")),
+            ),
+            (
+                r"of the shape \(60, 2, 2\)",
+                lambda f: self.replaced(f, slot, data=numpy.zeros((60, 2, 2), "i8")),
+            ),
+            (
+                r"no texts of any length at /about/report",
+                lambda f: self.replaced(f, "about/report", data=numpy.bytes_("[1, 2, 3]")),
+            ),
+            (r"about/report is \[1, 2, 3\]", about("report", [1, 2, 3])),
+            (
+                r"the verdict of about/report is",
+                about("report", {"verdict": {"valid": "yes", "reasons": []}}),
+            ),
+            (r"the verdict of about/report is", about("report", {"verdict": "yes"})),
+            (r"about/topics is 7", about("topics", 7)),
+            (
+                r"does not hold what a run record holds",
+                lambda f: self.replaced(
+                    f, "about/report", data="[" * 100_000, dtype=h5py.string_dtype()
+                ),
+            ),
+        ):
             with self.subTest(pattern):
                 whole = self.path.read_bytes()
                 self.craft(change)
@@ -437,14 +614,22 @@ class Crafted(RecordWorld):
                 self.path.write_bytes(whole)
 
     def test_control_characters_of_a_record_do_not_reach_the_terminal(self):
-        self.craft(lambda f: self.replaced(f, "about/command", data="\x1b]0;owned\x07", dtype=h5py.string_dtype()))
+        self.craft(
+            lambda f: self.replaced(
+                f, "about/command", data="\x1b]0;owned\x07", dtype=h5py.string_dtype()
+            )
+        )
         with run_record.RunRecord(self.path) as record:
             self.assertNotIn("\x1b", run_record.info_text(record))
 
     def test_a_fifo_a_device_and_a_link_to_itself_are_refused_at_once(self):
         loop = self.folder / "loop"
         loop.symlink_to(loop)
-        for path, pattern in ((self.folder / "fifo", "is no regular file"), ("/dev/zero", "is no regular file"), (loop, "symbolic links")):
+        for path, pattern in (
+            (self.folder / "fifo", "is no regular file"),
+            ("/dev/zero", "is no regular file"),
+            (loop, "symbolic links"),
+        ):
             with self.assertRaisesRegex(BadInput, pattern):
                 run_record.RunRecord(path)
 
@@ -453,7 +638,9 @@ class Crafted(RecordWorld):
         refused = 0
         for seed in range(FLIPPED):
             r, damaged = random.Random(seed), bytearray(whole)
-            damaged[r.randrange(record_seal.SIZE, r.choice((4096, len(whole))))] ^= 1 << r.randrange(8)
+            damaged[r.randrange(record_seal.SIZE, r.choice((4096, len(whole))))] ^= (
+                1 << r.randrange(8)
+            )
             self.path.write_bytes(damaged)
             record_seal.seal(self.path)
             try:
@@ -483,9 +670,13 @@ class Writing(RecordWorld):
                 if fd == self.file.storage.fd:
                     states.append((os.pread(fd, os.fstat(fd).st_size, 0), committed))
                 return done
+
             return call
 
-        with mock.patch.object(record_storage.os, "pwrite", snapshot(os.pwrite)), mock.patch.object(record_storage.os, "ftruncate", snapshot(os.ftruncate)):
+        with (
+            mock.patch.object(record_storage.os, "pwrite", snapshot(os.pwrite)),
+            mock.patch.object(record_storage.os, "ftruncate", snapshot(os.ftruncate)),
+        ):
             for n in range(4 * 137):
                 self.give("slot", slot=n, slot_sample={"snr_db": [n] * 25})
                 if n % 137 == 136:
@@ -496,13 +687,17 @@ class Writing(RecordWorld):
         part = self.folder / "state"
         for data, messages_kept in states:
             part.write_bytes(data)
-            if record_seal.is_unsealed(data[:record_seal.SIZE]):
-                with open(part, "rb") as f, h5py.File(record_storage.View(f.fileno()), "r") as found:
+            if record_seal.is_unsealed(data[: record_seal.SIZE]):
+                with (
+                    open(part, "rb") as f,
+                    h5py.File(record_storage.View(f.fileno()), "r") as found,
+                ):
                     slots = found["topics/slot/base/message.slot"][()].tolist()
                     self.assertEqual(slots, list(range(len(slots))))
                     self.assertIn(len(slots), (messages_kept, messages_kept + 137))
             else:
-                self.assertIn(messages_kept, (0, 4 * 137))      # before the first checkpoint, and when it is sealed
+                # before the first checkpoint, and when it is sealed
+                self.assertIn(messages_kept, (0, 4 * 137))
 
     def test_an_abandoned_record_leaves_nothing(self):
         self.give("slot", slot_sample={})

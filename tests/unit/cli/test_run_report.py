@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The page of a record: the figures in its plots, what it says when something is missing, and that it needs nothing else."""
+"""The page of a record: the figures in its plots, what it says when something is missing, and that
+it needs nothing else."""
+
 import base64
 import html.parser
 import io
@@ -11,17 +13,21 @@ from unittest import mock
 
 import numpy
 from matplotlib import image
+from openwip_schema import telemetry_pb2 as pb
+
 from openwip_cli.messages import telemetry
 from openwip_cli.records.run_record import RunRecord
 from openwip_cli.views.run_report import data, page, plots
-from openwip_schema import telemetry_pb2 as pb
 from recording import RecordWorld
 
 SLOTS = 3000
 EVERY = 3
-VALID = {"verdict": {"valid": True, "reasons": [], "checks": {"pacing": True, "sums": True}},
-         "tcp": {"goodput_bps": 4.5e6}, "capacity": {"tcp_payload_bps": 5e6},
-         "link": {"frame_error_rate": 0.01, "frames_failed": 10, "frames_sent": 1000}}
+VALID = {
+    "verdict": {"valid": True, "reasons": [], "checks": {"pacing": True, "sums": True}},
+    "tcp": {"goodput_bps": 4.5e6},
+    "capacity": {"tcp_payload_bps": 5e6},
+    "link": {"frame_error_rate": 0.01, "frames_failed": 10, "frames_sent": 1000},
+}
 SCENARIO = {"link": {"bins": 25, "modulation": "adaptive", "profile": "radio"}, "seed": 3}
 
 
@@ -38,10 +44,23 @@ class ReportWorld(RecordWorld):
             snr = [fading(s, b) for b in range(25)]
             bits = bytes(min(8, max(1, int(x / 3))) for x in snr)
             failed = bytes(2 if (s // EVERY + b) % 40 == 0 else 1 for b in range(25))
-            self.give("slot", slot=s, wall_ns=self.wall(s), slot_sample={
-                "predicted_snr_db": [x + error_db for x in snr], "bits_per_symbol": bits, "queued_packets": s % 50})
-            self.give("slot", "terminal", slot=s, wall_ns=self.wall(s), slot_sample={
-                "snr_db": snr, "true_snr_db": snr, "outcome": failed, "locked": True})
+            self.give(
+                "slot",
+                slot=s,
+                wall_ns=self.wall(s),
+                slot_sample={
+                    "predicted_snr_db": [x + error_db for x in snr],
+                    "bits_per_symbol": bits,
+                    "queued_packets": s % 50,
+                },
+            )
+            self.give(
+                "slot",
+                "terminal",
+                slot=s,
+                wall_ns=self.wall(s),
+                slot_sample={"snr_db": snr, "true_snr_db": snr, "outcome": failed, "locked": True},
+            )
 
     @staticmethod
     def wall(slot):
@@ -49,33 +68,113 @@ class ReportWorld(RecordWorld):
 
     def give_status(self):
         for s in range(0, SLOTS, 150):
-            self.give("status", slot=s, wall_ns=self.wall(s), mac={
-                "slot": s, "base": {"payload_bits_acknowledged": s * 2000, "modulation_histogram": [0, 0, s * 25, 0, 0, 0, 0, 0, 0]},
-                "downlink": {"queued": {"packets": s % 7}}})
+            self.give(
+                "status",
+                slot=s,
+                wall_ns=self.wall(s),
+                mac={
+                    "slot": s,
+                    "base": {
+                        "payload_bits_acknowledged": s * 2000,
+                        "modulation_histogram": [0, 0, s * 25, 0, 0, 0, 0, 0, 0],
+                    },
+                    "downlink": {"queued": {"packets": s % 7}},
+                },
+            )
 
     def give_packets(self):
         for n in range(0, 1000, 50):
-            self.give("packet", packets={"packet": [{
-                "number": i, "bytes": 1500, "arrived_ns": i * 2_000_000, "left_ns": i * 2_000_000 + 15_000_000, "queue_ns": 5_000_000,
-                "scheduling_ns": 4_000_000, "air_ns": 3_000_000, "retransmission_ns": 2_000_000, "reordering_ns": 1_000_000,
-                "dropped": "queue_full" if i % 100 == 99 else ""} for i in range(n, n + 50)]})
+            self.give(
+                "packet",
+                packets={
+                    "packet": [
+                        {
+                            "number": i,
+                            "bytes": 1500,
+                            "arrived_ns": i * 2_000_000,
+                            "left_ns": i * 2_000_000 + 15_000_000,
+                            "queue_ns": 5_000_000,
+                            "scheduling_ns": 4_000_000,
+                            "air_ns": 3_000_000,
+                            "retransmission_ns": 2_000_000,
+                            "reordering_ns": 1_000_000,
+                            "dropped": "queue_full" if i % 100 == 99 else "",
+                        }
+                        for i in range(n, n + 50)
+                    ]
+                },
+            )
 
     def give_the_rest(self):
         rng = numpy.random.default_rng(1)
         for s in range(0, SLOTS, 150):
-            points = (64 * (rng.choice([-0.7, 0.7], (2 * 2 * 108,)) + 0.05 * rng.standard_normal(432))).astype("i1")
-            self.give("receiver", "terminal", slot=s, wall_ns=self.wall(s), receiver={
-                "points": points.tobytes(), "symbols_of_bin": bytes([108, 108] + [0] * 23), "bits_per_symbol": bytes([2, 2] + [0] * 23),
-                "channel": rng.standard_normal(1000).tolist()})
-            self.give("air", "observer", wall_ns=self.wall(s), air={"real_time_factor": 1.0, "pacing_median_us": 30.0,
-                                                                    "pacing_p99_us": 100.0, "pacing_max_us": 900.0, "pacing_limit_us": 10000.0})
-            self.give("cpu", "observer", wall_ns=self.wall(s), cpu={"process": [
-                {"name": f"p{i}", "cores": 0.05 * (i + 1)} for i in range(11)], "pressure_percent": 5.0, "cores": 2})
-            self.give("tcp", "observer", wall_ns=self.wall(s), tcp={"flow": [{
-                "station": "base", "local": "10.42.0.1:5201", "remote": "10.42.0.2:40000", "cwnd_segments": 10 + s // 150, "rtt_ms": 15.0,
-                "rto_ms": 210.0, "bytes_acknowledged": s * 500, "ssthresh_segments": 2**31 - 1}]})
-        self.give("event", slot=1500, wall_ns=self.wall(1500), event={"severity": 1, "source": "base", "kind": "setting",
-                                                                      "reason": "link.bins = 10 <script>alert(1)</script>"})
+            points = (
+                64 * (rng.choice([-0.7, 0.7], (2 * 2 * 108,)) + 0.05 * rng.standard_normal(432))
+            ).astype("i1")
+            self.give(
+                "receiver",
+                "terminal",
+                slot=s,
+                wall_ns=self.wall(s),
+                receiver={
+                    "points": points.tobytes(),
+                    "symbols_of_bin": bytes([108, 108] + [0] * 23),
+                    "bits_per_symbol": bytes([2, 2] + [0] * 23),
+                    "channel": rng.standard_normal(1000).tolist(),
+                },
+            )
+            self.give(
+                "air",
+                "observer",
+                wall_ns=self.wall(s),
+                air={
+                    "real_time_factor": 1.0,
+                    "pacing_median_us": 30.0,
+                    "pacing_p99_us": 100.0,
+                    "pacing_max_us": 900.0,
+                    "pacing_limit_us": 10000.0,
+                },
+            )
+            self.give(
+                "cpu",
+                "observer",
+                wall_ns=self.wall(s),
+                cpu={
+                    "process": [{"name": f"p{i}", "cores": 0.05 * (i + 1)} for i in range(11)],
+                    "pressure_percent": 5.0,
+                    "cores": 2,
+                },
+            )
+            self.give(
+                "tcp",
+                "observer",
+                wall_ns=self.wall(s),
+                tcp={
+                    "flow": [
+                        {
+                            "station": "base",
+                            "local": "10.42.0.1:5201",
+                            "remote": "10.42.0.2:40000",
+                            "cwnd_segments": 10 + s // 150,
+                            "rtt_ms": 15.0,
+                            "rto_ms": 210.0,
+                            "bytes_acknowledged": s * 500,
+                            "ssthresh_segments": 2**31 - 1,
+                        }
+                    ]
+                },
+            )
+        self.give(
+            "event",
+            slot=1500,
+            wall_ns=self.wall(1500),
+            event={
+                "severity": 1,
+                "source": "base",
+                "kind": "setting",
+                "reason": "link.bins = 10 <script>alert(1)</script>",
+            },
+        )
 
     def give_all(self):
         self.give_slots()
@@ -112,7 +211,12 @@ class Figures(ReportWorld):
 
     def test_a_receiver_without_lock_measured_nothing(self):
         for s in range(10):
-            self.give("slot", "terminal", slot=s, slot_sample={"snr_db": [float(s)] * 25, "locked": s >= 5})
+            self.give(
+                "slot",
+                "terminal",
+                slot=s,
+                slot_sample={"snr_db": [float(s)] * 25, "locked": s >= 5},
+            )
         self.finish()
         values = data.Slots(self.read()).measured().values
         self.assertTrue(numpy.isnan(values[:, :5]).all())
@@ -137,12 +241,25 @@ class Figures(ReportWorld):
         self.assertTrue(numpy.allclose(capacity.y, 1500 * 25 * (108 * 8 - 24)))
 
     def test_the_capacity_follows_settings_that_are_changed_during_the_run(self):
-        """Every status says what the base station runs with: 25 bins at 4-QAM, then 10, then 256-QAM."""
+        """Every status says what the base station runs with: 25 bins at 4-QAM, then 10, then
+        256-QAM."""
         for s in range(0, 4500, 150):
             bins, modulation = (25, 2) if s <= 1500 else (10, 2) if s <= 3000 else (10, 8)
-            self.give("status", slot=s, wall_ns=self.wall(s), mac={
-                "slot": s, "effective_yaml": f"link:\n  bins: {bins}\n  modulation: {modulation}\n  profile: wipemu\n",
-                "base": {"payload_bits_acknowledged": s * 2000, "modulation_histogram": [0, 0, s, 0, 0, 0, 0, 0, 0]}})
+            self.give(
+                "status",
+                slot=s,
+                wall_ns=self.wall(s),
+                mac={
+                    "slot": s,
+                    "effective_yaml": (
+                        f"link:\n  bins: {bins}\n  modulation: {modulation}\n  profile: wipemu\n"
+                    ),
+                    "base": {
+                        "payload_bits_acknowledged": s * 2000,
+                        "modulation_histogram": [0, 0, s, 0, 0, 0, 0, 0, 0],
+                    },
+                },
+            )
         self.finish(scenario=SCENARIO)
         _, capacity = data.link(self.read())
         slots = numpy.round(capacity.t * 1500)
@@ -167,40 +284,102 @@ class Figures(ReportWorld):
         self.give("air", "observer", wall_ns=self.wall(750), air={})
         self.finish()
         record = self.read()
-        self.assertAlmostEqual(data.Times(record).of(record.table("air", "observer"))[0], 0.5, places=6)
+        self.assertAlmostEqual(
+            data.Times(record).of(record.table("air", "observer"))[0], 0.5, places=6
+        )
 
     def test_constellations_are_sorted_by_modulation(self):
-        self.give("receiver", "terminal", receiver={
-            "points": bytes([64, 0, 0, 64, 192, 192]), "symbols_of_bin": bytes([1, 2] + [0] * 23),
-            "bits_per_symbol": bytes([3, 1] + [0] * 23)})
-        self.give("receiver", "terminal", receiver={"points": bytes(5), "symbols_of_bin": bytes([9] * 25)})      # does not fit together
+        self.give(
+            "receiver",
+            "terminal",
+            receiver={
+                "points": bytes([64, 0, 0, 64, 192, 192]),
+                "symbols_of_bin": bytes([1, 2] + [0] * 23),
+                "bits_per_symbol": bytes([3, 1] + [0] * 23),
+            },
+        )
+        # does not fit together
+        self.give(
+            "receiver", "terminal", receiver={"points": bytes(5), "symbols_of_bin": bytes([9] * 25)}
+        )
         self.finish()
         found = data.constellations(self.read())
         self.assertEqual({k: v.tolist() for k, v in found.items()}, {1: [1j, -1 - 1j], 3: [1 + 0j]})
 
 
 class Terminals(ReportWorld):
-    """Terminal u has the bins b with b % n == u and 10 + u dB, and gets u + 1 times what the first gets."""
+    """Terminal u has the bins b with b % n == u and 10 + u dB, and gets u + 1 times what the first
+    gets."""
 
     def give_terminals(self, n):
         whose = bytes(b % n for b in range(25))
         for s in range(0, SLOTS, 30):
             for u in range(n):
                 mine = [b % n == u for b in range(25)]
-                self.give("slot", slot=s, user=u, slot_sample={
-                    "predicted_snr_db": [12.0 + u] * 25, "bits_per_symbol": bytes(m * (u % 8 + 1) for m in mine), "user": whose})
-                self.give("slot", "terminal", slot=s, user=u, slot_sample={
-                    "snr_db": [10.0 + u] * 25, "true_snr_db": [20.0 + u] * 25, "locked": True,
-                    "outcome": bytes(2 * m if u == 0 else m for m in mine)})
+                self.give(
+                    "slot",
+                    slot=s,
+                    user=u,
+                    slot_sample={
+                        "predicted_snr_db": [12.0 + u] * 25,
+                        "bits_per_symbol": bytes(m * (u % 8 + 1) for m in mine),
+                        "user": whose,
+                    },
+                )
+                self.give(
+                    "slot",
+                    "terminal",
+                    slot=s,
+                    user=u,
+                    slot_sample={
+                        "snr_db": [10.0 + u] * 25,
+                        "true_snr_db": [20.0 + u] * 25,
+                        "locked": True,
+                        "outcome": bytes(2 * m if u == 0 else m for m in mine),
+                    },
+                )
         for s in range(0, SLOTS, 150):
-            users = [{"slot": s, "base": {"payload_bits_acknowledged": s * 100 * (u + 1), "frames_sent": s, "frames_failed": s // 10},
-                      "downlink": {"queued": {"packets": u}}, "radio": {"mean_snr_db": 10 + u}} for u in range(n)]
-            whole = {"slot": s, "base": {"payload_bits_acknowledged": s * 100 * n * (n + 1) // 2},
-                     "effective_yaml": "link: {bins: 25, modulation: 2}", "users": users if n > 1 else []}
+            users = [
+                {
+                    "slot": s,
+                    "base": {
+                        "payload_bits_acknowledged": s * 100 * (u + 1),
+                        "frames_sent": s,
+                        "frames_failed": s // 10,
+                    },
+                    "downlink": {"queued": {"packets": u}},
+                    "radio": {"mean_snr_db": 10 + u},
+                }
+                for u in range(n)
+            ]
+            whole = {
+                "slot": s,
+                "base": {"payload_bits_acknowledged": s * 100 * n * (n + 1) // 2},
+                "effective_yaml": "link: {bins: 25, modulation: 2}",
+                "users": users if n > 1 else [],
+            }
             self.give("status", slot=s, wall_ns=self.wall(s), mac=whole)
-            self.give("status", "terminal", slot=s, wall_ns=self.wall(s), mac={"slot": s, "users": users if n > 1 else []})
-        self.give("packet", packets={"packet": [{"number": i, "user": i % n, "arrived_ns": i * 10**6,
-                                                 "left_ns": i * 10**6 + (1 + i % n) * 10**6} for i in range(100 * n)]})
+            self.give(
+                "status",
+                "terminal",
+                slot=s,
+                wall_ns=self.wall(s),
+                mac={"slot": s, "users": users if n > 1 else []},
+            )
+        self.give(
+            "packet",
+            packets={
+                "packet": [
+                    {
+                        "number": i,
+                        "user": i % n,
+                        "arrived_ns": i * 10**6,
+                        "left_ns": i * 10**6 + (1 + i % n) * 10**6,
+                    }
+                    for i in range(100 * n)
+                ]
+            },
+        )
         self.finish(report=VALID)
 
     def test_of_each_bin_the_terminal_that_has_it_is_shown(self):
@@ -211,13 +390,26 @@ class Terminals(ReportWorld):
                 slots = data.Slots(self.read())
                 self.assertEqual(slots.users, n)
                 self.assertEqual(slots.every(), 30)
-                self.assertEqual(slots.allocation().values[:, 3].tolist(), [b % n for b in range(25)])
-                self.assertEqual(slots.predicted().values[:, 3].tolist(), [12 + b % n for b in range(25)])
-                self.assertEqual(slots.true().values[:, 3].tolist(), [20 + b % n for b in range(25)])
-                self.assertEqual(slots.modulation().values[:, 3].tolist(), [b % n + 1 for b in range(25)])
-                self.assertEqual(slots.outcome().values[:, 3].tolist(), [3 if b % n == 0 else 1 for b in range(25)])
+                self.assertEqual(
+                    slots.allocation().values[:, 3].tolist(), [b % n for b in range(25)]
+                )
+                self.assertEqual(
+                    slots.predicted().values[:, 3].tolist(), [12 + b % n for b in range(25)]
+                )
+                self.assertEqual(
+                    slots.true().values[:, 3].tolist(), [20 + b % n for b in range(25)]
+                )
+                self.assertEqual(
+                    slots.modulation().values[:, 3].tolist(), [b % n + 1 for b in range(25)]
+                )
+                self.assertEqual(
+                    slots.outcome().values[:, 3].tolist(),
+                    [3 if b % n == 0 else 1 for b in range(25)],
+                )
                 self.assertTrue((slots.error().values == 2).all())
-                self.assertEqual([slots.measured(u).values[0, 0] for u in range(n)], [10 + u for u in range(n)])
+                self.assertEqual(
+                    [slots.measured(u).values[0, 0] for u in range(n)], [10 + u for u in range(n)]
+                )
 
     def test_goodput_delay_and_queue_are_told_by_terminal(self):
         self.give_terminals(5)
@@ -232,8 +424,19 @@ class Terminals(ReportWorld):
             self.assertTrue(numpy.allclose(data.delays(data.packets(record), u)[2], 1 + u))
 
     def test_delays_and_drops_are_of_the_downlink(self):
-        self.give("packet", packets={"packet": [{"uplink": i % 2 == 1, "left_ns": (1 + i % 2) * 10**6, "dropped": "rlc_given_up" if i > 5 else ""}
-                                                for i in range(10)]})
+        self.give(
+            "packet",
+            packets={
+                "packet": [
+                    {
+                        "uplink": i % 2 == 1,
+                        "left_ns": (1 + i % 2) * 10**6,
+                        "dropped": "rlc_given_up" if i > 5 else "",
+                    }
+                    for i in range(10)
+                ]
+            },
+        )
         self.finish(report=VALID)
         child = data.packets(self.read())
         self.assertEqual(data.delays(child)[2].tolist(), [1, 1, 1])
@@ -244,16 +447,26 @@ class Terminals(ReportWorld):
             with self.subTest(terminals=n):
                 self.setUp()
                 self.give_terminals(n)
-                drawn = plots.png if n == 2 else lambda figure: "AAAA"     # pixels take the time
+                drawn = plots.png if n == 2 else lambda figure: "AAAA"  # pixels take the time
                 with mock.patch.object(plots, "png", drawn):
                     text = Whole(self.page()).text
-                self.assertEqual(text.count("Measured SNR"), 2 * maps)      # in the list of contents, too
-                for title in ("Allocation", "Goodput of each terminal", "Packet delay of each terminal", "Queue of each terminal"):
+                # in the list of contents, too
+                self.assertEqual(text.count("Measured SNR"), 2 * maps)
+                for title in (
+                    "Allocation",
+                    "Goodput of each terminal",
+                    "Packet delay of each terminal",
+                    "Queue of each terminal",
+                ):
                     self.assertEqual(title in text, n > 1, title)
-                self.assertEqual(text.count("Of the terminal that has the bin."), 2 if n > 1 else 0)     # predicted, of the channel
+                # predicted, of the channel
+                self.assertEqual(text.count("Of the terminal that has the bin."), 2 if n > 1 else 0)
                 self.assertEqual("17 more terminals are in the record" in text, n == 25)
                 if n == 5:
-                    self.assertIn("".join(("5", "0.750", "2850", "10.00", "14.0", "100", "5.00", "5.00")), text.split("\n"))
+                    self.assertIn(
+                        "".join(("5", "0.750", "2850", "10.00", "14.0", "100", "5.00", "5.00")),
+                        text.split("\n"),
+                    )
                 if n == 1:
                     self.assertNotIn("of terminal 1", text)
 
@@ -268,16 +481,36 @@ class Whole(html.parser.HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         self.tags.append(tag)
-        self.fetched += [v for k, v in attributes if k in ("src", "href", "data", "srcset") and not v.startswith("#")]
+        self.fetched += [
+            v
+            for k, v in attributes
+            if k in ("src", "href", "data", "srcset") and not v.startswith("#")
+        ]
 
     def handle_data(self, text):
         self.text += text
 
 
 class PageOfARun(ReportWorld):
-    SECTIONS = ("Measured SNR", "Predicted SNR", "Prediction error", "Modulation", "ARQ outcome", "Goodput against capacity",
-                "Packet delay, split", "Packet delay, distribution", "Queue", "TCP", "Constellations", "Channel", "Real-time health",
-                "Processors", "Events", "What was lost", "Configuration")
+    SECTIONS = (
+        "Measured SNR",
+        "Predicted SNR",
+        "Prediction error",
+        "Modulation",
+        "ARQ outcome",
+        "Goodput against capacity",
+        "Packet delay, split",
+        "Packet delay, distribution",
+        "Queue",
+        "TCP",
+        "Constellations",
+        "Channel",
+        "Real-time health",
+        "Processors",
+        "Events",
+        "What was lost",
+        "Configuration",
+    )
 
     def test_a_whole_record_gives_every_plot_and_nothing_is_fetched(self):
         self.give_all()
@@ -295,13 +528,22 @@ class PageOfARun(ReportWorld):
             picture = image.imread(io.BytesIO(base64.b64decode(p.split(",")[1])), format="png")
             self.assertGreater(picture.std(), 0.01)
         self.assertNotIn("script", whole.tags)
-        self.assertIn("<script>alert(1)</script>", whole.text)      # as text
+        self.assertIn("<script>alert(1)</script>", whole.text)  # as text
         self.assertNotIn("://", text.replace("data:image", ""))
 
     def test_the_verdict_comes_before_any_figure(self):
         self.give_status()
-        self.finish(report={**VALID, "verdict": {"valid": False, "reasons": ["late: 3 slots missed their time"],
-                                                 "checks": {"late_slots": False}}}, scenario=SCENARIO)
+        self.finish(
+            report={
+                **VALID,
+                "verdict": {
+                    "valid": False,
+                    "reasons": ["late: 3 slots missed their time"],
+                    "checks": {"late_slots": False},
+                },
+            },
+            scenario=SCENARIO,
+        )
         text = Whole(self.page()).text
         self.assertLess(text.index("late: 3 slots missed their time"), text.index("TCP goodput"))
         self.assertIn("✗ FAILED: late_slots", text)
@@ -336,11 +578,32 @@ class PageOfARun(ReportWorld):
     def test_values_that_are_none_never_crash(self):
         nan, huge = float("nan"), 3e38
         for s in range(4):
-            self.give("slot", slot=s, slot_sample={"predicted_snr_db": [nan] * 25, "bits_per_symbol": b"\xff" * 25})
-            self.give("slot", "terminal", slot=s, slot_sample={"snr_db": [huge, nan, -huge] + [0.0] * 22, "outcome": b"\x09" * 25})
+            self.give(
+                "slot",
+                slot=s,
+                slot_sample={"predicted_snr_db": [nan] * 25, "bits_per_symbol": b"\xff" * 25},
+            )
+            self.give(
+                "slot",
+                "terminal",
+                slot=s,
+                slot_sample={"snr_db": [huge, nan, -huge] + [0.0] * 22, "outcome": b"\x09" * 25},
+            )
             # The reader refuses such a slot; a record may hold it.
-            self.file.add(telemetry.Message("base", "status", pb.Telemetry(sequence=s + 1, version=1, slot=-1, mac={"slot": 0}), 0, 0))
-            self.give("receiver", "terminal", receiver={"channel": [0.0] * 1000, "symbols_of_bin": b"\xff" * 25})
+            self.file.add(
+                telemetry.Message(
+                    "base",
+                    "status",
+                    pb.Telemetry(sequence=s + 1, version=1, slot=-1, mac={"slot": 0}),
+                    0,
+                    0,
+                )
+            )
+            self.give(
+                "receiver",
+                "terminal",
+                receiver={"channel": [0.0] * 1000, "symbols_of_bin": b"\xff" * 25},
+            )
             self.give("packet", packets={"packet": [{"dropped": "a"}]})
             self.give("air", "observer", air={"real_time_factor": nan})
             self.give("cpu", "observer", cpu={"process": [{"name": "x", "cores": nan}]})
@@ -351,7 +614,11 @@ class PageOfARun(ReportWorld):
 
 class Command(ReportWorld):
     def run_report(self, *arguments):
-        return subprocess.run([sys.executable, "-m", "openwip_cli", "report", *arguments], capture_output=True, text=True)
+        return subprocess.run(
+            [sys.executable, "-m", "openwip_cli", "report", *arguments],
+            capture_output=True,
+            text=True,
+        )
 
     def test_it_writes_beside_the_record_and_refuses_what_is_none(self):
         self.give_slots()
@@ -360,8 +627,14 @@ class Command(ReportWorld):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("VALID", (self.folder / "run.html").read_text())
         self.path.write_bytes(self.path.read_bytes()[:-5])
-        for arguments in ([str(self.path)], [str(self.folder / "absent.h5")], [], [str(self.path), "--out", str(self.folder)],
-                          [str(self.path), "--out", "/absent/x.html"], [str(self.path), "--out", str(self.path)]):
+        for arguments in (
+            [str(self.path)],
+            [str(self.folder / "absent.h5")],
+            [],
+            [str(self.path), "--out", str(self.folder)],
+            [str(self.path), "--out", "/absent/x.html"],
+            [str(self.path), "--out", str(self.path)],
+        ):
             done = self.run_report(*arguments)
             self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Folders of a while: gone at the end, and those of killed processes with the next one; never one that is in use or new."""
+"""Folders of a while: gone at the end, and those of killed processes with the next one; never one
+that is in use or new."""
+
 import os
 import pathlib
 import signal
@@ -27,13 +29,18 @@ class Scratch(unittest.TestCase):
         place = tempfile.TemporaryDirectory()
         self.addCleanup(place.cleanup)
         self.place = pathlib.Path(place.name)
-        for world in (mock.patch.dict(os.environ, TMPDIR=place.name), mock.patch.object(tempfile, "tempdir", None)):
+        for world in (
+            mock.patch.dict(os.environ, TMPDIR=place.name),
+            mock.patch.object(tempfile, "tempdir", None),
+        ):
             world.start()
             self.addCleanup(world.stop)
 
     def other(self):
         """A process with a folder, which seems to be old."""
-        process = subprocess.Popen([sys.executable, "-c", HOLDS_ONE], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [sys.executable, "-c", HOLDS_ONE], stdout=subprocess.PIPE, text=True
+        )
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         self.addCleanup(process.stdout.close)
@@ -61,7 +68,7 @@ class Scratch(unittest.TestCase):
     def test_what_a_killed_process_left_goes_with_the_next(self):
         process, folder = self.other()
         with scratch.folder() as made:
-            self.assertEqual(self.there(), {folder, made})      # it lives
+            self.assertEqual(self.there(), {folder, made})  # it lives
         process.send_signal(signal.SIGKILL)
         process.wait()
         self.assertTrue((folder / "socket").exists())
@@ -69,7 +76,10 @@ class Scratch(unittest.TestCase):
             self.assertEqual(self.there(), {made})
 
     def test_what_is_new_or_of_others_stays(self):
-        new, other, link = (self.place / name for name in (f"{scratch.PREFIX}new", "openwip-attenuator-old", f"{scratch.PREFIX}link"))
+        new, other, link = (
+            self.place / name
+            for name in (f"{scratch.PREFIX}new", "openwip-attenuator-old", f"{scratch.PREFIX}link")
+        )
         new.mkdir()
         other.mkdir()
         link.symlink_to(other)
@@ -79,12 +89,16 @@ class Scratch(unittest.TestCase):
         self.assertEqual(self.there(), {new, other, link})
 
     def test_one_at_a_time(self):
-        link = self.place.parent / f"{self.place.name}.link"       # a campaign's folder may be one
+        link = self.place.parent / f"{self.place.name}.link"  # a campaign's folder may be one
         link.symlink_to(self.place)
         self.addCleanup(link.unlink)
         with scratch.locked(link), self.assertRaises(BlockingIOError), scratch.locked(self.place):
             pass
-        with scratch.locked(self.place), self.assertRaises(BlockingIOError), scratch.locked(self.place):
+        with (
+            scratch.locked(self.place),
+            self.assertRaises(BlockingIOError),
+            scratch.locked(self.place),
+        ):
             pass
         with scratch.locked(self.place):
             pass

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What split TCP is refused before a kernel of virtual time is started: more than it has memory for. The proxy's own limits:
-tests/unit/host/test_split_proxy.cpp."""
+"""What split TCP is refused before a kernel of virtual time is started: more than it has memory
+for. The proxy's own limits: tests/unit/host/test_split_proxy.cpp."""
+
 import unittest
 
 from openwip_cli.errors import BadInput
@@ -11,14 +12,34 @@ FLOWS = ["transfer 0 1 1 20000 cubic"]
 
 class GuestMemory(unittest.TestCase):
     def line(self, connections, buffer_kb, memory_mb=128):
-        return split_tcp.guest_line({"split_tcp.ports": "all", "terminals": 1, "split_tcp.keepalive_s": 120, "split_tcp.connections": connections,
-                                     "split_tcp.buffer_kb": buffer_kb}, FLOWS, virtual.PORT, memory_mb)
+        return split_tcp.guest_line(
+            {
+                "split_tcp.ports": "all",
+                "terminals": 1,
+                "split_tcp.keepalive_s": 120,
+                "split_tcp.connections": connections,
+                "split_tcp.buffer_kb": buffer_kb,
+            },
+            FLOWS,
+            virtual.PORT,
+            memory_mb,
+        )
 
     def test_half_of_the_guests_memory_is_the_most_that_connections_hold(self):
-        self.assertEqual(self.line(256, 128), f"between 2 3 /split {virtual.PORT} {128 << 10} 256 120 3")
-        for connections, buffer_kb, memory_mb, valid in ((256, 129, 128, 128), (1024, 64, 128, 32), (256, 128, 64, 64)):
-            with self.assertRaisesRegex(BadInput, f"^--split-tcp-buffer-kb is {buffer_kb} .*half of the kernel's {memory_mb} MiB; valid with that: "
-                                                  fr"4\.\.{valid}$"):
+        self.assertEqual(
+            self.line(256, 128), f"between 2 3 /split {virtual.PORT} {128 << 10} 256 120 3"
+        )
+        for connections, buffer_kb, memory_mb, valid in (
+            (256, 129, 128, 128),
+            (1024, 64, 128, 32),
+            (256, 128, 64, 64),
+        ):
+            with self.assertRaisesRegex(
+                BadInput,
+                f"^--split-tcp-buffer-kb is {buffer_kb} .*half of the kernel's {memory_mb} MiB;"
+                " valid with that: "
+                rf"4\.\.{valid}$",
+            ):
                 self.line(connections, buffer_kb, memory_mb)
 
 

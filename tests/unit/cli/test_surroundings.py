@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the keeper says of a process by how /proc calls it at each look. Real cells: tests/system/test_blame.py."""
+"""What the keeper says of a process by how /proc calls it at each look. Real cells:
+tests/system/test_blame.py."""
+
 import unittest
 from unittest import mock
 
@@ -28,11 +30,15 @@ class Process(unittest.TestCase):
         self.look("S")
         self.look("T")
         self.look("T", after=2.5)
-        self.assertEqual(self.words(), "air has been stopped by a signal (SIGSTOP, Ctrl-Z) for 2.5 s")
+        self.assertEqual(
+            self.words(), "air has been stopped by a signal (SIGSTOP, Ctrl-Z) for 2.5 s"
+        )
 
     def test_and_after_it_goes_on_for_as_long_as_others_may_end_of_it(self):
         self.look("T")
-        self.assertEqual(self.look("S", after=1.5), "air was stopped by a signal (SIGSTOP, Ctrl-Z) for 1.5 s")
+        self.assertEqual(
+            self.look("S", after=1.5), "air was stopped by a signal (SIGSTOP, Ctrl-Z) for 1.5 s"
+        )
         self.assertEqual(self.words(), "air was stopped by a signal (SIGSTOP, Ctrl-Z) for 1.5 s")
         self.now += surroundings.LATELY_S
         self.assertIsNone(self.words())
@@ -48,7 +54,10 @@ class Process(unittest.TestCase):
         self.look("D", after=0.5)
         self.assertIsNone(self.words())
         self.look("D", after=1.5)
-        self.assertEqual(self.words(), "air has been asleep in the kernel (swap, a disk, a frozen container) for 1.5 s")
+        self.assertEqual(
+            self.words(),
+            "air has been asleep in the kernel (swap, a disk, a frozen container) for 1.5 s",
+        )
 
     def test_one_that_is_often_seen_at_the_disk_and_works_in_between_is_not(self):
         for used in range(20):

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The reader of telemetry against a scripted publisher on real ZeroMQ."""
+
 import pathlib
 import tempfile
 import time
 import unittest
 
-from openwip_cli.cell import cell as cells
-from openwip_cli.messages import telemetry
-from openwip_cli.errors import BadInput
-from openwip_schema import control_pb2, telemetry_pb2 as pb
+from openwip_schema import control_pb2
+from openwip_schema import telemetry_pb2 as pb
 from scripted_publisher import Publisher
 
-LAST = 10**9     # slot of a message that says that it is the last
+from openwip_cli.cell import cell as cells
+from openwip_cli.errors import BadInput
+from openwip_cli.messages import telemetry
+
+LAST = 10**9  # slot of a message that says that it is the last
 STATUS = {"mac": control_pb2.MacStatus(role="base")}
 
 
@@ -62,7 +65,10 @@ class Reading(World):
         self.base.send("slot", sequence=1, slot_sample={})
         self.assertEqual([m.lost_before for m in self.read(4)], [0, 0, 3, 0])
         self.assertEqual(self.reader.counts["base", "status"].lost, 3)
-        self.assertEqual((self.reader.lost(), self.reader.lost("terminal"), self.reader.received("base")), (3, 0, 4))
+        self.assertEqual(
+            (self.reader.lost(), self.reader.lost("terminal"), self.reader.received("base")),
+            (3, 0, 4),
+        )
 
     def test_the_numbers_of_two_publishers_are_independent(self):
         terminal = Publisher(self.endpoints["terminal"])
@@ -96,11 +102,10 @@ class Reading(World):
             fast.send("status", mac=control_pb2.MacStatus(role=more_than_the_kernel_holds))
         while slow.poll(0.5):
             pass
-        fast.send("status", **STATUS)    # tells how many are missing
+        fast.send("status", **STATUS)  # tells how many are missing
         self.read(1, slow)
         self.assertGreater(slow.lost("fast"), 0)
         self.assertEqual(slow.received() + slow.lost(), sent)
-
 
 
 class Refusals(World):
@@ -119,7 +124,12 @@ class Refusals(World):
         self.assertEqual(self.reader.malformed["base"], 1)
 
     def test_what_no_publisher_could_have_sent_is_malformed(self):
-        for wrong in ({"version": 0}, {"sequence": 0}, {"slot": -1}, {"version": telemetry.VERSION + 1, "sequence": 0}):
+        for wrong in (
+            {"version": 0},
+            {"sequence": 0},
+            {"slot": -1},
+            {"version": telemetry.VERSION + 1, "sequence": 0},
+        ):
             message = pb.Telemetry(**({"version": 1, "sequence": 5, "slot": 0} | STATUS | wrong))
             self.assertIsNone(self.reader.take("base", [b"status", message.SerializeToString()]))
         self.assertEqual((self.reader.malformed["base"], self.reader.lost()), (4, 0))
@@ -134,14 +144,20 @@ class Refusals(World):
 
     def test_random_bytes_never_raise(self):
         import random
+
         generator = random.Random(5)
-        good = pb.Telemetry(sequence=1, version=1, slot=3, mac=control_pb2.MacStatus(slot=3, base={"frames_sent": 7})).SerializeToString()
+        good = pb.Telemetry(
+            sequence=1,
+            version=1,
+            slot=3,
+            mac=control_pb2.MacStatus(slot=3, base={"frames_sent": 7}),
+        ).SerializeToString()
         handed_out = 0
         for _ in range(3000):
             body = bytearray(good)
             for _ in range(generator.randrange(1, 4)):
                 body[generator.randrange(len(body))] = generator.randrange(256)
-            frames = [b"status", bytes(body[:generator.randrange(len(body) + 1)])]
+            frames = [b"status", bytes(body[: generator.randrange(len(body) + 1)])]
             handed_out += self.reader.take("base", frames) is not None
         taken = handed_out + self.reader.malformed["base"] + self.reader.future["base"]
         self.assertEqual(taken, 3000)
@@ -162,7 +178,15 @@ class Silence(World):
     def test_an_attenuator_that_was_never_heard_is_no_silence_one_that_has_stopped_is(self):
         with telemetry.Reader({"attenuator": "inproc://nobody"}, ("attenuator",)) as reader:
             self.assertEqual(reader.silent(0), {})
-            reader.take("attenuator", [b"attenuator", pb.Telemetry(sequence=1, version=1, attenuator={"state": "idle"}).SerializeToString()])
+            reader.take(
+                "attenuator",
+                [
+                    b"attenuator",
+                    pb.Telemetry(
+                        sequence=1, version=1, attenuator={"state": "idle"}
+                    ).SerializeToString(),
+                ],
+            )
             self.assertIn("attenuator", reader.silent(0))
 
 
@@ -170,15 +194,22 @@ class Names(unittest.TestCase):
     def test_a_cell_has_the_publishers_of_its_stations_and_of_its_observers(self):
         class Two(cells.Cell):
             state = {"namespaces": ["owip-x-base", "owip-x-terminal", "owip-x-terminal2"]}
-        self.assertEqual(telemetry.endpoints_of(Two("x")),
-                         {n: f"ipc:///run/openwip/x/{n}.telemetry"
-                          for n in ("base", "terminal", "terminal2", "observer", "keeper", "attenuator")})
+
+        self.assertEqual(
+            telemetry.endpoints_of(Two("x")),
+            {
+                n: f"ipc:///run/openwip/x/{n}.telemetry"
+                for n in ("base", "terminal", "terminal2", "observer", "keeper", "attenuator")
+            },
+        )
 
     def test_topics_of_an_option(self):
         self.assertEqual(telemetry.topics_of("slot, status,slot"), ("slot", "status"))
         self.assertEqual(telemetry.topics_of("all"), telemetry.TOPICS)
         for wrong in ("", "slots", "status,all"):
-            with self.assertRaisesRegex(BadInput, "--topics is .*valid: all, or some of status,slot"):
+            with self.assertRaisesRegex(
+                BadInput, "--topics is .*valid: all, or some of status,slot"
+            ):
                 telemetry.topics_of(wrong)
 
     def test_every_topic_of_the_schema_is_known(self):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Telemetry as JSON lines: what another program gets to read."""
+
 import io
 import json
 import os
@@ -9,10 +10,11 @@ import tempfile
 import unittest
 
 from google.protobuf import json_format
-from openwip_cli.messages import telemetry
-from openwip_cli.views import telemetry_lines
 from openwip_schema import telemetry_pb2 as pb
 from scripted_publisher import Publisher
+
+from openwip_cli.messages import telemetry
+from openwip_cli.views import telemetry_lines
 
 STREAM = """
 import os, sys
@@ -36,8 +38,15 @@ class Lines(unittest.TestCase):
         reader = telemetry.Reader({"base": self.endpoint}, ("slot", "packet"))
         self.addCleanup(reader.close)
         self.base.await_subscribers("packet")
-        self.base.send("slot", slot=7, slot_sample={"snr_db": [1.5, float("nan")], "outcome": b"\1\2"})
-        sent = self.base.send("packet", sequence=3, slot=2**60, packets={"packet": [{"number": 2**63, "dropped": "queue_full"}]})
+        self.base.send(
+            "slot", slot=7, slot_sample={"snr_db": [1.5, float("nan")], "outcome": b"\1\2"}
+        )
+        sent = self.base.send(
+            "packet",
+            sequence=3,
+            slot=2**60,
+            packets={"packet": [{"number": 2**63, "dropped": "queue_full"}]},
+        )
         messages = []
         while len(messages) < 2:
             messages += reader.poll(1)
@@ -47,18 +56,24 @@ class Lines(unittest.TestCase):
         slot, packet = [json.loads(line) for line in out.getvalue().splitlines()]
         self.assertEqual((slot["source"], slot["topic"], slot["lostBefore"]), ("base", "slot", 0))
         self.assertEqual(slot["slotSample"]["snrDb"], [1.5, "NaN"])
-        self.assertEqual(packet["packets"]["packet"], [{"number": str(2**63), "dropped": "queue_full"}])
+        self.assertEqual(
+            packet["packets"]["packet"], [{"number": str(2**63), "dropped": "queue_full"}]
+        )
         for added in ("source", "topic", "lostBefore"):
             del packet[added]
         self.assertEqual(json_format.ParseDict(packet, pb.Telemetry()), sent)
 
     def test_a_reader_that_has_enough_is_no_error(self):
-        process = subprocess.Popen([sys.executable, "-c", STREAM, self.endpoint], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   text=True)
+        process = subprocess.Popen(
+            [sys.executable, "-c", STREAM, self.endpoint],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         self.base.await_subscribers("slot")
         self.base.send("slot", slot_sample={})
         self.assertEqual(json.loads(process.stdout.readline())["topic"], "slot")
-        process.stdout.close()       # as head -n 1 does
+        process.stdout.close()  # as head -n 1 does
         while process.poll() is None:
             self.base.send("slot", slot_sample={"snr_db": [1.0] * 25})
             try:
@@ -76,12 +91,17 @@ class Lines(unittest.TestCase):
 
 class Commands(unittest.TestCase):
     def refuse(self, *arguments):
-        done = subprocess.run([sys.executable, "-m", "openwip_cli", *arguments], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-m", "openwip_cli", *arguments], capture_output=True, text=True
+        )
         self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
         return done.stderr
 
     def test_bad_arguments_are_named(self):
-        self.assertIn("--topics is 'slots'; valid: all, or some of", self.refuse("telemetry", "--topics", "slots"))
+        self.assertIn(
+            "--topics is 'slots'; valid: all, or some of",
+            self.refuse("telemetry", "--topics", "slots"),
+        )
         self.assertIn("--seconds is 'x'", self.refuse("telemetry", "--seconds", "x"))
         self.assertIn("--port is '70000'", self.refuse("metrics", "--port", "70000"))
         self.assertIn("--listen is 'everywhere'", self.refuse("metrics", "--listen", "everywhere"))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The screen of `openwip top`: it fits whatever comes, and says what it does not know."""
+
 import contextlib
 import io
 import itertools
@@ -12,13 +13,15 @@ import time
 import unittest
 from unittest import mock
 
+from openwip_schema import control_pb2 as control
+from openwip_schema import telemetry_pb2 as pb
+from scripted_publisher import Publisher
+
 from openwip_cli.cell import cell as cells
 from openwip_cli.figures import top_figures
 from openwip_cli.machine import system
 from openwip_cli.messages import telemetry
 from openwip_cli.views import top, top_screen, top_text
-from openwip_schema import control_pb2 as control, telemetry_pb2 as pb
-from scripted_publisher import Publisher
 
 MOST = 2**64 - 1
 SECOND = 1_000_000_000
@@ -32,7 +35,9 @@ class World(unittest.TestCase):
 
     def give(self, source, topic, slot=0, at=None, **what):
         message = pb.Telemetry(sequence=next(self.sequence), slot=slot, version=1, **what)
-        self.figures.take(telemetry.Message(source, topic, message, 0, self.now if at is None else at))
+        self.figures.take(
+            telemetry.Message(source, topic, message, 0, self.now if at is None else at)
+        )
 
     def give_statuses(self, sent=(1000, 2000), failed=(10, 30)):
         """Of the base station, one second apart."""
@@ -46,15 +51,19 @@ class World(unittest.TestCase):
             self.give("base", "status", slot=m.slot, at=self.now - (1 - n) * SECOND, mac=m)
 
     def give_terminals(self, n):
-        """Terminal u, from 0: 10 + u dB; in the last second u + 1 of 1000 frames failed and (u + 1) * 0.1 Mbit were
-        acknowledged; every nth bin with u + 1 bits per symbol; u packets wait, 100 u have arrived."""
+        """Terminal u, from 0: 10 + u dB; in the last second u + 1 of 1000 frames failed and (u + 1)
+        * 0.1 Mbit were acknowledged; every nth bin with u + 1 bits per symbol; u packets wait, 100
+        u have arrived."""
         for second in (0, 1):
             base, terminal = control.MacStatus(slot=1500 * (second + 1)), control.MacStatus()
             terminal.radio.locked = True
             for u in range(n if n > 1 else 0):
                 b, t = base.users.add(slot=1500 * (second + 1)), terminal.users.add()
                 b.base.frames_sent, b.base.frames_failed = 1000 * second, (u + 1) * second
-                b.base.payload_bits_acknowledged, b.downlink.queued.packets = (u + 1) * 100_000 * second, u
+                b.base.payload_bits_acknowledged, b.downlink.queued.packets = (
+                    (u + 1) * 100_000 * second,
+                    u,
+                )
                 t.radio.locked, t.radio.mean_snr_db, t.radio.prediction_nmse = True, 10 + u, 0.125
                 t.downlink.delivered.packets = 100 * u
             for source, m in (("base", base), ("terminal", terminal)):
@@ -62,16 +71,33 @@ class World(unittest.TestCase):
         whose = bytes(b % n for b in range(25))
         for u in range(n):
             bits = bytes(u + 1 if w == u else 0 for w in whose)
-            for source, sample in (("base", pb.SlotSample(bits_per_symbol=bits, user=whose)), ("terminal", pb.SlotSample(snr_db=[10 + u] * 25))):
+            for source, sample in (
+                ("base", pb.SlotSample(bits_per_symbol=bits, user=whose)),
+                ("terminal", pb.SlotSample(snr_db=[10 + u] * 25)),
+            ):
                 message = pb.Telemetry(version=1, user=u, slot_sample=sample)
                 self.figures.take(telemetry.Message(source, "slot", message, 0, self.now))
 
     def give_verdict(self, **what):
-        self.give("keeper", "verdict", verdict=pb.Verdict(**{
-            "valid": True, "command": "demo", "seconds": 12, "goodput_bps": 4e6, "capacity_bps": 5e6} | what))
+        self.give(
+            "keeper",
+            "verdict",
+            verdict=pb.Verdict(
+                **{
+                    "valid": True,
+                    "command": "demo",
+                    "seconds": 12,
+                    "goodput_bps": 4e6,
+                    "capacity_bps": 5e6,
+                }
+                | what
+            ),
+        )
 
     def screen(self, width=80, height=24, **frame):
-        lines = top_screen.render(self.figures, top_screen.Frame("demo", self.now, **frame), width, height)
+        lines = top_screen.render(
+            self.figures, top_screen.Frame("demo", self.now, **frame), width, height
+        )
         return [x.text for x in lines]
 
     def line(self, name, **frame):
@@ -83,8 +109,13 @@ class World(unittest.TestCase):
 class WhatItSays(World):
     def test_nothing_known_is_said_line_by_line(self):
         text = "\n".join(self.screen())
-        for words in ("no verdict comes from the keeper", "goodput   not shown without a verdict",
-                      "TCP       not known", "CPU       not known", "pacing    not known"):
+        for words in (
+            "no verdict comes from the keeper",
+            "goodput   not shown without a verdict",
+            "TCP       not known",
+            "CPU       not known",
+            "pacing    not known",
+        ):
             self.assertIn(words, text)
 
     def test_goodput_stands_beside_capacity_and_only_with_a_verdict(self):
@@ -92,17 +123,31 @@ class WhatItSays(World):
         self.assertIn("not shown without a verdict", self.line("goodput"))
         self.give_verdict()
         self.assertIn("4.00 of 5.00 Mbit/s of the link, 80.0%", self.line("goodput"))
-        self.now += 4 * SECOND      # the keeper has fallen silent
+        self.now += 4 * SECOND  # the keeper has fallen silent
         self.assertIn("not shown without a verdict", self.line("goodput"))
 
     def test_an_invalid_run_says_why(self):
-        self.give_verdict(valid=False, reason=["lock: lost 2 times", "late: 1 slots missed their time"])
-        self.assertEqual(self.line("verdict"), "verdict   INVALID so far: lock: lost 2 times; late: 1 slots missed their time")
+        self.give_verdict(
+            valid=False, reason=["lock: lost 2 times", "late: 1 slots missed their time"]
+        )
+        self.assertEqual(
+            self.line("verdict"),
+            "verdict   INVALID so far: lock: lost 2 times; late: 1 slots missed their time",
+        )
 
     def test_a_replay_is_no_run_and_has_no_goodput(self):
-        self.give_verdict(valid=False, command="replay", goodput_bps=0, capacity_bps=0, reason=["replay: run, recorded samples"])
+        self.give_verdict(
+            valid=False,
+            command="replay",
+            goodput_bps=0,
+            capacity_bps=0,
+            reason=["replay: run, recorded samples"],
+        )
         self.assertEqual(self.line("verdict"), "verdict   REPLAY: run, recorded samples")
-        self.assertEqual(self.line("goodput"), "goodput   none: recorded samples are played, nothing is transmitted")
+        self.assertEqual(
+            self.line("goodput"),
+            "goodput   none: recorded samples are played, nothing is transmitted",
+        )
         self.assertNotIn("base", "\n".join(self.screen()))
 
     def test_rates_are_of_the_last_second(self):
@@ -130,12 +175,14 @@ class WhatItSays(World):
         m.radio.locked = True
         self.give("terminal", "status", mac=m)
         self.assertEqual(self.line("radio").strip(), "radio     emulated, no receiver")
-        m.radio.mean_snr_db = 0      # of a channel of 0 dB
+        m.radio.mean_snr_db = 0  # of a channel of 0 dB
         self.give("terminal", "status", mac=m)
         self.assertIn("no receiver; mean SNR 0.0 dB; prediction NMSE 0.000", self.line("radio"))
 
     def test_the_bins_are_a_line_of_blocks(self):
-        sample = pb.SlotSample(snr_db=[10 + n for n in range(25)], bits_per_symbol=bytes([4] * 10 + [0] * 15))
+        sample = pb.SlotSample(
+            snr_db=[10 + n for n in range(25)], bits_per_symbol=bytes([4] * 10 + [0] * 15)
+        )
         self.give("terminal", "slot", slot_sample=sample)
         self.assertEqual(len(self.line("SNR/bin").split()[1]), 25)
         self.assertIn("10.0 .. 34.0 dB", self.line("SNR/bin"))
@@ -150,12 +197,37 @@ class WhatItSays(World):
         self.give_terminals(5)
         self.give_verdict()
         text = self.screen(80, 23, reader="100 messages, 0 lost")
-        self.assertEqual([x for x in text if x.startswith("terminals")][0].split()[:2], ["terminals", "5"])
+        self.assertEqual(
+            [x for x in text if x.startswith("terminals")][0].split()[:2], ["terminals", "5"]
+        )
         rows = [x.split() for x in text if x.startswith("  terminal")]
-        # terminal u + 1: 10 + u dB, of 1000 frames u + 1 failed, u + 1 fifteenths of the bits, 5 bins.
-        self.assertEqual(rows, [["terminal", str(u + 1), f"{10 + u}.0", "0.125", f"0.{u + 1}0%", f"0.{u + 1}0", f"{(u + 1) / 0.15:.2f}%"
-                                 if u == 0 else f"{(u + 1) / 0.15:.1f}%", "5", str(u), str(100 * u)] for u in range(5)])
-        for name in ("verdict", "goodput", "radio     emulated, no receiver; mean SNR 10.0 .. 14.0 dB", "pacing", "downlink"):
+        # terminal u + 1: 10 + u dB, of 1000 frames u + 1 failed, u + 1 fifteenths of the bits, 5
+        # bins.
+        self.assertEqual(
+            rows,
+            [
+                [
+                    "terminal",
+                    str(u + 1),
+                    f"{10 + u}.0",
+                    "0.125",
+                    f"0.{u + 1}0%",
+                    f"0.{u + 1}0",
+                    f"{(u + 1) / 0.15:.2f}%" if u == 0 else f"{(u + 1) / 0.15:.1f}%",
+                    "5",
+                    str(u),
+                    str(100 * u),
+                ]
+                for u in range(5)
+            ],
+        )
+        for name in (
+            "verdict",
+            "goodput",
+            "radio     emulated, no receiver; mean SNR 10.0 .. 14.0 dB",
+            "pacing",
+            "downlink",
+        ):
             self.assertTrue(any(x.startswith(name) for x in text), (name, text))
         self.assertIn("terminal  1234512345123451234512345", "\n".join(text))
         self.assertIn("bits/bin  12345123451234512345", "\n".join(text))
@@ -164,7 +236,9 @@ class WhatItSays(World):
     def assert_columns_line_up(self, head, rows):
         """Every heading is whole, and ends where the figures below it end."""
         headings = re.findall(r"SNR dB|\S+", head)[-8:]
-        self.assertEqual(headings, ["SNR dB", "NMSE", "FER", "Mbit/s", "share", "bins", "queue", "arrived"])
+        self.assertEqual(
+            headings, ["SNR dB", "NMSE", "FER", "Mbit/s", "share", "bins", "queue", "arrived"]
+        )
         ends = [m.end() for m in re.finditer(r"SNR dB|\S+", head)][-8:]
         for row in rows:
             self.assertEqual([m.end() for m in re.finditer(r"\S+", row)][-8:], ends, (head, row))
@@ -179,12 +253,20 @@ class WhatItSays(World):
                 head = [x for x in text if x.startswith("terminals")][0]
                 self.assertLessEqual(len(text), height)
                 self.assertEqual(len(rows), shown)
-                self.assertTrue(head.startswith(f"terminals {shown} of 25  " if shown < 25 else "terminals 25  "), head)
+                self.assertTrue(
+                    head.startswith(
+                        f"terminals {shown} of 25  " if shown < 25 else "terminals 25  "
+                    ),
+                    head,
+                )
                 self.assert_columns_line_up(head, rows)
         # However small: what is said to be left out is what is left out.
         for height in range(1, 12):
             text = self.screen(80, height)
-            rows, head = sum(x.startswith("  terminal") for x in text), [x for x in text if x.startswith("terminals")]
+            rows, head = (
+                sum(x.startswith("  terminal") for x in text),
+                [x for x in text if x.startswith("terminals")],
+            )
             self.assertTrue(not head or head[0].startswith(f"terminals {rows} of 25 "), text)
 
     def test_a_terminal_without_lock_and_one_that_is_not_heard_of_are_told(self):
@@ -196,13 +278,31 @@ class WhatItSays(World):
         self.assertIn("no lock", self.line("  terminal 2"))
         self.now += 4 * SECOND
         self.give("terminal", "status", mac=m)
-        self.assertRegex(self.line("  terminal 1"), r" - +- +- +- +- +- +- +0$")     # no SNR is said, nothing comes from the base station
+        # no SNR is said, nothing comes from the base station
+        self.assertRegex(self.line("  terminal 1"), r" - +- +- +- +- +- +- +0$")
 
     def test_of_a_flow_the_sending_end_is_shown(self):
-        flows = [pb.TcpFlow(station="base", local="10.42.0.1:5", remote="10.42.0.2:6", state="ESTAB", cwnd_segments=40,
-                            rtt_ms=15.25, bytes_acknowledged=9000, congestion_control="cubic"),
-                 pb.TcpFlow(station="terminal", local="10.42.0.2:6", remote="10.42.0.1:5", state="ESTAB",
-                            cwnd_segments=10, bytes_received=9000, congestion_control="cubic")]
+        flows = [
+            pb.TcpFlow(
+                station="base",
+                local="10.42.0.1:5",
+                remote="10.42.0.2:6",
+                state="ESTAB",
+                cwnd_segments=40,
+                rtt_ms=15.25,
+                bytes_acknowledged=9000,
+                congestion_control="cubic",
+            ),
+            pb.TcpFlow(
+                station="terminal",
+                local="10.42.0.2:6",
+                remote="10.42.0.1:5",
+                state="ESTAB",
+                cwnd_segments=10,
+                bytes_received=9000,
+                congestion_control="cubic",
+            ),
+        ]
         self.give("observer", "tcp", tcp=pb.TcpSample(flow=flows, left_out=2))
         self.assertIn("1 flows, 2 beyond", self.line("TCP"))
         self.assertIn("10.42.0.1:5>10.42.0.2:6", self.line("  10.42"))
@@ -216,7 +316,13 @@ class WhatItSays(World):
         self.assertIn("pressure 12 %; apps wait 25.0%", self.line("CPU"))
 
     def test_a_stream_that_stalls_and_what_this_reader_lost_are_said(self):
-        text = "\n".join(self.screen(silent={"base": 4.2}, reader="9 messages, 3 lost, 2 malformed, 1 of a later version", lost=3))
+        text = "\n".join(
+            self.screen(
+                silent={"base": 4.2},
+                reader="9 messages, 3 lost, 2 malformed, 1 of a later version",
+                lost=3,
+            )
+        )
         self.assertIn("STALLED   nothing comes from base for 4.2 s", text)
         self.assertIn("reader    9 messages, 3 lost, 2 malformed, 1 of a later version", text)
 
@@ -230,14 +336,22 @@ class ItFits(World):
             if field.message_type is not None:
                 if depth < 2 or (depth < 3 and not repeated):
                     for _ in range(9 if repeated else 1):
-                        child = getattr(message, field.name).add() if repeated else getattr(message, field.name)
+                        child = (
+                            getattr(message, field.name).add()
+                            if repeated
+                            else getattr(message, field.name)
+                        )
                         if not repeated:
                             child.SetInParent()
                         self.fill(child, value, text, depth + 1)
                 continue
             v = self.valid(field, value, text)
             if v is not None:
-                getattr(message, field.name).extend([v] * 70) if repeated else setattr(message, field.name, v)
+                (
+                    getattr(message, field.name).extend([v] * 70)
+                    if repeated
+                    else setattr(message, field.name, v)
+                )
 
     @staticmethod
     def valid(field, value, text):
@@ -250,15 +364,21 @@ class ItFits(World):
             return text if field.type == kinds.TYPE_STRING else bytes([255]) * 70
         if field.cpp_type == kinds.CPPTYPE_ENUM:
             return 0
-        low, high = {kinds.CPPTYPE_INT32: (-2**31, 2**31 - 1), kinds.CPPTYPE_INT64: (-2**63, 2**63 - 1),
-                     kinds.CPPTYPE_UINT32: (0, 2**32 - 1), kinds.CPPTYPE_UINT64: (0, MOST)}[field.cpp_type]
+        low, high = {
+            kinds.CPPTYPE_INT32: (-(2**31), 2**31 - 1),
+            kinds.CPPTYPE_INT64: (-(2**63), 2**63 - 1),
+            kinds.CPPTYPE_UINT32: (0, 2**32 - 1),
+            kinds.CPPTYPE_UINT64: (0, MOST),
+        }[field.cpp_type]
         return low if value < 0 else high if value > 0 else 0
 
     def test_extreme_values_neither_overflow_nor_raise(self):
         text = "\x1b[2J\n\t\u7532\u0301 very long " * 30
         for value in (0.0, 1e308, -1e308, math.inf, -math.inf, math.nan, 1.0):
             self.figures = top_figures.Figures()
-            for source, topic in itertools.product(("base", "terminal", "observer", "keeper"), top_figures.TOPICS):
+            for source, topic in itertools.product(
+                ("base", "terminal", "observer", "keeper"), top_figures.TOPICS
+            ):
                 for n in (0, 1):
                     message = pb.Telemetry(slot=2**62 * n)
                     content = getattr(message, telemetry.CONTENT[topic])
@@ -270,15 +390,23 @@ class ItFits(World):
             self.now += 1
             for width, height in ((80, 24), (200, 60), (40, 10), (20, 3), (1, 1)):
                 with self.subTest(value=value, width=width, height=height):
-                    lines = self.screen(width, height, reader=text, silent={"base": math.inf}, note=text)
+                    lines = self.screen(
+                        width, height, reader=text, silent={"base": math.inf}, note=text
+                    )
                     self.assertLessEqual(len(lines), height)
                     self.assertLessEqual(max(map(len, lines)), width)
                     for line in lines:
-                        self.assertTrue(all(c in top_text.BLOCKS or " " <= c <= "~" for c in line), line)
+                        self.assertTrue(
+                            all(c in top_text.BLOCKS or " " <= c <= "~" for c in line), line
+                        )
 
     def test_counts_that_go_backwards_and_short_lists_do_not_raise(self):
         self.give_statuses(sent=(2000, 10), failed=(30, 1))
-        self.give("terminal", "slot", slot_sample=pb.SlotSample(snr_db=[math.nan], bits_per_symbol=b"\xff\x00"))
+        self.give(
+            "terminal",
+            "slot",
+            slot_sample=pb.SlotSample(snr_db=[math.nan], bits_per_symbol=b"\xff\x00"),
+        )
         self.assertLessEqual(len(self.screen()), 24)
 
     def test_what_matters_stays_when_the_window_is_small(self):
@@ -291,20 +419,43 @@ class ItFits(World):
     def test_a_usual_screen_is_whole_at_80x24(self):
         self.give_statuses()
         self.give_verdict()
-        self.give("terminal", "slot", slot_sample=pb.SlotSample(snr_db=[16.0] * 25, bits_per_symbol=bytes([4] * 25)))
+        self.give(
+            "terminal",
+            "slot",
+            slot_sample=pb.SlotSample(snr_db=[16.0] * 25, bits_per_symbol=bytes([4] * 25)),
+        )
         self.give("terminal", "status", mac=control.MacStatus())
         self.give("observer", "cpu", cpu=pb.CpuSample(cores=2))
         self.give("observer", "air", air=control.AirStatus(slots=10, speed=1, real_time_factor=1))
-        self.give("observer", "tcp", tcp=pb.TcpSample(flow=[pb.TcpFlow(local="10.42.0.1:5", remote="10.42.0.2:6")]))
+        self.give(
+            "observer",
+            "tcp",
+            tcp=pb.TcpSample(flow=[pb.TcpFlow(local="10.42.0.1:5", remote="10.42.0.2:6")]),
+        )
         lines = self.screen(80, 23, reader="100 messages, 0 lost")
         self.assertTrue(any("256-QAM" in x for x in lines))
-        for name in ("verdict", "radio", "goodput", "frames", "SNR/bin", "bits/bin", "sent", "ARQ", "downlink", "uplink",
-                     "TCP", "pacing", "CPU", "reader"):
+        for name in (
+            "verdict",
+            "radio",
+            "goodput",
+            "frames",
+            "SNR/bin",
+            "bits/bin",
+            "sent",
+            "ARQ",
+            "downlink",
+            "uplink",
+            "TCP",
+            "pacing",
+            "CPU",
+            "reader",
+        ):
             self.assertTrue(any(x.startswith(name) for x in lines), name)
 
 
 class FromTheWire(unittest.TestCase):
-    """The command's own reader and screen on a scripted publisher, with this process as the keeper."""
+    """The command's own reader and screen on a scripted publisher, with this process as the
+    keeper."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -312,8 +463,13 @@ class FromTheWire(unittest.TestCase):
         with mock.patch.object(cells, "RUN_ROOT", pathlib.Path(folder.name)):
             self.cell = cells.Cell("t")
         self.cell.run.mkdir()
-        self.cell.write_state({"cell": "t", "keeper": [os.getpid(), system.start_time(os.getpid())],
-                               "namespaces": self.cell.namespaces})
+        self.cell.write_state(
+            {
+                "cell": "t",
+                "keeper": [os.getpid(), system.start_time(os.getpid())],
+                "namespaces": self.cell.namespaces,
+            }
+        )
         self.keeper = Publisher(self.cell.endpoint("keeper.telemetry"))
         self.addCleanup(self.keeper.close)
         self.source = top.Source(self.cell, 1.0)
@@ -327,13 +483,17 @@ class FromTheWire(unittest.TestCase):
             self.source.poll(0.1)
 
     def text(self):
-        return "\n".join(x.text for x in top_screen.render(self.source.figures, self.source.frame(False)))
+        return "\n".join(
+            x.text for x in top_screen.render(self.source.figures, self.source.frame(False))
+        )
 
     def test_garbage_and_messages_of_a_later_version_are_counted_and_shown(self):
         good = pb.Verdict(valid=True, command="demo")
         self.keeper.raw(b"verdict", b"\xff\xff garbage")
         self.keeper.raw(b"verdict")
-        self.keeper.send("verdict", version=99, verdict=pb.Verdict(valid=False, reason=["of the future"]))
+        self.keeper.send(
+            "verdict", version=99, verdict=pb.Verdict(valid=False, reason=["of the future"])
+        )
         self.keeper.send("verdict", verdict=good)
         self.keeper.send("verdict", sequence=7, verdict=good)
         self.poll_until(lambda: self.source.reader.received() == 2)
@@ -343,30 +503,57 @@ class FromTheWire(unittest.TestCase):
 
     def test_once_says_that_a_verdict_is_invalid_by_its_exit_code(self):
         for valid, code in ((True, 0), (False, 1)):
-            self.keeper.send("verdict", verdict=pb.Verdict(valid=valid, reason=[] if valid else ["lock: lost 1 times"]))
+            self.keeper.send(
+                "verdict",
+                verdict=pb.Verdict(valid=valid, reason=[] if valid else ["lock: lost 1 times"]),
+            )
             n = self.source.reader.received()
             self.poll_until(lambda: self.source.reader.received() > n)
-            with mock.patch.object(top, "ONCE_PATIENCE_S", 0), contextlib.redirect_stdout(io.StringIO()) as out:
+            with (
+                mock.patch.object(top, "ONCE_PATIENCE_S", 0),
+                contextlib.redirect_stdout(io.StringIO()) as out,
+            ):
                 self.assertEqual(top.once(self.source, 0.01), code)
-            self.assertIn("VALID so far" if valid else "INVALID so far: lock: lost 1 times", out.getvalue())
+            self.assertIn(
+                "VALID so far" if valid else "INVALID so far: lock: lost 1 times", out.getvalue()
+            )
 
     def test_once_of_a_cell_that_says_nothing_is_a_failure(self):
-        with mock.patch.object(top, "ONCE_PATIENCE_S", 0), contextlib.redirect_stdout(io.StringIO()), \
-                contextlib.redirect_stderr(io.StringIO()) as err:
+        with (
+            mock.patch.object(top, "ONCE_PATIENCE_S", 0),
+            contextlib.redirect_stdout(io.StringIO()),
+            contextlib.redirect_stderr(io.StringIO()) as err,
+        ):
             self.assertEqual(top.once(self.source, 0.01), 3)
         self.assertIn("nothing comes from the cell", err.getvalue())
 
     def test_the_end_of_the_cell_is_seen_and_its_reason_kept(self):
         self.assertTrue(self.source.alive())
         (self.cell.run / "why").write_text("stopped by ./openwip down\n")
-        self.source.keeper = (os.getpid(), 1)      # another process by now
+        self.source.keeper = (os.getpid(), 1)  # another process by now
         self.assertFalse(self.source.alive())
         self.assertEqual(self.source.why, "stopped by ./openwip down")
 
 
 class Numbers(unittest.TestCase):
     def test_no_number_is_wider_than_its_column(self):
-        for value in (0, 1, -1, 999.96, 1000, 99999, 100000, 1e6, 12345678, MOST, -MOST, 1e300, math.inf, math.nan, None):
+        for value in (
+            0,
+            1,
+            -1,
+            999.96,
+            1000,
+            99999,
+            100000,
+            1e6,
+            12345678,
+            MOST,
+            -MOST,
+            1e300,
+            math.inf,
+            math.nan,
+            None,
+        ):
             self.assertLessEqual(len(top_text.number(value)), 7, value)
             self.assertLessEqual(len(top_text.count(value)), 6, value)
         for value in (0, 1e-9, 0.5, 1, 12.5, 1e30, -1e30, math.nan, math.inf):

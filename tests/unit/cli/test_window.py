@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """demo --monitor: whatever keeps the window from opening is one line, and nothing waits for it."""
+
 import os
 import pathlib
 import stat
@@ -42,11 +43,14 @@ class Window(unittest.TestCase):
         self.assertIn("no such display", self.said[0])
 
     def test_a_window_that_opens_is_told_the_cell_and_has_a_session_of_its_own(self):
-        self.program(f"echo \"$@\" > {self.folder.name}/arguments; exec sleep 30")
+        self.program(f'echo "$@" > {self.folder.name}/arguments; exec sleep 30')
         process = self.open(DISPLAY=":1")
         try:
             self.assertEqual(os.getsid(process.pid), process.pid)
-            self.assertEqual((pathlib.Path(self.folder.name) / "arguments").read_text().split(), ["--name", "cell7"])
+            self.assertEqual(
+                (pathlib.Path(self.folder.name) / "arguments").read_text().split(),
+                ["--name", "cell7"],
+            )
             self.assertIn("stays open", self.said[0])
         finally:
             process.kill()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What tests/bench keeps and judges: runs that were made with something else are not used, and what was not measured agrees with nothing."""
+"""What tests/bench keeps and judges: runs that were made with something else are not used, and what
+was not measured agrees with nothing."""
+
 import contextlib
 import importlib.util
 import io
@@ -26,7 +28,11 @@ def bench(name):
 
 five, other = bench("five_fidelities"), bench("other_processors")
 free, beside, clocks = bench("free_running"), bench("adjacent_channel"), bench("two_clocks")
-applications, senders, stations = bench("umts_applications"), bench("tahoe_to_bbr"), bench("demo_and_stations")
+applications, senders, stations = (
+    bench("umts_applications"),
+    bench("tahoe_to_bbr"),
+    bench("demo_and_stations"),
+)
 westwood = bench("westwood_estimate")
 build_times = bench("build_times")
 fresh, arm = bench("fresh_machine"), bench("arm_core")
@@ -35,7 +41,10 @@ fresh, arm = bench("fresh_machine"), bench("arm_core")
 def code_of(module, *arguments):
     """Exit code of its command, and its last line."""
     said = io.StringIO()
-    with unittest.mock.patch.object(sys, "argv", [module.__name__, *arguments]), contextlib.redirect_stderr(said):
+    with (
+        unittest.mock.patch.object(sys, "argv", [module.__name__, *arguments]),
+        contextlib.redirect_stderr(said),
+    ):
         try:
             code = module.main()
         except SystemExit as e:
@@ -44,38 +53,66 @@ def code_of(module, *arguments):
 
 
 class WestwoodEstimate(unittest.TestCase):
-    """Segments are acknowledged 200 ms after they leave, 2 and then 10 bytes a ms; then three duplicates and what ends the recovery."""
+    """Segments are acknowledged 200 ms after they leave, 2 and then 10 bytes a ms; then three
+    duplicates and what ends the recovery."""
+
     SLOW, FAST = (range(n, m) for n, m in ((1, 41), (41, 341)))
 
     def events(self):
         ends = [n * westwood.MSS for n in (*self.SLOW, *self.FAST)]
         at = [n * westwood.MSS / 2 for n in self.SLOW]
         at += [at[-1] + (n + 1) * westwood.MSS / 10 for n in range(len(self.FAST))]
-        found = [(ms, end, True) for ms, end in zip(at, ends)] + [(ms + 200, end, False) for ms, end in zip(at, ends)]
+        found = [(ms, end, True) for ms, end in zip(at, ends)] + [
+            (ms + 200, end, False) for ms, end in zip(at, ends)
+        ]
         last = at[-1] + 200
-        return sorted(found) + [(last + n, ends[-1], False) for n in (1, 2, 3)] + [(last + 4, ends[-1] + 1, True), (last + 204, ends[-1] + 1, False)]
+        return (
+            sorted(found)
+            + [(last + n, ends[-1], False) for n in (1, 2, 3)]
+            + [(last + 4, ends[-1] + 1, True), (last + 204, ends[-1] + 1, False)]
+        )
 
     def test_what_is_not_rounded_comes_to_the_rate_and_the_kernels_stays_below_it(self):
         exact, kernel = (westwood.estimates(self.events(), 1, whole) for whole in (False, True))
         self.assertEqual((len(exact), len(kernel)), (1, 1))
         self.assertAlmostEqual(exact[0], 10 * 200 / westwood.MSS, delta=0.2)
-        self.assertEqual(kernel[0], 2)      # segments, the least: it stands at 2 or 3 bytes a ms, 1.1 segments
+        # segments, the least: it stands at 2 or 3 bytes a ms, 1.1 segments
+        self.assertEqual(kernel[0], 2)
 
 
 class FromTahoeToBbr(unittest.TestCase):
-    HEAD = "congestion_control,umts.errors,umts.order,rack,window_bytes,realisation,run,metric,value"
+    HEAD = (
+        "congestion_control,umts.errors,umts.order,rack,window_bytes,realisation,run,metric,value"
+    )
 
     def test_senders_of_two_folders_stand_in_one_table_and_one_figure(self):
         with tempfile.TemporaryDirectory() as folder:
             out = pathlib.Path(folder)
-            lines = {"U-B7": ["tahoe,0.0,as_completed,,,1,x,download_s,100", "tahoe,0.1,as_completed,,,1,x,download_s,450",
-                              "bbr,0.0,as_completed,,,1,x,download_s,100", "bbr,0.0,as_completed,,,1,x,flow_retransmitted,7"],
-                     "U-B6": [f"bbr,{errors},as_completed,{rack},13400,{seed},x,download_s,{seconds}" for seed in (1, 2)
-                              for errors, rack, seconds in ((0.0, 0, 100), (0.1, 0, 190), (0.0, 1, 100), (0.1, 1, 122 + seed))]}
+            lines = {
+                "U-B7": [
+                    "tahoe,0.0,as_completed,,,1,x,download_s,100",
+                    "tahoe,0.1,as_completed,,,1,x,download_s,450",
+                    "bbr,0.0,as_completed,,,1,x,download_s,100",
+                    "bbr,0.0,as_completed,,,1,x,flow_retransmitted,7",
+                ],
+                "U-B6": [
+                    f"bbr,{errors},as_completed,{rack},13400,{seed},x,download_s,{seconds}"
+                    for seed in (1, 2)
+                    for errors, rack, seconds in (
+                        (0.0, 0, 100),
+                        (0.1, 0, 190),
+                        (0.0, 1, 100),
+                        (0.1, 1, 122 + seed),
+                    )
+                ],
+            }
             for name, rows in lines.items():
                 (out / f"{name}.csv").write_text("\n".join([self.HEAD, *rows]) + "\n")
             said = io.StringIO()
-            with unittest.mock.patch.object(sys, "argv", ["x", folder, folder, str(out / "f.png")]), contextlib.redirect_stdout(said):
+            with (
+                unittest.mock.patch.object(sys, "argv", ["x", folder, folder, str(out / "f.png")]),
+                contextlib.redirect_stdout(said),
+            ):
                 self.assertEqual(senders.main(), 0)
             rows = {line.split(" | ")[0]: line for line in said.getvalue().splitlines()}
             self.assertIn("| tahoe | +350.0 | - | - |", rows["| tahoe"])
@@ -95,7 +132,11 @@ class Fidelities(unittest.TestCase):
 
     def kept(self, **values):
         kept = five.Kept(self.out / "none.json", MADE)
-        kept.runs = {f"P|{name}|{seed}": float(v) for name, all_ in values.items() for seed, v in all_.items()}
+        kept.runs = {
+            f"P|{name}|{seed}": float(v)
+            for name, all_ in values.items()
+            for seed, v in all_.items()
+        }
         return kept
 
     def test_runs_made_with_something_else_are_refused(self):
@@ -105,32 +146,49 @@ class Fidelities(unittest.TestCase):
         for name, value in (("seconds", 5), ("sender", "reno"), ("version", "b")):
             with self.assertRaisesRegex(BadInput, f"{name} .*another OUT"):
                 five.Kept(file, MADE | {name: value})
-        file.write_text(json.dumps({"P|ns3|1": 2.0}))      # of before it had that
+        file.write_text(json.dumps({"P|ns3|1": 2.0}))  # of before it had that
         with self.assertRaisesRegex(BadInput, "another OUT"):
             five.Kept(file, MADE)
 
     def test_the_looser_rule_is_for_real_time_only(self):
-        wide, near = {1: 1.0, 2: 1.0, **{seed: 2.0 for seed in range(3, 9)}}, {1: 0.98, 2: 0.985}
-        self.assertTrue(self.kept(real=near, virtual=wide).agree("P", "real", "virtual"))      # within 3 % of seeds 1 and 2
+        wide, near = {1: 1.0, 2: 1.0, **dict.fromkeys(range(3, 9), 2.0)}, {1: 0.98, 2: 0.985}
+        # within 3 % of seeds 1 and 2
+        self.assertTrue(self.kept(real=near, virtual=wide).agree("P", "real", "virtual"))
         self.assertFalse(self.kept(ns3=near, virtual=wide).agree("P", "ns3", "virtual"))
 
     def test_a_file_in_real_time_is_one_transfer_until_its_last_byte(self):
         name, values = next(p for p in five.POINTS if p[0] == "C1")
-        report = {"verdict": {"valid": True, "reasons": []}, "workload": {"flows": {"100": {"last_byte_s": 0.5, "goodput_bps": 1}}}}
-        with unittest.mock.patch.object(five.emulate, "run", return_value=report) as run, \
-                unittest.mock.patch.object(five.workloads, "make", side_effect=lambda work: work):
-            self.assertAlmostEqual(five.FIDELITIES["real"](five.Point(name, values, 1), 1, None), 1.6)
+        report = {
+            "verdict": {"valid": True, "reasons": []},
+            "workload": {"flows": {"100": {"last_byte_s": 0.5, "goodput_bps": 1}}},
+        }
+        with (
+            unittest.mock.patch.object(five.emulate, "run", return_value=report) as run,
+            unittest.mock.patch.object(five.workloads, "make", side_effect=lambda work: work),
+        ):
+            self.assertAlmostEqual(
+                five.FIDELITIES["real"](five.Point(name, values, 1), 1, None), 1.6
+            )
         work = run.call_args.args[1]
-        self.assertEqual((work["kind"], work["flows"], work["congestion_control"]), ("flows", [{"kb": 100, "times": 1}], "cubic"))
+        self.assertEqual(
+            (work["kind"], work["flows"], work["congestion_control"]),
+            ("flows", [{"kb": 100, "times": 1}], "cubic"),
+        )
         report["verdict"] = {"valid": False, "reasons": ["pacing"]}
-        with unittest.mock.patch.object(five.emulate, "run", return_value=report), self.assertRaisesRegex(RuntimeError, "pacing"):
+        with (
+            unittest.mock.patch.object(five.emulate, "run", return_value=report),
+            self.assertRaisesRegex(RuntimeError, "pacing"),
+        ):
             five.FIDELITIES["real"](five.Point(name, values, 1), 1, None)
 
     def test_what_was_not_measured_agrees_with_nothing(self):
         six = {seed: 1 + seed / 10 for seed in range(1, 7)}
         self.assertIsNone(self.kept(ns3={1: 1.0}, virtual=six).agree("P", "ns3", "virtual"))
         self.assertIsNone(self.kept(virtual=six).agree("P", "real", "virtual"))
-        self.assertIsNone(self.kept(real={8: 1.0, 9: 1.0}, virtual=six).agree("P", "real", "virtual"))     # no seed of theirs
+        # no seed of theirs
+        self.assertIsNone(
+            self.kept(real={8: 1.0, 9: 1.0}, virtual=six).agree("P", "real", "virtual")
+        )
 
     def test_bad_words_are_one_line(self):
         for words in (["--fidelities", "ns4"], ["--points", "Z9"], ["--seeds", "0"]):
@@ -152,10 +210,23 @@ class Processors(unittest.TestCase):
         self.assertTrue(other.MACHINE.fullmatch("tcg:max,-avx512f,vendor=GenuineIntel"))
 
     def test_on_64_bit_arm_the_runs_are_those_of_ns3(self):
-        with unittest.mock.patch.object(other.platform, "machine", lambda: "aarch64"), tempfile.TemporaryDirectory() as folder:
+        with (
+            unittest.mock.patch.object(other.platform, "machine", lambda: "aarch64"),
+            tempfile.TemporaryDirectory() as folder,
+        ):
             code, said = code_of(other, folder, "--runs", "ns3,cubic")
-            self.assertEqual((code, "--runs has 'cubic'; valid on this processor: ns3, ns3-symbols, tdl" in said), (2, True), said)
-        with unittest.mock.patch.object(other.platform, "machine", lambda: "riscv64"), tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(
+                (
+                    code,
+                    "--runs has 'cubic'; valid on this processor: ns3, ns3-symbols, tdl" in said,
+                ),
+                (2, True),
+                said,
+            )
+        with (
+            unittest.mock.patch.object(other.platform, "machine", lambda: "riscv64"),
+            tempfile.TemporaryDirectory() as folder,
+        ):
             code, said = code_of(other, folder)
             self.assertEqual((code, "riscv64; valid: x86_64, aarch64" in said), (2, True), said)
 
@@ -163,13 +234,24 @@ class Processors(unittest.TestCase):
         mine, others = "a" * 64, "b" * 64
 
         def measured(out, runs, seconds):
-            return {"processor": "P", "kernel": "6", "flags": [], "runs": {r: {"sha256": mine, "options": other.RUNS[r]} for r in runs}}
+            return {
+                "processor": "P",
+                "kernel": "6",
+                "flags": [],
+                "runs": {r: {"sha256": mine, "options": other.RUNS[r]} for r in runs},
+            }
 
         with tempfile.TemporaryDirectory() as folder:
             page = pathlib.Path(folder, "page.md")
             command = (folder, "--machines", "none", "--runs", "ns3,umts", "--expect", str(page))
-            with unittest.mock.patch.multiple(other, measure=measured, PROGRAMS=()), contextlib.redirect_stdout(io.StringIO()) as said:
-                for text, code in ((f"| `ns3` | {mine} |\n| `umts` | {mine} |", 0), (f"| `ns3` | {mine} |\n| `umts` | {others} |", 1)):
+            with (
+                unittest.mock.patch.multiple(other, measure=measured, PROGRAMS=()),
+                contextlib.redirect_stdout(io.StringIO()) as said,
+            ):
+                for text, code in (
+                    (f"| `ns3` | {mine} |\n| `umts` | {mine} |", 0),
+                    (f"| `ns3` | {mine} |\n| `umts` | {others} |", 1),
+                ):
                     page.write_text(text)
                     with unittest.mock.patch.object(sys, "argv", ["other_processors", *command]):
                         self.assertEqual(other.main(), code)
@@ -182,8 +264,11 @@ class Processors(unittest.TestCase):
 
     def test_runs_of_other_seconds_programs_and_options_are_made_again(self):
         asked = {"seconds": 60.0, "programs": {"a": "1"}}
-        runs = {"cubic": {"sha256": "x", "options": other.RUNS["cubic"]}, "ns3": {"sha256": "y", "options": ["--time", "virtual"]},
-                "umts": {"failed": "so", "options": other.RUNS["umts"]}}
+        runs = {
+            "cubic": {"sha256": "x", "options": other.RUNS["cubic"]},
+            "ns3": {"sha256": "y", "options": ["--time", "virtual"]},
+            "umts": {"failed": "so", "options": other.RUNS["umts"]},
+        }
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "here.json")
             self.assertEqual(other.kept_runs(file, asked), {})
@@ -194,7 +279,8 @@ class Processors(unittest.TestCase):
 
 
 class FreshMachine(unittest.TestCase):
-    # In the place of the root file system: `test` leaves a file of ctest, `demo` a log of the build; the second command sees what the first one wrote.
+    # In the place of the root file system: `test` leaves a file of ctest, `demo` a log of the
+    # build; the second command sees what the first one wrote.
     INSIDE = """base=$1 run=$2 lists=$3; shift 3
 mkdir -p "$run/upper/openwip/build"; cd "$run/upper/openwip/build"
 echo "verdict of $*, after $(cat said 2>/dev/null || echo nothing), lists $lists"; echo "$*" >said
@@ -203,24 +289,47 @@ echo '<testsuite tests="3"><testcase name="a" status="run"/><testcase name="b" s
 """
 
     def test_commands_run_one_after_another_on_the_same_machine(self):
-        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as said, \
-                unittest.mock.patch.multiple(fresh, INSIDE=self.INSIDE, IN_NAMESPACE=[]):
-            code = fresh.one_machine(pathlib.Path(folder), "trixie", pathlib.Path("/"), "none", fresh.split("demo --duration 5 --then test".split()))
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            contextlib.redirect_stdout(io.StringIO()) as said,
+            unittest.mock.patch.multiple(fresh, INSIDE=self.INSIDE, IN_NAMESPACE=[]),
+        ):
+            code = fresh.one_machine(
+                pathlib.Path(folder),
+                "trixie",
+                pathlib.Path("/"),
+                "none",
+                fresh.split("demo --duration 5 --then test".split()),
+            )
             demo, test = json.loads(said.getvalue())["commands"]
         self.assertEqual(code, 3)
-        self.assertEqual((demo["command"], demo["exit_code"], demo["tests"], demo["warnings"]), (["demo", "--duration", "5"], 3, None, 1))
-        self.assertEqual((test["command"], test["exit_code"], test["warnings"]), (["test"], 0, None))
+        self.assertEqual(
+            (demo["command"], demo["exit_code"], demo["tests"], demo["warnings"]),
+            (["demo", "--duration", "5"], 3, None, 1),
+        )
+        self.assertEqual(
+            (test["command"], test["exit_code"], test["warnings"]), (["test"], 0, None)
+        )
         self.assertEqual(test["said"], ["verdict of test, after demo --duration 5, lists none"])
-        self.assertEqual(test["tests"], {"tests": 3, "passed": 1, "failed": 1, "left_out": 1, "names_of_failed": ["b"]})
+        self.assertEqual(
+            test["tests"],
+            {"tests": 3, "passed": 1, "failed": 1, "left_out": 1, "names_of_failed": ["b"]},
+        )
 
     def test_bad_words_are_one_line(self):
-        for words, said in ((("trixie", "demo", "--then"), "--then without a command"), (("woody",), "woody"), (("--lists", "old", "trixie"), "old")):
+        for words, said in (
+            (("trixie", "demo", "--then"), "--then without a command"),
+            (("woody",), "woody"),
+            (("--lists", "old", "trixie"), "old"),
+        ):
             code, line = code_of(fresh, *words)
             self.assertEqual((code, said in line), (2, True), line)
 
     def test_the_script_of_the_platforms_names_what_is_valid(self):
         for words in ((), ("woody",), ("trixie", "demo")):
-            done = subprocess.run([BENCH.parent / "platforms", *words], capture_output=True, text=True)
+            done = subprocess.run(
+                [BENCH.parent / "platforms", *words], capture_output=True, text=True
+            )
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             for release in (*fresh.RELEASES, "arm64"):
                 self.assertIn(release, done.stderr)
@@ -228,10 +337,17 @@ echo '<testsuite tests="3"><testcase name="a" status="run"/><testcase name="b" s
 
 class ArmCore(unittest.TestCase):
     def test_what_it_cannot_begin_with_is_said_in_one_line(self):
-        for release, tool, words, said in (("plucky", True, (), "this is plucky"), ("trixie", False, (), "aarch64-linux-gnu-g++ is missing"),
-                                           ("trixie", True, ("--jobs", "0"), "--jobs is 0")):
-            with unittest.mock.patch.object(arm.platform, "freedesktop_os_release", lambda: {"VERSION_CODENAME": release}), \
-                    unittest.mock.patch.object(arm.shutil, "which", lambda name: tool):
+        for release, tool, words, said in (
+            ("plucky", True, (), "this is plucky"),
+            ("trixie", False, (), "aarch64-linux-gnu-g++ is missing"),
+            ("trixie", True, ("--jobs", "0"), "--jobs is 0"),
+        ):
+            with (
+                unittest.mock.patch.object(
+                    arm.platform, "freedesktop_os_release", lambda: {"VERSION_CODENAME": release}
+                ),
+                unittest.mock.patch.object(arm.shutil, "which", lambda name: tool),
+            ):
                 code, line = code_of(arm, *words)
             self.assertEqual((code, said in line), (2, True), line)
 
@@ -241,84 +357,166 @@ class Judged(unittest.TestCase):
 
     def test_a_cell_on_a_clock_that_does_not_wait(self):
         def run(valid=True, **found):
-            figures = {"late_share": ("below", 1e-3, 0.0), "lock_losses": ("below", 1, 0), "tcp_of_capacity": ("least", 0.97, 0.97)}
-            return {"product": "b210", "verdict": {"valid": valid},
-                    **{name: {"found": found.get(name, usual), how: much} for name, (how, much, usual) in figures.items()}}
+            figures = {
+                "late_share": ("below", 1e-3, 0.0),
+                "lock_losses": ("below", 1, 0),
+                "tcp_of_capacity": ("least", 0.97, 0.97),
+            }
+            return {
+                "product": "b210",
+                "verdict": {"valid": valid},
+                **{
+                    name: {"found": found.get(name, usual), how: much}
+                    for name, (how, much, usual) in figures.items()
+                },
+            }
 
         def stop(slots, locks):
-            return {"air": {"most_slots": {"found": slots, "below": 150}, "locks_lost": {"found": locks, "below": 1}}}
-        self.assertEqual(free.outside([run()], stop(149, 0)), [])
-        self.assertEqual(free.outside([run(False, late_share=1e-3, lock_losses=1, tcp_of_capacity=0.969)], stop(150, 1)),
-                         ["b210: verdict", "b210: late_share", "b210: lock_losses", "b210: tcp_of_capacity", "stop of air: most_slots",
-                          "stop of air: locks_lost"])
-        self.assertEqual(free.outside([{"product": "ideal", "verdict": {"valid": False}}], {}), ["ideal: verdict"])
+            return {
+                "air": {
+                    "most_slots": {"found": slots, "below": 150},
+                    "locks_lost": {"found": locks, "below": 1},
+                }
+            }
 
-        self.assertEqual(free.valid([run(), {"product": "ideal", "verdict": {"valid": True}}, run(False)]), {"b210": "1 of 2", "ideal": "1 of 1"})
+        self.assertEqual(free.outside([run()], stop(149, 0)), [])
+        self.assertEqual(
+            free.outside(
+                [run(False, late_share=1e-3, lock_losses=1, tcp_of_capacity=0.969)], stop(150, 1)
+            ),
+            [
+                "b210: verdict",
+                "b210: late_share",
+                "b210: lock_losses",
+                "b210: tcp_of_capacity",
+                "stop of air: most_slots",
+                "stop of air: locks_lost",
+            ],
+        )
+        self.assertEqual(
+            free.outside([{"product": "ideal", "verdict": {"valid": False}}], {}),
+            ["ideal: verdict"],
+        )
+
+        self.assertEqual(
+            free.valid([run(), {"product": "ideal", "verdict": {"valid": True}}, run(False)]),
+            {"b210": "1 of 2", "ideal": "1 of 1"},
+        )
         self.assertEqual(free.cost([(149, 0), (150, 0), (0, 1)])["within"], "2 of 3")
 
     def test_two_stations_against_a_demo(self):
         def runs(*of):
-            return [{"by": by, "valid": valid, "tcp_bps": bps, "lock_losses": lost} for by, bps, valid, lost in of]
+            return [
+                {"by": by, "valid": valid, "tcp_bps": bps, "lock_losses": lost}
+                for by, bps, valid, lost in of
+            ]
+
         demo = ("demo", 30e6, True, 0)
         self.assertEqual(stations.outside(runs(demo, ("stations", 29.41e6, True, 0))), [])
-        self.assertEqual(stations.outside(runs(demo, ("stations", 29.39e6, False, 1))), ["stations: verdict", "stations: lock", "goodput"])
+        self.assertEqual(
+            stations.outside(runs(demo, ("stations", 29.39e6, False, 1))),
+            ["stations: verdict", "stations: lock", "goodput"],
+        )
         self.assertEqual(stations.outside(runs(demo, ("stations", None, True, 0))), ["goodput"])
-        few = runs(demo, ("stations", 30e6, True, 0), demo, ("stations", 28e6, False, 0), demo, ("stations", 29.9e6, True, 0))
+        few = runs(
+            demo,
+            ("stations", 30e6, True, 0),
+            demo,
+            ("stations", 28e6, False, 0),
+            demo,
+            ("stations", 29.9e6, True, 0),
+        )
         self.assertEqual(stations.outside(few), ["stations: verdict"])
         self.assertEqual(stations.summed(few)["stations"]["valid"], "2 of 3")
 
     def test_a_slot_that_came_to_nothing_counts_once(self):
         def lost(**counts):
             nothing = dict.fromkeys(("not_sent", "late_plans", "not_heard", "no_feedback"), 10)
-            return free.slots_lost.between(nothing, nothing | {name: 10 + n for name, n in counts.items()})
+            return free.slots_lost.between(
+                nothing, nothing | {name: 10 + n for name, n in counts.items()}
+            )
+
         self.assertEqual(lost(), 0)
         self.assertEqual(lost(not_sent=73, not_heard=73), 73)
         self.assertEqual(lost(not_sent=73, not_heard=75), 75)
-        self.assertEqual(lost(not_sent=73), 73)                         # a terminal that has not told yet
-        self.assertEqual(lost(late_plans=73, not_heard=1), 74)          # those are heard, with nothing granted
+        # a terminal that has not told yet
+        self.assertEqual(lost(not_sent=73), 73)
+        # those are heard, with nothing granted
+        self.assertEqual(lost(late_plans=73, not_heard=1), 74)
         self.assertEqual(lost(no_feedback=63, not_heard=5), 63)
         self.assertEqual(lost(no_feedback=3, not_sent=5, not_heard=9), 9)
 
     def test_what_is_beside_the_carrier(self):
         def rows(leakage, evm, power):
-            return [{"edge_samples": 0, "evm_percent": 0.02},
-                    {"edge_samples": 16, "leakage_db": leakage, "evm_percent": evm, "most_dbm_inside_mask": {"Local Area": power, "Wide Area": 21}}]
-        self.assertEqual(beside.outside(rows(-45.1, 0.32, -5)), [])
-        self.assertEqual(beside.outside(rows(-45, 0.33, -5.1)), ["leakage_db", "evm_percent", "most_dbm_inside_mask"])
+            return [
+                {"edge_samples": 0, "evm_percent": 0.02},
+                {
+                    "edge_samples": 16,
+                    "leakage_db": leakage,
+                    "evm_percent": evm,
+                    "most_dbm_inside_mask": {"Local Area": power, "Wide Area": 21},
+                },
+            ]
 
+        self.assertEqual(beside.outside(rows(-45.1, 0.32, -5)), [])
+        self.assertEqual(
+            beside.outside(rows(-45, 0.33, -5.1)),
+            ["leakage_db", "evm_percent", "most_dbm_inside_mask"],
+        )
 
     def test_slots_that_a_clock_gains(self):
         self.assertTrue(clocks.gained_as_expected(58, 54))
         self.assertFalse(clocks.gained_as_expected(58.1, 54))
-        self.assertFalse(clocks.gained_as_expected(0, 8))      # clocks that are alike
+        self.assertFalse(clocks.gained_as_expected(0, 8))  # clocks that are alike
         self.assertIsNone(clocks.gained_as_expected(0, 7.9))
 
 
 class Applications(unittest.TestCase):
     def test_what_comes_sooner_than_the_bearer_can_is_told_and_is_an_error(self):
-        slow, soon = {"page_s": [3.66, 3.68], "file_s": 27.5}, {"page_s": [3.66, 2.9], "file_s": 25.2}
+        slow, soon = (
+            {"page_s": [3.66, 3.68], "file_s": 27.5},
+            {
+                "page_s": [3.66, 2.9],
+                "file_s": 25.2,
+            },
+        )
         self.assertEqual(applications.below_the_floor("umts-32", slow), [])
         self.assertEqual(applications.below_the_floor("umts-32", soon), ["page_s", "file_s"])
         self.assertEqual(applications.below_the_floor("umts-384", soon), [])
         self.assertEqual(applications.below_the_floor("umts-384", {}), [])
         for valid, workload, code in ((True, slow, 0), (True, soon, 1), (False, slow, 1)):
-            report = {"workload": workload, "verdict": {"valid": valid}, "realtime": {"pacing_us": {}}}
-            with unittest.mock.patch.object(applications.emulate, "run", return_value=report), contextlib.redirect_stdout(io.StringIO()), \
-                    unittest.mock.patch.object(sys, "argv", ["umts_applications", "--bearer", "umts-32"]):
+            report = {
+                "workload": workload,
+                "verdict": {"valid": valid},
+                "realtime": {"pacing_us": {}},
+            }
+            with (
+                unittest.mock.patch.object(applications.emulate, "run", return_value=report),
+                contextlib.redirect_stdout(io.StringIO()),
+                unittest.mock.patch.object(
+                    sys, "argv", ["umts_applications", "--bearer", "umts-32"]
+                ),
+            ):
                 self.assertEqual(applications.main(), code)
 
 
 class BuildTimes(unittest.TestCase):
-    LOG = ("# ninja log v5\n0\t2000\t1\ttests/unit/mac/CMakeFiles/test_a.dir/test_a.cpp.o\tc1\n0\t500\t1\tmac/gen/a.pb.h\tc2\n"
-           "0\t500\t1\tmac/gen/a.pb.cc\tc2\n2000\t2500\t1\ttests/unit/mac/test_a\tc3\n"
-           "3000\t4000\t2\ttests/unit/mac/CMakeFiles/test_a.dir/test_a.cpp.o\tc1\n")
+    LOG = (
+        "# ninja log"
+        " v5\n0\t2000\t1\ttests/unit/mac/CMakeFiles/test_a.dir/test_a.cpp.o\tc1\n0\t500\t1\tmac/gen/a.pb.h\tc2\n"
+        "0\t500\t1\tmac/gen/a.pb.cc\tc2\n2000\t2500\t1\ttests/unit/mac/test_a\tc3\n"
+        "3000\t4000\t2\ttests/unit/mac/CMakeFiles/test_a.dir/test_a.cpp.o\tc1\n"
+    )
 
     def printed(self, log, *words):
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, ".ninja_log").write_text(log)
             out, err = io.StringIO(), io.StringIO()
-            with unittest.mock.patch.object(sys, "argv", ["build_times", folder, *words]), contextlib.redirect_stdout(out), \
-                    contextlib.redirect_stderr(err):
+            with (
+                unittest.mock.patch.object(sys, "argv", ["build_times", folder, *words]),
+                contextlib.redirect_stdout(out),
+                contextlib.redirect_stderr(err),
+            ):
                 code = build_times.main()
         return code, out.getvalue(), err.getvalue()
 
@@ -328,7 +526,9 @@ class BuildTimes(unittest.TestCase):
         self.assertEqual((code, found["seconds"], found["within_budget"]), (0, 2.0, False))
         self.assertEqual(found["kinds"], {"objects": 1.0, "other": 0.5, "links and archives": 0.5})
         self.assertEqual(found["rooms"], {"tests/unit/mac": 1.5, "mac/gen": 0.5})
-        self.assertEqual(found["longest"], {"tests/unit/mac/CMakeFiles/test_a.dir/test_a.cpp.o": 1.0})
+        self.assertEqual(
+            found["longest"], {"tests/unit/mac/CMakeFiles/test_a.dir/test_a.cpp.o": 1.0}
+        )
 
     def test_a_log_that_is_not_of_ninja_is_one_line_with_the_file_and_what_is_valid(self):
         for log in ("", "something else\n", "# ninja log v5\n1\t2\n"):

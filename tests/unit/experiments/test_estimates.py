@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Means and intervals against tables and against what an interval promises."""
+
 import math
 import random
 import unittest
 
-import world    # noqa: F401  (sets the path)
+import world  # noqa: F401  (sets the path)
 
 from openwip_cli.figures import estimates
 
@@ -29,8 +30,10 @@ class Intervals(unittest.TestCase):
 
     def test_ninety_five_of_a_hundred_intervals_cover_the_mean(self):
         rng = random.Random(1)
-        covered = sum(estimates.estimate([rng.gauss(10, 3) for _ in range(4)]).covers(10) for _ in range(2000))
-        self.assertAlmostEqual(covered / 2000, 0.95, delta=0.02)   # four standard deviations
+        covered = sum(
+            estimates.estimate([rng.gauss(10, 3) for _ in range(4)]).covers(10) for _ in range(2000)
+        )
+        self.assertAlmostEqual(covered / 2000, 0.95, delta=0.02)  # four standard deviations
 
     def test_what_both_settings_saw_cancels_in_the_difference(self):
         channel = {r: 10.0 * r for r in range(1, 6)}

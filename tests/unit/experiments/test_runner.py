@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Campaigns with an emulator that is a formula, and without Snakemake: attempts, progress, which runs are next, the command."""
+"""Campaigns with an emulator that is a formula, and without Snakemake: attempts, progress, which
+runs are next, the command."""
+
 import contextlib
 import hashlib
 import io
@@ -12,9 +14,9 @@ from unittest import mock
 import world
 from world import World
 
-from openwip_cli.errors import BadInput, CellDied, Terminated
 from openwip_cli.campaign import command, metrics, one_run, plan
 from openwip_cli.campaign.store import State, Store
+from openwip_cli.errors import BadInput, CellDied, Terminated
 from openwip_cli.runs import pool
 
 
@@ -22,7 +24,8 @@ class Attempts(unittest.TestCase):
     """`good`: the attempt that comes off."""
 
     def setUp(self):
-        own = mock.patch.object(one_run, "SEATS", f"openwip-test-{os.getpid()}")     # others may be taken by a campaign
+        # others may be taken by a campaign
+        own = mock.patch.object(one_run, "SEATS", f"openwip-test-{os.getpid()}")
         own.start()
         self.addCleanup(own.stop)
 
@@ -43,14 +46,21 @@ class Attempts(unittest.TestCase):
 
     def test_an_invalid_run_is_repeated_a_bounded_number_of_times_and_every_attempt_is_kept(self):
         tried, made = self.attempts({}, 3, "pacing: bad day")
-        self.assertEqual((tried, made["valid"], made["result"]["verdict"]["valid"]), (3, True, True))
+        self.assertEqual(
+            (tried, made["valid"], made["result"]["verdict"]["valid"]), (3, True, True)
+        )
         self.assertEqual([a["reasons"] for a in made["attempts"]], [["pacing: bad day"]] * 2 + [[]])
         tried, made = self.attempts({}, 9, "pacing: bad day")
         self.assertEqual((tried, made["valid"]), (one_run.ATTEMPTS, False))
 
     def test_a_cell_that_dies_is_an_invalid_attempt(self):
-        tried, made = self.attempts({}, 2, CellDied("emulator was killed by SIGSEGV", [("emulator", "last words")]))
-        self.assertEqual(made["attempts"][0]["reasons"], ["died: emulator was killed by SIGSEGV", "emulator: last words"])
+        tried, made = self.attempts(
+            {}, 2, CellDied("emulator was killed by SIGSEGV", [("emulator", "last words")])
+        )
+        self.assertEqual(
+            made["attempts"][0]["reasons"],
+            ["died: emulator was killed by SIGSEGV", "emulator: last words"],
+        )
         self.assertEqual((tried, made["valid"]), (2, True))
 
     def test_what_would_come_out_the_same_is_not_tried_again(self):
@@ -65,7 +75,14 @@ class Attempts(unittest.TestCase):
             self.assertEqual(again, "seat0")
 
     def test_a_number_that_cannot_be_taken_for_another_reason_than_that_it_is_taken_is_said(self):
-        with mock.patch.object(one_run.socket.socket, "bind", side_effect=PermissionError(1, "Operation not permitted")), self.assertRaises(PermissionError):
+        with (
+            mock.patch.object(
+                one_run.socket.socket,
+                "bind",
+                side_effect=PermissionError(1, "Operation not permitted"),
+            ),
+            self.assertRaises(PermissionError),
+        ):
             with one_run.seat("seat"):
                 pass
 
@@ -78,7 +95,9 @@ class Attempts(unittest.TestCase):
                 attempt()
 
         def attempt():
-            one_run.attempt({"time": "virtual", "emulator": {}, "workload": {}}, None, lambda text: None)
+            one_run.attempt(
+                {"time": "virtual", "emulator": {}, "workload": {}}, None, lambda text: None
+            )
 
         with mock.patch.object(one_run.in_virtual_time, "run", run):
             attempt()
@@ -88,7 +107,12 @@ class Attempts(unittest.TestCase):
 
     def test_a_specification_that_is_none_is_refused(self):
         with World() as w:
-            for text, pattern in (("{", "it is not JSON"), (100_000 * "[", "it is not JSON"), ("{}", "emulator and workload are expected"), ('{"emulator": 3, "workload": {}}', "are expected")):
+            for text, pattern in (
+                ("{", "it is not JSON"),
+                (100_000 * "[", "it is not JSON"),
+                ("{}", "emulator and workload are expected"),
+                ('{"emulator": 3, "workload": {}}', "are expected"),
+            ):
                 (w.path / "spec").write_text(text)
                 with self.assertRaisesRegex(BadInput, pattern):
                     one_run.main([str(w.path / "spec"), str(w.path / "out")], None)
@@ -106,7 +130,9 @@ class Next(unittest.TestCase):
     def test_what_has_a_valid_file_is_not_next(self):
         runs = self.world.experiment().runs()
         self.world.make(runs[:10])
-        self.world.make(runs[10:11], lambda *_: world.result(valid=False, reasons=["pacing: bad day"]))
+        self.world.make(
+            runs[10:11], lambda *_: world.result(valid=False, reasons=["pacing: bad day"])
+        )
         self.world.store.path(runs[3].key).write_text('{"half": ')
         left = [r.key for r in self.world.progress().next(99)]
         self.assertEqual(sorted(left), sorted([runs[3].key] + [r.key for r in runs[10:]]))
@@ -133,13 +159,17 @@ class Next(unittest.TestCase):
         self.world.make(chosen)
         for run in chosen:
             progress.take(run.key)
-        self.assertRegex(self.world.said[-1], r"^16/32 S1 channel=\w+ modulation=\w+ #2: \d\.\d\d Mbit/s, valid; "
-                                              r"goodput_mbps \d\.\d{3} ± \d\.\d{3} of 2; \d+ s left$")
+        self.assertRegex(
+            self.world.said[-1],
+            r"^16/32 S1 channel=\w+ modulation=\w+ #2: \d\.\d\d Mbit/s, valid; "
+            r"goodput_mbps \d\.\d{3} ± \d\.\d{3} of 2; \d+ s left$",
+        )
         self.assertEqual(len(progress.next(99)), 16)
 
 
 class Stop(unittest.TestCase):
     """Half the interval of 1, 2 .. n realisations of `values`."""
+
     LONG = world.SMALL.replace("full: {realisations: 4", "full: {realisations: 12")
 
     def campaign(self, until, width, values=world.formula):
@@ -154,29 +184,47 @@ class Stop(unittest.TestCase):
             return {p.text(): sorted(results.found[p]) for p in e.points}, results
 
     def test_a_point_stops_when_its_interval_is_narrow_enough_and_others_go_on(self):
-        used, results = self.campaign("{half_width: 0.05, at_least: 3}", 8,
-                                      lambda o: 1 + o["seed"] * 0.2 * (o["link.modulation"] == 1))
+        used, results = self.campaign(
+            "{half_width: 0.05, at_least: 3}",
+            8,
+            lambda o: 1 + o["seed"] * 0.2 * (o["link.modulation"] == 1),
+        )
         self.assertEqual({len(n) for name, n in used.items() if "modulation=1" not in name}, {3})
         self.assertEqual({len(n) for name, n in used.items() if "modulation=1" in name}, {12})
         self.assertEqual((results.absent, results.invalid), (0, 0))
 
     def test_what_is_used_does_not_depend_on_how_many_run_at_a_time(self):
-        few, many = self.campaign("{half_width: 0.12}", 8)[0], self.campaign("{half_width: 0.12}", 1000)[0]
+        few, many = (
+            self.campaign("{half_width: 0.12}", 8)[0],
+            self.campaign("{half_width: 0.12}", 1000)[0],
+        )
         self.assertEqual(few, many)
         self.assertTrue(5 <= min(map(len, few.values())) < max(map(len, few.values())))
 
     def test_a_realisation_that_is_still_missing_holds_back_the_later_ones(self):
         until = plan.Until(0.1, 3)
-        self.assertEqual([until.enough({r: 1.0 for r in there}) for there in ((1, 2), (1, 2, 3), (2, 4, 7, 8))], [None, 3, 7])
-        with World(self.LONG.replace("title: small", "title: small\nuntil: {half_width: 0.1, at_least: 3}")) as w:
+        self.assertEqual(
+            [
+                until.enough(dict.fromkeys(there, 1.0))
+                for there in ((1, 2), (1, 2, 3), (2, 4, 7, 8))
+            ],
+            [None, 3, 7],
+        )
+        with World(
+            self.LONG.replace("title: small", "title: small\nuntil: {half_width: 0.1, at_least: 3}")
+        ) as w:
             e = w.experiment()
-            w.make([r for r in e.runs() if r.spec["realisation"] in (1, 3, 4)], lambda *_: world.result())
+            w.make(
+                [r for r in e.runs() if r.spec["realisation"] in (1, 3, 4)],
+                lambda *_: world.result(),
+            )
             progress = w.progress()
             self.assertEqual({r.spec["realisation"] for r in progress.next(8)}, {2, 5})
 
 
 class SerialPool(pool.Pool):
     """Without processes. `attempt`: of a run."""
+
     world = attempt = None
 
     def run(self, specs, take):
@@ -193,17 +241,27 @@ class Command(unittest.TestCase):
         self.addCleanup(self.world.close)
         self.out = self.world.path / "results"
         self.world.store = Store(self.out)
-        for where, name, value in ((plan, "folder", lambda top: self.world.path), (plan, "known", lambda top, *_: ["S1"]),
-                                   (command, "check_machine", lambda *_: None), (pool, "Pool", SerialPool),
-                                   (SerialPool, "world", self.world)):
+        for where, name, value in (
+            (plan, "folder", lambda top: self.world.path),
+            (plan, "known", lambda top, *_: ["S1"]),
+            (command, "check_machine", lambda *_: None),
+            (pool, "Pool", SerialPool),
+            (SerialPool, "world", self.world),
+        ):
             patch = mock.patch.object(where, name, value)
             patch.start()
             self.addCleanup(patch.stop)
 
     def command(self, *arguments, attempt=None):
         out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), mock.patch.object(SerialPool, "attempt", attempt and staticmethod(attempt)):
-            code = command.main(["S1", "--out", str(self.out), *arguments], world.places(self.world.path))
+        with (
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            mock.patch.object(SerialPool, "attempt", attempt and staticmethod(attempt)),
+        ):
+            code = command.main(
+                ["S1", "--out", str(self.out), *arguments], world.places(self.world.path)
+            )
         return code, out.getvalue(), err.getvalue()
 
     def test_results_figure_and_table_are_written(self):
@@ -213,60 +271,122 @@ class Command(unittest.TestCase):
         self.assertIn("statements: 1 hold, 0 do not, 0 not measured", out)
         self.assertEqual((self.out / "small.png").read_bytes()[:4], b"\x89PNG")
         rows = (self.out / "S1.csv").read_text().splitlines()
-        self.assertEqual((rows[0], len(rows)), ("channel,modulation,realisation,run,metric,value", 33))
+        self.assertEqual(
+            (rows[0], len(rows)), ("channel,modulation,realisation,run,metric,value", 33)
+        )
         means = (self.out / "S1.means.csv").read_text().splitlines()
         self.assertEqual(len(means), 9)
         table = json.loads((self.out / "comparison.json").read_text())["experiments"]["S1"]
         self.assertEqual((table["counts"]["valid"], table["statements"][0]["holds"]), (32, "yes"))
-        self.assertIn("| S1 | 2 is best [here] | jakes: 2 (2.2", (self.out / "comparison.md").read_text())
+        self.assertIn(
+            "| S1 | 2 is best [here] | jakes: 2 (2.2", (self.out / "comparison.md").read_text()
+        )
 
     def test_statements_of_several_folders_stand_side_by_side(self):
         self.command()
         tree = json.loads((self.out / "comparison.json").read_text())
-        first, = tree["experiments"]["S1"]["statements"]
+        (first,) = tree["experiments"]["S1"]["statements"]
         changed = first | {"holds": "no (not sure)", "measured": "a|b"}
-        tree["experiments"]["S1"]["statements"] = [changed, first | {"id": "more", "holds": "not measured", "measured": ""}]
+        tree["experiments"]["S1"]["statements"] = [
+            changed,
+            first | {"id": "more", "holds": "not measured", "measured": ""},
+        ]
         other = self.out.parent / "other=1"
         other.mkdir()
         (other / "comparison.json").write_text(json.dumps(tree))
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
-            code = command.main(["--beside", str(self.out), f"BBR=3={self.out}", str(other)], world.places(self.world.path))
+            code = command.main(
+                ["--beside", str(self.out), f"BBR=3={self.out}", str(other)],
+                world.places(self.world.path),
+            )
         head, _, *rows, last = out.getvalue().splitlines()
-        self.assertEqual((code, head), (0, "| statement | the text says | real, full | BBR=3 | real, full |"))
-        self.assertEqual(rows[0], f"| S1 {first['id']} | 2 is best | **yes**: {first['measured']} | **yes**: {first['measured']} "
-                                  "| **no (not sure)**: a\\|b |")
+        self.assertEqual(
+            (code, head), (0, "| statement | the text says | real, full | BBR=3 | real, full |")
+        )
+        self.assertEqual(
+            rows[0],
+            f"| S1 {first['id']} | 2 is best | **yes**: {first['measured']} | **yes**:"
+            f" {first['measured']} | **no (not sure)**: a\\|b |",
+        )
         self.assertEqual(rows[1:], ["| S1 more | 2 is best | - | - | **not measured**: - |"])
         self.assertEqual(last, "| hold, of those measured | | 1 of 1 | 1 of 1 | 0 of 1 |")
 
     def test_what_has_no_statements_to_put_beside_others_is_refused(self):
         (self.out / "runs").mkdir(parents=True)
-        for content, words in ((None, "No such file"), ("[]", "no comparison.json of"), ('{"experiments": {"S1": 1}}', "no comparison.json of"),
-                               ('{"about": {"time": "", "mode": ""}, "experiments": {"S1": {"statements": [{"id": "a", "says": "b", "holds": 1, "measured": ""}]}}}', "no comparison"),
-                               ("{", "no comparison.json of")):
+        for content, words in (
+            (None, "No such file"),
+            ("[]", "no comparison.json of"),
+            ('{"experiments": {"S1": 1}}', "no comparison.json of"),
+            (
+                (
+                    '{"about": {"time": "", "mode": ""}, "experiments": {"S1": {"statements":'
+                    ' [{"id": "a", "says": "b", "holds": 1, "measured": ""}]}}}'
+                ),
+                "no comparison",
+            ),
+            ("{", "no comparison.json of"),
+        ):
             if content is not None:
                 (self.out / "comparison.json").write_text(content)
-            with self.subTest(content), self.assertRaisesRegex(BadInput, f"--beside {self.out}: .*{words}"):
+            with (
+                self.subTest(content),
+                self.assertRaisesRegex(BadInput, f"--beside {self.out}: .*{words}"),
+            ):
                 command.main(["--beside", str(self.out)], world.places(self.world.path))
         with self.assertRaisesRegex(BadInput, "valid: FOLDER or TITLE=FOLDER"):
             command.main(["--beside", f"={self.out}"], world.places(self.world.path))
 
     def test_what_is_said_without_a_run_takes_no_other_options(self):
-        for given, said in ((["A1", "--beside", "x"], "--beside with names"), (["--list", "--out", "x"], "--list with --out"), (["--describe", "--quick"], "--describe with --quick"),
-                            (["--beside", "x", "--tcp", "sack=0"], "--beside with --tcp"), (["--list", "--beside", "x"], "--list with --beside")):
-            with self.subTest(said), self.assertRaisesRegex(BadInput, f"^{said}, which it does not look at; valid: {given[0] if given[0] != 'A1' else said[:8]} alone$"):
+        for given, said in (
+            (["A1", "--beside", "x"], "--beside with names"),
+            (["--list", "--out", "x"], "--list with --out"),
+            (["--describe", "--quick"], "--describe with --quick"),
+            (["--beside", "x", "--tcp", "sack=0"], "--beside with --tcp"),
+            (["--list", "--beside", "x"], "--list with --beside"),
+        ):
+            with (
+                self.subTest(said),
+                self.assertRaisesRegex(
+                    BadInput,
+                    f"^{said}, which it does not look at; valid:"
+                    f" {given[0] if given[0] != 'A1' else said[:8]} alone$",
+                ),
+            ):
                 command.main(given, world.places(self.world.path))
 
     def test_a_plan_with_other_contents_is_refused_and_a_run_with_such_is_made_again(self):
         self.command("--quick")
         path, whole = self.out / "plan.json", (self.out / "plan.json").read_text()
-        for text in ("{", "[]", '{"experiments": 1}', '{"experiments": {"S1": []}}', '{"experiments": {"S1": {"mode": "quick"}}}',
-                     '{"experiments": {"S1": {"mode": "quick", "fingerprint": "", "programs": [1]}}}', "\udcff"):
+        for text in (
+            "{",
+            "[]",
+            '{"experiments": 1}',
+            '{"experiments": {"S1": []}}',
+            '{"experiments": {"S1": {"mode": "quick"}}}',
+            '{"experiments": {"S1": {"mode": "quick", "fingerprint": "", "programs": [1]}}}',
+            "\udcff",
+        ):
             path.write_text(text, errors="surrogateescape")
-            with self.subTest(text), self.assertRaisesRegex(BadInput, f"^--out: {path}: it is not what ./openwip experiment wrote; use another --out$"):
+            with (
+                self.subTest(text),
+                self.assertRaisesRegex(
+                    BadInput,
+                    f"^--out: {path}: it is not what ./openwip experiment wrote; use another"
+                    " --out$",
+                ),
+            ):
                 self.command("--quick")
         path.write_text(whole)
-        for number, (part, wrong) in enumerate((("result", [1]), ("result", {"workload": {"goodput_bps": "x"}}), ("attempts", [1]), ("attempts", 3), ("spec", 3))):
+        for _number, (part, wrong) in enumerate(
+            (
+                ("result", [1]),
+                ("result", {"workload": {"goodput_bps": "x"}}),
+                ("attempts", [1]),
+                ("attempts", 3),
+                ("spec", 3),
+            )
+        ):
             run = sorted(self.world.store.runs.glob("*.json"))[0]
             run.write_text(json.dumps(json.loads(run.read_text()) | {part: wrong}))
             with self.subTest(part, wrong=wrong):
@@ -297,7 +417,9 @@ class Command(unittest.TestCase):
         self.command("--quick")
         with self.assertRaisesRegex(BadInput, "S1 in .* is real, not virtual"):
             self.command("--quick", "--time", "virtual")
-        real, virtual = (plan.Experiment(self.world.file, "quick", time).runs() for time in ("real", "virtual"))
+        real, virtual = (
+            plan.Experiment(self.world.file, "quick", time).runs() for time in ("real", "virtual")
+        )
         self.assertEqual({r.key for r in real} & {r.key for r in virtual}, set())
         self.assertEqual([r.spec | {"time": "virtual"} for r in real], [r.spec for r in virtual])
 
@@ -311,34 +433,54 @@ class Command(unittest.TestCase):
             (kernel.parent / "made-of").write_text(f"{made_of}  -")
 
         quick = ("--quick", "--time", "virtual")
-        self.command(*quick)                # before folders said it, or with a kernel that was not there yet
+        # before folders said it, or with a kernel that was not there yet
+        self.command(*quick)
         built("6.12.1", "a" * 64)
         for _ in range(2):
             self.assertEqual(self.command(*quick)[0], 0)
-            self.assertIn(f"Linux of virtual time: 6.12.1 {'a' * 16}", (self.out / "comparison.md").read_text())
+            self.assertIn(
+                f"Linux of virtual time: 6.12.1 {'a' * 16}",
+                (self.out / "comparison.md").read_text(),
+            )
         for release, made_of in (("6.12.2", "a" * 64), ("6.12.1", "b" * 64)):
             built(release, made_of)
-            with self.assertRaisesRegex(BadInput, f"S1 in .* begun with Linux 6.12.1 a{{16}}, and that of this build is {release} {made_of[:16]}; use"):
+            with self.assertRaisesRegex(
+                BadInput,
+                f"S1 in .* begun with Linux 6.12.1 a{{16}}, and that of this build is {release}"
+                f" {made_of[:16]}; use",
+            ):
                 self.command(*quick)
         self.assertEqual(self.command(*quick, "--only-evaluate")[0], 0)
-        self.assertEqual(json.loads((self.out / "plan.json").read_text())["experiments"]["S1"]["kernel"], f"6.12.1 {'a' * 16}")
+        self.assertEqual(
+            json.loads((self.out / "plan.json").read_text())["experiments"]["S1"]["kernel"],
+            f"6.12.1 {'a' * 16}",
+        )
 
     def test_results_of_other_programs_are_not_mixed(self):
         def built(**programs):
             for name, text in programs.items():
-                program = self.world.path / "host" / {"wip_guest": "virtual", "wip_ns3": "simulator"}.get(name, "emulator") / name
+                program = (
+                    self.world.path
+                    / "host"
+                    / {"wip_guest": "virtual", "wip_ns3": "simulator"}.get(name, "emulator")
+                    / name
+                )
                 program.parent.mkdir(parents=True, exist_ok=True)
                 program.write_text(text)
 
-        self.command("--quick")             # before folders said it
+        self.command("--quick")  # before folders said it
         built(wip_emulator="one", wip_guest="one", wip_ns3="one")
         for _ in range(2):
             self.assertEqual(self.command("--quick")[0], 0)
-        built(wip_guest="two", wip_ns3="two")       # of other times
+        built(wip_guest="two", wip_ns3="two")  # of other times
         self.assertEqual(self.command("--quick")[0], 0)
         built(wip_emulator="two")
         one, two = (hashlib.sha256(text).hexdigest()[:16] for text in (b"one", b"two"))
-        with self.assertRaisesRegex(BadInput, f"S1 in .* begun with wip_emulator {one}, and that of this build is {two}; use another --out"):
+        with self.assertRaisesRegex(
+            BadInput,
+            f"S1 in .* begun with wip_emulator {one}, and that of this build is {two}; use another"
+            " --out",
+        ):
             self.command("--quick")
         self.assertEqual(self.command("--quick", "--only-evaluate")[0], 0)
         built(wip_emulator="one")
@@ -347,7 +489,10 @@ class Command(unittest.TestCase):
             shutil.rmtree(self.out)
             self.command("--quick", "--time", time)
             built(**{program: "three"})
-            with self.subTest(program), self.assertRaisesRegex(BadInput, f"begun with {program} {two}"):
+            with (
+                self.subTest(program),
+                self.assertRaisesRegex(BadInput, f"begun with {program} {two}"),
+            ):
                 self.command("--quick", "--time", time)
 
     def test_two_campaigns_in_one_folder_are_refused(self):
@@ -360,13 +505,20 @@ class Command(unittest.TestCase):
     def test_an_invalid_run_is_left_out_of_the_means_shown_and_makes_the_exit_code_1(self):
         def attempt(spec, *_):
             bad = spec["emulator"]["seed"] == 4
-            return world.result(valid=not bad, reasons=["late: 3 slots"] * bad, goodput_mbps=1e3 if bad else world.formula(spec["emulator"]))
+            return world.result(
+                valid=not bad,
+                reasons=["late: 3 slots"] * bad,
+                goodput_mbps=1e3 if bad else world.formula(spec["emulator"]),
+            )
 
         code, out, _ = self.command(attempt=attempt)
         self.assertEqual(code, 1)
         self.assertIn("24 of 32 runs valid", out)
-        repeated = 8 * (one_run.ATTEMPTS - 1)       # the last one was not
-        self.assertRegex((self.out / "comparison.md").read_text(), rf"\| 24 \| 8 \| {repeated} \|\n\n(?s:(?!attempts).)*$")
+        repeated = 8 * (one_run.ATTEMPTS - 1)  # the last one was not
+        self.assertRegex(
+            (self.out / "comparison.md").read_text(),
+            rf"\| 24 \| 8 \| {repeated} \|\n\n(?s:(?!attempts).)*$",
+        )
         self.assertNotIn("1000", (self.out / "S1.means.csv").read_text())
 
     def test_a_command_that_runs_nothing_keeps_how_long_the_runs_took(self):

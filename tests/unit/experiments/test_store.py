@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The results of a campaign on a file system that stumbles, with files that are damaged, and with runs that left none: nothing valid is
-lost or mixed, and what is missing is said with its reason. The emulator is a formula, as in test_runner.py; errors of reading are
-made by a file system (a folder or a FIFO in the place of a file, /proc/self/mem) or, where none makes them at will, by a replaced read."""
+"""The results of a campaign on a file system that stumbles, with files that are damaged, and with
+runs that left none: nothing valid is lost or mixed, and what is missing is said with its reason.
+The emulator is a formula, as in test_runner.py; errors of reading are made by a file system (a
+folder or a FIFO in the place of a file, /proc/self/mem) or, where none makes them at will, by a
+replaced read."""
+
 import contextlib
 import errno
 import hashlib
@@ -39,7 +42,9 @@ class Folder(unittest.TestCase):
         self.addCleanup(waits.stop)
 
     def contents(self):
-        return {path.name: path.read_bytes() for path in self.store.runs.iterdir() if path.is_file()}
+        return {
+            path.name: path.read_bytes() for path in self.store.runs.iterdir() if path.is_file()
+        }
 
     def path(self, n):
         return self.store.path(self.runs[n].key)
@@ -49,7 +54,12 @@ class Folder(unittest.TestCase):
 
     def next_keys(self, **more):
         e = self.world.experiment()
-        return [r.key for r in runner.Progress(self.store, [e], plan.unique_runs([e]), self.world.said.append, **more).next(99)]
+        return [
+            r.key
+            for r in runner.Progress(
+                self.store, [e], plan.unique_runs([e]), self.world.said.append, **more
+            ).next(99)
+        ]
 
     def results(self):
         return metrics.Results(self.world.experiment(), self.store.read)
@@ -80,14 +90,26 @@ class Reading(Folder):
         self.path(0).unlink()
         self.path(1).write_text("{")
         with self.reading_fails(2):
-            self.assertEqual([self.state(n) for n in range(4)], [State.ABSENT, State.INVALID, State.UNREADABLE, State.VALID])
+            self.assertEqual(
+                [self.state(n) for n in range(4)],
+                [State.ABSENT, State.INVALID, State.UNREADABLE, State.VALID],
+            )
 
     def test_what_a_real_file_system_does_not_give_is_unreadable(self):
-        for make in (pathlib.Path.mkdir, os.mkfifo, lambda path: path.symlink_to("/proc/self/mem"), lambda path: path.symlink_to(path.name)):
+        for make in (
+            pathlib.Path.mkdir,
+            os.mkfifo,
+            lambda path: path.symlink_to("/proc/self/mem"),
+            lambda path: path.symlink_to(path.name),
+        ):
             self.in_place_of(0, make)
             self.assertEqual(self.state(0), State.UNREADABLE)
             self.assertTrue(os.path.lexists(self.path(0)))
-            (pathlib.Path.rmdir if self.path(0).is_dir() and not self.path(0).is_symlink() else pathlib.Path.unlink)(self.path(0))
+            (
+                pathlib.Path.rmdir
+                if self.path(0).is_dir() and not self.path(0).is_symlink()
+                else pathlib.Path.unlink
+            )(self.path(0))
             (self.world.path / "kept").rename(self.path(0))
         self.assertEqual(self.state(0), State.VALID)
 
@@ -133,16 +155,34 @@ class GoingOn(Folder):
         self.path(1).write_bytes(self.path(2).read_bytes())
         self.path(3).write_bytes(b"\xff\xfe")
         self.assertEqual(sorted(self.next_keys()), sorted(self.runs[n].key for n in (0, 1, 3)))
-        self.assertEqual({path.name: path.read_bytes() for path in self.store.aside.iterdir()},
-                         {f"{self.runs[0].key}.1.json": b'{"half": ', f"{self.runs[1].key}.1.json": self.path(2).read_bytes(), f"{self.runs[3].key}.1.json": b"\xff\xfe"})
-        self.assertEqual([words for words in ("it is not what a run writes. It is set aside as", "it is the result of another run", "it is not text")
-                          if words not in "\n".join(self.world.said)], [])
+        self.assertEqual(
+            {path.name: path.read_bytes() for path in self.store.aside.iterdir()},
+            {
+                f"{self.runs[0].key}.1.json": b'{"half": ',
+                f"{self.runs[1].key}.1.json": self.path(2).read_bytes(),
+                f"{self.runs[3].key}.1.json": b"\xff\xfe",
+            },
+        )
+        self.assertEqual(
+            [
+                words
+                for words in (
+                    "it is not what a run writes. It is set aside as",
+                    "it is the result of another run",
+                    "it is not text",
+                )
+                if words not in "\n".join(self.world.said)
+            ],
+            [],
+        )
 
     def test_set_aside_files_of_one_run_do_not_replace_each_other(self):
         for n in (1, 2, 3):
             self.path(0).write_text(f"[{n}]")
             self.next_keys()
-        self.assertEqual(sorted(path.read_text() for path in self.store.aside.iterdir()), ["[1]", "[2]", "[3]"])
+        self.assertEqual(
+            sorted(path.read_text() for path in self.store.aside.iterdir()), ["[1]", "[2]", "[3]"]
+        )
 
     def test_what_cannot_be_set_aside_stays_and_its_run_is_not_made_again(self):
         self.path(0).write_text("{")
@@ -153,7 +193,9 @@ class GoingOn(Folder):
 
     def test_an_invalid_verdict_is_tried_again_and_what_was_before_is_kept(self):
         self.path(0).unlink()
-        self.world.make(self.runs[:1], lambda *_: world.result(valid=False, reasons=["pacing: bad day"]))
+        self.world.make(
+            self.runs[:1], lambda *_: world.result(valid=False, reasons=["pacing: bad day"])
+        )
         before = self.path(0).read_bytes()
         self.assertEqual(self.next_keys(), [self.runs[0].key])
         self.assertEqual([path.read_bytes() for path in self.store.aside.iterdir()], [before])
@@ -167,7 +209,11 @@ class GoingOn(Folder):
                 again = cause in (Cause.KILLED, Cause.OUT_OF_MEMORY, Cause.EXHAUSTED, Cause.LOST)
                 if not again:
                     self.assertEqual(self.next_keys(), [])
-                    self.assertEqual(self.world.said[-1], f"1 runs failed before and are not tried again (1 {cause.value}); --retry-failed tries them again")
+                    self.assertEqual(
+                        self.world.said[-1],
+                        f"1 runs failed before and are not tried again (1 {cause.value});"
+                        " --retry-failed tries them again",
+                    )
                 self.assertEqual(self.next_keys(retry_failed=not again), [self.runs[0].key])
                 self.world.make(self.runs[:1])
 
@@ -177,7 +223,11 @@ class GoingOn(Folder):
         self.path(0).write_text("{}")
         self.assertTrue(progress.take(self.runs[0].key))
         self.assertEqual(self.store.read(self.runs[0].key).failure.cause, Cause.NO_RESULT)
-        self.assertRegex(self.world.said[-1], "^1/1 S1 .*: no result, FAILED: it left no result of this run: it is not what a run writes; ")
+        self.assertRegex(
+            self.world.said[-1],
+            "^1/1 S1 .*: no result, FAILED: it left no result of this run: it is not what a run"
+            " writes; ",
+        )
 
     def test_a_result_that_cannot_be_read_after_its_round_is_left_and_not_run_twice(self):
         self.path(0).unlink()
@@ -195,39 +245,78 @@ class Saying(Folder):
     """The evaluation of a folder that is not whole says so, and changes no result."""
 
     def spoil(self):
-        """One of each: not run, damaged, failed, invalid; of realisation 1, which has the first eight runs."""
+        """One of each: not run, damaged, failed, invalid; of realisation 1, which has the first
+        eight runs."""
         self.path(0).unlink()
         self.path(1).write_text("{")
         for n in (2, 3):
             self.path(n).unlink()
-        self.store.fail(self.runs[2].key, self.runs[2].spec, Failure(Cause.CRASHED, signal="SIGSEGV", said="last words", seconds=2.0))
-        self.world.make(self.runs[3:4], lambda *_: world.result(valid=False, reasons=["sums: one too many"]))
+        self.store.fail(
+            self.runs[2].key,
+            self.runs[2].spec,
+            Failure(Cause.CRASHED, signal="SIGSEGV", said="last words", seconds=2.0),
+        )
+        self.world.make(
+            self.runs[3:4], lambda *_: world.result(valid=False, reasons=["sums: one too many"])
+        )
 
     def judged(self):
         results = self.results()
-        return report.Judged(results.experiment, statements.judge_all(results), report.counts(results), [], list(results.lacking.values()))
+        return report.Judged(
+            results.experiment,
+            statements.judge_all(results),
+            report.counts(results),
+            [],
+            list(results.lacking.values()),
+        )
 
     def test_counts_figures_and_statements_tell_what_lacks_and_why(self):
         self.spoil()
         with self.reading_fails(4):
             judged = self.judged()
-        self.assertEqual({k: n for k, n in judged.counts.items() if k != "repeated"},
-                         {"runs": 32, "valid": 27, "invalid": 1, "failed": 1, "absent": 1, "unreadable": 1, "damaged": 1})
+        self.assertEqual(
+            {k: n for k, n in judged.counts.items() if k != "repeated"},
+            {
+                "runs": 32,
+                "valid": 27,
+                "invalid": 1,
+                "failed": 1,
+                "absent": 1,
+                "unreadable": 1,
+                "damaged": 1,
+            },
+        )
         text = report.markdown([judged], {})
         self.assertIn("| 32 | 27 | 1 + 1 failed + 1 not run + 1 unreadable + 1 damaged |", text)
-        self.assertIn(f"failed run {self.runs[2].key} ({self.runs[2].label}): it crashed (killed by SIGSEGV): last words", text)
-        self.assertIn(f"unreadable run {self.runs[4].key} ({self.runs[4].label}): Input/output error", text)
-        self.assertIn("27 of 32 runs valid (1 invalid, 1 failed, 1 not run, 1 unreadable, 1 damaged)", report.screen([judged]))
+        self.assertIn(
+            f"failed run {self.runs[2].key} ({self.runs[2].label}): it crashed (killed by SIGSEGV):"
+            " last words",
+            text,
+        )
+        self.assertIn(
+            f"unreadable run {self.runs[4].key} ({self.runs[4].label}): Input/output error", text
+        )
+        self.assertIn(
+            "27 of 32 runs valid (1 invalid, 1 failed, 1 not run, 1 unreadable, 1 damaged)",
+            report.screen([judged]),
+        )
         self.assertIn("without ", report.screen([judged]))
 
     def test_a_statement_counts_the_runs_of_its_own_points_alone(self):
         """It is about channel jakes with modulation 1, 2, 3."""
         self.assertEqual([j.lacking for j in self.judged().judgements], [{}])
         for run in self.runs:
-            if run.spec["channel"] == "winner" or run.spec["emulator"]["link.modulation"] == "adaptive":
+            if (
+                run.spec["channel"] == "winner"
+                or run.spec["emulator"]["link.modulation"] == "adaptive"
+            ):
                 self.store.path(run.key).unlink()
         self.assertEqual([j.lacking for j in self.judged().judgements], [{}])
-        lost = [r for r in self.runs if r.spec["channel"] == "jakes" and r.spec["emulator"]["link.modulation"] == 3]
+        lost = [
+            r
+            for r in self.runs
+            if r.spec["channel"] == "jakes" and r.spec["emulator"]["link.modulation"] == 3
+        ]
         for run in lost:
             self.store.path(run.key).unlink()
             self.store.fail(run.key, run.spec, Failure(Cause.LOST))
@@ -242,18 +331,29 @@ class Saying(Folder):
 
 class Failures(unittest.TestCase):
     def test_the_cause_of_an_end_is_what_the_kernel_says_of_it(self):
-        for code, more, cause, signal in ((1, {}, Cause.FAILED, None), (2, {}, Cause.REFUSED, None), (0, {}, Cause.NO_RESULT, None), (75, {}, Cause.EXHAUSTED, None),
-                                          (-9, {}, Cause.KILLED, "SIGKILL"), (-9, {"memory": True}, Cause.OUT_OF_MEMORY, "SIGKILL"), (-11, {}, Cause.CRASHED, "SIGSEGV"),
-                                          (-15, {"timed_out": True}, Cause.TIMED_OUT, "SIGTERM"), (143, {}, Cause.KILLED, "SIGTERM"), (139, {}, Cause.CRASHED, "SIGSEGV")):
+        for code, more, cause, signal in (
+            (1, {}, Cause.FAILED, None),
+            (2, {}, Cause.REFUSED, None),
+            (0, {}, Cause.NO_RESULT, None),
+            (75, {}, Cause.EXHAUSTED, None),
+            (-9, {}, Cause.KILLED, "SIGKILL"),
+            (-9, {"memory": True}, Cause.OUT_OF_MEMORY, "SIGKILL"),
+            (-11, {}, Cause.CRASHED, "SIGSEGV"),
+            (-15, {"timed_out": True}, Cause.TIMED_OUT, "SIGTERM"),
+            (143, {}, Cause.KILLED, "SIGTERM"),
+            (139, {}, Cause.CRASHED, "SIGSEGV"),
+        ):
             with self.subTest(code, **more):
                 made = failure.of_exit(code, "openwip: a word", 1.5, **more)
-                self.assertEqual((made.cause, made.signal, made.said), (cause, signal, "openwip: a word"))
+                self.assertEqual(
+                    (made.cause, made.signal, made.said), (cause, signal, "openwip: a word")
+                )
                 self.assertEqual(failure.of_tree(json.loads(json.dumps(made.tree()))), made)
                 self.assertTrue(made.text().endswith(": a word"), made.text())
 
     def test_a_failed_run_never_takes_the_place_of_a_result(self):
         with World() as w:
-            (run, *_) = w.experiment().runs()
+            run, *_ = w.experiment().runs()
             w.make([run])
             self.assertFalse(w.store.fail(run.key, run.spec, Failure(Cause.LOST)))
             self.assertTrue(w.store.read(run.key).counts)
@@ -263,16 +363,24 @@ class Failures(unittest.TestCase):
         with World() as w:
             path = w.path / "file"
             path.write_text("before")
-            with mock.patch.object(os, "fsync", side_effect=OSError(errno.ENOSPC, "No space left on device")):
+            with mock.patch.object(
+                os, "fsync", side_effect=OSError(errno.ENOSPC, "No space left on device")
+            ):
                 for write in (durable.write, durable.write_new):
                     with self.assertRaises(OSError):
                         write(path, "after")
-            self.assertEqual((path.read_text(), [p.name for p in w.path.glob(".file*")]), ("before", []))
+            self.assertEqual(
+                (path.read_text(), [p.name for p in w.path.glob(".file*")]), ("before", [])
+            )
             self.assertFalse(durable.write_new(path, "after"))
-            with mock.patch.object(os, "link", side_effect=PermissionError(errno.EPERM, "a file system without links")):
+            with mock.patch.object(
+                os, "link", side_effect=PermissionError(errno.EPERM, "a file system without links")
+            ):
                 self.assertFalse(durable.write_new(path, "after"))
                 self.assertTrue(durable.write_new(w.path / "other", "after"))
-            self.assertEqual((path.read_text(), (w.path / "other").read_text()), ("before", "after"))
+            self.assertEqual(
+                (path.read_text(), (w.path / "other").read_text()), ("before", "after")
+            )
 
 
 class Inputs(unittest.TestCase):
@@ -293,14 +401,23 @@ class Inputs(unittest.TestCase):
     def experiment(self, model):
         """Its channel `mine` is that file."""
         self.world.write(world.SMALL.replace("jakes", "mine"))
-        (self.world.path / "defaults.yaml").write_text(world.DEFAULTS.replace("\n  jakes: {", f"\n  mine: {{channel.model: {model}, channel.speed_kmh: 75}}\n  jakes: {{"))
+        (self.world.path / "defaults.yaml").write_text(
+            world.DEFAULTS.replace(
+                "\n  jakes: {",
+                f"\n  mine: {{channel.model: {model}, channel.speed_kmh: 75}}\n  jakes: {{",
+            )
+        )
         return plan.Experiment(self.world.file, "quick", top=self.top)
 
     def keys(self, model):
         return {r.key for r in self.experiment(model).runs()}
 
     def test_another_content_of_a_file_is_another_run(self):
-        for model, changed in (("trace.h5", "trace.h5"), ("channels/mine.yaml", "channels/mine.yaml"), ("channels/mine.yaml", "channels/base.yaml")):
+        for model, changed in (
+            ("trace.h5", "trace.h5"),
+            ("channels/mine.yaml", "channels/mine.yaml"),
+            ("channels/mine.yaml", "channels/base.yaml"),
+        ):
             with self.subTest(model, changed=changed):
                 before = self.keys(model)
                 self.assertEqual(self.keys(model), before)
@@ -309,7 +426,13 @@ class Inputs(unittest.TestCase):
 
     def test_the_hashes_are_in_the_specification_under_the_names_of_the_files(self):
         for run in self.experiment("channels/mine.yaml").runs():
-            self.assertEqual(run.spec["inputs"], {name: hashlib.sha256((self.top / name).read_bytes()).hexdigest() for name in ("channels/mine.yaml", "channels/base.yaml")})
+            self.assertEqual(
+                run.spec["inputs"],
+                {
+                    name: hashlib.sha256((self.top / name).read_bytes()).hexdigest()
+                    for name in ("channels/mine.yaml", "channels/base.yaml")
+                },
+            )
 
     def test_a_run_without_files_has_the_key_that_it_always_had(self):
         """Keys of before there were hashes: published results stay valid."""
@@ -318,14 +441,29 @@ class Inputs(unittest.TestCase):
         self.assertEqual((e.fingerprint, e.runs()[0].key), KEPT)
 
     def test_only_settings_whose_kind_says_so_name_files(self):
-        self.assertEqual([s.key for s in inputs.that_name_files(emulator.SETTINGS)], ["channel.model"])
-        self.assertEqual(inputs.names_of({"channel.model": "jakes", "seed": 1}, emulator.SETTINGS), {})
+        self.assertEqual(
+            [s.key for s in inputs.that_name_files(emulator.SETTINGS)], ["channel.model"]
+        )
+        self.assertEqual(
+            inputs.names_of({"channel.model": "jakes", "seed": 1}, emulator.SETTINGS), {}
+        )
 
     def test_a_file_that_is_not_there_or_is_none_is_refused_before_anything_runs(self):
         os.mkfifo(self.top / "fifo.h5")
         (self.top / "folder.h5").mkdir()
-        for model, why in (("no.h5", "No such file or directory"), ("fifo.h5", "it is not a regular file"), ("folder.h5", "Is a directory")):
-            with self.subTest(model), self.assertRaisesRegex(BadInput, f"channel.model is '{model}': {self.top}/{model}: {why}; valid: a file that can be read"):
+        for model, why in (
+            ("no.h5", "No such file or directory"),
+            ("fifo.h5", "it is not a regular file"),
+            ("folder.h5", "Is a directory"),
+        ):
+            with (
+                self.subTest(model),
+                self.assertRaisesRegex(
+                    BadInput,
+                    f"channel.model is '{model}': {self.top}/{model}: {why}; valid: a file that can"
+                    " be read",
+                ),
+            ):
                 self.keys(model)
 
     def test_a_campaign_goes_on_with_no_other_content_and_the_file_is_named(self):
@@ -333,29 +471,46 @@ class Inputs(unittest.TestCase):
         self.world.store.write_plan(plan_of)
         options.check_plan(self.world.store, [self.experiment("trace.h5")])
         self.write("trace.h5", "other samples")
-        with self.assertRaisesRegex(BadInput, "--out: trace.h5, which runs of S1 read, changed since .* was begun; use another --out"):
+        with self.assertRaisesRegex(
+            BadInput,
+            "--out: trace.h5, which runs of S1 read, changed since .* was begun; use another --out",
+        ):
             options.check_plan(self.world.store, [self.experiment("trace.h5")])
 
     def test_a_folder_of_before_there_were_hashes_is_refused_where_runs_read_files(self):
         e = self.experiment("trace.h5")
-        old = {"experiments": {"S1": {"mode": "quick", "time": "real", "fingerprint": e.old_fingerprint}}}
+        old = {
+            "experiments": {
+                "S1": {"mode": "quick", "time": "real", "fingerprint": e.old_fingerprint}
+            }
+        }
         self.world.store.write_plan(old)
-        with self.assertRaisesRegex(BadInput, r"S1 in .* was begun when a run's key had not the contents of the files that it reads \(trace.h5\)"):
+        with self.assertRaisesRegex(
+            BadInput,
+            r"S1 in .* was begun when a run's key had not the contents of the files that it reads"
+            r" \(trace.h5\)",
+        ):
             options.check_plan(self.world.store, [e])
 
     def test_a_worker_with_another_file_refuses_and_one_whose_file_changes_meanwhile_too(self):
-        (run, *_) = self.experiment("trace.h5").runs()
+        run, *_ = self.experiment("trace.h5").runs()
         spec, out = self.world.path / f"{run.key}.json", self.world.path / "out.json"
         spec.write_text(json.dumps(run.spec | {"time": "virtual"}))
         places = world.places(self.world.path)._replace(top=self.top)
 
         def attempt(of, *_):
-            self.assertEqual(one_run.emulator_of(of, places)["channel.model"], f"{self.top}/trace.h5")
+            self.assertEqual(
+                one_run.emulator_of(of, places)["channel.model"], f"{self.top}/trace.h5"
+            )
             if self.spoils:
                 self.write("trace.h5", "others")
             return world.result()
 
-        with mock.patch.object(one_run, "attempts_of", lambda *of: {"valid": True, "attempts": [], "result": attempt(*of)}):
+        with mock.patch.object(
+            one_run,
+            "attempts_of",
+            lambda *of: {"valid": True, "attempts": [], "result": attempt(*of)},
+        ):
             self.spoils = False
             self.assertEqual(one_run.main([str(spec), str(out)], places), 0)
             self.assertEqual(json.loads(out.read_text())["inputs"], run.spec["inputs"])
@@ -365,16 +520,35 @@ class Inputs(unittest.TestCase):
                 with self.assertRaisesRegex(BadInput, "^trace.h5 has SHA-256 .*: it changed since"):
                     one_run.main([str(spec), str(out)], places)
             self.write("trace.h5", "as nobody planned it")
-            spec.write_text(json.dumps({k: v for k, v in run.spec.items() if k != "inputs"} | {"time": "virtual"}))
+            spec.write_text(
+                json.dumps(
+                    {k: v for k, v in run.spec.items() if k != "inputs"} | {"time": "virtual"}
+                )
+            )
             with self.assertRaisesRegex(BadInput, "^trace.h5: changed while the run read it"):
                 one_run.main([str(spec), str(out)], places)
         self.assertFalse(out.exists())
 
     def test_a_machine_that_has_no_more_of_something_is_told_from_a_run_that_fails(self):
-        (self.world.path / "spec.json").write_text(json.dumps({"emulator": {}, "workload": {}, "time": "virtual"}))
+        (self.world.path / "spec.json").write_text(
+            json.dumps({"emulator": {}, "workload": {}, "time": "virtual"})
+        )
         for fault in (OSError(errno.ENOSPC, "No space left on device"), MemoryError()):
-            with mock.patch.object(one_run, "attempts_of", side_effect=fault), contextlib.redirect_stderr(io.StringIO()):
-                self.assertEqual(failure.of_exit(one_run.main([str(self.world.path / "spec.json"), str(self.world.path / "made")], world.places(self.world.path)), "", 1).cause, Cause.EXHAUSTED)
+            with (
+                mock.patch.object(one_run, "attempts_of", side_effect=fault),
+                contextlib.redirect_stderr(io.StringIO()),
+            ):
+                self.assertEqual(
+                    failure.of_exit(
+                        one_run.main(
+                            [str(self.world.path / "spec.json"), str(self.world.path / "made")],
+                            world.places(self.world.path),
+                        ),
+                        "",
+                        1,
+                    ).cause,
+                    Cause.EXHAUSTED,
+                )
 
 
 class Where(unittest.TestCase):
@@ -391,20 +565,32 @@ class Where(unittest.TestCase):
         os.chdir(self.here)
 
     def test_they_are_in_the_current_folder_and_never_in_the_build(self):
-        self.assertEqual(options.default_out("quick-virtual", self.places), pathlib.Path("openwip-results/quick-virtual"))
+        self.assertEqual(
+            options.default_out("quick-virtual", self.places),
+            pathlib.Path("openwip-results/quick-virtual"),
+        )
         os.chdir(self.build)
-        with self.assertRaisesRegex(BadInput, "the current folder is in the build folder .*, which may be removed; valid: --out DIR"):
+        with self.assertRaisesRegex(
+            BadInput,
+            "the current folder is in the build folder .*, which may be removed; valid: --out DIR",
+        ):
             options.default_out("quick", self.places)
 
     def test_those_of_before_are_named_where_there_are_some(self):
         (self.build / "experiments" / "quick").mkdir(parents=True)
-        with self.assertRaisesRegex(BadInput, f"results of before in {self.build}/experiments/quick, .*: move it here, mkdir -p openwip-results && mv "):
+        with self.assertRaisesRegex(
+            BadInput,
+            f"results of before in {self.build}/experiments/quick, .*: move it here, mkdir -p"
+            " openwip-results && mv ",
+        ):
             options.default_out("quick", self.places)
         (self.here / "openwip-results" / "quick").mkdir(parents=True)
-        self.assertEqual(options.default_out("quick", self.places), pathlib.Path("openwip-results/quick"))
+        self.assertEqual(
+            options.default_out("quick", self.places), pathlib.Path("openwip-results/quick")
+        )
 
 
-KEPT = ("a7b3a892a2786610", "340029ce7898bafe")     # of A1, quick, and of its first run
+KEPT = ("a7b3a892a2786610", "340029ce7898bafe")  # of A1, quick, and of its first run
 
 if __name__ == "__main__":
     unittest.main()

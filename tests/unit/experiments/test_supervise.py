@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The process that supervises a run of a campaign (runs/supervise.py), with real runs that end in every way: whatever happens to one
-there is a result that says so, and none that is there is replaced."""
+"""The process that supervises a run of a campaign (runs/supervise.py), with real runs that end in
+every way: whatever happens to one there is a result that says so, and none that is there is
+replaced."""
+
 import json
 import os
 import pathlib
@@ -17,7 +19,10 @@ from openwip_cli.runs import failure
 from openwip_cli.runs.failure import Cause
 
 # A run: SPEC is a Python program that is given OUT.
-RUN = "import json, sys; program, out = json.load(open(sys.argv[1]))['program'], sys.argv[2]; exec(program)"
+RUN = (
+    "import json, sys; program, out = json.load(open(sys.argv[1]))['program'], sys.argv[2];"
+    " exec(program)"
+)
 
 
 def wait_until(true, seconds=20):
@@ -40,9 +45,26 @@ class Supervise(unittest.TestCase):
         spec = {"program": f"open({str(self.tries)!r}, 'a').write('x')\n{program}"}
         (self.folder / "specs" / "1a.json").write_text(json.dumps(spec))
         (self.folder / "run.py").write_text(RUN)
-        started = subprocess.Popen([sys.executable, "-m", "openwip_cli", "supervise", self.folder, "--run", f"{sys.executable} {self.folder}/run.py", "--limit-s", str(limit_s),
-                                    "--key", "1a", "--ended", self.folder / "ended" / "1a", "--with-parent", str(os.getpid())],
-                                   env=os.environ | {"PYTHONPATH": str(TOP / "host" / "cli")})
+        started = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "openwip_cli",
+                "supervise",
+                self.folder,
+                "--run",
+                f"{sys.executable} {self.folder}/run.py",
+                "--limit-s",
+                str(limit_s),
+                "--key",
+                "1a",
+                "--ended",
+                self.folder / "ended" / "1a",
+                "--with-parent",
+                str(os.getpid()),
+            ],
+            env=os.environ | {"PYTHONPATH": str(TOP / "host" / "cli")},
+        )
         self.addCleanup(started.wait)
         self.addCleanup(started.kill)
         return started
@@ -55,7 +77,10 @@ class Supervise(unittest.TestCase):
 
     def failure_of(self, program, **more):
         run, tries = self.run_of(program, **more)
-        self.assertEqual((run["key"], run["valid"], run["result"], len(run["attempts"])), ("1a", False, None, tries))
+        self.assertEqual(
+            (run["key"], run["valid"], run["result"], len(run["attempts"])),
+            ("1a", False, None, tries),
+        )
         self.assertIn("program", run["spec"])
         return failure.of_tree(run["failure"]), tries
 
@@ -65,8 +90,13 @@ class Supervise(unittest.TestCase):
 
     def test_a_run_that_is_refused_or_fails_is_a_result_with_its_last_words_and_is_tried_once(self):
         for code, cause in ((2, Cause.REFUSED), (1, Cause.FAILED)):
-            made, tries = self.failure_of(f"print('first', file=sys.stderr); print('openwip: no moon', file=sys.stderr); sys.exit({code})")
-            self.assertEqual((made.cause, made.exit_code, made.said, tries), (cause, code, "openwip: no moon", 1))
+            made, tries = self.failure_of(
+                "print('first', file=sys.stderr); print('openwip: no moon', file=sys.stderr);"
+                f" sys.exit({code})"
+            )
+            self.assertEqual(
+                (made.cause, made.exit_code, made.said, tries), (cause, code, "openwip: no moon", 1)
+            )
             self.out.unlink()
             self.tries.unlink()
 
@@ -82,7 +112,13 @@ class Supervise(unittest.TestCase):
         self.assertEqual((made.cause, made.signal, tries), (Cause.KILLED, "SIGKILL", 3))
 
     def test_a_run_that_is_killed_once_has_its_result_all_the_same(self):
-        self.assertEqual(self.run_of(f"import os\nif os.path.getsize({str(self.tries)!r}) < 2: os.kill(os.getpid(), 9)\nopen(out, 'w').write('{{}}')"), ({}, 2))
+        self.assertEqual(
+            self.run_of(
+                f"import os\nif os.path.getsize({str(self.tries)!r}) < 2: os.kill(os.getpid(),"
+                " 9)\nopen(out, 'w').write('{}')"
+            ),
+            ({}, 2),
+        )
 
     def test_a_run_that_takes_too_long_is_ended(self):
         made, tries = self.failure_of("import time; time.sleep(600)", limit_s=0.5)
@@ -90,7 +126,9 @@ class Supervise(unittest.TestCase):
         self.assertLess(made.seconds, 30)
 
     def test_a_run_killed_after_its_result_was_written_keeps_it(self):
-        self.assertEqual(self.run_of("import os; open(out, 'w').write('{}'); os.kill(os.getpid(), 9)"), ({}, 1))
+        self.assertEqual(
+            self.run_of("import os; open(out, 'w').write('{}'); os.kill(os.getpid(), 9)"), ({}, 1)
+        )
 
     def test_what_is_there_before_is_not_made_again_nor_replaced(self):
         self.out.mkdir()
@@ -102,7 +140,10 @@ class Supervise(unittest.TestCase):
     def test_a_campaign_that_is_stopped_makes_no_failed_run_and_leaves_no_process(self):
         for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
             self.tries.unlink(missing_ok=True)
-            started = self.start("import os, time; f = open(out + '.pid', 'w'); f.write(str(os.getpid())); f.close(); time.sleep(600)")
+            started = self.start(
+                "import os, time; f = open(out + '.pid', 'w'); f.write(str(os.getpid()));"
+                " f.close(); time.sleep(600)"
+            )
             pid = pathlib.Path(f"{self.out}.pid")
             self.assertTrue(wait_until(lambda: pid.exists() and pid.read_text()))
             started.send_signal(signum)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A small experiment in a temporary folder, and an emulator that is a formula: throughput grows with the modulation up
-to `top`, realisations differ. What it runs is counted through a file."""
+"""A small experiment in a temporary folder, and an emulator that is a formula: throughput grows
+with the modulation up to `top`, realisations differ. What it runs is counted through a file."""
+
 import contextlib
 import json
 import pathlib
@@ -13,9 +14,9 @@ import yaml
 TOP = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
-from openwip_cli.campaign import metrics, one_run, plan, runner, store  # noqa: E402
-from openwip_cli.machine.places import Places  # noqa: E402
-from openwip_cli.runs import pool  # noqa: E402
+from openwip_cli.campaign import metrics, one_run, plan, runner, store
+from openwip_cli.machine.places import Places
+from openwip_cli.runs import pool
 
 DEFAULTS = (plan.folder(TOP) / "defaults.yaml").read_text()
 SMALL = """
@@ -53,9 +54,12 @@ class World:
     def write(self, text):
         """With another grid the figure is over what that has."""
         text = textwrap.dedent(text)
-        with contextlib.suppress(yaml.YAMLError, AttributeError):       # some are no YAML, or no grid
+        # some are no YAML, or no grid
+        with contextlib.suppress(yaml.YAMLError, AttributeError):
             names = list(yaml.safe_load(text)["grid"].keys())
-            text = text if "modulation" in names else text.replace("x: modulation", f"x: {names[-1]}")
+            text = (
+                text if "modulation" in names else text.replace("x: modulation", f"x: {names[-1]}")
+            )
             text = text if "channel" in names else text.replace("series: channel, ", "")
         self.file.write_text(text)
 
@@ -96,23 +100,46 @@ class World:
 
 def formula(options):
     k = {"adaptive": 4}.get(options["link.modulation"], options["link.modulation"])
-    return {1: 1.0, 2: 2.0, 3: 1.5, 4: 2.5}[k] + 0.1 * options["seed"] + 0.02 * k * (options["seed"] % 2)
+    return (
+        {1: 1.0, 2: 2.0, 3: 1.5, 4: 2.5}[k]
+        + 0.1 * options["seed"]
+        + 0.02 * k * (options["seed"] % 2)
+    )
 
 
 def result(valid=True, reasons=(), goodput_mbps=1.0, **more):
-    return {"verdict": {"valid": valid, "reasons": list(reasons)},
-            "workload": {"kind": "tcp", "goodput_bps": goodput_mbps * 1e6, "retransmits": 0, "rtt_ms": 26.7},
-            "link": {"frame_error_rate": 0.2, "goodput_bps": goodput_mbps * 1.1e6,
-                     "retransmission_histogram": [80, 16, 3, 1], "modulation_histogram": [0, 20, 40, 40, 0, 0, 0, 0, 0]}} | more
+    return {
+        "verdict": {"valid": valid, "reasons": list(reasons)},
+        "workload": {
+            "kind": "tcp",
+            "goodput_bps": goodput_mbps * 1e6,
+            "retransmits": 0,
+            "rtt_ms": 26.7,
+        },
+        "link": {
+            "frame_error_rate": 0.2,
+            "goodput_bps": goodput_mbps * 1.1e6,
+            "retransmission_histogram": [80, 16, 3, 1],
+            "modulation_histogram": [0, 20, 40, 40, 0, 0, 0, 0, 0],
+        },
+    } | more
 
 
 def results(experiment, values, metric_of=result):
-    """Results of `values(point, realisation)`, keyword arguments of `result`; None: that run is absent."""
+    """Results of `values(point, realisation)`, keyword arguments of `result`; None: that run is
+    absent."""
     by_key = {}
     for point in experiment.points:
         for r in range(1, experiment.realisations + 1):
             given = values(point, r)
             if given is not None:
                 made = metric_of(**given)
-                by_key[experiment.run(point, r).key] = {"valid": made["verdict"]["valid"], "attempts": [{}], "result": made}
-    return metrics.Results(experiment, lambda key: store.Stored(store.State.VALID, by_key[key]) if key in by_key else store.ABSENT)
+                by_key[experiment.run(point, r).key] = {
+                    "valid": made["verdict"]["valid"],
+                    "attempts": [{}],
+                    "result": made,
+                }
+    return metrics.Results(
+        experiment,
+        lambda key: store.Stored(store.State.VALID, by_key[key]) if key in by_key else store.ABSENT,
+    )

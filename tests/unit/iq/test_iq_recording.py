@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Recordings of a flowgraph: metadata, replay through the receiver, and what is refused."""
+
 import contextlib
 import errno
 import io
@@ -20,25 +21,41 @@ from gnuradio import blocks, gr, wip
 TOP = pathlib.Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(TOP / "flowgraphs" / "apps"), str(TOP / "host" / "cli")]
 
-import recording as apps                                              # noqa: E402
-from openwip_cli.errors import BadInput  # noqa: E402
-from openwip_cli.iq import command, metadata, recordings, replay  # noqa: E402
-from openwip_cli.iq.source import Pace, Source  # noqa: E402
+import recording as apps
+from openwip_cli.errors import BadInput
+from openwip_cli.iq import command, metadata, recordings, replay
+from openwip_cli.iq.source import Pace, Source
 
-VALIDATOR = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"), "sigmf", "bin", "sigmf_validate")
-SETTINGS = {"cell": -1, "horizon": 3, "combining": True, "start_slot": 150, "predictor": "delay", "gain_db": 0.0,
-            "lowest_gain_db": 0.0, "highest_gain_db": 0.0}
+VALIDATOR = pathlib.Path(
+    os.environ.get("OPENWIP_BUILD", TOP / "build"), "sigmf", "bin", "sigmf_validate"
+)
+SETTINGS = {
+    "cell": -1,
+    "horizon": 3,
+    "combining": True,
+    "start_slot": 150,
+    "predictor": "delay",
+    "gain_db": 0.0,
+    "lowest_gain_db": 0.0,
+    "highest_gain_db": 0.0,
+}
 SLOTS = 300
 
 
 def record(base, begin_slot=-1, end_slot=-1, from_start=True, slots=SLOTS, snr_db=17):
-    """A test pattern with two transmissions of each frame over fading, at an SNR at which some fail."""
+    """A test pattern with two transmissions of each frame over fading, at an SNR at which some
+    fail."""
     top = gr.top_block()
     receiver = wip.slot_receiver(**SETTINGS)
-    top.connect(wip.slot_transmitter(nof_slots=slots, modulation=4, transmissions=2),
-                wip.fading_channel(snr_db=snr_db, doppler_hz=20), receiver)
-    made = apps.Recording(receiver, {"role": "terminal", "hardware": "none", "frequency_hz": 1.8e9,
-                                     "receiver": SETTINGS})
+    top.connect(
+        wip.slot_transmitter(nof_slots=slots, modulation=4, transmissions=2),
+        wip.fading_channel(snr_db=snr_db, doppler_hz=20),
+        receiver,
+    )
+    made = apps.Recording(
+        receiver,
+        {"role": "terminal", "hardware": "none", "frequency_hz": 1.8e9, "receiver": SETTINGS},
+    )
     made.start(str(base), begin_slot, end_slot, from_start)
     top.run()
     made.stop()
@@ -86,7 +103,7 @@ class Recorded(unittest.TestCase):
         self.assertEqual(self.whole.data_path.stat().st_size, SLOTS * 5120 * 8)
 
     def test_says_where_the_receiver_was_locked_and_what_it_received(self):
-        locked, = [a for a in self.whole.meta["annotations"] if a["core:label"] == "locked"]
+        (locked,) = [a for a in self.whole.meta["annotations"] if a["core:label"] == "locked"]
         self.assertGreater(locked["openwip:slots"], SLOTS - 20)
         self.assertEqual(locked["core:sample_count"], locked["openwip:slots"] * 5120)
         self.assertEqual(locked["core:sample_start"], (locked["openwip:first_slot"] - 150) * 5120)
@@ -95,11 +112,12 @@ class Recorded(unittest.TestCase):
 
     def test_of_some_slots_begins_and_ends_with_a_slot(self):
         self.assertEqual(self.middle.samples, 150 * 5120)
-        capture, = self.middle.captures
+        (capture,) = self.middle.captures
         self.assertEqual((capture["openwip:slot"], capture["openwip:slot_sample"]), (250, 0))
 
     def test_metadata_is_that_of_the_extensions_schema_and_of_sigmf(self):
         import jsonschema
+
         jsonschema.validate(self.whole.meta, recordings.extension_schema())
         documented = recordings.extension_schema()["properties"]
         own = {key for key in self.whole.whole if key.startswith("openwip:")}
@@ -109,7 +127,9 @@ class Recorded(unittest.TestCase):
                 own = {key for key in item if key.startswith("openwip:")}
                 self.assertLessEqual(own, set(documented[group]["items"]["properties"]))
 
-    @unittest.skipUnless(VALIDATOR.exists(), f"no SigMF validator at {VALIDATOR}: ./openwip setup installs it")
+    @unittest.skipUnless(
+        VALIDATOR.exists(), f"no SigMF validator at {VALIDATOR}: ./openwip setup installs it"
+    )
     def test_the_validator_of_sigmf_passes_it_and_tells_a_damaged_one(self):
         for made in (self.whole, self.middle):
             done = subprocess.run([VALIDATOR, made.meta_path], capture_output=True, text=True)
@@ -119,16 +139,33 @@ class Recorded(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
 
     def test_gaps_are_captures_and_annotations(self):
-        made = apps.Recording(None, {"role": "terminal", "hardware": "none", "frequency_hz": 1.8e9,
-                                     "receiver": SETTINGS})
+        made = apps.Recording(
+            None,
+            {"role": "terminal", "hardware": "none", "frequency_hz": 1.8e9, "receiver": SETTINGS},
+        )
         made.from_start, made.began = True, 1e9
-        meta = made.metadata({"samples": 30, "samples_lost": 7, "reports": 0, "reports_lost": 0, "error": "", "stretches": [
-            {"index": 0, "first_sample": 5120, "lost_by_recorder": False},
-            {"index": 10, "first_sample": 5137, "lost_by_recorder": True},
-            {"index": 20, "first_sample": 5150, "lost_by_recorder": False}]})
+        meta = made.metadata(
+            {
+                "samples": 30,
+                "samples_lost": 7,
+                "reports": 0,
+                "reports_lost": 0,
+                "error": "",
+                "stretches": [
+                    {"index": 0, "first_sample": 5120, "lost_by_recorder": False},
+                    {"index": 10, "first_sample": 5137, "lost_by_recorder": True},
+                    {"index": 20, "first_sample": 5150, "lost_by_recorder": False},
+                ],
+            }
+        )
         self.assertEqual([c["core:global_index"] for c in meta["captures"]], [5120, 5137, 5150])
-        self.assertEqual([(a["core:sample_start"], a["openwip:lost_samples"], a["openwip:lost_by"])
-                          for a in meta["annotations"]], [(10, 7, "recorder"), (20, 3, "radio")])
+        self.assertEqual(
+            [
+                (a["core:sample_start"], a["openwip:lost_samples"], a["openwip:lost_by"])
+                for a in meta["annotations"]
+            ],
+            [(10, 7, "recorder"), (20, 3, "radio")],
+        )
 
     # --- replay ---
 
@@ -149,10 +186,13 @@ class Recorded(unittest.TestCase):
         self.assertFalse(result["whole"])
         self.assertGreater(result["locked_in_both"], 130)
         self.assertEqual(result["grants_same"], result["locked_in_both"])
-        # The SNR is chosen so that half of the frames fail: many are decided by what was learned before.
+        # The SNR is chosen so that half of the frames fail: many are decided by what was learned
+        # before.
         self.assertGreater(result["outcomes_same"], 0.95 * result["frames"])
 
-    def test_replay_behind_a_gap_of_the_recording_contradicts_nothing_and_says_that_it_is_not_whole(self):
+    def test_replay_behind_a_gap_of_the_recording_contradicts_nothing_and_says_that_it_is_not_whole(
+        self,
+    ):
         first, missing = 100 * 5120, 3 * 5120 + 77
 
         def edit(meta):
@@ -161,37 +201,46 @@ class Recorded(unittest.TestCase):
             g["openwip:samples"] -= missing
             g["openwip:samples_lost"] = missing
             begin = capture["core:global_index"] + first + missing
-            meta["captures"].append(capture | {"core:sample_start": first, "core:global_index": begin,
-                                               "openwip:slot": begin // 5120, "openwip:slot_sample": begin % 5120})
+            meta["captures"].append(
+                capture
+                | {
+                    "core:sample_start": first,
+                    "core:global_index": begin,
+                    "openwip:slot": begin // 5120,
+                    "openwip:slot_sample": begin % 5120,
+                }
+            )
 
         base = self.copy("gap", edit)
         samples = numpy.fromfile(f"{base}.sigmf-data", numpy.complex64)
-        numpy.concatenate((samples[:first], samples[first + missing:])).tofile(f"{base}.sigmf-data")
+        numpy.concatenate((samples[:first], samples[first + missing :])).tofile(
+            f"{base}.sigmf-data"
+        )
         code, text = run("replay", base, "--json")
         result = json.loads(text)
         self.assertEqual(code, 0, result)
         self.assertFalse(result["whole"])
-        self.assertGreaterEqual(result["identical"], 98)       # up to the gap, bit by bit
+        self.assertGreaterEqual(result["identical"], 98)  # up to the gap, bit by bit
         self.assertLess(result["identical"], 300)
-        self.assertGreater(result["locked_in_both"], 280)      # a gap that short keeps the lock
+        self.assertGreater(result["locked_in_both"], 280)  # a gap that short keeps the lock
         self.assertEqual(result["contradictions"], 0)
 
     def test_replay_tells_samples_that_are_not_those_of_the_live_run(self):
         base = self.copy("other", lambda m: m["global"].pop("core:sha512"))
         samples = numpy.memmap(f"{base}.sigmf-data", numpy.complex64, "r+")
-        samples[200 * 5120:203 * 5120] = 0
+        samples[200 * 5120 : 203 * 5120] = 0
         samples.flush()
         code, text = run("replay", base)
         self.assertEqual(code, 1)
         self.assertIn("NOT the same decisions", text)
-        self.assertIn("first difference in slot 35", text)      # slot 350 is empty
+        self.assertIn("first difference in slot 35", text)  # slot 350 is empty
 
     def test_a_slot_is_counted_once_however_small_the_pieces_are_that_the_receiver_takes(self):
         pace = Pace(1000)
         for samples in (100, 5119, 5120, 6000, 10239, 10241, 3 * 5120, 7 * 5120):
             pace.wait(samples)
         self.assertEqual((pace.slots, pace.behind), (7, 0))
-        pace.began -= 1         # a second late
+        pace.began -= 1  # a second late
         for samples in (7 * 5120 + 1, 7 * 5120 + 2, 9 * 5120):
             pace.wait(samples)
         self.assertEqual((pace.slots, pace.behind), (9, 2))
@@ -230,25 +279,51 @@ class Recorded(unittest.TestCase):
             pathlib.Path(f"{text}.sigmf-meta").write_text(written)
             self.assert_refused(text, "is not JSON")
         self.assert_refused(self.copy("list", lambda m: m.pop("global")), "no global object")
-        self.assert_refused(self.copy("foreign", lambda m: m["global"].pop("core:extensions")), "extension openwip")
-        for key, value, valid in (("core:datatype", "ci16_le", "cf32_le"), ("core:sample_rate", 1e6, "7680000"),
-                                  ("core:num_channels", 2, "valid: 1")):
-            self.assert_refused(self.copy("kind", lambda m: m["global"].update({key: value})), key, valid)
-        self.assert_refused(self.copy("range", lambda m: m["global"]["openwip:receiver"].update(horizon=99)),
-                            "horizon", "99")
-        self.assert_refused(self.copy("base", lambda m: m["global"].update({"openwip:role": "base"})), "terminal")
-        self.assert_refused(self.copy("frequency", lambda m: m["captures"][0].update({"core:frequency": "1.8 GHz"})),
-                            "captures/0/core:frequency is '1.8 GHz'; valid: a finite number", command_name="info")
-        self.assert_refused(self.copy("order", lambda m: m["captures"].append(m["captures"][0])), "ascending")
+        self.assert_refused(
+            self.copy("foreign", lambda m: m["global"].pop("core:extensions")), "extension openwip"
+        )
+        for key, value, valid in (
+            ("core:datatype", "ci16_le", "cf32_le"),
+            ("core:sample_rate", 1e6, "7680000"),
+            ("core:num_channels", 2, "valid: 1"),
+        ):
+            self.assert_refused(
+                self.copy("kind", lambda m: m["global"].update({key: value})), key, valid
+            )
+        self.assert_refused(
+            self.copy("range", lambda m: m["global"]["openwip:receiver"].update(horizon=99)),
+            "horizon",
+            "99",
+        )
+        self.assert_refused(
+            self.copy("base", lambda m: m["global"].update({"openwip:role": "base"})), "terminal"
+        )
+        self.assert_refused(
+            self.copy(
+                "frequency", lambda m: m["captures"][0].update({"core:frequency": "1.8 GHz"})
+            ),
+            "captures/0/core:frequency is '1.8 GHz'; valid: a finite number",
+            command_name="info",
+        )
+        self.assert_refused(
+            self.copy("order", lambda m: m["captures"].append(m["captures"][0])), "ascending"
+        )
 
     def test_a_wrong_name_is_told_what_there_is(self):
-        self.assert_refused("/no/such/folder/none", "No such file", "valid: the name of a recording", "in /no/such/folder: none",
-                            command_name="info")
+        self.assert_refused(
+            "/no/such/folder/none",
+            "No such file",
+            "valid: the name of a recording",
+            "in /no/such/folder: none",
+            command_name="info",
+        )
         folder = self.folder / "apart"
         folder.mkdir()
         for n in range(7):
             (folder / f"r{n}.sigmf-meta").touch()
-        self.assert_refused(folder / "none", f"in {folder}: r0, r1, r2, r3, r4 and 2 more", command_name="info")
+        self.assert_refused(
+            folder / "none", f"in {folder}: r0, r1, r2, r3, r4 and 2 more", command_name="info"
+        )
 
     def test_refuses_damaged_files(self):
         short = self.copy("short")
@@ -256,7 +331,9 @@ class Recorded(unittest.TestCase):
         self.assert_refused(short, "has 1000 bytes", str(SLOTS * 5120 * 8), command_name="info")
         gone = self.copy("gone")
         pathlib.Path(f"{gone}.sigmf-data").unlink()
-        self.assert_refused(gone, "gone.sigmf-data", "No such file", "the samples beside gone.sigmf-meta")
+        self.assert_refused(
+            gone, "gone.sigmf-data", "No such file", "the samples beside gone.sigmf-meta"
+        )
         folder = self.copy("folder")
         pathlib.Path(f"{folder}.sigmf-data").unlink()
         pathlib.Path(f"{folder}.sigmf-data").mkdir()
@@ -279,22 +356,31 @@ class Recorded(unittest.TestCase):
         self.assert_refused(other, "OWSLOTS1")
 
     def test_refuses_bad_arguments(self):
-        for arguments, part in ((["frob"], "record, replay, import, info"), ([], "record, replay, import, info"),
-                                (["record", "--slots", "9..3", self.folder / "x"], "A..B"),
-                                (["record", "--seconds", "-1", self.folder / "x"], "--seconds"),
-                                (["record", "--seconds", "1", "--slots", "1..2", self.folder / "x"], "exclude"),
-                                (["record", "--seconds", "80000", self.folder / "x"], "GB"),
-                                (["record", self.folder / "no" / "x"], "cannot be written")):
+        for arguments, part in (
+            (["frob"], "record, replay, import, info"),
+            ([], "record, replay, import, info"),
+            (["record", "--slots", "9..3", self.folder / "x"], "A..B"),
+            (["record", "--seconds", "-1", self.folder / "x"], "--seconds"),
+            (["record", "--seconds", "1", "--slots", "1..2", self.folder / "x"], "exclude"),
+            (["record", "--seconds", "80000", self.folder / "x"], "GB"),
+            (["record", self.folder / "no" / "x"], "cannot be written"),
+        ):
             said, _ = run(*arguments)
             self.assertIsInstance(said, str)
             self.assertIn(part, said)
 
     def test_the_demo_refuses_bad_recordings_before_it_starts(self):
         from openwip_cli.runs import options
-        for arguments, part in ((["--record-iq", self.folder / "no" / "x"], "cannot be written"),
-                                (["--record-iq", self.folder], "cannot be written"),
-                                (["--record-iq", self.folder / "x", "--record-iq-seconds", "0"], "--record-iq-seconds"),
-                                (["--record-iq", self.folder / "x", "--record-iq-base", self.folder / "x"], "another file")):
+
+        for arguments, part in (
+            (["--record-iq", self.folder / "no" / "x"], "cannot be written"),
+            (["--record-iq", self.folder], "cannot be written"),
+            (["--record-iq", self.folder / "x", "--record-iq-seconds", "0"], "--record-iq-seconds"),
+            (
+                ["--record-iq", self.folder / "x", "--record-iq-base", self.folder / "x"],
+                "another file",
+            ),
+        ):
             with self.assertRaises(BadInput) as caught:
                 options.parse_demo([str(a) for a in arguments])
             self.assertIn(part, str(caught.exception))
@@ -322,8 +408,10 @@ class Record(unittest.TestCase):
                 raise BadInput(f"{station}: {refused or 'began'}")
             return {"air": 1000}
 
-        with unittest.mock.patch.multiple(command, ask=ask, running_cell=unittest.mock.Mock()), \
-                unittest.mock.patch.object(metadata, "cell_settings", return_value={}):
+        with (
+            unittest.mock.patch.multiple(command, ask=ask, running_cell=unittest.mock.Mock()),
+            unittest.mock.patch.object(metadata, "cell_settings", return_value={}),
+        ):
             return run("record", base, *more)[0]
 
     def left(self, *arguments):
@@ -331,25 +419,49 @@ class Record(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="openwip-iq-") as folder:
             for ending in (recordings.META, recordings.DATA, recordings.SLOTS):
                 pathlib.Path(folder, "now" + ending).write_text("former")
-            said, found = self.record(pathlib.Path(folder, "now"), *arguments), list(pathlib.Path(folder).iterdir())
+            said, found = (
+                self.record(pathlib.Path(folder, "now"), *arguments),
+                list(pathlib.Path(folder).iterdir()),
+            )
             self.former = {p.suffix for p in found if p.read_text() == "former"}
             return said, {p.suffix for p in found}
 
     def test_where_it_is_refused_the_files_of_the_recording_that_runs_stay(self):
-        self.assertEqual(self.left("a recording is running already"),
-                         ("terminal: a recording is running already", {recordings.META, recordings.DATA, recordings.SLOTS}))
+        self.assertEqual(
+            self.left("a recording is running already"),
+            (
+                "terminal: a recording is running already",
+                {recordings.META, recordings.DATA, recordings.SLOTS},
+            ),
+        )
         self.assertEqual(self.former, {recordings.META, recordings.DATA, recordings.SLOTS})
 
     def test_what_a_recording_does_not_begin_anew_is_removed(self):
-        self.assertEqual(self.left(), ("terminal: began", {recordings.DATA, recordings.META, recordings.SLOTS}))
+        self.assertEqual(
+            self.left(), ("terminal: began", {recordings.DATA, recordings.META, recordings.SLOTS})
+        )
         self.assertEqual(self.former, set())
-        self.assertEqual(self.left("", "--station", "base"), ("base: began", {recordings.DATA, recordings.META}))
+        self.assertEqual(
+            self.left("", "--station", "base"), ("base: began", {recordings.DATA, recordings.META})
+        )
         self.assertEqual(self.former, set())
 
     def test_slots_that_are_none_are_said(self):
         self.assertEqual(command.slots_range("7..12"), (7, 12))
-        for text in ("\u00b2..\u00b3", "1..\u00b3", "1..2..3", "1..", "-1..2", "5..4", f"1..{10 ** 15}", f"1..{'9' * 5000}"):
-            with self.subTest(text[:20]), self.assertRaisesRegex(BadInput, "^--slots is .*; valid: A..B"):
+        for text in (
+            "\u00b2..\u00b3",
+            "1..\u00b3",
+            "1..2..3",
+            "1..",
+            "-1..2",
+            "5..4",
+            f"1..{10**15}",
+            f"1..{'9' * 5000}",
+        ):
+            with (
+                self.subTest(text[:20]),
+                self.assertRaisesRegex(BadInput, "^--slots is .*; valid: A..B"),
+            ):
                 command.slots_range(text)
 
 
@@ -357,29 +469,46 @@ class Socket(unittest.TestCase):
     def test_starts_and_stops_a_recording_and_survives_nonsense(self):
         with tempfile.TemporaryDirectory(prefix="openwip-iq-") as folder:
             transmitter = wip.slot_transmitter(nof_slots=20)
-            made = apps.Recording(transmitter, {"role": "base", "hardware": "none", "frequency_hz": 1e9})
+            made = apps.Recording(
+                transmitter, {"role": "base", "hardware": "none", "frequency_hz": 1e9}
+            )
             path = f"{folder}/iq"
             apps.Control(path, made).start()
-            self.assertEqual(os.stat(path).st_mode & 0o077, 0)     # nobody else may have files written
+            # nobody else may have files written
+            self.assertEqual(os.stat(path).st_mode & 0o077, 0)
 
             def ask(raw, descriptors=()):
                 with socket.socket(socket.AF_UNIX) as s:
                     s.settimeout(5)
                     s.connect(path)
-                    socket.send_fds(s, [raw if isinstance(raw, bytes) else json.dumps(raw).encode()], list(descriptors))
+                    socket.send_fds(
+                        s,
+                        [raw if isinstance(raw, bytes) else json.dumps(raw).encode()],
+                        list(descriptors),
+                    )
                     s.shutdown(socket.SHUT_WR)
                     return json.loads(b"".join(iter(lambda: s.recv(1 << 16), b"")))
 
             with socket.socket(socket.AF_UNIX) as silent:
-                silent.connect(path)        # it is not waited for longer than PATIENCE_S
-                for nonsense in (b"\xff\0", b"[1]", b"{}", {"do": "dance"}, {"do": "stop"}, {"do": "start"},
-                                 {"do": "start", "file": f"{folder}/tx"}):
+                silent.connect(path)  # it is not waited for longer than PATIENCE_S
+                for nonsense in (
+                    b"\xff\0",
+                    b"[1]",
+                    b"{}",
+                    {"do": "dance"},
+                    {"do": "stop"},
+                    {"do": "start"},
+                    {"do": "start", "file": f"{folder}/tx"},
+                ):
                     answer = ask(nonsense)
                     self.assertFalse(answer["ok"])
                     self.assertTrue(answer["error"])
             self.assertEqual(os.listdir(folder), ["iq"])
             with open(os.devnull, "w", encoding="utf-8") as one:
-                self.assertIn("1 descriptors were handed over; valid: 2", ask({"do": "start", "file": "x"}, [one.fileno()])["error"])
+                self.assertIn(
+                    "1 descriptors were handed over; valid: 2",
+                    ask({"do": "start", "file": "x"}, [one.fileno()])["error"],
+                )
             begin = {"do": "start", "file": f"{folder}/tx", "begin_slot": 155, "end_slot": 160}
             with command.new_files("base", f"{folder}/tx") as files:
                 self.assertTrue(ask(begin, files.fds)["ok"])
@@ -397,7 +526,9 @@ class Socket(unittest.TestCase):
 
     def test_a_disk_that_is_full_is_said_with_its_cause(self):
         transmitter = wip.slot_transmitter(nof_slots=20)
-        made = apps.Recording(transmitter, {"role": "base", "hardware": "none", "frequency_hz": 1e9})
+        made = apps.Recording(
+            transmitter, {"role": "base", "hardware": "none", "frequency_hz": 1e9}
+        )
         full = [os.open("/dev/full", os.O_RDWR) for _ in recordings.WRITTEN["base"]]
         made.start("x", descriptors=full)
         top = gr.top_block()

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""tshark as a foreign witness of the RLC: it puts the same SDUs together from our PDUs, byte for byte. argv[1]: rlc_capture. Where it
-does not, a case of few PDUs shows that the fault is its (packet-umts_rlc.c of 4.0). tests/bench/rlc_against_tshark.py: more worlds."""
+"""tshark as a foreign witness of the RLC: it puts the same SDUs together from our PDUs, byte for
+byte. argv[1]: rlc_capture. Where it does not, a case of few PDUs shows that the fault is its
+(packet-umts_rlc.c of 4.0). tests/bench/rlc_against_tshark.py: more worlds."""
+
 import pathlib
 import shutil
 import subprocess
@@ -9,7 +11,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-from rlc_witness import differences, sdus_of_tshark, wrong  # noqa: E402
+from rlc_witness import differences, sdus_of_tshark, wrong
 
 PROGRAM = sys.argv.pop(1)
 
@@ -20,29 +22,54 @@ BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench" / "rlc_against_tsh
 class Judging(unittest.TestCase):
     def test_each_count_that_has_to_be_0_is_told_and_none_at_all(self) -> None:
         self.assertEqual(wrong({"sdus": 1, "lost": 5, "unjudged": 2, "altered": 0}), [])
-        self.assertEqual(wrong({"sdus": 1, "unfinished": 2, "altered": 1}), ["altered: 1", "unfinished: 2"])
+        self.assertEqual(
+            wrong({"sdus": 1, "unfinished": 2, "altered": 1}), ["altered: 1", "unfinished: 2"]
+        )
         self.assertEqual(wrong({}), ["no SDUs"])
 
     def test_an_octet_more_is_excused_only_where_one_was_left(self) -> None:
         self.assertEqual(differences(["1 1 2 ab00 >"], ["1 1 2 ab0000"]), ([], [], 1))
         self.assertEqual(differences(["1 1 2 ab00 <"], ["1 1 2 00ab00"]), ([], [], 1))
-        self.assertEqual(differences(["1 1 2 ab <>", "1 1 2 ab"], ["1 1 2 00ab00", "1 1 2 ab"]), ([], [], 1))
-        for ours, theirs in (("1 1 2 ab", "1 1 2 ab00"), ("1 1 2 ab <", "1 1 2 ab00"), ("1 1 2 ab >", "1 1 2 ab01")):
+        self.assertEqual(
+            differences(["1 1 2 ab <>", "1 1 2 ab"], ["1 1 2 00ab00", "1 1 2 ab"]), ([], [], 1)
+        )
+        for ours, theirs in (
+            ("1 1 2 ab", "1 1 2 ab00"),
+            ("1 1 2 ab <", "1 1 2 ab00"),
+            ("1 1 2 ab >", "1 1 2 ab01"),
+        ):
             self.assertEqual(differences([ours], [theirs]), ([ours[:8]], [theirs], 0))
 
     def test_refused_arguments(self) -> None:
-        for arguments, words in ((["worlds", "x", "1", "f"], "FIRST is x; valid: 0 .."), (["worlds", "1", "0", "f"], "WORLDS is 0; valid: 1 .."),
-                                 (["case", "am", "0", "1", "1", "f"], "PDU_BYTES is 0; valid: 8 .."), (["case", "um", "42", "0", "1", "f"], "SDU_BYTES is 0"),
-                                 (["case", "am", "42", "1", "-1", "f"], "SDUS is -1"), (["case", "tm", "42", "1", "1", "f"], "mode is tm; valid: am, um"),
-                                 (["case", "am", "42", "30", "1", "/dev/null", "1"], "SN is 1; valid: 0 .. 0"), (["case", "am"], "worlds FIRST"),
-                                 (["worlds", "1", "1", "/nowhere/f"], "FILE is /nowhere/f")):
-            done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, check=False, timeout=60)
+        for arguments, words in (
+            (["worlds", "x", "1", "f"], "FIRST is x; valid: 0 .."),
+            (["worlds", "1", "0", "f"], "WORLDS is 0; valid: 1 .."),
+            (["case", "am", "0", "1", "1", "f"], "PDU_BYTES is 0; valid: 8 .."),
+            (["case", "um", "42", "0", "1", "f"], "SDU_BYTES is 0"),
+            (["case", "am", "42", "1", "-1", "f"], "SDUS is -1"),
+            (["case", "tm", "42", "1", "1", "f"], "mode is tm; valid: am, um"),
+            (["case", "am", "42", "30", "1", "/dev/null", "1"], "SN is 1; valid: 0 .. 0"),
+            (["case", "am"], "worlds FIRST"),
+            (["worlds", "1", "1", "/nowhere/f"], "FILE is /nowhere/f"),
+        ):
+            done = subprocess.run(
+                [PROGRAM, *arguments], capture_output=True, text=True, check=False, timeout=60
+            )
             self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), arguments)
             self.assertIn(words, done.stderr)
 
     def test_the_bench_refuses_what_cannot_run(self) -> None:
-        for arguments, words in ((["/nowhere/rlc_capture", "10"], "RLC_CAPTURE is /nowhere/rlc_capture"), ([PROGRAM, "0"], "WORLDS is 0")):
-            done = subprocess.run([sys.executable, BENCH, *arguments], capture_output=True, text=True, check=False, timeout=60)
+        for arguments, words in (
+            (["/nowhere/rlc_capture", "10"], "RLC_CAPTURE is /nowhere/rlc_capture"),
+            ([PROGRAM, "0"], "WORLDS is 0"),
+        ):
+            done = subprocess.run(
+                [sys.executable, BENCH, *arguments],
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=60,
+            )
             self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), arguments)
             self.assertIn(words, done.stderr)
 
@@ -55,9 +82,13 @@ class Witness(unittest.TestCase):
         self.file = pathlib.Path(folder.name) / "rlc.pcap"
 
     def ours(self, *arguments: object) -> list[str]:
-        return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, check=True, timeout=60).stdout.splitlines()
+        return subprocess.run(
+            [PROGRAM, *map(str, arguments)], capture_output=True, text=True, check=True, timeout=60
+        ).stdout.splitlines()
 
-    def case(self, mode: str, pdu_bytes: int, sdu_bytes: int, sdus: int, order: str = "") -> tuple[list[str], list[str]]:
+    def case(
+        self, mode: str, pdu_bytes: int, sdu_bytes: int, sdus: int, order: str = ""
+    ) -> tuple[list[str], list[str]]:
         """So many SDUs, their PDUs in this order: ours, and tshark's."""
         ours = self.ours("case", mode, pdu_bytes, sdu_bytes, sdus, self.file, *order.split())
         return ours, sdus_of_tshark(self.file)
@@ -68,7 +99,14 @@ class Worlds(Witness):
         ours = self.ours("worlds", 1, 400, self.file)
         counts = {name: int(value) for name, value in (c.split("=") for c in ours.pop().split())}
         self.assertEqual(wrong(counts), [])
-        for name, least in (("acknowledged", 200), ("unacknowledged", 100), ("wrapped", 5), ("lost", 1000), ("overtaken", 50), ("sorted", 200)):
+        for name, least in (
+            ("acknowledged", 200),
+            ("unacknowledged", 100),
+            ("wrapped", 5),
+            ("lost", 1000),
+            ("overtaken", 50),
+            ("sorted", 200),
+        ):
             self.assertGreater(counts[name], least, name)
         missing, extra, octets = differences(ours, sdus_of_tshark(self.file))
         self.assertEqual((missing, extra), ([], []))
@@ -84,7 +122,6 @@ class Worlds(Witness):
         self.file.write_bytes(file)
         self.assertEqual([len(d) for d in differences(ours, sdus_of_tshark(self.file))[:2]], [1, 1])
 
-
     def test_a_bearer_of_unacknowledged_mode(self) -> None:
         ours = self.ours("bearer", self.file)
         self.assertEqual(len(ours), 30)
@@ -92,7 +129,8 @@ class Worlds(Witness):
 
 
 class Orders(Witness):
-    """Two SDUs of 100 octets in PDUs 0 to 5 of 40: 2 has the end of one and the beginning of the next, 5 the end."""
+    """Two SDUs of 100 octets in PDUs 0 to 5 of 40: 2 has the end of one and the beginning of the
+    next, 5 the end."""
 
     def test_doubled_pdus(self) -> None:
         ours, theirs = self.case("am", 42, 100, 2, "0 1 1 2 0 3 4 2 5 5")
@@ -113,7 +151,8 @@ class Orders(Witness):
 
 class Wraps(Witness):
     def test_tshark_loses_what_lies_across_the_wrap_of_the_acknowledged_mode(self) -> None:
-        # It takes number 0 for a new connection (rlc_am_reassemble), so an SDU begins there for it: the rest of this one.
+        # It takes number 0 for a new connection (rlc_am_reassemble), so an SDU begins there for it:
+        # the rest of this one.
         ours, theirs = self.case("am", 42, 1490, 112)
         missing, extra, _ = differences(ours, theirs)
         self.assertEqual((len(missing), len(extra)), (1, 1))
@@ -125,13 +164,15 @@ class Wraps(Witness):
         self.assertEqual(theirs, ours)
 
     def test_tshark_keeps_what_was_left_of_a_sequence_that_was_broken(self) -> None:
-        # PDU 3 is lost. It waits for it beyond the next SDU, and what it has of the broken one spoils others 128 PDUs on.
+        # PDU 3 is lost. It waits for it beyond the next SDU, and what it has of the broken one
+        # spoils others 128 PDUs on.
         ours, theirs = self.case("um", 41, 100, 100, " ".join(str(i) for i in range(250) if i != 3))
         self.assertGreater(len(ours), 95)
         self.assertLess(len(theirs), 90)
 
     def test_tshark_keeps_an_octet_left_alone_for_the_number_128_later(self) -> None:
-        # LIs of 15 bits: header 1, "an SDU begins" 2, LI 2, 178 octets, and one left alone that it takes for a piece of the next SDU.
+        # LIs of 15 bits: header 1, "an SDU begins" 2, LI 2, 178 octets, and one left alone that it
+        # takes for a piece of the next SDU.
         ours, theirs = self.case("um", 184, 178, 200)
         self.assertEqual(len(ours), 200)
         self.assertEqual(theirs, ours[:128])

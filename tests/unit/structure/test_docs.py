@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The pages lead to each other: the table of README.md names each one, no link is dead, every figure is shown."""
+"""The pages lead to each other: the table of README.md names each one, no link is dead, every
+figure is shown."""
+
 import pathlib
 import re
 import sys
@@ -7,10 +9,11 @@ import unittest
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(TOP / "host/cli"))
-from openwip_cli.campaign import settings as page_of_experiments  # noqa: E402
-from openwip_cli.campaign.settings import EMULATOR, SETTINGS  # noqa: E402
-from openwip_cli.runs import ns3_tcp  # noqa: E402
-from openwip_cli.settings import page  # noqa: E402
+from openwip_cli.campaign import settings as page_of_experiments
+from openwip_cli.campaign.settings import EMULATOR, SETTINGS
+from openwip_cli.runs import ns3_tcp
+from openwip_cli.settings import page
+
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.M)
 
@@ -29,17 +32,20 @@ def links(page):
 
 def anchors(page):
     """Of its headings, as they are made of them on the web."""
-    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in HEADING.findall(page.read_text())}
+    return {
+        re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-")
+        for h in HEADING.findall(page.read_text())
+    }
 
 
 class Docs(unittest.TestCase):
     def test_no_link_is_dead(self):
         dead, seen = [], 0
-        for page in pages():
-            for path, anchor in links(page):
+        for source in pages():
+            for path, anchor in links(source):
                 seen += 1
                 if not path.exists() or (anchor and anchor not in anchors(path)):
-                    dead.append(f"{page.relative_to(TOP)}: {path.name}#{anchor}")
+                    dead.append(f"{source.relative_to(TOP)}: {path.name}#{anchor}")
         self.assertGreater(seen, 100)
         self.assertEqual(dead, [])
 
@@ -50,11 +56,17 @@ class Docs(unittest.TestCase):
         self.assertEqual([f.name for f in figures if f.resolve() not in named], [])
 
     def test_the_page_of_settings_is_the_table_of_settings(self):
-        self.assertEqual(page.markdown(), (TOP / "docs/settings.md").read_text(), "made by ./openwip get --describe --markdown")
+        self.assertEqual(
+            page.markdown(),
+            (TOP / "docs/settings.md").read_text(),
+            "made by ./openwip get --describe --markdown",
+        )
 
     def test_the_page_of_experiments_settings_is_what_they_can_set(self):
         text = (TOP / "docs/experiment-settings.md").read_text()
-        self.assertEqual(page_of_experiments.markdown(), text, "made by ./openwip experiment --describe")
+        self.assertEqual(
+            page_of_experiments.markdown(), text, "made by ./openwip experiment --describe"
+        )
         for name in [*(n for n, s in SETTINGS.items() if s.role != EMULATOR), *ns3_tcp.TCP]:
             self.assertIn(f"\n|`{name}`|", text)
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Programs and libraries that a cell runs are built hardened (CMakeLists.txt, OPENWIP_HARDEN): read from the files."""
+"""Programs and libraries that a cell runs are built hardened (CMakeLists.txt, OPENWIP_HARDEN): read
+from the files."""
+
 import os
 import pathlib
 import re
@@ -9,16 +11,28 @@ import unittest
 
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
 CACHE = (BUILD / "CMakeCache.txt").read_text()
-PROGRAMS = ("host/macd/macd", "host/medium/air", "host/emulator/wip_emulator", "host/observer/wip_observer", "host/split/wip_split", "host/tcpl/wip_tcpl",
-            "host/capture/wip_capture", "uhd_modules/libvusrp.so")
+PROGRAMS = (
+    "host/macd/macd",
+    "host/medium/air",
+    "host/emulator/wip_emulator",
+    "host/observer/wip_observer",
+    "host/split/wip_split",
+    "host/tcpl/wip_tcpl",
+    "host/capture/wip_capture",
+    "uhd_modules/libvusrp.so",
+)
 
 
 def readelf(option, path):
-    return subprocess.run(["readelf", "-W", option, path], capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        ["readelf", "-W", option, path], capture_output=True, text=True, check=True
+    ).stdout
 
 
 @unittest.skipUnless(shutil.which("readelf"), "readelf (binutils) is not installed")
-@unittest.skipUnless("OPENWIP_HARDEN:BOOL=ON" in CACHE and "-fsanitize" not in CACHE, "not a hardened build")
+@unittest.skipUnless(
+    "OPENWIP_HARDEN:BOOL=ON" in CACHE and "-fsanitize" not in CACHE, "not a hardened build"
+)
 class Hardening(unittest.TestCase):
     def each(self):
         for name in PROGRAMS:
@@ -43,7 +57,11 @@ class Hardening(unittest.TestCase):
         for path in self.each():
             self.assertIn("__stack_chk_fail", readelf("--dyn-syms", path))
         if re.search("CMAKE_BUILD_TYPE:STRING=Rel", CACHE):
-            checked = [p for p in self.each() if re.search(r"__\w+_chk@", readelf("--dyn-syms", p).replace("__stack_chk", ""))]
+            checked = [
+                p
+                for p in self.each()
+                if re.search(r"__\w+_chk@", readelf("--dyn-syms", p).replace("__stack_chk", ""))
+            ]
             self.assertGreater(len(checked), 0)
 
 

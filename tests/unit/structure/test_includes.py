@@ -1,23 +1,42 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is precompiled (cmake/openwip_compile.cmake) would hide a missing #include: every file that uses a name of one of those
-headers includes it, itself or through a header of this tree."""
+"""What is precompiled (cmake/openwip_compile.cmake) would hide a missing #include: every file that
+uses a name of one of those headers includes it, itself or through a header of this tree."""
+
 import functools
 import pathlib
 import re
 import unittest
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
-ROOTS = [TOP / d for d in ("blocks", "mac", "channels", "host", "firmware", "blocks/lib", "blocks/include", "tests/support", "tests/sim")]
+ROOTS = [
+    TOP / d
+    for d in (
+        "blocks",
+        "mac",
+        "channels",
+        "host",
+        "firmware",
+        "blocks/lib",
+        "blocks/include",
+        "tests/support",
+        "tests/sim",
+    )
+]
 FOLDERS = ("blocks", "mac", "channels", "host", "firmware", "tests")
 
-# Header -> names that come from nowhere else. Names that many headers bring along (std::move, std::min) are left out.
+# Header -> names that come from nowhere else. Names that many headers bring along (std::move,
+# std::min) are left out.
 NAMES = {
-    "algorithm": r"std::(?:ranges::)?(?:sort|stable_sort|nth_element|find|find_if|find_if_not|any_of|all_of|none_of|fill|fill_n|"
-                 r"copy|copy_n|copy_if|count_if|transform|reverse|rotate|max_element|min_element|minmax_element|clamp|"
-                 r"lower_bound|upper_bound|is_sorted|remove_if|generate|shuffle)\(",
+    "algorithm": (
+        r"std::(?:ranges::)?(?:sort|stable_sort|nth_element|find|find_if|find_if_not|any_of|all_of|none_of|fill|fill_n|"
+        r"copy|copy_n|copy_if|count_if|transform|reverse|rotate|max_element|min_element|minmax_element|clamp|"
+        r"lower_bound|upper_bound|is_sorted|remove_if|generate|shuffle)\("
+    ),
     "array": r"std::array<",
-    "cmath": r"std::(?:sqrt|cos|sin|tan|atan2?|exp2?|log|log10|log2|log1p|expm1|pow|floor|ceil|round|lround|llround|hypot|isfinite|"
-             r"isnan|fmod|remainder|erfc?|ldexp|frexp)\(",
+    "cmath": (
+        r"std::(?:sqrt|cos|sin|tan|atan2?|exp2?|log|log10|log2|log1p|expm1|pow|floor|ceil|round|lround|llround|hypot|isfinite|"
+        r"isnan|fmod|remainder|erfc?|ldexp|frexp)\("
+    ),
     "complex": r"std::complex<|std::polar\(",
     "cstdint": r"std::u?int(?:_least|_fast)?(?:8|16|32|64)_t",
     "cstring": r"std::(?:memcpy|memset|memcmp|memmove|strlen|strcmp|strerror)\(",
@@ -28,7 +47,9 @@ NAMES = {
     "numbers": r"std::numbers::",
     "optional": r"std::optional<|std::nullopt",
     "span": r"std::span[<(]",
-    "stdexcept": r"std::(?:runtime_error|invalid_argument|logic_error|out_of_range|domain_error|length_error)\b",
+    "stdexcept": (
+        r"std::(?:runtime_error|invalid_argument|logic_error|out_of_range|domain_error|length_error)\b"
+    ),
     "string": r"std::(?:string\b|to_string\(|stoi\(|stod\()",
     "string_view": r"std::string_view\b",
     "utility": r"std::(?:exchange|pair<|make_pair|as_const|index_sequence)",
@@ -39,9 +60,14 @@ NAMES = {
     "spdlog/spdlog.h": r"\bspdlog::(?:info|warn|error|debug)\(",
     "gnuradio/io_signature.h": r"\bio_signature::make",
 }
-# A header of a library that brings another along, by its own documentation or because it is about nothing else.
-BRINGS = {"string": {"string_view"}, "zmq.hpp": {"string"}, "map": {"utility"},
-          "gtest/gtest.h": {"cstdint", "limits", "memory", "stdexcept", "string", "utility", "vector"}}
+# A header of a library that brings another along, by its own documentation or because it is about
+# nothing else.
+BRINGS = {
+    "string": {"string_view"},
+    "zmq.hpp": {"string"},
+    "map": {"utility"},
+    "gtest/gtest.h": {"cstdint", "limits", "memory", "stdexcept", "string", "utility", "vector"},
+}
 INCLUDE = re.compile(r'^\s*#include\s+([<"])([^>"]+)[>"]', re.M)
 
 
@@ -53,8 +79,10 @@ def without_comments(text):
 def included(path):
     """Headers of libraries that a file includes, itself and through headers of this tree."""
     found = set()
-    for bracket, name in INCLUDE.findall(path.read_text()):
-        own = next((c for c in [path.parent / name] + [r / name for r in ROOTS] if c.is_file()), None)
+    for _bracket, name in INCLUDE.findall(path.read_text()):
+        own = next(
+            (c for c in [path.parent / name] + [r / name for r in ROOTS] if c.is_file()), None
+        )
         if own is not None:
             found |= included(own.resolve())
         else:
@@ -74,8 +102,16 @@ class Includes(unittest.TestCase):
         text = (TOP / "cmake/openwip_compile.cmake").read_text()
         headers = set(re.findall(r"<([\w/.]+)>", text))
         self.assertGreater(len(headers), 20)
-        self.assertEqual(sorted(h for h in headers if not h.startswith("schema/")
-                                and h not in NAMES and h not in ("gnuradio/sync_block.h", "pmt/pmt.h")), [])
+        self.assertEqual(
+            sorted(
+                h
+                for h in headers
+                if not h.startswith("schema/")
+                and h not in NAMES
+                and h not in ("gnuradio/sync_block.h", "pmt/pmt.h")
+            ),
+            [],
+        )
 
     def test_what_is_used_is_included(self):
         wrong, seen = [], 0
@@ -87,7 +123,10 @@ class Includes(unittest.TestCase):
                 if used:
                     seen += 1
                     if header not in has:
-                        wrong.append(f"{path.relative_to(TOP)} uses {used.group().strip('(<')} without <{header}>")
+                        wrong.append(
+                            f"{path.relative_to(TOP)} uses {used.group().strip('(<')} without"
+                            f" <{header}>"
+                        )
         self.assertGreater(seen, 1000)
         self.assertEqual(wrong, [])
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rooms of host/cli, and the flowgraphs' programs beside them: who may import whom, in functions too; no circle; typed, and mypy finds
-nothing."""
+"""The rooms of host/cli, and the flowgraphs' programs beside them: who may import whom, in
+functions too; no circle; typed, and mypy finds nothing."""
+
 import ast
 import os
 import pathlib
@@ -15,10 +16,12 @@ TOP = pathlib.Path(__file__).resolve().parents[3]
 PACKAGE = TOP / "host" / "cli" / "openwip_cli"
 APPS = TOP / "flowgraphs" / "apps"
 SCHEMA = TOP / "mac" / "schema"
-OF_APPS = {"machine", "settings"}     # rooms that they may import: they run where nothing of a cell's is known
+# rooms that they may import: they run where nothing of a cell's is known
+OF_APPS = {"machine", "settings"}
 
-# Room -> the rooms that it may import, from what knows nothing of the others to the commands. `errors`, `text`, `core_schema`, `air` (numbers of the
-# air interface), `shapes` (of a report) and a room's own modules are everybody's.
+# Room -> the rooms that it may import, from what knows nothing of the others to the commands.
+# `errors`, `text`, `core_schema`, `air` (numbers of the air interface), `shapes` (of a report) and
+# a room's own modules are everybody's.
 ALLOWED = {
     "programs": set(),
     "machine": set(),
@@ -31,7 +34,19 @@ ALLOWED = {
     "capture": {"machine", "messages", "settings", "figures", "cell"},
     "channel": {"machine", "messages", "settings", "cell"},
     "iq": {"machine", "messages", "settings", "cell"},
-    "runs": {"programs", "machine", "messages", "settings", "figures", "cell", "measure", "records", "capture", "channel", "iq"},
+    "runs": {
+        "programs",
+        "machine",
+        "messages",
+        "settings",
+        "figures",
+        "cell",
+        "measure",
+        "records",
+        "capture",
+        "channel",
+        "iq",
+    },
     "campaign": {"programs", "machine", "settings", "figures", "cell", "measure", "runs"},
     "views": {"machine", "messages", "settings", "figures", "cell", "records"},
     "commands": {"machine", "messages", "settings", "figures", "cell", "measure", "iq"},
@@ -67,9 +82,16 @@ def imports():
         found[name] = set()
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and node.level:
-                above = package.split(".")[:len(package.split(".")) - node.level + 1] if package else []
+                above = (
+                    package.split(".")[: len(package.split(".")) - node.level + 1]
+                    if package
+                    else []
+                )
                 base = ".".join([*above, *([node.module] if node.module else [])])
-            elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == PACKAGE.name:
+            elif (
+                isinstance(node, ast.ImportFrom)
+                and (node.module or "").split(".")[0] == PACKAGE.name
+            ):
                 base = node.module.partition(".")[2]
             else:
                 continue
@@ -86,14 +108,23 @@ class Rooms(unittest.TestCase):
             room = name.split(".")[0]
             for other in used:
                 its = other.split(".")[0]
-                if its not in (room, "errors", "air", "text", "core_schema", "shapes") and its not in ALLOWED.get(room, ()):
+                if its not in (
+                    room,
+                    "errors",
+                    "air",
+                    "text",
+                    "core_schema",
+                    "shapes",
+                ) and its not in ALLOWED.get(room, ()):
                     wrong.append(f"{name} imports {other}")
         self.assertGreater(len(imports()), 60)
         self.assertEqual(wrong, [])
 
     def test_every_module_is_in_a_room(self):
         self.assertEqual({n.split(".")[0] for n in modules() if n} - set(ALLOWED), set())
-        self.assertEqual({r for r in ALLOWED if not any(n.split(".")[0] == r for n in modules())}, set())
+        self.assertEqual(
+            {r for r in ALLOWED if not any(n.split(".")[0] == r for n in modules())}, set()
+        )
 
     def test_there_is_no_circle_of_modules(self):
         left = {name: used - {name, ""} for name, used in imports().items()}
@@ -104,16 +135,25 @@ class Rooms(unittest.TestCase):
 
     def test_every_command_has_its_module_and_function(self):
         tree = ast.parse((PACKAGE / "__main__.py").read_text())
-        table = next(n.value for n in tree.body if isinstance(n, ast.Assign) and n.targets[0].id == "COMMANDS")
+        table = next(
+            n.value
+            for n in tree.body
+            if isinstance(n, ast.Assign) and n.targets[0].id == "COMMANDS"
+        )
         places = {k.value: v.value for k, v in zip(table.keys, table.values)}
         self.assertGreater(len(places), 20)
         for command, place in places.items():
             module, _, function = place.partition(":")
-            defined = {n.name for n in ast.parse(modules()[module].read_text()).body if isinstance(n, ast.FunctionDef)}
+            defined = {
+                n.name
+                for n in ast.parse(modules()[module].read_text()).body
+                if isinstance(n, ast.FunctionDef)
+            }
             self.assertIn(function or "main", defined, command)
 
     def test_a_command_starts_without_the_packages_of_others(self):
-        """As on a machine where ./openwip has installed what this command needs, and nothing else."""
+        """As on a machine where ./openwip has installed what this command needs, and nothing
+        else."""
         program = textwrap.dedent("""
             import sys
             for name in ("h5py", "matplotlib", "scipy", "jinja2", "jsonschema", "prometheus_client", "gnuradio", "pmt"):
@@ -133,9 +173,16 @@ class Rooms(unittest.TestCase):
             for node in ast.walk(ast.parse(path.read_text())):
                 if isinstance(node, ast.ClassDef) and node.bases:
                     bases = {getattr(b, "id", getattr(b, "attr", "")) for b in node.bases}
-                    if any(b.endswith(("Error", "Exception")) or b in ("Stop", "BadInput", "NoAnswer") for b in bases):
+                    if any(
+                        b.endswith(("Error", "Exception")) or b in ("Stop", "BadInput", "NoAnswer")
+                        for b in bases
+                    ):
                         classes.setdefault(node.name, []).append(name)
-                if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and getattr(node.exc.func, "id", "") in ("RuntimeError", "Exception"):
+                if (
+                    isinstance(node, ast.Raise)
+                    and isinstance(node.exc, ast.Call)
+                    and getattr(node.exc.func, "id", "") in ("RuntimeError", "Exception")
+                ):
                     wrong.append(f"{name}:{node.lineno}")
         self.assertIn("Refused", classes)
         self.assertEqual({n: where for n, where in classes.items() if len(where) > 1}, {})
@@ -157,7 +204,12 @@ class Apps(unittest.TestCase):
         return found
 
     def test_they_import_of_the_commands_rooms_only_these(self):
-        rooms = {m.split(".")[1] for used in self.imports().values() for m in used if m.startswith(f"{PACKAGE.name}.")}
+        rooms = {
+            m.split(".")[1]
+            for used in self.imports().values()
+            for m in used
+            if m.startswith(f"{PACKAGE.name}.")
+        }
         self.assertEqual(rooms - OF_APPS - {"air"}, set())
 
     def test_there_is_no_circle_among_them(self):
@@ -178,15 +230,40 @@ class Types(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             schema = pathlib.Path(folder, "openwip_schema")
             schema.mkdir()
-            made = subprocess.run([protoc or "protoc", f"--pyi_out={schema}", f"--proto_path={SCHEMA}", *SCHEMA.glob("*.proto")],
-                                  capture_output=True) if protoc else None
-            typed = made is not None and made.returncode == 0       # from protoc 3.20 on; before that messages are of any type
+            made = (
+                subprocess.run(
+                    [
+                        protoc or "protoc",
+                        f"--pyi_out={schema}",
+                        f"--proto_path={SCHEMA}",
+                        *SCHEMA.glob("*.proto"),
+                    ],
+                    capture_output=True,
+                )
+                if protoc
+                else None
+            )
+            # from protoc 3.20 on; before that messages are of any type
+            typed = made is not None and made.returncode == 0
             if typed:
                 (schema / "__init__.pyi").touch()
             paths = [APPS, *([folder, pathlib.Path(__file__).with_name("types")] if typed else [])]
-            done = subprocess.run([mypy, "--config-file", pathlib.Path(__file__).with_name("mypy.ini"), "--python-executable", sys.executable,
-                                   "--cache-dir", "/dev/null", *what],
-                                  capture_output=True, text=True, cwd=PACKAGE.parent, env=os.environ | {"MYPYPATH": ":".join(map(str, paths))})
+            done = subprocess.run(
+                [
+                    mypy,
+                    "--config-file",
+                    pathlib.Path(__file__).with_name("mypy.ini"),
+                    "--python-executable",
+                    sys.executable,
+                    "--cache-dir",
+                    "/dev/null",
+                    *what,
+                ],
+                capture_output=True,
+                text=True,
+                cwd=PACKAGE.parent,
+                env=os.environ | {"MYPYPATH": ":".join(map(str, paths))},
+            )
         return typed, done
 
     def test_mypy_finds_nothing(self):
@@ -194,8 +271,11 @@ class Types(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout[-6000:])
 
     def test_mypy_finds_a_field_that_a_message_does_not_have(self):
-        typed, done = self.found_by_mypy("-c", "from openwip_schema.control_pb2 import MacStatus\n\n\n"
-                                         "def of(status: MacStatus) -> int:\n    return status.base.frames_sent + status.base.frame_sent\n")
+        typed, done = self.found_by_mypy(
+            "-c",
+            "from openwip_schema.control_pb2 import MacStatus\n\n\ndef of(status: MacStatus) ->"
+            " int:\n    return status.base.frames_sent + status.base.frame_sent\n",
+        )
         if not typed:
             self.skipTest("protoc makes no types for Python (before 3.20)")
         self.assertIn('"BaseLink" has no attribute "frame_sent"', done.stdout)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The allowed directions between folders, and the purity of the layers that never touch a clock."""
+
 import pathlib
 import re
 import subprocess
@@ -7,9 +8,21 @@ import unittest
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 
-# A room: the first part of an include path, with the second where that has rooms of its own. Every folder lists the rooms that
-# it may include besides itself.
-PHY = ("math", "grid", "ofdm", "qam", "coding", "prediction", "estimation", "sync", "detection", "transmitter", "receiver")
+# A room: the first part of an include path, with the second where that has rooms of its own. Every
+# folder lists the rooms that it may include besides itself.
+PHY = (
+    "math",
+    "grid",
+    "ofdm",
+    "qam",
+    "coding",
+    "prediction",
+    "estimation",
+    "sync",
+    "detection",
+    "transmitter",
+    "receiver",
+)
 RECEIVING = {"phy/" + room for room in PHY}
 MAC = {"types", "port", "wire", "rlc", "journal", "link"}
 ALLOWED = {
@@ -22,11 +35,28 @@ ALLOWED = {
     "blocks/phy/prediction": {"types", "phy/math", "phy/grid"},
     "blocks/phy/estimation": {"types", "phy/math", "phy/grid", "phy/ofdm"},
     "blocks/phy/sync": {"types", "phy/math", "phy/grid", "phy/ofdm", "phy/estimation"},
-    "blocks/phy/detection": {"types", "phy/math", "phy/grid", "phy/qam", "phy/coding", "phy/estimation"},
-    "blocks/phy/transmitter": {"types", "phy/math", "phy/grid", "phy/ofdm", "phy/qam", "phy/coding"},
+    "blocks/phy/detection": {
+        "types",
+        "phy/math",
+        "phy/grid",
+        "phy/qam",
+        "phy/coding",
+        "phy/estimation",
+    },
+    "blocks/phy/transmitter": {
+        "types",
+        "phy/math",
+        "phy/grid",
+        "phy/ofdm",
+        "phy/qam",
+        "phy/coding",
+    },
     "blocks/phy/receiver": {"types"} | RECEIVING - {"phy/transmitter"},
     "blocks/include": {"types", "wip"} | RECEIVING,
-    "blocks/lib": {"types", "port", "schema", "sample", "profiles", "mix", "fader", "medium", "peer", "wip"} | RECEIVING,
+    "blocks/lib": (
+        {"types", "port", "schema", "sample", "profiles", "mix", "fader", "medium", "peer", "wip"}
+        | RECEIVING
+    ),
     "blocks/python": {"types", "port", "schema", "wip"} | RECEIVING,
     "mac/port": {"types"},
     "mac/calendar": {"types", "port"},
@@ -39,7 +69,8 @@ ALLOWED = {
     # Another link behind the packet port.
     "mac/umts": {"types", "port", "wire", "journal"},
     "channels/sample": {"types"},
-    # The symbol channel detects with the receiver's constellations and computes with the link's error rates.
+    # The symbol channel detects with the receiver's constellations and computes with the link's
+    # error rates.
     "channels/bin": {"types", "phy/qam", "phy/detection", "port", "link", "sample"},
     "channels/packet": {"types", "port", "wire", "link", "sample"},
     "channels/cell": {"sample", "bin", "packet", "profiles"} | MAC,
@@ -62,21 +93,101 @@ ALLOWED = {
     "host/macd": {"packet", "runtime", "station", "schema", "config", "peer", "tun"} | MAC,
     # A Linux kernel as a participant of the calendar.
     "host/virtual": {"types", "port", "calendar"},
-    "host/emulator": {"bin", "sample", "calendar", "cell", "umts", "packet", "profiles", "relay", "wlan", "runtime", "station", "macd", "schema", "config", "peer", "trace", "tun", "virtual"} | MAC,
+    "host/emulator": (
+        {
+            "bin",
+            "sample",
+            "calendar",
+            "cell",
+            "umts",
+            "packet",
+            "profiles",
+            "relay",
+            "wlan",
+            "runtime",
+            "station",
+            "macd",
+            "schema",
+            "config",
+            "peer",
+            "trace",
+            "tun",
+            "virtual",
+        }
+        | MAC
+    ),
     # The emulator's links under ns-3.
-    "host/simulator": {"types", "port", "wire", "packet", "emulator", "station", "tcpl", "virtual", "runtime", "config"},
-    "host/medium": {"types", "sample", "mix", "air", "profiles", "peer", "runtime", "schema", "config", "trace"},
-    # Radios on cables: the fader behind UHD, controlled as the medium is, calibrated as any radio is looked at.
-    "host/cabled": {"types", "sample", "mix", "fader", "medium", "radio", "peer", "runtime", "schema", "config", "trace"},
+    "host/simulator": {
+        "types",
+        "port",
+        "wire",
+        "packet",
+        "emulator",
+        "station",
+        "tcpl",
+        "virtual",
+        "runtime",
+        "config",
+    },
+    "host/medium": {
+        "types",
+        "sample",
+        "mix",
+        "air",
+        "profiles",
+        "peer",
+        "runtime",
+        "schema",
+        "config",
+        "trace",
+    },
+    # Radios on cables: the fader behind UHD, controlled as the medium is, calibrated as any radio
+    # is looked at.
+    "host/cabled": {
+        "types",
+        "sample",
+        "mix",
+        "fader",
+        "medium",
+        "radio",
+        "peer",
+        "runtime",
+        "schema",
+        "config",
+        "trace",
+    },
     "host/observer": {"types", "runtime", "schema", "config", "peer", "tun"},
     "host/split": {"types", "runtime", "schema", "config", "peer"},
-    "host/tcpl": {"types", "wire", "packet", "relay", "runtime", "station", "schema", "config", "peer", "tun", "virtual"},
+    "host/tcpl": {
+        "types",
+        "wire",
+        "packet",
+        "relay",
+        "runtime",
+        "station",
+        "schema",
+        "config",
+        "peer",
+        "tun",
+        "virtual",
+    },
     "host/capture": {"types", "runtime", "schema", "config"},
     # It runs the receiver's predictor over a bin-level channel (--predictor).
-    "host/channel": {"types", "link", "sample", "bin", "profiles", "trace", "config", "runtime", "phy/prediction"},
+    "host/channel": {
+        "types",
+        "link",
+        "sample",
+        "bin",
+        "profiles",
+        "trace",
+        "config",
+        "runtime",
+        "phy/prediction",
+    },
     # UHD's radios, looked at without a cell.
     "host/radio": {"types", "runtime", "config"},
-    # A reader of what every process publishes, and of nothing else: it runs on another machine as well.
+    # A reader of what every process publishes, and of nothing else: it runs on another machine as
+    # well.
     "host/gui/model": {"types", "schema"},
     "host/gui/plot": {"types", "gui/model"},
     "host/gui/cell": {"types", "schema", "gui/model"},
@@ -88,11 +199,30 @@ ALLOWED = {
     "firmware/board": {"core"},
     "firmware/third_party": set(),
 }
-PURE = ("blocks/types", "blocks/phy", "mac/port", "mac/calendar", "mac/wire", "mac/rlc", "mac/journal", "mac/relay", "mac/link", "mac/wlan", "mac/umts",
-        "channels/sample", "channels/bin", "channels/packet", "channels/cell", "channels/mix", "firmware/core")
-IMPURE = re.compile(r"steady_clock|system_clock|random_device|std::rand\b|gettimeofday|"
-                    r"clock_gettime|std::thread|std::jthread|\bsocket\(|#include <zmq|"
-                    r"#include <gnuradio/|#include <uhd/")
+PURE = (
+    "blocks/types",
+    "blocks/phy",
+    "mac/port",
+    "mac/calendar",
+    "mac/wire",
+    "mac/rlc",
+    "mac/journal",
+    "mac/relay",
+    "mac/link",
+    "mac/wlan",
+    "mac/umts",
+    "channels/sample",
+    "channels/bin",
+    "channels/packet",
+    "channels/cell",
+    "channels/mix",
+    "firmware/core",
+)
+IMPURE = re.compile(
+    r"steady_clock|system_clock|random_device|std::rand\b|gettimeofday|"
+    r"clock_gettime|std::thread|std::jthread|\bsocket\(|#include <zmq|"
+    r"#include <gnuradio/|#include <uhd/"
+)
 INCLUDE = re.compile(r'^\s*#include "([^"]+)/', re.M)
 
 
@@ -121,7 +251,7 @@ class Structure(unittest.TestCase):
             inner = [other for other in ALLOWED if other.startswith(folder + "/")]
             for path in sources(folder):
                 if any(path.is_relative_to(TOP / other) for other in inner):
-                    continue    # judged by the rule of its own folder
+                    continue  # judged by the rule of its own folder
                 seen += 1
                 for include in INCLUDE.findall(path.read_text()):
                     room = room_of(include)
@@ -131,15 +261,26 @@ class Structure(unittest.TestCase):
         self.assertEqual(wrong, [])
 
     def test_every_source_is_in_a_room_with_a_rule(self):
-        lost = [str(path.relative_to(TOP)) for top in ("blocks", "mac", "channels", "host", "firmware") for path in sources(top)
-                if not any(path.is_relative_to(TOP / folder) for folder in ALLOWED)]
+        lost = [
+            str(path.relative_to(TOP))
+            for top in ("blocks", "mac", "channels", "host", "firmware")
+            for path in sources(top)
+            if not any(path.is_relative_to(TOP / folder) for folder in ALLOWED)
+        ]
         self.assertEqual(lost, [])
 
     def test_the_rules_have_no_circle(self):
-        before = {own_room(folder): {r for r in rooms if r != own_room(folder)} for folder, rooms in ALLOWED.items()}
+        before = {
+            own_room(folder): {r for r in rooms if r != own_room(folder)}
+            for folder, rooms in ALLOWED.items()
+        }
         done = set()
         while len(done) < len(before):
-            free = [room for room, needs in before.items() if room not in done and needs & set(before) <= done]
+            free = [
+                room
+                for room, needs in before.items()
+                if room not in done and needs & set(before) <= done
+            ]
             self.assertTrue(free, f"a circle among {sorted(set(before) - done)}")
             done |= set(free)
 
@@ -153,23 +294,59 @@ class Structure(unittest.TestCase):
         self.assertEqual(wrong, [])
 
     def test_what_is_thrown_says_whose_failure_it_is(self):
-        """types/failure.h: bad_input, machine_error, peer_error, from which exit codes follow; tests and tools throw what they like."""
-        wrong = [f"{path.relative_to(TOP)}: {line.strip()}" for folder in ALLOWED for path in sources(folder) for line in path.read_text().splitlines()
-                 if re.search(r"throw (std::)?(runtime_error|system_error|exception|range_error)\b|class \w+ (final )?: public std::\w*(error|exception)\b", line)]
-        self.assertEqual(wrong, [f"blocks/types/failure.h: class {kind} : public std::runtime_error {{" for kind in ("bad_input", "machine_error", "peer_error")])
+        """types/failure.h: bad_input, machine_error, peer_error, from which exit codes follow;
+        tests and tools throw what they like."""
+        wrong = [
+            f"{path.relative_to(TOP)}: {line.strip()}"
+            for folder in ALLOWED
+            for path in sources(folder)
+            for line in path.read_text().splitlines()
+            if re.search(
+                r"throw (std::)?(runtime_error|system_error|exception|range_error)\b|class \w+"
+                r" (final )?: public std::\w*(error|exception)\b",
+                line,
+            )
+        ]
+        self.assertEqual(
+            wrong,
+            [
+                f"blocks/types/failure.h: class {kind} : public std::runtime_error {{"
+                for kind in ("bad_input", "machine_error", "peer_error")
+            ],
+        )
 
     def test_nothing_is_used_that_one_of_the_releases_lacks(self):
-        """What does not compile on Ubuntu 22.04 (protobuf 3.12: first two) or 24.04 (GNU Radio's logger wants a literal, which 22.04's cannot
-        take; its macros do both). tests/bench/fresh_machine.py tries all of it."""
+        """What does not compile on Ubuntu 22.04 (protobuf 3.12: first two) or 24.04 (GNU Radio's
+        logger wants a literal, which 22.04's cannot take; its macros do both).
+        tests/bench/fresh_machine.py tries all of it."""
         lacking = re.compile(r"\)->Assign\(|\brequest\.has_(stop|configure_yaml)\(|\bd_logger->")
-        self.assertEqual([f"{path.relative_to(TOP)}: {line.strip()}" for folder in ALLOWED for path in sources(folder)
-                          for line in path.read_text().splitlines() if lacking.search(line)], [])
+        self.assertEqual(
+            [
+                f"{path.relative_to(TOP)}: {line.strip()}"
+                for folder in ALLOWED
+                for path in sources(folder)
+                for line in path.read_text().splitlines()
+                if lacking.search(line)
+            ],
+            [],
+        )
 
     def test_clang_14_compiles_it(self):
-        """The compiler of the fuzz targets in Debian 12 (docs/develop.md): with libstdc++ 12 it has no std::ranges::subrange, which these return."""
-        lacking = re.compile(r"std::(views::|ranges::(unique|remove|remove_if|rotate|partition|stable_partition|equal_range|search|search_n|find_end|subrange)\b)")
-        self.assertEqual([f"{path.relative_to(TOP)}: {line.strip()}" for folder in ALLOWED for path in sources(folder)
-                          for line in path.read_text().splitlines() if lacking.search(line)], [])
+        """The compiler of the fuzz targets in Debian 12 (docs/develop.md): with libstdc++ 12 it has
+        no std::ranges::subrange, which these return."""
+        lacking = re.compile(
+            r"std::(views::|ranges::(unique|remove|remove_if|rotate|partition|stable_partition|equal_range|search|search_n|find_end|subrange)\b)"
+        )
+        self.assertEqual(
+            [
+                f"{path.relative_to(TOP)}: {line.strip()}"
+                for folder in ALLOWED
+                for path in sources(folder)
+                for line in path.read_text().splitlines()
+                if lacking.search(line)
+            ],
+            [],
+        )
 
     def test_nothing_includes_tests(self):
         for folder in ALLOWED:
@@ -180,10 +357,13 @@ class Structure(unittest.TestCase):
         listed = subprocess.run(["git", "-C", TOP, "ls-files"], capture_output=True, text=True)
         if listed.returncode != 0:
             self.skipTest("not a git checkout")
-        missing = [name for name in listed.stdout.split()
-                   if name.endswith((".h", ".cpp", ".cc", ".py", ".proto", ".cmake", ".sh"))
-                   and (TOP / name).exists()
-                   and "SPDX-License-Identifier" not in (TOP / name).read_text()[:400]]
+        missing = [
+            name
+            for name in listed.stdout.split()
+            if name.endswith((".h", ".cpp", ".cc", ".py", ".proto", ".cmake", ".sh"))
+            and (TOP / name).exists()
+            and "SPDX-License-Identifier" not in (TOP / name).read_text()[:400]
+        ]
         self.assertEqual(missing, [])
 
 

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The sums of docs/umts-measured.md are those of its tables. A table counts where its last column is `holds`: `yes` or `no` is a statement, `yes (4)` four,
-`(not sure)` changes nothing, `again: ...` is told twice and counts where it does not say so, `not measurable` is neither. A row is of the texts
-unless its first cell (that of above where it is empty) or its second begins with `ours`."""
+"""The sums of docs/umts-measured.md are those of its tables. A table counts where its last column
+is `holds`: `yes` or `no` is a statement, `yes (4)` four,
+`(not sure)` changes nothing, `again: ...` is told twice and counts where it does not say so, `not
+measurable` is neither. A row is of the texts unless its first cell (that of above where it is
+empty) or its second begins with `ours`."""
+
 import pathlib
 import re
 import unittest
@@ -17,7 +20,9 @@ def answers(cell):
     for part in re.split(r"[;,] (?![^(]*\))", cell):
         found = ANSWER.match(part)
         if not found:
-            raise ValueError(f"{part!r} in {cell!r}: yes, no, yes (N), not measurable or again: ... is expected")
+            raise ValueError(
+                f"{part!r} in {cell!r}: yes, no, yes (N), not measurable or again: ... is expected"
+            )
         if found[1] in ("yes", "no"):
             n = int(found[2] or 1)
             held, of = held + n * (found[1] == "yes"), of + n
@@ -39,7 +44,9 @@ def sums(text):
             counts = True
         elif counts and set(line) - set("|-"):
             whose = cells[0] or whose
-            of = found["ours" if whose.startswith("ours") or cells[1].startswith("ours") else "texts"]
+            of = found[
+                "ours" if whose.startswith("ours") or cells[1].startswith("ours") else "texts"
+            ]
             of[:] = map(sum, zip(of, answers(cells[-1])))
     return found
 
@@ -48,7 +55,10 @@ class Sums(unittest.TestCase):
     def test_the_page_has_the_sums_of_its_tables(self):
         said = SUM.search(PAGE.read_text())
         self.assertIsNotNone(said, "**N of M hold** ... of ours **N of M** is not on the page")
-        self.assertEqual({"texts": [int(said[1]), int(said[2])], "ours": [int(said[3]), int(said[4])]}, sums(PAGE.read_text()))
+        self.assertEqual(
+            {"texts": [int(said[1]), int(said[2])], "ours": [int(said[3]), int(said[4])]},
+            sums(PAGE.read_text()),
+        )
 
     def test_what_counts(self):
         self.assertEqual(answers("yes"), (1, 1))
@@ -58,7 +68,10 @@ class Sums(unittest.TestCase):
         for wrong in ("maybe", "yes no", "", "yes (2 of 2)"):
             with self.assertRaises(ValueError):
                 answers(wrong)
-        table = "| a | b | holds |\n|---|---|---|\n| A 1 | x | yes (2) |\n| | ours: y | no |\n| ours | z | yes |\n| | w | yes |\n\n| a | c |\n|---|---|\n| A | yes |\n"
+        table = (
+            "| a | b | holds |\n|---|---|---|\n| A 1 | x | yes (2) |\n| | ours: y | no |\n| ours |"
+            " z | yes |\n| | w | yes |\n\n| a | c |\n|---|---|\n| A | yes |\n"
+        )
         self.assertEqual(sums(table), {"texts": [2, 2], "ours": [2, 3]})
 
 

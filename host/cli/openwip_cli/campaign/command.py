@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip experiment NAME... and campaign FILE: plan, run, evaluate."""
+
 import argparse
 import contextlib
 import hashlib
@@ -21,11 +22,13 @@ from .plan import Experiment
 from .runner import Progress
 from .store import Store
 
-# Runs of a round at least: at its end all but the last ones wait, and Snakemake takes two seconds to start.
-WIDTH = 40          # for each that runs at a time here
+# Runs of a round at least: at its end all but the last ones wait, and Snakemake takes two seconds
+# to start.
+WIDTH = 40  # for each that runs at a time here
 ELSEWHERE = 1000
-LEARNING = 4        # instead of WIDTH where a point may stop after the round
-# Of the build, that decide a run: results of two of them are not mixed (the kernel of virtual time: options.check_plan).
+LEARNING = 4  # instead of WIDTH where a point may stop after the round
+# Of the build, that decide a run: results of two of them are not mixed (the kernel of virtual time:
+# options.check_plan).
 PROGRAMS = dict(zip(CLOCKS, ((emulate.PROGRAM,), (emulate.PROGRAM, virtual.GUEST), (ns3.PROGRAM,))))
 SPLIT = (split_tcp.PROGRAM, split_tcp.GUEST)
 
@@ -33,22 +36,40 @@ SPLIT = (split_tcp.PROGRAM, split_tcp.GUEST)
 def listing(top: pathlib.Path) -> str:
     lines = [f"{'':71}{'quick':>12}{'full':>12}"]
     for name in plan.known(top, plan.PLACES):
-        quick, full = (plan.load(top, [name], mode, plan.time_of(top, name))[0] for mode in plan.MODES)
-        lines.append(f"{name:15}{quick.title[:56]:56}{plan.count([quick]):>7} runs{plan.count([full]):>7} runs")
+        quick, full = (
+            plan.load(top, [name], mode, plan.time_of(top, name))[0] for mode in plan.MODES
+        )
+        lines.append(
+            f"{name:15}{quick.title[:56]:56}{plan.count([quick]):>7} runs{plan.count([full]):>7}"
+            " runs"
+        )
     for name in plan.SETS:
         shared = [plan.count(plan.load(top, [name], mode)) for mode in plan.MODES]
-        lines.append(f"{name + ' (experiments share some)':71}{shared[0]:>7} runs{shared[1]:>7} runs")
+        lines.append(
+            f"{name + ' (experiments share some)':71}{shared[0]:>7} runs{shared[1]:>7} runs"
+        )
     return "\n".join(lines)
 
 
-def evaluate(experiments: list[Experiment], store: Store, about: dict[str, Any]) -> list[report.Judged]:
-    from . import figures   # late: --list needs no matplotlib
+def evaluate(
+    experiments: list[Experiment], store: Store, about: dict[str, Any]
+) -> list[report.Judged]:
+    from . import figures  # late: --list needs no matplotlib
+
     judged: list[report.Judged] = []
     for e in experiments:
         results = metrics.Results(e, store.read)
         drawn = figures.draw(results, store.out)
         report.write_csv(results, store.out)
-        judged.append(report.Judged(e, statements.judge_all(results), report.counts(results), drawn, list(results.lacking.values())))
+        judged.append(
+            report.Judged(
+                e,
+                statements.judge_all(results),
+                report.counts(results),
+                drawn,
+                list(results.lacking.values()),
+            )
+        )
     report.write_comparison(judged, about, store.out)
     print(report.screen(judged))
     print(f"figures, tables and comparison.md are in {store.out}")
@@ -68,27 +89,42 @@ def check_machine(time: str, places: Places) -> None:
 
 
 def digests(e: Experiment, build: pathlib.Path) -> dict[str, str]:
-    names = PROGRAMS[e.time] + SPLIT * any(name.startswith("split_tcp.") for name in e.settings.keys() | e.varied)
+    names = PROGRAMS[e.time] + SPLIT * any(
+        name.startswith("split_tcp.") for name in e.settings.keys() | e.varied
+    )
     there = [build / name for name in names if (build / name).exists()]
-    return {program.name: hashlib.sha256(program.read_bytes()).hexdigest()[:16] for program in there}
+    return {
+        program.name: hashlib.sha256(program.read_bytes()).hexdigest()[:16] for program in there
+    }
 
 
-def check_programs(store: Store, experiments: list[Experiment], build: pathlib.Path) -> dict[str, dict[str, str]]:
-    """Of each experiment what the plan has to say, once all is built; a folder of before plans said it is taken as it is."""
+def check_programs(
+    store: Store, experiments: list[Experiment], build: pathlib.Path
+) -> dict[str, dict[str, str]]:
+    """Of each experiment what the plan has to say, once all is built; a folder of before plans said
+    it is taken as it is."""
     before = (store.plan or {"experiments": {}})["experiments"]
     said = {}
     for e in experiments:
         was, now = before.get(e.name, {}).get("programs", {}), digests(e, build)
         for name in was:
             if now.get(name, was[name]) != was[name]:
-                raise BadInput(f"--out: {e.name} in {store.out} was begun with {name} {was[name]}, and that of this build is {now[name]}; use another --out")
+                raise BadInput(
+                    f"--out: {e.name} in {store.out} was begun with {name} {was[name]}, and that of"
+                    f" this build is {now[name]}; use another --out"
+                )
         said[e.name] = was | now
     return said
 
 
-def run(given: argparse.Namespace, places: Places, say: Callable[[str], None], command: list[str] | None = None) -> int:
-    """Everything that has no valid file yet, round by round. Returns how many runs that was. `command`: what makes a file from
-    a specification; in tests something else."""
+def run(
+    given: argparse.Namespace,
+    places: Places,
+    say: Callable[[str], None],
+    command: list[str] | None = None,
+) -> int:
+    """Everything that has no valid file yet, round by round. Returns how many runs that was.
+    `command`: what makes a file from a specification; in tests something else."""
     runs = plan.unique_runs(given.experiments)
     many = pool.Pool(places, given.store.out, given.slots, given.profile, command, given.run_limit)
     with many.owned():
@@ -101,16 +137,20 @@ def run(given: argparse.Namespace, places: Places, say: Callable[[str], None], c
                 say(f"{e.name}: {points} of {points + len(e.points)} points are left out: {why}")
         learning = any(e.until for e in given.experiments)
         where = f"profile {given.profile.name}" if given.profile else f"{given.slots} at a time"
-        say(f"{' '.join(e.name for e in given.experiments)}: {len(runs)} runs, {progress.finished} of them finished before; "
-            f"{'at most ' * learning}{len(progress.left)} to do, {where}")
+        say(
+            f"{' '.join(e.name for e in given.experiments)}: {len(runs)} runs, {progress.finished}"
+            f" of them finished before; {'at most ' * learning}{len(progress.left)} to do, {where}"
+        )
         width = ELSEWHERE if given.profile else given.slots * (LEARNING if learning else WIDTH)
         try:
             while chosen := progress.next(width):
                 many.run({r.key: r.spec for r in chosen}, progress.take)
                 progress.settle([r.key for r in chosen])
         except Terminated as e:
-            say(f"stopped by {signal.Signals(e.signum).name}: everything is removed, {progress.done} runs were finished; "
-                "the same command goes on")
+            say(
+                f"stopped by {signal.Signals(e.signum).name}: everything is removed,"
+                f" {progress.done} runs were finished; the same command goes on"
+            )
             raise
     return progress.done
 
@@ -119,7 +159,9 @@ def campaign(arguments: list[str], places: Places) -> int:
     return main(arguments, places, name="campaign")
 
 
-def main(arguments: list[str], places: Places, command: list[str] | None = None, name: str = "experiment") -> int:
+def main(
+    arguments: list[str], places: Places, command: list[str] | None = None, name: str = "experiment"
+) -> int:
     given = parse(arguments, places, name)
     if given.describe:
         print(settings.markdown(), end="")
@@ -147,10 +189,20 @@ def main(arguments: list[str], places: Places, command: list[str] | None = None,
         except Terminated as e:
             return e.code
     before: dict[str, Any] = {}
-    with contextlib.suppress(report.NoComparison):      # how long the runs took, for a command that makes none
-        before = {k: v for k, v in report.read_comparison(str(given.store.out))[1]["about"].items() if k == "minutes"}
-    about = {"mode": given.mode, "time": tcp_settings.clock(given.time, given.tcp | given.over.named), "runs at a time": str(given.profile or given.slots), **({"Linux of virtual time": given.kernel} if given.kernel else {}),
-             **({"minutes": round((time.monotonic() - began) / 60, 1)} if ran else before)}
+    # how long the runs took, for a command that makes none
+    with contextlib.suppress(report.NoComparison):
+        before = {
+            k: v
+            for k, v in report.read_comparison(str(given.store.out))[1]["about"].items()
+            if k == "minutes"
+        }
+    about = {
+        "mode": given.mode,
+        "time": tcp_settings.clock(given.time, given.tcp | given.over.named),
+        "runs at a time": str(given.profile or given.slots),
+        **({"Linux of virtual time": given.kernel} if given.kernel else {}),
+        **({"minutes": round((time.monotonic() - began) / 60, 1)} if ran else before),
+    }
     judged = evaluate(given.experiments, given.store, about)
     complete = all(of.counts["valid"] == of.counts["runs"] for of in judged)
     return VALID if complete else INVALID

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The applications of an experiment (workloads.py) under ns-3: the same work and results, its TCP as far as ns-3 has it."""
+"""The applications of an experiment (workloads.py) under ns-3: the same work and results, its TCP
+as far as ns-3 has it."""
+
 from collections.abc import Callable
 from typing import Any
 
@@ -13,16 +15,24 @@ from .tcp_settings import of_ns3
 TOOL = "ns-3"
 
 
-def run(settings: dict[str, Any], work: dict[str, Any], given: dict[str, Any] | None, progress: Callable[[str], None], *,
-        places: Places) -> dict[str, Any]:
+def run(
+    settings: dict[str, Any],
+    work: dict[str, Any],
+    given: dict[str, Any] | None,
+    progress: Callable[[str], None],
+    *,
+    places: Places,
+) -> dict[str, Any]:
     """The report of one run, as in_virtual_time.run()."""
     scenario = scenario_of(settings | {"traffic.duration_s": work.get("duration_s", 1)})
     tcp = of_ns3(work, given)
     sender = tcp.pop("sender", None)
     if work["kind"] in VIRTUAL:
         plan = virtual_work.plan_of(settings, work | {"congestion_control": sender})
-        plan.sysctls = {}       # they are in `tcp`
-        report = virtual_work.result_of(ns3.run(scenario, places, plan, progress=progress, tcp=tcp), work["kind"])
+        plan.sysctls = {}  # they are in `tcp`
+        report = virtual_work.result_of(
+            ns3.run(scenario, places, plan, progress=progress, tcp=tcp), work["kind"]
+        )
         report["workload"]["tcp_settings"] = {"sender": sender} | tcp
         return report
     plan, result_of = in_virtual_time.KINDS[work["kind"]](work | {"congestion_control": sender})

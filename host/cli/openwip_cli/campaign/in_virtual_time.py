@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The applications of an experiment (workloads.py) between the two ends of a Linux kernel in virtual time: the same work, TCP
-settings and results, made by its traffic program (host/virtual/guest.c)."""
+"""The applications of an experiment (workloads.py) between the two ends of a Linux kernel in
+virtual time: the same work, TCP settings and results, made by its traffic program
+(host/virtual/guest.c)."""
+
 import statistics
 from collections.abc import Callable
 from typing import Any
@@ -17,27 +19,54 @@ from .settings import START_S, VIRTUAL
 from .tcp_settings import route_metrics, sysctls_of, with_windows
 
 TOOL = "traffic program in virtual time"
-Result = Callable[[dict[str, Any], dict[str, Any], dict[str, Any]], dict[str, Any]]     # of the report, sender and receiver: its workload
-MOST_KB = 2000      # of flows in all, of which each segment's round trip is measured
+# of the report, sender and receiver: its workload
+Result = Callable[[dict[str, Any], dict[str, Any], dict[str, Any]], dict[str, Any]]
+MOST_KB = 2000  # of flows in all, of which each segment's round trip is measured
 
 
-def run(settings: dict[str, Any], work: dict[str, Any], progress: Callable[[str], None], *, places: Places,
-        cores: placement.Placement | None = None, **_: Any) -> dict[str, Any]:
+def run(
+    settings: dict[str, Any],
+    work: dict[str, Any],
+    progress: Callable[[str], None],
+    *,
+    places: Places,
+    cores: placement.Placement | None = None,
+    **_: Any,
+) -> dict[str, Any]:
     """The report of one run, as runs.emulate.run() with workloads.make(work)."""
-    scenario, slot_path = scenario_of(settings | {"traffic.duration_s": work.get("duration_s", 1)}), cores.slot_path if cores else None
+    scenario, slot_path = (
+        scenario_of(settings | {"traffic.duration_s": work.get("duration_s", 1)}),
+        (cores.slot_path if cores else None),
+    )
     if work["kind"] in VIRTUAL:
-        report = virtual.run(scenario, places, virtual_work.plan_of(settings, work), progress=progress, cores=slot_path)
+        report = virtual.run(
+            scenario,
+            places,
+            virtual_work.plan_of(settings, work),
+            progress=progress,
+            cores=slot_path,
+        )
         return with_windows(virtual_work.result_of(report, work["kind"]), work["window_bytes"])
     sides = virtual.addresses(emulate.config(cells.Cell(NAME), scenario), scenario["terminals"])
     plan, result_of = KINDS[work["kind"]](work)
     if work["kind"] != "voip":
         plan.sysctls = {f"net/ipv4/{name}": str(value) for name, value in sysctls_of(work).items()}
         metrics, plan.window_bytes = " ".join(route_metrics(work)), work["window_bytes"]
-        plan.batches = {(n, "ip -batch -"): (f"route replace {a.network} dev eth{n} proto kernel scope link src {a.ip} {metrics}", "route show")
-                        for n, a in enumerate(sides)}
+        plan.batches = {
+            (n, "ip -batch -"): (
+                (
+                    f"route replace {a.network} dev eth{n} proto kernel scope link src {a.ip}"
+                    f" {metrics}"
+                ),
+                "route show",
+            )
+            for n, a in enumerate(sides)
+        }
     plan.programs = [(0, command) for command in workloads.queue_commands(work, "eth0")]
     plan.afterwards = [(0, workloads.queue_report("eth0"))] if plan.programs else []
-    each_rtt = work["kind"] == "flows" and sum(f["kb"] * f["times"] for f in work["flows"]) <= MOST_KB
+    each_rtt = (
+        work["kind"] == "flows" and sum(f["kb"] * f["times"] for f in work["flows"]) <= MOST_KB
+    )
     trips: list[float] = []
     with scratch.folder() as folder:
         packets = str(folder / "packets.pcap") if each_rtt else None
@@ -46,15 +75,27 @@ def run(settings: dict[str, Any], work: dict[str, Any], progress: Callable[[str]
             trips = [t for flow in packet_rtt.of_capture(packets).values() for t in flow]
     if add_result(report, work, result_of, TOOL):
         if trips:
-            report["workload"]["packet_rtt"] = {"segments": len(trips), "mean_ms": round(statistics.fmean(trips), 3)}
+            report["workload"]["packet_rtt"] = {
+                "segments": len(trips),
+                "mean_ms": round(statistics.fmean(trips), 3),
+            }
         if plan.afterwards:
             report["workload"]["queue"] = report["programs"][-1]["said"]
         if plan.sysctls:
             report = with_windows(report, work["window_bytes"])
             report["workload"]["tcp_settings"] |= {
-                station: {"route": [p["said"].strip() for p in report["programs"] if p["side"] == side and p["program"] == "ip"],
-                          "sysctl": {name.rpartition("/")[2]: value for name, value in report["sysctl"].items()}}
-                for side, station in enumerate(cells.STATIONS)}
+                station: {
+                    "route": [
+                        p["said"].strip()
+                        for p in report["programs"]
+                        if p["side"] == side and p["program"] == "ip"
+                    ],
+                    "sysctl": {
+                        name.rpartition("/")[2]: value for name, value in report["sysctl"].items()
+                    },
+                }
+                for side, station in enumerate(cells.STATIONS)
+            }
     return report
 
 
@@ -64,27 +105,59 @@ def add_result(report: dict[str, Any], work: dict[str, Any], result_of: Result, 
     if set(ends) != {"sender", "receiver"}:
         return False
     report["workload"] = result_of(report, ends["sender"], ends["receiver"]) | {
-        "kind": work["kind"], "tool": tool, "started_s": START_S, "wall_s": round(report["realtime"]["wall_seconds"], 3)}
+        "kind": work["kind"],
+        "tool": tool,
+        "started_s": START_S,
+        "wall_s": round(report["realtime"]["wall_seconds"], 3),
+    }
     return True
 
 
 def bulk_tcp(work: dict[str, Any]) -> tuple[virtual.Plan, Result]:
-    def result(report: dict[str, Any], sender: dict[str, Any], receiver: dict[str, Any]) -> dict[str, Any]:
+    def result(
+        report: dict[str, Any], sender: dict[str, Any], receiver: dict[str, Any]
+    ) -> dict[str, Any]:
         duration, tcp = work["duration_s"], report["tcp"] or {}
-        return {"goodput_bps": receiver["bytes"] * 8 / duration, "seconds": float(duration), "measured_by": "receiver",
-                "retransmits": sender.get("retransmits")} | (
-            {"problem": sender["problem"], "rtt_ms": None} if "problem" in sender else
-            {"mss": tcp["mss"], "rtt_ms": tcp["rtt_ms"]["mean"], "congestion_control": tcp["congestion_control"]})
+        return {
+            "goodput_bps": receiver["bytes"] * 8 / duration,
+            "seconds": float(duration),
+            "measured_by": "receiver",
+            "retransmits": sender.get("retransmits"),
+        } | (
+            {"problem": sender["problem"], "rtt_ms": None}
+            if "problem" in sender
+            else {
+                "mss": tcp["mss"],
+                "rtt_ms": tcp["rtt_ms"]["mean"],
+                "congestion_control": tcp["congestion_control"],
+            }
+        )
 
-    return virtual.Plan([f"bulk 0 1 {START_S:g} {work['duration_s']} {work['congestion_control']}"], between=(START_S, None)), result
+    return (
+        virtual.Plan(
+            [f"bulk 0 1 {START_S:g} {work['duration_s']} {work['congestion_control']}"],
+            between=(START_S, None),
+        ),
+        result,
+    )
 
 
 def voip(work: dict[str, Any]) -> tuple[virtual.Plan, Result]:
     def result(_: object, sender: dict[str, Any], receiver: dict[str, Any]) -> dict[str, Any]:
-        return {"worst_lateness_us": 0, "foreign": 0} | workloads.stream(sender["sent"], receiver.get("arrived", []))
+        return {"worst_lateness_us": 0, "foreign": 0} | workloads.stream(
+            sender["sent"], receiver.get("arrived", [])
+        )
 
-    return virtual.Plan([f"voip 0 1 {START_S:g} {work['duration_s']} {1 / work['packets_per_s']:.9g} {work['payload_bytes']}"],
-                        between=(START_S, START_S + work["duration_s"])), result
+    return (
+        virtual.Plan(
+            [
+                f"voip 0 1 {START_S:g} {work['duration_s']} {1 / work['packets_per_s']:.9g}"
+                f" {work['payload_bytes']}"
+            ],
+            between=(START_S, START_S + work["duration_s"]),
+        ),
+        result,
+    )
 
 
 def flows(work: dict[str, Any]) -> tuple[virtual.Plan, Result]:
@@ -92,14 +165,38 @@ def flows(work: dict[str, Any]) -> tuple[virtual.Plan, Result]:
         return round(seconds * 1e9)
 
     def result(_: object, sender: dict[str, Any], receiver: dict[str, Any]) -> dict[str, Any]:
-        sent = [{"kb": f["bytes"] // 1000, "began_ns": ns(f["began"]), "connected_ns": ns(f["connected"]),
-                 **{k: f[k] for k in flow_program.MORE if k in f}} for f in sender["sessions"]]
-        got = [{"bytes": f["bytes"], "last_byte_ns": ns(f["last_byte"]), "closed_ns": ns(f["closed"]),
-                "arrived_s": [round(t - s["began"], 4) for t in f.get("arrived", ())]} for f, s in zip(receiver["sessions"], sender["sessions"])]
+        sent = [
+            {
+                "kb": f["bytes"] // 1000,
+                "began_ns": ns(f["began"]),
+                "connected_ns": ns(f["connected"]),
+                **{k: f[k] for k in flow_program.MORE if k in f},
+            }
+            for f in sender["sessions"]
+        ]
+        got = [
+            {
+                "bytes": f["bytes"],
+                "last_byte_ns": ns(f["last_byte"]),
+                "closed_ns": ns(f["closed"]),
+                "arrived_s": [round(t - s["began"], 4) for t in f.get("arrived", ())],
+            }
+            for f, s in zip(receiver["sessions"], sender["sessions"])
+        ]
         return {"flows": workloads.by_size(flow_program.summary(sent, got))}
 
     sizes = " ".join(f"{f['kb'] * 1000} {f['times']}" for f in work["flows"])
-    return virtual.Plan([f"sessions 0 1 {START_S:g} {work['congestion_control']} {sizes}"], between=(START_S, None)), result
+    return (
+        virtual.Plan(
+            [f"sessions 0 1 {START_S:g} {work['congestion_control']} {sizes}"],
+            between=(START_S, None),
+        ),
+        result,
+    )
 
 
-KINDS: dict[str, Callable[[dict[str, Any]], tuple[virtual.Plan, Result]]] = {"tcp": bulk_tcp, "voip": voip, "flows": flows}
+KINDS: dict[str, Callable[[dict[str, Any]], tuple[virtual.Plan, Result]]] = {
+    "tcp": bulk_tcp,
+    "voip": voip,
+    "flows": flows,
+}

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is read from the result of a run. A metric is a name, with an argument after a colon where it has one:
+"""What is read from the result of a run. A metric is a name, with an argument after a colon where
+it has one:
 `modulation_share:2` is the share of frames sent with 2 bits per symbol."""
+
 import contextlib
 import copy
 import dataclasses
@@ -16,9 +18,10 @@ from ..runs.failure import Failure
 from .plan import Experiment, Point, Run
 from .store import Read, State, Stored
 
-PACKET_BITS = 12000     # of a packet of 1500 bytes
-Report: TypeAlias = dict[str, Any]      # of a run
-Reading: TypeAlias = Callable[[Report, Point, Any], float]      # the last: what is behind the colon of a metric
+PACKET_BITS = 12000  # of a packet of 1500 bytes
+Report: TypeAlias = dict[str, Any]  # of a run
+# the last: what is behind the colon of a metric
+Reading: TypeAlias = Callable[[Report, Point, Any], float]
 
 
 def _shares(counts: list[int]) -> list[float]:
@@ -29,17 +32,21 @@ def _shares(counts: list[int]) -> list[float]:
 def _flow(key: str, scale: float = 1.0) -> Reading:
     def read(r: Report, point: Point, _: object) -> float:
         return r["workload"]["flows"][str(point["flow_kb"])][key] * scale
+
     return read
 
 
 def _useful(r: Report, *_: object) -> float:
     """Of the bytes that TCP sent, those that it sent for the first time."""
-    sent, again = (sum(s[key] for s in r["workload"]["each"]) for key in ("bytes_sent", "bytes_retransmitted"))
+    sent, again = (
+        sum(s[key] for s in r["workload"]["each"]) for key in ("bytes_sent", "bytes_retransmitted")
+    )
     return 1 - again / sent if sent else 0.0
 
 
 def _stations(r: Report) -> list[float]:
-    """What each station's connection was acknowledged, Mbit/s: the nth flow is the nth station's (virtual_work.plan_of)."""
+    """What each station's connection was acknowledged, Mbit/s: the nth flow is the nth station's
+    (virtual_work.plan_of)."""
     since = {f["flow"]: f["since"] for f in r["flows"] if "since" in f}
     return [since[n]["bytes_acked"] * 8e-6 / since[n]["seconds"] for n in sorted(since)]
 
@@ -47,7 +54,9 @@ def _stations(r: Report) -> list[float]:
 def _station(r: Report, _: object, number: str) -> float:
     """Points of the grid with fewer stations do not have it: IndexError."""
     if not str(number).isdigit() or not int(number):
-        raise BadInput(f"metric station_mbps:{number}: valid: station_mbps:1 for the first station, and so on")
+        raise BadInput(
+            f"metric station_mbps:{number}: valid: station_mbps:1 for the first station, and so on"
+        )
     return _stations(r)[int(number) - 1]
 
 
@@ -87,13 +96,16 @@ def _quantile(r: Report, _: object, q: float) -> float:
 
 
 def _bearer(over: str, under: str | None = None) -> Reading:
-    """Counts of the bearer's downlink, or of the uplink where they begin with `up.`; a ratio of two."""
+    """Counts of the bearer's downlink, or of the uplink where they begin with `up.`; a ratio of
+    two."""
+
     def count(r: Report, name: str) -> float:
         way, _, field = name.rpartition(".")
         return sum(r["bearer"][way or "down"][f] for f in field.split("+"))
 
     def read(r: Report, *_: object) -> float:
         return count(r, over) / count(r, under) if under else count(r, over)
+
     return read
 
 
@@ -105,11 +117,18 @@ METRICS: dict[str, tuple[str, Reading]] = {
     "frame_error_rate": ("frame error rate", lambda r, *_: r["link"]["frame_error_rate"]),
     "link_goodput_mbps": ("link goodput (Mbit/s)", lambda r, *_: r["link"]["goodput_bps"] / 1e6),
     "retransmissions": ("retransmitted link frames (share)", _retransmissions),
-    "retransmission_share": ("share of frames",
-                             lambda r, _, n: _shares(r["link"]["retransmission_histogram"])[int(n)]),
-    "done_within": ("share of frames done within n retransmissions",
-                    lambda r, _, n: sum(_shares(r["link"]["retransmission_histogram"])[:int(n) + 1])),
-    "modulation_share": ("share of frames", lambda r, _, k: _shares(r["link"]["modulation_histogram"])[int(k)]),
+    "retransmission_share": (
+        "share of frames",
+        lambda r, _, n: _shares(r["link"]["retransmission_histogram"])[int(n)],
+    ),
+    "done_within": (
+        "share of frames done within n retransmissions",
+        lambda r, _, n: sum(_shares(r["link"]["retransmission_histogram"])[: int(n) + 1]),
+    ),
+    "modulation_share": (
+        "share of frames",
+        lambda r, _, k: _shares(r["link"]["modulation_histogram"])[int(k)],
+    ),
     "frames_per_packet": ("frames per packet of 1500 bytes", _frames_per_packet),
     "flow_mbps": ("throughput (Mbit/s)", _flow("goodput_bps", 1e-6)),
     "flow_s": ("completion time (s)", _flow("session_s")),
@@ -121,24 +140,67 @@ METRICS: dict[str, tuple[str, Reading]] = {
     "timeouts_spurious": ("spurious timeouts", _of_work("timeouts_spurious")),
     "timeouts_real": ("real timeouts", _of_work("timeouts_real")),
     "rtt_ms": ("mean round-trip time (ms)", _of_work("rtt_ms")),
-    "given_up": ("frames given up by the link", lambda r, *_: r["packets"]["uplink"]["dropped"].get("wlan_retry_limit", 0)),
-    "dropped": ("packets that the link dropped", lambda r, *_: sum(sum(r["packets"][way]["dropped"].values()) for way in ("downlink", "uplink"))),
+    "given_up": (
+        "frames given up by the link",
+        lambda r, *_: r["packets"]["uplink"]["dropped"].get("wlan_retry_limit", 0),
+    ),
+    "dropped": (
+        "packets that the link dropped",
+        lambda r, *_: sum(
+            sum(r["packets"][way]["dropped"].values()) for way in ("downlink", "uplink")
+        ),
+    ),
     "download_s": ("download time (s)", _flow("last_byte_s")),
-    "download_ip_kbps": ("download rate (kbit/s of IP)", lambda r, p, _: p["flow_kb"] * 8 * p["mtu"] / (p["mtu"] - 40) / _flow("last_byte_s")(r, p, _)),
-    "flow_retransmitted": ("retransmitted TCP segments (share)", lambda r, p, _: _flow("retransmits")(r, p, _) / _flow("segments")(r, p, _)),
+    "download_ip_kbps": (
+        "download rate (kbit/s of IP)",
+        lambda r, p, _: p["flow_kb"]
+        * 8
+        * p["mtu"]
+        / (p["mtu"] - 40)
+        / _flow("last_byte_s")(r, p, _),
+    ),
+    "flow_retransmitted": (
+        "retransmitted TCP segments (share)",
+        lambda r, p, _: _flow("retransmits")(r, p, _) / _flow("segments")(r, p, _),
+    ),
     "flow_timeouts": ("timeouts of a download", _flow("timeouts")),
     "flow_recoveries": ("recoveries from duplicate ACKs of a download", _flow("fast_retransmits")),
     "flow_rtt_ms": ("mean round trip of TCP (ms)", _flow("rtt_ms")),
-    "packet_rtt_ms": ("mean round trip of a packet (ms)", lambda r, *_: r["workload"]["packet_rtt"]["mean_ms"]),
-    "flow_first_retransmission_s": ("first retransmission of TCP, where there is one (s)", _flow("first_retransmission_s")),
+    "packet_rtt_ms": (
+        "mean round trip of a packet (ms)",
+        lambda r, *_: r["workload"]["packet_rtt"]["mean_ms"],
+    ),
+    "flow_first_retransmission_s": (
+        "first retransmission of TCP, where there is one (s)",
+        _flow("first_retransmission_s"),
+    ),
     "send_window": ("mean send window (segments)", _flow("window")),
-    "send_window_varies": ("deviation of the send window (share of its mean)",
-                           lambda r, p, _: math.sqrt(max(0.0, _flow("window_variance")(r, p, _))) / _flow("window")(r, p, _)),
-    "peak_kbps": ("throughput in intervals with any PDU (kbit/s)", lambda r, *_: r["bearer"]["down"]["busy_rate_bps"] / 1e3),
-    "terminal_buffer_kb": ("most held by the terminal's RLC (kB)", lambda r, *_: r["bearer"]["down"]["received_octets_most"] / 1e3),
-    "sdu_loss": ("packets given up (share)", lambda r, *_: r["packets"]["downlink"]["dropped"].get("rlc_given_up", 0) / r["packets"]["downlink"]["in"]),
-    "status_share": ("status PDUs for each PDU of data", _bearer("up.status_pdus+status_piggybacked", "pdus")),
-    "pdu_retransmissions": ("PDUs that are retransmissions (share)", _bearer("retransmissions", "pdus")),
+    "send_window_varies": (
+        "deviation of the send window (share of its mean)",
+        lambda r, p, _: math.sqrt(max(0.0, _flow("window_variance")(r, p, _)))
+        / _flow("window")(r, p, _),
+    ),
+    "peak_kbps": (
+        "throughput in intervals with any PDU (kbit/s)",
+        lambda r, *_: r["bearer"]["down"]["busy_rate_bps"] / 1e3,
+    ),
+    "terminal_buffer_kb": (
+        "most held by the terminal's RLC (kB)",
+        lambda r, *_: r["bearer"]["down"]["received_octets_most"] / 1e3,
+    ),
+    "sdu_loss": (
+        "packets given up (share)",
+        lambda r, *_: r["packets"]["downlink"]["dropped"].get("rlc_given_up", 0)
+        / r["packets"]["downlink"]["in"],
+    ),
+    "status_share": (
+        "status PDUs for each PDU of data",
+        _bearer("up.status_pdus+status_piggybacked", "pdus"),
+    ),
+    "pdu_retransmissions": (
+        "PDUs that are retransmissions (share)",
+        _bearer("retransmissions", "pdus"),
+    ),
     "voip_loss": ("packet loss", lambda r, *_: r["workload"]["loss"]),
     "voip_within": ("share of packets within the delay", _within),
     "voip_quantile": ("delay (ms)", _quantile),
@@ -148,7 +210,9 @@ METRICS: dict[str, tuple[str, Reading]] = {
 
 # What is behind the colon, of those that have it.
 WHOLE = r"\d+"
-ARGUMENTS = dict.fromkeys(("retransmission_share", "done_within", "modulation_share", "station_mbps"), WHOLE) | dict.fromkeys(("voip_within", "voip_quantile"), r"\d+(\.\d+)?")
+ARGUMENTS = dict.fromkeys(
+    ("retransmission_share", "done_within", "modulation_share", "station_mbps"), WHOLE
+) | dict.fromkeys(("voip_within", "voip_quantile"), r"\d+(\.\d+)?")
 
 
 def split(metric: str, whose: str = "") -> tuple[str, str | None]:
@@ -157,7 +221,10 @@ def split(metric: str, whose: str = "") -> tuple[str, str | None]:
     if name not in METRICS:
         raise BadInput(f"{whose}unknown metric {name}; known: {', '.join(METRICS)}")
     if (argument or whose) and not re.fullmatch(pattern := ARGUMENTS.get(name, ""), argument):
-        raise BadInput(f"{whose}metric {metric}; valid: {name}{' with a number behind the colon' if pattern else ''}{', a whole one' if pattern == WHOLE else ''}")
+        raise BadInput(
+            f"{whose}metric {metric}; valid:"
+            f" {name}{' with a number behind the colon' if pattern else ''}{', a whole one' if pattern == WHOLE else ''}"
+        )
     return name, argument or None
 
 
@@ -167,28 +234,46 @@ def label(metric: str) -> str:
 
 def of_part(part: dict[str, Any]) -> list[str]:
     """What a figure or a statement uses."""
-    arguments = part.get("categories") or (part.get("over") if isinstance(part.get("over"), list) else None)
-    return [f"{part['metric']}:{a}" for a in arguments] if arguments else [str(part["metric"])] if "metric" in part else []
+    arguments = part.get("categories") or (
+        part.get("over") if isinstance(part.get("over"), list) else None
+    )
+    return (
+        [f"{part['metric']}:{a}" for a in arguments]
+        if arguments
+        else [str(part["metric"])]
+        if "metric" in part
+        else []
+    )
 
 
 def metrics_of(experiment: Experiment) -> list[str]:
     """In the order of the file."""
-    return list(dict.fromkeys(m for part in (*experiment.tree["figures"], *experiment.tree["statements"]) for m in of_part(part)))
+    return list(
+        dict.fromkeys(
+            m
+            for part in (*experiment.tree["figures"], *experiment.tree["statements"])
+            for m in of_part(part)
+        )
+    )
 
 
 def watched(experiment: Experiment) -> str:
     """What progress and the stopping rule look at."""
     if not (names := metrics_of(experiment)):
-        raise BadInput(f"experiment file {experiment.path}: no figure and no statement has a metric; valid: one that has")
+        raise BadInput(
+            f"experiment file {experiment.path}: no figure and no statement has a metric; valid:"
+            " one that has"
+        )
     return (experiment.until and experiment.until.metric) or names[0]
 
 
 def read(result: Report, point: Point, metric: str) -> float:
-    """LookupError: the run has none, such as the round trip of a connection that never came about."""
+    """LookupError: the run has none, such as the round trip of a connection that never came
+    about."""
     name, argument = split(metric)
     try:
         value = float(METRICS[name][1](result, point, argument))
-    except (TypeError, ZeroDivisionError):      # None, or a share of nothing
+    except (TypeError, ZeroDivisionError):  # None, or a share of nothing
         value = math.nan
     if math.isnan(value):
         raise LookupError(f"a run of {point.text()} has no {metric}")
@@ -197,22 +282,28 @@ def read(result: Report, point: Point, metric: str) -> float:
 
 class Lack(str, enum.Enum):
     """Why a run has no value."""
+
     ABSENT = "not run"
-    UNREADABLE = "unreadable"       # its file cannot be read
-    DAMAGED = "damaged"             # its file is not a result of it
-    FAILED = "failed"               # it ended without a result
-    INVALID = "invalid"             # its verdict is
+    UNREADABLE = "unreadable"  # its file cannot be read
+    DAMAGED = "damaged"  # its file is not a result of it
+    FAILED = "failed"  # it ended without a result
+    INVALID = "invalid"  # its verdict is
 
 
 def lack_of(stored: Stored) -> Lack | None:
     if stored.run is None:
-        return {State.ABSENT: Lack.ABSENT, State.UNREADABLE: Lack.UNREADABLE, State.INVALID: Lack.DAMAGED}[stored.state]
+        return {
+            State.ABSENT: Lack.ABSENT,
+            State.UNREADABLE: Lack.UNREADABLE,
+            State.INVALID: Lack.DAMAGED,
+        }[stored.state]
     return None if stored.counts else Lack.FAILED if stored.failure else Lack.INVALID
 
 
 @dataclasses.dataclass(frozen=True)
 class Lacking:
     """A run that was planned and has no value. `failure`: of one that failed."""
+
     key: str
     label: str
     lack: Lack
@@ -221,19 +312,20 @@ class Lacking:
 
 
 class Results:
-    """Values of an experiment's runs, by point and realisation. Invalid runs are not in it, nor what was run of a point beyond its
-    stopping rule."""
+    """Values of an experiment's runs, by point and realisation. Invalid runs are not in it, nor
+    what was run of a point beyond its stopping rule."""
 
     def __init__(self, experiment: Experiment, read: Read) -> None:
         """`read(key)`: what there is of a run (store.Store.read)."""
         self.experiment = experiment
-        self.found: dict[Point, dict[int, Report]] = {}        # point -> {realisation: result}
-        self.planned: list[Point] = experiment.points       # with results or without
-        self.parts: dict[Point, list[Point]] = {}           # point -> those over which it is the mean: itself, but for averaged()
+        self.found: dict[Point, dict[int, Report]] = {}  # point -> {realisation: result}
+        self.planned: list[Point] = experiment.points  # with results or without
+        # point -> those over which it is the mean: itself, but for averaged()
+        self.parts: dict[Point, list[Point]] = {}
         self.repeated = 0
         self.lacking: dict[str, Lacking] = {}
-        self.lacks: dict[Point, set[str]] = {}      # point -> keys of its runs that are lacking
-        self.used: set[Point] = set()               # points that were asked for (judge)
+        self.lacks: dict[Point, set[str]] = {}  # point -> keys of its runs that are lacking
+        self.used: set[Point] = set()  # points that were asked for (judge)
         seen: dict[str, Report | None] = {}
         for point in experiment.points:
             for realisation in range(1, experiment.realisations + 1):
@@ -246,7 +338,9 @@ class Results:
                     self.found.setdefault(point, {})[realisation] = result
                     self.parts[point] = [point]
                     with contextlib.suppress(LookupError):
-                        if experiment.until and experiment.until.enough(self.values(point, watched(experiment))):
+                        if experiment.until and experiment.until.enough(
+                            self.values(point, watched(experiment))
+                        ):
                             break
         self.runs = len(seen)
 
@@ -254,7 +348,15 @@ class Results:
         self.repeated += len(stored.run["attempts"]) - 1 if stored.run else 0
         if lack := lack_of(stored):
             attempts = stored.run["attempts"] if stored.run else []
-            why = stored.why or (stored.failure.text() if stored.failure else str(attempts[-1]["reasons"][0]) if attempts and attempts[-1].get("reasons") else "")
+            why = stored.why or (
+                stored.failure.text()
+                if stored.failure
+                else (
+                    str(attempts[-1]["reasons"][0])
+                    if attempts and attempts[-1].get("reasons")
+                    else ""
+                )
+            )
             self.lacking[run.key] = Lacking(run.key, run.label, lack, why, stored.failure)
             return None
         assert stored.run is not None
@@ -280,19 +382,30 @@ class Results:
 
     def lacking_of_used(self) -> list[Lacking]:
         """Runs that are lacking of the points that were asked for."""
-        keys = {key for used in self.used for p, keys in self.lacks.items() if p == used or p.matches(dict(used.settings)) for key in keys}
+        keys = {
+            key
+            for used in self.used
+            for p, keys in self.lacks.items()
+            if p == used or p.matches(dict(used.settings))
+            for key in keys
+        }
         return [self.lacking[key] for key in sorted(keys)]
 
     def averaged(self, over: list[str]) -> "Results":
-        """The same with one point for all that differ in nothing but these settings: the mean of a metric over them, in the
-        realisations that all of them have. One of them without results: none."""
+        """The same with one point for all that differ in nothing but these settings: the mean of a
+        metric over them, in the realisations that all of them have. One of them without results:
+        none."""
         if not over:
             return self
         other, groups = copy.copy(self), dict[Point, list[Point]]()
         for p in self.experiment.points:
-            groups.setdefault(Point(tuple((k, v) for k, v in p.settings if k not in over)), []).append(p)
+            groups.setdefault(
+                Point(tuple((k, v) for k, v in p.settings if k not in over)), []
+            ).append(p)
         other.planned = list(groups)
-        other.parts = {p: parts for p, parts in groups.items() if all(part in self.found for part in parts)}
+        other.parts = {
+            p: parts for p, parts in groups.items() if all(part in self.found for part in parts)
+        }
         return other
 
     def where(self, **wanted: object) -> list[Point]:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip experiment-run SPEC OUT: one run, one file (docs/campaigns.md). Campaigns call it, here or on another machine."""
+"""./openwip experiment-run SPEC OUT: one run, one file (docs/campaigns.md). Campaigns call it, here
+or on another machine."""
+
 import contextlib
 import errno
 import itertools
@@ -24,14 +26,21 @@ from ..text import of_file, of_json
 from . import in_ns3, in_virtual_time, workloads
 from .settings import ATTEMPTS
 
-SEATS = "openwip-experiment-run"      # of the machine
+SEATS = "openwip-experiment-run"  # of the machine
 
 
 def parser() -> Parser:
     p = Parser("experiment-run", "One run of an experiment: what campaigns start, many at a time.")
-    p.add_argument("spec", metavar="SPEC", help="specification of a run: specs/KEY.json of a campaign")
+    p.add_argument(
+        "spec", metavar="SPEC", help="specification of a run: specs/KEY.json of a campaign"
+    )
     p.add_argument("out", metavar="OUT", help="file to be written, whole, when the run is over")
-    p.add_argument("--with-parent", type=int, metavar="PID", help="end when this process does, which has to be the one that starts it")
+    p.add_argument(
+        "--with-parent",
+        type=int,
+        metavar="PID",
+        help="end when this process does, which has to be the one that starts it",
+    )
     return p
 
 
@@ -39,28 +48,40 @@ def read_spec(path: pathlib.Path) -> dict[str, Any]:
     try:
         spec = of_json(of_file(path))
     except (OSError, ValueError) as e:
-        raise BadInput(f"specification {path}: {getattr(e, 'strerror', None) or 'it is not JSON'}") from None
-    kinds: tuple[dict[str, type], ...] = ({"emulator": dict, "workload": dict}, {"tcp-l": dict, "settings": dict, "name": str})
-    if not isinstance(spec, dict) or not any(all(isinstance(spec.get(part), of[part]) for part in of) for of in kinds):
-        raise BadInput(f"specification {path}: emulator and workload are expected, as a campaign writes them")
+        raise BadInput(
+            f"specification {path}: {getattr(e, 'strerror', None) or 'it is not JSON'}"
+        ) from None
+    kinds: tuple[dict[str, type], ...] = (
+        {"emulator": dict, "workload": dict},
+        {"tcp-l": dict, "settings": dict, "name": str},
+    )
+    if not isinstance(spec, dict) or not any(
+        all(isinstance(spec.get(part), of[part]) for part in of) for of in kinds
+    ):
+        raise BadInput(
+            f"specification {path}: emulator and workload are expected, as a campaign writes them"
+        )
     if not isinstance(spec.get("inputs", {}), dict):
-        raise BadInput(f"specification {path}: inputs is {spec['inputs']!r}; valid: a mapping of files to their SHA-256")
+        raise BadInput(
+            f"specification {path}: inputs is {spec['inputs']!r}; valid: a mapping of files to"
+            " their SHA-256"
+        )
     return spec
 
 
 @contextlib.contextmanager
 def seat(prefix: str) -> Iterator[tuple[str, placement.Placement]]:
-    """Name and cores of a cell, other ones than those of runs beside this one. A socket without a file says whose a number is:
-    it goes with its process."""
+    """Name and cores of a cell, other ones than those of runs beside this one. A socket without a
+    file says whose a number is: it goes with its process."""
     for index in itertools.count():
         with socket.socket(socket.AF_UNIX) as mine:
             try:
                 mine.bind(f"\0{SEATS}-{index}")
             except OSError as e:
-                if e.errno != errno.EADDRINUSE:     # any other one stays, whichever the number
+                if e.errno != errno.EADDRINUSE:  # any other one stays, whichever the number
                     raise
                 continue
-            if not cells.Cell(f"{prefix}{index}").is_up():     # its keeper may just be ending it
+            if not cells.Cell(f"{prefix}{index}").is_up():  # its keeper may just be ending it
                 yield f"{prefix}{index}", placement.of_several(index)
                 return
 
@@ -68,68 +89,125 @@ def seat(prefix: str) -> Iterator[tuple[str, placement.Placement]]:
 def emulator_of(spec: dict[str, Any], places: Places) -> dict[str, Any]:
     """Its settings. Files are named from the top of the tree, wherever the run is made."""
     settings: dict[str, Any] = spec["emulator"]
-    return settings | {key: str(places.top / name) for key, name in inputs.names_of(settings, emulator.SETTINGS).items()}
+    return settings | {
+        key: str(places.top / name)
+        for key, name in inputs.names_of(settings, emulator.SETTINGS).items()
+    }
 
 
 def inputs_of(spec: dict[str, Any], places: Places) -> dict[str, str]:
-    """{file that it reads: SHA-256}. BadInput: what one holds is not what the run was planned with."""
+    """{file that it reads: SHA-256}. BadInput: what one holds is not what the run was planned
+    with."""
     now = inputs.hashes(spec.get("emulator", {}), emulator.SETTINGS, places.top)
     for name, content in spec.get("inputs", {}).items():
         if now.get(name) != content:
-            raise BadInput(f"{name} has SHA-256 {now.get(name, 'unknown')[:16]}..., and this run was planned with {str(content)[:16]}...: it changed since; "
-                           "valid: the file as it was, or another --out")
+            raise BadInput(
+                f"{name} has SHA-256 {now.get(name, 'unknown')[:16]}..., and this run was planned"
+                f" with {str(content)[:16]}...: it changed since; valid: the file as it was, or"
+                " another --out"
+            )
     return now
 
 
-def attempt(spec: dict[str, Any], places: Places, progress: Callable[[str], None]) -> dict[str, Any]:
+def attempt(
+    spec: dict[str, Any], places: Places, progress: Callable[[str], None]
+) -> dict[str, Any]:
     if "tcp-l" in spec and spec.get("time") in tcpl.WITHOUT_CLOCK:
-        return tcpl.WITHOUT_CLOCK[spec["time"]](spec["tcp-l"], Scenario(spec["settings"], tcpl.SETTINGS), places)
+        return tcpl.WITHOUT_CLOCK[spec["time"]](
+            spec["tcp-l"], Scenario(spec["settings"], tcpl.SETTINGS), places
+        )
     if spec.get("time") == "virtual":
         with seat("x") as (_, cores):
-            return in_virtual_time.run(emulator_of(spec, places), spec["workload"], progress, places=places, cores=cores)
+            return in_virtual_time.run(
+                emulator_of(spec, places), spec["workload"], progress, places=places, cores=cores
+            )
     if spec.get("time") == "ns3":
-        return in_ns3.run(emulator_of(spec, places), spec["workload"], spec.get("tcp"), progress, places=places)
+        return in_ns3.run(
+            emulator_of(spec, places), spec["workload"], spec.get("tcp"), progress, places=places
+        )
     with seat(spec.get("name", "x")) as (name, cores):
         if "tcp-l" in spec:
-            return tcpl.run_one(spec["tcp-l"], Scenario(spec["settings"], tcpl.SETTINGS), name, places, cores=cores)
-        return emulate.run(emulator_of(spec, places), workloads.make(spec["workload"]), progress, places=places, name=name, cores=cores)
+            return tcpl.run_one(
+                spec["tcp-l"], Scenario(spec["settings"], tcpl.SETTINGS), name, places, cores=cores
+            )
+        return emulate.run(
+            emulator_of(spec, places),
+            workloads.make(spec["workload"]),
+            progress,
+            places=places,
+            name=name,
+            cores=cores,
+        )
 
 
 def again(spec: dict[str, Any], reasons: list[str]) -> bool:
-    """Another attempt may come off: the machine may be quieter. Without its clock the same would come of it."""
-    return spec.get("time", "real") == "real" and ("tcp-l" not in spec or any(r.startswith(("pacing", "died")) for r in reasons))
+    """Another attempt may come off: the machine may be quieter. Without its clock the same would
+    come of it."""
+    return spec.get("time", "real") == "real" and (
+        "tcp-l" not in spec or any(r.startswith(("pacing", "died")) for r in reasons)
+    )
 
 
-def attempts_of(spec: dict[str, Any], places: Places, progress: Callable[[str], None],
-                one: Callable[..., dict[str, Any]] = attempt) -> dict[str, Any]:
+def attempts_of(
+    spec: dict[str, Any],
+    places: Places,
+    progress: Callable[[str], None],
+    one: Callable[..., dict[str, Any]] = attempt,
+) -> dict[str, Any]:
     """An attempt whose verdict is invalid, or whose cell died, is repeated, and counted."""
     attempts: list[dict[str, Any]] = []
     result: dict[str, Any] | None = None
-    while not attempts or (len(attempts) < ATTEMPTS and not attempts[-1]["valid"] and again(spec, attempts[-1]["reasons"])):
+    while not attempts or (
+        len(attempts) < ATTEMPTS
+        and not attempts[-1]["valid"]
+        and again(spec, attempts[-1]["reasons"])
+    ):
         began = time.monotonic()
         try:
             result = one(spec, places, progress)
             valid, reasons = bool(result["verdict"]["valid"]), list(result["verdict"]["reasons"])
         except CellDied as e:
-            valid, reasons, result = False, [f"died: {e}", *(f"{n}: {words}" for n, words in e.last_words)], None
+            valid, reasons, result = (
+                False,
+                [f"died: {e}", *(f"{n}: {words}" for n, words in e.last_words)],
+                None,
+            )
         progress(f"attempt {len(attempts) + 1}: {'valid' if valid else reasons[0]}")
-        attempts.append({"valid": valid, "reasons": reasons, "seconds": round(time.monotonic() - began, 2)})
+        attempts.append(
+            {"valid": valid, "reasons": reasons, "seconds": round(time.monotonic() - began, 2)}
+        )
     return {"valid": attempts[-1]["valid"], "attempts": attempts, "result": result}
 
 
 def machine() -> dict[str, Any]:
     model = re.search(r"^model name\s*: (.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
-    return {"name": platform.node(), "processor": model[1] if model else platform.machine(), "cores": len(placement.usable())}
+    return {
+        "name": platform.node(),
+        "processor": model[1] if model else platform.machine(),
+        "cores": len(placement.usable()),
+    }
 
 
 def main(arguments: list[str], places: Places) -> int:
-    """EXHAUSTED, instead of what other commands end with: the machine had no more of something, so another time it may come off."""
+    """EXHAUSTED, instead of what other commands end with: the machine had no more of something, so
+    another time it may come off."""
     try:
         return make(arguments, places)
     except (MemoryError, OSError) as e:
         if isinstance(e, OSError) and e.errno not in USED_UP:
             raise
-        print(": ".join(str(w) for w in ("openwip: this machine cannot", getattr(e, "strerror", "no more memory"), getattr(e, "filename", None)) if w), file=sys.stderr)
+        print(
+            ": ".join(
+                str(w)
+                for w in (
+                    "openwip: this machine cannot",
+                    getattr(e, "strerror", "no more memory"),
+                    getattr(e, "filename", None),
+                )
+                if w
+            ),
+            file=sys.stderr,
+        )
         return EXHAUSTED
 
 
@@ -149,8 +227,15 @@ def make(arguments: list[str], places: Places) -> int:
     read = inputs_of(spec, places)
     made = attempts_of(spec, places, progress)
     if inputs_of(spec, places) != read:
-        raise BadInput(f"{', '.join(read)}: changed while the run read it; valid: a file that stays as it is")
+        raise BadInput(
+            f"{', '.join(read)}: changed while the run read it; valid: a file that stays as it is"
+        )
     of_run = versions(places) | (virtual_kernel(places) if spec.get("time") == "virtual" else {})
-    pool.write_json(out, {"key": path.stem, "spec": spec} | made | ({"inputs": read} if read else {}) | {"machine": machine(), "versions": of_run,
-                                                                    "ended": time.strftime("%Y-%m-%dT%H:%M:%S%z")})
+    pool.write_json(
+        out,
+        {"key": path.stem, "spec": spec}
+        | made
+        | ({"inputs": read} if read else {})
+        | {"machine": machine(), "versions": of_run, "ended": time.strftime("%Y-%m-%dT%H:%M:%S%z")},
+    )
     return VALID

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command line of ./openwip experiment and campaign, and everything that can be refused before anything is built."""
+"""The command line of ./openwip experiment and campaign, and everything that can be refused before
+anything is built."""
+
 import argparse
 import math
 import pathlib
@@ -17,72 +19,201 @@ from .plan import Experiment
 from .settings import ATTEMPTS, Over, read_over
 from .store import Store
 
-PER_CORE = dict(zip(CLOCKS, (3, 1, 1)))    # runs; at 10 bins and 4 Mbit/s a cell needs about a fifth of a core, start and end included
-RESULTS = "openwip-results"     # folder in the current one
-PROFILES = ("slurm", "kubernetes")      # of host/campaign
+# runs; at 10 bins and 4 Mbit/s a cell needs about a fifth of a core, start and end included
+PER_CORE = dict(zip(CLOCKS, (3, 1, 1)))
+RESULTS = "openwip-results"  # folder in the current one
+PROFILES = ("slurm", "kubernetes")  # of host/campaign
 
 
 def parser(command: str) -> Parser:
-    p = Parser(command, "Many runs on the emulator (the experiments of the literature, or a file of one's own): results as CSV, figures "
-                             "as PNG, and what the text says against what was measured. What is in the folder already is not repeated.")
-    p.add_argument("names", nargs="*", metavar="NAME", help="A1 ... C2, chapter6 (these eleven), all (--list shows them), or a file of one's own")
-    p.add_argument("--quick", action="store_true", help="fewer points, few realisations, short flows")
-    p.add_argument("--time", choices=CLOCKS, default="real",
-                   help="virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both as fast as the machine can, without root "
-                   "(docs/virtual-time.md, docs/ns3.md; default real)")
-    p.add_argument("--tcp", metavar="NAME=VALUE", action="append", default=[],
-                   help="of TCP in all runs, over what the experiment says, such as congestion_control=bbr (docs/experiments.md) or, in ns-3, "
-                   "sender=tahoe (docs/ns3.md); repeatable")
-    p.add_argument("--set", metavar="KEY=VALUE", action="append", default=[],
-                   help="of the emulator (docs/settings.md) in all runs, over what the experiment says, such as umts.status_prohibit_ms=20; repeatable")
-    p.value("--realisations", Integer(1, 1000), metavar="N", help="seeds of each point, 1 to N (default: what the experiment says)")
-    p.value("--cores", Integer(1, 999), metavar="N", default=len(placement.usable()),
-            help=f"of this machine (default all); runs at the same time on each: {PER_CORE['real']}, without its clock {PER_CORE['virtual']}")
-    p.add_argument("--profile", metavar="P", help=f"run elsewhere (--time virtual): {', '.join(PROFILES)}, or a folder with Snakemake's config.yaml")
-    p.add_argument("--out", metavar="DIR", help=f"folder of the results (default {RESULTS}/quick or {RESULTS}/full of the current folder, with the time behind it "
-                   "where that is not the real one)")
-    p.add_argument("--retry-failed", action="store_true", help="make runs again that failed, whatever the cause (else those that were killed, had no memory or "
-                   "disk, or were lost with their worker)")
-    p.value("--run-limit", Integer(1, 100000), metavar="MIN", help=f"minutes after which a run is ended and counts as failed (default {pool.LIMIT_MIN}, and the time "
-            f"that its traffic takes {ATTEMPTS} times)")
-    p.add_argument("--only-evaluate", action="store_true", help="run nothing: figures and tables of the runs that are there")
-    p.add_argument("--beside", metavar="FOLDER", nargs="+", help="run nothing: the statements of several folders of results (FOLDER or "
-                   "TITLE=FOLDER), a column each, as a table of Markdown")
+    p = Parser(
+        command,
+        "Many runs on the emulator (the experiments of the literature, or a file of one's own):"
+        " results as CSV, figures as PNG, and what the text says against what was measured. What is"
+        " in the folder already is not repeated.",
+    )
+    p.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="A1 ... C2, chapter6 (these eleven), all (--list shows them), or a file of one's own",
+    )
+    p.add_argument(
+        "--quick", action="store_true", help="fewer points, few realisations, short flows"
+    )
+    p.add_argument(
+        "--time",
+        choices=CLOCKS,
+        default="real",
+        help=(
+            "virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both as fast as"
+            " the machine can, without root (docs/virtual-time.md, docs/ns3.md; default real)"
+        ),
+    )
+    p.add_argument(
+        "--tcp",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help=(
+            "of TCP in all runs, over what the experiment says, such as congestion_control=bbr"
+            " (docs/experiments.md) or, in ns-3, sender=tahoe (docs/ns3.md); repeatable"
+        ),
+    )
+    p.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help=(
+            "of the emulator (docs/settings.md) in all runs, over what the experiment says, such as"
+            " umts.status_prohibit_ms=20; repeatable"
+        ),
+    )
+    p.value(
+        "--realisations",
+        Integer(1, 1000),
+        metavar="N",
+        help="seeds of each point, 1 to N (default: what the experiment says)",
+    )
+    p.value(
+        "--cores",
+        Integer(1, 999),
+        metavar="N",
+        default=len(placement.usable()),
+        help=(
+            f"of this machine (default all); runs at the same time on each: {PER_CORE['real']},"
+            f" without its clock {PER_CORE['virtual']}"
+        ),
+    )
+    p.add_argument(
+        "--profile",
+        metavar="P",
+        help=(
+            f"run elsewhere (--time virtual): {', '.join(PROFILES)}, or a folder with Snakemake's"
+            " config.yaml"
+        ),
+    )
+    p.add_argument(
+        "--out",
+        metavar="DIR",
+        help=(
+            f"folder of the results (default {RESULTS}/quick or {RESULTS}/full of the current"
+            " folder, with the time behind it where that is not the real one)"
+        ),
+    )
+    p.add_argument(
+        "--retry-failed",
+        action="store_true",
+        help=(
+            "make runs again that failed, whatever the cause (else those that were killed, had no"
+            " memory or disk, or were lost with their worker)"
+        ),
+    )
+    p.value(
+        "--run-limit",
+        Integer(1, 100000),
+        metavar="MIN",
+        help=(
+            f"minutes after which a run is ended and counts as failed (default {pool.LIMIT_MIN},"
+            f" and the time that its traffic takes {ATTEMPTS} times)"
+        ),
+    )
+    p.add_argument(
+        "--only-evaluate",
+        action="store_true",
+        help="run nothing: figures and tables of the runs that are there",
+    )
+    p.add_argument(
+        "--beside",
+        metavar="FOLDER",
+        nargs="+",
+        help=(
+            "run nothing: the statements of several folders of results (FOLDER or "
+            "TITLE=FOLDER), a column each, as a table of Markdown"
+        ),
+    )
     p.add_argument("--list", action="store_true", help="what there is, with the number of runs")
-    p.add_argument("--describe", action="store_true", help="what a file can set, and --tcp: docs/experiment-settings.md")
+    p.add_argument(
+        "--describe",
+        action="store_true",
+        help="what a file can set, and --tcp: docs/experiment-settings.md",
+    )
     return p
 
 
-def check_plan(store: Store, experiments: list[Experiment], kernel: str | None = None) -> dict[str, Any]:
-    """The folder's plan, with these experiments in it; refuses to mix results of different files, or of different kernels in
-    virtual time (None: of whichever)."""
+def check_plan(
+    store: Store, experiments: list[Experiment], kernel: str | None = None
+) -> dict[str, Any]:
+    """The folder's plan, with these experiments in it; refuses to mix results of different files,
+    or of different kernels in virtual time (None: of whichever)."""
     old = store.plan or {"experiments": {}}
     for e in experiments:
-        is_now = {"mode": e.mode, "time": tcp_settings.clock(e.time, e.tcp | e.over.named), "fingerprint": e.fingerprint} | ({"kernel": kernel} if kernel else {}) | (
-            {"inputs": e.inputs} if e.inputs else {})
+        is_now = (
+            {
+                "mode": e.mode,
+                "time": tcp_settings.clock(e.time, e.tcp | e.over.named),
+                "fingerprint": e.fingerprint,
+            }
+            | ({"kernel": kernel} if kernel else {})
+            | ({"inputs": e.inputs} if e.inputs else {})
+        )
         before = {"time": "real"} | old["experiments"].get(e.name, is_now)
         for what in ("mode", "time"):
             if before[what] != is_now[what]:
-                raise BadInput(f"--out: {e.name} in {store.out} is {before[what]}, not {is_now[what]}; use another --out")
-        if "inputs" in is_now and "inputs" not in before and before["fingerprint"] == e.old_fingerprint:
-            raise BadInput(f"--out: {e.name} in {store.out} was begun when a run's key had not the contents of the files that it reads "
-                           f"({', '.join(e.inputs)}): what they held then is not known; use another --out")
-        if changed := [name for name, content in before.get("inputs", {}).items() if e.inputs.get(name, content) != content]:
-            raise BadInput(f"--out: {', '.join(changed)}, which runs of {e.name} read, changed since {store.out} was begun; use another --out")
+                raise BadInput(
+                    f"--out: {e.name} in {store.out} is {before[what]}, not {is_now[what]}; use"
+                    " another --out"
+                )
+        if (
+            "inputs" in is_now
+            and "inputs" not in before
+            and before["fingerprint"] == e.old_fingerprint
+        ):
+            raise BadInput(
+                f"--out: {e.name} in {store.out} was begun when a run's key had not the contents of"
+                f" the files that it reads ({', '.join(e.inputs)}): what they held then is not"
+                " known; use another --out"
+            )
+        if changed := [
+            name
+            for name, content in before.get("inputs", {}).items()
+            if e.inputs.get(name, content) != content
+        ]:
+            raise BadInput(
+                f"--out: {', '.join(changed)}, which runs of {e.name} read, changed since"
+                f" {store.out} was begun; use another --out"
+            )
         if before["fingerprint"] != e.fingerprint:
-            raise BadInput(f"--out: {e.path} or its defaults changed since {store.out} was begun; use another --out")
+            raise BadInput(
+                f"--out: {e.path} or its defaults changed since {store.out} was begun; use another"
+                " --out"
+            )
         if kernel and before.get("kernel", kernel) != kernel:
-            raise BadInput(f"--out: {e.name} in {store.out} was begun with Linux {before['kernel']}, and that of this build is {kernel}; use another --out")
+            raise BadInput(
+                f"--out: {e.name} in {store.out} was begun with Linux {before['kernel']}, and that"
+                f" of this build is {kernel}; use another --out"
+            )
         old["experiments"][e.name] = is_now
     return old
 
 
-def load(top: pathlib.Path, names: list[str], mode: str, time: str = "real", tcp: dict[str, Any] | None = None,
-         left_out: dict[str, str] | None = None, given: Over = Over()) -> list[Experiment]:
+def load(
+    top: pathlib.Path,
+    names: list[str],
+    mode: str,
+    time: str = "real",
+    tcp: dict[str, Any] | None = None,
+    left_out: dict[str, str] | None = None,
+    given: Over = Over(),
+) -> list[Experiment]:
     experiments = plan.load(top, names, mode, time, tcp, left_out, given)
     for e in experiments:
         statements.check_statements(e, e.tree["statements"])
-        for whose, part in (*((f"figure {f['name']}", f) for f in e.tree["figures"]), *((f"statement {s['id']}", s) for s in e.tree["statements"])):
+        for whose, part in (
+            *((f"figure {f['name']}", f) for f in e.tree["figures"]),
+            *((f"statement {s['id']}", s) for s in e.tree["statements"]),
+        ):
             for metric in metrics.of_part(part):
                 metrics.split(metric, f"experiment file {e.path}: {whose}: ")
         metrics.split(metrics.watched(e), f"experiment file {e.path}: until: ")
@@ -92,12 +223,25 @@ def load(top: pathlib.Path, names: list[str], mode: str, time: str = "real", tcp
 def profile_of(given: argparse.Namespace, places: Places) -> pathlib.Path | None:
     if given.profile is None:
         return None
-    folder = places.top / "host" / "campaign" / given.profile if given.profile in PROFILES else pathlib.Path(given.profile)
+    folder = (
+        places.top / "host" / "campaign" / given.profile
+        if given.profile in PROFILES
+        else pathlib.Path(given.profile)
+    )
     if not (folder / "config.yaml").is_file():
-        raise BadInput(f"--profile is {given.profile!r}; valid: {', '.join(PROFILES)}, or a folder with config.yaml")
+        raise BadInput(
+            f"--profile is {given.profile!r}; valid: {', '.join(PROFILES)}, or a folder with"
+            " config.yaml"
+        )
     if given.time != "virtual":
-        why = "such a run needs root and a quiet core of this machine" if given.time == "real" else "ns-3 may not be handed on with this program"
-        raise BadInput(f"--profile {given.profile} with --time {given.time}: {why}; valid: --time virtual")
+        why = (
+            "such a run needs root and a quiet core of this machine"
+            if given.time == "real"
+            else "ns-3 may not be handed on with this program"
+        )
+        raise BadInput(
+            f"--profile {given.profile} with --time {given.time}: {why}; valid: --time virtual"
+        )
     return folder.absolute()
 
 
@@ -106,10 +250,16 @@ def default_out(name: str, places: Places) -> pathlib.Path:
     out, before = pathlib.Path(RESULTS, name), places.build / "experiments" / name
     here = pathlib.Path.cwd()
     if here == places.build or places.build in here.parents:
-        raise BadInput(f"--out is missing, and the current folder is in the build folder {places.build}, which may be removed; valid: --out DIR, or another current folder")
+        raise BadInput(
+            f"--out is missing, and the current folder is in the build folder {places.build}, which"
+            " may be removed; valid: --out DIR, or another current folder"
+        )
     if before.is_dir() and not out.exists():
-        raise BadInput(f"--out is missing, and there are results of before in {before}, a folder that is removed with the build; valid: move it here, "
-                       f"mkdir -p {RESULTS} && mv {before} {out}, or --out DIR")
+        raise BadInput(
+            f"--out is missing, and there are results of before in {before}, a folder that is"
+            f" removed with the build; valid: move it here, mkdir -p {RESULTS} && mv {before}"
+            f" {out}, or --out DIR"
+        )
     return out
 
 
@@ -117,33 +267,52 @@ def parse(arguments: list[str], places: Places, command: str = "experiment") -> 
     """Everything that can be refused before anything is built."""
     p = parser(command)
     given = p.parse_args(arguments)
-    for flag, alone in (("--list", given.list), ("--describe", given.describe), ("--beside", given.beside)):
+    for flag, alone in (
+        ("--list", given.list),
+        ("--describe", given.describe),
+        ("--beside", given.beside),
+    ):
         if alone:
             if beside := [said for said in p.said(given) if said != flag]:
-                raise BadInput(f"{flag} with {beside[0]}, which it does not look at; valid: {flag} alone")
+                raise BadInput(
+                    f"{flag} with {beside[0]}, which it does not look at; valid: {flag} alone"
+                )
             return given
     if not given.names:
-        raise BadInput(f"name an experiment: {', '.join(plan.known(places.top, plan.PLACES))}, or {', '.join(plan.SETS)}")
+        raise BadInput(
+            f"name an experiment: {', '.join(plan.known(places.top, plan.PLACES))}, or"
+            f" {', '.join(plan.SETS)}"
+        )
     given.mode = "quick" if given.quick else "full"
     given.slots = given.cores * PER_CORE[given.time]
     given.profile = profile_of(given, places)
     given.tcp = (ns3_tcp if given.time == "ns3" else tcp_settings).read(given.tcp)
     given.left_out = dict[str, str]()
     given.over = read_over(given.set, given.realisations)
-    given.experiments = load(places.top, given.names, given.mode, given.time, given.tcp, given.left_out, given.over)
+    given.experiments = load(
+        places.top, given.names, given.mode, given.time, given.tcp, given.left_out, given.over
+    )
     longest = max((e.duration_s for e in given.experiments), default=0)
     given.run_limit = given.run_limit or pool.LIMIT_MIN + math.ceil(ATTEMPTS * longest / 60)
-    given.store = Store(pathlib.Path(given.out) if given.out else default_out(given.mode + f"-{given.time}" * (given.time != "real"), places))
+    given.store = Store(
+        pathlib.Path(given.out)
+        if given.out
+        else default_out(given.mode + f"-{given.time}" * (given.time != "real"), places)
+    )
     given.store.prepare()
     has_kernel = given.time == "virtual" and (places.build / KERNEL).exists()
-    given.kernel = " ".join(virtual_kernel(places).values()) if has_kernel and not given.only_evaluate else None
+    given.kernel = (
+        " ".join(virtual_kernel(places).values())
+        if has_kernel and not given.only_evaluate
+        else None
+    )
     given.plan = check_plan(given.store, given.experiments, given.kernel)
     return given
 
 
 def check(arguments: list[str], places: Places) -> int:
-    """./openwip check COMMAND ...: what is wrong with the options of demo, station, emulate, experiment, campaign is said before anything is
-    installed or built."""
+    """./openwip check COMMAND ...: what is wrong with the options of demo, station, emulate,
+    experiment, campaign is said before anything is installed or built."""
     which, *rest = arguments
     if which in ("experiment", "campaign"):
         parse(rest, places, which)

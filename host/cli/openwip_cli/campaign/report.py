@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files of an experiment: NAME.csv (a row per valid run and metric), NAME.means.csv (mean and interval per point), and for all
-together comparison.md and comparison.json: `text says / we measured / holds`. experiment --beside FOLDER...: what several
-campaigns (another TCP, another time) say to the statements of the text, a column each."""
+"""Files of an experiment: NAME.csv (a row per valid run and metric), NAME.means.csv (mean and
+interval per point), and for all together comparison.md and comparison.json: `text says / we
+measured / holds`. experiment --beside FOLDER...: what several campaigns (another TCP, another time)
+say to the statements of the text, a column each."""
+
 import csv
 import dataclasses
 import io
@@ -20,12 +22,14 @@ from .plan import Experiment
 from .statements import Judgement
 
 COMPARISON = "comparison.json"
-Drawn: TypeAlias = tuple[str, int | str, str | None]       # name and number of a figure, why it is not there
-MOST_LINES = 5      # of runs without a value, of one kind
+# name and number of a figure, why it is not there
+Drawn: TypeAlias = tuple[str, int | str, str | None]
+MOST_LINES = 5  # of runs without a value, of one kind
 
 
 class Judged(NamedTuple):
     """An experiment, and what came of it."""
+
     experiment: Experiment
     judgements: list[Judgement]
     counts: dict[str, int]
@@ -53,10 +57,13 @@ def write_csv(results: Results, folder: pathlib.Path) -> None:
         for metric in metrics:
             try:
                 values = results.values(point, metric)
-            except LookupError:     # runs of ns-3, or before there was such a metric, do not have it
+            # runs of ns-3, or before there was such a metric, do not have it
+            except LookupError:
                 continue
             for realisation, value in values.items():
-                rows.writerow([*place, realisation, experiment.run(point, realisation).key, metric, value])
+                rows.writerow(
+                    [*place, realisation, experiment.run(point, realisation).key, metric, value]
+                )
             e = estimates.estimate(values.values())
             summary.writerow([*place, metric, e.mean, "" if math.isnan(e.half) else e.half, e.n])
     for name, text in (("csv", every), ("means.csv", means)):
@@ -65,11 +72,26 @@ def write_csv(results: Results, folder: pathlib.Path) -> None:
 
 def counts(results: Results) -> dict[str, int]:
     """Runs; `absent`: not run; `unreadable`, `damaged`: of their files."""
-    return {"runs": results.runs, "valid": results.runs - len(results.lacking), "invalid": results.invalid, "failed": results.number(Lack.FAILED),
-            "absent": results.absent, "unreadable": results.number(Lack.UNREADABLE), "damaged": results.number(Lack.DAMAGED), "repeated": results.repeated}
+    return {
+        "runs": results.runs,
+        "valid": results.runs - len(results.lacking),
+        "invalid": results.invalid,
+        "failed": results.number(Lack.FAILED),
+        "absent": results.absent,
+        "unreadable": results.number(Lack.UNREADABLE),
+        "damaged": results.number(Lack.DAMAGED),
+        "repeated": results.repeated,
+    }
 
 
-LACKS = {"invalid": "invalid", "failed": "failed", "absent": "not run", "unreadable": "unreadable", "damaged": "damaged"}     # of counts()
+# of counts()
+LACKS = {
+    "invalid": "invalid",
+    "failed": "failed",
+    "absent": "not run",
+    "unreadable": "unreadable",
+    "damaged": "damaged",
+}
 
 
 def without_value(c: dict[str, int], keys: Iterable[str] = LACKS) -> list[str]:
@@ -78,19 +100,30 @@ def without_value(c: dict[str, int], keys: Iterable[str] = LACKS) -> list[str]:
 
 
 def lacking_text(lacking: dict[str, int]) -> str:
-    """A statement's missing runs, as the text in brackets behind what was measured; empty: none is missing."""
-    return f"without {sum(lacking.values())} runs: {', '.join(f'{n} {why}' for why, n in lacking.items())}" if lacking else ""
+    """A statement's missing runs, as the text in brackets behind what was measured; empty: none is
+    missing."""
+    return (
+        f"without {sum(lacking.values())} runs:"
+        f" {', '.join(f'{n} {why}' for why, n in lacking.items())}"
+        if lacking
+        else ""
+    )
 
 
 def ended_without(lacking: Iterable[Lacking]) -> list[str]:
-    """A line for each failure, unreadable and damaged file; those of one kind beyond the first few are counted."""
+    """A line for each failure, unreadable and damaged file; those of one kind beyond the first few
+    are counted."""
     lines: list[str] = []
     groups: dict[str, list[Lacking]] = {}
     for run in lacking:
         if run.lack not in (Lack.ABSENT, Lack.INVALID):
-            groups.setdefault(run.failure.cause.value if run.failure else run.lack.value, []).append(run)
+            groups.setdefault(
+                run.failure.cause.value if run.failure else run.lack.value, []
+            ).append(run)
     for name, runs in groups.items():
-        lines += [f"{run.lack.value} run {run.key} ({run.label}): {run.why}" for run in runs[:MOST_LINES]]
+        lines += [
+            f"{run.lack.value} run {run.key} ({run.label}): {run.why}" for run in runs[:MOST_LINES]
+        ]
         lines += [f"{len(runs) - MOST_LINES} more runs: {name}"] * (len(runs) > MOST_LINES)
     return lines
 
@@ -104,53 +137,98 @@ def markdown(judged: Sequence[Judged], about: dict[str, Any]) -> str:
     for experiment, judgements, *_ in judged:
         for j in judgements:
             note = "".join(f" ({text})" for text in (j.note, lacking_text(j.lacking)) if text)
-            lines.append(f"| {experiment.name} | {escape(j.says)} [{escape(j.source)}] | "
-                         f"{escape(j.measured or '-')}{escape(note)} | {j.holds} |")
-    lines += ["", "| experiment | realisations x s | runs | valid | invalid | repeated attempts |", "|---|---|---|---|---|---|"]
+            lines.append(
+                f"| {experiment.name} | {escape(j.says)} [{escape(j.source)}] | "
+                f"{escape(j.measured or '-')}{escape(note)} | {j.holds} |"
+            )
+    lines += [
+        "",
+        "| experiment | realisations x s | runs | valid | invalid | repeated attempts |",
+        "|---|---|---|---|---|---|",
+    ]
     for experiment, _, c, *_ in judged:
-        lines.append(f"| {experiment.name} | {experiment.realisations} x {experiment.duration_s} | {c['runs']} | {c['valid']} | "
-                     f"{' + '.join([str(c['invalid']), *without_value(c, list(LACKS)[1:])])} | {c['repeated']} |")
+        lines.append(
+            f"| {experiment.name} | {experiment.realisations} x {experiment.duration_s} |"
+            f" {c['runs']} | {c['valid']} |"
+            f" {' + '.join([str(c['invalid']), *without_value(c, list(LACKS)[1:])])} |"
+            f" {c['repeated']} |"
+        )
     lines += ["", *(f"{k}: {v}" for k, v in about.items())]
-    lines += [f"no figure {name} of {experiment.name}: {why}" for experiment, _, _, figures, _ in judged for name, _, why in figures if why]
+    lines += [
+        f"no figure {name} of {experiment.name}: {why}"
+        for experiment, _, _, figures, _ in judged
+        for name, _, why in figures
+        if why
+    ]
     lines += [line for of in judged for line in ended_without(of.lacking)]
     return "\n".join(lines) + "\n"
 
 
 def write_comparison(judged: Sequence[Judged], about: dict[str, Any], folder: pathlib.Path) -> None:
     outputs.write_whole(folder / "comparison.md", markdown(judged, about))
-    tree = {"about": about, "experiments": {
-        experiment.name: {"title": experiment.title, "mode": experiment.mode, "realisations": experiment.realisations,
-                          "duration_s": experiment.duration_s, "counts": c,
-                          "figures": [{"name": n, "text_figure": number, "missing": why} for n, number, why in figures],
-                          "statements": [dataclasses.asdict(j) for j in judgements],
-                          "lacking": [{"run": run.key, "label": run.label, "lack": run.lack.name.lower(), "why": run.why}
-                                      | ({"failure": run.failure.tree()} if run.failure else {}) for run in lacking]}
-        for experiment, judgements, c, figures, lacking in judged}}
+    tree = {
+        "about": about,
+        "experiments": {
+            experiment.name: {
+                "title": experiment.title,
+                "mode": experiment.mode,
+                "realisations": experiment.realisations,
+                "duration_s": experiment.duration_s,
+                "counts": c,
+                "figures": [
+                    {"name": n, "text_figure": number, "missing": why} for n, number, why in figures
+                ],
+                "statements": [dataclasses.asdict(j) for j in judgements],
+                "lacking": [
+                    {
+                        "run": run.key,
+                        "label": run.label,
+                        "lack": run.lack.name.lower(),
+                        "why": run.why,
+                    }
+                    | ({"failure": run.failure.tree()} if run.failure else {})
+                    for run in lacking
+                ],
+            }
+            for experiment, judgements, c, figures, lacking in judged
+        },
+    }
     outputs.write_whole(folder / COMPARISON, json.dumps(tree, indent=1) + "\n")
 
 
 def screen(judged: Sequence[Judged]) -> str:
     lines = []
     for experiment, judgements, c, figures, lacking in judged:
-        lines.append(f"{experiment.name}  {experiment.title}: {c['valid']} of {c['runs']} runs valid"
-                     + (f" ({', '.join(without_value(c))})" if c["valid"] < c["runs"] else "")
-                     + (f", {c['repeated']} attempts repeated" if c["repeated"] else ""))
+        lines.append(
+            f"{experiment.name}  {experiment.title}: {c['valid']} of {c['runs']} runs valid"
+            + (f" ({', '.join(without_value(c))})" if c["valid"] < c["runs"] else "")
+            + (f", {c['repeated']} attempts repeated" if c["repeated"] else "")
+        )
         for j in judgements:
-            lines.append(f"  {j.holds:<14} {j.says}" + (f": {j.measured}" if j.measured else "") + (f" ({lacking_text(j.lacking)})" if j.lacking else ""))
+            lines.append(
+                f"  {j.holds:<14} {j.says}"
+                + (f": {j.measured}" if j.measured else "")
+                + (f" ({lacking_text(j.lacking)})" if j.lacking else "")
+            )
         lines += [f"  no figure      {name}: {why}" for name, _, why in figures if why]
         lines += [f"  {line}" for line in ended_without(lacking)]
     held = [j.holds for of in judged for j in of.judgements]
-    lines.append(f"statements: {sum(h.startswith('yes') for h in held)} hold, {sum(h.startswith('no') and h != 'not measured' for h in held)} "
-                 f"do not, {held.count('not measured')} not measured")
+    lines.append(
+        f"statements: {sum(h.startswith('yes') for h in held)} hold,"
+        f" {sum(h.startswith('no') and h != 'not measured' for h in held)} do not,"
+        f" {held.count('not measured')} not measured"
+    )
     return "\n".join(lines)
 
 
 # --- several campaigns ---
 
+
 def read_comparison(given: str) -> tuple[str, dict[str, Any]]:
-    """Title and comparison of FOLDER, or of TITLE=FOLDER; without a title it is the campaign's time and TCP."""
+    """Title and comparison of FOLDER, or of TITLE=FOLDER; without a title it is the campaign's time
+    and TCP."""
     title, equal, folder = given.rpartition("=")
-    if pathlib.Path(given).is_dir():        # a name that has a = in it
+    if pathlib.Path(given).is_dir():  # a name that has a = in it
         title, equal, folder = "", "", given
     path = pathlib.Path(folder, COMPARISON)
     if equal and not title:
@@ -164,11 +242,16 @@ def read_comparison(given: str) -> tuple[str, dict[str, Any]]:
     except (OSError, *OTHER_TREE) as e:
         why = getattr(e, "strerror", None) or "it is no comparison.json of ./openwip experiment"
         unread = isinstance(e, OSError) and not isinstance(e, FileNotFoundError)
-        raise (BadInput if unread else NoComparison)(f"--beside {folder}: {path}: {why}; valid: a folder of results") from None
+        raise (BadInput if unread else NoComparison)(
+            f"--beside {folder}: {path}: {why}; valid: a folder of results"
+        ) from None
 
 
 def held(statements: Sequence[dict[str, Any]]) -> str:
-    return f"{sum(s['holds'].startswith('yes') for s in statements)} of {sum(s['holds'] != 'not measured' for s in statements)}"
+    return (
+        f"{sum(s['holds'].startswith('yes') for s in statements)} of"
+        f" {sum(s['holds'] != 'not measured' for s in statements)}"
+    )
 
 
 def side_by_side(columns: Sequence[tuple[str, dict[str, Any]]]) -> str:
@@ -179,10 +262,18 @@ def side_by_side(columns: Sequence[tuple[str, dict[str, Any]]]) -> str:
             for s in experiment["statements"]:
                 rows.setdefault((name, s["id"], s["says"]), {})[n] = s
     titles = [escape(title) for title, _ in columns]
-    lines = ["| statement | the text says | " + " | ".join(titles) + " |", "|---" * (len(columns) + 2) + "|"]
+    lines = [
+        "| statement | the text says | " + " | ".join(titles) + " |",
+        "|---" * (len(columns) + 2) + "|",
+    ]
     for (name, of, says), found in sorted(rows.items(), key=lambda row: row[0][0]):
-        cells = [f"**{found[n]['holds']}**: {escape(found[n]['measured'] or '-')}" if n in found else "-" for n in range(len(columns))]
+        cells = [
+            f"**{found[n]['holds']}**: {escape(found[n]['measured'] or '-')}" if n in found else "-"
+            for n in range(len(columns))
+        ]
         lines.append(f"| {name} {escape(of)} | {escape(says)} | " + " | ".join(cells) + " |")
-    of_all = [held([found[n] for found in rows.values() if n in found]) for n in range(len(columns))]
+    of_all = [
+        held([found[n] for found in rows.values() if n in found]) for n in range(len(columns))
+    ]
     lines.append("| hold, of those measured | | " + " | ".join(of_all) + " |")
     return "\n".join(lines)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The progress of a campaign: its results so far (store.py), and which runs are next (runs/pool.py runs them)."""
+"""The progress of a campaign: its results so far (store.py), and which runs are next (runs/pool.py
+runs them)."""
+
 import collections
 import contextlib
 import time
@@ -12,26 +14,38 @@ from . import metrics
 from .plan import Experiment, Point, Run
 from .store import State, Store, Stored
 
-MOST_LINES = 5      # of files that cannot be read, where a whole file system cannot
+MOST_LINES = 5  # of files that cannot be read, where a whole file system cannot
 
 
 class Progress:
-    """The values that the runs gave so far: of each point the metric that is watched, and so which points go on."""
+    """The values that the runs gave so far: of each point the metric that is watched, and so which
+    points go on."""
 
-    def __init__(self, store: Store, experiments: list[Experiment], runs: list[Run], say: Callable[[str], None], retry_failed: bool = False) -> None:
-        """`retry_failed`: runs that failed are made again whatever the cause, not only for one of the machine's."""
+    def __init__(
+        self,
+        store: Store,
+        experiments: list[Experiment],
+        runs: list[Run],
+        say: Callable[[str], None],
+        retry_failed: bool = False,
+    ) -> None:
+        """`retry_failed`: runs that failed are made again whatever the cause, not only for one of
+        the machine's."""
         self.store, self.experiments, self.say = store, experiments, say
         self.left = {r.key: r for r in runs}
         self.places: dict[str, list[tuple[Experiment, Point, int]]] = {}
         for e in experiments:
             for point in e.points:
                 for realisation in range(1, e.realisations + 1):
-                    self.places.setdefault(e.run(point, realisation).key, []).append((e, point, realisation))
+                    self.places.setdefault(e.run(point, realisation).key, []).append(
+                        (e, point, realisation)
+                    )
         self.values: dict[tuple[str, Point], dict[int, float]] = {}
         self.least = max((e.until.at_least for e in experiments if e.until), default=0)
         self.done, self.began = 0, time.monotonic()
-        self.failed: dict[str, failure.Failure] = {}        # runs that are not tried again now
-        self.unreadable: dict[str, str] = {}                # runs of which nothing is known, and why; they are not made again
+        self.failed: dict[str, failure.Failure] = {}  # runs that are not tried again now
+        # runs of which nothing is known, and why; they are not made again
+        self.unreadable: dict[str, str] = {}
         again = collections.Counter[str]()
         for key in list(self.left):
             found = store.read(key)
@@ -44,21 +58,30 @@ class Progress:
             elif found.failure and not (retry_failed or found.failure.cause.is_of_the_machine):
                 self.failed[key] = found.failure
                 self._note(key, found)
-            elif found.state == State.VALID and self._set_aside(key):       # the machine may be quieter now
+            # the machine may be quieter now
+            elif found.state == State.VALID and self._set_aside(key):
                 again[found.failure.cause.value if found.failure else "verdict invalid"] += 1
         self.finished = len(runs) - len(self.left) - len(self.failed) - len(self.unreadable)
         self._say_unreadable()
         if again:
-            say(f"{again.total()} runs are tried again ({_list(again)}); what came of them before is in {store.aside}")
+            say(
+                f"{again.total()} runs are tried again ({_list(again)}); what came of them before"
+                f" is in {store.aside}"
+            )
         if self.failed:
-            say(f"{len(self.failed)} runs failed before and are not tried again ({_list(collections.Counter(f.cause.value for f in self.failed.values()))}); "
-                "--retry-failed tries them again")
+            say(
+                f"{len(self.failed)} runs failed before and are not tried again"
+                f" ({_list(collections.Counter(f.cause.value for f in self.failed.values()))});"
+                " --retry-failed tries them again"
+            )
 
     def _note(self, key: str, stored: Stored) -> Run:
         if stored.run and stored.counts:
             for e, point, realisation in self.places[key]:
                 with contextlib.suppress(LookupError):
-                    self.values.setdefault((e.name, point), {})[realisation] = metrics.read(stored.run["result"], point, metrics.watched(e))
+                    self.values.setdefault((e.name, point), {})[realisation] = metrics.read(
+                        stored.run["result"], point, metrics.watched(e)
+                    )
         return self.left.pop(key)
 
     def _cannot_read(self, key: str, why: str) -> None:
@@ -67,8 +90,11 @@ class Progress:
 
     def _say_unreadable(self, before: int = 0) -> None:
         """Names the files that became unreadable after the first `before`."""
-        for key, why in list(self.unreadable.items())[before:before + MOST_LINES]:
-            self.say(f"{self.store.path(key)} cannot be used: {why}. It stays as it is, and its run is not made again; the same command looks at it again")
+        for key, why in list(self.unreadable.items())[before : before + MOST_LINES]:
+            self.say(
+                f"{self.store.path(key)} cannot be used: {why}. It stays as it is, and its run is"
+                " not made again; the same command looks at it again"
+            )
         if (more := len(self.unreadable) - before - MOST_LINES) > 0:
             self.say(f"{more} more files of runs cannot be used")
 
@@ -77,10 +103,17 @@ class Progress:
         try:
             target = self.store.set_aside(key)
         except OSError as e:
-            self._cannot_read(key, f"{why + ', and ' if why else ''}it cannot be moved to {self.store.aside} ({e.strerror})")
+            self._cannot_read(
+                key,
+                f"{why + ', and ' if why else ''}it cannot be moved to {self.store.aside}"
+                f" ({e.strerror})",
+            )
             return False
         if why:
-            self.say(f"{self.store.path(key)}: {why}. It is set aside as {target}{', ' if so else ''}{so}")
+            self.say(
+                f"{self.store.path(key)}: {why}. It is set aside as"
+                f" {target}{', ' if so else ''}{so}"
+            )
         return True
 
     def goes_on(self, e: Experiment, point: Point) -> bool:
@@ -88,16 +121,22 @@ class Progress:
             return True
         known, values = self.values.get((e.name, point), {}), {}
         for realisation in range(1, e.realisations + 1):
-            if e.run(point, realisation).key in self.left:      # what came later does not count without it
+            # what came later does not count without it
+            if e.run(point, realisation).key in self.left:
                 break
             if realisation in known:
                 values[realisation] = known[realisation]
         return e.until.enough(values) is None
 
     def next(self, width: int) -> list[Run]:
-        """Runs that are still to be made: a realisation of all points that go on before the next one (an interrupted campaign is
-        complete in what it has), and no more realisations than it takes for `width` runs and for a point to be able to stop."""
-        waiting = {key: r for key, r in self.left.items() if any(self.goes_on(e, p) for e, p, _ in self.places[key])}
+        """Runs that are still to be made: a realisation of all points that go on before the next
+        one (an interrupted campaign is complete in what it has), and no more realisations than it
+        takes for `width` runs and for a point to be able to stop."""
+        waiting = {
+            key: r
+            for key, r in self.left.items()
+            if any(self.goes_on(e, p) for e, p, _ in self.places[key])
+        }
         chosen: list[Run] = []
         for realisation in sorted({r.spec["realisation"] for r in waiting.values()}):
             chosen += [r for r in waiting.values() if r.spec["realisation"] == realisation]
@@ -112,7 +151,9 @@ class Progress:
             if not self._set_aside(key, stored.why):
                 self._say_unreadable(len(self.unreadable) - 1)
                 return True
-            self.store.fail(key, run.spec, failure.Failure(failure.Cause.NO_RESULT, 0, said=stored.why))
+            self.store.fail(
+                key, run.spec, failure.Failure(failure.Cause.NO_RESULT, 0, said=stored.why)
+            )
             stored = self.store.read(key)
         if stored.run is None:
             return False
@@ -122,17 +163,28 @@ class Progress:
         if stored.failure:
             self.failed[key] = stored.failure
         if stored.counts:
-            with contextlib.suppress(OSError):      # only a log
+            with contextlib.suppress(OSError):  # only a log
                 (self.store.logs / f"{key}.log").unlink()
         left = len(self.left) * (time.monotonic() - self.began) / self.done
-        said = f"FAILED: {stored.failure.text()}" if stored.failure else "valid" if stored.counts else f"INVALID: {failed[-1]['reasons'][0]}"
-        self.say(f"{self.done}/{self.done + len(self.left)} {run.label}: {headline(stored.run['result'])}, {said}"
-                 + (f" at attempt {len(failed) + 1}" if failed and stored.counts else "") + f"; {self.interval(key)}"
-                 + (f"{left / 60:.0f} min left" if left > 90 else f"{left:.0f} s left"))
+        said = (
+            f"FAILED: {stored.failure.text()}"
+            if stored.failure
+            else "valid"
+            if stored.counts
+            else f"INVALID: {failed[-1]['reasons'][0]}"
+        )
+        self.say(
+            f"{self.done}/{self.done + len(self.left)} {run.label}:"
+            f" {headline(stored.run['result'])}, {said}"
+            + (f" at attempt {len(failed) + 1}" if failed and stored.counts else "")
+            + f"; {self.interval(key)}"
+            + (f"{left / 60:.0f} min left" if left > 90 else f"{left:.0f} s left")
+        )
         return True
 
     def settle(self, keys: list[str]) -> None:
-        """After a round: what is there and cannot be read is not run again. What was not begun is still to be made."""
+        """After a round: what is there and cannot be read is not run again. What was not begun is
+        still to be made."""
         before = len(self.unreadable)
         for key in keys:
             if key in self.left and (stored := self.store.read(key)).state == State.UNREADABLE:
@@ -145,7 +197,9 @@ class Progress:
         if len(values) < 2:
             return ""
         stopped = "" if self.goes_on(e, point) else ", which is enough"
-        return f"{metrics.watched(e)} {estimate(values.values()).text(3)} of {len(values)}{stopped}; "
+        return (
+            f"{metrics.watched(e)} {estimate(values.values()).text(3)} of {len(values)}{stopped}; "
+        )
 
 
 def headline(result: dict[str, Any] | None) -> str:
@@ -156,7 +210,10 @@ def headline(result: dict[str, Any] | None) -> str:
     if "loss" in work:
         return f"{work['loss']:.2%} lost"
     if "flows" in work:
-        return ", ".join(f"{kb} kB {f['goodput_bps'] / 1e6:.2f}" for kb, f in work["flows"].items()) + " Mbit/s"
+        return (
+            ", ".join(f"{kb} kB {f['goodput_bps'] / 1e6:.2f}" for kb, f in work["flows"].items())
+            + " Mbit/s"
+        )
     return "no result"
 
 

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What an experiment can set, and what each setting is for. A setting is one of five:
 
-  emulator   of the cell: a setting of ./openwip emulate, whose checks hold here too; by a short name or its own
+  emulator   of the cell: a setting of ./openwip emulate, whose checks hold here too; by a short
+  name or its own
   traffic    of the workload: which application
   tcp        of its TCP, over `tcp` of the defaults file
   spike      of a delay spike, told from the start of the traffic
   view       chooses within the result of a run and is not part of it: the flows of all sizes of
              experiment C1 are sent in one run, and each is a point of the figure
 
-A run is identified by its emulator and traffic settings, so two experiments, or two views, that need
-the same run share it."""
+A run is identified by its emulator and traffic settings, so two experiments, or two views, that
+need the same run share it."""
+
 import dataclasses
 import re
 from collections.abc import Iterable
@@ -22,9 +24,9 @@ from ..settings.command_line import read
 from ..settings.kinds import Text, with_unit
 
 EMULATOR, TRAFFIC, TCP, VIEW = "emulator", "traffic", "tcp", "view"
-ATTEMPTS = 3         # of a run in real time whose verdict is invalid, or whose cell died
-START_S = 1.0        # of the traffic, in the time of the channel
-VIRTUAL = ("uploads", "downloads")      # applications that run in virtual time
+ATTEMPTS = 3  # of a run in real time whose verdict is invalid, or whose cell died
+START_S = 1.0  # of the traffic, in the time of the channel
+VIRTUAL = ("uploads", "downloads")  # applications that run in virtual time
 OF_EMULATE = {s.key: s for s in emulator.SETTINGS}
 OF_LINUX = OF_EMULATE["traffic.tcp_cc"].kind.valid.split("|")
 
@@ -51,7 +53,7 @@ class Setting:
     kind: Any
     words: str
     unit: str = ""
-    key: str | None = None      # of ./openwip emulate; of `tcp`
+    key: str | None = None  # of ./openwip emulate; of `tcp`
 
 
 def of_emulator(key: str, words: str) -> Setting:
@@ -60,30 +62,46 @@ def of_emulator(key: str, words: str) -> Setting:
 
 
 def of_experiment(key: str) -> Setting:
-    role, part, words, unit, own_key = (table.column(key, name, ()) for name in ("role", "part", "help", "unit", "own_key"))
-    return Setting(role, Named(part) if part else table.kind_of(key, ()), words, unit, own_key or None)
+    role, part, words, unit, own_key = (
+        table.column(key, name, ()) for name in ("role", "part", "help", "unit", "own_key")
+    )
+    return Setting(
+        role, Named(part) if part else table.kind_of(key, ()), words, unit, own_key or None
+    )
 
 
 class Settings(dict[str, Setting]):
     """And sysctl.NAME of net.ipv4, at both ends: sysctl.tcp_sack."""
+
     def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or isinstance(name, str) and re.fullmatch(r"sysctl\.tcp_\w+", name) is not None
+        return (
+            super().__contains__(name)
+            or isinstance(name, str)
+            and re.fullmatch(r"sysctl\.tcp_\w+", name) is not None
+        )
 
     def __missing__(self, name: str) -> Setting:
         return Setting(TCP, SysctlValue(), name, key=name)
 
 
-SETTINGS = Settings({
-    **{name: of_experiment(key) for name, key in table.names_of("experiment").items()},
-    **{name: of_emulator(key, words) for name, (key, words) in table.experiments().items()},
-    **{key: of_emulator(key, s.help) for key, s in OF_EMULATE.items()},
-})
+SETTINGS = Settings(
+    {
+        **{name: of_experiment(key) for name, key in table.names_of("experiment").items()},
+        **{name: of_emulator(key, words) for name, (key, words) in table.experiments().items()},
+        **{key: of_emulator(key, s.help) for key, s in OF_EMULATE.items()},
+    }
+)
 
 
-# --- what a command line has all runs do over what the files say: --set KEY=VALUE, --realisations N ---
+# --- what a command line has all runs do over what the files say: --set KEY=VALUE, --realisations N
+# ---
 
 # Of the emulator, but told by other parts of a file.
-ELSEWHERE = {"seed": "--realisations", "link.kind": "another experiment", "terminals": "a grid with users"}
+ELSEWHERE = {
+    "seed": "--realisations",
+    "link.kind": "another experiment",
+    "terminals": "a grid with users",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,9 +125,19 @@ def read_over(words: Iterable[str], realisations: int | None) -> Over:
     for word in words:
         name, equal, value = word.partition("=")
         if not name or not equal:
-            raise BadInput(f"--set is {word!r}; valid: KEY=VALUE, such as umts.status_prohibit_ms=20")
-        if name not in SETTINGS or SETTINGS[name].role != EMULATOR or SETTINGS[name].key is None or name.startswith("traffic."):
-            raise BadInput(f"--set {word}: {name} is no setting of the emulator (docs/settings.md); valid: such as umts.status_prohibit_ms; of TCP: --tcp")
+            raise BadInput(
+                f"--set is {word!r}; valid: KEY=VALUE, such as umts.status_prohibit_ms=20"
+            )
+        if (
+            name not in SETTINGS
+            or SETTINGS[name].role != EMULATOR
+            or SETTINGS[name].key is None
+            or name.startswith("traffic.")
+        ):
+            raise BadInput(
+                f"--set {word}: {name} is no setting of the emulator (docs/settings.md); valid:"
+                " such as umts.status_prohibit_ms; of TCP: --tcp"
+            )
         if key_of(name) in ELSEWHERE:
             raise BadInput(f"--set {word}; valid instead: {ELSEWHERE[key_of(name)]}")
         if key_of(name) in map(key_of, given):
@@ -132,12 +160,39 @@ def cell(text: str) -> str:
 
 
 def markdown() -> str:
-    short = [(f"`{name}`", f"`{s.key}`") for name, s in SETTINGS.items() if s.role == EMULATOR and s.key and s.key != name]
-    own = [(f"`{name}`", cell(with_unit(s.kind, s.unit)), s.role, f"`{s.key}`".replace("`None`", ""), s.words)
-           for name, s in SETTINGS.items() if s.role != EMULATOR or s.key is None]
-    ns3 = [(f"`{name}`", cell(with_unit(s.kind, s.unit)), s.help, ", ".join(f"`{a}`" for a in ns3_tcp.attributes(s))) for name, s in ns3_tcp.TCP.items()]
-    return (HEAD + "\n## Of experiments alone\n\n" + page.table_of(("name", "valid", "of", "key", "meaning"), own)
-            + "\nAnd `sysctl.tcp_NAME`: whole numbers. Those of TCP are names of `--tcp`, too, with `congestion_control` and `window_bytes`.\n"
-            + "\n## Short names of the emulator's\n\n" + page.table_of(("name", "setting"), short)
-            + "\n## Of `--tcp` with `--time ns3`\n\nBeside `sender` and any attribute of ns-3 ([ns3.md](ns3.md)):\n\n"
-            + page.table_of(("name", "valid", "meaning", "of ns-3"), ns3))
+    short = [
+        (f"`{name}`", f"`{s.key}`")
+        for name, s in SETTINGS.items()
+        if s.role == EMULATOR and s.key and s.key != name
+    ]
+    own = [
+        (
+            f"`{name}`",
+            cell(with_unit(s.kind, s.unit)),
+            s.role,
+            f"`{s.key}`".replace("`None`", ""),
+            s.words,
+        )
+        for name, s in SETTINGS.items()
+        if s.role != EMULATOR or s.key is None
+    ]
+    ns3 = [
+        (
+            f"`{name}`",
+            cell(with_unit(s.kind, s.unit)),
+            s.help,
+            ", ".join(f"`{a}`" for a in ns3_tcp.attributes(s)),
+        )
+        for name, s in ns3_tcp.TCP.items()
+    ]
+    return (
+        HEAD
+        + "\n## Of experiments alone\n\n"
+        + page.table_of(("name", "valid", "of", "key", "meaning"), own)
+        + "\nAnd `sysctl.tcp_NAME`: whole numbers. Those of TCP are names of `--tcp`, too, with"
+        " `congestion_control` and `window_bytes`.\n"
+        + "\n## Short names of the emulator's\n\n"
+        + page.table_of(("name", "setting"), short)
+        + "\n## Of `--tcp` with `--time ns3`\n\nBeside `sender` and any attribute of ns-3"
+        " ([ns3.md](ns3.md)):\n\n" + page.table_of(("name", "valid", "meaning", "of ns-3"), ns3)
+    )

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The folder of a campaign's results, FOLDER/runs/KEY.json, and what can be said of each of them.
 
-Nothing in it is deleted. What was read and found to be no result of its run is set aside: renamed to FOLDER/set-aside/KEY.N.json. What
-cannot be read (a disk or a file system that stumbles, rights) is left as it is, and its run is not made again while it is so."""
+Nothing in it is deleted. What was read and found to be no result of its run is set aside: renamed
+to FOLDER/set-aside/KEY.N.json. What cannot be read (a disk or a file system that stumbles, rights)
+is left as it is, and its run is not made again while it is so."""
+
 import dataclasses
 import enum
 import errno
@@ -21,17 +23,18 @@ from .plan import digest
 
 
 class State(enum.Enum):
-    ABSENT = "absent"               # there is no such file
-    UNREADABLE = "unreadable"       # there may be one; reading it failed, so nothing is known of it
-    INVALID = "invalid"             # it was read, and is not a result of this run
-    VALID = "valid"                 # it is one, whatever it says of the run
+    ABSENT = "absent"  # there is no such file
+    UNREADABLE = "unreadable"  # there may be one; reading it failed, so nothing is known of it
+    INVALID = "invalid"  # it was read, and is not a result of this run
+    VALID = "valid"  # it is one, whatever it says of the run
 
 
 @dataclasses.dataclass(frozen=True)
 class Stored:
     """The state of a run's file, with its content if that is valid, or else the reason."""
+
     state: State
-    run: dict[str, Any] | None = None       # of one that is valid
+    run: dict[str, Any] | None = None  # of one that is valid
     why: str = ""
 
     @property
@@ -42,20 +45,38 @@ class Stored:
     @property
     def failure(self) -> failure.Failure | None:
         """None, too, of a run that ended with a result."""
-        return failure.of_tree(self.run["failure"]) if self.run is not None and "failure" in self.run else None
+        return (
+            failure.of_tree(self.run["failure"])
+            if self.run is not None and "failure" in self.run
+            else None
+        )
 
 
 ABSENT = Stored(State.ABSENT)
 # A file system that stumbles may answer the next time; the others stay as they are.
-PASSING = (errno.EIO, errno.ESTALE, errno.EAGAIN, errno.EINTR, errno.ETIMEDOUT, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EREMOTEIO)
-WAITS_S = (0.05, 0.2, 0.5)      # before another look
-PATIENCE_S = 10.0               # of a command for all such waits
+PASSING = (
+    errno.EIO,
+    errno.ESTALE,
+    errno.EAGAIN,
+    errno.EINTR,
+    errno.ETIMEDOUT,
+    errno.ENOMEM,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.EREMOTEIO,
+)
+WAITS_S = (0.05, 0.2, 0.5)  # before another look
+PATIENCE_S = 10.0  # of a command for all such waits
 
 
 def of_text(text: str, key: str) -> Stored:
     try:
         run = of_json(text)
-        _ = run["valid"], (run["result"] or {}).get("workload"), [(a["valid"], a["reasons"][:1]) for a in run["attempts"]]
+        _ = (
+            run["valid"],
+            (run["result"] or {}).get("workload"),
+            [(a["valid"], a["reasons"][:1]) for a in run["attempts"]],
+        )
         if "failure" in run:
             failure.of_tree(run["failure"])
         if digest(run["spec"]) != key:
@@ -66,7 +87,8 @@ def of_text(text: str, key: str) -> Stored:
 
 
 def read_file(path: pathlib.Path) -> str:
-    """The text of a regular file. Raises OSError for anything else (opening a FIFO would wait without end), UnicodeDecodeError."""
+    """The text of a regular file. Raises OSError for anything else (opening a FIFO would wait
+    without end), UnicodeDecodeError."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(fd, encoding="utf-8") as f:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -129,15 +151,27 @@ class Store:
         path = self.out / "plan.json"
         try:
             plan: dict[str, Any] = of_json(read_file(path))
-            _ = [(e["mode"], e["fingerprint"], e.get("programs", {}).items(), e.get("inputs", {}).items()) for e in plan["experiments"].values()]
+            _ = [
+                (
+                    e["mode"],
+                    e["fingerprint"],
+                    e.get("programs", {}).items(),
+                    e.get("inputs", {}).items(),
+                )
+                for e in plan["experiments"].values()
+            ]
             return plan
         except FileNotFoundError:
             return None
         except (OSError, *OTHER_TREE) as e:
-            raise BadInput(f"--out: {path}: {getattr(e, 'strerror', None) or 'it is not what ./openwip experiment wrote'}; use another --out") from None
+            raise BadInput(
+                f"--out: {path}:"
+                f" {getattr(e, 'strerror', None) or 'it is not what ./openwip experiment wrote'};"
+                " use another --out"
+            ) from None
 
     def write_plan(self, plan: dict[str, Any]) -> None:
         write_json(self.out / "plan.json", plan)
 
 
-Read = Callable[[str], Stored]      # Store.read
+Read = Callable[[str], Stored]  # Store.read

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """TCP that the work of a run asks for, as Linux and as ns-3 are told it."""
+
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,23 +12,44 @@ from ..settings.emulator import scenario_of
 from .settings import OF_LINUX, SETTINGS, TCP, VIRTUAL
 
 # Names of --tcp that are another one's in a grid.
-OVER = {"sender": "congestion_control", "min_rto_ms": "rto_min_ms", "receive_window": "window_bytes", "mss": "mtu"}
+OVER = {
+    "sender": "congestion_control",
+    "min_rto_ms": "rto_min_ms",
+    "receive_window": "window_bytes",
+    "mss": "mtu",
+}
 
 
 def read(words: Iterable[str]) -> dict[str, Any]:
     """--tcp of the command line for Linux: settings of a grid, those of TCP."""
-    known = ("congestion_control", "window_bytes", *(name for name, s in SETTINGS.items() if s.role == TCP))
+    known = (
+        "congestion_control",
+        "window_bytes",
+        *(name for name, s in SETTINGS.items() if s.role == TCP),
+    )
     given = ns3_tcp.pairs(words, "congestion_control=bbr", ".+")
     for name in given:
         if name not in SETTINGS or name not in known and SETTINGS[name].role != TCP:
-            raise BadInput(f"--tcp {name}={given[name]}; valid: {', '.join(known)}, sysctl.tcp_NAME; with --time ns3 others (docs/ns3.md)")
+            raise BadInput(
+                f"--tcp {name}={given[name]}; valid: {', '.join(known)}, sysctl.tcp_NAME; with"
+                " --time ns3 others (docs/ns3.md)"
+            )
     first: dict[str, str] = {}
     for name in given:
         if (other := first.setdefault(key_of(name), name)) != name:
-            raise BadInput(f"--tcp {name}={given[name]} is --tcp {other}={given[other]} by another name; valid: one of the two")
+            raise BadInput(
+                f"--tcp {name}={given[name]} is --tcp {other}={given[other]} by another name;"
+                " valid: one of the two"
+            )
     if (control := given.get("congestion_control", OF_LINUX[0])) not in OF_LINUX:
-        raise BadInput(f"--tcp congestion_control is {control!r}; valid: {', '.join(OF_LINUX)}; with --time ns3 others (docs/ns3.md)")
-    return {name: command_line.read(f"--tcp {name}", SETTINGS[name].kind, value) for name, value in given.items()}
+        raise BadInput(
+            f"--tcp congestion_control is {control!r}; valid: {', '.join(OF_LINUX)}; with --time"
+            " ns3 others (docs/ns3.md)"
+        )
+    return {
+        name: command_line.read(f"--tcp {name}", SETTINGS[name].kind, value)
+        for name, value in given.items()
+    }
 
 
 def key_of(name: str) -> str:
@@ -41,7 +63,11 @@ def clock(time: str, tcp: dict[str, Any]) -> str:
 
 
 # With a window the buffers must not be what limits, nor the tuning widen it again.
-WIDE = {"tcp_moderate_rcvbuf": 0, "tcp_rmem": "4096 262144 262144", "tcp_wmem": "4096 262144 4194304"}
+WIDE = {
+    "tcp_moderate_rcvbuf": 0,
+    "tcp_rmem": "4096 262144 262144",
+    "tcp_wmem": "4096 262144 4194304",
+}
 
 
 def sysctls_of(work: dict[str, Any]) -> dict[str, Any]:
@@ -50,52 +76,102 @@ def sysctls_of(work: dict[str, Any]) -> dict[str, Any]:
 
 
 def route_metrics(work: dict[str, Any]) -> list[str]:
-    # The congestion control through the route: as a sysctl a namespace may only have an unrestricted one.
-    metrics = ["congctl", work["congestion_control"], "initcwnd", str(work["tcp"]["initial_window_segments"]),
-               "rto_min", f"{work['tcp']['rto_min_ms']}ms"]
+    # The congestion control through the route: as a sysctl a namespace may only have an
+    # unrestricted one.
+    metrics = [
+        "congctl",
+        work["congestion_control"],
+        "initcwnd",
+        str(work["tcp"]["initial_window_segments"]),
+        "rto_min",
+        f"{work['tcp']['rto_min_ms']}ms",
+    ]
     metrics += ["mtu", "lock", str(work["tcp"]["mtu"])] if "mtu" in work["tcp"] else []
     metrics += ["quickack", "1"] if work["tcp"].get("quick_acks") else []
     return metrics + (["window", str(work["window_bytes"])] if work["window_bytes"] else [])
 
 
 def window_kept(asked: int, windows: Iterable[int]) -> list[str]:
-    """Reasons against a run whose receivers ended with another window than was asked for. 0: none was; of a window: nobody came."""
+    """Reasons against a run whose receivers ended with another window than was asked for. 0: none
+    was; of a window: nobody came."""
     others = sorted({w for w in windows if w not in (0, asked)})
-    return [f"traffic: a receiver's window of {asked} bytes ended as {others[-1]}"] if asked and others else []
+    return (
+        [f"traffic: a receiver's window of {asked} bytes ended as {others[-1]}"]
+        if asked and others
+        else []
+    )
 
 
 def with_windows(report: dict[str, Any], asked: int) -> dict[str, Any]:
-    """A report of virtual time with the windows that its receivers ended with, and judged by them."""
+    """A report of virtual time with the windows that its receivers ended with, and judged by
+    them."""
     windows = [w for end in report["flows"] for w in end.get("windows", ())]
-    return report | {"verdict": accounting.with_reasons(report["verdict"], "traffic", window_kept(asked, windows)),
-                     "workload": report["workload"] | {"tcp_settings": {
-                         "window_bytes": asked or "tuned by the kernel", "windows_at_the_end": windows}}}
+    return report | {
+        "verdict": accounting.with_reasons(
+            report["verdict"], "traffic", window_kept(asked, windows)
+        ),
+        "workload": (
+            report["workload"]
+            | {
+                "tcp_settings": {
+                    "window_bytes": asked or "tuned by the kernel",
+                    "windows_at_the_end": windows,
+                }
+            }
+        ),
+    }
 
 
 def of_ns3(work: dict[str, Any], given: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Settings of TCP, `sender` among them, that the work asks for; `given` (--tcp) over them. Refused is what ns-3 has not."""
+    """Settings of TCP, `sender` among them, that the work asks for; `given` (--tcp) over them.
+    Refused is what ns-3 has not."""
     if work.get("qdisc", "none") != "none":
-        raise BadInput(f"qdisc is {work['qdisc']!r} with --time ns3, where no host has a queue; valid: none")
+        raise BadInput(
+            f"qdisc is {work['qdisc']!r} with --time ns3, where no host has a queue; valid: none"
+        )
     if work["kind"] == "voip":
         return {}
     given = dict(given or {})
     if work["kind"] in VIRTUAL:
         if not work["sender"]:
-            raise BadInput("a sender without sysctls, which is the kernel as it is, with --time ns3; valid: one that says what it has not")
-        window = work["window_bytes"]     # with twice as much to send from, as Linux does
-        return {"sender": work["congestion_control"], "mss": 1500 - ns3_tcp.HEADERS - ns3_tcp.TIMESTAMPS} | (
-            {"receive_window": window, "send_buffer": 2 * window} if window else {}) | ns3_tcp.of_sysctls(work["sender"]) | given
+            raise BadInput(
+                "a sender without sysctls, which is the kernel as it is, with --time ns3; valid:"
+                " one that says what it has not"
+            )
+        window = work["window_bytes"]  # with twice as much to send from, as Linux does
+        return (
+            {
+                "sender": work["congestion_control"],
+                "mss": 1500 - ns3_tcp.HEADERS - ns3_tcp.TIMESTAMPS,
+            }
+            | ({"receive_window": window, "send_buffer": 2 * window} if window else {})
+            | ns3_tcp.of_sysctls(work["sender"])
+            | given
+        )
     linux, over = work["tcp"], [ns3_tcp.OFF[name] for name in given if name in ns3_tcp.OFF]
-    tcp = {"sender": work["congestion_control"], "initial_window": linux["initial_window_segments"], "min_rto_ms": linux["rto_min_ms"]}
-    tcp |= ns3_tcp.of_sysctls({name: value for name, value in sysctls_of(work).items() if name not in over})
+    tcp = {
+        "sender": work["congestion_control"],
+        "initial_window": linux["initial_window_segments"],
+        "min_rto_ms": linux["rto_min_ms"],
+    }
+    tcp |= ns3_tcp.of_sysctls(
+        {name: value for name, value in sysctls_of(work).items() if name not in over}
+    )
     tcp |= {"receive_window": work["window_bytes"]} if work["window_bytes"] else {}
     tcp |= {"delayed_acks": 1} if linux.get("quick_acks") else {}
     tcp |= given
     if tcp["sender"] not in ns3_tcp.SENDERS:
-        raise BadInput(f"sender {tcp['sender']} with --time ns3; valid: {', '.join(ns3_tcp.SENDERS)}")
+        raise BadInput(
+            f"sender {tcp['sender']} with --time ns3; valid: {', '.join(ns3_tcp.SENDERS)}"
+        )
     if tcp["sender"] in ns3_tcp.WITHOUT_TIMESTAMPS:
         tcp |= {"timestamps": "off"}
-    tcp.setdefault("mss", linux.get("mtu", 1500) - ns3_tcp.HEADERS - (ns3_tcp.TIMESTAMPS if ns3_tcp.are_on(tcp, "timestamps") else 0))
+    tcp.setdefault(
+        "mss",
+        linux.get("mtu", 1500)
+        - ns3_tcp.HEADERS
+        - (ns3_tcp.TIMESTAMPS if ns3_tcp.are_on(tcp, "timestamps") else 0),
+    )
     return tcp
 
 

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Applications of an experiment in virtual time (runs/virtual.py): one TCP connection of each terminal, up or down, that always
-has something to send. Each begins at its own time within `start_within_s`, the same for all methods of a realisation; counted is
-what happens from `measured_from_s` on.
+"""Applications of an experiment in virtual time (runs/virtual.py): one TCP connection of each
+terminal, up or down, that always has something to send. Each begins at its own time within
+`start_within_s`, the same for all methods of a realisation; counted is what happens from
+`measured_from_s` on.
 
-A timeout is spurious when the kernel took it back: an acknowledgement showed by its timestamp, or F-RTO did, that the segment had
-not been lost. A timer that runs out again while it is so counts once as spurious and the other times as real. Timeouts are given
-as of the text's 120 s.
+A timeout is spurious when the kernel took it back: an acknowledgement showed by its timestamp, or
+F-RTO did, that the segment had not been lost. A timer that runs out again while it is so counts
+once as spurious and the other times as real. Timeouts are given as of the text's 120 s.
 
-The kernel counts timeouts of a whole station: flows that send from one `side` tell the same, which counts once, the most of what they
-tell (who begins to be counted later has seen less). ns-3 counts those of each flow, and names no side."""
+The kernel counts timeouts of a whole station: flows that send from one `side` tell the same, which
+counts once, the most of what they tell (who begins to be counted later has seen less). ns-3 counts
+those of each flow, and names no side."""
+
 import random
 from typing import Any
 
@@ -25,18 +28,42 @@ def plan_of(settings: dict[str, Any], work: dict[str, Any]) -> virtual.Plan:
         late = random.Random(f"{settings['seed']} {user}").uniform(0, work["start_within_s"])
         ends = (user, 0) if work["kind"] == "uploads" else (0, user)
         senders.add(ends[0])
-        flows.append(f"bulk {ends[0]} {ends[1]} {virtual.START_S + late:.6f} {work['duration_s'] - late:.6f} "
-                     f"{work['congestion_control']} 0 {work['measured_from_s'] - late:.6f}")
-    return virtual.Plan(flows, {f"net/ipv4/{name}": str(v) for name, v in tcp_settings.WIDE.items() if work["window_bytes"]} | work["sender"],
-                        [(side, command) for side in sorted(senders) for command in workloads.queue_commands(work, f"eth{side}")],
-                        between=(virtual.START_S + work["measured_from_s"], virtual.START_S + work["duration_s"]), window_bytes=work["window_bytes"])
+        flows.append(
+            f"bulk {ends[0]} {ends[1]} {virtual.START_S + late:.6f} {work['duration_s'] - late:.6f}"
+            f" {work['congestion_control']} 0 {work['measured_from_s'] - late:.6f}"
+        )
+    return virtual.Plan(
+        flows,
+        {
+            f"net/ipv4/{name}": str(v)
+            for name, v in tcp_settings.WIDE.items()
+            if work["window_bytes"]
+        }
+        | work["sender"],
+        [
+            (side, command)
+            for side in sorted(senders)
+            for command in workloads.queue_commands(work, f"eth{side}")
+        ],
+        between=(virtual.START_S + work["measured_from_s"], virtual.START_S + work["duration_s"]),
+        window_bytes=work["window_bytes"],
+    )
 
 
 def result_of(report: dict[str, Any], kind: str) -> dict[str, Any]:
     """A user without a connection is no user: the others have the link for themselves."""
     since = [f["since"] for f in report["flows"] if "since" in f]
-    report = report | {"verdict": accounting.with_reasons(
-        report["verdict"], "traffic", [f"traffic: flow {f['flow']}: {f['problem']}" for f in report["flows"] if "problem" in f])}
+    report = report | {
+        "verdict": accounting.with_reasons(
+            report["verdict"],
+            "traffic",
+            [
+                f"traffic: flow {f['flow']}: {f['problem']}"
+                for f in report["flows"]
+                if "problem" in f
+            ],
+        )
+    }
 
     sides: dict[Any, list[dict[str, Any]]] = {}
     for n, s in enumerate(since):
@@ -46,9 +73,18 @@ def result_of(report: dict[str, Any], kind: str) -> dict[str, Any]:
         return [max(s[name] for s in of_side) for of_side in sides.values()]
 
     timeouts = sum(of_each_side("TCPTimeouts"))
-    spurious = sum(min(pair) for pair in zip(of_each_side("TCPLossUndo"), of_each_side("TCPTimeouts")))
+    spurious = sum(
+        min(pair) for pair in zip(of_each_side("TCPLossUndo"), of_each_side("TCPTimeouts"))
+    )
     scale = TIMEOUTS_IN_S / max((s["seconds"] for s in since), default=TIMEOUTS_IN_S)
-    return report | {"workload": {
-        "kind": kind, "goodput_bps": sum(s["bytes_acked"] * 8 / s["seconds"] for s in since),
-        "timeouts": timeouts * scale, "timeouts_spurious": spurious * scale, "timeouts_real": (timeouts - spurious) * scale,
-        "rtt_ms": sum(s["rtt_ms"] for s in since) / max(1, len(since)), "each": since}}
+    return report | {
+        "workload": {
+            "kind": kind,
+            "goodput_bps": sum(s["bytes_acked"] * 8 / s["seconds"] for s in since),
+            "timeouts": timeouts * scale,
+            "timeouts_spurious": spurious * scale,
+            "timeouts_real": (timeouts - spurious) * scale,
+            "rtt_ms": sum(s["rtt_ms"] for s in since) / max(1, len(since)),
+            "each": since,
+        }
+    }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip capture: IP and link frames of a running cell as pcapng (docs/captures.md). The work is done by
-wip_capture (host/capture); here it is found out what it needs to know of the cell."""
+"""./openwip capture: IP and link frames of a running cell as pcapng (docs/captures.md). The work is
+done by wip_capture (host/capture); here it is found out what it needs to know of the cell."""
+
 import argparse
 import contextlib
 import os
@@ -33,16 +34,38 @@ END_PATIENCE_S = 10
 def add_limits(p: Parser) -> None:
     p.value("--seconds", Real(0.001, 1e6), metavar="S", help="end after S seconds of air time")
     p.value("--count", Integer(1, 1 << 40), metavar="N", help="end after N packets")
-    p.add_argument("--only", metavar="ip|frames", help="IP at the TUNs, or link frames (default both)")
-    p.value("--snap", Integer(64, 65535), metavar="N", help="keep N bytes of each packet, 64..65535 (default all)")
+    p.add_argument(
+        "--only", metavar="ip|frames", help="IP at the TUNs, or link frames (default both)"
+    )
+    p.value(
+        "--snap",
+        Integer(64, 65535),
+        metavar="N",
+        help="keep N bytes of each packet, 64..65535 (default all)",
+    )
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    p = Parser("capture", "IP packets at both TUNs and link frames of a running cell, as pcapng for Wireshark.", "demo")
-    p.add_argument("-o", dest="file", metavar="FILE|-", help="pcapng file, or - for standard output (default CELL.pcapng)")
+    p = Parser(
+        "capture",
+        "IP packets at both TUNs and link frames of a running cell, as pcapng for Wireshark.",
+        "demo",
+    )
+    p.add_argument(
+        "-o",
+        dest="file",
+        metavar="FILE|-",
+        help="pcapng file, or - for standard output (default CELL.pcapng)",
+    )
     add_limits(p)
-    p.add_argument("--install-wireshark", action="store_true",
-                   help="put the dissector, the capture interfaces and the profile OpenWIP into Wireshark's folders")
+    p.add_argument(
+        "--install-wireshark",
+        action="store_true",
+        help=(
+            "put the dissector, the capture interfaces and the profile OpenWIP into Wireshark's"
+            " folders"
+        ),
+    )
     p.add_argument("--uninstall", action="store_true", help="remove them again")
     given = p.parse_args(arguments)
     if given.install_wireshark and given.uninstall:
@@ -58,27 +81,47 @@ def check_only(only: str | None) -> None:
 
 def limits(given: argparse.Namespace) -> list[str]:
     """The options of wip_capture that are the user's."""
-    return [word for flag in ("seconds", "count", "only", "snap") if getattr(given, flag) is not None
-            for word in (f"--{flag}", f"{getattr(given, flag)}")]
+    return [
+        word
+        for flag in ("seconds", "count", "only", "snap")
+        if getattr(given, flag) is not None
+        for word in (f"--{flag}", f"{getattr(given, flag)}")
+    ]
 
 
 def endpoints(cell: Cell, terminals: int) -> list[str]:
     replay = cell.replay
-    first = (["--base", cell.endpoint("base.telemetry")] if replay is None else
-             ["--start-ns", str(replay["start_ns"])] if replay["start_ns"] is not None else [])
-    return [*first, "--terminal", cell.endpoint("terminal.telemetry"),
-            "--keeper", cell.endpoint("keeper.telemetry"), "--terminals", str(terminals),
-            *(["--user", system.account()[0]] if os.geteuid() == 0 else [])]
+    first = (
+        ["--base", cell.endpoint("base.telemetry")]
+        if replay is None
+        else ["--start-ns", str(replay["start_ns"])]
+        if replay["start_ns"] is not None
+        else []
+    )
+    return [
+        *first,
+        "--terminal",
+        cell.endpoint("terminal.telemetry"),
+        "--keeper",
+        cell.endpoint("keeper.telemetry"),
+        "--terminals",
+        str(terminals),
+        *(["--user", system.account()[0]] if os.geteuid() == 0 else []),
+    ]
 
 
 def pdus(configuration: dict[str, Any] | None) -> list[str]:
-    """Of wip_capture, for a cell whose link is this (its emulator's configuration): its frames are PDUs of UMTS."""
+    """Of wip_capture, for a cell whose link is this (its emulator's configuration): its frames are
+    PDUs of UMTS."""
     return ["--pdus"] if ((configuration or {}).get("link") or {}).get("kind") == "umts" else []
 
 
 def comments(cell: Cell, places: Places, configurations: list[tuple[str, str]]) -> list[str]:
     """Of the capture's section: what was captured."""
-    texts = [f"cell '{cell.name}', OpenWIP {version(places.top)}", *(f"{name}:\n{text.rstrip()}" for name, text in configurations)]
+    texts = [
+        f"cell '{cell.name}', OpenWIP {version(places.top)}",
+        *(f"{name}:\n{text.rstrip()}" for name, text in configurations),
+    ]
     return [word for text in texts for word in ("--comment", text)]
 
 
@@ -91,16 +134,34 @@ def arguments_of(cell: Cell, given: argparse.Namespace, file: str, places: Place
         try:
             air = control.Control(cell.endpoint("air.control")).status(2.0)
         except control.NoAnswer:
-            raise BadInput(f"cell '{cell.name}' is up, but its medium does not answer yet; try again") from None
+            raise BadInput(
+                f"cell '{cell.name}' is up, but its medium does not answer yet; try again"
+            ) from None
         terminals, emulator = max(1, terminals - 1), dict(configurations).get("emulator.yaml")
-        live = [*(pdus(of_yaml(emulator)) if emulator else []), "--start-ns", str(time.time_ns() - round(air.wall_seconds * 1e9))]
-    return [places.program(PROGRAM), "-o", operand(file), *endpoints(cell, terminals), *live, *comments(cell, places, configurations), *limits(given)]
+        live = [
+            *(pdus(of_yaml(emulator)) if emulator else []),
+            "--start-ns",
+            str(time.time_ns() - round(air.wall_seconds * 1e9)),
+        ]
+    return [
+        places.program(PROGRAM),
+        "-o",
+        operand(file),
+        *endpoints(cell, terminals),
+        *live,
+        *comments(cell, places, configurations),
+        *limits(given),
+    ]
 
 
 def main(arguments: list[str], places: Places) -> int:
     given = parse(arguments)
     if given.install_wireshark or given.uninstall:
-        return wireshark.install(places.top) if given.install_wireshark else wireshark.uninstall(places.top)
+        return (
+            wireshark.install(places.top)
+            if given.install_wireshark
+            else wireshark.uninstall(places.top)
+        )
     file = given.file or f"{given.name}.pcapng"
     if file != "-":
         file = outputs.checked("-o", file)
@@ -111,9 +172,10 @@ def main(arguments: list[str], places: Places) -> int:
 
 # --- the capture of a whole run (demo --capture, emulate --capture) ---
 
+
 def last_words(verdict: Verdict | None) -> str:
-    """Of the run, for --end-file: the verdict (None: there is none), what ended it; a line each, whatever a reason
-    holds (a program that failed is quoted with all that it said)."""
+    """Of the run, for --end-file: the verdict (None: there is none), what ended it; a line each,
+    whatever a reason holds (a program that failed is quoted with all that it said)."""
     if verdict is None:
         return "\nthe run was broken off\n"
     words = ": ".join(filter(None, [report.verdict_word(verdict), "; ".join(verdict["reasons"])]))
@@ -121,25 +183,48 @@ def last_words(verdict: Verdict | None) -> str:
 
 
 class Recording:
-    """Started before the stations, so that it misses nothing. That the capture fails is said, and is no
-    reason for the run to end."""
+    """Started before the stations, so that it misses nothing. That the capture fails is said, and
+    is no reason for the run to end."""
 
-    def __init__(self, cell: Cell, file: str, configuration: dict[str, Any], speed: float, places: Places, progress: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        cell: Cell,
+        file: str,
+        configuration: dict[str, Any],
+        speed: float,
+        places: Places,
+        progress: Callable[[str], None],
+    ) -> None:
         self.progress, self.file = progress, file
-        self.not_written: str | None = None     # why the file does not have all of the run
-        self.last_words = tempfile.TemporaryFile("w")       # without a name: a kill leaves nothing
+        self.not_written: str | None = None  # why the file does not have all of the run
+        self.last_words = tempfile.TemporaryFile("w")  # without a name: a kill leaves nothing
         self.said = tempfile.TemporaryFile("w+")
         self.process: subprocess.Popen[bytes] | None = subprocess.Popen(
-            [places.program(PROGRAM), "-o", operand(file), *endpoints(cell, len(cell.terminals)), "--speed", f"{speed:g}",
-             "--wait", "120", "--end-file", f"/proc/self/fd/{self.last_words.fileno()}", *pdus(configuration),
-             *comments(cell, places, [("configuration", to_yaml(configuration))])],
-            stdin=subprocess.DEVNULL, stderr=self.said, pass_fds=[self.last_words.fileno()], preexec_fn=system.follower())
+            [
+                places.program(PROGRAM),
+                "-o",
+                operand(file),
+                *endpoints(cell, len(cell.terminals)),
+                "--speed",
+                f"{speed:g}",
+                "--wait",
+                "120",
+                "--end-file",
+                f"/proc/self/fd/{self.last_words.fileno()}",
+                *pdus(configuration),
+                *comments(cell, places, [("configuration", to_yaml(configuration))]),
+            ],
+            stdin=subprocess.DEVNULL,
+            stderr=self.said,
+            pass_fds=[self.last_words.fileno()],
+            preexec_fn=system.follower(),
+        )
 
     def end(self, verdict: Verdict | None = None) -> None:
         """Before the cell ends, with the verdict; again, it does nothing."""
         if self.process is None:
             return
-        if self.process.poll() is None:     # ended by us, by nobody else
+        if self.process.poll() is None:  # ended by us, by nobody else
             self.last_words.write(last_words(verdict))
             self.last_words.flush()
         with contextlib.suppress(OSError):
@@ -147,7 +232,8 @@ class Recording:
         try:
             self.process.wait(END_PATIENCE_S)
         except subprocess.TimeoutExpired:
-            with contextlib.suppress(OSError, subprocess.TimeoutExpired):       # perhaps not by this root
+            # perhaps not by this root
+            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
                 self.process.kill()
                 self.process.wait(1)
         code, self.process = self.process.returncode, None
@@ -156,16 +242,33 @@ class Recording:
         for line in lines:
             self.progress(line)
         if code != 0:
-            how = f"{PROGRAM} cannot be ended" if code is None else how_ended(code) if code < 0 or not lines else lines[-1].removeprefix("capture: ")
+            how = (
+                f"{PROGRAM} cannot be ended"
+                if code is None
+                else (
+                    how_ended(code)
+                    if code < 0 or not lines
+                    else lines[-1].removeprefix("capture: ")
+                )
+            )
             self.not_written = f"--capture {self.file}: {how}"
         self.last_words.close()
         self.said.close()
 
 
 @contextlib.contextmanager
-def recording(cell: Cell, file: str | None, configuration: dict[str, Any], speed: float, places: Places, progress: Callable[[str], None]) -> Iterator[Recording | None]:
+def recording(
+    cell: Cell,
+    file: str | None,
+    configuration: dict[str, Any],
+    speed: float,
+    places: Places,
+    progress: Callable[[str], None],
+) -> Iterator[Recording | None]:
     """None without a file. However the block ends, the file is whole afterwards."""
-    running = None if file is None else Recording(cell, file, configuration, speed, places, progress)
+    running = (
+        None if file is None else Recording(cell, file, configuration, speed, places, progress)
+    )
     try:
         yield running
     finally:

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip extcap: the protocol by which Wireshark asks a program for capture interfaces (extcap). Every
-cell that is up is one interface, `openwip-CELL`.
+"""./openwip extcap: the protocol by which Wireshark asks a program for capture interfaces (extcap).
+Every cell that is up is one interface, `openwip-CELL`.
 
-A cell belongs to root, and Wireshark mostly does not run as root: then the capture itself is started through
-`sudo -n` as the account of the cells, by a program that can do nothing else; both have to be allowed (docs/captures.md)."""
+A cell belongs to root, and Wireshark mostly does not run as root: then the capture itself is
+started through
+`sudo -n` as the account of the cells, by a program that can do nothing else; both have to be
+allowed (docs/captures.md)."""
+
 import argparse
 import os
 import shutil
@@ -19,7 +22,7 @@ from . import capture
 PREFIX = "openwip-"
 HELP = "docs/captures.md"
 LIVE_CAPTURE = "/usr/local/lib/openwip/openwip-live-capture"
-UPPER_PDU = 252     # the interfaces inside the capture have link types of their own
+UPPER_PDU = 252  # the interfaces inside the capture have link types of their own
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -38,7 +41,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def running_cells() -> list[str]:
-    """Names. Another user than root sees the folders of all cells, and cannot see whether they live."""
+    """Names. Another user than root sees the folders of all cells, and cannot see whether they
+    live."""
     try:
         names = sorted(d.name for d in cells.RUN_ROOT.iterdir() if d.is_dir())
     except OSError:
@@ -51,13 +55,30 @@ def list_options(name: str) -> None:
         extra = "".join(f"{{{k}={v}}}" for k, v in more.items())
         print(f"arg {{number={number}}}{{call={call}}}{{display={display}}}{{type={kind}}}{extra}")
 
-    say(0, "--name", "Cell", "string", default=name, tooltip="Name of the cell (--name of demo and emulate)")
+    say(
+        0,
+        "--name",
+        "Cell",
+        "string",
+        default=name,
+        tooltip="Name of the cell (--name of demo and emulate)",
+    )
     say(1, "--only", "Capture", "selector", tooltip="IP packets at the TUNs, link frames, or both")
-    for value_, display, default in (("both", "IP packets and link frames", "true"), ("ip", "IP packets only", "false"),
-                                     ("frames", "link frames only", "false")):
+    for value_, display, default in (
+        ("both", "IP packets and link frames", "true"),
+        ("ip", "IP packets only", "false"),
+        ("frames", "link frames only", "false"),
+    ):
         print(f"value {{arg=1}}{{value={value_}}}{{display={display}}}{{default={default}}}")
-    say(2, "--snap", "Bytes of each packet", "integer", range="64,65535", default="65535",
-        tooltip="Of a frame cut short the IP packets cannot be put together")
+    say(
+        2,
+        "--snap",
+        "Bytes of each packet",
+        "integer",
+        range="64,65535",
+        default="65535",
+        tooltip="Of a frame cut short the IP packets cannot be put together",
+    )
 
 
 def cell_of(given: argparse.Namespace) -> str:
@@ -76,10 +97,21 @@ def start_capture(given: argparse.Namespace) -> None:
     given.only = None if given.only == "both" else given.only
     capture.check_only(given.only)
     limits = capture.limits(given)
-    command = [os.environ["OPENWIP_TOP"] + "/openwip", "capture", "--name", name, "-o", "-", *limits]
+    command = [
+        os.environ["OPENWIP_TOP"] + "/openwip",
+        "capture",
+        "--name",
+        name,
+        "-o",
+        "-",
+        *limits,
+    ]
     if os.geteuid() != 0:
         if shutil.which("sudo") is None or not os.path.exists(LIVE_CAPTURE):
-            raise BadInput(f"a cell belongs to root: start Wireshark with sudo, or allow {LIVE_CAPTURE} ({HELP})")
+            raise BadInput(
+                f"a cell belongs to root: start Wireshark with sudo, or allow {LIVE_CAPTURE}"
+                f" ({HELP})"
+            )
         command = ["sudo", "-n", "-u", system.ACCOUNT, LIVE_CAPTURE, "--name", name, *limits]
     try:
         # For writing only: the FIFO is Wireshark's, and its end is how Wireshark's end shows.
@@ -94,12 +126,18 @@ def start_capture(given: argparse.Namespace) -> None:
 def main(arguments: list[str], _places: Places) -> int:
     given = parse(arguments)
     if given.extcap_interfaces:
-        print(f"extcap {{version=1.0}}{{display=OpenWIP cells}}{{help=file://{os.environ.get('OPENWIP_TOP', '')}/{HELP}}}")
+        print(
+            "extcap {version=1.0}{display=OpenWIP"
+            f" cells}}{{help=file://{os.environ.get('OPENWIP_TOP', '')}/{HELP}}}"
+        )
         for name in running_cells():
             print(f"interface {{value={PREFIX}{name}}}{{display=OpenWIP cell '{name}'}}")
     elif given.extcap_dlts:
         cell_of(given)
-        print(f"dlt {{number={UPPER_PDU}}}{{name=OPENWIP}}{{display=OpenWIP: IP at the TUNs and link frames}}")
+        print(
+            f"dlt {{number={UPPER_PDU}}}{{name=OPENWIP}}{{display=OpenWIP: IP at the TUNs and link"
+            " frames}"
+        )
     elif given.extcap_config:
         list_options(cell_of(given))
     elif given.capture:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Dissector, capture interfaces and profile in Wireshark's folders: links to this tree, so that they are
-always of its version. Wireshark itself says where its folders are (tshark -G folders)."""
+"""Dissector, capture interfaces and profile in Wireshark's folders: links to this tree, so that
+they are always of its version. Wireshark itself says where its folders are (tshark -G folders)."""
+
 import os
 import pathlib
 import shutil
@@ -32,7 +33,9 @@ def pick(found: dict[str, str], *names: str) -> pathlib.Path:
     raise BadInput(f"this tshark does not name its folder '{names[0]}' (tshark -G folders)")
 
 
-def places(top: pathlib.Path) -> tuple[list[tuple[pathlib.Path, pathlib.Path]], tuple[pathlib.Path, pathlib.Path]]:
+def places(
+    top: pathlib.Path,
+) -> tuple[list[tuple[pathlib.Path, pathlib.Path]], tuple[pathlib.Path, pathlib.Path]]:
     """(link, what it points to) of everything that is installed."""
     top = pathlib.Path(top).resolve()
     found = folders()
@@ -41,14 +44,18 @@ def places(top: pathlib.Path) -> tuple[list[tuple[pathlib.Path, pathlib.Path]], 
     pairs = [(plugins / name, top / SOURCE / name) for name in DISSECTOR]
     # The user's where Wireshark has one (from 4.2 on), else the one of the machine.
     own = os.environ.get("WIRESHARK_EXTCAP_DIR")
-    extcap = pathlib.Path(own) if own else pick(found, "Personal Extcap path", "Extcap path", "Global Extcap path")
+    extcap = (
+        pathlib.Path(own)
+        if own
+        else pick(found, "Personal Extcap path", "Extcap path", "Global Extcap path")
+    )
     pairs.append((extcap / "openwip-extcap", top / "host/capture/openwip-extcap"))
     return pairs, (profile, top / SOURCE / "profile")
 
 
 def install(top: pathlib.Path) -> int:
     links, (profile, profile_source) = places(top)
-    for link, target in links:
+    for link, _ in links:
         if link.exists() and not link.is_symlink():
             raise BadInput(f"{link} exists and is not ours: remove it first")
     left = []
@@ -60,11 +67,13 @@ def install(top: pathlib.Path) -> int:
         except OSError as e:
             if link.name != "openwip-extcap":
                 raise BadInput(f"{link}: {e.strerror}") from None
-            left.append(f"{link}: {e.strerror}; this Wireshark has no extcap folder of the user's: "
-                        "run it again with sudo, or set WIRESHARK_EXTCAP_DIR")
+            left.append(
+                f"{link}: {e.strerror}; this Wireshark has no extcap folder of the user's: "
+                "run it again with sudo, or set WIRESHARK_EXTCAP_DIR"
+            )
             continue
         print(f"{link} -> {target}")
-    if not profile.exists():     # Wireshark writes into its profiles: a copy, never over the user's
+    if not profile.exists():  # Wireshark writes into its profiles: a copy, never over the user's
         shutil.copytree(profile_source, profile)
         print(f"{profile}: columns and colours (wireshark -C OpenWIP)")
     for line in left:
@@ -75,15 +84,23 @@ def install(top: pathlib.Path) -> int:
 def uninstall(top: pathlib.Path) -> int:
     links, (profile, profile_source) = places(top)
     for link, target in links:
-        if link.is_symlink() and link.name == target.name and os.readlink(link).endswith(str(target.relative_to(pathlib.Path(top).resolve()))):
+        if (
+            link.is_symlink()
+            and link.name == target.name
+            and os.readlink(link).endswith(str(target.relative_to(pathlib.Path(top).resolve())))
+        ):
             link.unlink()
             print(f"removed {link}")
     plugins = links[0][0].parent
     if plugins.is_dir() and not any(plugins.iterdir()):
         plugins.rmdir()
     if profile.is_dir():
-        changed = [f.name for f in profile.iterdir()
-                   if not (profile_source / f.name).exists() or f.read_bytes() != (profile_source / f.name).read_bytes()]
+        changed = [
+            f.name
+            for f in profile.iterdir()
+            if not (profile_source / f.name).exists()
+            or f.read_bytes() != (profile_source / f.name).read_bytes()
+        ]
         if changed:
             print(f"{profile} is left: {', '.join(changed)} changed since")
         else:

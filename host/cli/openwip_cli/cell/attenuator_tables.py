@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the programmable attenuator plays: levels in quarter dB of a table (CSV) or an SNR trace, as its chips have them."""
+"""What the programmable attenuator plays: levels in quarter dB of a table (CSV) or an SNR trace, as
+its chips have them."""
+
 import csv
 import math
 from collections.abc import Sequence
@@ -21,7 +23,8 @@ def limits_of(key: str) -> tuple[float, float]:
 
 
 PERIOD_MS, SILENCE_MS = limits_of("period_ms"), limits_of("silence_ms")
-NOF_CHANNELS, MOST_DB = int(limits_of("channels")[1]), limits_of("levels_db")[1]     # two chips in series
+# two chips in series
+NOF_CHANNELS, MOST_DB = int(limits_of("channels")[1]), limits_of("levels_db")[1]
 
 
 def quarters(where: str, text: str) -> int:
@@ -31,30 +34,50 @@ def quarters(where: str, text: str) -> int:
     except ValueError:
         db = math.nan
     if not 0 <= db <= MOST_DB:
-        raise BadInput(f"{where} is {text!r}; valid: 0 to 63.5 dB (31.75 where chips are not in series)")
+        raise BadInput(
+            f"{where} is {text!r}; valid: 0 to 63.5 dB (31.75 where chips are not in series)"
+        )
     return math.floor(db / STEP_DB + 0.5)
 
 
 def channel_numbers(where: str, words: Sequence[str]) -> list[int]:
     numbers = [int(w) if w.strip().isdecimal() else 0 for w in words]
-    if not numbers or any(not 1 <= n <= NOF_CHANNELS for n in numbers) or numbers != sorted(set(numbers)):
-        raise BadInput(f"{where} is {','.join(words)!r}; valid: channels of 1..{NOF_CHANNELS}, ascending, such as 1,3")
+    if (
+        not numbers
+        or any(not 1 <= n <= NOF_CHANNELS for n in numbers)
+        or numbers != sorted(set(numbers))
+    ):
+        raise BadInput(
+            f"{where} is {','.join(words)!r}; valid: channels of 1..{NOF_CHANNELS}, ascending, such"
+            " as 1,3"
+        )
     return numbers
 
 
 def read_table(path: str) -> tuple[list[int], bytes]:
     """(channels, levels). A CSV file: a line of channels (1,3), then a line of dB for each step."""
     try:
-        rows = [(n, row) for n, row in enumerate(csv.reader(of_file(path, LONGEST_TABLE).splitlines()), 1) if row and not row[0].lstrip().startswith("#")]
+        rows = [
+            (n, row)
+            for n, row in enumerate(csv.reader(of_file(path, LONGEST_TABLE).splitlines()), 1)
+            if row and not row[0].lstrip().startswith("#")
+        ]
     except (OSError, ValueError, csv.Error) as e:
-        raise BadInput(f"{path}: cannot be read: {getattr(e, 'strerror', None) or e}; valid: a CSV file") from None
+        raise BadInput(
+            f"{path}: cannot be read: {getattr(e, 'strerror', None) or e}; valid: a CSV file"
+        ) from None
     if len(rows) < 2:
-        raise BadInput(f"{path} has {len(rows)} lines; valid: a line of channels (1,3), then a line of dB for each step")
+        raise BadInput(
+            f"{path} has {len(rows)} lines; valid: a line of channels (1,3), then a line of dB for"
+            " each step"
+        )
     channels = channel_numbers(f"{path}:{rows[0][0]}", rows[0][1])
     levels = bytearray()
     for n, row in rows[1:]:
         if len(row) != len(channels):
-            raise BadInput(f"{path}:{n} has {len(row)} values; valid: {len(channels)}, one for each channel")
+            raise BadInput(
+                f"{path}:{n} has {len(row)} values; valid: {len(channels)}, one for each channel"
+            )
         levels += bytes(quarters(f"{path}:{n}", word) for word in row)
     return channels, bytes(levels)
 
@@ -66,37 +89,59 @@ def limits(device: Attenuator, channels: Sequence[int]) -> list[int]:
         answer = device.ask(f"INP{c}:ATT? MAX;*OPC?")
         if ";" not in answer:
             device.errors()
-            raise BadInput(f"channel {c} is not there: its chip is in series with that of channel {c - 1}; valid: the channel of both")
+            raise BadInput(
+                f"channel {c} is not there: its chip is in series with that of channel {c - 1};"
+                " valid: the channel of both"
+            )
         most.append(round(float(answer.partition(";")[0]) / STEP_DB))
     return most
 
 
 def check_levels(channels: Sequence[int], table: bytes, most: Sequence[int]) -> None:
     for column, (c, top) in enumerate(zip(channels, most)):
-        if (found := max(table[column::len(channels)])) > top:
-            raise BadInput(f"{found * STEP_DB:g} dB are asked of channel {c}; valid: 0 to {top * STEP_DB:g} "
-                           "(63.5 where two chips are in series: ./openwip attenuator set --series)")
+        if (found := max(table[column :: len(channels)])) > top:
+            raise BadInput(
+                f"{found * STEP_DB:g} dB are asked of channel {c}; valid: 0 to {top * STEP_DB:g} "
+                "(63.5 where two chips are in series: ./openwip attenuator set --series)"
+            )
 
 
 def mean_snr(path: str, places: Places) -> Any:
     """Mean over the bins of an SNR trace (docs/channel-traces.md) in each slot, dB."""
     import numpy
-    return 10 * numpy.log10((10 ** (snr_trace.first_rows(places, path).astype(float) / 10)).mean(axis=1))
+
+    return 10 * numpy.log10(
+        (10 ** (snr_trace.first_rows(places, path).astype(float) / 10)).mean(axis=1)
+    )
 
 
-def levels_of(snr: Any, most: Sequence[int], at_zero_db: float, period_ms: int) -> tuple[bytes, int]:
-    """(levels of channels that have `most`, steps that are clipped): the attenuation that gives a link, whose SNR is `at_zero_db` at 0 dB, the SNR
-    of each slot. A step takes the slot that is on the air when it begins."""
+def levels_of(
+    snr: Any, most: Sequence[int], at_zero_db: float, period_ms: int
+) -> tuple[bytes, int]:
+    """(levels of channels that have `most`, steps that are clipped): the attenuation that gives a
+    link, whose SNR is `at_zero_db` at 0 dB, the SNR of each slot. A step takes the slot that is on
+    the air when it begins."""
     import numpy
+
     steps = math.ceil(len(snr) / SLOTS_PER_SECOND * 1000 / period_ms)
-    slots = numpy.minimum((numpy.arange(steps) * period_ms * SLOTS_PER_SECOND / 1000).astype(int), len(snr) - 1)
+    slots = numpy.minimum(
+        (numpy.arange(steps) * period_ms * SLOTS_PER_SECOND / 1000).astype(int), len(snr) - 1
+    )
     wanted = numpy.floor((at_zero_db - snr[slots]) / STEP_DB + 0.5)
     levels = numpy.clip(wanted[:, None], 0, numpy.array(most)[None, :])
     return levels.astype(numpy.uint8).tobytes(), int((levels != wanted[:, None]).any(axis=1).sum())
 
 
-def prepare(device: Attenuator, trace: str, channels: list[int], at_zero_db: float | None, period_ms: int, snr: Any = None) -> tuple[list[int], bytes, int]:
-    """(channels, levels, steps that are clipped) of a table, which names its channels, or with `at_zero_db` of an SNR trace, whose mean_snr() is `snr`."""
+def prepare(
+    device: Attenuator,
+    trace: str,
+    channels: list[int],
+    at_zero_db: float | None,
+    period_ms: int,
+    snr: Any = None,
+) -> tuple[list[int], bytes, int]:
+    """(channels, levels, steps that are clipped) of a table, which names its channels, or with
+    `at_zero_db` of an SNR trace, whose mean_snr() is `snr`."""
     if at_zero_db is None:
         channels, table = read_table(trace)
         check_levels(channels, table, limits(device, channels))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Asks a running fader: ./openwip station --fader, ./openwip fader compare, ./openwip get and set --control; with keys, one on another computer."""
+"""Asks a running fader: ./openwip station --fader, ./openwip fader compare, ./openwip get and set
+--control; with keys, one on another computer."""
+
 import zmq
 from google.protobuf.message import DecodeError
 
@@ -24,21 +26,31 @@ def ask(endpoint: str, keys: remote.ClientKeys | None = None) -> AirStatus:
     return found
 
 
-def find(what: str, endpoint: object, valid: str, keys: remote.ClientKeys | None = None) -> AirStatus:
-    """The status of a fader of a cell. `what`: the argument or key that says where it answers, `valid`: what that could be."""
+def find(
+    what: str, endpoint: object, valid: str, keys: remote.ClientKeys | None = None
+) -> AirStatus:
+    """The status of a fader of a cell. `what`: the argument or key that says where it answers,
+    `valid`: what that could be."""
     try:
         air = ask(str(endpoint), keys)
     except SILENT:
         raise BadInput(f"{what} is {endpoint!r}, where no fader answers; valid: {valid}") from None
     nodes = [n.partition(":")[0] for n in getattr(air, "nodes", ())]
     if getattr(air, "clock", "") != "fader" or TERMINAL not in nodes:
-        raise BadInput(f"{what} is {endpoint!r}, with nodes {', '.join(nodes) or 'none'}; valid: a fader with one of the name {TERMINAL}")
+        raise BadInput(
+            f"{what} is {endpoint!r}, with nodes {', '.join(nodes) or 'none'}; valid: a fader with"
+            f" one of the name {TERMINAL}"
+        )
     return air
 
 
 def of_station(endpoint: str, folder: str | None = None) -> AirStatus:
-    return find("--fader", endpoint, "air.control of a ./openwip fader that runs, or --listen of one on another computer",
-                keys_of_station(endpoint, folder))
+    return find(
+        "--fader",
+        endpoint,
+        "air.control of a ./openwip fader that runs, or --listen of one on another computer",
+        keys_of_station(endpoint, folder),
+    )
 
 
 def delay_of(endpoint: str, folder: str | None = None) -> int:

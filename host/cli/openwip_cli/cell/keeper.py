@@ -12,10 +12,12 @@ everything. Whoever dies, somebody is left who knows it at once:
   the keeper             the launcher (end of file): removes everything; the processes themselves
                          get SIGTERM from the kernel (PR_SET_PDEATHSIG)
 
-It looks at what the cell stands on (surroundings.py): a namespace or the run folder that is deleted from outside ends the
-cell, an interface that stays down ends a run, and a process that stands still is named before those that miss it.
+It looks at what the cell stands on (surroundings.py): a namespace or the run folder that is deleted
+from outside ends the cell, an interface that stays down ends a run, and a process that stands still
+is named before those that miss it.
 
 Launcher and keeper talk in JSON over a SOCK_SEQPACKET pair."""
+
 import contextlib
 import fcntl
 import json
@@ -35,17 +37,19 @@ from ..machine.placement import Placement
 from ..machine.surroundings import Surroundings
 from .cell import FIRST_DESCRIPTOR, KEEPER, Cell, Process
 
-GRACE_S = 1.3           # for SIGTERM; the contract of the processes is 1 s
-CAUSE_S = 0.1           # to tell the cause of a death from what it causes
-ENDED_S = 12.0          # for all of that, where a process does not end
-DEPENDENCY = 3          # exit code of a process that lost another one that it needs
+GRACE_S = 1.3  # for SIGTERM; the contract of the processes is 1 s
+CAUSE_S = 0.1  # to tell the cause of a death from what it causes
+ENDED_S = 12.0  # for all of that, where a process does not end
+DEPENDENCY = 3  # exit code of a process that lost another one that it needs
 MAX_MESSAGE = 1 << 17
-MOST_DESCRIPTORS = 8    # that one process is handed
-LONGEST_WORDS = 1000    # characters of a last line
+MOST_DESCRIPTORS = 8  # that one process is handed
+LONGEST_WORDS = 1000  # characters of a last line
 
 
 class Noted:
-    """The last MOST lines of all that were noted in the life of a cell, and how many came before them."""
+    """The last MOST lines of all that were noted in the life of a cell, and how many came before
+    them."""
+
     MOST = 1000
 
     def __init__(self, text: str = "") -> None:
@@ -67,19 +71,22 @@ class Noted:
 
     def since(self, count: int) -> list[str]:
         """Those that came when `count` had come, as far as they are kept."""
-        return self.lines[max(0, count - self.before):]
+        return self.lines[max(0, count - self.before) :]
 
 
 # --- in the keeper process ---
+
 
 class Keeper:
     def __init__(self, cell: Cell, channel: socket.socket) -> None:
         self.cell = cell
         self.channel: socket.socket | None = channel
-        self.children: dict[str, tuple[int, int]] = {}   # name -> (pid, pidfd)
-        self.essential: dict[str, int] = {}        # name -> pid of those whose death ends the cell
-        self.noted = Noted()             # what was not as it should be for a while; the judge reads it
-        self.logs: tuple[str, list[str]] | None = None     # where to copy logs to at the end, and the run's inputs
+        self.children: dict[str, tuple[int, int]] = {}  # name -> (pid, pidfd)
+        self.essential: dict[str, int] = {}  # name -> pid of those whose death ends the cell
+        # what was not as it should be for a while; the judge reads it
+        self.noted = Noted()
+        # where to copy logs to at the end, and the run's inputs
+        self.logs: tuple[str, list[str]] | None = None
         self.wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         os.set_blocking(wake_write, False)
         signal.set_wakeup_fd(wake_write)
@@ -96,10 +103,14 @@ class Keeper:
         """Directory and namespaces. What will be made is written down first."""
         cell = self.cell
         cell.prepare_directory()
-        cell.write_state({
-            "cell": cell.name, "namespaces": cell.namespaces,
-            "keeper": [os.getpid(), system.start_time(os.getpid())],
-            "launcher": [os.getppid(), system.start_time(os.getppid())]})
+        cell.write_state(
+            {
+                "cell": cell.name,
+                "namespaces": cell.namespaces,
+                "keeper": [os.getpid(), system.start_time(os.getpid())],
+                "launcher": [os.getppid(), system.start_time(os.getppid())],
+            }
+        )
         log = own_files.open_log(cell.run / "keeper.log")
         null = os.open(os.devnull, os.O_RDWR)
         for fd, source in ((0, null), (1, log), (2, log)):
@@ -148,7 +159,9 @@ class Keeper:
 
     def last_words(self, name: str) -> str:
         try:
-            said = own_files.read(self.cell.run / f"{name}.log", last_bytes=4000).decode(errors="replace")
+            said = own_files.read(self.cell.run / f"{name}.log", last_bytes=4000).decode(
+                errors="replace"
+            )
             lines = [line for line in said.splitlines() if line.strip()]
             return without_middle(lines[-1], LONGEST_WORDS) if lines else ""
         except OSError:
@@ -161,17 +174,31 @@ class Keeper:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
     def who_died(self) -> tuple[str, str]:
-        """(why, name) of a death. A process that depends on the dead one may be gone before the kernel has
-        taken down the dead one itself: of those that end within a moment, a killed one is the cause
-        before one that ended by itself. And before that one comes one that stood still: it was missed."""
+        """(why, name) of a death. A process that depends on the dead one may be gone before the
+        kernel has taken down the dead one itself: of those that end within a moment, a killed one
+        is the cause before one that ended by itself. And before that one comes one that stood
+        still: it was missed."""
         deadline = time.monotonic() + CAUSE_S
-        dead: list[tuple[int, str, int]] = []   # in the order of ending: (rank, name, exit code)
+        dead: list[tuple[int, str, int]] = []  # in the order of ending: (rank, name, exit code)
         while ((left := deadline - time.monotonic()) > 0 or not dead) and self.children:
-            ready, _, _ = select.select([fd for _, fd in self.children.values()], [], [], max(0.0, left))
+            ready, _, _ = select.select(
+                [fd for _, fd in self.children.values()], [], [], max(0.0, left)
+            )
             for name in [n for n, (_, fd) in self.children.items() if fd in ready]:
                 code = self.reap(name)
-                rank = (4 if name not in self.essential else 0 if code == -signal.SIGKILL else 1 if code < 0 else
-                        3 if code == DEPENDENCY else 2)
+                rank = (
+                    4
+                    if name not in self.essential
+                    else (
+                        0
+                        if code == -signal.SIGKILL
+                        else 1
+                        if code < 0
+                        else 3
+                        if code == DEPENDENCY
+                        else 2
+                    )
+                )
                 dead.append((rank, name, code))
         rank, name, code = min(dead, key=lambda d: d[0])
         how = how_ended(code)
@@ -194,21 +221,32 @@ class Keeper:
         words: list[tuple[str, str]] = []
         if died is not None:
             self.send(event="dying", why=why)
-        else:   # in order: a radio that loses its medium or its macd would call that a failure
+        else:  # in order: a radio that loses its medium or its macd would call that a failure
             self.end_processes([n for n in self.children if n.endswith(".radio")], words)
         self.end_processes(list(self.children), words)
         if died is not None and (said := self.last_words(died)):
             words.insert(0, (died, said))
         not_copied = copy_logs(cell, *self.logs) if self.logs else None
         # Its own memory; those that could not be ended are the ones that have not been reaped.
-        children = [(pid, started) for pid, _ in self.children.values() if (started := system.start_time(pid)) is not None]
+        children = [
+            (pid, started)
+            for pid, _ in self.children.values()
+            if (started := system.start_time(pid)) is not None
+        ]
         left = cell.remove(grace=0.3, processes=children, namespaces=self.surroundings.namespaces)
         names = {pid: name for name, (pid, _) in self.children.items()}
-        self.send(event="ended", why=why, died=died, last_words=words[:12], logs_not_copied=not_copied,
-                  not_ended=[f"{names.get(pid, 'a process in its namespace')} ({pid})" for pid in left])
+        self.send(
+            event="ended",
+            why=why,
+            died=died,
+            last_words=words[:12],
+            logs_not_copied=not_copied,
+            not_ended=[f"{names.get(pid, 'a process in its namespace')} ({pid})" for pid in left],
+        )
 
     def end_processes(self, names: list[str], words: list[tuple[str, str]]) -> None:
-        """SIGTERM, after GRACE_S SIGKILL, until they are gone; their last words are added to `words`."""
+        """SIGTERM, after GRACE_S SIGKILL, until they are gone; their last words are added to
+        `words`."""
         by_fd = {self.children[n][1]: n for n in names}
 
         def ended(pidfd: int) -> None:
@@ -238,7 +276,10 @@ class Keeper:
     def loop(self) -> None:
         """Until the cell ends."""
         while True:
-            watched: list[int | socket.socket] = [self.wake_read, *(fd for _, fd in self.children.values())]
+            watched: list[int | socket.socket] = [
+                self.wake_read,
+                *(fd for _, fd in self.children.values()),
+            ]
             if self.channel is not None:
                 watched.append(self.channel)
             ready, _, _ = select.select(watched, [], [], self.surroundings.patience())
@@ -255,8 +296,10 @@ class Keeper:
                 return self.end(why)
             if self.channel is not None and self.channel in ready:
                 try:
-                    data, descriptors, *_ = socket.recv_fds(self.channel, MAX_MESSAGE, MOST_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
-                except ConnectionResetError:        # it had not read all that was sent to it
+                    data, descriptors, *_ = socket.recv_fds(
+                        self.channel, MAX_MESSAGE, MOST_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC
+                    )
+                except ConnectionResetError:  # it had not read all that was sent to it
                     data = b""
                 if not data:
                     return self.end("the launcher was killed")
@@ -278,20 +321,24 @@ class Keeper:
 
 def hand_on(descriptors: Sequence[int]) -> None:
     """In the child: as FIRST_DESCRIPTOR and those after it, in what it executes."""
-    aside = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR + MOST_DESCRIPTORS) for fd in descriptors]
+    aside = [
+        fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR + MOST_DESCRIPTORS)
+        for fd in descriptors
+    ]
     for n, fd in enumerate(aside):
         os.dup2(fd, FIRST_DESCRIPTOR + n)
 
 
 def copy_logs(cell: Cell, folder: str, inputs: Sequence[str]) -> str | None:
-    """Returns why not all of them could be copied, or None. What could not be copied is not there in part. A file of `inputs`
-    is not replaced."""
+    """Returns why not all of them could be copied, or None. What could not be copied is not there
+    in part. A file of `inputs` is not replaced."""
+
     def found() -> Iterator[tuple[str, bytes]]:
         for path in sorted(cell.run.iterdir()):
             if path.suffix in (".log", ".yaml") or path.name == "why":
                 try:
                     yield path.name, own_files.read(path)
-                except OSError as e:        # somebody else's, planted there
+                except OSError as e:  # somebody else's, planted there
                     print(f"{path.name} not copied: {e}", file=sys.stderr)
 
     try:
@@ -303,7 +350,10 @@ def copy_logs(cell: Cell, folder: str, inputs: Sequence[str]) -> str | None:
 
 def not_ended(cell: Cell, processes: Sequence[str]) -> str:
     """A sentence about them."""
-    return f"cannot be ended by this root and run on: {', '.join(processes)}; root with all rights ends them: ./openwip down{cell.named}"
+    return (
+        f"cannot be ended by this root and run on: {', '.join(processes)}; root with all rights"
+        f" ends them: ./openwip down{cell.named}"
+    )
 
 
 def _keeper_main(cell: Cell, channel: socket.socket) -> NoReturn:
@@ -318,12 +368,12 @@ def _keeper_main(cell: Cell, channel: socket.socket) -> NoReturn:
         except BadInput as e:
             cell.remove()
             keeper.send(event="refused", why=str(e))
-        except OSError as e:        # such as a disk that is full
+        except OSError as e:  # such as a disk that is full
             why = f"the keeper cannot go on: {describe_os_error(e)}"
             print(why, file=sys.stderr)
             cell.remove()
             keeper.send(event="ended", why=why, last_words=[])
-    except OSError as e:        # not even that
+    except OSError as e:  # not even that
         print(f"the keeper cannot go on: {describe_os_error(e)}", file=sys.stderr)
         code = 1
     except BaseException:
@@ -337,14 +387,15 @@ def _keeper_main(cell: Cell, channel: socket.socket) -> NoReturn:
 
 # --- in the launcher ---
 
+
 class KeeperClient:
-    """The launcher's end. Every wait goes through pause() or wait(), which raise CellDied as soon as
-    a process or the keeper itself is gone."""
+    """The launcher's end. Every wait goes through pause() or wait(), which raise CellDied as soon
+    as a process or the keeper itself is gone."""
 
     def __init__(self, cell: Cell) -> None:
         """`cell` is owned (cell.acquire()). Forks: call it before there are threads."""
         self.cell = cell
-        self.placement = Placement()    # of what it starts
+        self.placement = Placement()  # of what it starts
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         sys.stdout.flush()
         self.pid = os.fork()
@@ -354,23 +405,35 @@ class KeeperClient:
         theirs.close()
         self.channel = ours
         self.pids: dict[str, int] = {}
-        self.started: dict[int, int] = {}   # pid -> start time, of all
-        self.lost: list[str] = []      # reasons of the verdict: dispensable processes that died
-        self.noted: list[str] = []     # and what the cell stood on, when that was not as it should be for a while
-        self.logs_folder = ""          # of keep_logs()
-        self.not_written: str | None = None     # why the logs could not be copied, once the cell has ended
-        self.not_ended: list[str] = []          # processes that could not be ended, once the cell should have
+        self.started: dict[int, int] = {}  # pid -> start time, of all
+        self.lost: list[str] = []  # reasons of the verdict: dispensable processes that died
+        # and what the cell stood on, when that was not as it should be for a while
+        self.noted: list[str] = []
+        self.logs_folder = ""  # of keep_logs()
+        # why the logs could not be copied, once the cell has ended
+        self.not_written: str | None = None
+        # processes that could not be ended, once the cell should have
+        self.not_ended: list[str] = []
         self.over = False
         self._await("ready", 10)
 
     def send(self, descriptors: Sequence[int] = (), **message: object) -> None:
-        with contextlib.suppress(OSError):     # the end of file that follows says what happened
+        with contextlib.suppress(OSError):  # the end of file that follows says what happened
             socket.send_fds(self.channel, [json.dumps(message).encode()], list(descriptors))
 
     def start(self, process: Process) -> None:
-        self.send(process.descriptors, do="start", name=process.name, argv=process.argv, environment=process.environment, of_the_group=process.of_the_group,
-                  namespace=process.namespace, essential=process.essential, capabilities=process.capabilities,
-                  cores=self.placement.cores_of(process.slot_path, process.apart))
+        self.send(
+            process.descriptors,
+            do="start",
+            name=process.name,
+            argv=process.argv,
+            environment=process.environment,
+            of_the_group=process.of_the_group,
+            namespace=process.namespace,
+            essential=process.essential,
+            capabilities=process.capabilities,
+            cores=self.placement.cores_of(process.slot_path, process.apart),
+        )
         answer = self._await("started", 10)
         self.pids[process.name] = answer["pid"]
         self.started[answer["pid"]] = answer["started"]
@@ -387,16 +450,23 @@ class KeeperClient:
             if ready or left == 0:
                 return ready
 
-    def wait_until(self, condition: Callable[[], bool], timeout: float, every: float = 0.05) -> bool:
+    def wait_until(
+        self, condition: Callable[[], bool], timeout: float, every: float = 0.05
+    ) -> bool:
         """condition() true within `timeout` seconds?"""
         return system.wait_until(condition, timeout, every, self.pause)
 
     def keep_logs(self, folder: str, inputs: Sequence[str] = ()) -> None:
-        self.send(do="logs", folder=os.path.join(os.getcwd(), folder), inputs=[os.path.abspath(i) for i in inputs])
+        self.send(
+            do="logs",
+            folder=os.path.join(os.getcwd(), folder),
+            inputs=[os.path.abspath(i) for i in inputs],
+        )
         self.logs_folder = folder
 
     def blame(self, why: str) -> NoReturn:
-        """The launcher is not answered: ends the cell. The keeper knows better than it who is to blame; raises CellDied."""
+        """The launcher is not answered: ends the cell. The keeper knows better than it who is to
+        blame; raises CellDied."""
         self.send(do="blame", why=why)
         self._await("ended", ENDED_S)
         raise CellDied(why, [])
@@ -411,7 +481,7 @@ class KeeperClient:
         if self.over:
             return
         self.send(do="end", why=why)
-        with contextlib.suppress(CellDied):     # so it comes, at last if the keeper does not answer
+        with contextlib.suppress(CellDied):  # so it comes, at last if the keeper does not answer
             self._await("ended", ENDED_S)
 
     def _await(self, event: str, timeout: float) -> dict[str, Any]:
@@ -453,7 +523,9 @@ class KeeperClient:
             if self.not_ended:
                 message["last_words"].append(("keeper", not_ended(self.cell, self.not_ended)))
             if message.get("logs_not_copied"):
-                self.not_written = f"--logs {self.logs_folder}: cannot be written: {message['logs_not_copied']}"
+                self.not_written = (
+                    f"--logs {self.logs_folder}: cannot be written: {message['logs_not_copied']}"
+                )
                 message["last_words"].append(("keeper", self.not_written))
             raise CellDied(message["why"], message["last_words"])
         return message

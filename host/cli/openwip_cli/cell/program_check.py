@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What only a program can judge of its configuration (channel, trace file, ranges of impairments): it is asked before anything is made."""
+"""What only a program can judge of its configuration (channel, trace file, ranges of impairments):
+it is asked before anything is made."""
+
 import pathlib
 import re
 import subprocess

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the program that opens radios (host/radio) finds, and the loop of a cell from what a radio and its computer take: the lead
-and the retransmission delay that follow.
+"""What the program that opens radios (host/radio) finds, and the loop of a cell from what a radio
+and its computer take: the lead and the retransmission delay that follow.
 
-A lead has two halves (docs/radios.md, A clock that does not wait): one for macd, one for modulation and transport. Each has to
-survive a standstill of the machine, which shows in the reception: what one slot in 10,000 takes longer than half of them. In the
-second half a slot is made, which takes up to a slot, and its burst has to leave so long before its time that one in 10,000 is late.
-Beside the lead a delay holds the slot itself, its reception (the latency that one slot in 10,000 exceeds, and up to a slot of work)
-and one slot for the way back. Feedback that comes over a slower network than that needs so many slots more. A fader loses what leaves it too late, and one
-piece is too many: its delay is of the longest reception seen, if such a loop is not too long."""
+A lead has two halves (docs/radios.md, A clock that does not wait): one for macd, one for modulation
+and transport. Each has to survive a standstill of the machine, which shows in the reception: what
+one slot in 10,000 takes longer than half of them. In the second half a slot is made, which takes up
+to a slot, and its burst has to leave so long before its time that one in 10,000 is late. Beside the
+lead a delay holds the slot itself, its reception (the latency that one slot in 10,000 exceeds, and
+up to a slot of work) and one slot for the way back. Feedback that comes over a slower network than
+that needs so many slots more. A fader loses what leaves it too late, and one piece is too many: its
+delay is of the longest reception seen, if such a loop is not too long."""
+
 import json
 import math
 import os
@@ -17,7 +20,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..air import SAMPLE_RATE, SLOT_SAMPLES, SLOTS_PER_SECOND
-from ..errors import BadInput, Stop, of_program
+from ..errors import Stop, of_program
 from ..machine import rights, system
 from ..machine.places import Places
 from ..settings import table
@@ -25,18 +28,29 @@ from ..settings import table
 PROGRAM = "host/radio/wip_radio"
 SLOT_US = 1e6 / SLOTS_PER_SECOND
 PIECE = table.setting("fader.piece_samples", "fader").default
-BETWEEN_SLOTS = 3       # 2 ms that feedback may be on its way between two computers
+BETWEEN_SLOTS = 3  # 2 ms that feedback may be on its way between two computers
 
 
 def environment(places: Places) -> dict[str, str]:
     """UHD's own lines would stand between ours; what it refuses comes as an error."""
-    return {"UHD_MODULE_PATH": str(places.build / "uhd_modules"), **os.environ, "UHD_LOG_CONSOLE_LEVEL": "error", "UHD_LOG_FASTPATH_DISABLE": "1"}
+    return {
+        "UHD_MODULE_PATH": str(places.build / "uhd_modules"),
+        **os.environ,
+        "UHD_LOG_CONSOLE_LEVEL": "error",
+        "UHD_LOG_FASTPATH_DISABLE": "1",
+    }
 
 
-def ask(places: Places, command: str, radio: str, options: list[str], environ: Mapping[str, str] | None = None,
-        limit_s: float | None = None) -> dict[str, Any]:
-    """What it found; BadInput: the radio is not there, or refuses what was asked. It has the rights of a station's radio, and ends with
-    this process, whatever ends that: it may be transmitting."""
+def ask(
+    places: Places,
+    command: str,
+    radio: str,
+    options: list[str],
+    environ: Mapping[str, str] | None = None,
+    limit_s: float | None = None,
+) -> dict[str, Any]:
+    """What it found; BadInput: the radio is not there, or refuses what was asked. It has the rights
+    of a station's radio, and ends with this process, whatever ends that: it may be transmitting."""
     parent = os.getpid()
 
     def begin() -> None:
@@ -44,18 +58,33 @@ def ask(places: Places, command: str, radio: str, options: list[str], environ: M
         rights.limit(rights.RADIO_PROGRAM)
 
     try:
-        done = subprocess.run([places.program(PROGRAM), command, f"--args={radio}", *options], stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, env=dict(environ or environment(places)), preexec_fn=begin, timeout=limit_s)
+        done = subprocess.run(
+            [places.program(PROGRAM), command, f"--args={radio}", *options],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            env=dict(environ or environment(places)),
+            preexec_fn=begin,
+            timeout=limit_s,
+        )
     except subprocess.TimeoutExpired:
-        raise Stop(f"the radio did not answer within {limit_s:g} s (--radio {radio or 'not given: the first that is found'})") from None
+        raise Stop(
+            f"the radio did not answer within {limit_s:g} s (--radio"
+            f" {radio or 'not given: the first that is found'})"
+        ) from None
     if done.returncode != 0:
-        raise of_program("radio", done.returncode, done.stderr, f" (--radio {radio or 'not given: the first that is found'})")
+        raise of_program(
+            "radio",
+            done.returncode,
+            done.stderr,
+            f" (--radio {radio or 'not given: the first that is found'})",
+        )
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
 class Loop(NamedTuple):
-    lead: int       # slots
+    lead: int  # slots
     delay: int
 
     @property
@@ -69,7 +98,10 @@ class Loop(NamedTuple):
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {"link.transmit_lead_slots": self.lead, "link.retransmission_delay_ms": self.delay_ms}
+        return {
+            "link.transmit_lead_slots": self.lead,
+            "link.retransmission_delay_ms": self.delay_ms,
+        }
 
     def not_valid(self, more: Mapping[str, Any] = MappingProxyType({})) -> str:
         """What the settings, and `more` of them, have to say about it."""
@@ -90,7 +122,7 @@ def follows(burst_us: float, median_us: float, rare_us: float) -> Loop:
 
 
 LONGEST = "longest_us"
-RARE = ("one_in_ten_thousand_us", "one_in_thousand_us")     # the second: what a verdict allows
+RARE = ("one_in_ten_thousand_us", "one_in_thousand_us")  # the second: what a verdict allows
 
 
 def of_found(found: dict[str, Any], rare: str = RARE[0]) -> Loop:
@@ -99,14 +131,18 @@ def of_found(found: dict[str, Any], rare: str = RARE[0]) -> Loop:
     return follows(found["transmit"]["lead_us"], r["median_us"], r[rare])
 
 
-def of_cell(base: dict[str, Any], terminal: dict[str, Any], more_slots: int, rare: str = RARE[0]) -> Loop:
-    """Of what the base station's radio sends and the terminal's receives; `more_slots` between and behind them."""
+def of_cell(
+    base: dict[str, Any], terminal: dict[str, Any], more_slots: int, rare: str = RARE[0]
+) -> Loop:
+    """Of what the base station's radio sends and the terminal's receives; `more_slots` between and
+    behind them."""
     sent, received = of_found(base, rare), of_found(terminal, rare)
     return Loop(sent.lead, sent.lead + received.delay - received.lead + more_slots)
 
 
 def fader_samples(receives: dict[str, Any], sends: dict[str, Any], share: str) -> int:
-    """Delay of a fader between two radios: two pieces, and what both and the computer take; up to a whole slot, which the loop is
-    longer by anyway. `share`: of the slots received, LONGEST or one of RARE."""
+    """Delay of a fader between two radios: two pieces, and what both and the computer take; up to a
+    whole slot, which the loop is longer by anyway. `share`: of the slots received, LONGEST or one
+    of RARE."""
     radios_us = float(receives["receive"][share]) + float(sends["transmit"]["lead_us"])
     return math.ceil((2 * PIECE + radios_us * SAMPLE_RATE * 1e-6) / SLOT_SAMPLES) * SLOT_SAMPLES

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A cell seen from another machine: keys, and the forwarder between the cell's ipc sockets and TCP.
 
-The processes of a cell listen on ipc only. `--listen tcp://ADDR:PORT` starts one more process, which forwards
-each of the cell's sockets on a port of its own, PORT + the place of the socket in SOCKETS: control as
-ROUTER/DEALER, telemetry as XSUB/XPUB, so that a topic nobody wants is still not made. It does so with keys only
-(CURVE of ZeroMQ), on the loopback as well, since every user of this machine reaches a port: a client whose public
-key is not that of DIR/client.public is not answered, and one that does not know the server's does not get a word either.
+The processes of a cell listen on ipc only. `--listen tcp://ADDR:PORT` starts one more process,
+which forwards each of the cell's sockets on a port of its own, PORT + the place of the socket in
+SOCKETS: control as ROUTER/DEALER, telemetry as XSUB/XPUB, so that a topic nobody wants is still not
+made. It does so with keys only (CURVE of ZeroMQ), on the loopback as well, since every user of this
+machine reaches a port: a client whose public key is not that of DIR/client.public is not answered,
+and one that does not know the server's does not get a word either.
 
     DIR/server.key     public-key: and secret-key:, mode 0600; stays here
     DIR/server.public  for the clients
@@ -13,6 +14,7 @@ key is not that of DIR/client.public is not answered, and one that does not know
     DIR/client.public  stays here
 
 A remote machine gets server.public and client.key."""
+
 import contextlib
 import ipaddress
 import os
@@ -35,23 +37,33 @@ from .cell import Cell, Process
 from .keeper import KeeperClient
 
 # In the order of their ports. A socket that the cell does not have answers nothing.
-SOCKETS = ("air.control", "base.control", "terminal.control", "base.telemetry", "terminal.telemetry",
-           "observer.telemetry", "keeper.telemetry", "attenuator.telemetry")
-KEY = re.compile(r"^[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}$")   # Z85
+SOCKETS = (
+    "air.control",
+    "base.control",
+    "terminal.control",
+    "base.telemetry",
+    "terminal.telemetry",
+    "observer.telemetry",
+    "keeper.telemetry",
+    "attenuator.telemetry",
+)
+KEY = re.compile(r"^[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}$")  # Z85
 ZAP_DOMAIN = b"openwip"
-QUEUE = 1000      # messages for a reader that is slow; then it loses
-# What a process of a cell takes at most (host/medium/control_server.cpp): a longer request would cost the
-# forwarder its connection, and with it the answers of all others.
+QUEUE = 1000  # messages for a reader that is slow; then it loses
+# What a process of a cell takes at most (host/medium/control_server.cpp): a longer request would
+# cost the forwarder its connection, and with it the answers of all others.
 LARGEST_REQUEST = 1 << 20
-LARGEST_SUBSCRIPTION = 1024     # room for the handshake with keys, too
-# ZeroMQ keeps every subscription of a client for as long as its socket lives, 227 bytes each. Of those that are the
-# beginning of no topic so many are borne; then the port is opened anew, and who reads from it connects again.
+LARGEST_SUBSCRIPTION = 1024  # room for the handshake with keys, too
+# ZeroMQ keeps every subscription of a client for as long as its socket lives, 227 bytes each. Of
+# those that are the beginning of no topic so many are borne; then the port is opened anew, and who
+# reads from it connects again.
 UNKNOWN_BORNE = 512
 REOPEN_MS = 20
-Listen: TypeAlias = "tuple[str, int, ServerKeys]"      # of check_listen()
+Listen: TypeAlias = "tuple[str, int, ServerKeys]"  # of check_listen()
 
 
 # --- addresses ---
+
 
 def parse_listen(text: str) -> tuple[str, int]:
     """(host, port) of tcp://ADDR:PORT."""
@@ -70,7 +82,11 @@ def is_loopback(host: str) -> bool:
 
 def where_keys_are_needed(host: str) -> str:
     """The beginning of the sentence that asks for them."""
-    return "on this machine, where every user reaches a port," if is_loopback(host) else "beyond this machine"
+    return (
+        "on this machine, where every user reaches a port,"
+        if is_loopback(host)
+        else "beyond this machine"
+    )
 
 
 def endpoints(address: str) -> Callable[[str], str]:
@@ -90,27 +106,43 @@ def check_listen(listen: str | None, keys: str | None) -> "Listen | None":
     except BadInput as e:
         raise BadInput(f"--listen {e}") from None
     if keys is None:
-        raise BadInput(f"--listen {listen}: {where_keys_are_needed(host)} it needs --keys DIR (./openwip keys DIR makes them)")
+        raise BadInput(
+            f"--listen {listen}: {where_keys_are_needed(host)} it needs --keys DIR (./openwip keys"
+            " DIR makes them)"
+        )
     return host, port, ServerKeys(keys)
 
 
 # --- keys ---
 
+
 def read_key_file(path: pathlib.Path | str, secret: bool) -> tuple[bytes, bytes]:
     """(public, secret or b"") of a file with the lines `public-key:` and `secret-key:`."""
     try:
         if secret and os.stat(path).st_mode & 0o077:
-            raise BadInput(f"{path}: others may read it (mode {os.stat(path).st_mode & 0o777:04o}); valid: 0600")
-        fields = dict(line.split(None, 1) for line in of_file(path).splitlines()
-                      if line.startswith(("public-key:", "secret-key:")) and len(line.split(None, 1)) == 2)
+            raise BadInput(
+                f"{path}: others may read it (mode {os.stat(path).st_mode & 0o777:04o}); valid:"
+                " 0600"
+            )
+        fields = dict(
+            line.split(None, 1)
+            for line in of_file(path).splitlines()
+            if line.startswith(("public-key:", "secret-key:")) and len(line.split(None, 1)) == 2
+        )
     except OSError as e:
         raise BadInput(f"{path}: {e.strerror}; ./openwip keys DIR makes keys") from None
     except ValueError:
         raise BadInput(f"{path}: not a key file") from None
-    found = [fields.get(name, "").strip() for name in ("public-key:", "secret-key:")[:2 if secret else 1]]
+    found = [
+        fields.get(name, "").strip()
+        for name in ("public-key:", "secret-key:")[: 2 if secret else 1]
+    ]
     if not all(KEY.match(k) for k in found):
-        raise BadInput(f"{path}: not a key file; expected lines `public-key: KEY`"
-                       + (" and `secret-key: KEY`" if secret else "") + ", 40 characters each")
+        raise BadInput(
+            f"{path}: not a key file; expected lines `public-key: KEY`"
+            + (" and `secret-key: KEY`" if secret else "")
+            + ", 40 characters each"
+        )
     return found[0].encode(), found[1].encode() if secret else b""
 
 
@@ -138,7 +170,9 @@ class ClientKeys:
         socket.curve_secretkey = self.secret
 
 
-def client(address: str, folder: pathlib.Path | str | None) -> tuple[Callable[[str], str], ClientKeys | None]:
+def client(
+    address: str, folder: pathlib.Path | str | None
+) -> tuple[Callable[[str], str], ClientKeys | None]:
     """(endpoints by socket, keys or None) of a remote cell."""
     return endpoints(address), keys_of("--remote", address, folder)
 
@@ -147,14 +181,17 @@ def keys_of(what: str, endpoint: str, folder: pathlib.Path | str | None) -> Clie
     """For the socket that the argument `what` names."""
     if folder is None and endpoint.startswith("tcp://"):
         needed = where_keys_are_needed(endpoint.removeprefix("tcp://").rpartition(":")[0])
-        raise BadInput(f"{what} {endpoint}: {needed} it needs --keys DIR with server.public and client.key")
+        raise BadInput(
+            f"{what} {endpoint}: {needed} it needs --keys DIR with server.public and client.key"
+        )
     if folder is not None and not endpoint.startswith("tcp://"):
         raise BadInput(f"--keys is {folder} with {what} {endpoint}; valid: with tcp://ADDR:PORT")
     return ClientKeys(folder) if folder is not None else None
 
 
 def make_keys(folder: pathlib.Path | str) -> list[str]:
-    """New keys. Refuses to overwrite: a machine that holds the old ones would be locked out unseen."""
+    """New keys. Refuses to overwrite: a machine that holds the old ones would be locked out
+    unseen."""
     folder = pathlib.Path(folder)
     files, made = {}, []
     for who in ("server", "client"):
@@ -167,7 +204,9 @@ def make_keys(folder: pathlib.Path | str) -> list[str]:
         if there:
             raise BadInput(f"{folder / there[0]} exists; remove it first, or use another directory")
         for name, (text, mode) in files.items():
-            with open(folder / name, "x", opener=lambda path, flags: os.open(path, flags, mode)) as f:
+            with open(
+                folder / name, "x", opener=lambda path, flags: os.open(path, flags, mode)
+            ) as f:
                 made.append(name)
                 f.write(text)
     except OSError as e:
@@ -178,18 +217,24 @@ def make_keys(folder: pathlib.Path | str) -> list[str]:
 
 
 def keys_main(arguments: list[str], _places: Places) -> int:
-    p = Parser("keys", "Keys for demo and emulate --listen: server.key and client.key (mode 0600), "
-               "server.public and client.public.")
+    p = Parser(
+        "keys",
+        "Keys for demo and emulate --listen: server.key and client.key (mode 0600), "
+        "server.public and client.public.",
+    )
     p.add_argument("folder", metavar="DIR", help="made if it is not there")
     given = p.parse_args(arguments)
     made = make_keys(given.folder)
-    print(f"{given.folder}: {', '.join(made)}\n"
-          f"here:             ./openwip demo --listen tcp://ADDR:PORT --keys {given.folder}\n"
-          "another machine:  copy server.public and client.key, then ./openwip get --remote tcp://ADDR:PORT --keys DIR")
+    print(
+        f"{given.folder}: {', '.join(made)}\nhere:             ./openwip demo --listen"
+        f" tcp://ADDR:PORT --keys {given.folder}\nanother machine:  copy server.public and"
+        " client.key, then ./openwip get --remote tcp://ADDR:PORT --keys DIR"
+    )
     return 0
 
 
 # --- the forwarder, a process of the cell ---
+
 
 class Doorman:
     """ZAP (ZeroMQ RFC 27): who may connect. One public key is let in."""
@@ -204,11 +249,21 @@ class Doorman:
     def answer(self) -> None:
         frames = self.socket.recv_multipart()
         version, request_id = (frames + [b"", b""])[:2]
-        good = (len(frames) >= 7 and version == b"1.0" and frames[2] == ZAP_DOMAIN and frames[5] == b"CURVE" and frames[6] == self.allowed)
+        good = (
+            len(frames) >= 7
+            and version == b"1.0"
+            and frames[2] == ZAP_DOMAIN
+            and frames[5] == b"CURVE"
+            and frames[6] == self.allowed
+        )
         if not good:
             self.refused += 1
-            if self.refused & (self.refused - 1) == 0:     # the 1st, 2nd, 4th, 8th, ...
-                print(f"forward: refused a client with a wrong key ({self.refused} so far)", file=sys.stderr, flush=True)
+            if self.refused & (self.refused - 1) == 0:  # the 1st, 2nd, 4th, 8th, ...
+                print(
+                    f"forward: refused a client with a wrong key ({self.refused} so far)",
+                    file=sys.stderr,
+                    flush=True,
+                )
         status = (b"200", b"OK", b"client") if good else (b"400", b"wrong key", b"")
         self.socket.send_multipart([version, request_id, *status, b""])
 
@@ -216,15 +271,29 @@ class Doorman:
 class Forward:
     """One socket of the cell and its port. `topics`: all that there are, bytes."""
 
-    def __init__(self, context: "zmq.Context", name: str, inside: str, outside: str, keys: ServerKeys, topics: list[bytes]) -> None:
+    def __init__(
+        self,
+        context: "zmq.Context",
+        name: str,
+        inside: str,
+        outside: str,
+        keys: ServerKeys,
+        topics: list[bytes],
+    ) -> None:
         self.topics = topics
         control = name.endswith(".control")
-        self.context, self.name, self.outside, self.keys, self.control = context, name, outside, keys, control
+        self.context, self.name, self.outside, self.keys, self.control = (
+            context,
+            name,
+            outside,
+            keys,
+            control,
+        )
         self.back = self._socket(zmq.DEALER if control else zmq.XSUB, 16 << 20)
         self.back.connect(inside)
         self.unknown = 0
         self.subscribed: set[bytes] = set()
-        self.front: "zmq.Socket | None" = None
+        self.front: zmq.Socket | None = None
         self.open()
 
     def _socket(self, kind: int, largest: int) -> "zmq.Socket":
@@ -236,7 +305,10 @@ class Forward:
 
     def open(self) -> None:
         """The port. Raises ZMQError."""
-        front = self._socket(zmq.ROUTER if self.control else zmq.XPUB, LARGEST_REQUEST if self.control else LARGEST_SUBSCRIPTION)
+        front = self._socket(
+            zmq.ROUTER if self.control else zmq.XPUB,
+            LARGEST_REQUEST if self.control else LARGEST_SUBSCRIPTION,
+        )
         try:
             self.keys.use(front)
             front.ipv6 = "[" in self.outside
@@ -247,7 +319,8 @@ class Forward:
         self.front = front
 
     def move(self, ready: "dict[zmq.Socket, int]") -> None:
-        """Never waits: what the other side cannot take is lost (telemetry) or not answered (control)."""
+        """Never waits: what the other side cannot take is lost (telemetry) or not answered
+        (control)."""
         for source, target in ((self.front, self.back), (self.back, self.front)):
             if source is None or target is None or source not in ready:
                 continue
@@ -262,33 +335,44 @@ class Forward:
                     target.send_multipart(frames, zmq.NOBLOCK)
 
     def is_subscription(self, frames: list[bytes]) -> bool:
-        """Of a topic, or of all that begin alike. What is none stays here: the cell's publisher would end the
-        connection that all clients share."""
+        """Of a topic, or of all that begin alike. What is none stays here: the cell's publisher
+        would end the connection that all clients share."""
         word = frames[0]
-        if len(frames) == 1 and word[:1] in (b"\0", b"\1") and any(t.startswith(word[1:]) for t in self.topics):
+        if (
+            len(frames) == 1
+            and word[:1] in (b"\0", b"\1")
+            and any(t.startswith(word[1:]) for t in self.topics)
+        ):
             (self.subscribed.add if word[0] else self.subscribed.discard)(word[1:])
             return True
         self.unknown += 1
         return False
 
     def forget_strangers(self) -> bool:
-        """Closes the port when too many unknown subscriptions have come; True: it is to be opened again."""
+        """Closes the port when too many unknown subscriptions have come; True: it is to be opened
+        again."""
         if self.unknown < UNKNOWN_BORNE:
             return False
-        print(f"forward: {self.name}: {self.unknown} subscriptions to topics that there are not; "
-              "all its readers have to connect again", file=sys.stderr, flush=True)
+        print(
+            f"forward: {self.name}: {self.unknown} subscriptions to topics that there are not; "
+            "all its readers have to connect again",
+            file=sys.stderr,
+            flush=True,
+        )
         if self.front is not None:
             self.front.close()
         self.front, self.unknown = None, 0
-        for topic in self.subscribed:   # nobody is left who could take them back
+        for topic in self.subscribed:  # nobody is left who could take them back
             self.back.send(b"\0" + topic)
         self.subscribed.clear()
         return True
 
 
 def forward(ways: list[tuple[str, str, str]], keys: ServerKeys, ready_file: str | None) -> int:
-    """Until a signal. Prints `ready` once every port is open. `ways`: of each socket its name, and where it is inside and outside."""
+    """Until a signal. Prints `ready` once every port is open. `ways`: of each socket its name, and
+    where it is inside and outside."""
     from ..messages.telemetry import TOPICS
+
     topics = [t.encode() for t in TOPICS]
     context = zmq.Context()
     stop = []
@@ -313,7 +397,7 @@ def forward(ways: list[tuple[str, str, str]], keys: ServerKeys, ready_file: str 
     if ready_file:
         own_files.create(ready_file, f"{ways[0][2]}\n")
     rights.become_account()
-    if not ready_file:      # no keeper sees to it
+    if not ready_file:  # no keeper sees to it
         system.die_with_parent(os.getppid())
     print("ready", flush=True)
     closed: list[Forward] = []
@@ -328,7 +412,7 @@ def forward(ways: list[tuple[str, str, str]], keys: ServerKeys, ready_file: str 
                 poller.unregister(front)
                 closed.append(f)
         for f in closed[:]:
-            with contextlib.suppress(zmq.ZMQError):    # the old one has not let go of the port yet
+            with contextlib.suppress(zmq.ZMQError):  # the old one has not let go of the port yet
                 f.open()
                 poller.register(f.front, zmq.POLLIN)
                 closed.remove(f)
@@ -340,12 +424,28 @@ def process(cell: Cell, listen: Listen, places: Places) -> Process:
     """The forwarder as a process of the cell, for its keeper. `listen`: of check_listen()."""
     host, port, keys = listen
     argv = places.module("forward", cell.run, host, port, keys.folder)
-    environment = {"OPENWIP_TOP": str(places.top), "OPENWIP_BUILD": str(places.build), "OPENWIP_RUN": str(cell.run)}
+    environment = {
+        "OPENWIP_TOP": str(places.top),
+        "OPENWIP_BUILD": str(places.build),
+        "OPENWIP_RUN": str(cell.run),
+    }
     low = ("net_bind_service",) if port < 1024 else ()
-    return Process("forward", argv, environment, essential=False, capabilities=(*rights.TO_BECOME_THE_ACCOUNT, *low))
+    return Process(
+        "forward",
+        argv,
+        environment,
+        essential=False,
+        capabilities=(*rights.TO_BECOME_THE_ACCOUNT, *low),
+    )
 
 
-def start(cell: Cell, keeper: KeeperClient, listen: "Listen | None", places: Places, progress: Callable[[str], None]) -> None:
+def start(
+    cell: Cell,
+    keeper: KeeperClient,
+    listen: "Listen | None",
+    places: Places,
+    progress: Callable[[str], None],
+) -> None:
     """`listen`: of check_listen(), or None."""
     if listen is None:
         return
@@ -354,7 +454,11 @@ def start(cell: Cell, keeper: KeeperClient, listen: "Listen | None", places: Pla
     ready = cell.run / "forward.ready"
     keeper.wait_until(lambda: ready.exists() or "forward" not in keeper.pids, 15)
     if not ready.exists():
-        raise BadInput(f"--listen {host}:{port}: {keeper.lost[-1] if keeper.lost else 'the forwarder does not start'}; valid: a port that is free")
+        raise BadInput(
+            f"--listen {host}:{port}:"
+            f" {keeper.lost[-1] if keeper.lost else 'the forwarder does not start'}; valid: a port"
+            " that is free"
+        )
     progress(f"listening on tcp://{host}:{port}..{port + len(SOCKETS) - 1}, with keys")
 
 
@@ -364,5 +468,11 @@ def main(arguments: list[str], _places: Places) -> int:
         inside, outside, keys = arguments
         return forward([("air.control", inside, outside)], ServerKeys(keys), None)
     run, host, port, keys = arguments
-    return forward([(name, f"ipc://{run}/{name}", f"tcp://{host}:{int(port) + i}") for i, name in enumerate(SOCKETS)],
-                   ServerKeys(keys), f"{run}/forward.ready")
+    return forward(
+        [
+            (name, f"ipc://{run}/{name}", f"tcp://{host}:{int(port) + i}")
+            for i, name in enumerate(SOCKETS)
+        ],
+        ServerKeys(keys),
+        f"{run}/forward.ready",
+    )

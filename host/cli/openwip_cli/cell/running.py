@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A cell that is up: found by its name, and asked over its control sockets."""
+
 import contextlib
 import json
 from collections.abc import Callable, Sequence
@@ -20,7 +21,10 @@ def running_cell(name: str) -> Cell:
     cell = cells.Cell(name)
     if not cell.is_up():
         others = cells.up()
-        raise BadInput(f"no cell is up that is called {name}: start one with ./openwip demo --keep" + (f", or --name {' or '.join(others)}" if others else ""))
+        raise BadInput(
+            f"no cell is up that is called {name}: start one with ./openwip demo --keep"
+            + (f", or --name {' or '.join(others)}" if others else "")
+        )
     return cell
 
 
@@ -29,7 +33,7 @@ def cell_lives(cell: Cell) -> bool:
     return keeper is not None and system.start_time(keeper[0]) == keeper[1]
 
 
-STILL_S = 0.3       # between two readings that have to agree
+STILL_S = 0.3  # between two readings that have to agree
 REST_TRIES = 5
 
 
@@ -62,17 +66,29 @@ class Running:
         """The kernel's counts that a verdict compares with those of the processes."""
         return tun_counts(self.cell)
 
-    def at_rest(self, speed: float = 1.0) -> tuple[accounting.Statuses, dict[str, Interface] | None]:
+    def at_rest(
+        self, speed: float = 1.0
+    ) -> tuple[accounting.Statuses, dict[str, Interface] | None]:
         """read_at_rest() of this cell."""
-        return read_at_rest(self.statuses, lambda s: s.counts, self.kernel_counts, lambda: self.keeper.pause(STILL_S / min(1.0, speed)))
+        return read_at_rest(
+            self.statuses,
+            lambda s: s.counts,
+            self.kernel_counts,
+            lambda: self.keeper.pause(STILL_S / min(1.0, speed)),
+        )
 
 
 def tun_counts(cell: Cell) -> dict[str, Interface]:
     """What the kernel counted at the interfaces: to_macd = read by macd, from_macd = written by it;
     of several terminals the sum."""
     terminals = [interface_counts(cell, station) for station in cell.terminals]
-    return {"base": interface_counts(cell, cell.link_end),
-            "terminal": {"to_macd": added([c["to_macd"] for c in terminals]), "from_macd": added([c["from_macd"] for c in terminals])}}
+    return {
+        "base": interface_counts(cell, cell.link_end),
+        "terminal": {
+            "to_macd": added([c["to_macd"] for c in terminals]),
+            "from_macd": added([c["from_macd"] for c in terminals]),
+        },
+    }
 
 
 def added(counts: Sequence[tuple[int, int]]) -> tuple[int, int]:
@@ -84,18 +100,27 @@ def interface_counts(cell: Cell, station: str, interface: str = "wip0") -> Inter
         raise CellDied(f"the network namespace {cell.namespace(station)} was deleted from outside")
     text = system.ip("-n", cell.namespace(station), "-s", "-j", "link", "show", interface)
     stats = json.loads(text)[0]["stats64"]
-    return {"to_macd": (stats["tx"]["packets"], stats["tx"]["bytes"]), "from_macd": (stats["rx"]["packets"], stats["rx"]["bytes"])}
+    return {
+        "to_macd": (stats["tx"]["packets"], stats["tx"]["bytes"]),
+        "from_macd": (stats["rx"]["packets"], stats["rx"]["bytes"]),
+    }
 
 
 Status = TypeVar("Status")
 Kernel = TypeVar("Kernel")
 
 
-def read_at_rest(status: Callable[[], Status], counts: Callable[[Status], object], kernel: Callable[[], Kernel], pause: Callable[[], object],
-                 tries: int = REST_TRIES) -> tuple[Status, Kernel | None]:
-    """(status, the kernel's counts) that belong to one moment, so that they can be compared; the latter None where something moved in each
-    of the `tries`. Processes and kernel cannot be read at once. But counts only grow: where two readings with `pause()` between them
-    agree, nothing moved meanwhile, and the second status was read between two equal counts of the kernel."""
+def read_at_rest(
+    status: Callable[[], Status],
+    counts: Callable[[Status], object],
+    kernel: Callable[[], Kernel],
+    pause: Callable[[], object],
+    tries: int = REST_TRIES,
+) -> tuple[Status, Kernel | None]:
+    """(status, the kernel's counts) that belong to one moment, so that they can be compared; the
+    latter None where something moved in each of the `tries`. Processes and kernel cannot be read at
+    once. But counts only grow: where two readings with `pause()` between them agree, nothing moved
+    meanwhile, and the second status was read between two equal counts of the kernel."""
     now = status()
     before = counts(now), kernel()
     for _ in range(tries):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What every command that runs a cell shares: whose the cell is, how it ends whatever happens, what its
-sockets say, and how the run is reported to the shell."""
+"""What every command that runs a cell shares: whose the cell is, how it ends whatever happens, what
+its sockets say, and how the run is reported to the shell."""
+
 import contextlib
 import os
 import pathlib
@@ -36,6 +37,7 @@ class Progress:
 
 # --- the machine ---
 
+
 def check_congestion_control(wanted: str) -> None:
     there = pathlib.Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
     if wanted not in there:
@@ -51,15 +53,18 @@ def take_over(cell: Cell, progress: Callable[[str], None]) -> None:
         progress(f"removing what an earlier run left: {', '.join(left)}")
         if running_on := cell.remove():
             raise CellDied(not_ended(cell, list(map(str, running_on))))
-        if not cell.acquire():   # its directory was the lock
+        if not cell.acquire():  # its directory was the lock
             raise BadInput(f"a cell '{cell.name}' is already up: run ./openwip down{cell.named}")
     foreign = [n for n in cell.namespaces if system.namespace_exists(n)]
     if foreign:
-        raise BadInput(f"network namespace {foreign[0]} exists and is not ours: remove it "
-                       f"(ip netns del {foreign[0]}) or use --name")
+        raise BadInput(
+            f"network namespace {foreign[0]} exists and is not ours: remove it "
+            f"(ip netns del {foreign[0]}) or use --name"
+        )
 
 
 # --- a running cell ---
+
 
 class CpuClock:
     """CPU time of processes over an interval, in cores."""
@@ -74,7 +79,11 @@ class CpuClock:
     def cores(self) -> dict[str, float]:
         now, seconds = self._read()
         t0, before = self.began
-        return {n: round((s - b) / (now - t0), 4) for n in self.pids if (s := seconds[n]) is not None and (b := before[n]) is not None}
+        return {
+            n: round((s - b) / (now - t0), 4)
+            for n in self.pids
+            if (s := seconds[n]) is not None and (b := before[n]) is not None
+        }
 
 
 def start_process(keeper: KeeperClient, process: cells.Process, endpoint: control.Control) -> None:
@@ -84,8 +93,15 @@ def start_process(keeper: KeeperClient, process: cells.Process, endpoint: contro
         keeper.blame(f"{process.name} does not answer on its control socket")
 
 
-def place(keeper: KeeperClient, wanted: placement.Placement | list[int] | str, places: Places, progress: Callable[[str], None], apart: bool) -> None:
-    """Chooses where the cell runs, and goes out of the way with all that this process starts itself."""
+def place(
+    keeper: KeeperClient,
+    wanted: placement.Placement | list[int] | str,
+    places: Places,
+    progress: Callable[[str], None],
+    apart: bool,
+) -> None:
+    """Chooses where the cell runs, and goes out of the way with all that this process starts
+    itself."""
     keeper.placement = placement.find(wanted, places, apart)
     progress(keeper.placement.words())
     if keeper.placement.others is not None:
@@ -96,18 +112,42 @@ def start_observers(keeper: KeeperClient, cell: Cell, command: str, places: Plac
     """What looks on: the cell lives without them (their death is in the verdict)."""
     run = {"OPENWIP_RUN": str(cell.run)}
     stations = ",".join(f"{s}={cell.namespace(s)}" for s in cell.stations)
-    keeper.start(cells.Process("observer", [places.program(OBSERVER), "--set", f"stations={stations}",
-                                            "--set", f"user={system.account()[0]}"], run,
-                               essential=False))
-    keeper.start(cells.Process("judge", places.module("judge", cell.name, command, len(cell.terminals)), run, essential=False,
-                               capabilities=rights.JUDGE_AT_FIRST))
+    keeper.start(
+        cells.Process(
+            "observer",
+            [
+                places.program(OBSERVER),
+                "--set",
+                f"stations={stations}",
+                "--set",
+                f"user={system.account()[0]}",
+            ],
+            run,
+            essential=False,
+        )
+    )
+    keeper.start(
+        cells.Process(
+            "judge",
+            places.module("judge", cell.name, command, len(cell.terminals)),
+            run,
+            essential=False,
+            capabilities=rights.JUDGE_AT_FIRST,
+        )
+    )
 
 
 # --- one run ---
 
+
 @contextlib.contextmanager
-def owned_cell(name: str, progress: Callable[[str], None], terminals: int = 1, base: bool = True,
-               controller: bool = False) -> Iterator[tuple[Cell, KeeperClient]]:
+def owned_cell(
+    name: str,
+    progress: Callable[[str], None],
+    terminals: int = 1,
+    base: bool = True,
+    controller: bool = False,
+) -> Iterator[tuple[Cell, KeeperClient]]:
     """The cell's name and its keeper for as long as the block runs; nothing of the cell is left
     afterwards, however the block ends, unless keeper.detach() was called."""
     cell = cells.Cell(name, terminals, base, controller)
@@ -116,7 +156,10 @@ def owned_cell(name: str, progress: Callable[[str], None], terminals: int = 1, b
     try:
         take_over(cell, progress)
         if system.account()[0] != system.ACCOUNT:
-            progress(f"no account '{system.ACCOUNT}' (sudo ./openwip setup makes it): the processes run as nobody")
+            progress(
+                f"no account '{system.ACCOUNT}' (sudo ./openwip setup makes it): the processes run"
+                " as nobody"
+            )
         if lacking := rights.lacking():
             progress(f"this root has {lacking}")
         keeper = KeeperClient(cell)
@@ -128,7 +171,13 @@ def owned_cell(name: str, progress: Callable[[str], None], terminals: int = 1, b
             cell.remove()
         elif keeper is not None and not keeper.over:
             kind = sys.exc_info()[0]
-            keeper.end("stopped by a signal" if kind is Terminated else "the launcher failed" if kind is not None else "the run is over")
+            keeper.end(
+                "stopped by a signal"
+                if kind is Terminated
+                else "the launcher failed"
+                if kind is not None
+                else "the run is over"
+            )
         if keeper is not None:
             keeper.channel.close()
         cell.release()

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One station of a cell whose other station is on another computer: who it speaks to, and its two processes.
+"""One station of a cell whose other station is on another computer: who it speaks to, and its two
+processes.
 
-The base station listens at the address of this computer that faces the other one, the terminal connects; packets and feedback
-go over that one TCP connection, encrypted (CURVE, keys as of remote.py: the base station is the server). macd is in the
-computer's own network namespace and makes its TUN in the station's."""
+The base station listens at the address of this computer that faces the other one, the terminal
+connects; packets and feedback go over that one TCP connection, encrypted (CURVE, keys as of
+remote.py: the base station is the server). macd is in the computer's own network namespace and
+makes its TUN in the station's."""
+
 import dataclasses
 import pathlib
 import re
@@ -15,26 +18,44 @@ from ..machine import rights
 from ..machine.places import Places
 from ..settings.scenario import Scenario
 from . import remote
-from .cell import MACD, TRANSMITTER, Cell, Process, flowgraph, mac_config, radio_environment, receiver_options, transmitter_options, write_config
+from .cell import (
+    MACD,
+    TRANSMITTER,
+    Cell,
+    Process,
+    flowgraph,
+    mac_config,
+    radio_environment,
+    receiver_options,
+    transmitter_options,
+    write_config,
+)
 
 PORT = 7680
-START_IN_S = 0.3        # of the radio's clock, once it is set up: time to make the flowgraph
+START_IN_S = 0.3  # of the radio's clock, once it is set up: time to make the flowgraph
 
 
 @dataclasses.dataclass
 class Peer:
-    endpoint: str           # this station binds it (base) or connects to it
-    keys: str | None        # folder
+    endpoint: str  # this station binds it (base) or connects to it
+    keys: str | None  # folder
 
 
-# The carrier that tests/bench/adjacent_channel.py holds to be inside the mask of TS 36.104, Local Area (docs/radios-measured.md).
+# The carrier that tests/bench/adjacent_channel.py holds to be inside the mask of TS 36.104, Local
+# Area (docs/radios-measured.md).
 MASKED_DBM = -5
 
 
 def beside_the_carrier(power: float | None) -> str:
     """What a power is warned of; "": nothing."""
-    return "" if power is None or power <= MASKED_DBM else (
-        f"{power:g} dBm: beside the carrier the mask of TS 36.104 (Local Area) was judged up to {MASKED_DBM} dBm only; look at the neighbours")
+    return (
+        ""
+        if power is None or power <= MASKED_DBM
+        else (
+            f"{power:g} dBm: beside the carrier the mask of TS 36.104 (Local Area) was judged up to"
+            f" {MASKED_DBM} dBm only; look at the neighbours"
+        )
+    )
 
 
 @dataclasses.dataclass
@@ -45,7 +66,7 @@ class Radio:
     antenna: str
     clock_source: str
     time_source: str
-    power: float | None = None      # dBm of the carrier, instead of a gain
+    power: float | None = None  # dBm of the carrier, instead of a gain
 
     def level(self, role: str) -> list[str]:
         if self.power is not None:
@@ -53,19 +74,36 @@ class Radio:
         return ["--transmit-gain" if role == "base" else "--receive-gain", f"{self.gain:g}"]
 
     def options(self, role: str) -> list[str]:
-        return ["--args", self.arguments, "--freq", f"{self.frequency:.12g}", *self.level(role), "--antenna", self.antenna, "--clock-source", self.clock_source, "--time-source", self.time_source,
-                "--start-in", str(START_IN_S)]
+        return [
+            "--args",
+            self.arguments,
+            "--freq",
+            f"{self.frequency:.12g}",
+            *self.level(role),
+            "--antenna",
+            self.antenna,
+            "--clock-source",
+            self.clock_source,
+            "--time-source",
+            self.time_source,
+            "--start-in",
+            str(START_IN_S),
+        ]
 
 
 def parse_peer(text: str) -> tuple[str, int]:
     found = re.fullmatch(r"(\[[0-9a-fA-F:%.\w]+\]|[^\s:/\[\]]+)(?::(\d{1,5}))?", text)
     if not found or not 1 <= int(found[2] or PORT) <= 65535:
-        raise BadInput(f"--peer is {text!r}; valid: HOST or HOST:PORT, the other computer's name or address (port {PORT} unless said)")
+        raise BadInput(
+            f"--peer is {text!r}; valid: HOST or HOST:PORT, the other computer's name or address"
+            f" (port {PORT} unless said)"
+        )
     return found[1].strip("[]"), int(found[2] or PORT)
 
 
 def peer(role: str, text: str, keys: str | None) -> Peer:
-    """Before anything is made. The base station's own address is the one that packets to the other computer leave from."""
+    """Before anything is made. The base station's own address is the one that packets to the other
+    computer leave from."""
     host, port = parse_peer(text)
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
@@ -73,11 +111,17 @@ def peer(role: str, text: str, keys: str | None) -> Peer:
             s.connect(address)
             mine = s.getsockname()[0]
     except OSError as e:
-        raise BadInput(f"--peer is {text!r}: {e.strerror or e}; valid: a computer that can be reached from this one") from None
+        raise BadInput(
+            f"--peer is {text!r}: {e.strerror or e}; valid: a computer that can be reached from"
+            " this one"
+        ) from None
     far = str(address[0])
     if keys is None:
-        raise BadInput(f"--peer {text}: {remote.where_keys_are_needed(far)} it needs --keys DIR (./openwip keys DIR makes them: server.key and "
-                       "client.public at the base station, client.key and server.public at the terminal)")
+        raise BadInput(
+            f"--peer {text}: {remote.where_keys_are_needed(far)} it needs --keys DIR (./openwip"
+            " keys DIR makes them: server.key and client.public at the base station, client.key"
+            " and server.public at the terminal)"
+        )
     # Read here too: before anything is made, and in the words of the other commands.
     (remote.ServerKeys if role == "base" else remote.ClientKeys)(keys)
     keys = str(pathlib.Path(keys).resolve())
@@ -92,12 +136,38 @@ def macd_config(cell: Cell, scenario: Scenario, role: str, other: Peer) -> dict[
     return tree | {"peer_may_leave": True}
 
 
-def processes(cell: Cell, scenario: Scenario, role: str, radio: Radio, other: Peer, places: Places) -> list[Process]:
+def processes(
+    cell: Cell, scenario: Scenario, role: str, radio: Radio, other: Peer, places: Places
+) -> list[Process]:
     """In the order of starting."""
     config = write_config(cell, role, macd_config(cell, scenario, role, other))
-    more = transmitter_options(scenario, cell.endpoint(TRANSMITTER)) if role == "base" else receiver_options(scenario)
+    more = (
+        transmitter_options(scenario, cell.endpoint(TRANSMITTER))
+        if role == "base"
+        else receiver_options(scenario)
+    )
     return [
-        Process(f"{role}.macd", [str(places.build / MACD), "--config", config], {"OPENWIP_RUN": str(cell.run)}, slot_path=True),
-        Process(f"{role}.radio", [*flowgraph(role, places), *radio.options(role), "--endpoint", cell.line(f"{role}.slot"),
-                                  "--record-endpoint", cell.endpoint(f"{role}.iq"), "--least-rights", *more],
-                radio_environment(cell, places), slot_path=True, capabilities=rights.to_load(rights.RADIO, places.top, places.build), of_the_group=True)]
+        Process(
+            f"{role}.macd",
+            [str(places.build / MACD), "--config", config],
+            {"OPENWIP_RUN": str(cell.run)},
+            slot_path=True,
+        ),
+        Process(
+            f"{role}.radio",
+            [
+                *flowgraph(role, places),
+                *radio.options(role),
+                "--endpoint",
+                cell.line(f"{role}.slot"),
+                "--record-endpoint",
+                cell.endpoint(f"{role}.iq"),
+                "--least-rights",
+                *more,
+            ],
+            radio_environment(cell, places),
+            slot_path=True,
+            capabilities=rights.to_load(rights.RADIO, places.top, places.build),
+            of_the_group=True,
+        ),
+    ]

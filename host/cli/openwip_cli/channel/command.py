@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""openwip channel: SNR traces (docs/channel-traces.md). Files are written and checked by one program,
-wip_channel (host/channel); this is its command line, and what Python is better at: CSV, plots, and
-recording from a running cell."""
+"""openwip channel: SNR traces (docs/channel-traces.md). Files are written and checked by one
+program, wip_channel (host/channel); this is its command line, and what Python is better at: CSV,
+plots, and recording from a running cell."""
+
 import contextlib
 import json
 import pathlib
@@ -34,7 +35,12 @@ openwip channel COMMAND --help says more."""
 
 def run_program(places: Places, arguments: list[str]) -> str:
     """Runs wip_channel; its one line of what is wrong becomes ours."""
-    done = subprocess.run([places.program(snr_trace.PROGRAM), *arguments], capture_output=True, text=True, preexec_fn=system.follower())
+    done = subprocess.run(
+        [places.program(snr_trace.PROGRAM), *arguments],
+        capture_output=True,
+        text=True,
+        preexec_fn=system.follower(),
+    )
     if done.returncode != 0:
         raise of_program("wip_channel", done.returncode, done.stderr)
     return done.stdout
@@ -45,17 +51,39 @@ def describe(places: Places, file: str) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def writing(places: Places, file: str, info: dict[str, Any], definition: str, prediction: dict[str, Any] | None = None) -> Iterator[Callable[[Any], None]]:
-    """A trace from rows of dB, by a function that takes some: a pipe to wip_channel write. What is incomplete stays unwritten."""
+def writing(
+    places: Places,
+    file: str,
+    info: dict[str, Any],
+    definition: str,
+    prediction: dict[str, Any] | None = None,
+) -> Iterator[Callable[[Any], None]]:
+    """A trace from rows of dB, by a function that takes some: a pipe to wip_channel write. What is
+    incomplete stays unwritten."""
     import numpy
-    arguments = ["write", "-o", operand(file), "--software", f"openwip {version(places.top)}", *(["--predicted"] if prediction else [])]
+
+    arguments = [
+        "write",
+        "-o",
+        operand(file),
+        "--software",
+        f"openwip {version(places.top)}",
+        *(["--predicted"] if prediction else []),
+    ]
     for key, value in (info | (prediction or {})).items():
         arguments += [f"--{key.replace('_', '-')}", str(value)]
     with scratch.file(definition) as source:
-        process: Any = subprocess.Popen([places.program(snr_trace.PROGRAM), *arguments, "--definition", source], stdin=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=system.follower())
+        process: Any = subprocess.Popen(
+            [places.program(snr_trace.PROGRAM), *arguments, "--definition", source],
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=system.follower(),
+        )
         try:
-            yield lambda rows: process.stdin.write(numpy.ascontiguousarray(rows, dtype="<f4").tobytes())
-        except BrokenPipeError:     # it says why
+            yield lambda rows: process.stdin.write(
+                numpy.ascontiguousarray(rows, dtype="<f4").tobytes()
+            )
+        except BrokenPipeError:  # it says why
             pass
         except BaseException:
             process.kill()
@@ -76,20 +104,26 @@ def list_channels(arguments: list[str], places: Places) -> int:
     if given.json:
         print(lines, end="")
         return 0
-    print(f"{'name':12} {'taps':>4} {'last, ns':>8} {'rms, ns':>8} {'km/h':>8} {'users':>5}  source")
+    print(
+        f"{'name':12} {'taps':>4} {'last, ns':>8} {'rms, ns':>8} {'km/h':>8} {'users':>5}  source"
+    )
     for line in lines.splitlines():
         d = json.loads(line)
         low, high = d["speed_kmh"]
         speed = "own" if d["own_motion"] else f"{low:g}" if low == high else f"{low:g}..{high:g}"
         source = d["source"].split(". ")[0]
-        print(f"{d['name']:12} {d['taps']:4} {d['last_tap_ns']:8.0f} {d['rms_delay_spread_ns']:8.0f} {speed:>8} "
-              f"{d['users']:5}  {source[:90]}")
+        print(
+            f"{d['name']:12} {d['taps']:4} {d['last_tap_ns']:8.0f} {d['rms_delay_spread_ns']:8.0f}"
+            f" {speed:>8} {d['users']:5}  {source[:90]}"
+        )
     return 0
 
 
 def render(arguments: list[str], places: Places) -> int:
     p = Parser("channel render")
-    p.add_argument("channel", metavar="NAME", help="a definition (openwip channel list) or FILE.yaml")
+    p.add_argument(
+        "channel", metavar="NAME", help="a definition (openwip channel list) or FILE.yaml"
+    )
     p.add_argument("-o", "--output", required=True, metavar="FILE.h5")
     p.setting(table.setting("seed", "emulate"), help="realisation")
     p.add_argument("--seconds", default="30", help="length (default 30)")
@@ -101,13 +135,25 @@ def render(arguments: list[str], places: Places) -> int:
     p.setting(table.setting("channel.shadowing", "demo"), default=None)
     p.add_argument("--horizon", default="3", help="slots between prediction and slot (default 3)")
     nmse = table.setting("channel.prediction_nmse", "emulate")
-    p.setting(nmse, kind=number_of(nmse.kind), default=None, help="add predictions of this NMSE, without bias")
-    p.add_argument("--predictor", action="store_true", help="add the predictions of the receiver's predictor")
+    p.setting(
+        nmse,
+        kind=number_of(nmse.kind),
+        default=None,
+        help="add predictions of this NMSE, without bias",
+    )
+    p.add_argument(
+        "--predictor", action="store_true", help="add the predictions of the receiver's predictor"
+    )
     given = vars(p.parse_args(arguments))
     given["output"] = outputs.checked("-o", given["output"], given["channel"])
     if isinstance(given["shadowing"], float):
         given["shadowing_db"] = given.pop("shadowing")
-    passed = ["render", operand(given.pop("channel")), "--software", f"openwip {version(places.top)}"]
+    passed = [
+        "render",
+        operand(given.pop("channel")),
+        "--software",
+        f"openwip {version(places.top)}",
+    ]
     for key, value in given.items():
         if value is True:
             passed.append(f"--{key.replace('_', '-')}")
@@ -120,14 +166,27 @@ def render(arguments: list[str], places: Places) -> int:
 
 def summary(d: dict[str, Any]) -> str:
     m = d["measured"]
-    lines = [f"{d['file']}: {d['channel']}, {d['slots']} slots = {d['seconds']:.3f} s x {d['bins']} bins, seed {d['seed']}",
-             f"  SNR: mean {m['mean_snr_db']:.2f} dB (asked for {d['mean_snr_db']:g}), mean of dB {m['mean_of_db']:.2f}, "
-             f"{m['lowest_db']:.1f} to {m['highest_db']:.1f} dB",
-             "  " + f"speed {d['speed_kmh']:g} km/h at {d['carrier_hz'] / 1e6:g} MHz; " * bool(d["carrier_hz"]) + d["software"]]
+    lines = [
+        (
+            f"{d['file']}: {d['channel']}, {d['slots']} slots = {d['seconds']:.3f} s x {d['bins']}"
+            f" bins, seed {d['seed']}"
+        ),
+        (
+            f"  SNR: mean {m['mean_snr_db']:.2f} dB (asked for {d['mean_snr_db']:g}), mean of dB"
+            f" {m['mean_of_db']:.2f}, {m['lowest_db']:.1f} to {m['highest_db']:.1f} dB"
+        ),
+        "  "
+        + f"speed {d['speed_kmh']:g} km/h at {d['carrier_hz'] / 1e6:g} MHz; "
+        * bool(d["carrier_hz"])
+        + d["software"],
+    ]
     if "prediction" in d:
         q = d["prediction"]
-        lines.append(f"  prediction: {q['method']}, {q['horizon_slots']} slots ahead, NMSE {q['measured_nmse']:.4f}"
-                     + (f" (asked for {q['nmse']:g})" if q["method"] == "nmse" else ""))
+        lines.append(
+            f"  prediction: {q['method']}, {q['horizon_slots']} slots ahead, NMSE"
+            f" {q['measured_nmse']:.4f}"
+            + (f" (asked for {q['nmse']:g})" if q["method"] == "nmse" else "")
+        )
     return "\n".join(printable(line) for line in lines)
 
 
@@ -141,7 +200,10 @@ def info(arguments: list[str], places: Places) -> int:
         outputs.write_json("-", d)
     else:
         print(summary(d))
-        print("  definition:\n" + "\n".join("    " + printable(line) for line in d["definition"].splitlines()))
+        print(
+            "  definition:\n"
+            + "\n".join("    " + printable(line) for line in d["definition"].splitlines())
+        )
     return 0
 
 
@@ -149,11 +211,19 @@ def plot(arguments: list[str], places: Places) -> int:
     p = Parser("channel plot")
     p.add_argument("file", metavar="FILE.h5")
     p.add_argument("-o", "--output", required=True, metavar="FILE.png")
-    p.value("--heat-seconds", Real(0.001, 86400), default=1.0, help="length of the heat map (default 1)")
+    p.value(
+        "--heat-seconds", Real(0.001, 86400), default=1.0, help="length of the heat map (default 1)"
+    )
     given = p.parse_args(arguments)
     outputs.check("-o", given.output, given.file)
     from . import plot as channel_plot
-    channel_plot.draw(describe(places, given.file), snr_trace.first_rows(places, given.file, channel_plot.MOST_SLOTS), given.output, given.heat_seconds)
+
+    channel_plot.draw(
+        describe(places, given.file),
+        snr_trace.first_rows(places, given.file, channel_plot.MOST_SLOTS),
+        given.output,
+        given.heat_seconds,
+    )
     print(given.output)
     return 0
 
@@ -163,22 +233,38 @@ def import_csv(arguments: list[str], places: Places) -> int:
     p.add_argument("file", metavar="FILE.csv")
     p.add_argument("-o", "--output", required=True, metavar="FILE.h5")
     p.add_argument("--channel", default="imported", help="name (default imported)")
-    p.add_argument("--rate", type=float, default=SLOTS_PER_SECOND, help="rows a second; others than 1500 are resampled, linear SNR, linear in time")
+    p.add_argument(
+        "--rate",
+        type=float,
+        default=SLOTS_PER_SECOND,
+        help="rows a second; others than 1500 are resampled, linear SNR, linear in time",
+    )
     p.add_argument("--speed-kmh", type=float, default=0)
     p.add_argument("--carrier-hz", type=float, default=0)
-    p.add_argument("--horizon", type=int, default=3, help="of the predictions, if there are 50 columns")
+    p.add_argument(
+        "--horizon", type=int, default=3, help="of the predictions, if there are 50 columns"
+    )
     given = p.parse_args(arguments)
     given.output = outputs.checked("-o", given.output, given.file)
     from . import csv_file as channel_csv
+
     rows = channel_csv.read(given.file, given.rate)
     mean = channel_csv.mean_db(rows)
-    prediction = {"horizon": given.horizon, "method": "nmse", "nmse": channel_csv.nmse(rows)} \
-        if rows.shape[1] == 2 * BINS else None
-    about = {"channel": given.channel, "mean_snr": mean, "speed_kmh": given.speed_kmh, "carrier_hz": given.carrier_hz}
+    prediction = (
+        {"horizon": given.horizon, "method": "nmse", "nmse": channel_csv.nmse(rows)}
+        if rows.shape[1] == 2 * BINS
+        else None
+    )
+    about = {
+        "channel": given.channel,
+        "mean_snr": mean,
+        "speed_kmh": given.speed_kmh,
+        "carrier_hz": given.carrier_hz,
+    }
     definition = f"name: {given.channel}\nsource: imported from {pathlib.Path(given.file).name}\n"
     with writing(places, given.output, about, definition, prediction) as write:
         for at in range(0, len(rows), SLOTS_PER_SECOND):
-            write(rows[at:at + SLOTS_PER_SECOND])
+            write(rows[at : at + SLOTS_PER_SECOND])
     print(summary(describe(places, given.output)))
     return 0
 
@@ -192,35 +278,62 @@ def export(arguments: list[str], places: Places) -> int:
     what = p.add_mutually_exclusive_group(required=True)
     what.add_argument("--csv", metavar="FILE", help="rows of SNRs in dB")
     what.add_argument("--mahimahi", metavar="FILE", help="packet delivery opportunities")
-    what.add_argument("--kaunet", metavar="FILE", help="FILE.bandwidth, FILE.biterror, FILE.packetloss")
-    p.setting(table.setting("link.bins", "emulate"), help="bins sent in a slot, those of the highest predicted SNR")
+    what.add_argument(
+        "--kaunet", metavar="FILE", help="FILE.bandwidth, FILE.biterror, FILE.packetloss"
+    )
+    p.setting(
+        table.setting("link.bins", "emulate"),
+        help="bins sent in a slot, those of the highest predicted SNR",
+    )
     p.setting(table.setting("link.modulation", "emulate"))
     p.add_argument("--packet-bytes", default="1500", help="kaunet: size of packets")
     p.add_argument("--seed", default="1", help="kaunet: of the errors")
     given = p.parse_args(arguments)
     kind = next(k for k in ("csv", "mahimahi", "kaunet") if getattr(given, k) is not None)
     file = getattr(given, kind)
-    of = {"--bins": "--mahimahi or --kaunet", "--modulation": "--mahimahi or --kaunet", "--packet-bytes": "--kaunet", "--seed": "--kaunet"}
-    if wrong := [option for option in p.said(given) if f"--{kind}" not in of.get(option, f"--{kind}")]:
+    of = {
+        "--bins": "--mahimahi or --kaunet",
+        "--modulation": "--mahimahi or --kaunet",
+        "--packet-bytes": "--kaunet",
+        "--seed": "--kaunet",
+    }
+    if wrong := [
+        option for option in p.said(given) if f"--{kind}" not in of.get(option, f"--{kind}")
+    ]:
         raise BadInput(f"{wrong[0]} is given with --{kind}; valid: with {of[wrong[0]]}")
     for ending in KAUNET if kind == "kaunet" else ("",):
         outputs.check(f"--{kind}", file + ending, given.file)
     if kind == "csv":
         from . import csv_file as channel_csv
+
         description = describe(places, given.file)
-        with contextlib.closing(snr_trace.blocks(places, given.file, "prediction" in description)) as rows:
+        with contextlib.closing(
+            snr_trace.blocks(places, given.file, "prediction" in description)
+        ) as rows:
             channel_csv.write(rows, "prediction" in description, file)
         print(f"{file}: {description['slots']} rows")
         return 0
-    said = run_program(places, ["patterns", operand(given.file), f"--kind={kind}", f"--output={file}", f"--bins={given.bins}",
-                               f"--modulation={0 if given.modulation == 'adaptive' else given.modulation}",
-                               f"--packet-bytes={given.packet_bytes}", f"--seed={given.seed}"])
+    said = run_program(
+        places,
+        [
+            "patterns",
+            operand(given.file),
+            f"--kind={kind}",
+            f"--output={file}",
+            f"--bins={given.bins}",
+            f"--modulation={0 if given.modulation == 'adaptive' else given.modulation}",
+            f"--packet-bytes={given.packet_bytes}",
+            f"--seed={given.seed}",
+        ],
+    )
     size = json.loads(said)
     if kind == "mahimahi":
         print(f"{file}: {size['packets']} opportunities, period {size['ms']} ms")
     else:
-        print(f"{file}.bandwidth: {size['ms']} ms\n{file}.biterror: {size['bits']} bits\n"
-              f"{file}.packetloss: {size['packets']} packets")
+        print(
+            f"{file}.bandwidth: {size['ms']} ms\n{file}.biterror: {size['bits']} bits\n"
+            f"{file}.packetloss: {size['packets']} packets"
+        )
     return 0
 
 
@@ -228,18 +341,30 @@ def record(arguments: list[str], places: Places) -> int:
     p = Parser("channel record", cell="demo")
     p.add_argument("-o", "--output", required=True, metavar="FILE.h5")
     p.value("--seconds", Real(0.01, 86400), default=30.0, help="length (default 30)")
-    p.add_argument("--gaps", choices=["refuse", "hold"], default="refuse",
-                   help="slots not measured: refuse the trace, or repeat the last measured one")
+    p.add_argument(
+        "--gaps",
+        choices=["refuse", "hold"],
+        default="refuse",
+        help="slots not measured: refuse the trace, or repeat the last measured one",
+    )
     given = p.parse_args(arguments)
-    given.output = outputs.checked("-o", given.output)       # before, not after an hour
+    given.output = outputs.checked("-o", given.output)  # before, not after an hour
     from . import record as channel_record
+
     cell = running_cell(given.name)
     recording = channel_record.record(cell, round(given.seconds * SLOTS_PER_SECOND))
     rows, gaps = recording.rows(given.gaps)
     from . import csv_file as channel_csv
+
     about = {"channel": f"recorded-{given.name}", "mean_snr": channel_csv.mean_db(rows)}
-    prediction = {"horizon": recording.horizon, "method": "predictor", "nmse": channel_csv.nmse(rows)}
-    with writing(places, given.output, about, recording.definition(given.name, gaps), prediction) as write:
+    prediction = {
+        "horizon": recording.horizon,
+        "method": "predictor",
+        "nmse": channel_csv.nmse(rows),
+    }
+    with writing(
+        places, given.output, about, recording.definition(given.name, gaps), prediction
+    ) as write:
         write(rows)
     print(summary(describe(places, given.output)))
     if gaps:
@@ -247,7 +372,15 @@ def record(arguments: list[str], places: Places) -> int:
     return recording.interrupted
 
 
-COMMANDS = {"list": list_channels, "render": render, "info": info, "plot": plot, "import": import_csv, "export": export, "record": record}
+COMMANDS = {
+    "list": list_channels,
+    "render": render,
+    "info": info,
+    "plot": plot,
+    "import": import_csv,
+    "export": export,
+    "record": record,
+}
 
 
 def main(arguments: list[str], places: Places) -> int:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """SNR traces as CSV: a header, then one row for every slot: 25 SNRs in dB, lowest bin first, and 25
 predictions for that slot if there are any."""
+
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -26,7 +27,7 @@ def mean_db(rows: Any) -> float:
 
 def nmse(rows: Any) -> float:
     g, predicted = linear(rows[:, :BINS]), linear(rows[:, BINS:])
-    return float(((g - predicted) ** 2).sum() / (g ** 2).sum())
+    return float(((g - predicted) ** 2).sum() / (g**2).sum())
 
 
 def write(blocks: Iterable[Any], predictions: bool, file: str) -> None:
@@ -47,19 +48,22 @@ def read(file: str, rate: Any) -> Any:
     rows, width = [], None
     try:
         with open(file, encoding="utf-8-sig", errors="replace") as lines:
-            for number, line in enumerate(iter(lambda: lines.readline(1 << 16), ""), 1):    # /dev/zero has no end of line
+            # /dev/zero has no end of line
+            for number, line in enumerate(iter(lambda: lines.readline(1 << 16), ""), 1):
                 fields = line.strip().split(",")
                 if fields == [""] or number == 1 and fields[0].strip().lower().startswith("snr"):
                     continue
                 if len(fields) not in (BINS, 2 * BINS) or width not in (None, len(fields)):
-                    raise BadInput(f"{file}: line {number} has {len(fields)} columns: valid is "
-                                   + (str(width) if width else "25, or 50 with predictions"))
+                    raise BadInput(
+                        f"{file}: line {number} has {len(fields)} columns: valid is "
+                        + (str(width) if width else "25, or 50 with predictions")
+                    )
                 width = len(fields)
                 try:
                     row = numpy.array(fields, dtype="f4")
                 except ValueError:
                     raise BadInput(f"{file}: line {number}: valid are numbers in dB") from None
-                if not ((row >= LOWEST_DB) & (row <= HIGHEST_DB)).all():   # NaN is neither
+                if not ((row >= LOWEST_DB) & (row <= HIGHEST_DB)).all():  # NaN is neither
                     raise BadInput(f"{file}: line {number}: valid are SNRs of -60 to 80 dB")
                 rows.append(row)
     except OSError as e:
@@ -73,4 +77,6 @@ def read(file: str, rate: Any) -> Any:
         raise BadInput(f"{file}: two rows or more are valid with --rate")
     have = numpy.arange(len(rows)) / rate
     want = numpy.arange(int(math.floor(have[-1] * SLOTS_PER_SECOND)) + 1) / SLOTS_PER_SECOND
-    return numpy.stack([10 * numpy.log10(numpy.interp(want, have, linear(column))) for column in table.T], axis=1).astype("f4")
+    return numpy.stack(
+        [10 * numpy.log10(numpy.interp(want, have, linear(column))) for column in table.T], axis=1
+    ).astype("f4")

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One PNG about a trace: heat map, spectrum of the fading, distribution, level.
 
-A trace has powers, no phases. The spectrum of a power that fades with Clarke's Doppler spectrum is that
-spectrum convolved with itself: the Fourier transform of J0(2 pi f tau)^2, which ends at 2 f."""
+A trace has powers, no phases. The spectrum of a power that fades with Clarke's Doppler spectrum is
+that spectrum convolved with itself: the Fourier transform of J0(2 pi f tau)^2, which ends at 2
+f."""
+
 from typing import Any
 
 import matplotlib
@@ -10,15 +12,15 @@ import numpy
 from scipy import constants
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
-from .csv_file import linear  # noqa: E402
-from ..errors import BadInput  # noqa: E402
-from ..machine import outputs  # noqa: E402
-from ..air import SLOTS_PER_SECOND  # noqa: E402
+from ..air import SLOTS_PER_SECOND
+from ..errors import BadInput
+from ..machine import outputs
+from .csv_file import linear
 
-MOST_SLOTS = 600 * SLOTS_PER_SECOND     # of a longer trace the first ten minutes are looked at
-SEGMENT = 1500                          # of the spectrum: 1 Hz
+MOST_SLOTS = 600 * SLOTS_PER_SECOND  # of a longer trace the first ten minutes are looked at
+SEGMENT = 1500  # of the spectrum: 1 Hz
 
 
 def spectrum(g: Any) -> tuple[Any, Any]:
@@ -27,7 +29,7 @@ def spectrum(g: Any) -> tuple[Any, Any]:
     window = numpy.hanning(segment)
     total = numpy.zeros(segment // 2 + 1)
     for at in range(0, len(g) - segment + 1, max(1, segment // 2)):
-        part = g[at:at + segment]
+        part = g[at : at + segment]
         part = part / part.mean(axis=0) - 1
         total += (numpy.abs(numpy.fft.rfft(part * window[:, None], axis=0)) ** 2).mean(axis=1)
     hz = numpy.fft.rfftfreq(segment, 1 / SLOTS_PER_SECOND)
@@ -36,8 +38,9 @@ def spectrum(g: Any) -> tuple[Any, Any]:
 
 def clarke_spectrum(doppler: Any) -> tuple[Any, Any]:
     from scipy.special import j0
+
     lag = numpy.arange(SEGMENT) / SLOTS_PER_SECOND
-    window = numpy.hanning(2 * SEGMENT - 1)[SEGMENT - 1:]
+    window = numpy.hanning(2 * SEGMENT - 1)[SEGMENT - 1 :]
     r = j0(2 * numpy.pi * doppler * lag) ** 2 * window
     hz = numpy.fft.rfftfreq(2 * SEGMENT - 1, 1 / SLOTS_PER_SECOND)
     density = numpy.fft.rfft(numpy.concatenate([r, r[:0:-1]])).real
@@ -50,8 +53,16 @@ def draw(about: dict[str, Any], db: Any, file: str, heat_seconds: Any) -> None:
     fig, ((heat, doppler), (spread, level)) = plt.subplots(2, 2, figsize=(12, 7.5))
     n = max(1, min(len(db), round(heat_seconds * SLOTS_PER_SECOND)))
     mean = about["measured"]["mean_snr_db"]
-    image = heat.imshow(db[:n].T, aspect="auto", origin="lower", cmap="viridis", vmin=mean - 25, vmax=mean + 8,
-                        extent=(0, n / SLOTS_PER_SECOND, -0.5, 24.5), interpolation="nearest")
+    image = heat.imshow(
+        db[:n].T,
+        aspect="auto",
+        origin="lower",
+        cmap="viridis",
+        vmin=mean - 25,
+        vmax=mean + 8,
+        extent=(0, n / SLOTS_PER_SECOND, -0.5, 24.5),
+        interpolation="nearest",
+    )
     fig.colorbar(image, ax=heat, label="SNR (dB)")
     heat.set(xlabel="time (s)", ylabel="bin", title=f"{about['channel']}, seed {about['seed']}")
 
@@ -60,27 +71,44 @@ def draw(about: dict[str, Any], db: Any, file: str, heat_seconds: Any) -> None:
     shift = about["speed_kmh"] / 3.6 * about["carrier_hz"] / constants.c
     if shift > 0:
         f, theory = clarke_spectrum(shift)
-        doppler.semilogy(f[1:], numpy.maximum(theory[1:], 1e-9), "--", lw=1, label=f"Clarke, {shift:.1f} Hz")
+        doppler.semilogy(
+            f[1:], numpy.maximum(theory[1:], 1e-9), "--", lw=1, label=f"Clarke, {shift:.1f} Hz"
+        )
         doppler.axvline(2 * shift, color="0.5", lw=0.8)
-    top = density[1:].max(initial=1e-9)     # of one slot there is no spectrum
-    doppler.set(xlabel="frequency (Hz)", ylabel="density (1/Hz)", ylim=(top * 1e-6, top * 3), title="spectrum of the SNR")
+    top = density[1:].max(initial=1e-9)  # of one slot there is no spectrum
+    doppler.set(
+        xlabel="frequency (Hz)",
+        ylabel="density (1/Hz)",
+        ylim=(top * 1e-6, top * 3),
+        title="spectrum of the SNR",
+    )
     doppler.legend(fontsize=8)
 
     x = numpy.sort(10 * numpy.log10(g / g.mean()), axis=None)
-    shown = numpy.unique(numpy.geomspace(1, len(x), 2000).astype(int)) - 1    # all of the tail
+    shown = numpy.unique(numpy.geomspace(1, len(x), 2000).astype(int)) - 1  # all of the tail
     x, y = x[shown], (shown + 0.5) / len(x)
     spread.semilogy(x, y, label="trace")
     at = numpy.linspace(-35, 12, 300)
-    spread.semilogy(at, 1 - numpy.exp(-10 ** (at / 10)), "--", lw=1, label="Rayleigh")
-    spread.set(xlabel="SNR of a bin over the mean (dB)", ylabel="P(less)", xlim=(-35, 12), ylim=(1e-4, 1.2), title="distribution")
+    spread.semilogy(at, 1 - numpy.exp(-(10 ** (at / 10))), "--", lw=1, label="Rayleigh")
+    spread.set(
+        xlabel="SNR of a bin over the mean (dB)",
+        ylabel="P(less)",
+        xlim=(-35, 12),
+        ylim=(1e-4, 1.2),
+        title="distribution",
+    )
     spread.legend(fontsize=8)
 
     block = max(1, min(len(g), SLOTS_PER_SECOND // 10))
     whole = len(g) // block * block
     means = g[:whole].reshape(-1, block * g.shape[1]).mean(axis=1)
-    level.plot((numpy.arange(len(means)) + 0.5) * block / SLOTS_PER_SECOND, 10 * numpy.log10(means), lw=1)
+    level.plot(
+        (numpy.arange(len(means)) + 0.5) * block / SLOTS_PER_SECOND, 10 * numpy.log10(means), lw=1
+    )
     level.axhline(mean, color="0.5", lw=0.8)
-    level.set(xlabel="time (s)", ylabel="mean SNR of 100 ms (dB)", title=f"level, mean {mean:.2f} dB")
+    level.set(
+        xlabel="time (s)", ylabel="mean SNR of 100 ms (dB)", title=f"level, mean {mean:.2f} dB"
+    )
     for a in (doppler, spread, level):
         a.grid(True, which="major", color="0.9", linewidth=0.6)
     fig.tight_layout()

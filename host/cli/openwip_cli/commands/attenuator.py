@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip attenuator list|qemu|status|set|play|sweep: the programmable attenuator (docs/attenuator.md), on a serial port or in QEMU.
+"""./openwip attenuator list|qemu|status|set|play|sweep: the programmable attenuator
+(docs/attenuator.md), on a serial port or in QEMU.
 
-Exit code of play and sweep: 0 if every step was there when it was due, 1 if not, 2 for bad input, 3 if nothing answers."""
+Exit code of play and sweep: 0 if every step was there when it was due, 1 if not, 2 for bad input, 3
+if nothing answers."""
+
 import pathlib
 import tempfile
 import time
@@ -11,7 +14,18 @@ from typing import Any
 
 from openwip_schema import attenuator_pb2 as pb
 
-from ..cell.attenuator_tables import MOST_DB, NOF_CHANNELS, PERIOD_MS, SILENCE_MS, channel_numbers, check_levels, limits, mean_snr, prepare, quarters
+from ..cell.attenuator_tables import (
+    MOST_DB,
+    NOF_CHANNELS,
+    PERIOD_MS,
+    SILENCE_MS,
+    channel_numbers,
+    check_levels,
+    limits,
+    mean_snr,
+    prepare,
+    quarters,
+)
 from ..errors import INVALID, VALID, BadInput, Terminated
 from ..machine import outputs
 from ..machine.places import Places
@@ -21,7 +35,7 @@ from ..settings.command_line import Parser
 from ..settings.kinds import Integer, Real
 
 PORTS = ("/dev/serial/by-id/*", "/dev/ttyACM*", "/dev/ttyUSB*")
-OURS = "STLink"     # of the names in by-id: those may be asked who they are
+OURS = "STLink"  # of the names in by-id: those may be asked who they are
 FIRMWARE = "firmware/arm/netduinoplus2.elf"
 
 
@@ -38,8 +52,10 @@ def the_port(given: str | None) -> str:
         return given
     candidates = [p for p in ports() if OURS in p]
     if len(candidates) != 1:
-        raise BadInput(f"--port is not given and {len(candidates) or 'no'} boards are found; valid: a serial port (./openwip attenuator list), "
-                       "or the one that ./openwip attenuator qemu prints")
+        raise BadInput(
+            f"--port is not given and {len(candidates) or 'no'} boards are found; valid: a serial"
+            " port (./openwip attenuator list), or the one that ./openwip attenuator qemu prints"
+        )
     return candidates[0]
 
 
@@ -52,9 +68,17 @@ def sweep_table(start: float, stop: float, step: float) -> bytes:
 
 
 def as_json(status: pb.Status) -> dict[str, Any]:
-    return {"state": link.STATES[status.state], "steps": status.received, "played": status.played, "underflows": status.underflows,
-            "late": status.late, "missed_ticks": status.missed_ticks, "damaged_frames": status.damaged, "uptime_ms": status.tick,
-            "attenuation_db": [q * link.STEP_DB for q in status.levels]}
+    return {
+        "state": link.STATES[status.state],
+        "steps": status.received,
+        "played": status.played,
+        "underflows": status.underflows,
+        "late": status.late,
+        "missed_ticks": status.missed_ticks,
+        "damaged_frames": status.damaged,
+        "uptime_ms": status.tick,
+        "attenuation_db": [q * link.STEP_DB for q in status.levels],
+    }
 
 
 def said_errors(device: link.Attenuator) -> list[list[int | str]]:
@@ -67,8 +91,11 @@ def said_errors(device: link.Attenuator) -> list[list[int | str]]:
 def played(device: link.Attenuator, channels: list[int], table: bytes, given: Namespace) -> int:
     """Plays, and says what came of it."""
     steps = len(table) // len(channels)
-    print(f"playing {steps} steps of {given.period} ms on channel {', '.join(map(str, channels))}"
-          + (", from the trigger on" if given.external else ""), flush=True)
+    print(
+        f"playing {steps} steps of {given.period} ms on channel {', '.join(map(str, channels))}"
+        + (", from the trigger on" if given.external else ""),
+        flush=True,
+    )
     begun = time.monotonic()
     missed_before = device.status().missed_ticks
     try:
@@ -77,15 +104,23 @@ def played(device: link.Attenuator, channels: list[int], table: bytes, given: Na
         device.stop()
         raise
     missed = status.missed_ticks - missed_before
-    result = as_json(status) | {"nof_steps": steps, "took_s": time.monotonic() - begun, "missed_ticks": missed}
+    result = as_json(status) | {
+        "nof_steps": steps,
+        "took_s": time.monotonic() - begun,
+        "missed_ticks": missed,
+    }
     good = result["state"] == "ended" and not (status.underflows or status.late or missed)
-    print(f"{result['state']}: {status.played} steps in {result['took_s']:.1f} s; not there when due {status.underflows}, ticks missed {missed}")
+    print(
+        f"{result['state']}: {status.played} steps in {result['took_s']:.1f} s; not there when due"
+        f" {status.underflows}, ticks missed {missed}"
+    )
     result["errors"] = said_errors(device)
     outputs.write_json(given.json, result)
     return VALID if good else INVALID
 
 
 # --- subcommands ---
+
 
 def do_list(_given: Namespace, _places: Places) -> int:
     for port in ports():
@@ -95,7 +130,7 @@ def do_list(_given: Namespace, _places: Places) -> int:
         try:
             with link.Attenuator(port) as device:
                 print(f"{port}: {device.find(1.0)}")
-        except (link.NoAnswer, BadInput) as e:      # it names the port
+        except (link.NoAnswer, BadInput) as e:  # it names the port
             print(e)
     if not ports():
         print("no serial ports; ./openwip attenuator qemu runs the firmware without hardware")
@@ -103,7 +138,11 @@ def do_list(_given: Namespace, _places: Places) -> int:
 
 
 def do_qemu(given: Namespace, places: Places) -> int:
-    folder = pathlib.Path(given.folder) if given.folder else pathlib.Path(tempfile.mkdtemp(prefix="openwip-attenuator-"))
+    folder = (
+        pathlib.Path(given.folder)
+        if given.folder
+        else pathlib.Path(tempfile.mkdtemp(prefix="openwip-attenuator-"))
+    )
     if not folder.is_dir():
         raise BadInput(f"--folder is {folder}; valid: a folder, where the settings are kept")
     with Qemu(places.build / FIRMWARE, folder) as qemu:
@@ -121,8 +160,11 @@ def do_status(given: Namespace, _places: Places) -> int:
         name, status = device.find(), device.status()
         result = as_json(status) | {"name": name, "switch": int(device.ask("ROUT:SWIT?"))}
         levels = [float(v) for v in device.ask("INP:ATT:ALL?").split(",")]
-        print(f"{name}\n{result['state']}, up {status.tick / 1000:.1f} s, switch {result['switch']}, "
-              f"steps not there when due {status.underflows}, ticks missed {status.missed_ticks}, damaged frames {status.damaged}")
+        print(
+            f"{name}\n{result['state']}, up {status.tick / 1000:.1f} s, switch {result['switch']},"
+            f" steps not there when due {status.underflows}, ticks missed {status.missed_ticks},"
+            f" damaged frames {status.damaged}"
+        )
         print("attenuation " + " ".join(f"{v:g}" for v in levels) + " dB")
         result["errors"] = said_errors(device)
     outputs.write_json(given.json, result)
@@ -141,30 +183,55 @@ def do_set(given: Namespace, _places: Places) -> int:
         if not equals:
             raise BadInput(f"{pair!r} is no level; valid: CHANNEL=DB, or all=DB")
         level = quarters(pair, db) * link.STEP_DB
-        lines.append(f"INP:ATT:ALL {level}" if channel == "all" else f"INP{channel_numbers(pair, [channel])[0]}:ATT {level}")
-    lines += [line for asked, line in ((given.switch, f"ROUT:SWIT {given.switch}"), (given.watchdog, f"SYST:WATC:TIM {given.watchdog} MS"),
-                                       (given.save, "*SAV 0")) if asked]     # none may be 0
+        lines.append(
+            f"INP:ATT:ALL {level}"
+            if channel == "all"
+            else f"INP{channel_numbers(pair, [channel])[0]}:ATT {level}"
+        )
+    lines += [
+        line
+        for asked, line in (
+            (given.switch, f"ROUT:SWIT {given.switch}"),
+            (given.watchdog, f"SYST:WATC:TIM {given.watchdog} MS"),
+            (given.save, "*SAV 0"),
+        )
+        if asked
+    ]  # none may be 0
     if not lines:
-        raise BadInput("nothing to set; valid: CHANNEL=DB ..., --switch, --series, --watchdog, --save")
+        raise BadInput(
+            "nothing to set; valid: CHANNEL=DB ..., --switch, --series, --watchdog, --save"
+        )
     with link.Attenuator(the_port(given.port)) as device:
         device.find()
         for line in lines:
             device.command(line)
-        print("attenuation " + " ".join(f"{float(v):g}" for v in device.ask("INP:ATT:ALL?").split(",")) + " dB")
+        print(
+            "attenuation "
+            + " ".join(f"{float(v):g}" for v in device.ask("INP:ATT:ALL?").split(","))
+            + " dB"
+        )
     return VALID
 
 
 def do_play(given: Namespace, places: Places) -> int:
     if (given.at_zero is None) != (given.trace.endswith(".csv")):
-        raise BadInput(f"--at-zero {'is missing' if given.at_zero is None else 'is for SNR traces'}, and TRACE is {given.trace}; valid: a table "
-                       "FILE.csv, or an SNR trace with --at-zero, the SNR that the link has at 0 dB")
+        raise BadInput(
+            f"--at-zero {'is missing' if given.at_zero is None else 'is for SNR traces'}, and TRACE"
+            f" is {given.trace}; valid: a table FILE.csv, or an SNR trace with --at-zero, the SNR"
+            " that the link has at 0 dB"
+        )
     channels = channel_numbers("--channels", given.channels.split(","))
     snr = None if given.at_zero is None else mean_snr(given.trace, places)
     with link.Attenuator(the_port(given.port)) as device:
         device.find()
-        channels, table, clipped = prepare(device, given.trace, channels, given.at_zero, given.period, snr)
+        channels, table, clipped = prepare(
+            device, given.trace, channels, given.at_zero, given.period, snr
+        )
         if given.at_zero is not None:
-            print(f"{clipped} of {len(table) // len(channels)} steps are clipped to what the chips have")
+            print(
+                f"{clipped} of {len(table) // len(channels)} steps are clipped to what the chips"
+                " have"
+            )
         return played(device, channels, table, given)
 
 
@@ -179,41 +246,92 @@ def do_sweep(given: Namespace, _places: Places) -> int:
 def main(arguments: list[str], places: Places) -> int:
     p = Parser("attenuator", "The programmable attenuator, on a serial port or in QEMU.")
     # argparse gives it a `prog` that begins with the command's.
-    of_one: Any = lambda prog, **more: Parser(prog.removeprefix("./openwip "), **more)      # noqa: E731
-    commands = p.add_subparsers(dest="what", required=True, metavar="list|qemu|status|set|play|sweep", parser_class=of_one)
+    of_one: Any = lambda prog, **more: Parser(prog.removeprefix("./openwip "), **more)
+    commands = p.add_subparsers(
+        dest="what", required=True, metavar="list|qemu|status|set|play|sweep", parser_class=of_one
+    )
 
     def command(name: str, words: str, function: Callable[[Namespace, Places], int]) -> Parser:
         sub: Parser = commands.add_parser(name, help=words, description=words)
         sub.set_defaults(function=function)
         if name not in ("list", "qemu"):
-            sub.add_argument("--port", metavar="PORT", help="serial port (default: the Nucleo board, if there is one)")
+            sub.add_argument(
+                "--port",
+                metavar="PORT",
+                help="serial port (default: the Nucleo board, if there is one)",
+            )
         if name in ("status", "play", "sweep"):
             sub.add_argument("--json", metavar="FILE", help="write the result there as well")
         if name in ("play", "sweep"):
-            sub.value("--period", Integer(*PERIOD_MS), metavar="MS", default=1 if name == "play" else 1000,
-                             help="a step lasts so long (default %(default)s)")
-            sub.add_argument("--external", action="store_true", help="begin with the edge at the trigger input")
+            sub.value(
+                "--period",
+                Integer(*PERIOD_MS),
+                metavar="MS",
+                default=1 if name == "play" else 1000,
+                help="a step lasts so long (default %(default)s)",
+            )
+            sub.add_argument(
+                "--external", action="store_true", help="begin with the edge at the trigger input"
+            )
         return sub
 
     command("list", "serial ports, and who is there", do_list)
     command("qemu", "run the firmware in QEMU until Ctrl-C", do_qemu).add_argument(
-        "--folder", metavar="DIR", help="where its settings are kept (default: a new one)")
+        "--folder", metavar="DIR", help="where its settings are kept (default: a new one)"
+    )
     command("status", "levels, switch, playback, errors", do_status)
     sub = command("set", "set levels by hand", do_set)
     sub.add_argument("level", nargs="*", metavar="CHANNEL=DB", help="or all=DB")
     sub.value("--switch", Integer(1, 4), metavar="N", help="position of the switch")
-    sub.value("--watchdog", Integer(*SILENCE_MS), metavar="MS", help="how long the host may be silent in a playback (100 after a reset)")
-    sub.add_argument("--series", metavar="CHANNEL=on|off", action="append", help="chips CHANNEL and CHANNEL+1 are wired in series")
+    sub.value(
+        "--watchdog",
+        Integer(*SILENCE_MS),
+        metavar="MS",
+        help="how long the host may be silent in a playback (100 after a reset)",
+    )
+    sub.add_argument(
+        "--series",
+        metavar="CHANNEL=on|off",
+        action="append",
+        help="chips CHANNEL and CHANNEL+1 are wired in series",
+    )
     sub.add_argument("--save", action="store_true", help="keep all settings over a restart")
     sub = command("play", "play a table or an SNR trace, each step in its millisecond", do_play)
-    sub.add_argument("trace", metavar="TRACE", help="FILE.csv: a line of channels (1,3), then a line of dB for each step; or an SNR trace")
+    sub.add_argument(
+        "trace",
+        metavar="TRACE",
+        help="FILE.csv: a line of channels (1,3), then a line of dB for each step; or an SNR trace",
+    )
     sub.value("--at-zero", Real(-60, 140), metavar="DB", help="SNR trace: SNR of the link at 0 dB")
-    sub.add_argument("--channels", metavar="N,...", default="1", help="SNR trace: the channels that play it (default 1)")
+    sub.add_argument(
+        "--channels",
+        metavar="N,...",
+        default="1",
+        help="SNR trace: the channels that play it (default 1)",
+    )
     sub = command("sweep", "levels from one to another", do_sweep)
-    sub.value("--channel", Integer(1, NOF_CHANNELS), metavar="N", default=1, help="channel (default 1)")
-    sub.value("--from", Real(0, MOST_DB), metavar="DB", dest="start", default=0.0, help="first level (default 0)")
-    sub.value("--to", Real(0, MOST_DB), metavar="DB", dest="stop", default=31.75, help="last level (default 31.75)")
-    sub.value("--step", Real(link.STEP_DB, MOST_DB), metavar="DB", default=1.0, help="step (default 1)")
+    sub.value(
+        "--channel", Integer(1, NOF_CHANNELS), metavar="N", default=1, help="channel (default 1)"
+    )
+    sub.value(
+        "--from",
+        Real(0, MOST_DB),
+        metavar="DB",
+        dest="start",
+        default=0.0,
+        help="first level (default 0)",
+    )
+    sub.value(
+        "--to",
+        Real(0, MOST_DB),
+        metavar="DB",
+        dest="stop",
+        default=31.75,
+        help="last level (default 31.75)",
+    )
+    sub.value(
+        "--step", Real(link.STEP_DB, MOST_DB), metavar="DB", default=1.0, help="step (default 1)"
+    )
     given = p.parse_args(arguments)
     outputs.check_given("--json", getattr(given, "json", None), getattr(given, "trace", None))
     return int(given.function(given, places))

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip bridge SERVER TERMINAL: joins two network namespaces that are there already. Whatever goes between them passes delay
-injection and a wire. It is one process with an interface in each and its sockets in a file system that no path leads to, so that
-nothing is left of it, however it ends. Lines KEY=VALUE on standard input change it while it runs, `status` tells what delay injection
-has done, and so does the end by Ctrl-C."""
+"""./openwip bridge SERVER TERMINAL: joins two network namespaces that are there already. Whatever
+goes between them passes delay injection and a wire. It is one process with an interface in each and
+its sockets in a file system that no path leads to, so that nothing is left of it, however it ends.
+Lines KEY=VALUE on standard input change it while it runs, `status` tells what delay injection has
+done, and so does the end by Ctrl-C."""
+
 import argparse
 import contextlib
 import ctypes
@@ -32,7 +34,8 @@ from .settings_command import RunningSettings
 PROGRAM = "host/emulator/wip_emulator"
 GROUPS = ("delay_injection.", "wired.")
 NETNS = pathlib.Path("/run/netns")
-_FSOPEN, _FSCONFIG, _FSMOUNT, _CREATE = 430, 431, 432, 6     # of every architecture, since Linux 5.2
+# of every architecture, since Linux 5.2
+_FSOPEN, _FSCONFIG, _FSMOUNT, _CREATE = 430, 431, 432, 6
 
 
 def memory_folder() -> int:
@@ -42,7 +45,10 @@ def memory_folder() -> int:
     def call(*arguments: object) -> int:
         result: int = libc.syscall(*arguments)
         if result < 0:
-            raise BadInput(f"no file system in memory for the bridge's sockets: {os.strerror(ctypes.get_errno())}; valid: root, Linux 5.2")
+            raise BadInput(
+                "no file system in memory for the bridge's sockets:"
+                f" {os.strerror(ctypes.get_errno())}; valid: root, Linux 5.2"
+            )
         return result
 
     made = call(_FSOPEN, b"tmpfs", 0)
@@ -67,15 +73,24 @@ def check_address(text: str) -> str:
     with contextlib.suppress(ValueError):
         if "/" in text:
             return str(ipaddress.IPv4Interface(text))
-    raise BadInput(f"address {text!r}; valid: an IPv4 address with its prefix, such as 10.42.0.1/30")
+    raise BadInput(
+        f"address {text!r}; valid: an IPv4 address with its prefix, such as 10.42.0.1/30"
+    )
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    p = Parser("bridge", "Any traffic between two network namespaces, through delay injection and a wire.")
+    p = Parser(
+        "bridge", "Any traffic between two network namespaces, through delay injection and a wire."
+    )
     p.add_argument("server", help="namespace of the wired side (ip netns)")
     p.add_argument("terminal", help="namespace of the mobile side")
-    p.add_argument("--addresses", nargs=2, metavar="ADDRESS/PREFIX", default=["10.42.0.1/30", "10.42.0.2/30"],
-                   help="of both interfaces (default 10.42.0.1/30 10.42.0.2/30)")
+    p.add_argument(
+        "--addresses",
+        nargs=2,
+        metavar="ADDRESS/PREFIX",
+        default=["10.42.0.1/30", "10.42.0.2/30"],
+        help="of both interfaces (default 10.42.0.1/30 10.42.0.2/30)",
+    )
     p.add_argument("--tun", default="wip0", help="name of both interfaces (default wip0)")
     for s in SETTINGS:
         if s.key.startswith(GROUPS):
@@ -90,9 +105,19 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 def config(given: argparse.Namespace) -> dict[str, Any]:
     values = vars(given)
     keys = table.process_keys("emulator", NAME)
-    tree = table.nested({theirs: text_of(values[ours]) for theirs, ours in keys.items() if values.get(ours) is not None})
-    ends = {end: {"namespace": namespace, "tun": given.tun, "address": address}
-            for end, namespace, address in zip(("server", "terminal"), (given.server, given.terminal), given.addresses)}
+    tree = table.nested(
+        {
+            theirs: text_of(values[ours])
+            for theirs, ours in keys.items()
+            if values.get(ours) is not None
+        }
+    )
+    ends = {
+        end: {"namespace": namespace, "tun": given.tun, "address": address}
+        for end, namespace, address in zip(
+            ("server", "terminal"), (given.server, given.terminal), given.addresses
+        )
+    }
     for end in ends:
         ends[end] |= tree.get(end, {})
     return tree | ends | {"name": "bridge", "user": system.account()[0], "link": {"kind": "wire"}}
@@ -103,8 +128,15 @@ def counts(running: RunningSettings) -> str:
         d = running.controls["base"].status(3.0).delay_injection
     except control.NoAnswer as e:
         return f"delay injection: {e}"
-    last = f"; last: pdelay {d.pdelay_ms:.1f}, threshold {d.threshold_ms:.1f}, D {d.delay_ms:.1f} ms" if d.samples else ""
-    return f"delay injection: {report.injection_words(accounting.counts_of(d, ''))}, {d.held_now} now{last}"
+    last = (
+        f"; last: pdelay {d.pdelay_ms:.1f}, threshold {d.threshold_ms:.1f}, D {d.delay_ms:.1f} ms"
+        if d.samples
+        else ""
+    )
+    return (
+        f"delay injection: {report.injection_words(accounting.counts_of(d, ''))}, {d.held_now}"
+        f" now{last}"
+    )
 
 
 def change(running: RunningSettings, line: str) -> None:
@@ -115,7 +147,9 @@ def change(running: RunningSettings, line: str) -> None:
     try:
         if not equal:
             raise BadInput(f"{line.strip()!r}; valid: KEY=VALUE, status")
-        row = controls.find({name: row for name, row in running.rows.items() if name.startswith(GROUPS)}, key)
+        row = controls.find(
+            {name: row for name, row in running.rows.items() if name.startswith(GROUPS)}, key
+        )
         running.set({row.key: row.check(text)})
         print(f"{row.key} = {row.check(text)}", flush=True)
     except BadInput as e:
@@ -132,7 +166,7 @@ def main(arguments: list[str], places: Places) -> int:
     folder, me = memory_folder(), os.getpid()
 
     def begin() -> None:
-        os.setpgrp()        # Ctrl-C is for this process, which asks that one for its counts first
+        os.setpgrp()  # Ctrl-C is for this process, which asks that one for its counts first
         system.die_with_parent(me, signal.SIGKILL)
 
     with tempfile.TemporaryFile("w+") as f:
@@ -140,9 +174,15 @@ def main(arguments: list[str], places: Places) -> int:
         f.seek(0)
         os.set_inheritable(f.fileno(), True)
         process = subprocess.Popen(
-            [places.program(PROGRAM), "--config", f"/proc/self/fd/{f.fileno()}"], pass_fds=[f.fileno(), folder],
-            env=os.environ | {"OPENWIP_RUN": f"/proc/self/fd/{folder}"}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE, text=True, preexec_fn=begin)
+            [places.program(PROGRAM), "--config", f"/proc/self/fd/{f.fileno()}"],
+            pass_fds=[f.fileno(), folder],
+            env=os.environ | {"OPENWIP_RUN": f"/proc/self/fd/{folder}"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=begin,
+        )
     return run(given, process, folder)
 
 
@@ -153,10 +193,16 @@ def run(given: argparse.Namespace, process: subprocess.Popen[str], folder: int) 
         for line in process.stderr or ():
             words.append(line.rstrip())
             if "emulator is up" in line:
-                running = RunningSettings("bridge", lambda socket: f"ipc:///proc/self/fd/{folder}/{socket}")
+                running = RunningSettings(
+                    "bridge", lambda socket: f"ipc:///proc/self/fd/{folder}/{socket}"
+                )
                 break
         if running:
-            print(f"{given.tun} {given.addresses[0]} in {given.server}, {given.addresses[1]} in {given.terminal}; Ctrl-C ends it", flush=True)
+            print(
+                f"{given.tun} {given.addresses[0]} in {given.server}, {given.addresses[1]} in"
+                f" {given.terminal}; Ctrl-C ends it",
+                flush=True,
+            )
             follow(running, process)
     if process.poll() is None:
         if running:
@@ -166,7 +212,10 @@ def run(given: argparse.Namespace, process: subprocess.Popen[str], folder: int) 
     if process.returncode == BadInput.code:
         raise BadInput(cause_of("wip_emulator", process.returncode, "\n".join(words)))
     if running is None or process.returncode not in (0, -signal.SIGTERM):
-        raise CellDied(f"the bridge {how_ended(process.returncode)}", [("emulator", w) for w in (words + rest.splitlines())[-3:]])
+        raise CellDied(
+            f"the bridge {how_ended(process.returncode)}",
+            [("emulator", w) for w in (words + rest.splitlines())[-3:]],
+        )
     return 0
 
 
@@ -175,11 +224,12 @@ def follow(running: RunningSettings, process: subprocess.Popen[str]) -> None:
     sources, left = [sys.stdin, process.stderr], b""
     while process.poll() is None:
         for source in select.select(sources, [], [], 1)[0]:
-            data = os.read(source.fileno(), 1 << 16)    # readline() would keep what came with a line, where select does not see it
+            # readline() would keep what came with a line, where select does not see it
+            data = os.read(source.fileno(), 1 << 16)
             if source is process.stderr:
                 continue
             if not data:
-                sources.remove(source)      # nothing comes from there any more; traffic goes on
+                sources.remove(source)  # nothing comes from there any more; traffic goes on
             *lines, left = (left + (data or b"\n" * bool(left))).split(b"\n")
             for line in lines:
                 change(running, line.decode(errors="replace"))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """down, status, exec, bench, switch-table, curves, channel."""
+
 import importlib
 import json
 import os
@@ -33,7 +34,8 @@ def down_cell(cell: Cell) -> str | None:
         keeper = state.get("keeper")
         if keeper and system.start_time(keeper[0]) == keeper[1]:
             os.kill(keeper[0], signal.SIGTERM)
-        if not system.wait_until(cell.acquire, DOWN_PATIENCE_S):   # it hangs: by force, and then as for a killed one
+        # it hangs: by force, and then as for a killed one
+        if not system.wait_until(cell.acquire, DOWN_PATIENCE_S):
             owners = [(p[0], p[1]) for p in (state.get("keeper"), state.get("launcher")) if p]
             system.kill_all(owners, grace=0)
             if not system.wait_until(cell.acquire, 2):
@@ -63,7 +65,11 @@ def down(arguments: list[str], _places: Places) -> int:
     if failed:
         raise CellDied("; ".join([*done, *failed]))
     others = "" if done else ", ".join(cells.up())
-    print("\n".join(done) or "nothing is up, nothing was left" + (f" of '{given.name}'; up: {others} (--name)" if others else ""))
+    print(
+        "\n".join(done)
+        or "nothing is up, nothing was left"
+        + (f" of '{given.name}'; up: {others} (--name)" if others else "")
+    )
     return 0
 
 
@@ -77,25 +83,41 @@ def status(arguments: list[str], _places: Places) -> int:
         except control.NoAnswer:
             return None
 
-    print(report.status_screen(cell, *(ask(s) for s in ("air.control", "base.control", "terminal.control"))))
+    print(
+        report.status_screen(
+            cell, *(ask(s) for s in ("air.control", "base.control", "terminal.control"))
+        )
+    )
     return 0
 
 
 def execute(arguments: list[str], _places: Places) -> int | None:
-    p = Parser("exec", cell="demo", usage="./openwip exec [--name CELL] base|terminal -- COMMAND...")
+    p = Parser(
+        "exec", cell="demo", usage="./openwip exec [--name CELL] base|terminal -- COMMAND..."
+    )
     at = arguments.index("--") if "--" in arguments else len(arguments)
     p.add_argument("station", choices=cells.STATIONS)
-    given, command = p.parse_args(arguments[:at]), arguments[at + 1:]
+    given, command = p.parse_args(arguments[:at]), arguments[at + 1 :]
     if not command:
-        raise BadInput("exec without a command; valid: ./openwip exec [--name CELL] base|terminal -- COMMAND...")
+        raise BadInput(
+            "exec without a command; valid: ./openwip exec [--name CELL] base|terminal --"
+            " COMMAND..."
+        )
     cell = running_cell(given.name)
-    if cell.namespace(given.station) not in cell.state.get("namespaces", [cell.namespace(given.station)]):
-        raise BadInput(f"cell '{cell.name}' has no {given.station}: it is a replay of recorded samples; valid: terminal")
+    if cell.namespace(given.station) not in cell.state.get(
+        "namespaces", [cell.namespace(given.station)]
+    ):
+        raise BadInput(
+            f"cell '{cell.name}' has no {given.station}: it is a replay of recorded samples; valid:"
+            " terminal"
+        )
     if shutil.which(command[0]) is None:
         print(f"openwip: {command[0]}: command not found", file=sys.stderr)
         return 127
     # The Python of the launcher is not the command's business.
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("OPENWIP_", "PYTHON"))} | callers_python
+    environment = {
+        k: v for k, v in os.environ.items() if not k.startswith(("OPENWIP_", "PYTHON"))
+    } | callers_python
     os.execvpe("ip", ["ip", "netns", "exec", cell.namespace(given.station), *command], environment)
 
 
@@ -104,8 +126,17 @@ def bench(arguments: list[str], places: Places) -> int:
         sys.path.append(str(places.top / "tests" / "bench"))
         return int(importlib.import_module("bench_slot_path").main(arguments[1:], places))
     p = Parser("bench")
-    p.add_argument("--json", metavar="FILE", nargs="?", const="-", default="-", help="write there instead of standard output")
-    p.add_argument("--least", action="store_true", help="each as short as it goes: that it runs, not how fast")
+    p.add_argument(
+        "--json",
+        metavar="FILE",
+        nargs="?",
+        const="-",
+        default="-",
+        help="write there instead of standard output",
+    )
+    p.add_argument(
+        "--least", action="store_true", help="each as short as it goes: that it runs, not how fast"
+    )
     given = p.parse_args(arguments)
     outputs.check_given("--json", given.json)
     folder = places.build / "tests" / "bench"
@@ -115,7 +146,9 @@ def bench(arguments: list[str], places: Places) -> int:
     results = {}
     for program in programs:
         print(f"bench: {program.name}", file=sys.stderr, flush=True)
-        done = subprocess.run([program, *(["least"] if given.least else [])], stdout=subprocess.PIPE, text=True)
+        done = subprocess.run(
+            [program, *(["least"] if given.least else [])], stdout=subprocess.PIPE, text=True
+        )
         if done.returncode != 0:
             raise CellDied(f"{program.name} {how_ended(done.returncode)}")
         try:
@@ -133,4 +166,13 @@ def switch_table(arguments: list[str], places: Places) -> None:
 
 def curves(arguments: list[str], places: Places) -> None:
     script = str(places.top / "tests" / "curves" / "curves.py")
-    os.execv(sys.executable, [sys.executable, script, "--program", places.program("tests/curves/curve_points"), *arguments])
+    os.execv(
+        sys.executable,
+        [
+            sys.executable,
+            script,
+            "--program",
+            places.program("tests/curves/curve_points"),
+            *arguments,
+        ],
+    )

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip fader CONFIG: the channel between radios on cables, and its recordings; ./openwip fader calibrate CONFIG: what its radios do
-beside the channel (docs/cabled.md). Calibration: exit code 0: nothing is wrong, 1: something is, 2: bad input, or a radio that is not there."""
+"""./openwip fader CONFIG: the channel between radios on cables, and its recordings; ./openwip fader
+calibrate CONFIG: what its radios do beside the channel (docs/cabled.md). Calibration: exit code 0:
+nothing is wrong, 1: something is, 2: bad input, or a radio that is not there."""
+
 import argparse
 import contextlib
 import datetime
@@ -13,7 +15,8 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .finding import Finding, as_json, judged, show
+from openwip_schema import receiver_pb2
+
 from ..air import SAMPLE_RATE
 from ..cell import faders, radio_loop, remote
 from ..errors import BAD_INPUT, INVALID, VALID, BadInput, of_program
@@ -26,22 +29,32 @@ from ..settings.kinds import Real
 from ..settings.scenario import read_yaml
 from ..shapes import AirStatus, Burst, ThroughRadios
 from ..text import of_json, of_yaml
-from openwip_schema import receiver_pb2
+from .finding import Finding, as_json, judged, show
 
 PROGRAM = "host/cabled/wip_fader"
-MOST_BEND_DB = 0.1          # of the gain over its three levels
-LEAST_IMAGE_DB = 25         # docs/radios-measured.md: costs 256-QAM about 1 dB
+MOST_BEND_DB = 0.1  # of the gain over its three levels
+LEAST_IMAGE_DB = 25  # docs/radios-measured.md: costs 256-QAM about 1 dB
 
 
 def parser(command: str, description: str) -> Parser:
     p = Parser(command, description)
-    p.add_argument("config", metavar="CONFIG", help="YAML file: nodes with their radios, paths between them")
-    p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="over the file; repeatable")
+    p.add_argument(
+        "config", metavar="CONFIG", help="YAML file: nodes with their radios, paths between them"
+    )
+    p.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="over the file; repeatable"
+    )
     return p
 
 
 def start(given: argparse.Namespace, places: Places, *more: str) -> list[str]:
-    return [str(places.program(PROGRAM)), "--config", operand(given.config), *(f"--set={assignment}" for assignment in given.set), *more]
+    return [
+        str(places.program(PROGRAM)),
+        "--config",
+        operand(given.config),
+        *(f"--set={assignment}" for assignment in given.set),
+        *more,
+    ]
 
 
 def until_it_ends(command: list[str]) -> int:
@@ -56,12 +69,15 @@ def air_of(config: str, assignments: Iterable[str] = ()) -> dict[str, Any]:
     tree = read_yaml("fader's file", config)
     side = tree.get("air") if isinstance(tree, dict) else None
     said = (a.partition("=") for a in assignments)
-    return (side if isinstance(side, dict) else {}) | {key.removeprefix("air."): value for key, _, value in said if key.startswith("air.")}
+    return (side if isinstance(side, dict) else {}) | {
+        key.removeprefix("air."): value for key, _, value in said if key.startswith("air.")
+    }
 
 
 @contextlib.contextmanager
 def reachable(given: argparse.Namespace, places: Places) -> Iterator[None]:
-    """From other computers, with keys: what forwards is a process of its own, which gives up root's rights, as the fader does then."""
+    """From other computers, with keys: what forwards is a process of its own, which gives up root's
+    rights, as the fader does then."""
     listen = remote.check_listen(given.listen, given.keys)
     if listen is None:
         yield
@@ -71,19 +87,29 @@ def reachable(given: argparse.Namespace, places: Places) -> Iterator[None]:
     if os.geteuid() == 0 and not air.get("user"):
         given.set.append(f"air.user={system.account()[0]}")
     if not isinstance(inside, str) or not inside.startswith("ipc://"):
-        raise BadInput(f"--listen {given.listen}: {given.config} has air.control = {inside!r}; valid: ipc://PATH, which it leads to")
-    with subprocess.Popen([*places.module("forward", inside, given.listen, keys.folder)], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE) as forwarder:
+        raise BadInput(
+            f"--listen {given.listen}: {given.config} has air.control = {inside!r}; valid:"
+            " ipc://PATH, which it leads to"
+        )
+    with subprocess.Popen(
+        [*places.module("forward", inside, given.listen, keys.folder)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+    ) as forwarder:
         assert forwarder.stdout
         try:
             if forwarder.stdout.readline() != b"ready\n":
-                raise BadInput(f"--listen {given.listen}: it cannot listen there; valid: an address of this computer, a free port")
+                raise BadInput(
+                    f"--listen {given.listen}: it cannot listen there; valid: an address of this"
+                    " computer, a free port"
+                )
             yield
         finally:
             forwarder.terminate()
 
 
 # --- recordings ---
+
 
 def run_recording(given: argparse.Namespace, places: Places) -> int:
     """Until it ends; then the metadata."""
@@ -92,114 +118,231 @@ def run_recording(given: argparse.Namespace, places: Places) -> int:
     try:
         sides = fader_recordings.used_sides(given.config)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        sides = []      # the program says what is wrong
+        sides = []  # the program says what is wrong
     for node, side in sides:
         recordings.remove_former(f"{base}-{node}-{side}", recordings.META)
-    code = until_it_ends(start(given, places, f"--set=fader.record={base}", f"--set=fader.record_s={seconds}"))
+    code = until_it_ends(
+        start(given, places, f"--set=fader.record={base}", f"--set=fader.record_s={seconds}")
+    )
     if code == BAD_INPUT:
         return code
     lost = 0
     for node, side in sides:
         made = fader_recordings.complete(base, node, side, given.config, places)
         lost += made.whole["openwip:samples_lost"]
-        print(f"{made.data_path}: {made.samples} samples ({made.samples / SAMPLE_RATE:.3f} s), "
-              f"{made.whole['openwip:samples_lost']} lost" + (f"; {made.whole['openwip:error']}" if "openwip:error" in made.whole else ""))
+        print(
+            f"{made.data_path}: {made.samples} samples ({made.samples / SAMPLE_RATE:.3f} s), "
+            f"{made.whole['openwip:samples_lost']} lost"
+            + (f"; {made.whole['openwip:error']}" if "openwip:error" in made.whole else "")
+        )
     return code or (INVALID if lost else VALID)
 
 
 # --- calibration ---
 
+
 def findings_of(path: dict[str, Any]) -> Iterator[Finding]:
     name = f"{path['from']} to {path['to']}"
     if not path["heard"]:
-        yield Finding(name, f"the transmitter at {path['to']} is not heard by the receiver at {path['from']}", "no calibration",
-                      f"a cable with its attenuator from the one to the other; transmit_gain_db of {path['to']}, receive_gain_db of {path['from']}")
+        yield Finding(
+            name,
+            f"the transmitter at {path['to']} is not heard by the receiver at {path['from']}",
+            "no calibration",
+            "a cable with its attenuator from the one to the other; transmit_gain_db of"
+            f" {path['to']}, receive_gain_db of {path['from']}",
+        )
         return
     delays = path["delays"]
     spread = max(delays) - min(delays)
-    says = f"{min(delays)} samples in each of {len(delays)} starts" if spread == 0 else f"{min(delays)} to {max(delays)} samples in {len(delays)} starts"
-    yield judged(f"delay, {name}", says, spread == 0, "the fader's delay is not what it says",
-                 "a common clock and time of both radios (clock_source, time_source)")
+    says = (
+        f"{min(delays)} samples in each of {len(delays)} starts"
+        if spread == 0
+        else f"{min(delays)} to {max(delays)} samples in {len(delays)} starts"
+    )
+    yield judged(
+        f"delay, {name}",
+        says,
+        spread == 0,
+        "the fader's delay is not what it says",
+        "a common clock and time of both radios (clock_source, time_source)",
+    )
     gains = [g["gain_db"] for g in path["gain_db"]]
     says = ", ".join(f"{g['gain_db']:.2f} dB at {g['sent_dbfs']:g} dBFS" for g in path["gain_db"])
-    yield judged(f"gain, {name}", says, max(gains) - min(gains) <= MOST_BEND_DB, "not linear: the level changes the channel",
-                 "less gain, or a larger attenuator")
+    yield judged(
+        f"gain, {name}",
+        says,
+        max(gains) - min(gains) <= MOST_BEND_DB,
+        "not linear: the level changes the channel",
+        "less gain, or a larger attenuator",
+    )
     yield Finding(f"noise, {name}", f"{path['noise_dbfs']:.1f} dBFS in 7.68 MHz")
-    yield Finding(f"DC offset, {name}", f"{path['dc_dbfs']:.1f} dBFS, {path['dc_sending_dbfs']:.1f} while a tone is sent")
+    yield Finding(
+        f"DC offset, {name}",
+        f"{path['dc_dbfs']:.1f} dBFS, {path['dc_sending_dbfs']:.1f} while a tone is sent",
+    )
     at_least = "at least " if path["image_at_least"] else ""
-    yield judged(f"image, {name}", f"{at_least}{path['image_db']:.1f} dB below a tone", path["image_db"] >= LEAST_IMAGE_DB,
-                 "more than 1 dB at 256-QAM", "calibrate the radios (./openwip radio probe says how)")
+    yield judged(
+        f"image, {name}",
+        f"{at_least}{path['image_db']:.1f} dB below a tone",
+        path["image_db"] >= LEAST_IMAGE_DB,
+        "more than 1 dB at 256-QAM",
+        "calibrate the radios (./openwip radio probe says how)",
+    )
 
 
 def calibrate(arguments: list[str], places: Places) -> int:
-    p = parser("fader calibrate", "What the radios of a fader do beside the channel: delay, gain, noise, constant, image. THIS TRANSMITS. In the place of "
-                                  "the stations, a cable with an attenuator of 30 dB or more leads from each path's end to its beginning.")
-    p.add_argument("--out", metavar="FILE", default="calibration.json", help="what was found, with date and devices (default calibration.json)")
+    p = parser(
+        "fader calibrate",
+        "What the radios of a fader do beside the channel: delay, gain, noise, constant, image."
+        " THIS TRANSMITS. In the place of the stations, a cable with an attenuator of 30 dB or more"
+        " leads from each path's end to its beginning.",
+    )
+    p.add_argument(
+        "--out",
+        metavar="FILE",
+        default="calibration.json",
+        help="what was found, with date and devices (default calibration.json)",
+    )
     given = p.parse_args(arguments)
     outputs.check_given("--out", given.out, given.config)
-    done = subprocess.run(start(given, places, "--calibrate"), stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          env=radio_loop.environment(places))
+    done = subprocess.run(
+        start(given, places, "--calibrate"),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env=radio_loop.environment(places),
+    )
     if done.returncode != 0:
         raise of_program("wip_fader", done.returncode, done.stderr)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     nodes = of_yaml(pathlib.Path(given.config).read_text(encoding="utf-8"))["nodes"]
     findings = [f for path in found["paths"] for f in findings_of(path)]
     show(findings)
-    outputs.write_json(given.out, {"date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), "devices": {
-        node: asked | {"found": found["devices"][node]} for node, asked in nodes.items()}, "paths": found["paths"], "findings": as_json(findings)})
+    outputs.write_json(
+        given.out,
+        {
+            "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "devices": {
+                node: asked | {"found": found["devices"][node]} for node, asked in nodes.items()
+            },
+            "paths": found["paths"],
+            "findings": as_json(findings),
+        },
+    )
     return VALID if all(f.ok for f in findings) else INVALID
 
 
 # --- the channel that a distant terminal heard ---
 
+
 def bursts_of(file: str) -> list[Burst]:
     """Of a terminal's report."""
     try:
         said = of_json(pathlib.Path(file).read_text(encoding="utf-8"))["bursts_heard"]
-        bursts = [receiver_pb2.Burst(**{name: b[name] for name in ("centre", "noise", "response")}) for b in said]
+        bursts = [
+            receiver_pb2.Burst(**{name: b[name] for name in ("centre", "noise", "response")})
+            for b in said
+        ]
     except OSError as e:
         raise BadInput(f"{file}: {e.strerror}") from None
     except (ValueError, LookupError, TypeError):
-        raise BadInput(f"{file} has no bursts of a terminal; valid: --json FILE of ./openwip station terminal --air cabled") from None
+        raise BadInput(
+            f"{file} has no bursts of a terminal; valid: --json FILE of ./openwip station terminal"
+            " --air cabled"
+        ) from None
     for number, b in enumerate(bursts):
-        if len(b.response) != 2 * through_radios.VALUES or not all(map(math.isfinite, b.response)) or not any(b.response):
-            raise BadInput(f"{file}: bursts_heard[{number}].response has {len(b.response)} numbers; valid: {2 * through_radios.VALUES}, finite, not all zero")
+        if (
+            len(b.response) != 2 * through_radios.VALUES
+            or not all(map(math.isfinite, b.response))
+            or not any(b.response)
+        ):
+            raise BadInput(
+                f"{file}: bursts_heard[{number}].response has {len(b.response)} numbers; valid:"
+                f" {2 * through_radios.VALUES}, finite, not all zero"
+            )
         if not math.isfinite(b.noise) or b.noise < 0:
-            raise BadInput(f"{file}: bursts_heard[{number}].noise is {b.noise:g}; valid: 0 and more")
+            raise BadInput(
+                f"{file}: bursts_heard[{number}].noise is {b.noise:g}; valid: 0 and more"
+            )
     return bursts
 
 
 def compare(arguments: list[str], _places: Places) -> int:
-    p = Parser("fader compare", "The channel that a terminal on another computer heard against the one that a running fader commanded.")
-    p.add_argument("fader", metavar="CONFIG|tcp://ADDR:PORT", help="the fader's YAML file, whose air.control is where it answers; or its --listen")
-    p.add_argument("report", metavar="FILE", help="--json of ./openwip station terminal --air cabled")
-    p.add_argument("--keys", metavar="DIR", help="of ./openwip keys; with a fader on another computer")
+    p = Parser(
+        "fader compare",
+        "The channel that a terminal on another computer heard against the one that a running fader"
+        " commanded.",
+    )
+    p.add_argument(
+        "fader",
+        metavar="CONFIG|tcp://ADDR:PORT",
+        help="the fader's YAML file, whose air.control is where it answers; or its --listen",
+    )
+    p.add_argument(
+        "report", metavar="FILE", help="--json of ./openwip station terminal --air cabled"
+    )
+    p.add_argument(
+        "--keys", metavar="DIR", help="of ./openwip keys; with a fader on another computer"
+    )
     given = p.parse_args(arguments)
     heard = bursts_of(given.report)
-    far, keys = given.fader.startswith("tcp://"), remote.keys_of("the fader", given.fader, given.keys)
-    air = faders.find("the fader" if far else f"{given.fader}: air.control", given.fader if far else air_of(given.fader).get("control"),
-                      "--listen of a ./openwip fader that runs, with its keys" if far else "the file of a ./openwip fader that runs", keys)
+    far, keys = (
+        given.fader.startswith("tcp://"),
+        remote.keys_of("the fader", given.fader, given.keys),
+    )
+    air = faders.find(
+        "the fader" if far else f"{given.fader}: air.control",
+        given.fader if far else air_of(given.fader).get("control"),
+        (
+            "--listen of a ./openwip fader that runs, with its keys"
+            if far
+            else "the file of a ./openwip fader that runs"
+        ),
+        keys,
+    )
     findings = [of_comparison(through_radios.compare(air.bursts, heard)), of_fader(air)]
     show(findings)
     return VALID if all(f.ok for f in findings) else INVALID
 
 
 def of_fader(air: AirStatus) -> Finding:
-    """What it lost since it began, and its own sounding: stations that cannot ask it do not judge them."""
+    """What it lost since it began, and its own sounding: stations that cannot ask it do not judge
+    them."""
     own = accounting.fader_of(air, None)
-    wrong = accounting.check_fader(own) + accounting.check_clipping(own) if own else ["fader: it says no delay"]
-    return judged("the fader since it began", "; ".join(w.removeprefix("fader: ") for w in wrong) or "nothing lost, its channel as commanded", not wrong,
-                  "the terminal heard gaps, or another channel", "as said; losses and clipping from before the stations count too: begin it again, then the stations")
+    wrong = (
+        accounting.check_fader(own) + accounting.check_clipping(own)
+        if own
+        else ["fader: it says no delay"]
+    )
+    return judged(
+        "the fader since it began",
+        "; ".join(w.removeprefix("fader: ") for w in wrong)
+        or "nothing lost, its channel as commanded",
+        not wrong,
+        "the terminal heard gaps, or another channel",
+        "as said; losses and clipping from before the stations count too: begin it again, then the"
+        " stations",
+    )
 
 
 def of_comparison(found: ThroughRadios) -> Finding:
     name = "through the radios"
     if found["not_judged"]:
-        return Finding(name, f"not judged: {found['not_judged']}", "whether the terminal hears the channel commanded is not known",
-                       "nodes and paths without impairments, a channel above its noise while the base station starts")
-    return judged(name, "; ".join([report.through_words(found), *found["wrong"]]), not found["wrong"],
-                  "the terminal hears another channel than the one commanded",
-                  "seed and channel of CONFIG, cables, levels; --air cabled at both stations, the terminal first")
+        return Finding(
+            name,
+            f"not judged: {found['not_judged']}",
+            "whether the terminal hears the channel commanded is not known",
+            "nodes and paths without impairments, a channel above its noise while the base station"
+            " starts",
+        )
+    return judged(
+        name,
+        "; ".join([report.through_words(found), *found["wrong"]]),
+        not found["wrong"],
+        "the terminal hears another channel than the one commanded",
+        "seed and channel of CONFIG, cables, levels; --air cabled at both stations, the terminal"
+        " first",
+    )
 
 
 def main(arguments: list[str], places: Places) -> int:
@@ -207,11 +350,31 @@ def main(arguments: list[str], places: Places) -> int:
         return calibrate(arguments[1:], places)
     if arguments[:1] == ["compare"]:
         return compare(arguments[1:], places)
-    p = parser("fader", "The channel between radios that are joined to the stations by cables, until it is ended; `fader calibrate` measures the radios "
-                        "and `fader compare` what a distant terminal heard (docs/cabled.md).")
-    p.add_argument("--record", metavar="FILE", help="samples of each radio as SigMF: FILE-NODE-input, FILE-NODE-output, from the first one on")
-    p.value("--seconds", Real(0.001, 3600), metavar="S", help="of each; with --record (default 2; 61 MB/s)")
-    p.add_argument("--listen", metavar="tcp://ADDR:PORT", help="stations on other computers reach it there (their --fader)")
+    p = parser(
+        "fader",
+        "The channel between radios that are joined to the stations by cables, until it is ended;"
+        " `fader calibrate` measures the radios and `fader compare` what a distant terminal heard"
+        " (docs/cabled.md).",
+    )
+    p.add_argument(
+        "--record",
+        metavar="FILE",
+        help=(
+            "samples of each radio as SigMF: FILE-NODE-input, FILE-NODE-output, from the first"
+            " one on"
+        ),
+    )
+    p.value(
+        "--seconds",
+        Real(0.001, 3600),
+        metavar="S",
+        help="of each; with --record (default 2; 61 MB/s)",
+    )
+    p.add_argument(
+        "--listen",
+        metavar="tcp://ADDR:PORT",
+        help="stations on other computers reach it there (their --fader)",
+    )
     p.add_argument("--keys", metavar="DIR", help="of ./openwip keys; with --listen")
     given = p.parse_args(arguments)
     os.environ.setdefault("UHD_MODULE_PATH", str(places.build / "uhd_modules"))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What doctor and radio say, a line each: ok, or what it costs and the command that mends it."""
+
 import dataclasses
 from collections.abc import Iterable
 from typing import Any
@@ -9,9 +10,9 @@ from typing import Any
 class Finding:
     what: str
     says: str
-    costs: str = ""         # empty: ok
-    mend: str = ""          # a command, or what to do
-    safe: bool = False      # --fix may run it
+    costs: str = ""  # empty: ok
+    mend: str = ""  # a command, or what to do
+    safe: bool = False  # --fix may run it
 
     @property
     def ok(self) -> bool:
@@ -20,10 +21,15 @@ class Finding:
     def lines(self) -> list[str]:
         if self.ok:
             return [f"ok    {self.what}: {self.says}"]
-        return [f"COSTS {self.what}: {self.says}: {self.costs}", *([f"      mend: {self.mend}"] if self.mend else [])]
+        return [
+            f"COSTS {self.what}: {self.says}: {self.costs}",
+            *([f"      mend: {self.mend}"] if self.mend else []),
+        ]
 
 
-def judged(what: str, says: str, ok: bool, costs: str, mend: str = "", safe: bool = False) -> Finding:
+def judged(
+    what: str, says: str, ok: bool, costs: str, mend: str = "", safe: bool = False
+) -> Finding:
     """`costs` and what is behind it: of one that is not ok."""
     return Finding(what, says) if ok else Finding(what, says, costs, mend, safe)
 

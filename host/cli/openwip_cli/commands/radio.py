@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip radio list, probe, levels, spectrum: radios that UHD finds, without a cell. A finding is ok, or what it costs and what mends
-it. Exit code 0: nothing costs anything, 1: something does, 2: bad input, or a radio that is not there."""
+"""./openwip radio list, probe, levels, spectrum: radios that UHD finds, without a cell. A finding
+is ok, or what it costs and what mends it. Exit code 0: nothing costs anything, 1: something does,
+2: bad input, or a radio that is not there."""
+
 import re
 import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from . import doctor
-from .finding import Finding, as_json, judged, show
-from .radio_program import asked, parsed, radio_parser, transmit_options
-from .radio_findings import of_sensors, of_sources
 from ..air import SAMPLE_RATE
 from ..cell.radio_loop import ask, environment
 from ..errors import INVALID, VALID, BadInput
@@ -18,6 +16,10 @@ from ..machine.places import Places
 from ..settings import radios
 from ..settings.command_line import run_command
 from ..settings.kinds import Real
+from . import doctor
+from .finding import Finding, as_json, judged, show
+from .radio_findings import of_sensors, of_sources
+from .radio_program import asked, parsed, radio_parser, transmit_options
 
 USAGE = """usage: ./openwip radio COMMAND [--radio ARGS] [--json [FILE]] [OPTIONS]
 
@@ -29,11 +31,12 @@ USAGE = """usage: ./openwip radio COMMAND [--radio ARGS] [--json [FILE]] [OPTION
 --radio: UHD device arguments, such as type=b200 (without: the first radio found); type=vusrp is a software one that hears itself.
 COMMAND --help: its options."""
 
-RESAMPLING = "a sixth of a core for each direction"       # docs/radios-measured.md, Rates
-# Their mixers are corrected from a file that one has to make; the others measure and correct themselves.
+RESAMPLING = "a sixth of a core for each direction"  # docs/radios-measured.md, Rates
+# Their mixers are corrected from a file that one has to make; the others measure and correct
+# themselves.
 CORRECTED_FROM_A_FILE = ("n200", "n210", "x300", "x310")
-LEAST_IMAGE_DB = 25         # docs/radios-measured.md: costs 256-QAM about 1 dB
-MOST_DC_DBFS = -20          # of full scale: above it headroom is lost
+LEAST_IMAGE_DB = 25  # docs/radios-measured.md: costs 256-QAM about 1 dB
+MOST_DC_DBFS = -20  # of full scale: above it headroom is lost
 
 
 def mhz(hz: float) -> str:
@@ -54,6 +57,7 @@ def model(product: str) -> str:
 
 # --- list ---
 
+
 def found_devices(places: Places, radio: str) -> list[dict[str, str]]:
     """Software radios show themselves only when they are asked for by type."""
     machine = doctor.Machine(environment=environment(places))
@@ -61,7 +65,10 @@ def found_devices(places: Places, radio: str) -> list[dict[str, str]]:
     for wanted in [radio] if radio else ["", "type=vusrp"]:
         listed = machine.said("uhd_find_devices", *(["--args", wanted] if wanted else []))
         if listed is None:
-            raise BadInput("uhd_find_devices is not there, or does not end; needed: sudo apt-get install uhd-host")
+            raise BadInput(
+                "uhd_find_devices is not there, or does not end; needed: sudo apt-get install"
+                " uhd-host"
+            )
         # find_all is UHD's own, of the search.
         found += [{k: v for k, v in d.items() if k != "find_all"} for d in doctor.devices(listed)]
     return found
@@ -73,19 +80,32 @@ def list_radios(arguments: list[str], places: Places) -> int:
     if given.json != "-":
         for device in found:
             first = [k for k in ("type", "product", "serial", "addr") if k in device]
-            print(", ".join(f"{k}={device[k]}" for k in (*first, *(k for k in device if k not in first))))
+            print(
+                ", ".join(
+                    f"{k}={device[k]}" for k in (*first, *(k for k in device if k not in first))
+                )
+            )
         if not found:
-            print("none found: check power, cable and address; ./openwip doctor says what this machine lacks")
+            print(
+                "none found: check power, cable and address; ./openwip doctor says what this"
+                " machine lacks"
+            )
     outputs.write_json(given.json, {"devices": found})
     return VALID if found else INVALID
 
 
 # --- probe ---
 
+
 def of_clock(found: dict[str, Any], radio: str) -> Iterator[Finding]:
     product = radios.products().get(model(found["product"]))
-    # What UHD says is the range of the moment: of devices with some clocks, the one they were opened with.
-    others = ", ".join(map(mhz, product["clock"]["list"])) if product and "list" in product["clock"] else span(found["clocks_hz"], 1e6)
+    # What UHD says is the range of the moment: of devices with some clocks, the one they were
+    # opened with.
+    others = (
+        ", ".join(map(mhz, product["clock"]["list"]))
+        if product and "list" in product["clock"]
+        else span(found["clocks_hz"], 1e6)
+    )
     yield Finding("master clock", f"{mhz(found['clock_hz'])} MHz (of {others})")
     sides = [found[s] for s in ("receive", "transmit") if s in found]
     rate = sides[0]["rate_hz"] if sides else 0
@@ -94,21 +114,39 @@ def of_clock(found: dict[str, Any], radio: str) -> Iterator[Finding]:
         return
     clock = radios.clock(product) if product else None
     direct = clock is not None and clock % SAMPLE_RATE == 0 and clock != found["clock_hz"]
-    yield Finding("sample rate", f"{mhz(rate)} MS/s, converted to and from {mhz(SAMPLE_RATE)}", RESAMPLING,
-                  f"--radio {shlex.quote(','.join(filter(None, (radio, f'master_clock_rate={clock}'))))}" if direct else
-                  "nothing: its clock has no other rate; it works so")
+    yield Finding(
+        "sample rate",
+        f"{mhz(rate)} MS/s, converted to and from {mhz(SAMPLE_RATE)}",
+        RESAMPLING,
+        (
+            f"--radio {shlex.quote(','.join(filter(None, (radio, f'master_clock_rate={clock}'))))}"
+            if direct
+            else "nothing: its clock has no other rate; it works so"
+        ),
+    )
 
 
 def of_side(name: str, s: dict[str, Any]) -> Iterator[Finding]:
-    yield Finding(name, f"{s['front']}, {s['channels']} channel{'s' if s['channels'] != 1 else ''}, {span(s['frequency_hz'], 1e6)} MHz, "
-                        f"gain {span(s['gain_db'])} dB in steps of {s['gain_db']['step']:g}, bandwidth {span(s['bandwidth_hz'], 1e6)} MHz, "
-                        f"antennas {', '.join(s['antennas'])}")
+    yield Finding(
+        name,
+        f"{s['front']}, {s['channels']} channel{'s' if s['channels'] != 1 else ''},"
+        f" {span(s['frequency_hz'], 1e6)} MHz, gain {span(s['gain_db'])} dB in steps of"
+        f" {s['gain_db']['step']:g}, bandwidth {span(s['bandwidth_hz'], 1e6)} MHz, antennas"
+        f" {', '.join(s['antennas'])}",
+    )
 
 
 def of_calibration(found: dict[str, Any], radio: str) -> Iterator[Finding]:
     sides = {s: found[s] for s in ("receive", "transmit") if s in found}
     known = [s for s in sides if sides[s]["power_calibrated"]]
-    yield Finding("power", f"calibrated ({' and '.join(known)})" if known else "not calibrated: levels in dBFS, not in dBm")
+    yield Finding(
+        "power",
+        (
+            f"calibrated ({' and '.join(known)})"
+            if known
+            else "not calibrated: levels in dBFS, not in dBm"
+        ),
+    )
     if model(found["product"]) not in CORRECTED_FROM_A_FILE:
         yield Finding("images", "the device corrects its mixers by itself")
         return
@@ -116,11 +154,22 @@ def of_calibration(found: dict[str, Any], radio: str) -> Iterator[Finding]:
     if not lacking:
         yield Finding("images", "corrected from files of this board")
     elif found["name"].startswith("Software"):
-        yield Finding("images", "not corrected, as a board without files (software: there is nothing to correct)")
+        yield Finding(
+            "images",
+            "not corrected, as a board without files (software: there is nothing to correct)",
+        )
     else:
-        of = {"receive": ("uhd_cal_rx_iq_balance",), "transmit": ("uhd_cal_tx_iq_balance", "uhd_cal_tx_dc_offset")}
-        yield Finding("images", f"no file of this board ({', '.join(lacking)})", "images and LO leakage only 25 to 30 dB down",
-                      "nothing connected, then: " + "; ".join(f"{c} --args {shlex.quote(radio)}" for s in lacking for c in of[s]))
+        of = {
+            "receive": ("uhd_cal_rx_iq_balance",),
+            "transmit": ("uhd_cal_tx_iq_balance", "uhd_cal_tx_dc_offset"),
+        }
+        yield Finding(
+            "images",
+            f"no file of this board ({', '.join(lacking)})",
+            "images and LO leakage only 25 to 30 dB down",
+            "nothing connected, then: "
+            + "; ".join(f"{c} --args {shlex.quote(radio)}" for s in lacking for c in of[s]),
+        )
 
 
 def findings_of_probe(found: dict[str, Any], radio: str) -> Iterator[Finding]:
@@ -130,7 +179,12 @@ def findings_of_probe(found: dict[str, Any], radio: str) -> Iterator[Finding]:
         if key in found:
             yield from of_side(name, found[key])
         else:
-            yield Finding(name, "none", f"it can only be a station that {'sends' if key == 'receive' else 'receives'}", "a board that has both")
+            yield Finding(
+                name,
+                "none",
+                f"it can only be a station that {'sends' if key == 'receive' else 'receives'}",
+                "a board that has both",
+            )
     yield from of_sensors(found)
     yield from of_sources(found)
     yield from of_calibration(found, radio)
@@ -152,48 +206,106 @@ def probe(arguments: list[str], places: Places) -> int:
 
 # --- levels ---
 
+
 def findings_of_levels(found: dict[str, Any]) -> Iterator[Finding]:
-    yield Finding("receiver", f"{mhz(found['frequency_hz'])} MHz, gain {found['receive_gain_db']:g} dB, {found['antenna']}, "
-                              f"{mhz(found['rate_hz'])} MS/s, {found['samples']} samples")
-    yield Finding("noise", f"{found['noise_dbfs']:.1f} dBFS in 7.68 MHz; less the gain {found['noise_at_gain_0_dbfs']:.1f}")
-    yield judged("DC offset", f"{found['dc_dbfs']:.1f} dBFS", found["dc_dbfs"] <= MOST_DC_DBFS, "takes headroom of the converter",
-                 "less gain; another antenna port, if a strong carrier is at the centre")
-    yield judged("level", f"peak {found['peak_dbfs']:.1f} dBFS, {100 * found['clipped']:.4g} % of the samples clipped", found["clipped"] == 0,
-                 "noise in every bin", "less --receive-gain, or a larger attenuator")
+    yield Finding(
+        "receiver",
+        f"{mhz(found['frequency_hz'])} MHz, gain {found['receive_gain_db']:g} dB,"
+        f" {found['antenna']}, {mhz(found['rate_hz'])} MS/s, {found['samples']} samples",
+    )
+    yield Finding(
+        "noise",
+        f"{found['noise_dbfs']:.1f} dBFS in 7.68 MHz; less the gain"
+        f" {found['noise_at_gain_0_dbfs']:.1f}",
+    )
+    yield judged(
+        "DC offset",
+        f"{found['dc_dbfs']:.1f} dBFS",
+        found["dc_dbfs"] <= MOST_DC_DBFS,
+        "takes headroom of the converter",
+        "less gain; another antenna port, if a strong carrier is at the centre",
+    )
+    yield judged(
+        "level",
+        f"peak {found['peak_dbfs']:.1f} dBFS, {100 * found['clipped']:.4g} % of the samples"
+        " clipped",
+        found["clipped"] == 0,
+        "noise in every bin",
+        "less --receive-gain, or a larger attenuator",
+    )
     tone = found["tone"]
     if tone is None:
         return
     sent = f"sent with gain {tone['sent']['transmit_gain_db']:g} dB from {tone['sent']['antenna']}"
     if not tone["heard"]:
-        yield Finding("tone", f"not heard ({sent})", "no images or leakage measured",
-                      "more --transmit-gain or --receive-gain, with the attenuator in its place; cable, antenna ports")
+        yield Finding(
+            "tone",
+            f"not heard ({sent})",
+            "no images or leakage measured",
+            "more --transmit-gain or --receive-gain, with the attenuator in its place; cable,"
+            " antenna ports",
+        )
         return
-    yield Finding("tone", f"{tone['dbfs']:.1f} dBFS at {tone['hz'] / 1e3:+.1f} kHz, {tone['hz'] - tone['expected_hz']:+.0f} Hz off ({sent})")
-    for name, key in (("image of the receiver", "receive_image"), ("image of the transmitter", "transmit_image")):
-        yield judged(name, f"{'at least ' if tone[key]['at_least'] else ''}{tone[key]['db']:.1f} dB below the tone",
-                     tone[key]["db"] >= LEAST_IMAGE_DB or tone[key]["at_least"], "more than 1 dB at 256-QAM", "calibrate (./openwip radio probe says how)")
+    yield Finding(
+        "tone",
+        f"{tone['dbfs']:.1f} dBFS at {tone['hz'] / 1e3:+.1f} kHz,"
+        f" {tone['hz'] - tone['expected_hz']:+.0f} Hz off ({sent})",
+    )
+    for name, key in (
+        ("image of the receiver", "receive_image"),
+        ("image of the transmitter", "transmit_image"),
+    ):
+        yield judged(
+            name,
+            f"{'at least ' if tone[key]['at_least'] else ''}{tone[key]['db']:.1f} dB below the"
+            " tone",
+            tone[key]["db"] >= LEAST_IMAGE_DB or tone[key]["at_least"],
+            "more than 1 dB at 256-QAM",
+            "calibrate (./openwip radio probe says how)",
+        )
     leak = tone["leakage"]
-    yield Finding("LO leakage", f"{'at least ' if leak['at_least'] else ''}{leak['db']:.1f} dB below the tone")
+    yield Finding(
+        "LO leakage", f"{'at least ' if leak['at_least'] else ''}{leak['db']:.1f} dB below the tone"
+    )
 
 
 def levels(arguments: list[str], places: Places) -> int:
     p = radio_parser("radio levels", receives=True)
-    p.value("--tone", Real(-60, 0), metavar="DBFS", nargs="?", const=-6.0,
-                   help="send a tone meanwhile, 912 kHz above the centre (default -6): THIS TRANSMITS")
-    p.add_argument("--tone-radio", metavar="ARGS", default="", help="the radio that sends it (default: the same)")
+    p.value(
+        "--tone",
+        Real(-60, 0),
+        metavar="DBFS",
+        nargs="?",
+        const=-6.0,
+        help="send a tone meanwhile, 912 kHz above the centre (default -6): THIS TRANSMITS",
+    )
+    p.add_argument(
+        "--tone-radio",
+        metavar="ARGS",
+        default="",
+        help="the radio that sends it (default: the same)",
+    )
     transmit_options(p)
     given = parsed(p, arguments)
-    if given.tone is None and (given.tone_radio or given.transmit_gain is not None or given.transmit_antenna):
-        raise BadInput("--tone-radio, --transmit-gain or --transmit-antenna without --tone; valid: together with --tone, nothing is sent without")
+    if given.tone is None and (
+        given.tone_radio or given.transmit_gain is not None or given.transmit_antenna
+    ):
+        raise BadInput(
+            "--tone-radio, --transmit-gain or --transmit-antenna without --tone; valid: together"
+            " with --tone, nothing is sent without"
+        )
     found = ask(places, "levels", given.radio, asked(given))
     return finish(findings_of_levels(found), found, given.json)
 
 
 # --- spectrum ---
 
+
 def spectrum(arguments: list[str], places: Places) -> int:
     p = radio_parser("radio spectrum", receives=True)
-    p.add_argument("--out", metavar="FILE.png", help="the picture (default spectrum.png, or none with --json)")
+    p.add_argument(
+        "--out", metavar="FILE.png", help="the picture (default spectrum.png, or none with --json)"
+    )
     given = parsed(p, arguments)
     file = given.out or (None if given.json else "spectrum.png")
     if file:
@@ -201,6 +313,7 @@ def spectrum(arguments: list[str], places: Places) -> int:
     found = ask(places, "spectrum", given.radio, asked(given))
     if file:
         from . import radio_plot
+
         with outputs.writing("--out", file):
             radio_plot.draw(file, found, given.radio)
         if given.json != "-":

@@ -1,39 +1,71 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an open radio is found to have, a line each: reference, time and locks, as `wip_radio probe` says; its loop, and the settings that follow
-(./openwip doctor --loop)."""
+"""What an open radio is found to have, a line each: reference, time and locks, as `wip_radio probe`
+says; its loop, and the settings that follow (./openwip doctor --loop)."""
+
 import math
 from collections.abc import Iterator
 from typing import Any
 
-from .finding import Finding, judged
 from ..air import SLOTS_PER_SECOND
 from ..cell.radio_loop import BETWEEN_SLOTS, RARE, Loop, of_cell
 from ..settings.scenario import by_clock
+from .finding import Finding, judged
 
 SHARE = 1e-4
-GPS = "a GPS antenna that sees the sky, and some minutes; or time_source=internal in --radio (now {})"
+GPS = (
+    "a GPS antenna that sees the sky, and some minutes; or time_source=internal in --radio (now {})"
+)
 
 
 def of_sensors(found: dict[str, Any]) -> Iterator[Finding]:
-    for place, sensors in (("", found["sensors"]), *((f" ({s})", found[s]["sensors"]) for s in ("receive", "transmit") if s in found)):
+    for place, sensors in (
+        ("", found["sensors"]),
+        *((f" ({s})", found[s]["sensors"]) for s in ("receive", "transmit") if s in found),
+    ):
         for name, value in sensors.items():
             costs, mend = "not as it should be", "another frequency; UHD's manual of the device"
             if name == "ref_locked":
                 costs = "the clock runs by itself, or not at all"
-                mend = f"a 10 MHz reference at the device, or clock_source=internal (now {found['clock_source']})"
-            elif name == "gps_locked":      # nobody waits for it but gpsdo
-                costs, mend = "a station with --time-source gpsdo does not start" * (found["time_source"] == "gpsdo"), GPS.format("gpsdo")
-            yield judged(f"sensor {name}{place}", value["says"], value.get("ok", True) or not costs, costs, mend)
+                mend = (
+                    "a 10 MHz reference at the device, or clock_source=internal (now"
+                    f" {found['clock_source']})"
+                )
+            elif name == "gps_locked":  # nobody waits for it but gpsdo
+                costs, mend = (
+                    "a station with --time-source gpsdo does not start"
+                    * (found["time_source"] == "gpsdo"),
+                    GPS.format("gpsdo"),
+                )
+            yield judged(
+                f"sensor {name}{place}",
+                value["says"],
+                value.get("ok", True) or not costs,
+                costs,
+                mend,
+            )
 
 
 def of_sources(found: dict[str, Any]) -> Iterator[Finding]:
     for name in ("clock", "time"):
-        yield Finding(f"{name} source", f"{found[f'{name}_source']} (of {', '.join(found[f'{name}_sources'])})")
+        yield Finding(
+            f"{name} source",
+            f"{found[f'{name}_source']} (of {', '.join(found[f'{name}_sources'])})",
+        )
     if "pps" in found:
         source = found["time_source"]
-        yield judged("PPS", f"{'an' if found['pps'] else 'no'} edge within {found['pps_within_s']:g} s", found["pps"],
-                     "a station that takes its time from there does not start",
-                     GPS.format(source) if source == "gpsdo" else f"a pulse a second at PPS IN, or time_source=internal in --radio (now {source})")
+        yield judged(
+            "PPS",
+            f"{'an' if found['pps'] else 'no'} edge within {found['pps_within_s']:g} s",
+            found["pps"],
+            "a station that takes its time from there does not start",
+            (
+                GPS.format(source)
+                if source == "gpsdo"
+                else (
+                    f"a pulse a second at PPS IN, or time_source=internal in --radio (now {source})"
+                )
+            ),
+        )
 
 
 def duration(us: float) -> str:
@@ -45,45 +77,89 @@ def of_transmission(found: dict[str, Any]) -> Finding:
     all_late = [c["lead_us"] for c in t["leads"] if c["late"] == c["bursts"]]
     some = f"all are late below {duration(max(all_late))}; " if all_late else ""
     last = t["leads"][-1]
-    says = f"{some}{duration(t['lead_us'])} before its time: {last['late']} of {last['bursts']} late (a share of {t['late_at_most']:.1e} at most, 95 %)"
-    return judged("a burst has to leave", says, t["late_at_most"] <= SHARE, "not shown for one in 10,000", "more --seconds (about 30,000 bursts are needed)")
+    says = (
+        f"{some}{duration(t['lead_us'])} before its time: {last['late']} of {last['bursts']} late"
+        f" (a share of {t['late_at_most']:.1e} at most, 95 %)"
+    )
+    return judged(
+        "a burst has to leave",
+        says,
+        t["late_at_most"] <= SHARE,
+        "not shown for one in 10,000",
+        "more --seconds (about 30,000 bursts are needed)",
+    )
 
 
 def findings_of_loop(found: dict[str, Any]) -> Iterator[Finding]:
-    yield Finding("time of the radio", f"read in {found['time_reading_us']:.0f} us" +
-                  ("" if found["realtime_priority"] else "; without real-time priority"))
+    yield Finding(
+        "time of the radio",
+        f"read in {found['time_reading_us']:.0f} us"
+        + ("" if found["realtime_priority"] else "; without real-time priority"),
+    )
     r = found["receive"]
-    says = (f"{duration(r['shortest_us'])} at least after its last sample, half of the slots {duration(r['median_us'])}, one in 1,000 more than "
-            f"{duration(r['one_in_thousand_us'])}, one in 10,000 more than {duration(r['one_in_ten_thousand_us'])} ({r['slots']} slots)")
-    yield judged("a slot is in hand", says, not r["gaps"], f"samples were lost {r['gaps']} times", "what the lines above say; nothing else running")
+    says = (
+        f"{duration(r['shortest_us'])} at least after its last sample, half of the slots"
+        f" {duration(r['median_us'])}, one in 1,000 more than {duration(r['one_in_thousand_us'])},"
+        f" one in 10,000 more than {duration(r['one_in_ten_thousand_us'])} ({r['slots']} slots)"
+    )
+    yield judged(
+        "a slot is in hand",
+        says,
+        not r["gaps"],
+        f"samples were lost {r['gaps']} times",
+        "what the lines above say; nothing else running",
+    )
     yield of_transmission(found)
     if found["path_delay_us"] is None:
-        yield Finding("path", f"a burst sent with gain {found['sent']['transmit_gain_db']:g} dB is not heard: no cable, or too low (--transmit-gain, "
-                              "--receive-gain; the times above need none)")
+        yield Finding(
+            "path",
+            f"a burst sent with gain {found['sent']['transmit_gain_db']:g} dB is not heard: no"
+            " cable, or too low (--transmit-gain, --receive-gain; the times above need none)",
+        )
     else:
         yield Finding("path", f"a burst is received {found['path_delay_us']:.1f} us after its time")
-    found["recommended"] = settings_of(found, 0) | {"two_computers": settings_of(found, BETWEEN_SLOTS)}
+    found["recommended"] = settings_of(found, 0) | {
+        "two_computers": settings_of(found, BETWEEN_SLOTS)
+    }
     yield of_loop("loop", found, 0)
     yield of_loop("loop of two computers", found, BETWEEN_SLOTS)
 
 
 def settings_of(found: dict[str, Any], more_slots: int) -> dict[str, Any]:
-    rarely, often = ({"transmit_lead_slots": loop.lead, "retransmission_delay_ms": loop.delay_ms} for loop in loops_of(found, more_slots))
+    rarely, often = (
+        {"transmit_lead_slots": loop.lead, "retransmission_delay_ms": loop.delay_ms}
+        for loop in loops_of(found, more_slots)
+    )
     return {**rarely, "for_one_in_thousand": often}
 
 
 def loops_of(found: dict[str, Any], more_slots: int) -> tuple[Loop, Loop]:
-    """For one late slot in 10,000, and in 1,000, where the other radio is like this one: what --loop auto takes."""
+    """For one late slot in 10,000, and in 1,000, where the other radio is like this one: what
+    --loop auto takes."""
     return of_cell(found, found, more_slots, RARE[0]), of_cell(found, found, more_slots, RARE[1])
 
 
 def of_loop(name: str, found: dict[str, Any], more_slots: int) -> Finding:
     loop, often = loops_of(found, more_slots)
     defaults = by_clock("realtime", more_slots)
-    says = f"{loop.flags} ({loop.delay} slots) for one late slot in 10,000; {often.lead} and {often.delay_ms:g} for one in 1,000"
+    says = (
+        f"{loop.flags} ({loop.delay} slots) for one late slot in 10,000; {often.lead} and"
+        f" {often.delay_ms:g} for one in 1,000"
+    )
     usual = math.ceil(defaults["link.retransmission_delay_ms"] / 1000 * SLOTS_PER_SECOND - 1e-9)
     if why := loop.not_valid():
-        return Finding(name, says, why, "what the lines above say: a machine that does not stand still")
+        return Finding(
+            name, says, why, "what the lines above say: a machine that does not stand still"
+        )
     if loop.lead > defaults["link.transmit_lead_slots"] or loop.delay > usual:
-        return Finding(name, says, f"the default, {defaults['link.transmit_lead_slots']} and {usual} slots, is too short here", loop.flags)
-    return Finding(name, f"{says}; the default, {defaults['link.transmit_lead_slots']} and {usual} slots, is enough")
+        return Finding(
+            name,
+            says,
+            f"the default, {defaults['link.transmit_lead_slots']} and {usual} slots, is too short"
+            " here",
+            loop.flags,
+        )
+    return Finding(
+        name,
+        f"{says}; the default, {defaults['link.transmit_lead_slots']} and {usual} slots, is enough",
+    )

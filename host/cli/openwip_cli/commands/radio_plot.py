@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A received spectrum as a PNG."""
+
 from typing import Any
 
 import matplotlib
 import numpy
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
-from ..air import BINS, SAMPLE_RATE, SPECTRUM_POINTS, SUBCARRIERS  # noqa: E402
-from ..machine import outputs  # noqa: E402
+from ..air import BINS, SAMPLE_RATE, SPECTRUM_POINTS, SUBCARRIERS
+from ..machine import outputs
 
 CELL_HZ = SUBCARRIERS * SAMPLE_RATE / SPECTRUM_POINTS
 
@@ -22,8 +23,16 @@ def draw(file: str, found: dict[str, Any], radio: str) -> None:
     ax.plot(mhz, found["mean_dbfs"], color="tab:blue", lw=1.0, label="mean")
     ax.set_xlim(mhz[0], mhz[-1])
     ax.set_xlabel(f"MHz from {found['frequency_hz'] / 1e6:g} MHz")
-    ax.set_ylabel("dBFS in 20 kHz" if found["rate_hz"] == SAMPLE_RATE else f"dBFS in {found['rate_hz'] / SAMPLE_RATE * 20:.1f} kHz")
-    ax.set_title(f"{radio or 'first radio'}: receive gain {found['receive_gain_db']:g} dB, {found['antenna']}, {found['rate_hz'] / 1e6:.3f} MS/s", fontsize=10)
+    ax.set_ylabel(
+        "dBFS in 20 kHz"
+        if found["rate_hz"] == SAMPLE_RATE
+        else f"dBFS in {found['rate_hz'] / SAMPLE_RATE * 20:.1f} kHz"
+    )
+    ax.set_title(
+        f"{radio or 'first radio'}: receive gain {found['receive_gain_db']:g} dB,"
+        f" {found['antenna']}, {found['rate_hz'] / 1e6:.3f} MS/s",
+        fontsize=10,
+    )
     ax.grid(alpha=0.3)
     ax.legend(fontsize=8)
     fig.tight_layout()

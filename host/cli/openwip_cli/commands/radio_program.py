@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The options of the commands that open a radio."""
+
 import argparse
 
 from ..machine import outputs
@@ -8,24 +9,55 @@ from ..settings.command_line import Parser
 from ..settings.kinds import Real
 
 FREQUENCY = table.setting("fader.frequency_hz", "fader").kind
-GAIN = Real(-200, 200)      # what the radio has it says itself
+GAIN = Real(-200, 200)  # what the radio has it says itself
 
 
 def radio_option(p: Parser) -> None:
-    p.add_argument("--radio", metavar="ARGS", default="", help="UHD device arguments of the radio that is meant, such as type=b200; "
-                                                               "type=vusrp: the software one")
+    p.add_argument(
+        "--radio",
+        metavar="ARGS",
+        default="",
+        help=(
+            "UHD device arguments of the radio that is meant, such as type=b200; "
+            "type=vusrp: the software one"
+        ),
+    )
 
 
 def receive_options(p: Parser) -> None:
-    p.value("--freq", FREQUENCY, metavar="HZ", default=1.8e9, help="centre frequency (default 1.8e9)")
-    p.value("--receive-gain", GAIN, metavar="DB", help="gain of the receiver (default: the middle of its range)")
-    p.add_argument("--antenna", metavar="PORT", default="", help="it receives from (default: the device's own choice)")
+    p.value(
+        "--freq", FREQUENCY, metavar="HZ", default=1.8e9, help="centre frequency (default 1.8e9)"
+    )
+    p.value(
+        "--receive-gain",
+        GAIN,
+        metavar="DB",
+        help="gain of the receiver (default: the middle of its range)",
+    )
+    p.add_argument(
+        "--antenna",
+        metavar="PORT",
+        default="",
+        help="it receives from (default: the device's own choice)",
+    )
 
 
 def transmit_options(p: Parser) -> None:
-    p.value("--transmit-gain", GAIN, metavar="DB", help="gain of the transmitter (default: its lowest). An attenuator of 30 dB or more "
-                                                        "belongs between transmitter and receiver (docs/radios.md)")
-    p.add_argument("--transmit-antenna", metavar="PORT", default="", help="it sends from (default: the device's own choice)")
+    p.value(
+        "--transmit-gain",
+        GAIN,
+        metavar="DB",
+        help=(
+            "gain of the transmitter (default: its lowest). An attenuator of 30 dB or more "
+            "belongs between transmitter and receiver (docs/radios.md)"
+        ),
+    )
+    p.add_argument(
+        "--transmit-antenna",
+        metavar="PORT",
+        default="",
+        help="it sends from (default: the device's own choice)",
+    )
 
 
 def radio_parser(command: str, receives: bool = False) -> Parser:
@@ -33,9 +65,19 @@ def radio_parser(command: str, receives: bool = False) -> Parser:
     radio_option(p)
     if receives:
         receive_options(p)
-        p.value("--seconds", Real(0.02, 10), metavar="S", default=0.5, help="of samples (default 0.5)")
-    p.add_argument("--json", metavar="FILE", nargs="?", const="-", help="write what was found there as well; without FILE: as JSON on "
-                                                                        "standard output, and nothing else")
+        p.value(
+            "--seconds", Real(0.02, 10), metavar="S", default=0.5, help="of samples (default 0.5)"
+        )
+    p.add_argument(
+        "--json",
+        metavar="FILE",
+        nargs="?",
+        const="-",
+        help=(
+            "write what was found there as well; without FILE: as JSON on "
+            "standard output, and nothing else"
+        ),
+    )
     return p
 
 
@@ -46,7 +88,20 @@ def parsed(p: Parser, arguments: list[str]) -> argparse.Namespace:
 
 
 def asked(given: argparse.Namespace) -> list[str]:
-    """The program's options from ours; those that a command does not have, and those that were not given, are left out."""
-    names = {"freq": "--freq", "receive_gain": "--receive-gain", "antenna": "--antenna", "seconds": "--seconds", "transmit_gain": "--transmit-gain",
-             "transmit_antenna": "--transmit-antenna", "tone": "--tone", "tone_radio": "--tone-args"}
-    return [f"{flag}={value}" for name, flag in names.items() if (value := getattr(given, name, None)) not in (None, "")]
+    """The program's options from ours; those that a command does not have, and those that were not
+    given, are left out."""
+    names = {
+        "freq": "--freq",
+        "receive_gain": "--receive-gain",
+        "antenna": "--antenna",
+        "seconds": "--seconds",
+        "transmit_gain": "--transmit-gain",
+        "transmit_antenna": "--transmit-antenna",
+        "tone": "--tone",
+        "tone_radio": "--tone-args",
+    }
+    return [
+        f"{flag}={value}"
+        for name, flag in names.items()
+        if (value := getattr(given, name, None)) not in (None, "")
+    ]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip set and ./openwip get: the settings of a running cell by the keys of its scenario (controls.py)."""
+"""./openwip set and ./openwip get: the settings of a running cell by the keys of its scenario
+(controls.py)."""
+
 import argparse
 import contextlib
 import dataclasses
@@ -8,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..air import SLOTS_PER_SECOND
-from ..cell import cell as cells, faders, remote
+from ..cell import cell as cells
+from ..cell import faders, remote
 from ..cell.running import running_cell
 from ..errors import BadInput
 from ..machine import outputs, system
@@ -20,46 +23,77 @@ from ..settings.scenario import text_of
 from ..text import of_yaml
 
 PROCESSES = ("base", "terminal", "air")
-ATTENUATOR = "attenuator"   # of a cell that has one
-READ_BACK_S = 3.0      # a receiver builds its new predictor first
+ATTENUATOR = "attenuator"  # of a cell that has one
+READ_BACK_S = 3.0  # a receiver builds its new predictor first
 
 
 class RunningSettings:
-    """The settings of one cell, as its processes say them. `endpoint(socket)` names their sockets. Of a medium, fader or
-    attenuator without a cell it is the only one that is asked, and its rows are all."""
+    """The settings of one cell, as its processes say them. `endpoint(socket)` names their sockets.
+    Of a medium, fader or attenuator without a cell it is the only one that is asked, and its rows
+    are all."""
 
-    def __init__(self, name: str, endpoint: Callable[[str], str], keys: control.Keys | None = None, launched: dict[str, Any] | None = None,
-                 processes: tuple[str, ...] = PROCESSES) -> None:
+    def __init__(
+        self,
+        name: str,
+        endpoint: Callable[[str], str],
+        keys: control.Keys | None = None,
+        launched: dict[str, Any] | None = None,
+        processes: tuple[str, ...] = PROCESSES,
+    ) -> None:
         self.name = name
         self.controls = {p: control.Control(endpoint(f"{p}.control"), keys) for p in processes}
-        self.launched = launched or {}   # the scenario, nested; of a remote cell unknown
+        self.launched = launched or {}  # the scenario, nested; of a remote cell unknown
         self.read()
         self.kind = "emulate" if "terminals" in self.effective.get("base", {}) else "demo"
-        self.paths = [str(path) for path in self.effective.get("air", {}).get("paths", {})] if self.kind == "demo" else []
+        self.paths = (
+            [str(path) for path in self.effective.get("air", {}).get("paths", {})]
+            if self.kind == "demo"
+            else []
+        )
         self.rows = controls.with_paths(controls.table(self.kind), self.paths)
         if "base" not in self.controls:
-            self.rows = {key: row for key, row in self.rows.items() if row.process in self.controls and ("channel" in controls.parts(key) or not row.why_not)}
+            self.rows = {
+                key: row
+                for key, row in self.rows.items()
+                if row.process in self.controls
+                and ("channel" in controls.parts(key) or not row.why_not)
+            }
         elif ATTENUATOR not in self.controls:
-            self.rows |= {key: dataclasses.replace(row, process=None, why_not="the cell has no attenuator")
-                          for key, row in self.rows.items() if row.process == ATTENUATOR}
+            self.rows |= {
+                key: dataclasses.replace(row, process=None, why_not="the cell has no attenuator")
+                for key, row in self.rows.items()
+                if row.process == ATTENUATOR
+            }
 
     def find(self, key: str, path: str | None) -> controls.Control:
         """`path`: the key is that of this one. Raises BadInput."""
         if path is not None and path not in self.paths:
-            raise BadInput(f"--path is {path}; valid: {', '.join(self.paths) or 'none, an emulated link has no paths'}")
+            raise BadInput(
+                f"--path is {path}; valid:"
+                f" {', '.join(self.paths) or 'none, an emulated link has no paths'}"
+            )
         if path is None:
             return controls.find(self.rows, key)
-        of_path = {row.key.removeprefix(controls.path_key(path, "")): row for row in self.rows.values()
-                   if row.key.startswith(controls.path_key(path, ""))}
+        of_path = {
+            row.key.removeprefix(controls.path_key(path, "")): row
+            for row in self.rows.values()
+            if row.key.startswith(controls.path_key(path, ""))
+        }
         return controls.find(of_path, key)
 
     def shown(self, path: str | None) -> list[controls.Control]:
         """Every setting once, or those of a path."""
         if path is not None:
             self.find("channel.model", path)
-            return [row for row in self.rows.values() if row.key.startswith(controls.path_key(path, ""))]
+            return [
+                row for row in self.rows.values() if row.key.startswith(controls.path_key(path, ""))
+            ]
         if len(self.paths) > 1:
-            return [row for row in self.rows.values() if controls.path_key(self.paths[0], row.key) not in self.rows]
+            return [
+                row
+                for row in self.rows.values()
+                if controls.path_key(self.paths[0], row.key) not in self.rows
+            ]
         return [row for row in self.rows.values() if not row.key.startswith("paths.")]
 
     def read(self) -> None:
@@ -80,7 +114,7 @@ class RunningSettings:
             return inside(self.launched, key)
         terminal = self.status.get("terminal")
         radio = terminal.radio if terminal else None
-        if self.kind == "demo" and radio and radio.predictor:    # what the receiver itself says
+        if self.kind == "demo" and radio and radio.predictor:  # what the receiver itself says
             if key == "phy.predictor":
                 return radio.predictor
             if key == "link.combining":
@@ -88,9 +122,9 @@ class RunningSettings:
         return inside(self.effective[row.process], row.process_key)
 
     def set(self, wanted: dict[str, str]) -> dict[str, int]:
-        """`wanted`: {key: canonical text}. All of it or nothing; returns {process: slot it holds from}.
-        Raises BadInput: refused, or no answer."""
-        self.read()     # what is taken back to, if it comes to that
+        """`wanted`: {key: canonical text}. All of it or nothing; returns {process: slot it holds
+        from}. Raises BadInput: refused, or no answer."""
+        self.read()  # what is taken back to, if it comes to that
         trees: dict[str, dict[str, Any]] = {}
         before: dict[str, dict[str, Any]] = {}
         for key, text in wanted.items():
@@ -107,11 +141,15 @@ class RunningSettings:
                     with contextlib.suppress(control.NoAnswer):
                         self.controls[earlier].configure(before[earlier])
                 if isinstance(e, control.Refused):
-                    raise BadInput(f"{str(e).removeprefix('configure: ')}; nothing changed") from None
+                    raise BadInput(
+                        f"{str(e).removeprefix('configure: ')}; nothing changed"
+                    ) from None
                 raise BadInput(str(e)) from None
         return slots
 
-    def read_back(self, wanted: dict[str, str], timeout_s: float = READ_BACK_S) -> dict[str, str | None]:
+    def read_back(
+        self, wanted: dict[str, str], timeout_s: float = READ_BACK_S
+    ) -> dict[str, str | None]:
         """Waits until the processes say the values; returns {key: value} of those that do not."""
         other: dict[str, str | None] = {}
 
@@ -152,13 +190,19 @@ def connect(given: argparse.Namespace) -> "RunningSettings":
     if given.control:
         keys = remote.keys_of("--control", given.control, given.keys)
         with contextlib.suppress(*faders.SILENT):
-            running = RunningSettings(given.control, lambda _: given.control, keys, processes=("air",))
+            running = RunningSettings(
+                given.control, lambda _: given.control, keys, processes=("air",)
+            )
             if ATTENUATOR in running.effective["air"]:
-                return RunningSettings(given.control, lambda _: given.control, keys, processes=(ATTENUATOR,))
+                return RunningSettings(
+                    given.control, lambda _: given.control, keys, processes=(ATTENUATOR,)
+                )
             if running.paths:
                 return running
-        raise BadInput(f"--control is {given.control}, where no channel answers; valid: air.control of a medium or fader, --listen of a fader, "
-                       "attenuator.control of a cell")
+        raise BadInput(
+            f"--control is {given.control}, where no channel answers; valid: air.control of a"
+            " medium or fader, --listen of a fader, attenuator.control of a cell"
+        )
     if given.remote:
         endpoint, keys = remote.client(given.remote, given.keys)
         return RunningSettings(given.remote, endpoint, keys)
@@ -166,7 +210,10 @@ def connect(given: argparse.Namespace) -> "RunningSettings":
         raise BadInput("--keys is for --remote and --control; a cell of this machine needs none")
     cell = running_cell(given.name)
     if cell.replay is not None:
-        raise BadInput(f"cell '{cell.name}' is a replay of {cell.replay['file']}: it has the settings of then, and none changes")
+        raise BadInput(
+            f"cell '{cell.name}' is a replay of {cell.replay['file']}: it has the settings of then,"
+            " and none changes"
+        )
     launched = {}
     with contextlib.suppress(OSError, ValueError):
         launched = json.loads((cell.run / "run.json").read_text())["scenario"]
@@ -176,11 +223,33 @@ def connect(given: argparse.Namespace) -> "RunningSettings":
 
 def parser(command: str, usage: str) -> Parser:
     p = Parser(command, usage=usage)
-    p.add_argument("--name", type=check_cell_name, default=None, help="name of the cell (default: demo, or the only one that is up)")
-    p.add_argument("--remote", metavar="tcp://HOST:PORT", help="a cell of another machine (demo --listen)")
-    p.add_argument("--keys", metavar="DIR", help="with --remote, or --control tcp://ADDR:PORT: the keys of ./openwip keys")
-    p.add_argument("--control", metavar="ENDPOINT", help="of a medium or fader without a cell: where it answers (its air.control, a fader's --listen)")
-    p.add_argument("--path", metavar="SENDER:RECEIVER", help="channel.* of this path of the medium or fader (docs/cabled.md)")
+    p.add_argument(
+        "--name",
+        type=check_cell_name,
+        default=None,
+        help="name of the cell (default: demo, or the only one that is up)",
+    )
+    p.add_argument(
+        "--remote", metavar="tcp://HOST:PORT", help="a cell of another machine (demo --listen)"
+    )
+    p.add_argument(
+        "--keys",
+        metavar="DIR",
+        help="with --remote, or --control tcp://ADDR:PORT: the keys of ./openwip keys",
+    )
+    p.add_argument(
+        "--control",
+        metavar="ENDPOINT",
+        help=(
+            "of a medium or fader without a cell: where it answers (its air.control, a fader's"
+            " --listen)"
+        ),
+    )
+    p.add_argument(
+        "--path",
+        metavar="SENDER:RECEIVER",
+        help="channel.* of this path of the medium or fader (docs/cabled.md)",
+    )
     return p
 
 
@@ -191,7 +260,7 @@ def chosen_name(given: argparse.Namespace) -> argparse.Namespace:
             raise BadInput("--control is for what has no cell; valid: without --name and --remote")
         return given
     if not given.remote:
-        system.require_root()      # nobody else sees whether a cell is up
+        system.require_root()  # nobody else sees whether a cell is up
     if given.name is None:
         up = [] if given.remote else cells.up()
         given.name = "demo" if "demo" in up or len(up) != 1 else up[0]
@@ -203,11 +272,18 @@ def chosen_name(given: argparse.Namespace) -> argparse.Namespace:
 def with_unit(text: str | None, row: controls.Control) -> str:
     if not text:
         return "-"
-    return f"{text} {row.unit}" if row.unit and text.replace(".", "").replace("-", "").isdigit() else text
+    return (
+        f"{text} {row.unit}"
+        if row.unit and text.replace(".", "").replace("-", "").isdigit()
+        else text
+    )
 
 
 def set_main(arguments: list[str], _places: Places) -> int:
-    p = parser("set", "./openwip set [--name CELL | --control ENDPOINT] [--path SENDER:RECEIVER] KEY=VALUE...")
+    p = parser(
+        "set",
+        "./openwip set [--name CELL | --control ENDPOINT] [--path SENDER:RECEIVER] KEY=VALUE...",
+    )
     p.add_argument("assignments", nargs="+", metavar="KEY=VALUE")
     given = chosen_name(p.parse_args(arguments))
     for a in given.assignments:
@@ -226,19 +302,40 @@ def set_main(arguments: list[str], _places: Places) -> int:
     for key in wanted:
         row = running.rows[key]
         slot = slots.get(row.process or "", 0)
-        when = f"  from slot {slot} ({slot / SLOTS_PER_SECOND:.3f} s)" if slot else "  at once" if running.value(key) != old[key] else "  as it was"
-        print(f"{key:<{width}}  {with_unit(old[key], row)} -> {with_unit(running.value(key), row)}{when}")
+        when = (
+            f"  from slot {slot} ({slot / SLOTS_PER_SECOND:.3f} s)"
+            if slot
+            else "  at once"
+            if running.value(key) != old[key]
+            else "  as it was"
+        )
+        print(
+            f"{key:<{width}}  {with_unit(old[key], row)} ->"
+            f" {with_unit(running.value(key), row)}{when}"
+        )
     for key, value in other.items():
         print(f"openwip: {key}: asked for {wanted[key]}, the cell still says {value}", flush=True)
     return 1 if other else 0
 
 
 def get_main(arguments: list[str], _places: Places) -> int:
-    p = parser("get", "./openwip get [--name CELL | --control ENDPOINT] [--path SENDER:RECEIVER] [--json] [--describe [--markdown]] [KEY...]")
+    p = parser(
+        "get",
+        "./openwip get [--name CELL | --control ENDPOINT] [--path SENDER:RECEIVER] [--json]"
+        " [--describe [--markdown]] [KEY...]",
+    )
     p.add_argument("keys_asked", nargs="*", metavar="KEY")
     p.add_argument("--json", action="store_true", help="for programs")
-    p.add_argument("--describe", action="store_true", help="what can be set: process, type, valid values, unit; needs no running cell")
-    p.add_argument("--markdown", action="store_true", help="with --describe: every setting of every program, docs/settings.md")
+    p.add_argument(
+        "--describe",
+        action="store_true",
+        help="what can be set: process, type, valid values, unit; needs no running cell",
+    )
+    p.add_argument(
+        "--markdown",
+        action="store_true",
+        help="with --describe: every setting of every program, docs/settings.md",
+    )
     p.add_argument("--kind", choices=controls.CELLS, help="with --describe: of one kind of cell")
     given = p.parse_args(arguments)
     if given.describe:
@@ -251,7 +348,13 @@ def get_main(arguments: list[str], _places: Places) -> int:
         return 0
     width = max(len(r.key) for r in rows)
     for r in rows:
-        note = f"   (fixed: {r.why_not})" if r.why_not and given.keys_asked else "   (fixed)" if r.why_not else ""
+        note = (
+            f"   (fixed: {r.why_not})"
+            if r.why_not and given.keys_asked
+            else "   (fixed)"
+            if r.why_not
+            else ""
+        )
         print(f"{r.key:<{width}}  {with_unit(values[r.key], r)}{note}")
     return 0
 
@@ -265,7 +368,9 @@ def describe(given: argparse.Namespace) -> int:
             controls.find(controls.table(kind), key)
     tree = controls.describe(given.kind)
     for kind, rows in tree["cells"].items():
-        tree["cells"][kind] = [r for r in rows if not given.keys_asked or r["key"] in given.keys_asked]
+        tree["cells"][kind] = [
+            r for r in rows if not given.keys_asked or r["key"] in given.keys_asked
+        ]
     if given.json:
         outputs.write_json("-", tree, indent=1)
         return 0
@@ -275,5 +380,8 @@ def describe(given: argparse.Namespace) -> int:
             what = r["valid"] if r["changeable"] else f"fixed: {r['why_not']}"
             print(f"  {r['key']:<30} {r['process'] or 'launcher':<9} {what}")
         if any(r["path_key"] for r in rows):
-            print(f"  of one path of several: {', '.join(r['path_key'] for r in rows if r['path_key'])}")
+            print(
+                "  of one path of several:"
+                f" {', '.join(r['path_key'] for r in rows if r['path_key'])}"
+            )
     return 0

@@ -1,19 +1,38 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The programmable attenuator in the cable of a run: what a report says of it, and what makes the run invalid (docs/attenuator.md)."""
+"""The programmable attenuator in the cable of a run: what a report says of it, and what makes the
+run invalid (docs/attenuator.md)."""
+
 from typing import Any
 
 from ..shapes import AttenuatorStatus
 
-WHY = {"silent": " (the host was silent for longer than attenuator.silence_ms)", "armed": " (nothing has started it: attenuator.start)"}
-ANSWERS_S = 0.5     # it is asked 50 times a second while it plays, else five times
+WHY = {
+    "silent": " (the host was silent for longer than attenuator.silence_ms)",
+    "armed": " (nothing has started it: attenuator.start)",
+}
+ANSWERS_S = 0.5  # it is asked 50 times a second while it plays, else five times
 
 
 def report_of(status: AttenuatorStatus | None) -> dict[str, Any]:
     """Of its status (control.proto); None: its process does not answer."""
     if status is None:
         return {"wrong": "its process does not answer"}
-    return {"levels_db": list(status.levels_db)} | {n: getattr(status, n) for n in (
-        "name", "state", "steps", "clipped", "played", "underflows", "late", "missed_ticks", "silent_s", "wrong", "set_by_hand")}
+    return {"levels_db": list(status.levels_db)} | {
+        n: getattr(status, n)
+        for n in (
+            "name",
+            "state",
+            "steps",
+            "clipped",
+            "played",
+            "underflows",
+            "late",
+            "missed_ticks",
+            "silent_s",
+            "wrong",
+            "set_by_hand",
+        )
+    }
 
 
 def check(a: dict[str, Any]) -> list[str]:
@@ -22,9 +41,14 @@ def check(a: dict[str, Any]) -> list[str]:
         if not wrong and a["silent_s"] > ANSWERS_S:
             wrong.append(f"it has not answered for {a['silent_s']:.1f} s")
         if a["steps"] and a["state"] not in ("playing", "ended"):
-            wrong.append(f"its playback is {a['state']} after {a['played']} of {a['steps']} steps{WHY.get(a['state'], '')}")
+            wrong.append(
+                f"its playback is {a['state']} after {a['played']} of {a['steps']}"
+                f" steps{WHY.get(a['state'], '')}"
+            )
         if a["steps"] and a["underflows"] + a["late"]:
-            wrong.append(f"{a['underflows']} steps were not there when due, {a['late']} came too late")
+            wrong.append(
+                f"{a['underflows']} steps were not there when due, {a['late']} came too late"
+            )
         if a["missed_ticks"]:
             wrong.append(f"its controller missed {a['missed_ticks']} ticks")
     return [f"attenuator: {words}" for words in wrong]
@@ -35,6 +59,13 @@ def lines(a: dict[str, Any] | None) -> list[str]:
         return []
     if "state" not in a:
         return [f"  attenuator   {a['wrong']}"]
-    played = f"{a['state']}: {a['played']} of {a['steps']} steps, {a['clipped']} clipped to what its chips have, {a['underflows']} not there when due, " \
-             f"{a['missed_ticks']} ticks missed; " if a["steps"] else "nothing played; "
-    return [f"  attenuator   {played}now {', '.join(f'{v:g}' for v in a['levels_db'])} dB" + f", set by hand {a['set_by_hand']} times" * bool(a["set_by_hand"])]
+    played = (
+        f"{a['state']}: {a['played']} of {a['steps']} steps, {a['clipped']} clipped to what its"
+        f" chips have, {a['underflows']} not there when due, {a['missed_ticks']} ticks missed; "
+        if a["steps"]
+        else "nothing played; "
+    )
+    return [
+        f"  attenuator   {played}now {', '.join(f'{v:g}' for v in a['levels_db'])} dB"
+        + f", set by hand {a['set_by_hand']} times" * bool(a["set_by_hand"])
+    ]

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Mean and confidence interval over realisations of the channel.
 
-The realisations are independent, so the mean of n of them has the interval  mean +- t(n-1) s / sqrt(n)  (Student t,
-95 %). Two settings that saw the same realisations are compared by their differences, realisation by realisation:
-what the channel gave to both cancels, and the interval of the difference is much narrower than the two."""
+The realisations are independent, so the mean of n of them has the interval  mean +- t(n-1) s /
+sqrt(n)  (Student t, 95 %). Two settings that saw the same realisations are compared by their
+differences, realisation by realisation: what the channel gave to both cancels, and the interval of
+the difference is much narrower than the two."""
+
 import dataclasses
 import functools
 import math
@@ -12,20 +14,21 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 CONFIDENCE = 0.95
-Realisations: TypeAlias = Mapping[Any, float]     # realisation -> value
+Realisations: TypeAlias = Mapping[Any, float]  # realisation -> value
 
 
 @functools.cache
 def student_t(degrees: int) -> float:
     # Late: it loads numpy, which starts threads, and the runs are forked from this process.
     from scipy import stats
+
     return float(stats.t.ppf(0.5 + CONFIDENCE / 2, degrees))
 
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
     mean: float
-    half: float     # half of the interval's width; nan when one value says nothing about it
+    half: float  # half of the interval's width; nan when one value says nothing about it
     n: int
 
     @property

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What telemetry means, once: every view (report, top, page of a record, packets, metrics) and the verdict so far ask here.
-Functions of messages and of what a record holds of them; no clock, no socket."""
+"""What telemetry means, once: every view (report, top, page of a record, packets, metrics) and the
+verdict so far ask here. Functions of messages and of what a record holds of them; no clock, no
+socket."""
+
 import functools
 from collections.abc import Sequence
 from typing import Any
@@ -9,8 +11,10 @@ from ..shapes import AirStatus, Direction, PacketRecord, RadioState, VerdictMess
 from ..text import of_yaml
 from . import accounting
 
-MODULATIONS = ("none", "BPSK", "4-QAM", "8-QAM", "16-QAM", "32-QAM", "64-QAM", "128-QAM", "256-QAM")   # index = bits/symbol
-# Of the time from arrival to delivery of a packet, ns in PacketRecord.NAME_ns; their sum is the whole.
+# index = bits/symbol
+MODULATIONS = ("none", "BPSK", "4-QAM", "8-QAM", "16-QAM", "32-QAM", "64-QAM", "128-QAM", "256-QAM")
+# Of the time from arrival to delivery of a packet, ns in PacketRecord.NAME_ns; their sum is the
+# whole.
 DELAY_PARTS = ("queue", "scheduling", "air", "retransmission", "reordering")
 
 
@@ -26,13 +30,20 @@ def link_settings(effective_yaml: str) -> dict[str, Any]:
 
 
 def link_capacity(settings: dict[str, Any], histogram: Sequence[int]) -> float | None:
-    """What the air interface carries of link payload with the modulation sent, bit/s; None: the settings do not tell, or the link has none."""
+    """What the air interface carries of link payload with the modulation sent, bit/s; None: the
+    settings do not tell, or the link has none."""
     if settings.get("kind", "ofdm") != "ofdm":
         return None
     try:
         modulation = settings["modulation"]
-        return accounting.capacity(int(settings["bins"]), modulation if modulation == "adaptive" else int(modulation), list(histogram),
-                                   accounting.USUAL_MSS, True, accounting.crc_bits(settings.get("profile")))["profile_bps"]
+        return accounting.capacity(
+            int(settings["bins"]),
+            modulation if modulation == "adaptive" else int(modulation),
+            list(histogram),
+            accounting.USUAL_MSS,
+            True,
+            accounting.crc_bits(settings.get("profile")),
+        )["profile_bps"]
     except (KeyError, TypeError, ValueError):
         return None
 
@@ -48,7 +59,8 @@ def drops(direction: Direction) -> dict[str, int]:
 
 
 def is_replayed(verdict: VerdictMessage) -> bool:
-    """Of a cell that plays recorded samples (runs/replay_cell.py): there is no base station and no goodput."""
+    """Of a cell that plays recorded samples (runs/replay_cell.py): there is no base station and no
+    goodput."""
     return verdict.command == "replay"
 
 

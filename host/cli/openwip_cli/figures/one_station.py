@@ -1,51 +1,106 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can be judged of one station alone, from statuses of its macd: its own sums, its slots, its receiver. Whether what one
-end sent came out at the other is not among it: the other end is on another computer."""
+"""What can be judged of one station alone, from statuses of its macd: its own sums, its slots, its
+receiver. Whether what one end sent came out at the other is not among it: the other end is on
+another computer."""
+
 from collections.abc import Sequence
 from typing import Any
 
 from ..air import SLOT_SAMPLES, SLOTS_PER_SECOND
-from ..shapes import AirStatus, Clipped, Fader, Interface, MacStatus, Missed, RadioState, Standstills, Verdict
+from ..shapes import (
+    AirStatus,
+    Clipped,
+    Fader,
+    Interface,
+    MacStatus,
+    Missed,
+    RadioState,
+    Standstills,
+    Verdict,
+)
 from . import accounting, attenuator, report, standstills
 
-MISSED = ("late_slots", "underflows", "late_plans", "slots_left_out")      # of a radio: slots, by reason
+# of a radio: slots, by reason
+MISSED = ("late_slots", "underflows", "late_plans", "slots_left_out")
 CLIPS = "the radio clips, which is noise in every bin: less --receive-gain, or --gain-control on"
 
 
 def sums(role: str, now: MacStatus, tun: Interface | None) -> list[str]:
-    """`tun`: the kernel's counts of the interface, {"to_macd", "from_macd"}, taken while nothing moved; None: something did."""
+    """`tun`: the kernel's counts of the interface, {"to_macd", "from_macd"}, taken while nothing
+    moved; None: something did."""
     wrong = []
     for name, direction in (("downlink", now.downlink), ("uplink", now.uplink)):
         end = accounting.End(direction)
         if end.came_in != end.accounted:
-            wrong.append(f"sums: {name} at the {role}, in against delivered + queued + dropped: {end.came_in} against {end.accounted}")
+            wrong.append(
+                f"sums: {name} at the {role}, in against delivered + queued + dropped:"
+                f" {end.came_in} against {end.accounted}"
+            )
     if tun is None:
         return wrong
     sends, receives = (now.downlink, now.uplink) if role == "base" else (now.uplink, now.downlink)
-    unread = [c for reason, c in accounting.End(sends).dropped.items() if reason in ("kernel_queue_full", "tun_read_error")]
+    unread = [
+        c
+        for reason, c in accounting.End(sends).dropped.items()
+        if reason in ("kernel_queue_full", "tun_read_error")
+    ]
     read = tuple(accounting.End(sends).came_in[i] - sum(c[i] for c in unread) for i in (0, 1))
     if read != tuple(tun["to_macd"]):
         wrong.append(f"sums: kernel to {role}.macd: {tuple(tun['to_macd'])} against {read}")
     if accounting.End(receives).delivered != tuple(tun["from_macd"]):
-        wrong.append(f"sums: {role}.macd to kernel: {accounting.End(receives).delivered} against {tuple(tun['from_macd'])}")
+        wrong.append(
+            f"sums: {role}.macd to kernel: {accounting.End(receives).delivered} against"
+            f" {tuple(tun['from_macd'])}"
+        )
     return wrong
 
 
 def late(slots: int, radio: RadioState, stood: Standstills | None) -> list[str]:
     """Of a base station: its radio's clock does not wait."""
     missed = missed_of(accounting.counts_of(radio, *MISSED))
-    return accounting.check_late({"late_slots": accounting.sum_of(missed), "missed": missed, "slots": slots, "clock": "realtime",
-                                   "standstills": stood})
+    return accounting.check_late(
+        {
+            "late_slots": accounting.sum_of(missed),
+            "missed": missed,
+            "slots": slots,
+            "clock": "realtime",
+            "standstills": stood,
+        }
+    )
 
 
-def judge(role: str, first: MacStatus, until: MacStatus, now: MacStatus, tun: Interface | None, telemetry: Sequence[str],
-          noted: Sequence[str], returns: int, fader: Fader | None = None, stood: Standstills | None = None, faded: Clipped | None = None) -> Verdict:
-    """`until`: when the other station left for good, else as `now`: from `first` to then slots and lock are judged. `returns`:
-    how often it came again; -1: never. `fader`: fader_of(). `stood`: of machine.slot_path.StandstillWatch.
+def judge(
+    role: str,
+    first: MacStatus,
+    until: MacStatus,
+    now: MacStatus,
+    tun: Interface | None,
+    telemetry: Sequence[str],
+    noted: Sequence[str],
+    returns: int,
+    fader: Fader | None = None,
+    stood: Standstills | None = None,
+    faded: Clipped | None = None,
+) -> Verdict:
+    """`until`: when the other station left for good, else as `now`: from `first` to then slots and
+    lock are judged. `returns`: how often it came again; -1: never. `fader`: fader_of(). `stood`: of
+    machine.slot_path.StandstillWatch.
     `faded`: accounting.faded() of a base station that makes the channel."""
-    checks = [("surroundings", [f"surroundings: {w}" for w in noted]), ("sums", sums(role, now, tun)), ("telemetry", list(telemetry)),
-              ("peer", [f"peer: the other station left and came back {returns} times"] if returns > 0 else
-               ["peer: the other station never came"] if returns < 0 else [])]
+    checks = [
+        ("surroundings", [f"surroundings: {w}" for w in noted]),
+        ("sums", sums(role, now, tun)),
+        ("telemetry", list(telemetry)),
+        (
+            "peer",
+            (
+                [f"peer: the other station left and came back {returns} times"]
+                if returns > 0
+                else ["peer: the other station never came"]
+                if returns < 0
+                else []
+            ),
+        ),
+    ]
     if fader is not None:
         checks.append(("fader", accounting.check_fader(fader)))
     if clipping := faded or fader:
@@ -54,32 +109,68 @@ def judge(role: str, first: MacStatus, until: MacStatus, now: MacStatus, tun: In
         timing = [("late_slots", late(until.slot - first.slot, until.radio, stood))]
     else:
         losses, overflows = until.radio.lock_losses - first.radio.lock_losses, until.radio.overflows
-        timing = [("lock", [f"lock: lost {losses} times"] if losses else [] if until.radio.locked else ["lock: there is none"]),
-                  ("overflows", [f"late: the radio's samples overflowed {overflows} times{standstills.words(stood)}"] if overflows else [])]
+        timing = [
+            (
+                "lock",
+                (
+                    [f"lock: lost {losses} times"]
+                    if losses
+                    else []
+                    if until.radio.locked
+                    else ["lock: there is none"]
+                ),
+            ),
+            (
+                "overflows",
+                (
+                    [
+                        f"late: the radio's samples overflowed {overflows}"
+                        f" times{standstills.words(stood)}"
+                    ]
+                    if overflows
+                    else []
+                ),
+            ),
+        ]
     if any(reasons for _, reasons in timing):
         checks.append(("throttling", standstills.throttling(stood, None)))
     return accounting.verdict([*checks, *timing])
 
 
-def fader_of(role: str, first: MacStatus, now: MacStatus, air_before: AirStatus | None, air: AirStatus | None) -> Fader | None:
-    """What a demo's report says of it, as far as this station knows: only the terminal hears what comes out. `air`: status of a fader
-    that can be asked."""
+def fader_of(
+    role: str, first: MacStatus, now: MacStatus, air_before: AirStatus | None, air: AirStatus | None
+) -> Fader | None:
+    """What a demo's report says of it, as far as this station knows: only the terminal hears what
+    comes out. `air`: status of a fader that can be asked."""
     if air is None:
         return None
     found = accounting.fader_of(air, now.radio if role == "terminal" else None, air_before)
     if found and found["through_radios"] and first.peer_connected and not now.radio.bursts:
-        found["through_radios"].update({"not_judged": "the base station was there first, and sends its bursts when it starts", "wrong": []})
+        found["through_radios"].update(
+            {
+                "not_judged": (
+                    "the base station was there first, and sends its bursts when it starts"
+                ),
+                "wrong": [],
+            }
+        )
     return found
 
 
 def heard(now: MacStatus) -> list[dict[str, Any]]:
     """Of a terminal, as `./openwip fader compare` takes them."""
-    return [{"centre": b.centre, "noise": b.noise, "response": list(b.response)} for b in now.radio.bursts]
+    return [
+        {"centre": b.centre, "noise": b.noise, "response": list(b.response)}
+        for b in now.radio.bursts
+    ]
 
 
 def at_full_scale(first: MacStatus, now: MacStatus) -> dict[str, int]:
     """Of a terminal's radio, between two statuses."""
-    return {"clipped": now.radio.clipped - first.radio.clipped, "samples": max(0, now.slot - first.slot) * SLOT_SAMPLES}
+    return {
+        "clipped": now.radio.clipped - first.radio.clipped,
+        "samples": max(0, now.slot - first.slot) * SLOT_SAMPLES,
+    }
 
 
 def clips(clipped: int, samples: int) -> bool:
@@ -88,38 +179,89 @@ def clips(clipped: int, samples: int) -> bool:
 
 
 def result(role: str, first: MacStatus, now: MacStatus) -> dict[str, Any]:
-    directions = {name: accounting.End(d).report() for name, d in (("downlink", now.downlink), ("uplink", now.uplink))}
-    found = {"role": role, "seconds": (now.slot - first.slot) / SLOTS_PER_SECOND, "packets": directions}
+    directions = {
+        name: accounting.End(d).report()
+        for name, d in (("downlink", now.downlink), ("uplink", now.uplink))
+    }
+    found = {
+        "role": role,
+        "seconds": (now.slot - first.slot) / SLOTS_PER_SECOND,
+        "packets": directions,
+    }
     if role == "base":
-        return found | {"link": accounting.link_interval(first, now), "radio": accounting.counts_of(now.radio, *MISSED)}
-    return found | {"radio": accounting.counts_of(now.radio, "cell", "locks", "lock_losses", "cfo_hz", "evm_", "mean_snr_db", "overflows",
-                                                  "prediction_nmse", "horizon") | at_full_scale(first, now)}
+        return found | {
+            "link": accounting.link_interval(first, now),
+            "radio": accounting.counts_of(now.radio, *MISSED),
+        }
+    return found | {
+        "radio": (
+            accounting.counts_of(
+                now.radio,
+                "cell",
+                "locks",
+                "lock_losses",
+                "cfo_hz",
+                "evm_",
+                "mean_snr_db",
+                "overflows",
+                "prediction_nmse",
+                "horizon",
+            )
+            | at_full_scale(first, now)
+        )
+    }
 
 
 def screen(r: dict[str, Any]) -> str:
     v = r["verdict"]
-    lines = [f"verdict: {'VALID' if v['valid'] else 'INVALID'} (of this station alone, {r['seconds']:.1f} s)", *(f"  {w}" for w in v["reasons"])]
+    lines = [
+        (
+            f"verdict: {'VALID' if v['valid'] else 'INVALID'} (of this station alone,"
+            f" {r['seconds']:.1f} s)"
+        ),
+        *(f"  {w}" for w in v["reasons"]),
+    ]
     if r["role"] == "base":
         lines += report.link_lines(r["link"])
-        lines.append(f"  slots        {sum(r['radio'].values())} missed their time: {accounting.missed_words(missed_of(r['radio']))}")
+        lines.append(
+            f"  slots        {sum(r['radio'].values())} missed their time:"
+            f" {accounting.missed_words(missed_of(r['radio']))}"
+        )
     else:
         radio = r["radio"]
-        lines.append(f"  radio        cell {radio['cell']}, SNR {radio['mean_snr_db']:.1f} dB, EVM {radio['evm_percent']:.1f} %, CFO "
-                     f"{radio['cfo_hz']:.0f} Hz, lock lost {radio['lock_losses']} times, {radio['clipped']} samples at full scale")
+        lines.append(
+            f"  radio        cell {radio['cell']}, SNR {radio['mean_snr_db']:.1f} dB, EVM"
+            f" {radio['evm_percent']:.1f} %, CFO {radio['cfo_hz']:.0f} Hz, lock lost"
+            f" {radio['lock_losses']} times, {radio['clipped']} samples at full scale"
+        )
         if clips(radio["clipped"], radio["samples"]):
             lines.append(f"               {CLIPS}")
     if r.get("machine"):
         lines.append(f"  machine      {report.granted_words(r['machine'])}")
     if r.get("standstills"):
         lines.append(f"  stalls       {standstills.words(r['standstills']).removeprefix('; ')}")
-    lines += report.loop_lines(r.get("loop")) + report.fader_lines(r.get("fader")) + attenuator.lines(r.get("attenuator"))
+    lines += (
+        report.loop_lines(r.get("loop"))
+        + report.fader_lines(r.get("fader"))
+        + attenuator.lines(r.get("attenuator"))
+    )
     if r.get("faded"):
         lines.append(report.clipped_line(r["faded"]["clipped"]))
     if "bursts_heard" in r and not r.get("fader"):
-        lines.append(f"  fader        {len(r['bursts_heard'])} bursts of the base station heard, not compared with what the fader commanded: its control is "
-                     "not known here (--fader); with the file of --json, where it runs: ./openwip fader compare CONFIG FILE")
-    return "\n".join([*lines, *(f"  {name:<12} {report.sum_of(p)}" for name, p in r["packets"].items())])
+        lines.append(
+            f"  fader        {len(r['bursts_heard'])} bursts of the base station heard, not"
+            " compared with what the fader commanded: its control is not known here (--fader);"
+            " with the file of --json, where it runs: ./openwip fader compare CONFIG FILE"
+        )
+    return "\n".join(
+        [*lines, *(f"  {name:<12} {report.sum_of(p)}" for name, p in r["packets"].items())]
+    )
 
 
 def missed_of(radio: dict[str, int]) -> Missed:
-    return {"late": radio["late_slots"], "underflows": radio["underflows"], "late_plans": radio["late_plans"], "left_out": radio["slots_left_out"]}
+    return {
+        "late": radio["late_slots"],
+        "underflows": radio["underflows"],
+        "late_plans": radio["late_plans"],
+        "left_out": radio["slots_left_out"],
+    }

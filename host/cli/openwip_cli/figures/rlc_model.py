@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Delay of a packet and duration of a download over an RLC that repeats blocks (Teyeb 2006, equations 5.1 to 5.14), and the delay corrected for
-what the text leaves out. Plain functions.
+"""Delay of a packet and duration of a download over an RLC that repeats blocks (Teyeb 2006,
+equations 5.1 to 5.14), and the delay corrected for what the text leaves out. Plain functions.
 
-p: share of blocks lost, independent; blocks: radio blocks of a packet; ret: TTI from the loss of a block to its retransmission."""
+p: share of blocks lost, independent; blocks: radio blocks of a packet; ret: TTI from the loss of a
+block to its retransmission."""
+
 import math
 from collections.abc import Callable
 from math import comb
 
 
 def retransmitted(p: float, blocks: int, times: int, which: int) -> float:
-    """Eq. 5.1, 5.2: that `which` blocks are sent again `times` times or more. A block is with p**times, independently."""
-    q = p ** times
-    return comb(blocks, which) * q ** which * (1 - q) ** (blocks - which)
+    """Eq. 5.1, 5.2: that `which` blocks are sent again `times` times or more. A block is with
+    p**times, independently."""
+    q = p**times
+    return comb(blocks, which) * q**which * (1 - q) ** (blocks - which)
 
 
 def at_least(p: float, blocks: int, times: int) -> float:
@@ -26,20 +29,27 @@ def first_round(blocks: int, ret: float) -> float:
 
 def packet_delay(p: float, blocks: int, ret: float) -> float:
     """Eq. 5.6, TTI."""
-    return blocks + at_least(p, blocks, 1) * first_round(blocks, ret) + ret * (at_least(p, blocks, 2) + at_least(p, blocks, 3))
+    return (
+        blocks
+        + at_least(p, blocks, 1) * first_round(blocks, ret)
+        + ret * (at_least(p, blocks, 2) + at_least(p, blocks, 3))
+    )
 
 
 def last_block_delay(p: float, blocks: int, ret: float) -> float:
-    """TTI; ours. What equation 5.6 puts in a mean place is here the last block of all: its distribution is the product of all blocks'. Status
-    is prohibited for `ret`, so after the first loss, in block j, a report comes each `ret` TTI, and what it asks for `ret` later. If that is
-    lost, the next report tells; but of blocks that were asked for together only the first is sent in time for it. Retransmissions go first, so
-    the blocks take longer by as many as there are meanwhile, on average."""
-    again = sum(p ** n for i in range(blocks) for n in range(1, math.ceil((blocks - i) / ret)))
+    """TTI; ours. What equation 5.6 puts in a mean place is here the last block of all: its
+    distribution is the product of all blocks'. Status is prohibited for `ret`, so after the first
+    loss, in block j, a report comes each `ret` TTI, and what it asks for `ret` later. If that is
+    lost, the next report tells; but of blocks that were asked for together only the first is sent
+    in time for it. Retransmissions go first, so the blocks take longer by as many as there are
+    meanwhile, on average."""
+    again = sum(p**n for i in range(blocks) for n in range(1, math.ceil((blocks - i) / ret)))
     length = blocks + again
     each = length / blocks
     total = (1 - p) ** blocks * blocks
     for j in range(blocks):
-        # Of the blocks behind it: by which report, and how probable it is that none is asked for before it.
+        # Of the blocks behind it: by which report, and how probable it is that none is asked for
+        # before it.
         behind = []
         for i in range(j + 1, blocks):
             report = math.ceil((i - j) * each / ret - 1e-9)
@@ -48,10 +58,10 @@ def last_block_delay(p: float, blocks: int, ret: float) -> float:
         mean, t = length, length
         while True:
             reports = math.floor((t - (j + 1) * each) / ret + 1e-9)
-            there = 1 - p ** reports if reports > 0 else 0.0
+            there = 1 - p**reports if reports > 0 else 0.0
             for report, alone in behind:
                 n = max(0, reports - report)
-                there *= 1 - p * (alone * p ** n + (1 - alone) * p ** math.ceil(n / 2))
+                there *= 1 - p * (alone * p**n + (1 - alone) * p ** math.ceil(n / 2))
             if there > 1 - 1e-9:
                 break
             mean += 1 - there
@@ -64,9 +74,17 @@ def blocks_of(packet_bytes: int, bps: float, tti_s: float) -> int:
     return math.ceil(packet_bytes * 8 / (bps * tti_s))
 
 
-def round_trip(p: float, ret: float, down_bps: float, up_bps: float, fixed_s: float, tti_s: float = 0.01,
-               delay: Callable[[float, int, float], float] = packet_delay) -> float:
-    """Eq. 5.8, s: a packet of 1500 bytes there, 40 bytes back over an uplink without errors. `fixed_s`: UMTS and internet."""
+def round_trip(
+    p: float,
+    ret: float,
+    down_bps: float,
+    up_bps: float,
+    fixed_s: float,
+    tti_s: float = 0.01,
+    delay: Callable[[float, int, float], float] = packet_delay,
+) -> float:
+    """Eq. 5.8, s: a packet of 1500 bytes there, 40 bytes back over an uplink without errors.
+    `fixed_s`: UMTS and internet."""
     down = delay(p, blocks_of(1500, down_bps, tti_s), ret)
     return (down + packet_delay(0, blocks_of(40, up_bps, tti_s), ret)) * tti_s + fixed_s
 
@@ -77,4 +95,4 @@ def download(packets: int, p: float, rtt_s: float, down_bps: float) -> float:
     full = max(0, math.ceil(math.log2(rtt_s * rate)))
     last = math.ceil(math.log2(packets + 1) - 1)
     cycles = min(full, last)
-    return cycles * rtt_s + (packets - (2 ** cycles - 1)) / rate
+    return cycles * rtt_s + (packets - (2**cycles - 1)) / rate

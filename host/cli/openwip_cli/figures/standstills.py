@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""In words: that a core stood still, and that the kernel kept real-time processes from it. The kernel lets them have a share of each
-second of a core (sched_rt_runtime_us, 0.95 unless changed); a slot path that needs more stands still for the rest of it."""
+"""In words: that a core stood still, and that the kernel kept real-time processes from it. The
+kernel lets them have a share of each second of a core (sched_rt_runtime_us, 0.95 unless changed); a
+slot path that needs more stands still for the rest of it."""
+
 from ..shapes import HeldBack, Share, Standstills
 
-NEAR = 0.95         # of that share, over a whole test: making up for any stall takes what is left
-REMEDY = "remedy: more cores for the slot path (--cores), less to compute, or sudo sysctl -w kernel.sched_rt_runtime_us=-1"
+NEAR = 0.95  # of that share, over a whole test: making up for any stall takes what is left
+REMEDY = (
+    "remedy: more cores for the slot path (--cores), less to compute, or sudo sysctl -w"
+    " kernel.sched_rt_runtime_us=-1"
+)
 
 
 def words(found: Standstills | None) -> str:
-    """Behind a reason, for whoever asks whose fault it was; it excuses nothing. `found`: machine.slot_path.StandstillWatch; None: nobody
-    looked."""
+    """Behind a reason, for whoever asks whose fault it was; it excuses nothing. `found`:
+    machine.slot_path.StandstillWatch; None: nobody looked."""
     if found is None:
         return ""
     least = f"{found['least_ms']:g} ms or more"
@@ -17,9 +22,16 @@ def words(found: Standstills | None) -> str:
         return f"; the machine did not stand still for {least}"
     worst = f" (core {found['core']}, the worst)" if "core" in found else ""
     held = found.get("held_back", HeldBack(count=0))
-    return (f"; the machine stood still for {least} {found['count']} times, {found['longest_ms']:.1f} ms at longest, "
-            f"{found['together_ms']:.0f} ms together{worst}") + (f" (the kernel held {whom(held)} back {held['count']} "
-                                                                 f"{'times' if worst else 'of these times'})" if held["count"] else "")
+    return (
+        f"; the machine stood still for {least} {found['count']} times, {found['longest_ms']:.1f}"
+        f" ms at longest, {found['together_ms']:.0f} ms together{worst}"
+        + (
+            f" (the kernel held {whom(held)} back {held['count']} "
+            f"{'times' if worst else 'of these times'})"
+            if held["count"]
+            else ""
+        )
+    )
 
 
 def whom(held: HeldBack) -> str:
@@ -28,13 +40,21 @@ def whom(held: HeldBack) -> str:
 
 
 def throttling(found: Standstills | None, share: Share | None) -> list[str]:
-    """The cause of slots that were late, for a reason of its own. `share`: machine.slot_path.realtime_share(), None: not known, or no
-    limit."""
+    """The cause of slots that were late, for a reason of its own. `share`:
+    machine.slot_path.realtime_share(), None: not known, or no limit."""
     held = found.get("held_back", HeldBack(count=0)) if found else HeldBack(count=0)
-    used = f"it used {share['used']:.0%} of its core, of which real-time processes may have {share['allowed']:.0%}" if share else ""
+    used = (
+        f"it used {share['used']:.0%} of its core, of which real-time processes may have"
+        f" {share['allowed']:.0%}"
+        if share
+        else ""
+    )
     if held["count"]:
-        return [f"real-time throttling: the kernel held {whom(held)} back {held['count']} times, {held['longest_ms']:.1f} ms at longest, while it was "
-                f"ready{'; ' + used if used else ''}; {REMEDY}"]
+        return [
+            f"real-time throttling: the kernel held {whom(held)} back {held['count']} times,"
+            f" {held['longest_ms']:.1f} ms at longest, while it was"
+            f" ready{'; ' + used if used else ''}; {REMEDY}"
+        ]
     if share and share["used"] >= NEAR * share["allowed"]:
         return [f"real-time throttling: the slot path may have been held back: {used}; {REMEDY}"]
     return []

@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""y = H x through the radios of a cabled cell: the base station's bursts as the terminal heard them, against the taps that the fader, or the
-channel in the base station's flowgraph, commanded while it mixed them (channels/fader/known_burst.h, station_soundings.h). Level, carrier phase and delay of radios and
-cables are not known: one gain for all bursts, a phase and a delay for each are fitted, and the residual is the power of what is left
-over that of the channel."""
+"""y = H x through the radios of a cabled cell: the base station's bursts as the terminal heard
+them, against the taps that the fader, or the channel in the base station's flowgraph, commanded
+while it mixed them (channels/fader/known_burst.h, station_soundings.h). Level, carrier phase and
+delay of radios and cables are not known: one gain for all bursts, a phase and a delay for each are
+fitted, and the residual is the power of what is left over that of the channel."""
+
 import cmath
 import math
 from collections.abc import Sequence
 
 from ..shapes import Burst, CommandedBurst, ThroughRadios
 
-TERMINAL = "terminal"     # node of a cell's fader that the terminal is cabled to
-VALUES = 32               # of a response, 150 kHz apart (channels/fader/known_burst.h)
+TERMINAL = "terminal"  # node of a cell's fader that the terminal is cabled to
+VALUES = 32  # of a response, 150 kHz apart (channels/fader/known_burst.h)
 LIMIT_DB = -25.0
-EXPECTED_DB = 3.0         # of SNR: from there on a burst is heard
-LEAST_SHARE = 0.5         # of those expected
-APART = 256               # samples: as close are two the same burst
-START = 600_000           # samples: longer than the bursts of one start of a base station
-TURNS = [k / 200 for k in range(-60, 61)]       # of the phase over 150 kHz, rad: what is left of the delay is within 2.4 samples
+EXPECTED_DB = 3.0  # of SNR: from there on a burst is heard
+LEAST_SHARE = 0.5  # of those expected
+APART = 256  # samples: as close are two the same burst
+START = 600_000  # samples: longer than the bursts of one start of a base station
+# of the phase over 150 kHz, rad: what is left of the delay is within 2.4 samples
+TURNS = [k / 200 for k in range(-60, 61)]
 
 
 def complex_of(burst: Burst) -> list[complex]:
@@ -24,17 +27,31 @@ def complex_of(burst: Burst) -> list[complex]:
     return [complex(re, im) for re, im in zip(parts, parts)]
 
 
-def matched(commanded: Sequence[CommandedBurst], heard: Sequence[Burst]) -> list[tuple[CommandedBurst, Burst]]:
-    """Each distance between two bursts is there once: the shift of the clocks at which most meet is theirs."""
+def matched(
+    commanded: Sequence[CommandedBurst], heard: Sequence[Burst]
+) -> list[tuple[CommandedBurst, Burst]]:
+    """Each distance between two bursts is there once: the shift of the clocks at which most meet is
+    theirs."""
+
     def at(shift: int) -> list[tuple[CommandedBurst, Burst]]:
-        return [(c, h) for c in commanded for h in heard if abs(h.centre - c.burst.centre - shift) < APART]
-    return max((at(h.centre - c.burst.centre) for c in commanded for h in heard), key=len, default=[])
+        return [
+            (c, h)
+            for c in commanded
+            for h in heard
+            if abs(h.centre - c.burst.centre - shift) < APART
+        ]
+
+    return max(
+        (at(h.centre - c.burst.centre) for c in commanded for h in heard), key=len, default=[]
+    )
 
 
 def aligned(wanted: Sequence[complex], found: Sequence[complex]) -> list[complex]:
     """`wanted` with the delay and the phase of `found`."""
     products = [f * w.conjugate() for f, w in zip(found, wanted)]
-    turn = max(TURNS, key=lambda t: abs(sum(p * cmath.exp(-1j * t * k) for k, p in enumerate(products))))
+    turn = max(
+        TURNS, key=lambda t: abs(sum(p * cmath.exp(-1j * t * k) for k, p in enumerate(products)))
+    )
     phase = cmath.phase(sum(p * cmath.exp(-1j * turn * k) for k, p in enumerate(products)))
     return [w * cmath.exp(1j * (phase + turn * k)) for k, w in enumerate(wanted)]
 
@@ -49,38 +66,71 @@ def starts_of(bursts: Sequence[CommandedBurst]) -> list[list[CommandedBurst]]:
     return found
 
 
-def compare(bursts: Sequence[CommandedBurst], heard: Sequence[Burst], where: str = "fader") -> ThroughRadios:
-    """What a report says of it; `where` the channel is, `wrong`: reasons against the run. The bursts are as far apart in every start, and the clocks are
-    not known: meant is the start that fits best, the last one if none was measured."""
+def compare(
+    bursts: Sequence[CommandedBurst], heard: Sequence[Burst], where: str = "fader"
+) -> ThroughRadios:
+    """What a report says of it; `where` the channel is, `wrong`: reasons against the run. The
+    bursts are as far apart in every start, and the clocks are not known: meant is the start that
+    fits best, the last one if none was measured."""
     starts = starts_of([b for b in bursts if b.to == TERMINAL])
-    return min((of_start(s, heard, where) for s in reversed(starts)), key=lambda found: found.get("residual_db", math.inf))
+    return min(
+        (of_start(s, heard, where) for s in reversed(starts)),
+        key=lambda found: found.get("residual_db", math.inf),
+    )
 
 
 def of_start(bursts: Sequence[CommandedBurst], heard: Sequence[Burst], where: str) -> ThroughRadios:
     expected = [b for b in bursts if b.snr_db >= EXPECTED_DB and not b.not_judged]
     pairs = [(c, h) for c, h in matched(bursts, heard) if not c.not_judged]
-    found: ThroughRadios = {"bursts": len(bursts), "expected": len(expected), "heard": len(pairs), "not_judged": "", "wrong": []}
+    found: ThroughRadios = {
+        "bursts": len(bursts),
+        "expected": len(expected),
+        "heard": len(pairs),
+        "not_judged": "",
+        "wrong": [],
+    }
     if not bursts:
         found["wrong"] = [f"{where}: the base station's bursts did not come to it"]
     elif not expected:
-        found["not_judged"] = next((b.not_judged for b in bursts if b.not_judged), "the channel is below its noise")
+        found["not_judged"] = next(
+            (b.not_judged for b in bursts if b.not_judged), "the channel is below its noise"
+        )
     elif len([1 for c, _ in pairs if c.snr_db >= EXPECTED_DB]) < LEAST_SHARE * len(expected):
-        found["wrong"] = [f"{where}: through the radios {len(pairs)} bursts of {len(expected)} were heard"]
+        found["wrong"] = [
+            f"{where}: through the radios {len(pairs)} bursts of {len(expected)} were heard"
+        ]
     if found["wrong"] or found["not_judged"]:
         return found
     found.update(residual([(complex_of(c.burst), complex_of(h), h.noise) for c, h in pairs], where))
     return found
 
 
-def residual(pairs: Sequence[tuple[list[complex], list[complex], float]], where: str) -> ThroughRadios:
+def residual(
+    pairs: Sequence[tuple[list[complex], list[complex], float]], where: str
+) -> ThroughRadios:
     """Of (commanded, heard, noise of a value)."""
     wanted = [aligned(c, h) for c, h, _ in pairs]
     power = sum(abs(w) ** 2 for c in wanted for w in c)
-    gain = sum((h * w.conjugate()).real for c, (_, f, _) in zip(wanted, pairs) for w, h in zip(c, f)) / power
+    gain = (
+        sum((h * w.conjugate()).real for c, (_, f, _) in zip(wanted, pairs) for w, h in zip(c, f))
+        / power
+    )
     error = sum(abs(h - gain * w) ** 2 for c, (_, f, _) in zip(wanted, pairs) for w, h in zip(c, f))
     noise = sum(n * len(f) for _, f, n in pairs)
     channel = max(gain, 1e-6) ** 2 * power
     db = 10 * math.log10(max(error / channel, 1e-12))
     limit = 10 * math.log10(10 ** (LIMIT_DB / 10) + 4 * noise / channel)
-    wrong = [] if db <= limit else [f"{where}: through the radios the channel is {db:.1f} dB off the commanded one (limit {limit:.1f} dB)"]
-    return {"residual_db": db, "limit_db": limit, "gain_db": 20 * math.log10(max(gain, 1e-6)), "wrong": wrong}
+    wrong = (
+        []
+        if db <= limit
+        else [
+            f"{where}: through the radios the channel is {db:.1f} dB off the commanded one (limit"
+            f" {limit:.1f} dB)"
+        ]
+    )
+    return {
+        "residual_db": db,
+        "limit_db": limit,
+        "gain_db": 20 * math.log10(max(gain, 1e-6)),
+        "wrong": wrong,
+    }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What `openwip top` knows: the latest message of each topic and the differences of the last seconds. Messages in,
-figures out; no clock and no socket here."""
+"""What `openwip top` knows: the latest message of each topic and the differences of the last
+seconds. Messages in, figures out; no clock and no socket here."""
+
 import collections
 from typing import Any, NamedTuple
 
@@ -8,29 +9,34 @@ from ..shapes import Link, MacStatus, SlotSample, TcpFlow, Telemetry, VerdictMes
 from . import accounting, meaning
 
 TOPICS = ("status", "slot", "event", "air", "tcp", "cpu", "verdict")
-WINDOW_S = 1.0        # of rates and histograms, at least
-STALE_S = 3.0         # without a message: not shown as if it were now
-KEPT_STATUSES = 64    # ten a second
+WINDOW_S = 1.0  # of rates and histograms, at least
+STALE_S = 3.0  # without a message: not shown as if it were now
+KEPT_STATUSES = 64  # ten a second
 MOST_TERMINALS = 25
 
 
 class Terminal(NamedTuple):
     """One of several. None: not known."""
+
     snr_db: float | None = None
     nmse: float | None = None
     locked: bool = True
-    link: Link | None = None         # of the last second
-    bins: int | None = None          # granted in the latest slot seen
-    queued: int | None = None        # packets at the base station
-    arrived: int | None = None       # packets, since the start
+    link: Link | None = None  # of the last second
+    bins: int | None = None  # granted in the latest slot seen
+    queued: int | None = None  # packets at the base station
+    arrived: int | None = None  # packets, since the start
 
 
 class Figures:
     def __init__(self, window_s: float = WINDOW_S) -> None:
         self.window_ns = int(max(window_s, WINDOW_S) * 1e9)
-        self.statuses: dict[str, collections.deque[tuple[int, MacStatus]]] = {"base": collections.deque(maxlen=KEPT_STATUSES)}     # ns
-        self.latest: dict[tuple[str, str], tuple[int, Telemetry]] = {}         # (source, topic); ns
-        self.slots: dict[str, dict[int, tuple[int, SlotSample]]] = {"base": {}, "terminal": {}}      # source -> terminal; ns
+        # ns
+        self.statuses: dict[str, collections.deque[tuple[int, MacStatus]]] = {
+            "base": collections.deque(maxlen=KEPT_STATUSES)
+        }
+        self.latest: dict[tuple[str, str], tuple[int, Telemetry]] = {}  # (source, topic); ns
+        # source -> terminal; ns
+        self.slots: dict[str, dict[int, tuple[int, SlotSample]]] = {"base": {}, "terminal": {}}
         self.events: collections.Counter[int] = collections.Counter()
         self.slot = 0
 
@@ -62,8 +68,8 @@ class Figures:
         return t.mac if t else None
 
     def link(self, user: int | None = None) -> Link | None:
-        """Of the last second or more, as in the report; None while there are not two statuses. `user`: one of several
-        terminals."""
+        """Of the last second or more, as in the report; None while there are not two statuses.
+        `user`: one of several terminals."""
         kept = self.statuses["base"]
         if len(kept) < 2:
             return None
@@ -76,12 +82,17 @@ class Figures:
 
     def nof_terminals(self, now_ns: int) -> int:
         """As the stations' statuses say; 1 when they do not list them."""
-        listed = [len(mac.users) for mac in (self.mac(s, now_ns) for s in ("base", "terminal")) if mac]
+        listed = [
+            len(mac.users) for mac in (self.mac(s, now_ns) for s in ("base", "terminal")) if mac
+        ]
         return min(MOST_TERMINALS, max(1, *listed, 1))
 
     def terminals(self, now_ns: int) -> list[Terminal]:
         """Of several terminals each; [] of a single one."""
-        n, (base, terminal) = self.nof_terminals(now_ns), (self.mac(s, now_ns) for s in ("base", "terminal"))
+        n, (base, terminal) = (
+            self.nof_terminals(now_ns),
+            (self.mac(s, now_ns) for s in ("base", "terminal")),
+        )
         grants = self.grants(now_ns)
 
         def one(u: int) -> "Terminal":
@@ -89,30 +100,47 @@ class Figures:
             there = terminal.users[u] if terminal and u < len(terminal.users) else None
             told = there.radio if there and there.radio.HasField("mean_snr_db") else None
             return Terminal(
-                snr_db=told.mean_snr_db if told else None, nmse=told.prediction_nmse if told else None,
-                locked=there.radio.locked if there else True, link=self.link(u) if at_base else None,
-                bins=grants.count(u) if grants else None, queued=at_base.downlink.queued.packets if at_base else None,
-                arrived=there.downlink.delivered.packets if there else None)
+                snr_db=told.mean_snr_db if told else None,
+                nmse=told.prediction_nmse if told else None,
+                locked=there.radio.locked if there else True,
+                link=self.link(u) if at_base else None,
+                bins=grants.count(u) if grants else None,
+                queued=at_base.downlink.queued.packets if at_base else None,
+                arrived=there.downlink.delivered.packets if there else None,
+            )
+
         return [one(u) for u in range(n)] if n > 1 else []
 
     def samples(self, station: str, now_ns: int) -> dict[int, SlotSample]:
         """By terminal, of those that are not too old."""
-        return {u: s for u, (at, s) in sorted(self.slots.get(station, {}).items()) if now_ns - at <= STALE_S * 1e9}
+        return {
+            u: s
+            for u, (at, s) in sorted(self.slots.get(station, {}).items())
+            if now_ns - at <= STALE_S * 1e9
+        }
 
     def grants(self, now_ns: int) -> bytes:
-        """Whom each bin was granted to in the latest slot seen, from 0, 255: to nobody; b"" when not known, or of one terminal."""
+        """Whom each bin was granted to in the latest slot seen, from 0, 255: to nobody; b"" when
+        not known, or of one terminal."""
         samples = self.samples("base", now_ns)
-        return next((s.user for s in samples.values()), b"") if self.nof_terminals(now_ns) > 1 else b""
+        return (
+            next((s.user for s in samples.values()), b"") if self.nof_terminals(now_ns) > 1 else b""
+        )
 
     def snr_db(self, now_ns: int) -> list[float]:
-        """By bin: measured by the terminal, else what the base station says; of several terminals that of the one that
-        has the bin. [] when not known."""
+        """By bin: measured by the terminal, else what the base station says; of several terminals
+        that of the one that has the bin. [] when not known."""
         grants = self.grants(now_ns)
         for station in ("terminal", "base"):
-            found = {u: list(s.snr_db or s.true_snr_db) for u, s in self.samples(station, now_ns).items()}
+            found = {
+                u: list(s.snr_db or s.true_snr_db) for u, s in self.samples(station, now_ns).items()
+            }
             found = {u: values for u, values in found.items() if values}
             if found and grants:
-                return [found[u][b] if u in found and b < len(found[u]) else float("nan") for b, u in enumerate(grants)]
+                return [
+                    found[u][b] if u in found and b < len(found[u]) else float("nan")
+                    for b, u in enumerate(grants)
+                ]
             if found:
                 return next(iter(found.values()))
         return []
@@ -120,7 +148,11 @@ class Figures:
     def bits(self, now_ns: int) -> bytes:
         """Bits per symbol by bin of the latest slot seen; b"" when not known."""
         for station in ("base", "terminal"):
-            found = [s.bits_per_symbol for s in self.samples(station, now_ns).values() if s.bits_per_symbol]
+            found = [
+                s.bits_per_symbol
+                for s in self.samples(station, now_ns).values()
+                if s.bits_per_symbol
+            ]
             if found:
                 return bytes(max(column) for column in zip(*found))
         return b""
@@ -138,7 +170,11 @@ class Figures:
         t = self.fresh("observer", "tcp", now_ns)
         if t is None:
             return None
-        flows = sorted(t.tcp.flow, key=lambda f: (f.bytes_acknowledged + f.bytes_received, f.local), reverse=True)
+        flows = sorted(
+            t.tcp.flow,
+            key=lambda f: (f.bytes_acknowledged + f.bytes_received, f.local),
+            reverse=True,
+        )
         # Both ends of a flow may be here: the end that sends says more.
         ends, shown = set(), []
         for f in sorted(flows, key=lambda f: f.bytes_acknowledged, reverse=True):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip iq record | replay | import | info."""
+
 import argparse
 import json
 import pathlib
@@ -17,10 +18,11 @@ from ..machine.confined import printable
 from ..machine.places import Places
 from ..settings.command_line import Parser, run_command
 from ..settings.kinds import Real
-from . import imports, metadata, recordings, replay as replays
+from . import imports, metadata, recordings
+from . import replay as replays
 
 ANSWER_S = 5.0
-START_SLOTS = 300       # until a recording has its queue: 64 MB of memory
+START_SLOTS = 300  # until a recording has its queue: 64 MB of memory
 USAGE = """./openwip iq record [--name CELL] [--station terminal|base] [--seconds S | --slots A..B] FILE
        ./openwip iq replay FILE [--json]
        ./openwip iq import [--sample-rate HZ] [--datatype cf32_le|ci16_le|ci8] [--recording NAME] FILE OUT
@@ -29,8 +31,12 @@ USAGE = """./openwip iq record [--name CELL] [--station terminal|base] [--second
 
 # --- record ---
 
-def ask(cell: Cell, station: str, descriptors: Sequence[int] = (), **request: object) -> dict[str, Any]:
-    """At the recording socket of a station's flowgraph. It has no right to make files of its own: it is handed `descriptors`."""
+
+def ask(
+    cell: Cell, station: str, descriptors: Sequence[int] = (), **request: object
+) -> dict[str, Any]:
+    """At the recording socket of a station's flowgraph. It has no right to make files of its own:
+    it is handed `descriptors`."""
     try:
         with socket.socket(socket.AF_UNIX) as s:
             s.settimeout(ANSWER_S)
@@ -41,7 +47,9 @@ def ask(cell: Cell, station: str, descriptors: Sequence[int] = (), **request: ob
     except (OSError, ValueError):
         raise CellDied(f"the flowgraph of {station} does not answer") from None
     if not answer["ok"]:
-        raise (NotWritten if answer.get("not_written") else BadInput)(f"{station}: {answer['error']}")
+        raise (NotWritten if answer.get("not_written") else BadInput)(
+            f"{station}: {answer['error']}"
+        )
     return answer
 
 
@@ -55,15 +63,29 @@ def new_files(station: str, base: str) -> outputs.NewFiles:
 
 def slots_range(text: str) -> tuple[int, int]:
     first, dots, last = text.partition("..")
-    if not (dots and first.isdecimal() and last.isdecimal() and max(len(first), len(last)) < 16 and int(first) <= int(last)):  # samples: 64 bits
-        raise BadInput(f"--slots is {text!r}; valid: A..B, numbers of slots, A <= B (./openwip status shows the current one)")
+    # samples: 64 bits
+    if not (
+        dots
+        and first.isdecimal()
+        and last.isdecimal()
+        and max(len(first), len(last)) < 16
+        and int(first) <= int(last)
+    ):
+        raise BadInput(
+            f"--slots is {text!r}; valid: A..B, numbers of slots, A <= B (./openwip status shows"
+            " the current one)"
+        )
     return int(first), int(last)
 
 
 def record(arguments: list[str]) -> int:
     p = Parser("iq record", "Records the samples of a running cell.", "demo")
-    p.add_argument("--station", choices=("terminal", "base"), default="terminal",
-                   help="samples received by the terminal (default) or transmitted by the base station")
+    p.add_argument(
+        "--station",
+        choices=("terminal", "base"),
+        default="terminal",
+        help="samples received by the terminal (default) or transmitted by the base station",
+    )
     p.value("--seconds", Real(0.001, 86400), help="of air time; default: 2")
     p.add_argument("--slots", metavar="A..B", help="these slots, both included")
     p.add_argument("file", metavar="FILE", help="FILE.sigmf-data, FILE.sigmf-meta")
@@ -76,13 +98,23 @@ def record(arguments: list[str]) -> int:
     cell = running_cell(given.name)
     air = ask(cell, given.station, do="status")["air"]
     if given.slots and begin <= air:
-        raise BadInput(f"--slots {given.slots}: the cell is at slot {air} already; valid: later ones")
+        raise BadInput(
+            f"--slots {given.slots}: the cell is at slot {air} already; valid: later ones"
+        )
     if not given.slots:
         begin = air + START_SLOTS
         end = begin + round(seconds * SLOTS_PER_SECOND) - 1
     facts = metadata.cell_settings(cell)
     with new_files(given.station, base) as files:
-        ask(cell, given.station, files.fds, do="start", file=base, begin_slot=begin, end_slot=end + 1)
+        ask(
+            cell,
+            given.station,
+            files.fds,
+            do="start",
+            file=base,
+            begin_slot=begin,
+            end_slot=end + 1,
+        )
         # Not before it: where it is refused, these may be the files of the recording that runs.
         files.give_names()
     recordings.remove_former(base, *[recordings.SLOTS] * (given.station == "base"))
@@ -90,25 +122,29 @@ def record(arguments: list[str]) -> int:
     try:
         while not ask(cell, given.station, do="status")["complete"]:
             time.sleep(0.05)
-    except (KeyboardInterrupt, Terminated) as e:       # what was recorded until then is a recording
+    except (KeyboardInterrupt, Terminated) as e:  # what was recorded until then is a recording
         interrupted = getattr(e, "code", INTERRUPTED)
     done = ask(cell, given.station, do="stop")
     recording = metadata.complete(base, facts)
-    print(f"{recording.data_path}: {recording.samples} samples ({replays.seconds(recording):.3f} s, "
-          f"{replays.megabytes(recording):.0f} MB), {done['samples_lost']} lost")
+    print(
+        f"{recording.data_path}: {recording.samples} samples ({replays.seconds(recording):.3f} s, "
+        f"{replays.megabytes(recording):.0f} MB), {done['samples_lost']} lost"
+    )
     if done["error"]:
         raise NotWritten(f"{recording.data_path}: {done['error']}")
     return interrupted or (INVALID if done["samples_lost"] else VALID)
 
 
-def finish_demo(cell: Cell, stations: dict[str, str], facts: dict[str, Any]) -> tuple[list[str], list[str]]:
-    """Ends the recordings of a demo (station: base name) that its radios began; lines for the progress, and what could not be
-    written."""
+def finish_demo(
+    cell: Cell, stations: dict[str, str], facts: dict[str, Any]
+) -> tuple[list[str], list[str]]:
+    """Ends the recordings of a demo (station: base name) that its radios began; lines for the
+    progress, and what could not be written."""
     lines, not_written = [], []
     for station, base in stations.items():
         try:
             done: dict[str, Any] | None = ask(cell, station, do="stop")
-        except BadInput:     # over already: the number of slots asked for
+        except BadInput:  # over already: the number of slots asked for
             done = None
         except NotWritten as e:
             not_written.append(str(e))
@@ -116,10 +152,12 @@ def finish_demo(cell: Cell, stations: dict[str, str], facts: dict[str, Any]) -> 
         recording = metadata.complete(base, metadata.cell_settings(cell) | facts)
         lost = recording.whole["openwip:samples_lost"]
         error = done["error"] if done else recording.whole.get("openwip:error", "")
-        lines.append(f"recorded {recording.data_path}: {replays.seconds(recording):.3f} s, "
-                     f"{replays.megabytes(recording):.0f} MB"
-                     + (f"; {lost} samples lost, the disk did not follow" if lost else "")
-                     + (f"; {error}" if error else ""))
+        lines.append(
+            f"recorded {recording.data_path}: {replays.seconds(recording):.3f} s, "
+            f"{replays.megabytes(recording):.0f} MB"
+            + (f"; {lost} samples lost, the disk did not follow" if lost else "")
+            + (f"; {error}" if error else "")
+        )
         if error:
             not_written.append(f"{recording.data_path}: {error}; {lost} samples are not in it")
     return lines, not_written
@@ -127,7 +165,10 @@ def finish_demo(cell: Cell, stations: dict[str, str], facts: dict[str, Any]) -> 
 
 # --- replay, info ---
 
-def parse_file(command: str, description: str, as_json: str, arguments: list[str]) -> argparse.Namespace:
+
+def parse_file(
+    command: str, description: str, as_json: str, arguments: list[str]
+) -> argparse.Namespace:
     p = Parser(command, description)
     p.add_argument("file", metavar="FILE")
     p.add_argument("--json", action="store_true", help=as_json)
@@ -135,13 +176,19 @@ def parse_file(command: str, description: str, as_json: str, arguments: list[str
 
 
 def to_replay(file: pathlib.Path | str) -> tuple[recordings.Recording, list[bytes]]:
-    """(recording, reports of the live receiver) of a file that can be replayed; BadInput says why another cannot."""
+    """(recording, reports of the live receiver) of a file that can be replayed; BadInput says why
+    another cannot."""
     recording = recordings.Recording(file)
     if recording.whole["openwip:role"] != "terminal":
-        raise BadInput(f"recording {recording.meta_path}: openwip:role is {recording.whole['openwip:role']!r}; valid: "
-                       "terminal (what a base station transmitted, or a fader has, was never received)")
+        raise BadInput(
+            f"recording {recording.meta_path}: openwip:role is {recording.whole['openwip:role']!r};"
+            " valid: terminal (what a base station transmitted, or a fader has, was never"
+            " received)"
+        )
     if "openwip:receiver" not in recording.whole:
-        raise BadInput(f"recording {recording.meta_path}: has no openwip:receiver, the settings to replay with")
+        raise BadInput(
+            f"recording {recording.meta_path}: has no openwip:receiver, the settings to replay with"
+        )
     live = recording.reports()
     replays.check_reports(recording, live)
     recording.check_hash()
@@ -149,7 +196,12 @@ def to_replay(file: pathlib.Path | str) -> tuple[recordings.Recording, list[byte
 
 
 def replay(arguments: list[str]) -> int:
-    given = parse_file("iq replay", "A recording through the receiver: the same decisions as in the live run?", "all numbers, as JSON", arguments)
+    given = parse_file(
+        "iq replay",
+        "A recording through the receiver: the same decisions as in the live run?",
+        "all numbers, as JSON",
+        arguments,
+    )
     recording, live = to_replay(given.file)
     began = time.monotonic()
     result = replays.compare(recording, live, replays.run(recording))
@@ -162,50 +214,85 @@ def replay(arguments: list[str]) -> int:
 
 
 def screen(recording: recordings.Recording, r: dict[str, Any]) -> str:
-    lines = [f"{recording.data_path}: {replays.seconds(recording):.3f} s, {r['slots_replayed']} slots replayed, "
-             f"{r['slots_live']} live"]
+    lines = [
+        f"{recording.data_path}: {replays.seconds(recording):.3f} s, {r['slots_replayed']} slots"
+        f" replayed, {r['slots_live']} live"
+    ]
     if r["whole"]:
-        lines.append(f"from the first sample: {r['identical']} of {r['compared']} reports identical, bit by bit "
-                     "(grants, outcomes, payloads, SNR, predicted SNR, receiver state)")
+        lines.append(
+            f"from the first sample: {r['identical']} of {r['compared']} reports identical, bit by"
+            " bit (grants, outcomes, payloads, SNR, predicted SNR, receiver state)"
+        )
     else:
-        lines += [f"from the middle: locked in both {r['locked_in_both']} slots, from slot {r['first_locked_slot']}",
-                  f"  grants     {r['grants_same']} of {r['locked_in_both']} the same",
-                  f"  outcomes   {r['outcomes_same']} of {r['frames']} the same, payloads {r['payloads_same']}; "
-                  f"{r['contradictions']} contradictions",
-                  f"  SNR        largest difference {r['snr_largest_difference_db']:.3f} dB; predicted "
-                  f"{r['prediction_largest_difference_db']:.3f} dB"]
+        lines += [
+            (
+                f"from the middle: locked in both {r['locked_in_both']} slots, from slot"
+                f" {r['first_locked_slot']}"
+            ),
+            f"  grants     {r['grants_same']} of {r['locked_in_both']} the same",
+            (
+                f"  outcomes   {r['outcomes_same']} of {r['frames']} the same, payloads"
+                f" {r['payloads_same']}; {r['contradictions']} contradictions"
+            ),
+            (
+                f"  SNR        largest difference {r['snr_largest_difference_db']:.3f} dB;"
+                f" predicted {r['prediction_largest_difference_db']:.3f} dB"
+            ),
+        ]
     if r["first_difference"]:
-        lines.append(f"first difference in slot {r['first_difference']['slot']}: " + ", ".join(r["first_difference"]["what"]))
+        lines.append(
+            f"first difference in slot {r['first_difference']['slot']}: "
+            + ", ".join(r["first_difference"]["what"])
+        )
     lines.append("the same decisions" if r["same"] else "NOT the same decisions")
     return "\n".join(lines)
 
 
 def info(arguments: list[str]) -> int:
-    given = parse_file("iq info", "What a recording holds.", "the global object, captures and annotations, as JSON", arguments)
+    given = parse_file(
+        "iq info",
+        "What a recording holds.",
+        "the global object, captures and annotations, as JSON",
+        arguments,
+    )
     recording = recordings.Recording(given.file)
     hashed = recording.check_hash()
     if given.json:
         outputs.write_json("-", recording.meta)
         return 0
     g = recording.whole
-    lines = [f"{recording.data_path}: {g.get('core:description', 'no description')}, {g.get('core:hw', 'unknown radio')}",
-             f"  samples     {recording.samples} {g['core:datatype']} at {g['core:sample_rate'] / 1e6:g} MS/s: "
-             f"{replays.seconds(recording):.3f} s, {replays.megabytes(recording):.0f} MB; {g['openwip:samples_lost']} lost; "
-             + ("SHA-512 as recorded" if hashed else "no hash"),
-             f"  slots       from {g['openwip:first_slot']}" + (", from the first sample of the run"
-                                                              if g["openwip:from_start"] else "")
-             + f"; {g['openwip:reports']} reports of the live receiver"]
+    lines = [
+        (
+            f"{recording.data_path}: {g.get('core:description', 'no description')},"
+            f" {g.get('core:hw', 'unknown radio')}"
+        ),
+        f"  samples     {recording.samples} {g['core:datatype']} at {g['core:sample_rate'] / 1e6:g}"
+        f" MS/s: {replays.seconds(recording):.3f} s, {replays.megabytes(recording):.0f} MB;"
+        f" {g['openwip:samples_lost']} lost; " + ("SHA-512 as recorded" if hashed else "no hash"),
+        f"  slots       from {g['openwip:first_slot']}"
+        + (", from the first sample of the run" if g["openwip:from_start"] else "")
+        + f"; {g['openwip:reports']} reports of the live receiver",
+    ]
     if recording.captures:
         first = recording.captures[0]
         hz = first.get("core:frequency")
-        lines.append(f"  captured    {first.get('core:datetime', '?')}, {'?' if hz is None else f'{hz / 1e6:g}'} MHz, "
-                     f"{len(recording.captures)} stretches without a gap")
+        lines.append(
+            f"  captured    {first.get('core:datetime', '?')},"
+            f" {'?' if hz is None else f'{hz / 1e6:g}'} MHz, {len(recording.captures)} stretches"
+            " without a gap"
+        )
     if "openwip:name" in g:
-        lines.append(f"  cell        '{g['openwip:name']}', identity {g.get('openwip:cell', 'not found')}, "
-                     f"{g.get('openwip:bins', 'unknown')} bins, modulation {g.get('openwip:link', {}).get('modulation', 'unknown')}, seed {g.get('openwip:seed', 'unknown')}")
+        lines.append(
+            f"  cell        '{g['openwip:name']}', identity {g.get('openwip:cell', 'not found')},"
+            f" {g.get('openwip:bins', 'unknown')} bins, modulation"
+            f" {g.get('openwip:link', {}).get('modulation', 'unknown')}, seed"
+            f" {g.get('openwip:seed', 'unknown')}"
+        )
     if "openwip:verdict" in g:
         v = g["openwip:verdict"]
-        lines.append("  verdict     " + ("VALID" if v["valid"] else "INVALID: " + "; ".join(v["reasons"])))
+        lines.append(
+            "  verdict     " + ("VALID" if v["valid"] else "INVALID: " + "; ".join(v["reasons"]))
+        )
     print("\n".join(printable(line, 1000) for line in lines + annotations(recording)))
     return 0
 
@@ -214,30 +301,63 @@ def annotations(recording: recordings.Recording) -> list[str]:
     lines = []
     for a in recording.meta["annotations"]:
         if a.get("core:label") == "locked":
-            slots, first, grants, good, bad = (a.get(f"openwip:{key}", "?") for key in ("slots", "first_slot", "grants", "frames_good", "frames_bad"))
-            lines.append(f"  locked      {slots} slots from {first}: {grants} grants, frames {good} good, {bad} bad")
+            slots, first, grants, good, bad = (
+                a.get(f"openwip:{key}", "?")
+                for key in ("slots", "first_slot", "grants", "frames_good", "frames_bad")
+            )
+            lines.append(
+                f"  locked      {slots} slots from {first}: {grants} grants, frames {good} good,"
+                f" {bad} bad"
+            )
         else:
-            lines.append(f"  {a.get('core:label', 'note'):<11} at sample {a.get('core:sample_start', '?')}: {a.get('core:comment', '')}")
+            lines.append(
+                f"  {a.get('core:label', 'note'):<11} at sample {a.get('core:sample_start', '?')}:"
+                f" {a.get('core:comment', '')}"
+            )
     return lines
 
 
 # --- import ---
 
+
 def import_(arguments: list[str]) -> int:
     p = Parser("iq import", "Samples of any program and rate as a recording that can be replayed.")
-    p.value("--sample-rate", Real(*imports.rates()), metavar="HZ", help="of bare samples; SigMF says its own")
-    p.add_argument("--datatype", choices=imports.DATATYPES, help="of bare samples, as SigMF names it; default: cf32_le")
-    p.add_argument("--recording", metavar="NAME", help="which recording of a SigMF archive that has several")
-    p.add_argument("file", metavar="FILE", help="a SigMF recording or archive, or a file of samples")
+    p.value(
+        "--sample-rate",
+        Real(*imports.rates()),
+        metavar="HZ",
+        help="of bare samples; SigMF says its own",
+    )
+    p.add_argument(
+        "--datatype",
+        choices=imports.DATATYPES,
+        help="of bare samples, as SigMF names it; default: cf32_le",
+    )
+    p.add_argument(
+        "--recording", metavar="NAME", help="which recording of a SigMF archive that has several"
+    )
+    p.add_argument(
+        "file", metavar="FILE", help="a SigMF recording or archive, or a file of samples"
+    )
     p.add_argument("out", metavar="OUT", help="OUT.sigmf-data, OUT.sigmf-meta, OUT.openwip-slots")
     given = p.parse_args(arguments)
     source = imports.opened(given.file, given.sample_rate, given.datatype, given.recording)
     began = time.monotonic()
     recording = imports.make(source, given.out)
     locked = [a for a in recording.meta["annotations"] if a.get("core:label") == "locked"]
-    print("\n".join([f"{recording.data_path}: {recording.samples} samples ({replays.seconds(recording):.3f} s), "
-                     f"{imports.how(source)}; {time.monotonic() - began:.1f} s", *annotations(recording)]
-                    + ["  not locked  the receiver has found no cell in it"] * (not locked)))
+    print(
+        "\n".join(
+            [
+                (
+                    f"{recording.data_path}: {recording.samples} samples"
+                    f" ({replays.seconds(recording):.3f} s), {imports.how(source)};"
+                    f" {time.monotonic() - began:.1f} s"
+                ),
+                *annotations(recording),
+            ]
+            + ["  not locked  the receiver has found no cell in it"] * (not locked)
+        )
+    )
     return VALID if locked else INVALID
 
 
@@ -245,4 +365,9 @@ COMMANDS = {"record": record, "replay": replay, "import": import_, "info": info}
 
 
 def main(arguments: list[str], _places: Places) -> int:
-    return run_command("iq", f"usage: {USAGE}\n\nSamples of a cell as SigMF recordings (docs/iq.md).", COMMANDS, arguments or ["without a command"])
+    return run_command(
+        "iq",
+        f"usage: {USAGE}\n\nSamples of a cell as SigMF recordings (docs/iq.md).",
+        COMMANDS,
+        arguments or ["without a command"],
+    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Types of the fields of SigMF's core that are used here, as its standard has them: metadata come from any program."""
+"""Types of the fields of SigMF's core that are used here, as its standard has them: metadata come
+from any program."""
+
 import math
 from typing import Any
 
@@ -20,14 +22,37 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-WHOLE, NUMBER, TEXT = (_is_whole, "a whole number, 0 or more"), (_is_number, "a finite number"), (_is_text, "a text")
-GLOBAL = {"core:version": TEXT, "core:description": TEXT, "core:hw": TEXT, "core:sha512": TEXT, "core:recorder": TEXT, "core:author": TEXT}
-CAPTURE = {"core:sample_start": WHOLE, "core:global_index": WHOLE, "core:header_bytes": WHOLE, "core:frequency": NUMBER, "core:datetime": TEXT}
-ANNOTATION = {"core:sample_start": WHOLE, "core:sample_count": WHOLE, "core:label": TEXT, "core:comment": TEXT}
+WHOLE, NUMBER, TEXT = (
+    (_is_whole, "a whole number, 0 or more"),
+    (_is_number, "a finite number"),
+    (_is_text, "a text"),
+)
+GLOBAL = {
+    "core:version": TEXT,
+    "core:description": TEXT,
+    "core:hw": TEXT,
+    "core:sha512": TEXT,
+    "core:recorder": TEXT,
+    "core:author": TEXT,
+}
+CAPTURE = {
+    "core:sample_start": WHOLE,
+    "core:global_index": WHOLE,
+    "core:header_bytes": WHOLE,
+    "core:frequency": NUMBER,
+    "core:datetime": TEXT,
+}
+ANNOTATION = {
+    "core:sample_start": WHOLE,
+    "core:sample_count": WHOLE,
+    "core:label": TEXT,
+    "core:comment": TEXT,
+}
 
 
 def wrong(meta: dict[str, Any]) -> str | None:
-    """The fields whose type is not that of SigMF's core, each with the valid one; `meta` has a global object."""
+    """The fields whose type is not that of SigMF's core, each with the valid one; `meta` has a
+    global object."""
     parts: list[tuple[str, Any, dict[str, Any]]] = [("global", meta["global"], GLOBAL)]
     for name, fields in (("captures", CAPTURE), ("annotations", ANNOTATION)):
         found = meta.get(name, [])
@@ -41,14 +66,23 @@ def wrong(meta: dict[str, Any]) -> str | None:
             if key in item and not is_right(item[key]):
                 return f"{where}/{key} is {_shown(item[key])}; valid: {valid}"
     extensions = meta["global"].get("core:extensions", [])
-    if not isinstance(extensions, list) or not all(isinstance(e, dict) and isinstance(e.get("name"), str) for e in extensions):
-        return f"global/core:extensions is {_shown(extensions)}; valid: a list of objects with a name"
+    if not isinstance(extensions, list) or not all(
+        isinstance(e, dict) and isinstance(e.get("name"), str) for e in extensions
+    ):
+        return (
+            f"global/core:extensions is {_shown(extensions)}; valid: a list of objects with a name"
+        )
     return None
 
 
 def needed_extensions(meta: dict[str, Any]) -> list[str]:
-    """Extensions without which the samples cannot be understood, by what the metadata say of them."""
-    return [e["name"] for e in meta["global"].get("core:extensions", []) if e.get("optional") is False and e["name"] != "openwip"]
+    """Extensions without which the samples cannot be understood, by what the metadata say of
+    them."""
+    return [
+        e["name"]
+        for e in meta["global"].get("core:extensions", [])
+        if e.get("optional") is False and e["name"] != "openwip"
+    ]
 
 
 def _shown(value: Any) -> str:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the flowgraph cannot know of its recording: hash, where the receiver was locked, the cell's settings,
-the verdict of the run."""
+"""What the flowgraph cannot know of its recording: hash, where the receiver was locked, the cell's
+settings, the verdict of the run."""
+
 import json
 import pathlib
 from collections.abc import Sequence
@@ -18,23 +19,33 @@ def cell_settings(cell: Cell) -> dict[str, Any]:
     """From the configuration files of a running cell."""
     base = of_yaml((cell.run / "base.yaml").read_text())
     air = of_yaml((cell.run / "air.yaml").read_text())
-    return {"openwip:name": cell.name, "openwip:seed": air["air"]["seed"], "openwip:bins": base["link"]["bins"],
-            "openwip:link": base["link"], "openwip:air": {"nodes": air["nodes"], "paths": air["paths"]}}
+    return {
+        "openwip:name": cell.name,
+        "openwip:seed": air["air"]["seed"],
+        "openwip:bins": base["link"]["bins"],
+        "openwip:link": base["link"],
+        "openwip:air": {"nodes": air["nodes"], "paths": air["paths"]},
+    }
 
 
 def complete(path: pathlib.Path | str, facts: dict[str, Any]) -> Recording:
-    """Adds hash, locked stretches and `facts` (keys of the global object); returns the recording."""
+    """Adds hash, locked stretches and `facts` (keys of the global object); returns the
+    recording."""
     recording = Recording(path)
     meta = recording.meta
     meta["global"] |= facts
     meta["global"]["core:sha512"] = sha512(recording.data_path)
     if recording.slots_path.exists() and meta["global"]["openwip:role"] == "terminal":
         from openwip_schema import slot_link_pb2
+
         reports = [slot_link_pb2.SlotReport.FromString(r) for r in recording.reports()]
         cells = [r.state.cell for r in reports if r.HasField("state") and r.locked]
         if cells:
             meta["global"]["openwip:cell"] = cells[-1]
-        meta["annotations"] = sorted(recording.gaps + locked_stretches(recording, reports), key=lambda a: a["core:sample_start"])
+        meta["annotations"] = sorted(
+            recording.gaps + locked_stretches(recording, reports),
+            key=lambda a: a["core:sample_start"],
+        )
     outputs.write_whole(recording.meta_path, json.dumps(meta, indent=1) + "\n")
     return Recording(path)
 
@@ -42,13 +53,19 @@ def complete(path: pathlib.Path | str, facts: dict[str, Any]) -> Recording:
 def locked_stretches(recording: Recording, reports: Sequence[SlotReport]) -> list[dict[str, Any]]:
     stretches: list[dict[str, Any]] = []
     at: dict[str, Any] | None = None
-    for number, report in enumerate(reports):
+    for report in reports:
         if not report.locked:
             at = None
             continue
         if at is None:
-            at = {"core:label": "locked", "openwip:first_slot": report.air, "openwip:slots": 0, "openwip:grants": 0,
-                  "openwip:frames_good": 0, "openwip:frames_bad": 0}
+            at = {
+                "core:label": "locked",
+                "openwip:first_slot": report.air,
+                "openwip:slots": 0,
+                "openwip:grants": 0,
+                "openwip:frames_good": 0,
+                "openwip:frames_bad": 0,
+            }
             stretches.append(at)
         at["openwip:slots"] += 1
         at["openwip:grants"] += report.grant_ok

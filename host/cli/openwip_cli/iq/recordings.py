@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A recording on disk: BASE.sigmf-data, BASE.sigmf-meta, and BASE.openwip-slots, the slot reports of the live
-receiver. Whatever is wrong with one is said in one line that names the file and what would be valid."""
+"""A recording on disk: BASE.sigmf-data, BASE.sigmf-meta, and BASE.openwip-slots, the slot reports
+of the live receiver. Whatever is wrong with one is said in one line that names the file and what
+would be valid."""
+
 import functools
 import hashlib
 import json
@@ -18,15 +20,16 @@ from ..text import LONGEST_TABLE, of_file, of_json
 from . import core_fields
 
 DATA, META, SLOTS = ENDINGS = ".sigmf-data", ".sigmf-meta", ".openwip-slots"
-WRITTEN = {"terminal": (DATA, META, SLOTS), "base": (DATA, META)}      # of a station, as flowgraphs/apps/recording.py takes them
+# of a station, as flowgraphs/apps/recording.py takes them
+WRITTEN = {"terminal": (DATA, META, SLOTS), "base": (DATA, META)}
 DATATYPE = "cf32_le"
 SIGMF_VERSION = "1.2.0"
-MARGIN = 1.1            # of the disk: the reports come on top
+MARGIN = 1.1  # of the disk: the reports come on top
 BYTES_PER_SAMPLE = 8
 SLOTS_MAGIC = b"OWSLOTS1"
 LARGEST_REPORT = 1 << 20
 LARGEST_REPORTS = 2 << 30
-MOST_NAMES = 5      # of recordings in a message
+MOST_NAMES = 5  # of recordings in a message
 
 
 def base_of(path: pathlib.Path | str) -> str:
@@ -51,7 +54,9 @@ def extension_version() -> str:
 class Recording:
     def __init__(self, path: pathlib.Path | str) -> None:
         self.base = base_of(path)
-        self.meta_path, self.data_path, self.slots_path = (pathlib.Path(self.base + ending) for ending in (META, DATA, SLOTS))
+        self.meta_path, self.data_path, self.slots_path = (
+            pathlib.Path(self.base + ending) for ending in (META, DATA, SLOTS)
+        )
         self.meta = self._read_meta()
         self.whole = self.meta["global"]
         self._check_kind()
@@ -84,9 +89,13 @@ class Recording:
         """For whoever named a recording that is none."""
         folder = self.meta_path.parent
         names = sorted(p.name.removesuffix(META) for p in folder.glob(f"*{META}"))
-        shown = ", ".join(names[:MOST_NAMES]) + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
-        return (f"valid: the name of a recording, NAME{META} and NAME{DATA}, with or without the ending; in {folder}: "
-                f"{shown or 'none'}")
+        shown = ", ".join(names[:MOST_NAMES]) + (
+            f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        )
+        return (
+            f"valid: the name of a recording, NAME{META} and NAME{DATA}, with or without the"
+            f" ending; in {folder}: {shown or 'none'}"
+        )
 
     def _read_meta(self) -> dict[str, Any]:
         try:
@@ -101,7 +110,9 @@ class Recording:
     def _checked_meta(self, meta: Any) -> dict[str, Any]:
         whole = meta.get("global") if isinstance(meta, dict) else None
         if not isinstance(whole, dict) or "core:version" not in whole:
-            self._wrong("has no global object with core:version; valid: the metadata of a SigMF recording")
+            self._wrong(
+                "has no global object with core:version; valid: the metadata of a SigMF recording"
+            )
         if why := core_fields.wrong(meta):
             self._wrong(why)
         return dict(meta)
@@ -109,13 +120,26 @@ class Recording:
     def _check_kind(self) -> None:
         g = self.whole
         extensions = g.get("core:extensions", [])
-        if not (isinstance(extensions, list) and any(isinstance(e, dict) and e.get("name") == "openwip" for e in extensions)):
-            self._wrong("does not declare the extension openwip; valid: a recording of ./openwip demo --record-iq "
-                        "or ./openwip iq record; ./openwip iq import makes one of it")
-        for key, valid in (("core:datatype", DATATYPE), ("core:sample_rate", SAMPLE_RATE), ("core:num_channels", 1)):
+        if not (
+            isinstance(extensions, list)
+            and any(isinstance(e, dict) and e.get("name") == "openwip" for e in extensions)
+        ):
+            self._wrong(
+                "does not declare the extension openwip; valid: a recording of ./openwip demo"
+                " --record-iq or ./openwip iq record; ./openwip iq import makes one of it"
+            )
+        for key, valid in (
+            ("core:datatype", DATATYPE),
+            ("core:sample_rate", SAMPLE_RATE),
+            ("core:num_channels", 1),
+        ):
             if g.get(key, 1 if key == "core:num_channels" else None) != valid:
-                self._wrong(f"{key} is {g.get(key)!r}; valid: {valid}" + (" (./openwip iq import resamples)" if key == "core:sample_rate" else ""))
+                self._wrong(
+                    f"{key} is {g.get(key)!r}; valid: {valid}"
+                    + (" (./openwip iq import resamples)" if key == "core:sample_rate" else "")
+                )
         import jsonschema
+
         try:
             jsonschema.validate(self.meta, extension_schema())
         except jsonschema.ValidationError as e:
@@ -125,13 +149,18 @@ class Recording:
     def _check_length(self) -> None:
         try:
             check_is_file(self.data_path)
-            with open(self.data_path, "rb") as f:       # whoever may not read it is told now
+            with open(self.data_path, "rb") as f:  # whoever may not read it is told now
                 size = os.fstat(f.fileno()).st_size
         except OSError as e:
-            self._wrong(f"{e.strerror}; valid: the samples beside {self.meta_path.name}", self.data_path)
+            self._wrong(
+                f"{e.strerror}; valid: the samples beside {self.meta_path.name}", self.data_path
+            )
         if size != self.samples * BYTES_PER_SAMPLE:
-            self._wrong(f"has {size} bytes; the metadata says {self.samples} samples of {BYTES_PER_SAMPLE} bytes: "
-                        f"{self.samples * BYTES_PER_SAMPLE}", self.data_path)
+            self._wrong(
+                f"has {size} bytes; the metadata says {self.samples} samples of {BYTES_PER_SAMPLE}"
+                f" bytes: {self.samples * BYTES_PER_SAMPLE}",
+                self.data_path,
+            )
         begins = [c["core:sample_start"] for c in self.captures]
         if begins != sorted(set(begins)) or any(b >= max(self.samples, 1) for b in begins):
             self._wrong(f"captures begin at {begins}; valid: ascending, below {self.samples}")
@@ -140,14 +169,18 @@ class Recording:
         """Of the samples, when the metadata has one; it reads all of them."""
         wanted = self.whole.get("core:sha512")
         if wanted is not None and sha512(self.data_path) != wanted:
-            self._wrong("SHA-512 is not the core:sha512 of the metadata: the samples are not those that were recorded", self.data_path)
+            self._wrong(
+                "SHA-512 is not the core:sha512 of the metadata: the samples are not those that"
+                " were recorded",
+                self.data_path,
+            )
         return wanted is not None
 
 
 def check_is_file(path: pathlib.Path | str) -> None:
     """OSError, BadInput: opening a FIFO would wait for somebody to write into it."""
     mode = os.stat(path).st_mode
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):      # open() says what a folder is
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # open() says what a folder is
         raise BadInput(f"recording {path}: is no file; valid: a file")
 
 
@@ -175,20 +208,28 @@ def read_reports(path: pathlib.Path | str) -> list[bytes]:
         length = struct.unpack_from("<I", raw, at)[0] if at + 4 <= len(raw) else LARGEST_REPORT + 1
         if length > LARGEST_REPORT or at + 4 + length > len(raw):
             raise BadInput(f"slot reports {path}: report {len(found)} at byte {at} is not complete")
-        found.append(raw[at + 4:at + 4 + length])
+        found.append(raw[at + 4 : at + 4 + length])
         at += 4 + length
     return found
 
 
 # --- the files of a recording that is to be made ---
 
+
 def check_place(path: pathlib.Path | str, seconds: float, option: str) -> str:
-    """Absolute name without ending. Refuses what cannot be written, and what the disk has no room for."""
+    """Absolute name without ending. Refuses what cannot be written, and what the disk has no room
+    for."""
     base = pathlib.Path(base_of(path)).absolute()
     outputs.check(option, base)
-    needed, free = MARGIN * seconds * SAMPLE_RATE * BYTES_PER_SAMPLE, shutil.disk_usage(base.parent).free
+    needed, free = (
+        MARGIN * seconds * SAMPLE_RATE * BYTES_PER_SAMPLE,
+        shutil.disk_usage(base.parent).free,
+    )
     if needed > free:
-        raise BadInput(f"{option} {path}: {seconds:g} s need {needed / 1e9:.1f} GB, {base.parent} has {free / 1e9:.1f} GB")
+        raise BadInput(
+            f"{option} {path}: {seconds:g} s need {needed / 1e9:.1f} GB, {base.parent} has"
+            f" {free / 1e9:.1f} GB"
+        )
     return str(base)
 
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A recording through the receiver once more: a flowgraph whose source reads the file instead of a USRP, the
-same slot_receiver with the same settings, and its reports beside those of the live one.
+"""A recording through the receiver once more: a flowgraph whose source reads the file instead of a
+USRP, the same slot_receiver with the same settings, and its reports beside those of the live one.
 
-From the first sample of the run the receiver is a function of its samples: every report has to be the same, bit
-by bit. From the middle it first has to lock, and then differs in what it has learned before: how it tracks,
-what it predicts, and the copies of failed frames that it had kept for combining."""
+From the first sample of the run the receiver is a function of its samples: every report has to be
+the same, bit by bit. From the middle it first has to lock, and then differs in what it has learned
+before: how it tracks, what it predicts, and the copies of failed frames that it had kept for
+combining."""
+
 import pathlib
 from collections.abc import Sequence
 from typing import Any
@@ -27,6 +29,7 @@ def run(recording: Recording) -> list[bytes]:
 def receive(recording: Recording, reports: pathlib.Path) -> None:
     """The receiver's SlotReports to a file."""
     from gnuradio import gr, wip
+
     from .source import Source
 
     top, source = gr.top_block("replay"), Source(recording)
@@ -38,54 +41,84 @@ def receive(recording: Recording, reports: pathlib.Path) -> None:
         raise BadInput(f"the samples cannot be given out: {source.failure}")
     lost = receiver.stop_recording()["reports_lost"]
     if lost:
-        raise RecordFailed(f"{lost} reports of the replay were lost: the disk of {reports.parent} does not follow")
+        raise RecordFailed(
+            f"{lost} reports of the replay were lost: the disk of {reports.parent} does not follow"
+        )
 
 
-def compare(recording: Recording, live_raw: Sequence[bytes], replayed_raw: Sequence[bytes]) -> dict[str, Any]:
+def compare(
+    recording: Recording, live_raw: Sequence[bytes], replayed_raw: Sequence[bytes]
+) -> dict[str, Any]:
     """A dict with what is the same and what is not; "same" is the answer."""
     from openwip_schema import slot_link_pb2
+
     parse = slot_link_pb2.SlotReport.FromString
     live = {r.air: (raw, r) for raw in live_raw for r in [parse(raw)]}
     replayed = {r.air: (raw, r) for raw in replayed_raw for r in [parse(raw)]}
     g = recording.whole
     # The receiver looks a little beyond a slot's end: of a recording that was cut at a slot, the
     # last reports have no counterpart.
-    whole = g["openwip:from_start"] and not g["openwip:samples_lost"] and not g["openwip:reports_lost"]
+    whole = (
+        g["openwip:from_start"] and not g["openwip:samples_lost"] and not g["openwip:reports_lost"]
+    )
     common = sorted(set(live) & set(replayed))
     locked = [a for a in common if replayed[a][1].locked and live[a][1].locked]
     result = {
-        "whole": whole, "slots_live": len(live_raw), "slots_replayed": len(replayed_raw), "compared": len(common),
+        "whole": whole,
+        "slots_live": len(live_raw),
+        "slots_replayed": len(replayed_raw),
+        "compared": len(common),
         "identical": sum(live[a][0] == replayed[a][0] for a in common),
         "locked_in_both": len(locked),
         "first_locked_slot": locked[0] if locked else None,
-        "grants_same": 0, "frames": 0, "outcomes_same": 0, "payloads_same": 0, "contradictions": 0,
-        "snr_same": 0, "snr_largest_difference_db": 0.0,
-        "predictions_same": 0, "prediction_largest_difference_db": 0.0,
-        "first_difference": next(({"slot": a, "what": difference(live[a][1], replayed[a][1])}
-                                  for a in common if live[a][0] != replayed[a][0]), None),
+        "grants_same": 0,
+        "frames": 0,
+        "outcomes_same": 0,
+        "payloads_same": 0,
+        "contradictions": 0,
+        "snr_same": 0,
+        "snr_largest_difference_db": 0.0,
+        "predictions_same": 0,
+        "prediction_largest_difference_db": 0.0,
+        "first_difference": next(
+            (
+                {"slot": a, "what": difference(live[a][1], replayed[a][1])}
+                for a in common
+                if live[a][0] != replayed[a][0]
+            ),
+            None,
+        ),
     }
     for air in locked:
         count_slot(result, live[air][1], replayed[air][1])
     tail = 2
-    result["same"] = bool(common) and result["identical"] == len(common) >= max(len(live_raw), len(replayed_raw)) - tail if whole else (
-        bool(locked) and result["contradictions"] == 0)
+    result["same"] = (
+        bool(common)
+        and result["identical"] == len(common) >= max(len(live_raw), len(replayed_raw)) - tail
+        if whole
+        else (bool(locked) and result["contradictions"] == 0)
+    )
     return result
 
 
 def check_reports(recording: Recording, raw: Sequence[bytes]) -> None:
     from google.protobuf.message import DecodeError
     from openwip_schema import slot_link_pb2
+
     for number, report in enumerate(raw):
         try:
             slot_link_pb2.SlotReport.FromString(report)
         except DecodeError:
-            raise BadInput(f"slot reports {recording.slots_path}: report {number} is none; valid: what a receiver "
-                           f"reported of a slot") from None
+            raise BadInput(
+                f"slot reports {recording.slots_path}: report {number} is none; valid: what a"
+                " receiver reported of a slot"
+            ) from None
 
 
 def last_slot(raw: Sequence[bytes]) -> int:
     """Of serialised reports; -1: there is none."""
     from openwip_schema import slot_link_pb2
+
     return slot_link_pb2.SlotReport.FromString(raw[-1]).air if raw else -1
 
 
@@ -113,10 +146,15 @@ def count_slot(result: dict[str, Any], live: SlotReport, replayed: SlotReport) -
 
 def difference(live: SlotReport, replayed: SlotReport) -> list[str]:
     """Names of the fields that differ."""
-    return [field.name for field in live.DESCRIPTOR.fields
-            if (list(getattr(live, field.name)) != list(getattr(replayed, field.name))
-                if field.label == field.LABEL_REPEATED
-                else getattr(live, field.name) != getattr(replayed, field.name))]
+    return [
+        field.name
+        for field in live.DESCRIPTOR.fields
+        if (
+            list(getattr(live, field.name)) != list(getattr(replayed, field.name))
+            if field.label == field.LABEL_REPEATED
+            else getattr(live, field.name) != getattr(replayed, field.name)
+        )
+    ]
 
 
 def seconds(recording: Recording) -> float:

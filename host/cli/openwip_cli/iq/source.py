@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The samples of a recording where a USRP source would be, with rx_time where a stretch begins, as it has it."""
+"""The samples of a recording where a USRP source would be, with rx_time where a stretch begins, as
+it has it."""
+
 import time
 
 import numpy
@@ -9,8 +11,8 @@ from gnuradio import gr
 from ..air import SAMPLE_RATE, SLOT_SAMPLES
 from .recordings import Recording
 
-Samples = list[numpy.ndarray]       # of each port
-BEHIND_S = 0.010      # as the medium's pacing limit
+Samples = list[numpy.ndarray]  # of each port
+BEHIND_S = 0.010  # as the medium's pacing limit
 
 
 class Pace:
@@ -20,7 +22,7 @@ class Pace:
         self.rate = SAMPLE_RATE * speed
         self.began: float | None = None
         self.slots = self.behind = 0
-        self.seconds = 0.0      # from the first sample to the last one
+        self.seconds = 0.0  # from the first sample to the last one
 
     def wait(self, samples: int) -> None:
         """Until that many have arrived."""
@@ -28,7 +30,8 @@ class Pace:
         if self.began is None:
             self.began = now
         left = self.began + samples / self.rate - now
-        # A piece may be less than a slot, while the receiver lags: a slot is counted with its last sample.
+        # A piece may be less than a slot, while the receiver lags: a slot is counted with its last
+        # sample.
         complete = samples // SLOT_SAMPLES - self.slots
         self.slots += complete
         self.behind += complete * (-left > BEHIND_S)
@@ -42,15 +45,22 @@ class Source(gr.sync_block):
 
     def __init__(self, recording: Recording, pace: Pace | None = None) -> None:
         super().__init__("sigmf_source", None, [numpy.complex64])
-        self.data = (numpy.memmap(recording.data_path, numpy.complex64, "r") if recording.samples else numpy.zeros(0, numpy.complex64))
+        self.data = (
+            numpy.memmap(recording.data_path, numpy.complex64, "r")
+            if recording.samples
+            else numpy.zeros(0, numpy.complex64)
+        )
         self.at, self.pace = 0, pace
-        self.failure = ""       # what work() raised: GNU Radio would log it and end as if the samples were over
-        self.stretches = [(c["core:sample_start"], c["core:global_index"]) for c in recording.captures]
+        # what work() raised: GNU Radio would log it and end as if the samples were over
+        self.failure = ""
+        self.stretches = [
+            (c["core:sample_start"], c["core:global_index"]) for c in recording.captures
+        ]
 
     def work(self, _inputs: object, outputs: Samples) -> int:
         try:
             return self.give(outputs)
-        except Exception as e:      # noqa: BLE001 - told by whoever runs the flowgraph
+        except Exception as e:
             self.failure = f"{type(e).__name__}: {e}"
             return -1
 
@@ -64,7 +74,12 @@ class Source(gr.sync_block):
         while self.stretches and self.stretches[0][0] < self.at + n:
             index, sample = self.stretches.pop(0)
             full, rest = divmod(sample, SAMPLE_RATE)
-            self.add_item_tag(0, index, pmt.intern("rx_time"), pmt.make_tuple(pmt.from_uint64(full), pmt.from_double(rest / SAMPLE_RATE)))
-        outputs[0][:n] = self.data[self.at:self.at + n]
+            self.add_item_tag(
+                0,
+                index,
+                pmt.intern("rx_time"),
+                pmt.make_tuple(pmt.from_uint64(full), pmt.from_double(rest / SAMPLE_RATE)),
+            )
+        outputs[0][:n] = self.data[self.at : self.at + n]
         self.at += n
         return n

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files that somebody else made are parsed by a child process that has nothing to lose (docs/rights.md). A library that trusts its
-files (HDF5 follows links to other files, waits for a FIFO, and writes beyond its memory after one changed byte) does so there.
+"""Files that somebody else made are parsed by a child process that has nothing to lose
+(docs/rights.md). A library that trusts its files (HDF5 follows links to other files, waits for a
+FIFO, and writes beyond its memory after one changed byte) does so there.
 
-  parent  opens the file with the rights of whoever asked, takes regular files only, and hands over the descriptor. It asks
-          questions over a socket, checks the size and the type of every answer, and waits no longer than PATIENCE_S for one
-  child   imports what it needs, then becomes the account without a capability (as root), can open, write and start nothing,
+  parent  opens the file with the rights of whoever asked, takes regular files only, and hands over
+  the descriptor. It asks
+          questions over a socket, checks the size and the type of every answer, and waits no longer
+          than PATIENCE_S for one
+  child   imports what it needs, then becomes the account without a capability (as root), can open,
+  write and start nothing,
           may take a bounded time and memory, and only then looks at the file
 
-Answers are JSON or plain numbers, never anything that could run. The child's death is one line about the file (BadInput)."""
+Answers are JSON or plain numbers, never anything that could run. The child's death is one line
+about the file (BadInput)."""
+
 import contextlib
 import errno
 import json
@@ -26,23 +32,29 @@ from ..errors import BadInput, signal_name
 from . import places, rights
 
 PATIENCE_S = 90.0
-MEMORY = 768 << 20      # bytes that the child may take beyond what its libraries have taken before it looks at the file
-CPU_S = 60              # and a second more for each of these many bytes of the file
+# bytes that the child may take beyond what its libraries have taken before it looks at the file
+MEMORY = 768 << 20
+CPU_S = 60  # and a second more for each of these many bytes of the file
 BYTES_OF_A_SECOND = 1 << 20
 LONGEST_HEAD, LONGEST_ERROR = 4096, 300
 
 Request = Mapping[str, Any]
-Answer = tuple[dict[str, Any], bytes]       # (what describes the bytes, the bytes)
+Answer = tuple[dict[str, Any], bytes]  # (what describes the bytes, the bytes)
 
 
 def printable(text: str, longest: int = LONGEST_ERROR) -> str:
-    """A text from a file in one line of a terminal: without control characters, and not longer than `longest`."""
+    """A text from a file in one line of a terminal: without control characters, and not longer than
+    `longest`."""
     short = text if len(text) <= longest else f"{text[:longest]}..."
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in short)
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode()
+        for c in short
+    )
 
 
 def opened(path: os.PathLike[str] | str) -> int:
-    """A descriptor of a regular file, for reading. A FIFO, a device or a folder is refused without waiting for anybody. Raises OSError."""
+    """A descriptor of a regular file, for reading. A FIFO, a device or a folder is refused without
+    waiting for anybody. Raises OSError."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     mode = os.fstat(fd).st_mode
     if stat.S_ISREG(mode):
@@ -54,7 +66,8 @@ def opened(path: os.PathLike[str] | str) -> int:
 
 
 class Reader:
-    """The parent's side. `command`: of this package, the child's, which calls serve(); `valid`: what would be valid, for error messages."""
+    """The parent's side. `command`: of this package, the child's, which calls serve(); `valid`:
+    what would be valid, for error messages."""
 
     def __init__(self, path: str, fd: int, command: str, valid: str) -> None:
         self.path, self.valid = path, valid
@@ -62,7 +75,12 @@ class Reader:
         self._socket, theirs = socket.socketpair()
         with theirs:
             self._process: Any = subprocess.Popen(
-                places.default().module(command, fd), stdin=theirs.fileno(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=(fd,))
+                places.default().module(command, fd),
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(fd,),
+            )
 
     def ask(self, most: int, **request: Any) -> Answer:
         """The answer to one question; `most`: how many bytes are valid."""
@@ -82,7 +100,10 @@ class Reader:
         if error is not None:
             raise BadInput(f"{self.path} {printable(str(error))}; {self.valid}")
         if type(size) is not int or not 0 <= size <= most:
-            self._damaged(f"its reader answers with {printable(str(size), 30)} bytes where {most} are the most")
+            self._damaged(
+                f"its reader answers with {printable(str(size), 30)} bytes where {most} are the"
+                " most"
+            )
         return head, self._take(size, deadline)
 
     def ask_tree(self, most: int, **request: Any) -> Any:
@@ -98,7 +119,10 @@ class Reader:
         size = math.prod(shape) * int(dtype[2:])
         head, body = self.ask(size, **request)
         if len(body) != size or head.get("dtype") != dtype:
-            self._damaged(f"its reader answers with {len(body)} bytes of {printable(str(head.get('dtype')), 30)} for {size} of {dtype}")
+            self._damaged(
+                f"its reader answers with {len(body)} bytes of"
+                f" {printable(str(head.get('dtype')), 30)} for {size} of {dtype}"
+            )
         return body
 
     def _take(self, size: int, deadline: float) -> bytes:
@@ -121,7 +145,11 @@ class Reader:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(5)
         code = self._process.returncode
-        self._damaged(f"its reader was ended by {signal_name(-code)}" if code is not None and code < 0 else "its reader has ended")
+        self._damaged(
+            f"its reader was ended by {signal_name(-code)}"
+            if code is not None and code < 0
+            else "its reader has ended"
+        )
 
     def _damaged(self, why: str) -> NoReturn:
         raise BadInput(f"{self.path} is damaged: {why}; {self.valid}") from None
@@ -142,8 +170,9 @@ Parser = Callable[[int], Callable[[dict[str, Any]], Answer]]
 
 
 def serve(fd: int, load: Callable[[], Parser]) -> int:
-    """The child's side: loads its parser, gives up its rights, lets the parser look at the file, and answers until the parent has closed its
-    end. Where it has no parser, or cannot give up its rights, nobody looks at the file."""
+    """The child's side: loads its parser, gives up its rights, lets the parser look at the file,
+    and answers until the parent has closed its end. Where it has no parser, or cannot give up its
+    rights, nobody looks at the file."""
     failure, parser = "", None
     try:
         parser = load()
@@ -151,7 +180,10 @@ def serve(fd: int, load: Callable[[], Parser]) -> int:
     except (ImportError, OSError) as e:
         failure = f"cannot be read: {e}"
     answers: Callable[[dict[str, Any]], Answer] | None = None
-    with open(0, "rb", buffering=0, closefd=False) as asked, open(0, "wb", buffering=0, closefd=False) as out:
+    with (
+        open(0, "rb", buffering=0, closefd=False) as asked,
+        open(0, "wb", buffering=0, closefd=False) as out,
+    ):
         line = bytearray()
         while part := asked.read(1 << 16):
             line += part
@@ -165,7 +197,17 @@ def serve(fd: int, load: Callable[[], Parser]) -> int:
                 head, body = answers(json.loads(line))
             except Wrong as e:
                 head, body = {"error": str(e)}, b""
-            except (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError) as e:
+            except (
+                ArithmeticError,
+                AssertionError,
+                AttributeError,
+                LookupError,
+                MemoryError,
+                OSError,
+                RuntimeError,
+                TypeError,
+                ValueError,
+            ) as e:
                 head, body = {"error": f"is damaged: {e or type(e).__name__}"}, b""
             line.clear()
             if "error" in head:
@@ -174,6 +216,6 @@ def serve(fd: int, load: Callable[[], Parser]) -> int:
             for piece in (len(text).to_bytes(4, "little") + text, body):
                 view = memoryview(piece)
                 while view:
-                    view = view[out.write(view):]
+                    view = view[out.write(view) :]
     sys.stdout.flush()
     return 0

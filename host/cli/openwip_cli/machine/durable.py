@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Results that a later command counts on: whole or as they were before, also where the power fails meanwhile. Each is written beside
-its name, brought to the disk, and then given the name. (Reports that a command was asked for: outputs.py.)"""
+"""Results that a later command counts on: whole or as they were before, also where the power fails
+meanwhile. Each is written beside its name, brought to the disk, and then given the name. (Reports
+that a command was asked for: outputs.py.)"""
+
 import contextlib
 import errno
 import json
@@ -24,13 +26,15 @@ def write_new(path: pathlib.Path, text: str) -> bool:
     try:
         _write(path, text, True, _move)
     except FileExistsError as e:
-        if e.filename2 is None:     # the part: whatever stands at that name is somebody's
+        if e.filename2 is None:  # the part: whatever stands at that name is somebody's
             raise
         return False
     return True
 
 
-def _write(path: pathlib.Path, text: str, sync: bool, move: Callable[[pathlib.Path, pathlib.Path], None]) -> None:
+def _write(
+    path: pathlib.Path, text: str, sync: bool, move: Callable[[pathlib.Path, pathlib.Path], None]
+) -> None:
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     with open(part, "x", encoding="utf-8") as f:
         try:
@@ -43,7 +47,8 @@ def _write(path: pathlib.Path, text: str, sync: bool, move: Callable[[pathlib.Pa
             part.unlink(missing_ok=True)
             raise
     if sync:
-        with contextlib.suppress(OSError):      # some file systems have nothing to do for a folder, and say so
+        # some file systems have nothing to do for a folder, and say so
+        with contextlib.suppress(OSError):
             folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
                 os.fsync(folder)
@@ -56,10 +61,13 @@ def _move(part: pathlib.Path, path: pathlib.Path) -> None:
     try:
         os.link(part, path)
     except OSError as e:
-        if e.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS):    # of a file system without links
+        # of a file system without links
+        if e.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS):
             raise
         if os.path.lexists(path):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(part), None, str(path)) from None
+            raise FileExistsError(
+                errno.EEXIST, os.strerror(errno.EEXIST), str(part), None, str(path)
+            ) from None
         part.rename(path)
     else:
         part.unlink(missing_ok=True)

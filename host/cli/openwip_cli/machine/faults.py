@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Errors of the operating system that nobody expected, in processes that run for long: one line with the cause, no traceback."""
+"""Errors of the operating system that nobody expected, in processes that run for long: one line
+with the cause, no traceback."""
+
 import sys
 import threading
 from collections.abc import Callable
 
 from ..errors import describe_os_error
 
-FAULT = 1       # exit code: none of those that say what to do
+FAULT = 1  # exit code: none of those that say what to do
 
 
 def in_one_line(program: str, run: Callable[[], object]) -> int | None:
-    """Exit code, or None: run() returned. What else it raises is a fault of the program, and goes on."""
+    """Exit code, or None: run() returned. What else it raises is a fault of the program, and goes
+    on."""
     try:
         run()
-    except BrokenPipeError:     # whoever read its output is gone, and nobody reads a line
+    except BrokenPipeError:  # whoever read its output is gone, and nobody reads a line
         return FAULT
     except OSError as e:
         print(f"{program}: cannot go on: {describe_os_error(e)}", file=sys.stderr, flush=True)
@@ -29,6 +32,10 @@ def threads_in_one_line(program: str) -> None:
         if not isinstance(ended.exc_value, OSError):
             return before(ended)
         name = ended.thread.name if ended.thread is not None else "a thread"
-        print(f"{program}: {name} cannot go on: {describe_os_error(ended.exc_value)}", file=sys.stderr, flush=True)
+        print(
+            f"{program}: {name} cannot go on: {describe_os_error(ended.exc_value)}",
+            file=sys.stderr,
+            flush=True,
+        )
 
     threading.excepthook = hook

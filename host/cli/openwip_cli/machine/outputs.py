@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files that a command was asked to write: refused before anything is done, written whole or not at all.
+"""Files that a command was asked to write: refused before anything is done, written whole or not at
+all.
 
-An output is written beside its name and gets the name once it is whole. What stood there stays until then, and it stays when the
-command is refused, dies or finds the disk full. The folder is held open from the walk to the rename, so nobody can put another one in
-its place. A link is followed if this user, root or the caller of sudo made it. Another user's link, FIFO or device at the name is
-replaced and never opened; another user's link on the way to the name is refused."""
+An output is written beside its name and gets the name once it is whole. What stood there stays
+until then, and it stays when the command is refused, dies or finds the disk full. The folder is
+held open from the walk to the rename, so nobody can put another one in its place. A link is
+followed if this user, root or the caller of sudo made it. Another user's link, FIFO or device at
+the name is replaced and never opened; another user's link on the way to the name is refused."""
+
 import contextlib
 import errno
 import json
@@ -26,7 +29,7 @@ _NEW = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def _trusted() -> set[int]:
     """The users whose links are followed."""
-    found = {0, os.geteuid(), os.stat("/").st_uid}     # in a user namespace root has another number
+    found = {0, os.geteuid(), os.stat("/").st_uid}  # in a user namespace root has another number
     if os.geteuid() == 0 and (caller := os.environ.get("SUDO_UID", "")).isdecimal():
         found.add(int(caller))
     return found
@@ -72,14 +75,21 @@ class Place:
 
     @property
     def is_written_as_it_is(self) -> bool:
-        """A device, a pipe or a descriptor has no contents to be replaced. Another user's is replaced all the same."""
+        """A device, a pipe or a descriptor has no contents to be replaced. Another user's is
+        replaced all the same."""
         about = self.about
-        return self.descriptor is not None or (about is not None and not stat.S_ISREG(about.st_mode) and not stat.S_ISLNK(about.st_mode)
-                                               and not stat.S_ISDIR(about.st_mode) and about.st_uid in _trusted())
+        return self.descriptor is not None or (
+            about is not None
+            and not stat.S_ISREG(about.st_mode)
+            and not stat.S_ISLNK(about.st_mode)
+            and not stat.S_ISDIR(about.st_mode)
+            and about.st_uid in _trusted()
+        )
 
 
 def _target(folder: int, name: str, last: bool, path: object) -> str | None:
-    """Where the link `name` leads; None: it is no link, or another user's at the end of the path."""
+    """Where the link `name` leads; None: it is no link, or another user's at the end of the
+    path."""
     try:
         link = os.open(name, _HELD | os.O_NOFOLLOW, dir_fd=folder)
     except FileNotFoundError:
@@ -99,7 +109,8 @@ def _target(folder: int, name: str, last: bool, path: object) -> str | None:
 
 @contextlib.contextmanager
 def place_of(path: pathlib.Path | str, make: bool = False) -> Iterator[Place]:
-    """The place of an output. With `make` the path is a folder's, which is made where it is missing and has no name left. Raises OSError."""
+    """The place of an output. With `make` the path is a folder's, which is made where it is missing
+    and has no name left. Raises OSError."""
     words = os.path.join(os.getcwd(), os.fspath(path)).split("/") + ["."] * make
     folder, links = os.open("/", _HELD | os.O_DIRECTORY), 0
     try:
@@ -111,7 +122,11 @@ def place_of(path: pathlib.Path | str, make: bool = False) -> Iterator[Place]:
                     yield Place(folder, "")
                     return
                 continue
-            if last and os.readlink(f"/proc/self/fd/{folder}") == f"/proc/{os.getpid()}/fd" and word.isdecimal():
+            if (
+                last
+                and os.readlink(f"/proc/self/fd/{folder}") == f"/proc/{os.getpid()}/fd"
+                and word.isdecimal()
+            ):
                 found = Place(folder, word)
                 found.descriptor = int(word)
                 yield found
@@ -156,35 +171,54 @@ def _refusal(place: Place, others: Iterable[pathlib.Path | str]) -> str | None:
     if about is not None and stat.S_ISDIR(about.st_mode):
         return "it is a directory"
     if place.is_written_as_it_is:
-        return None if place.descriptor is not None or os.access(place.name, os.W_OK, dir_fd=place.folder) else "that is not allowed"
+        return (
+            None
+            if place.descriptor is not None or os.access(place.name, os.W_OK, dir_fd=place.folder)
+            else "that is not allowed"
+        )
     if _is_one_of(place, others):
         return "that file is given twice"
-    if about is not None and stat.S_ISREG(about.st_mode) and not os.access(place.name, os.W_OK, dir_fd=place.folder):
+    if (
+        about is not None
+        and stat.S_ISREG(about.st_mode)
+        and not os.access(place.name, os.W_OK, dir_fd=place.folder)
+    ):
         return "that is not allowed"
-    return None if os.access(".", os.W_OK | os.X_OK, dir_fd=place.folder) else "that is not allowed in its folder"
+    return (
+        None
+        if os.access(".", os.W_OK | os.X_OK, dir_fd=place.folder)
+        else "that is not allowed in its folder"
+    )
 
 
 def check(flag: str, path: pathlib.Path | str, *others: pathlib.Path | str | None) -> pathlib.Path:
-    """BadInput for a file that cannot be made or replaced. `others`: the files that the command reads, and those that it writes as well,
-    which would be lost. Nothing is touched. Returns the path without links."""
+    """BadInput for a file that cannot be made or replaced. `others`: the files that the command
+    reads, and those that it writes as well, which would be lost. Nothing is touched. Returns the
+    path without links."""
     try:
         with place_of(path) as place:
             if (why := _refusal(place, [o for o in others if o])) is None:
                 return pathlib.Path(path).absolute() if place.is_written_as_it_is else place.path
     except (FileNotFoundError, NotADirectoryError):
         why = f"there is no directory {pathlib.Path(path).absolute().parent}"
-    except (OSError, ValueError) as e:      # a name that is too long, a folder that is not ours to look into
+    # a name that is too long, a folder that is not ours to look into
+    except (OSError, ValueError) as e:
         why = getattr(e, "strerror", None) or str(e)
-    raise BadInput(f"{flag} {path}: cannot be written: {why}; valid: a file in a folder that is writable")
+    raise BadInput(
+        f"{flag} {path}: cannot be written: {why}; valid: a file in a folder that is writable"
+    )
 
 
 def checked(flag: str, path: pathlib.Path | str, *others: pathlib.Path | str | None) -> str:
-    """The same, for a program that writes: the path as it was given, or without the links that are in it."""
+    """The same, for a program that writes: the path as it was given, or without the links that are
+    in it."""
     target = check(flag, path, *others)
     return str(path if target == pathlib.Path(path).absolute() else target)
 
 
-def check_given(flag: str, path: pathlib.Path | str | None, *others: pathlib.Path | str | None) -> None:
+def check_given(
+    flag: str, path: pathlib.Path | str | None, *others: pathlib.Path | str | None
+) -> None:
     """The same for an option that may be missing, or be standard output ("-")."""
     if path is not None and path != "-":
         check(flag, path, *others)
@@ -197,11 +231,15 @@ def check_folder(flag: str, path: pathlib.Path | str) -> None:
             if not os.access(".", os.W_OK | os.X_OK, dir_fd=place.folder):
                 raise PermissionError("that is not allowed")
     except (OSError, ValueError) as e:
-        raise BadInput(f"{flag} {path}: cannot be written: {getattr(e, 'strerror', None) or e}; valid: a folder that is writable") from None
+        raise BadInput(
+            f"{flag} {path}: cannot be written: {getattr(e, 'strerror', None) or e}; valid: a"
+            " folder that is writable"
+        ) from None
 
 
 def apart(given: Namespace, *names: str, inputs: Iterable[pathlib.Path | str | None] = ()) -> None:
-    """Options whose files are all other ones, none of `inputs` (the files that are read), and can be written but for --config."""
+    """Options whose files are all other ones, none of `inputs` (the files that are read), and can
+    be written but for --config."""
     for n, name in enumerate(names):
         if (path := getattr(given, name)) not in (None, "-") and name != "config":
             check(f"--{name}", path, *inputs, *(getattr(given, other) for other in names[:n]))
@@ -213,9 +251,11 @@ def _file(fd: int, binary: bool) -> IO[Any]:
 
 @contextlib.contextmanager
 def _new_file(folder: int, name: str, mode: int, binary: bool) -> Iterator[IO[Any]]:
-    """A file beside its name, which it gets when the block ends without an error; else nothing is left of it."""
+    """A file beside its name, which it gets when the block ends without an error; else nothing is
+    left of it."""
     partial = f".{name}.{os.getpid()}.part"
-    fd = os.open(partial, _NEW | os.O_WRONLY, mode, dir_fd=folder)     # whatever else stands at that name is somebody's
+    # whatever else stands at that name is somebody's
+    fd = os.open(partial, _NEW | os.O_WRONLY, mode, dir_fd=folder)
     try:
         with _file(fd, binary) as f:
             yield f
@@ -228,16 +268,23 @@ def _new_file(folder: int, name: str, mode: int, binary: bool) -> Iterator[IO[An
 
 @contextlib.contextmanager
 def replacing(path: pathlib.Path | str, binary: bool = False) -> Iterator[IO[Any]]:
-    """The file to write to, by the way that the head of this file says. A device, a pipe or a standard stream is written as it is.
-    Raises OSError."""
+    """The file to write to, by the way that the head of this file says. A device, a pipe or a
+    standard stream is written as it is. Raises OSError."""
     with place_of(path) as place:
         if stream := place.stream:
             stream.flush()
             with _file(os.dup(1 if stream is sys.stdout else 2), binary) as f:
                 yield f
         elif place.is_written_as_it_is:
-            fd = (os.dup(place.descriptor) if place.descriptor is not None else
-                  os.open(place.name, os.O_WRONLY | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC, dir_fd=place.folder))
+            fd = (
+                os.dup(place.descriptor)
+                if place.descriptor is not None
+                else os.open(
+                    place.name,
+                    os.O_WRONLY | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC,
+                    dir_fd=place.folder,
+                )
+            )
             with _file(fd, binary) as f:
                 yield f
         else:
@@ -246,12 +293,14 @@ def replacing(path: pathlib.Path | str, binary: bool = False) -> Iterator[IO[Any
 
 
 class NewFiles:
-    """Files that another process writes to, by descriptors that are handed to it. They get their names, in the place of what stood
-    there, when that process has begun; without, nothing is left of them."""
+    """Files that another process writes to, by descriptors that are handed to it. They get their
+    names, in the place of what stood there, when that process has begun; without, nothing is left
+    of them."""
 
     def __init__(self, paths: Iterable[pathlib.Path | str]) -> None:
         """Raises OSError."""
-        self.folders: list[tuple[int, str, str]] = []     # of those that have no name yet: folder, partial name, name
+        # of those that have no name yet: folder, partial name, name
+        self.folders: list[tuple[int, str, str]] = []
         self.fds: list[int] = []
         try:
             for path in paths:
@@ -292,9 +341,13 @@ def write_whole(path: pathlib.Path | str, text: str) -> None:
         f.write(text)
 
 
-def write_into(folder: pathlib.Path | str, files: Iterable[tuple[str, bytes]], inputs: Sequence[pathlib.Path | str] = ()) -> None:
-    """Files by their names into a folder, which is made if it is not there. Raises OSError; each file is whole or not there, and none
-    of `inputs` is replaced."""
+def write_into(
+    folder: pathlib.Path | str,
+    files: Iterable[tuple[str, bytes]],
+    inputs: Sequence[pathlib.Path | str] = (),
+) -> None:
+    """Files by their names into a folder, which is made if it is not there. Raises OSError; each
+    file is whole or not there, and none of `inputs` is replaced."""
     with place_of(folder, make=True) as place:
         for name, data in files:
             if _is_one_of(Place(place.folder, name), inputs):
@@ -308,7 +361,8 @@ def write_into(folder: pathlib.Path | str, files: Iterable[tuple[str, bytes]], i
 
 @contextlib.contextmanager
 def writing(flag: str, path: pathlib.Path | str) -> Iterator[pathlib.Path]:
-    """A file of the report, after the screen: whatever keeps it from being written is NotWritten."""
+    """A file of the report, after the screen: whatever keeps it from being written is
+    NotWritten."""
     try:
         yield pathlib.Path(path)
     except OSError as e:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Files that root writes, appends to and believes, in folders where others may be about.
 
-The run folder of a cell is root's, and the account of its processes may enter and read it, no more (cell.py). These
-functions do not depend on that: whatever stands at a name, no link is followed, nothing that is not a plain file of
-this user's is opened, and no open waits for somebody else (a FIFO)."""
+The run folder of a cell is root's, and the account of its processes may enter and read it, no more
+(cell.py). These functions do not depend on that: whatever stands at a name, no link is followed,
+nothing that is not a plain file of this user's is opened, and no open waits for somebody else (a
+FIFO)."""
+
 import contextlib
 import os
 import pathlib
@@ -17,20 +19,28 @@ class NotOurs(OSError):
 def _checked(fd: int, path: pathlib.Path | str) -> int:
     """`fd`, if it is such a file; no other user writes to it, and it has no second name."""
     found = os.fstat(fd)
-    if (not stat.S_ISREG(found.st_mode) or found.st_uid not in (0, os.geteuid()) or found.st_mode & 0o022 or found.st_nlink > 1):
+    if (
+        not stat.S_ISREG(found.st_mode)
+        or found.st_uid not in (0, os.geteuid())
+        or found.st_mode & 0o022
+        or found.st_nlink > 1
+    ):
         os.close(fd)
         raise NotOurs(f"{path} is not a file of ours")
     return fd
 
 
 def create(path: pathlib.Path | str, text: str | bytes, mode: int = 0o640) -> None:
-    """A new file with this text (or these bytes); what stood at the name is gone. Returns nothing; raises OSError."""
+    """A new file with this text (or these bytes); what stood at the name is gone. Returns nothing;
+    raises OSError."""
     data = text if isinstance(text, bytes) else text.encode()
     for last in (False, True):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
         try:
-            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            fd = os.open(
+                path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+            )
             break
         except FileExistsError:
             if last:
@@ -41,7 +51,8 @@ def create(path: pathlib.Path | str, text: str | bytes, mode: int = 0o640) -> No
 
 
 def replace(path: pathlib.Path | str, text: str | bytes, mode: int = 0o640) -> None:
-    """As create(), for readers that look meanwhile: they find the former file or the new one, whole."""
+    """As create(), for readers that look meanwhile: they find the former file or the new one,
+    whole."""
     partial = f"{path}.part"
     create(partial, text, mode)
     os.rename(partial, path)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where this tree, its build and its Python are (./openwip says so in the environment), and which version it is."""
+"""Where this tree, its build and its Python are (./openwip says so in the environment), and which
+version it is."""
+
 import contextlib
 import functools
 import json
@@ -14,14 +16,17 @@ from typing import NamedTuple
 from ..errors import BadInput
 from . import outputs
 
-KERNEL = "virtual-time/linux"       # of the build: User Mode Linux, made by host/virtual/build-kernel
+# of the build: User Mode Linux, made by host/virtual/build-kernel
+KERNEL = "virtual-time/linux"
 
-COMPILED = "OPENWIP_COMPILED"       # folder of what Python compiles, in the many runs of a campaign
-callers_python: dict[str, str] = {}     # what the caller has said to other Pythons, which `exec` hands on
+COMPILED = "OPENWIP_COMPILED"  # folder of what Python compiles, in the many runs of a campaign
+# what the caller has said to other Pythons, which `exec` hands on
+callers_python: dict[str, str] = {}
 
 
 def isolated() -> list[str]:
-    """Options of Python with which every program of this tree is started that has its modules from host/cli, or none."""
+    """Options of Python with which every program of this tree is started that has its modules from
+    host/cli, or none."""
     compiled = os.environ.get(COMPILED)
     return ["-I", *(("-X", f"pycache_prefix={compiled}") if compiled else ("-B",))]
 
@@ -39,31 +44,42 @@ class Places(NamedTuple):
     def check_built(self, *parts: str) -> None:
         missing = [p for p in parts if not (self.build / p).exists()]
         if missing:
-            raise BadInput(f"not built yet ({', '.join(missing)} missing in {self.build}): run ./openwip build")
+            raise BadInput(
+                f"not built yet ({', '.join(missing)} missing in {self.build}): run ./openwip build"
+            )
 
     def module(self, command: str, *arguments: object) -> list[str]:
         """The command line of one of this package's commands."""
         return self.script(self.top / "host" / "cli", command, *arguments)
 
     def script(self, file: pathlib.Path | str, *arguments: object) -> list[str]:
-        """The command line of a Python program: nothing of the caller's environment or of the folder of the call is taken for ours."""
+        """The command line of a Python program: nothing of the caller's environment or of the
+        folder of the call is taken for ours."""
         return [self.python, *isolated(), str(file), *map(str, arguments)]
 
 
 def default() -> "Places":
     top = pathlib.Path(os.environ.get("OPENWIP_TOP", pathlib.Path(__file__).resolve().parents[4]))
-    return Places(top, pathlib.Path(os.environ.get("OPENWIP_BUILD", top / "build")), os.environ.get("OPENWIP_PYTHON", sys.executable))
+    return Places(
+        top,
+        pathlib.Path(os.environ.get("OPENWIP_BUILD", top / "build")),
+        os.environ.get("OPENWIP_PYTHON", sys.executable),
+    )
 
 
 def operand(name: str) -> str:
-    """A file that the user has named, as an argument of another program, which would take one that begins with "-" for an option."""
+    """A file that the user has named, as an argument of another program, which would take one that
+    begins with "-" for an option."""
     return f"./{name}" if name.startswith("-") and name != "-" else name
 
 
 def own_environment() -> None:
-    """Takes what the caller has said to Python (PYTHONSAFEPATH, PYTHONWARNINGS, PYTHONPATH, ...) out of the environment of everything that is started
-    from now on, and says what ours need: a worker of a campaign and Snakemake import this package by its name."""
-    callers_python.update({name: value for name, value in os.environ.items() if name.startswith("PYTHON")})
+    """Takes what the caller has said to Python (PYTHONSAFEPATH, PYTHONWARNINGS, PYTHONPATH, ...)
+    out of the environment of everything that is started from now on, and says what ours need: a
+    worker of a campaign and Snakemake import this package by its name."""
+    callers_python.update(
+        {name: value for name, value in os.environ.items() if name.startswith("PYTHON")}
+    )
     for name in callers_python:
         del os.environ[name]
     top, build, _ = default()
@@ -93,24 +109,46 @@ def first_line(*argv: str) -> str:
 
 @functools.cache
 def version(top: pathlib.Path | str) -> str:
-    """As `git describe --dirty` has it, which itself writes the index: with sudo that would be root's in a user's clone."""
-    if not pathlib.Path(top, ".git").exists():      # a folder above may be another clone
+    """As `git describe --dirty` has it, which itself writes the index: with sudo that would be
+    root's in a user's clone."""
+    if not pathlib.Path(top, ".git").exists():  # a folder above may be another clone
         return "unknown"
-    git = ("env", "-u", "GIT_DIR", "-u", "GIT_WORK_TREE", "-u", "GIT_INDEX_FILE", "git", "--no-optional-locks", "-c", "safe.directory=*")
+    git = (
+        "env",
+        "-u",
+        "GIT_DIR",
+        "-u",
+        "GIT_WORK_TREE",
+        "-u",
+        "GIT_INDEX_FILE",
+        "git",
+        "--no-optional-locks",
+        "-c",
+        "safe.directory=*",
+    )
     name = said(*git, "describe", "--always", "--tags", cwd=top)
-    status = said(*git, "status", "--porcelain", "--branch", "--untracked-files=no", cwd=top)     # a line of the branch, one of each changed file
-    return "unknown" if name is None or status is None else name.strip() + ("-dirty" if len(status.splitlines()) > 1 else "")
+    # a line of the branch, one of each changed file
+    status = said(*git, "status", "--porcelain", "--branch", "--untracked-files=no", cwd=top)
+    return (
+        "unknown"
+        if name is None or status is None
+        else name.strip() + ("-dirty" if len(status.splitlines()) > 1 else "")
+    )
 
 
 def kept_line(places: Places, *argv: str) -> str:
-    """The same, kept in the build folder while its file and the libraries are the same ones: it costs a run of a campaign a tenth of its time."""
+    """The same, kept in the build folder while its file and the libraries are the same ones: it
+    costs a run of a campaign a tenth of its time."""
     program, kept = shutil.which(argv[0]), places.build / "versions" / argv[0]
     if program is None:
         return "unknown"
     about = os.stat(program)
     # What it prints is its library's, and which one that is, is up to these.
     cache = pathlib.Path("/etc/ld.so.cache")
-    libraries = os.environ.get("LD_LIBRARY_PATH"), cache.stat().st_mtime_ns if cache.exists() else None
+    libraries = (
+        os.environ.get("LD_LIBRARY_PATH"),
+        (cache.stat().st_mtime_ns if cache.exists() else None),
+    )
     of = [*argv, program, about.st_ino, about.st_size, about.st_mtime_ns, *libraries]
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         found = json.loads(kept.read_text())
@@ -118,7 +156,7 @@ def kept_line(places: Places, *argv: str) -> str:
             return str(found["line"])
     line = first_line(*argv)
     if line != "unknown":
-        with contextlib.suppress(OSError):      # a build of somebody else's
+        with contextlib.suppress(OSError):  # a build of somebody else's
             kept.parent.mkdir(exist_ok=True)
             outputs.write_whole(kept, json.dumps({"of": of, "line": line}) + "\n")
     return line
@@ -137,8 +175,12 @@ def versions(places: Places) -> dict[str, str]:
 
 
 def virtual_kernel(places: Places) -> dict[str, str]:
-    """Which Linux the TCP of virtual time is, beside `kernel`, which is the host's: as it says itself, and the hash of what it was made of."""
+    """Which Linux the TCP of virtual time is, beside `kernel`, which is the host's: as it says
+    itself, and the hash of what it was made of."""
     kernel, made_of = places.build / KERNEL, "unknown"
     with contextlib.suppress(OSError, IndexError):
         made_of = kernel.with_name("made-of").read_text().split()[0][:16]
-    return {"virtual_kernel": first_line(str(kernel), "--version"), "virtual_kernel_made_of": made_of}
+    return {
+        "virtual_kernel": first_line(str(kernel), "--version"),
+        "virtual_kernel_made_of": made_of,
+    }

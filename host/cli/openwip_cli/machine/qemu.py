@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The attenuator's firmware in QEMU (machine `netduinoplus2`), its serial line a pseudo-terminal.
 
-Time is counted instructions (-icount: 64 ns each, held back to the pace of the wall clock): a stall of this machine is none inside, so
-that each tick of 1 ms comes when it is due. What the firmware writes to registers goes to a trace."""
+Time is counted instructions (-icount: 64 ns each, held back to the pace of the wall clock): a stall
+of this machine is none inside, so that each tick of 1 ms comes when it is due. What the firmware
+writes to registers goes to a trace."""
+
 import os
 import pathlib
 import re
@@ -19,20 +21,48 @@ START_S = 30
 
 
 class Qemu:
-    """Runs until `end`, or the end of a `with`. Settings are kept in `folder`, so a second one there begins with those of the first.
+    """Runs until `end`, or the end of a `with`. Settings are kept in `folder`, so a second one
+    there begins with those of the first.
     `more`: arguments of QEMU."""
 
-    def __init__(self, firmware: pathlib.Path | str, folder: pathlib.Path | str, trace: pathlib.Path | str | None = None, more: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        firmware: pathlib.Path | str,
+        folder: pathlib.Path | str,
+        trace: pathlib.Path | str | None = None,
+        more: Sequence[str] = (),
+    ) -> None:
         program = shutil.which("qemu-system-arm")
         if program is None:
             raise BadInput("qemu-system-arm is not installed: run ./openwip setup attenuator")
         if not pathlib.Path(firmware).is_file():
             raise BadInput(f"{firmware} is not built: run ./openwip build attenuator")
-        command = [program, "-M", "netduinoplus2", "-nographic", "-monitor", "none", "-serial", "pty", "-kernel", str(firmware),
-                   "-semihosting-config", "enable=on,target=native", "-icount", "shift=6,align=on,sleep=on", *more]
+        command = [
+            program,
+            "-M",
+            "netduinoplus2",
+            "-nographic",
+            "-monitor",
+            "none",
+            "-serial",
+            "pty",
+            "-kernel",
+            str(firmware),
+            "-semihosting-config",
+            "enable=on,target=native",
+            "-icount",
+            "shift=6,align=on,sleep=on",
+            *more,
+        ]
         if trace is not None:
             command += ["-trace", "memory_region_ops_write", "-D", str(trace)]
-        self.process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.process = subprocess.Popen(
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
         self._line: int | None = None
         self._heard = ""
         try:
@@ -50,15 +80,21 @@ class Qemu:
         assert self.process.stdout is not None
         end = time.monotonic() + START_S
         while (found := re.search(pattern, self._heard)) is None:
-            there = select.select([self.process.stdout], [], [], max(0.0, end - time.monotonic()))[0]
+            there = select.select([self.process.stdout], [], [], max(0.0, end - time.monotonic()))[
+                0
+            ]
             more = os.read(self.process.stdout.fileno(), 4096) if there else b""
             if not more:
-                raise CellDied(f"QEMU did not start{'' if there else f' within {START_S} s'}: {' '.join(self._heard.split()) or 'it says nothing'}")
+                raise CellDied(
+                    f"QEMU did not start{'' if there else f' within {START_S} s'}:"
+                    f" {' '.join(self._heard.split()) or 'it says nothing'}"
+                )
             self._heard += more.decode("utf-8", "replace")
         return found[0]
 
     def settle(self, ticks: Callable[[], int]) -> None:
-        """What the start of QEMU took its clock makes up for, at many times the pace: wait until it has. `ticks`: of the firmware, in ms."""
+        """What the start of QEMU took its clock makes up for, at many times the pace: wait until it
+        has. `ticks`: of the firmware, in ms."""
         for _ in range(100):
             begun, before = time.monotonic(), ticks()
             time.sleep(0.05)

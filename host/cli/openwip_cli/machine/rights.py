@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a process of a cell may do as root, and how it comes to be able to do less (docs/rights.md has the table).
+"""What a process of a cell may do as root, and how it comes to be able to do less (docs/rights.md
+has the table).
 
-The keeper is root; what it starts gets, with limit(), a bounding set of the few capabilities that the process needs,
-and no way to gain others. From there a process goes on itself: become_account(), hold_only()."""
+The keeper is root; what it starts gets, with limit(), a bounding set of the few capabilities that
+the process needs, and no way to gain others. From there a process goes on itself: become_account(),
+hold_only()."""
+
 import contextlib
 import ctypes
 import errno
@@ -12,36 +15,63 @@ import resource
 import signal
 from collections.abc import Iterable
 
-from . import system
 from ..errors import BadInput
+from . import system
 
-CAPABILITY = {"chown": 0, "dac_override": 1, "dac_read_search": 2, "kill": 5, "setgid": 6, "setuid": 7, "setpcap": 8,
-              "net_bind_service": 10, "net_admin": 12, "net_raw": 13, "ipc_lock": 14, "sys_ptrace": 19, "sys_admin": 21, "sys_nice": 23}
-# Root of a container, or of a service, may lack some of its rights. Without the first ones there is no cell; without the others there is
-# one, and what it does not have is said.
-OF_A_CELL = {"kill": "to end processes that have become the account", "net_admin": "to make interfaces and addresses",
-             "sys_admin": "to make network namespaces", "setuid": "to become the account", "setgid": "to become the account",
-             "setpcap": "to give up rights", "chown": "to give the account its sockets", "dac_override": "to reach the account's sockets"}
-BETTER_WITH = {"sys_nice": "the slot path has no real-time priority", "ipc_lock": "the slot path's memory is not locked",
-               "sys_ptrace": "who is in which namespace is not seen"}
+CAPABILITY = {
+    "chown": 0,
+    "dac_override": 1,
+    "dac_read_search": 2,
+    "kill": 5,
+    "setgid": 6,
+    "setuid": 7,
+    "setpcap": 8,
+    "net_bind_service": 10,
+    "net_admin": 12,
+    "net_raw": 13,
+    "ipc_lock": 14,
+    "sys_ptrace": 19,
+    "sys_admin": 21,
+    "sys_nice": 23,
+}
+# Root of a container, or of a service, may lack some of its rights. Without the first ones there is
+# no cell; without the others there is one, and what it does not have is said.
+OF_A_CELL = {
+    "kill": "to end processes that have become the account",
+    "net_admin": "to make interfaces and addresses",
+    "sys_admin": "to make network namespaces",
+    "setuid": "to become the account",
+    "setgid": "to become the account",
+    "setpcap": "to give up rights",
+    "chown": "to give the account its sockets",
+    "dac_override": "to reach the account's sockets",
+}
+BETTER_WITH = {
+    "sys_nice": "the slot path has no real-time priority",
+    "ipc_lock": "the slot path's memory is not locked",
+    "sys_ptrace": "who is in which namespace is not seen",
+}
 # To read the tree, make its sockets and files, take its priority, and give all of that up.
 TO_BECOME_THE_ACCOUNT = ("chown", "dac_override", "setgid", "setuid", "setpcap", "sys_nice")
-TO_BECOME_THE_ACCOUNT_AND_LISTEN = (*TO_BECOME_THE_ACCOUNT, "net_bind_service")     # at a port below 1024
-SLOT_PATH = (*TO_BECOME_THE_ACCOUNT, "ipc_lock")    # and locks its memory before
+# at a port below 1024
+TO_BECOME_THE_ACCOUNT_AND_LISTEN = (*TO_BECOME_THE_ACCOUNT, "net_bind_service")
+SLOT_PATH = (*TO_BECOME_THE_ACCOUNT, "ipc_lock")  # and locks its memory before
 # Threads that UHD makes later take the priority of the slot path, and what they map is locked.
 RADIO = ("sys_nice", "ipc_lock")
-RADIO_PROGRAM = (*RADIO, "dac_override")       # of wip_radio, which a user may start from a tree of its own
-REPLAY = (*RADIO, "sys_ptrace")    # and its reports go to a file of the launcher's that has no name
-# In whose namespace a process is, only root sees; the counters of an interface are read in its namespace; the control
-# sockets of the stations are the account's alone.
+# of wip_radio, which a user may start from a tree of its own
+RADIO_PROGRAM = (*RADIO, "dac_override")
+REPLAY = (*RADIO, "sys_ptrace")  # and its reports go to a file of the launcher's that has no name
+# In whose namespace a process is, only root sees; the counters of an interface are read in its
+# namespace; the control sockets of the stations are the account's alone.
 JUDGE = ("dac_override", "sys_ptrace", "sys_admin")
 JUDGE_AT_FIRST = (*JUDGE, "setpcap")
-RECORDER = ("dac_override",)       # writes where root was asked to
+RECORDER = ("dac_override",)  # writes where root was asked to
 
 
 def to_load(keep: tuple[str, ...], *folders: pathlib.Path | str) -> tuple[str, ...]:
-    """`keep`, and what root needs to load itself from these folders: nothing, but where one is a user's alone (a home of mode 0700). UHD
-    has threads from when it is loaded, and none of them gives up a right for another."""
+    """`keep`, and what root needs to load itself from these folders: nothing, but where one is a
+    user's alone (a home of mode 0700). UHD has threads from when it is loaded, and none of them
+    gives up a right for another."""
     for folder in map(pathlib.Path, folders):
         for part in (folder.resolve(), *folder.resolve().parents):
             with contextlib.suppress(OSError):
@@ -51,7 +81,7 @@ def to_load(keep: tuple[str, ...], *folders: pathlib.Path | str) -> tuple[str, .
     return keep
 
 
-_HIGHEST_PRIORITY = 10             # of the slot path (host/runtime/realtime.h)
+_HIGHEST_PRIORITY = 10  # of the slot path (host/runtime/realtime.h)
 _MCL_CURRENT, _MCL_FUTURE, _MCL_ONFAULT = 1, 2, 4
 _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _VERSION_3 = 24, 38, 0x20080522
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -62,7 +92,11 @@ class _Header(ctypes.Structure):
 
 
 class _Data(ctypes.Structure):
-    _fields_ = [("effective", ctypes.c_uint32), ("permitted", ctypes.c_uint32), ("inheritable", ctypes.c_uint32)]
+    _fields_ = [
+        ("effective", ctypes.c_uint32),
+        ("permitted", ctypes.c_uint32),
+        ("inheritable", ctypes.c_uint32),
+    ]
 
 
 def _forbid_others(keep: Iterable[str]) -> None:
@@ -76,9 +110,12 @@ def _forbid_others(keep: Iterable[str]) -> None:
 
 
 def limit(keep: Iterable[str]) -> None:
-    """Between fork and exec: the program begins with no more than `keep`. Where the kernel lets everybody take the
-    slot path's priority, or lock memory, it needs no capability for that."""
-    for what, most, capability in ((resource.RLIMIT_RTPRIO, _HIGHEST_PRIORITY, "sys_nice"), (resource.RLIMIT_MEMLOCK, resource.RLIM_INFINITY, "ipc_lock")):
+    """Between fork and exec: the program begins with no more than `keep`. Where the kernel lets
+    everybody take the slot path's priority, or lock memory, it needs no capability for that."""
+    for what, most, capability in (
+        (resource.RLIMIT_RTPRIO, _HIGHEST_PRIORITY, "sys_nice"),
+        (resource.RLIMIT_MEMLOCK, resource.RLIM_INFINITY, "ipc_lock"),
+    ):
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(what, (most, most))
             keep = [name for name in keep if name != capability]
@@ -86,12 +123,16 @@ def limit(keep: Iterable[str]) -> None:
 
 
 def lock_memory() -> None:
-    """As host/runtime/memory_lock.h has it, of a process that keeps its rights. Raises OSError: nothing is locked."""
+    """As host/runtime/memory_lock.h has it, of a process that keeps its rights. Raises OSError:
+    nothing is locked."""
     with contextlib.suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_MEMLOCK, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        resource.setrlimit(
+            resource.RLIMIT_MEMLOCK, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+        )
     limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
     if limit != resource.RLIM_INFINITY and not _permitted() >> CAPABILITY["ipc_lock"] & 1:
-        raise OSError(errno.ENOMEM, f"{limit} bytes")     # beyond that the kernel would refuse all that is mapped later
+        # beyond that the kernel would refuse all that is mapped later
+        raise OSError(errno.ENOMEM, f"{limit} bytes")
     if _libc.mlockall(_MCL_CURRENT | _MCL_FUTURE | _MCL_ONFAULT) != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
@@ -102,20 +143,32 @@ def require_for_a_cell() -> None:
     held = _effective()
     if missing := [name for name in OF_A_CELL if not held >> CAPABILITY[name] & 1]:
         words = ", ".join(f"CAP_{name.upper()} ({OF_A_CELL[name]})" for name in missing)
-        raise BadInput(f"this root does not have {words}; valid: root with all rights, or a container with --cap-add for each")
+        raise BadInput(
+            f"this root does not have {words}; valid: root with all rights, or a container with"
+            " --cap-add for each"
+        )
 
 
 def lacking() -> str | None:
     """The rights that a cell does without, and what that means; None: it has all of them."""
     held = _effective()
-    return ", ".join(f"no CAP_{name.upper()}: {what}" for name, what in BETTER_WITH.items() if not held >> CAPABILITY[name] & 1) or None
+    return (
+        ", ".join(
+            f"no CAP_{name.upper()}: {what}"
+            for name, what in BETTER_WITH.items()
+            if not held >> CAPABILITY[name] & 1
+        )
+        or None
+    )
 
 
 def hold_only(keep: Iterable[str]) -> None:
     """Of this thread and those that it makes later: so before the first one. Raises OSError."""
     _forbid_others(keep)
     mask = sum(1 << CAPABILITY[name] for name in keep) & _permitted()
-    data = (_Data * 2)(_Data(mask & 0xffffffff, mask & 0xffffffff, 0), _Data(mask >> 32, mask >> 32, 0))
+    data = (_Data * 2)(
+        _Data(mask & 0xFFFFFFFF, mask & 0xFFFFFFFF, 0), _Data(mask >> 32, mask >> 32, 0)
+    )
     if _libc.capset(ctypes.byref(_Header(_VERSION_3, 0)), data) != 0:
         raise OSError(ctypes.get_errno(), "capset")
 
@@ -138,31 +191,40 @@ def _effective() -> int:
 
 
 def confine(memory: int, cpu_s: int) -> None:
-    """Before a library that trusts its files reads one of anybody's: the account, without a capability, and no more than reading
-    takes. Nothing can be opened, written or started any more; `memory`: bytes beyond those that are mapped now."""
+    """Before a library that trusts its files reads one of anybody's: the account, without a
+    capability, and no more than reading takes. Nothing can be opened, written or started any more;
+    `memory`: bytes beyond those that are mapped now."""
     parent = os.getppid()
     _forbid_others(())
     become_account()
     system.die_with_parent(parent, signal.SIGKILL)
     mapped = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    for what, most in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_AS, mapped + memory),
-                       (resource.RLIMIT_CPU, cpu_s), (resource.RLIMIT_NPROC, 0), (resource.RLIMIT_NOFILE, 0)):
+    for what, most in (
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_AS, mapped + memory),
+        (resource.RLIMIT_CPU, cpu_s),
+        (resource.RLIMIT_NPROC, 0),
+        (resource.RLIMIT_NOFILE, 0),
+    ):
         hard = resource.getrlimit(what)[1]
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         # SIGXCPU comes a second before SIGKILL, so that the parent can tell by which it ended.
         resource.setrlimit(what, (max(most - 1, 0) if what == resource.RLIMIT_CPU else most, most))
-    for signum in (signal.SIGTERM, signal.SIGHUP):     # those of the launcher raise an exception
+    for signum in (signal.SIGTERM, signal.SIGHUP):  # those of the launcher raise an exception
         signal.signal(signum, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)       # Ctrl-C ends the parent, and that ends this process
+    # Ctrl-C ends the parent, and that ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def become_account(follows: bool = True) -> None:
-    """All threads of this process, for good. As another user than root nothing happens. `follows`: it ends with its parent."""
+    """All threads of this process, for good. As another user than root nothing happens. `follows`:
+    it ends with its parent."""
     if os.geteuid() != 0:
         return
     _, user, group = system.account()
     os.setgroups([])
     os.setresgid(group, group, group)
-    os.setresuid(user, user, user)     # and with the user, the capabilities
+    os.setresuid(user, user, user)  # and with the user, the capabilities
     if follows:
-        system.die_with_parent(os.getppid())    # lost with the user
+        system.die_with_parent(os.getppid())  # lost with the user

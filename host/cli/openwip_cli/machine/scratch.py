@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Folders and files that are there for a while; what killed processes have left of theirs goes with the next one."""
+"""Folders and files that are there for a while; what killed processes have left of theirs goes with
+the next one."""
+
 import contextlib
 import fcntl
 import os
@@ -10,7 +12,7 @@ import time
 from collections.abc import Iterator
 
 PREFIX = "openwip-run-"
-NEW_S = 60      # a folder may be without its lock for a moment
+NEW_S = 60  # a folder may be without its lock for a moment
 
 
 @contextlib.contextmanager
@@ -28,7 +30,7 @@ def locked(path: pathlib.Path | str) -> Iterator[None]:
 def folder() -> Iterator[pathlib.Path]:
     with tempfile.TemporaryDirectory(prefix=PREFIX) as made, locked(made):
         for left in pathlib.Path(made).parent.glob(f"{PREFIX}*"):
-            with contextlib.suppress(OSError):      # BlockingIOError among them
+            with contextlib.suppress(OSError):  # BlockingIOError among them
                 if not left.is_symlink() and time.time() - left.stat().st_mtime > NEW_S:
                     with locked(left):
                         shutil.rmtree(left)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The processes that a slot goes through: whether they had a core, read from /proc while a cell runs, and whose a stall
-was. Nothing is added to the processes."""
+"""The processes that a slot goes through: whether they had a core, read from /proc while a cell
+runs, and whose a stall was. Nothing is added to the processes."""
+
 import dataclasses
 import json
 import os
@@ -18,7 +19,7 @@ from .places import Places
 Found = TypeVar("Found")
 PROCESSES = ("air", "fader", "base.macd", "base.radio", "terminal.macd", "terminal.radio")
 EVERY_S = 0.2
-NO_STALL_S = 2e-3       # behind: that is three slots, the loop bears it
+NO_STALL_S = 2e-3  # behind: that is three slots, the loop bears it
 
 
 def threads_of(pid: int, proc: str = "/proc") -> list[str]:
@@ -43,51 +44,69 @@ def worked(pid: int, proc: str = "/proc") -> tuple[float, float]:
 
 def steal_s(cores: list[int] | None = None, proc: str = "/proc") -> float:
     """Seconds that a hypervisor took so far, mean over these cores (None: all)."""
-    taken = [t["steal"] / system.TICKS for core, t in system.core_ticks(proc).items() if cores is None or core in cores]
+    taken = [
+        t["steal"] / system.TICKS
+        for core, t in system.core_ticks(proc).items()
+        if cores is None or core in cores
+    ]
     return sum(taken) / len(taken) if taken else 0.0
 
 
 @dataclasses.dataclass
 class Moment:
-    at: float               # wall clock, s
-    most_behind_s: float    # of the medium against its schedule, at worst so far
-    steal_s: float          # steal_s()
-    counts: dict[str, tuple[float, float]]            # process -> worked()
+    at: float  # wall clock, s
+    most_behind_s: float  # of the medium against its schedule, at worst so far
+    steal_s: float  # steal_s()
+    counts: dict[str, tuple[float, float]]  # process -> worked()
 
 
 def blame(a: Moment, b: Moment) -> str:
     """In words: what kept the medium behind between two moments."""
     passed = b.at - a.at
     taken = b.steal_s - a.steal_s
-    ran, waited = ({n: b.counts[n][i] - a.counts[n][i] for n in b.counts if n in a.counts} for i in (0, 1))
-    waited.pop("air", None)     # it lets the stations go first, by its priority
+    ran, waited = (
+        {n: b.counts[n][i] - a.counts[n][i] for n in b.counts if n in a.counts} for i in (0, 1)
+    )
+    waited.pop("air", None)  # it lets the stations go first, by its priority
     if not ran:
         return "not known"
 
     def most(of: dict[str, float]) -> tuple[str, str]:
         name = max(of, key=of.__getitem__)
         return name, f"{of[name] * 1e3:.0f} of {passed * 1e3:.0f} ms"
+
     # What is stolen from a running thread counts as its run time, so it is looked at first.
     if taken > 0.05 * passed:
-        return f"a hypervisor took the slot path's core for {taken * 1e3:.0f} of {passed * 1e3:.0f} ms"
+        return (
+            f"a hypervisor took the slot path's core for {taken * 1e3:.0f} of {passed * 1e3:.0f} ms"
+        )
     if sum(ran.values()) > 0.85 * passed:
-        return "the slot path worked all the time, {} most ({}): too slow for this pace".format(*most(ran))
+        return "the slot path worked all the time, {} most ({}): too slow for this pace".format(
+            *most(ran)
+        )
     if waited and max(waited.values()) > 0.2 * passed:
         return "{} was ready and had no core for {}".format(*most(waited))
     return "the processes slept; of them {} had worked most ({})".format(*most(ran))
 
 
 class StallWatch(threading.Thread):
-    """Looks five times a second how far the medium has been behind at worst, and keeps the two moments between which
-    that rose last. `most_behind`: a function, seconds or None; `pids`: by name; `cores`: of the slot path, None: all."""
+    """Looks five times a second how far the medium has been behind at worst, and keeps the two
+    moments between which that rose last. `most_behind`: a function, seconds or None; `pids`: by
+    name; `cores`: of the slot path, None: all."""
 
-    def __init__(self, pids: dict[str, int], most_behind: Callable[[], float | None], cores: list[int] | None = None, every: float = EVERY_S) -> None:
+    def __init__(
+        self,
+        pids: dict[str, int],
+        most_behind: Callable[[], float | None],
+        cores: list[int] | None = None,
+        every: float = EVERY_S,
+    ) -> None:
         super().__init__(daemon=True)
         self.pids, self.most_behind, self.cores, self.every = pids, most_behind, cores, every
         self.over = threading.Event()
         self.first: Moment | None = None
         self.last: Moment | None = None
-        self.worst: tuple[Moment, Moment] | None = None      # worst: (Moment, Moment)
+        self.worst: tuple[Moment, Moment] | None = None  # worst: (Moment, Moment)
 
     def run(self) -> None:
         while not self.over.is_set():
@@ -98,7 +117,12 @@ class StallWatch(threading.Thread):
         most = self.most_behind()
         if most is None:
             return
-        now = Moment(time.monotonic(), most, steal_s(self.cores), {n: worked(p) for n, p in self.pids.items()})
+        now = Moment(
+            time.monotonic(),
+            most,
+            steal_s(self.cores),
+            {n: worked(p) for n, p in self.pids.items()},
+        )
         self.first = self.first or now
         if self.last is not None and (self.worst is None or most > self.last.most_behind_s):
             self.worst = (self.last, now)
@@ -111,8 +135,11 @@ class StallWatch(threading.Thread):
         if self.worst is None or self.first is None or self.last is None:
             return {}
         longest, passed = self.last.most_behind_s, self.last.at - self.first.at
-        return {"longest_ms": longest * 1e3, "whose": blame(*self.worst) if longest > NO_STALL_S else "none",
-                "stolen": (self.last.steal_s - self.first.steal_s) / passed if passed > 0 else 0.0}
+        return {
+            "longest_ms": longest * 1e3,
+            "whose": blame(*self.worst) if longest > NO_STALL_S else "none",
+            "stolen": (self.last.steal_s - self.first.steal_s) / passed if passed > 0 else 0.0,
+        }
 
 
 class PageFaults:
@@ -123,34 +150,56 @@ class PageFaults:
         self.before = self._now()
 
     def _now(self) -> dict[str, tuple[int, int]]:
-        return {n: found for n, p in self.pids.items() if (found := system.page_faults(p)) is not None}
+        return {
+            n: found for n, p in self.pids.items() if (found := system.page_faults(p)) is not None
+        }
 
     def report(self) -> dict[str, dict[str, int]]:
         """{process: {"minor", "major"}}; a major one waited for the disk."""
-        return {n: {kind: now[i] - self.before[n][i] for i, kind in enumerate(("minor", "major"))}
-                for n, now in self._now().items() if n in self.before}
+        return {
+            n: {kind: now[i] - self.before[n][i] for i, kind in enumerate(("minor", "major"))}
+            for n, now in self._now().items()
+            if n in self.before
+        }
 
 
 def granted(pids: dict[str, int]) -> dict[str, Any]:
-    """What the kernel grants the slot path's processes, by name; None: there is no such process any more."""
+    """What the kernel grants the slot path's processes, by name; None: there is no such process any
+    more."""
     mine = {n: p for n, p in pids.items() if n in PROCESSES}
-    return {"realtime_priority": {n: system.has_realtime_thread(p) for n, p in mine.items()},
-            "memory_locked": {n: system.locks_memory(p) for n, p in mine.items()}}
+    return {
+        "realtime_priority": {n: system.has_realtime_thread(p) for n, p in mine.items()},
+        "memory_locked": {n: system.locks_memory(p) for n, p in mine.items()},
+    }
 
 
 class StandstillWatch:
-    """Whether the machine stood still: threads above the slot path, one on each of its cores, that were woken late
-    (host/runtime/standstills.h). On a clock that does not wait that costs slots, and no program can mend it."""
+    """Whether the machine stood still: threads above the slot path, one on each of its cores, that
+    were woken late (host/runtime/standstills.h). On a clock that does not wait that costs slots,
+    and no program can mend it."""
 
     def __init__(self, cores: list[int], places: Places) -> None:
         self.cores = cores
-        self.processes = [subprocess.Popen([places.build / placement.PROBE, "standstills", str(core), f"{NO_STALL_S * 1e3:g}"],
-                                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) for core in cores]
+        self.processes = [
+            subprocess.Popen(
+                [places.build / placement.PROBE, "standstills", str(core), f"{NO_STALL_S * 1e3:g}"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            )
+            for core in cores
+        ]
 
     def report(self) -> Standstills | None:
-        """Of several cores the worst; None: nobody could look (no core of its own, no real-time priority)."""
+        """Of several cores the worst; None: nobody could look (no core of its own, no real-time
+        priority)."""
         found = [one for one in map(said, self.processes) if one is not None]
-        return worst_of(dict(zip(self.cores, found, strict=True))) if found and len(found) == len(self.processes) else None
+        return (
+            worst_of(dict(zip(self.cores, found, strict=True)))
+            if found and len(found) == len(self.processes)
+            else None
+        )
 
 
 def said(process: subprocess.Popen[str]) -> Standstills | None:
@@ -164,12 +213,16 @@ def said(process: subprocess.Popen[str]) -> Standstills | None:
 
 
 def worst_of(found: dict[int, Standstills]) -> Standstills:
-    """What the witnesses of several cores say: of the one that stood still most, with its number, as `held_back` is of the one that was
-    most. No sum: a machine that stands still does on all of its cores at once."""
+    """What the witnesses of several cores say: of the one that stood still most, with its number,
+    as `held_back` is of the one that was most. No sum: a machine that stands still does on all of
+    its cores at once."""
     if len(found) == 1:
         return next(iter(found.values()))
 
-    core, held = max(found, key=lambda c: found[c]["together_ms"]), max(found, key=lambda c: found[c]["held_back"]["together_ms"])
+    core, held = (
+        max(found, key=lambda c: found[c]["together_ms"]),
+        max(found, key=lambda c: found[c]["held_back"]["together_ms"]),
+    )
     worst, back = found[core].copy(), found[held]["held_back"].copy()
     back["core"], worst["core"], worst["held_back"] = held, core, back
     return worst
@@ -177,14 +230,22 @@ def worst_of(found: dict[int, Standstills]) -> Standstills:
 
 def on_its_core(by_name: dict[str, Found], place: placement.Placement) -> dict[str, Found]:
     """Of what is known by process: those that have the slot path's core together."""
-    return {n: v for n, v in by_name.items() if n in PROCESSES and not (n == "fader" and place.apart)}
+    return {
+        n: v for n, v in by_name.items() if n in PROCESSES and not (n == "fader" and place.apart)
+    }
 
 
-def realtime_share(cpu: dict[str, float], place: placement.Placement, proc: str = "/proc") -> Share | None:
-    """Of the slot path's core, by it over a test (`cpu`: cores by process), and by real-time processes in each period.
+def realtime_share(
+    cpu: dict[str, float], place: placement.Placement, proc: str = "/proc"
+) -> Share | None:
+    """Of the slot path's core, by it over a test (`cpu`: cores by process), and by real-time
+    processes in each period.
     None: it has not one core, or there is no limit."""
     try:
-        runtime, period = (int(pathlib.Path(proc, f"sys/kernel/sched_rt_{what}_us").read_text()) for what in ("runtime", "period"))
+        runtime, period = (
+            int(pathlib.Path(proc, f"sys/kernel/sched_rt_{what}_us").read_text())
+            for what in ("runtime", "period")
+        )
     except (OSError, ValueError):
         return None
     on_it = list(on_its_core(cpu, place).values())

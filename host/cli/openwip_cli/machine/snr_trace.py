@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rows of an SNR trace (docs/channel-traces.md). wip_channel reads them, as every run does that plays one: in a process without
-rights, which refuses what is no trace."""
+"""The rows of an SNR trace (docs/channel-traces.md). wip_channel reads them, as every run does that
+plays one: in a process without rights, which refuses what is no trace."""
+
 import contextlib
 import subprocess
 from collections.abc import Generator
@@ -15,16 +16,21 @@ PROGRAM = "host/channel/wip_channel"
 
 
 def blocks(places: Places, file: str, predictions: bool = False) -> "Generator[Any, None, None]":
-    """Arrays of up to a second of rows: SNRs in dB; with `predictions` those of the slots behind them, which the trace has to have. Raises
-    BadInput for what is no trace."""
+    """Arrays of up to a second of rows: SNRs in dB; with `predictions` those of the slots behind
+    them, which the trace has to have. Raises BadInput for what is no trace."""
     import numpy
+
     width = 2 * BINS if predictions else BINS
     each = 4 * width * SLOTS_PER_SECOND
-    process: Any = subprocess.Popen([places.program(PROGRAM), "rows", *(() if predictions else ("--snr",)), file], stdout=subprocess.PIPE,
-                                    stderr=subprocess.PIPE, preexec_fn=system.follower())
+    process: Any = subprocess.Popen(
+        [places.program(PROGRAM), "rows", *(() if predictions else ("--snr",)), file],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=system.follower(),
+    )
     try:
         while part := process.stdout.read(each):
-            if len(part) % (4 * width):     # it has ended, and says why
+            if len(part) % (4 * width):  # it has ended, and says why
                 break
             yield numpy.frombuffer(part, "<f4").reshape(-1, width)
         process.stdout.close()
@@ -42,6 +48,7 @@ def blocks(places: Places, file: str, predictions: bool = False) -> "Generator[A
 def first_rows(places: Places, file: str, most: int | None = None) -> Any:
     """SNRs in dB of the first `most` slots, or of all, as one array."""
     import numpy
+
     found, n = [], 0
     with contextlib.closing(blocks(places, file)) as read:
         for block in read:

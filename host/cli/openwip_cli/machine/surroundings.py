@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a cell stands on, looked at by its keeper four times a second, so that an end is blamed on what caused it:
+"""What a cell stands on, looked at by its keeper four times a second, so that an end is blamed on
+what caused it:
 
-  processes    one that does not run (SIGSTOP, a debugger, swap, a frozen container) is silent, and the first to end is
+  processes    one that does not run (SIGSTOP, a debugger, swap, a frozen container) is silent, and
+  the first to end is
                whichever neighbour has the least patience
-  interfaces   packets written to an interface that is down are gone, and whoever waits for them waits
+  interfaces   packets written to an interface that is down are gone, and whoever waits for them
+  waits
   namespaces   deleted from outside: nothing can be started in it any more
   run folder   deleted from outside: no socket of the cell can be reached any more
 
 No exception leaves a look: the keeper has to live."""
+
 import fcntl
 import socket
 import struct
@@ -17,15 +21,20 @@ from typing import Any
 from . import system
 
 EVERY_S = 0.25
-DOWN_S = 3.0             # an interface that is down for longer is not coming back by itself
-STILL_S = 1.0            # asleep in the kernel for longer, at every look, is not the wait for a disk that is there
-LATELY_S = 5.0           # a process that did not run may still be why another ends so long after
-INTERFACE = "wip0"       # host/cli/openwip_cli/cell.py, mac_config
+DOWN_S = 3.0  # an interface that is down for longer is not coming back by itself
+# asleep in the kernel for longer, at every look, is not the wait for a disk that is there
+STILL_S = 1.0
+LATELY_S = 5.0  # a process that did not run may still be why another ends so long after
+INTERFACE = "wip0"  # host/cli/openwip_cli/cell.py, mac_config
 _SIOCGIFFLAGS, _IFF_UP = 0x8913, 1
 
-# What the kernel says of a process that does not run (proc(5)); `D` is also what everybody is for a moment.
-STATES = {"T": "stopped by a signal (SIGSTOP, Ctrl-Z)", "t": "stopped by a debugger",
-          "D": "asleep in the kernel (swap, a disk, a frozen container)"}
+# What the kernel says of a process that does not run (proc(5)); `D` is also what everybody is for a
+# moment.
+STATES = {
+    "T": "stopped by a signal (SIGSTOP, Ctrl-Z)",
+    "t": "stopped by a debugger",
+    "D": "asleep in the kernel (swap, a disk, a frozen container)",
+}
 
 
 def seconds(s: float) -> str:
@@ -33,13 +42,15 @@ def seconds(s: float) -> str:
 
 
 class Process:
-    """Whether it runs. `look(now)` gives the words about a time of standing still that has just ended, or None."""
+    """Whether it runs. `look(now)` gives the words about a time of standing still that has just
+    ended, or None."""
 
     def __init__(self, name: str, pid: int) -> None:
         self.name, self.pid = name, pid
-        self.stands: tuple[str, float] | None = None       # (state, since when)
+        self.stands: tuple[str, float] | None = None  # (state, since when)
         self.used: int | None = None
-        self.last: tuple[str, float, float] | None = None        # (state, since, until) of the last time that it stood still
+        # (state, since, until) of the last time that it stood still
+        self.last: tuple[str, float, float] | None = None
 
     def look(self, now: float) -> str | None:
         state, used = system.state(self.pid)
@@ -58,7 +69,11 @@ class Process:
             return None
         self.last = (state, since, until)
         # Everybody sleeps in the kernel at times, longer when a program is read from a slow disk.
-        return None if state == "D" else f"{self.name} was {STATES[state]} for {seconds(until - since)}"
+        return (
+            None
+            if state == "D"
+            else f"{self.name} was {STATES[state]} for {seconds(until - since)}"
+        )
 
     def words(self, now: float) -> tuple[float, str] | None:
         """(seconds, words) of a time of standing still that lasts or ended lately; None: it ran."""
@@ -72,20 +87,23 @@ class Process:
 
 
 class Interface:
-    """Whether a TUN is up. A socket that was made in a namespace stays in it, whatever becomes of its name."""
+    """Whether a TUN is up. A socket that was made in a namespace stays in it, whatever becomes of
+    its name."""
 
     def __init__(self, station: str, namespace: str) -> None:
         self.station, self.namespace = station, namespace
-        self.socket = system.in_namespace(namespace, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        self.socket = system.in_namespace(
+            namespace, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        )
         self.was_up = False
-        self.since: float | None = None     # when it went down
+        self.since: float | None = None  # when it went down
 
     def is_up(self) -> bool | None:
         request = struct.pack("16sH14x", INTERFACE.encode(), 0)
         try:
             flags = struct.unpack("16sH14x", fcntl.ioctl(self.socket, _SIOCGIFFLAGS, request))[1]
         except OSError:
-            return None         # not there: not made yet, or gone, which its owner says
+            return None  # not there: not made yet, or gone, which its owner says
         return bool(flags & _IFF_UP)
 
     def look(self, now: float) -> str | None:
@@ -114,7 +132,9 @@ class Surroundings:
     def __init__(self, cell: Any) -> None:
         self.cell = cell
         self.known: dict[str, Process] = {}
-        self.interfaces = [Interface(s, cell.namespace(s)) for s in (*cell.stations, *cell.controller)]
+        self.interfaces = [
+            Interface(s, cell.namespace(s)) for s in (*cell.stations, *cell.controller)
+        ]
         self.namespaces = {n: system.namespace_identity(n) for n in cell.namespaces}
         self.next = time.monotonic()
 
@@ -122,8 +142,8 @@ class Surroundings:
         return max(0.0, self.next - time.monotonic())
 
     def look(self, processes: dict[str, int]) -> tuple[str | None, str | None, list[str]]:
-        """(words that end the cell, or None; words that end a run, or None; words about what is over and belongs into
-        the verdict)."""
+        """(words that end the cell, or None; words that end a run, or None; words about what is
+        over and belongs into the verdict)."""
         now = time.monotonic()
         self.next = now + EVERY_S
         for name, pid in processes.items():
@@ -141,7 +161,8 @@ class Surroundings:
         return None
 
     def not_running(self, processes: dict[str, int]) -> str | None:
-        """Of the processes that stand still, or did lately, the one that did so longest, in words; None: all run."""
+        """Of the processes that stand still, or did lately, the one that did so longest, in words;
+        None: all run."""
         now = time.monotonic()
         self.look(processes)
         found = [w for p in self.known.values() if (w := p.words(now))]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the launcher asks of Linux: process identity, namespaces, death signals."""
+
 import contextlib
 import ctypes
 import functools
@@ -49,7 +50,8 @@ def _stat_fields(pid: int) -> list[str] | None:
 
 
 def start_time(pid: int) -> int | None:
-    """Together with the pid this identifies a process for ever; None if there is none (or a zombie)."""
+    """Together with the pid this identifies a process for ever; None if there is none (or a
+    zombie)."""
     fields = _stat_fields(pid)
     return None if fields is None or fields[0] in "ZX" else int(fields[19])
 
@@ -61,11 +63,12 @@ def state(pid: int) -> tuple[str | None, int | None]:
 
 
 def has_realtime_thread(pid: int) -> bool | None:
-    """The kernel grants one of its threads real-time priority (SCHED_FIFO); None: there is no such process."""
+    """The kernel grants one of its threads real-time priority (SCHED_FIFO); None: there is no such
+    process."""
     policies = []
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
-            with contextlib.suppress(ProcessLookupError):      # this thread has ended meanwhile
+            with contextlib.suppress(ProcessLookupError):  # this thread has ended meanwhile
                 policies.append(os.sched_getscheduler(int(thread)))
     except OSError:
         return None
@@ -83,12 +86,13 @@ def locks_memory(pid: int) -> bool | None:
 
 
 def page_faults(pid: int) -> tuple[int, int] | None:
-    """(that took a page of the memory, that waited for the disk) of all threads of a process so far; None: there is none."""
+    """(that took a page of the memory, that waited for the disk) of all threads of a process so
+    far; None: there is none."""
     fields = _stat_fields(pid)
     return None if fields is None else (int(fields[7]), int(fields[9]))
 
 
-CORE_TICKS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")     # proc(5)
+CORE_TICKS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")  # proc(5)
 
 
 def core_ticks(proc: str = "/proc") -> dict[int, dict[str, int]]:
@@ -109,6 +113,7 @@ def cpu_seconds(pid: int) -> float | None:
 
 # os and signal have these two since Python 3.9; the types of an older mypy do not know them.
 
+
 def open_pidfd(pid: int) -> int:
     """A descriptor that is readable once the process has ended. Raises OSError: there is none."""
     return getattr(os, "pidfd_open")(pid)
@@ -118,7 +123,12 @@ def signal_pidfd(pidfd: int, signum: int) -> None:
     getattr(signal, "pidfd_send_signal")(pidfd, signum)
 
 
-def wait_until(condition: Callable[[], object], timeout: float, every: float = 0.05, pause: Callable[[float], object] = time.sleep) -> bool:
+def wait_until(
+    condition: Callable[[], object],
+    timeout: float,
+    every: float = 0.05,
+    pause: Callable[[float], object] = time.sleep,
+) -> bool:
     """condition() true within `timeout` seconds?"""
     deadline = time.monotonic() + timeout
     while not condition():
@@ -129,8 +139,9 @@ def wait_until(condition: Callable[[], object], timeout: float, every: float = 0
 
 
 def kill_all(processes: Iterable[tuple[int, int]], grace: float = 1.0) -> list[tuple[int, int]]:
-    """End (pid, start time) pairs: SIGTERM, and SIGKILL for what is left after `grace` seconds. Returns those that could not be ended.
-    A pid that was given to another process meanwhile is left alone."""
+    """End (pid, start time) pairs: SIGTERM, and SIGKILL for what is left after `grace` seconds.
+    Returns those that could not be ended. A pid that was given to another process meanwhile is left
+    alone."""
     alive = {}
     for pid, started in processes:
         try:
@@ -147,9 +158,11 @@ def kill_all(processes: Iterable[tuple[int, int]], grace: float = 1.0) -> list[t
     return [alive[fd] for fd in left if start_time(alive[fd][0]) == alive[fd][1]]
 
 
-def end_all(pidfds: Iterable[int], grace: float, ended: Callable[[int], object], killed_s: float = 1.0) -> list[int]:
-    """SIGTERM, and SIGKILL for what is left after `grace` seconds; `ended(pidfd)` of each that is gone. Returns those that
-    are still there `killed_s` seconds later."""
+def end_all(
+    pidfds: Iterable[int], grace: float, ended: Callable[[int], object], killed_s: float = 1.0
+) -> list[int]:
+    """SIGTERM, and SIGKILL for what is left after `grace` seconds; `ended(pidfd)` of each that is
+    gone. Returns those that are still there `killed_s` seconds later."""
     left = list(pidfds)
     for signum, patience in ((signal.SIGTERM, grace), (signal.SIGKILL, killed_s)):
         for fd in left:
@@ -165,12 +178,16 @@ def end_all(pidfds: Iterable[int], grace: float, ended: Callable[[int], object],
 
 
 def holders(path: pathlib.Path | str, name: str) -> list[tuple[int, int]]:
-    """(pid, start time) of every process of this name that has `path`, as the kernel calls it, open."""
+    """(pid, start time) of every process of this name that has `path`, as the kernel calls it,
+    open."""
     found = []
     for pid in pids():
         with contextlib.suppress(OSError):
-            if pathlib.Path(f"/proc/{pid}/comm").read_text(errors="replace").strip() == name and any(
-                    os.readlink(f"/proc/{pid}/fd/{fd}") == path for fd in os.listdir(f"/proc/{pid}/fd")):
+            if pathlib.Path(f"/proc/{pid}/comm").read_text(
+                errors="replace"
+            ).strip() == name and any(
+                os.readlink(f"/proc/{pid}/fd/{fd}") == path for fd in os.listdir(f"/proc/{pid}/fd")
+            ):
                 found.append(pid)
     return [(pid, started) for pid in found if (started := start_time(pid)) is not None]
 
@@ -243,22 +260,26 @@ def ip(*arguments: str) -> str:
 def make_namespace(name: str, mark: str) -> None:
     """`mark`: whose it is, written into the namespace itself, where only root can."""
     ip("netns", "add", name)
-    in_namespace(name, switch_ipv6_off)        # before an interface is up
+    in_namespace(name, switch_ipv6_off)  # before an interface is up
     ip("-n", name, "link", "set", "lo", "up", "alias", mark)
 
 
 def switch_ipv6_off() -> None:
-    """In this thread's network namespace, for the interfaces that are there and those to come. Nobody asked for IPv6 on the link, and its
-    neighbour, router and multicast messages would be in every count. Where /proc/sys cannot be written, each interface of ours is told
-    by its process, which warns of what it could not switch off (host/tun/tun_device.cpp)."""
+    """In this thread's network namespace, for the interfaces that are there and those to come.
+    Nobody asked for IPv6 on the link, and its neighbour, router and multicast messages would be in
+    every count. Where /proc/sys cannot be written, each interface of ours is told by its process,
+    which warns of what it could not switch off (host/tun/tun_device.cpp)."""
     for interfaces in ("default", "all"):
         with contextlib.suppress(OSError):
             pathlib.Path(f"/proc/sys/net/ipv6/conf/{interfaces}/disable_ipv6").write_text("1")
 
 
 def mark_of(name: str) -> str | None:
-    """Whose namespace this is, as make_namespace wrote it; None: somebody else's, or there is none."""
-    done = subprocess.run(["ip", "-n", name, "-j", "link", "show", "lo"], capture_output=True, text=True)
+    """Whose namespace this is, as make_namespace wrote it; None: somebody else's, or there is
+    none."""
+    done = subprocess.run(
+        ["ip", "-n", name, "-j", "link", "show", "lo"], capture_output=True, text=True
+    )
     with contextlib.suppress(ValueError, IndexError):
         return json.loads(done.stdout)[0].get("ifalias")
     return None
@@ -268,11 +289,12 @@ def delete_namespace(name: str) -> None:
     subprocess.run(["ip", "netns", "del", name], capture_output=True)
 
 
-ACCOUNT = "openwip"      # made by ./openwip setup
+ACCOUNT = "openwip"  # made by ./openwip setup
 
 
 def account() -> tuple[str, int, int]:
-    """(name, uid, gid) that the processes of a cell become: their own, or `nobody` where it has not been made."""
+    """(name, uid, gid) that the processes of a cell become: their own, or `nobody` where it has not
+    been made."""
     for name in (ACCOUNT, "nobody"):
         with contextlib.suppress(KeyError):
             found = pwd.getpwnam(name)
@@ -281,8 +303,9 @@ def account() -> tuple[str, int, int]:
 
 
 def give_to_account(folder: pathlib.Path, files: Iterable[pathlib.Path]) -> None:
-    """A folder of this process's, with files in it, to the account of the cells; as another user than root nothing happens. The folder
-    goes last: until then nobody else can put a link in the place of a file. Raises OSError."""
+    """A folder of this process's, with files in it, to the account of the cells; as another user
+    than root nothing happens. The folder goes last: until then nobody else can put a link in the
+    place of a file. Raises OSError."""
     if os.geteuid() != 0:
         return
     _, user, group = account()
@@ -299,8 +322,12 @@ def require_tun() -> None:
     try:
         os.close(os.open("/dev/net/tun", os.O_RDWR | os.O_CLOEXEC))
     except FileNotFoundError:
-        raise BadInput("/dev/net/tun does not exist: the kernel has no TUN (modprobe tun), or the "
-                       "container was started without --device /dev/net/tun") from None
+        raise BadInput(
+            "/dev/net/tun does not exist: the kernel has no TUN (modprobe tun), or the "
+            "container was started without --device /dev/net/tun"
+        ) from None
     except OSError as e:
-        raise BadInput(f"/dev/net/tun cannot be opened ({e.strerror}): in a container, start it with "
-                       "--device /dev/net/tun --cap-add NET_ADMIN") from None
+        raise BadInput(
+            f"/dev/net/tun cannot be opened ({e.strerror}): in a container, start it with "
+            "--device /dev/net/tun --cap-add NET_ADMIN"
+        ) from None

@@ -2,10 +2,13 @@
 """How long the applications in a cell's namespaces waited for a processor core.
 
 The kernel counts for every thread the time during which it was ready to run and had no core
-(/proc/PID/task/TID/schedstat, second figure), each wait when it ends. One that has not ended, of a thread that was ready
-at two looks and did not run between them, is added here: a starved one waits for seconds. That is of the traffic's own processes: the pressure
-of the whole machine (/proc/pressure/cpu) is also high when the radio or a stranger waits and the applications do
-not (docs/measurements.md has both). And what a verdict needs besides that has to be watched all the time: telemetry."""
+(/proc/PID/task/TID/schedstat, second figure), each wait when it ends. One that has not ended, of a
+thread that was ready at two looks and did not run between them, is added here: a starved one waits
+for seconds. That is of the traffic's own processes: the pressure of the whole machine
+(/proc/pressure/cpu) is also high when the radio or a stranger waits and the applications do not
+(docs/measurements.md has both). And what a verdict needs besides that has to be watched all the
+time: telemetry."""
+
 import contextlib
 import dataclasses
 import os
@@ -21,16 +24,17 @@ from ..machine import slot_path, system
 from ..messages import control
 
 EVERY_S = 0.5
-SEEN_OFTEN = 4      # scans after which a process that is elsewhere is taken to stay there
+SEEN_OFTEN = 4  # scans after which a process that is elsewhere is taken to stay there
 TICKS = system.TICKS
 
 
 def schedstat_of(pid: int, proc: str = "/proc") -> dict[str, float] | None:
-    """{thread: seconds waited} of a process; None where the kernel does not tell: no such file, or "0 0 0" for
-    whatever runs (it does not count)."""
+    """{thread: seconds waited} of a process; None where the kernel does not tell: no such file, or
+    "0 0 0" for whatever runs (it does not count)."""
     waited = {}
     for tid in slot_path.threads_of(pid, proc):
-        with contextlib.suppress(OSError, ValueError):      # one that has ended since the list was made
+        # one that has ended since the list was made
+        with contextlib.suppress(OSError, ValueError):
             with open(f"{proc}/{pid}/task/{tid}/schedstat", "rb") as f:
                 _, delay_ns, times_run = map(int, f.read().split())
             if times_run:
@@ -39,7 +43,8 @@ def schedstat_of(pid: int, proc: str = "/proc") -> dict[str, float] | None:
 
 
 def ready_threads(pid: int, proc: str = "/proc") -> dict[str, bytes]:
-    """{thread: how far it has run} of the threads of a process that run or would if they had a core."""
+    """{thread: how far it has run} of the threads of a process that run or would if they had a
+    core."""
     ready = {}
     for tid in slot_path.threads_of(pid, proc):
         with contextlib.suppress(OSError, IndexError):
@@ -65,13 +70,15 @@ class Application:
     station: str
     name: str
     pid: int
-    started: int            # ticks since boot
-    first_s: float          # when it was first counted
+    started: int  # ticks since boot
+    first_s: float  # when it was first counted
     last_s: float
-    threads: dict[str, float]           # thread -> seconds waited when last seen
-    ended_s: float = 0.0    # of waits that have ended, since first_s
-    ready: dict[str, bytes] = dataclasses.field(default_factory=dict)     # thread -> how far it had run, if it was ready
-    waiting: dict[str, float] = dataclasses.field(default_factory=dict)   # thread -> seconds of a wait that has not ended
+    threads: dict[str, float]  # thread -> seconds waited when last seen
+    ended_s: float = 0.0  # of waits that have ended, since first_s
+    # thread -> how far it had run, if it was ready
+    ready: dict[str, bytes] = dataclasses.field(default_factory=dict)
+    # thread -> seconds of a wait that has not ended
+    waiting: dict[str, float] = dataclasses.field(default_factory=dict)
 
     @property
     def waited_s(self) -> float:
@@ -79,21 +86,28 @@ class Application:
 
     def look(self, now: float, waited: dict[str, float], ready: dict[str, bytes]) -> None:
         self.ended_s += sum(max(0.0, s - self.threads.get(t, 0.0)) for t, s in waited.items())
-        self.waiting = {t: self.waiting.get(t, 0.0) + now - self.last_s for t, ran in ready.items() if self.ready.get(t) == ran}
+        self.waiting = {
+            t: self.waiting.get(t, 0.0) + now - self.last_s
+            for t, ran in ready.items()
+            if self.ready.get(t) == ran
+        }
         self.threads, self.ready, self.last_s = waited, ready, now
 
 
-Applications = dict[tuple[int, int], Application]       # by pid and start
+Applications = dict[tuple[int, int], Application]  # by pid and start
 
 
 class Sums:
-    """The seconds that applications of one name waited and lived, whether they run or have ended. However many there were, MOST names are
-    kept; the one that waited least goes to the others of its station, whose sums stay exact."""
+    """The seconds that applications of one name waited and lived, whether they run or have ended.
+    However many there were, MOST names are kept; the one that waited least goes to the others of
+    its station, whose sums stay exact."""
+
     MOST = 200
     OTHERS = "others"
 
     def __init__(self, of: "Sums | None" = None) -> None:
-        self.by_name: dict[tuple[str, str], tuple[float, float]] = dict(of.by_name) if of else {}      # of (station, name)
+        # of (station, name)
+        self.by_name: dict[tuple[str, str], tuple[float, float]] = dict(of.by_name) if of else {}
 
     def add(self, a: Application) -> None:
         self._put((a.station, a.name), a.waited_s, a.last_s - a.first_s)
@@ -108,8 +122,10 @@ class Sums:
 
     def shares(self, interval_s: float) -> dict[str, float]:
         """Share of waiting by application ("base: iperf3")."""
-        return {f"{station}: {name}": round(accounting.share_of_waiting(waited, lived, interval_s), 5)
-                for (station, name), (waited, lived) in sorted(self.by_name.items())}
+        return {
+            f"{station}: {name}": round(accounting.share_of_waiting(waited, lived, interval_s), 5)
+            for (station, name), (waited, lived) in sorted(self.by_name.items())
+        }
 
 
 class ApplicationClock:
@@ -119,7 +135,7 @@ class ApplicationClock:
     def __init__(self, namespaces: dict[str, str], own: Callable[[], Iterable[int]]) -> None:
         self.namespaces, self.own = namespaces, own
         self._lock = threading.Lock()
-        self._elsewhere: dict[int, int] = {}        # pid -> how often seen in another namespace
+        self._elsewhere: dict[int, int] = {}  # pid -> how often seen in another namespace
         self._now: Applications = {}
         self._ended = Sums()
         self._known = schedstat_of(os.getpid()) is not None
@@ -134,14 +150,18 @@ class ApplicationClock:
         while not self._ending.wait(EVERY_S):
             try:
                 self._scan()
-            except OSError:     # such as no descriptor left: how long they waited meanwhile is not known
+            # such as no descriptor left: how long they waited meanwhile is not known
+            except OSError:
                 self._known = False
 
     def _scan(self, old: bool = False) -> None:
         """`old`: what is there already has waited before; only what comes on top counts."""
         with self._lock:
             now, own = time.monotonic(), set(self.own())
-            stations = {system.namespace_identity(name): station for station, name in self.namespaces.items()}
+            stations = {
+                system.namespace_identity(name): station
+                for station, name in self.namespaces.items()
+            }
             here: Applications = {}
             pids = system.pids()
             self._elsewhere = {p: n for p in pids if (n := self._elsewhere.get(p))}
@@ -171,9 +191,11 @@ class ApplicationClock:
             except OSError:
                 return
             a = Application(station, name, pid, started, now, now, waited if old else {})
-            if not old:     # it began since the last look
+            if not old:  # it began since the last look
                 with open("/proc/uptime") as f:
-                    a.first_s = max(self._began, now - max(0.0, float(f.read().split()[0]) - started / TICKS))
+                    a.first_s = max(
+                        self._began, now - max(0.0, float(f.read().split()[0]) - started / TICKS)
+                    )
         a.look(now, waited, ready_threads(pid))
         here[pid, started] = a
 
@@ -190,8 +212,8 @@ class ApplicationClock:
             return list(self._now.values())
 
     def report(self) -> dict[str, Any]:
-        """Of the time since the beginning: share of waiting by application ("base: iperf3"), the worst of them
-        and the machine's pressure; None for what the kernel does not tell."""
+        """Of the time since the beginning: share of waiting by application ("base: iperf3"), the
+        worst of them and the machine's pressure; None for what the kernel does not tell."""
         self._scan()
         with self._lock:
             interval = time.monotonic() - self._began
@@ -200,10 +222,15 @@ class ApplicationClock:
                 sums.add(a)
             before, pressure = self._pressure, pressure_us()
             shares = sums.shares(interval)
-            return {"waiting": shares if self._known else None,
-                    "worst": max(shares.values(), default=0.0) if self._known else None,
-                    "pressure": (None if before is None or pressure is None or interval <= 0
-                                 else round((pressure - before) * 1e-6 / interval, 5))}
+            return {
+                "waiting": shares if self._known else None,
+                "worst": max(shares.values(), default=0.0) if self._known else None,
+                "pressure": (
+                    None
+                    if before is None or pressure is None or interval <= 0
+                    else round((pressure - before) * 1e-6 / interval, 5)
+                ),
+            }
 
     def end(self) -> None:
         self._ending.set()
@@ -212,9 +239,14 @@ class ApplicationClock:
 
 # --- for a verdict ---
 
+
 def telemetry_reasons(watch: control.TelemetryWatch) -> list[str]:
     wrong = [f"telemetry: {n} messages of {name} lost" for name, n in watch.lost.items() if n]
-    wrong += [f"telemetry: {n} messages of {name} do not parse" for name, n in watch.malformed.items() if n]
+    wrong += [
+        f"telemetry: {n} messages of {name} do not parse"
+        for name, n in watch.malformed.items()
+        if n
+    ]
     wrong += [f"telemetry: nothing came from {name}" for name, n in watch.received.items() if not n]
     if watch.failure:
         wrong.append(f"telemetry: not watched to the end: {watch.failure}")
@@ -223,9 +255,15 @@ def telemetry_reasons(watch: control.TelemetryWatch) -> list[str]:
 
 @contextlib.contextmanager
 def watching(cell: cells.Cell) -> Iterator[tuple[control.TelemetryWatch, ApplicationClock]]:
-    """What a verdict needs that has to be watched all the time: (TelemetryWatch, ApplicationClock)."""
-    watch = control.TelemetryWatch({s: cell.endpoint(f"{s}.telemetry") for s in cells.STATIONS if s in cell.stations})
-    applications = ApplicationClock({s: cell.namespace(s) for s in cell.stations}, lambda: [pid for pid, _ in cell.recorded_processes()])
+    """What a verdict needs that has to be watched all the time: (TelemetryWatch,
+    ApplicationClock)."""
+    watch = control.TelemetryWatch(
+        {s: cell.endpoint(f"{s}.telemetry") for s in cells.STATIONS if s in cell.stations}
+    )
+    applications = ApplicationClock(
+        {s: cell.namespace(s) for s in cell.stations},
+        lambda: [pid for pid, _ in cell.recorded_processes()],
+    )
     try:
         yield watch, applications
     finally:

@@ -1,21 +1,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The verdict so far, once a second (topic `verdict`), for as long as the cell lives: a process of its own under
-the keeper, so that it is there for a cell that is kept, and so that the keeper stays small.
+"""The verdict so far, once a second (topic `verdict`), for as long as the cell lives: a process of
+its own under the keeper, so that it is there for a cell that is kept, and so that the keeper stays
+small.
 
-The rules are those of the verdict at the end (accounting.judge). What differs is what can be known meanwhile:
-packets are under way, so each end's sums are judged alone until both queues are empty and stand still; whether the
-traffic programs succeed is known to the launcher only.
+The rules are those of the verdict at the end (accounting.judge). What differs is what can be known
+meanwhile: packets are under way, so each end's sums are judged alone until both queues are empty
+and stand still; whether the traffic programs succeed is known to the launcher only.
 
-The measured time begins when the terminal has locked, and again whenever somebody resets the medium's counters (the
-demo does before it measures). It also lists the applications for the observer (RUN/applications), since only root
-sees in whose namespace a process is.
+The measured time begins when the terminal has locked, and again whenever somebody resets the
+medium's counters (the demo does before it measures). It also lists the applications for the
+observer (RUN/applications), since only root sees in whose namespace a process is.
 
   python -m openwip_cli judge CELL COMMAND"""
+
 import os
 import signal
 import time
 from collections.abc import Callable
 from typing import Any
+
+from openwip_schema import telemetry_pb2
 
 from ..cell import cell as cells
 from ..cell.keeper import Noted
@@ -28,11 +32,10 @@ from ..messages import control
 from ..messages.telemetry import Publisher
 from ..shapes import Interface
 from .applications import ApplicationClock, telemetry_reasons, watching
-from openwip_schema import telemetry_pb2
 
 EVERY_S = 1.0
 TIMEOUT_S = 0.5
-STANDING_STILL = 2      # seconds without a change before the sums from end to end are judged
+STANDING_STILL = 2  # seconds without a change before the sums from end to end are judged
 
 
 class SoFar:
@@ -45,9 +48,11 @@ class SoFar:
         self.goodput: float | None = None
         self.capacity: float | None = None
         self.still = 0
-        self.noted = Noted()     # all that the keeper has written down; what belongs to the measured time came after `noted_before` of them
+        # all that the keeper has written down; what belongs to the measured time came after
+        # `noted_before` of them
+        self.noted = Noted()
         self.noted_before = 0
-        self.attenuator: dict[str, Any] | None = None   # attenuator.report_of()
+        self.attenuator: dict[str, Any] | None = None  # attenuator.report_of()
 
     def take(self, now: accounting.Statuses) -> bool:
         """True when the measured time begins with it."""
@@ -59,48 +64,83 @@ class SoFar:
         elif self.last is not None and now.base.slot > self.last.base.slot:
             link = accounting.link_interval(self.last.base, now.base)
             self.goodput = link["goodput_bps"]
-            self.capacity = meaning.link_capacity(meaning.link_settings(now.base.effective_yaml), link["modulation_histogram"])
-        self.still = self.still + 1 if not begins and self.last and not now.queued and now.counts == self.last.counts else 0
+            self.capacity = meaning.link_capacity(
+                meaning.link_settings(now.base.effective_yaml), link["modulation_histogram"]
+            )
+        self.still = (
+            self.still + 1
+            if not begins and self.last and not now.queued and now.counts == self.last.counts
+            else 0
+        )
         self.last = now
         return begins
 
-    def verdict(self, telemetry: list[str], waiting: float | None, tun: dict[str, Interface] | None = None) -> telemetry_pb2.Verdict:
-        """`telemetry`: reasons; `waiting`: share, or None; `tun`: counts, when the link stands still."""
+    def verdict(
+        self, telemetry: list[str], waiting: float | None, tun: dict[str, Interface] | None = None
+    ) -> telemetry_pb2.Verdict:
+        """`telemetry`: reasons; `waiting`: share, or None; `tun`: counts, when the link stands
+        still."""
         if self.first is None or self.last is None:
-            return telemetry_pb2.Verdict(valid=False, command=self.command,
-                                         reason=["start: the terminal has not locked yet, nothing is measured", *telemetry])
+            return telemetry_pb2.Verdict(
+                valid=False,
+                command=self.command,
+                reason=["start: the terminal has not locked yet, nothing is measured", *telemetry],
+            )
         now = self.last
-        observed = accounting.observed(self.first.air, now, tun=tun, drained=tun is not None, telemetry=telemetry, waiting=waiting,
-                                       surroundings=self.noted.since(self.noted_before))
+        observed = accounting.observed(
+            self.first.air,
+            now,
+            tun=tun,
+            drained=tun is not None,
+            telemetry=telemetry,
+            waiting=waiting,
+            surroundings=self.noted.since(self.noted_before),
+        )
         assert observed.realtime
         if now.air.now == self.first.air.now:
-            observed.realtime["factor"] = 1.0    # no time has passed yet
-        found = accounting.judge(observed, [("attenuator", attenuator.check(self.attenuator))] if self.attenuator else [])
+            observed.realtime["factor"] = 1.0  # no time has passed yet
+        found = accounting.judge(
+            observed, [("attenuator", attenuator.check(self.attenuator))] if self.attenuator else []
+        )
         result = telemetry_pb2.Verdict(
-            valid=found["valid"], reason=found["reasons"], command=self.command,
+            valid=found["valid"],
+            reason=found["reasons"],
+            command=self.command,
             seconds=(now.air.now - self.first.air.now) / accounting.SAMPLE_RATE,
-            goodput_bps=self.goodput or 0, capacity_bps=self.capacity or 0, real_time_factor=observed.realtime["factor"])
+            goodput_bps=self.goodput or 0,
+            capacity_bps=self.capacity or 0,
+            real_time_factor=observed.realtime["factor"],
+        )
         if waiting is not None:
             result.applications_waiting = waiting
         if through := observed.transmitter or observed.fader and observed.fader["through_radios"]:
-            result.through_radios.CopyFrom(telemetry_pb2.ThroughRadios(
-                wrong=bool(through["wrong"]), bursts=through["bursts"], heard=through["heard"], not_judged=through["not_judged"],
-                residual_db=through.get("residual_db"), limit_db=through.get("limit_db")))
+            result.through_radios.CopyFrom(
+                telemetry_pb2.ThroughRadios(
+                    wrong=bool(through["wrong"]),
+                    bursts=through["bursts"],
+                    heard=through["heard"],
+                    not_judged=through["not_judged"],
+                    residual_db=through.get("residual_db"),
+                    limit_db=through.get("limit_db"),
+                )
+            )
         return result
 
 
 class KernelCounts:
-    """The kernel's counts of the interfaces for a verdict so far, which are compared with those of the stations only where both are of one
-    moment (cell/running.py, read_at_rest()). Reading them takes two processes, so those that belong to the stations' counts are kept for as
-    long as these are the same."""
+    """The kernel's counts of the interfaces for a verdict so far, which are compared with those of
+    the stations only where both are of one moment (cell/running.py, read_at_rest()). Reading them
+    takes two processes, so those that belong to the stations' counts are kept for as long as these
+    are the same."""
 
     def __init__(self, read: Callable[[], dict[str, Interface]]) -> None:
         self.read = read
-        self.before: tuple[bytes, dict[str, Interface]] | None = None     # the last reading
-        self.agreed = False     # it was the same as the one before it
+        self.before: tuple[bytes, dict[str, Interface]] | None = None  # the last reading
+        self.agreed = False  # it was the same as the one before it
 
     def of(self, now: accounting.Statuses, still: int) -> dict[str, Interface] | None:
-        """Those of `now`; None while the link moves, or where the kernel's counts move. `still`: of SoFar."""
+        """Those of `now`; None while the link moves, or where the kernel's counts move. `still`: of
+        SoFar."""
         if still < STANDING_STILL:
             self.before, self.agreed = None, False
             return None
@@ -115,8 +155,14 @@ class Judge:
 
     def __init__(self, cell: cells.Cell, command: str) -> None:
         self.cell, self.so_far = cell, SoFar(command)
-        self.sockets = {n: control.Control(cell.endpoint(f"{n}.control")) for n in ("air", "base", "terminal")}
-        self.attenuator = control.Control(cell.endpoint("attenuator.control")) if (cell.run / "attenuator.control").exists() else None
+        self.sockets = {
+            n: control.Control(cell.endpoint(f"{n}.control")) for n in ("air", "base", "terminal")
+        }
+        self.attenuator = (
+            control.Control(cell.endpoint("attenuator.control"))
+            if (cell.run / "attenuator.control").exists()
+            else None
+        )
         self.publisher = Publisher(cell.endpoint("keeper.telemetry"), ["verdict"])
         self.listed: str | None = None
         self.kernel = KernelCounts(lambda: tun_counts(cell))
@@ -134,11 +180,12 @@ class Judge:
         return accounting.Statuses(**found)
 
     def read_noted(self) -> list[str]:
-        """Takes what the keeper has written down. Reasons: it is there and cannot be read, so what was known of it stays."""
+        """Takes what the keeper has written down. Reasons: it is there and cannot be read, so what
+        was known of it stays."""
         try:
             self.so_far.noted = Noted(own_files.read(self.cell.noted).decode(errors="replace"))
         except FileNotFoundError:
-            self.so_far.noted = Noted()      # nothing yet
+            self.so_far.noted = Noted()  # nothing yet
         except OSError as e:
             return [f"surroundings: {self.cell.noted} cannot be read: {e.strerror or e}"]
         return []
@@ -150,7 +197,9 @@ class Judge:
             self.so_far.attenuator = attenuator.report_of(None)
             return
         # Armed: it plays from the begin of the measured time on.
-        self.so_far.attenuator = attenuator.report_of(said) if said and said.state != "armed" else None
+        self.so_far.attenuator = (
+            attenuator.report_of(said) if said and said.state != "armed" else None
+        )
 
     def turn(self, watch: control.TelemetryWatch, clock: ApplicationClock) -> None:
         unread = self.read_noted()
@@ -158,20 +207,31 @@ class Judge:
         now = self.statuses()
         if now is not None and self.so_far.take(now):
             clock.begin()
-        if (applications := "".join(f"{a.pid} {a.started} {a.name}\n" for a in clock.running())) != self.listed:
+        if (
+            applications := "".join(f"{a.pid} {a.started} {a.name}\n" for a in clock.running())
+        ) != self.listed:
             own_files.replace(self.cell.run / "applications", applications)
             self.listed = applications
         if self.publisher.wanted("verdict"):
-            lost = [r for r in telemetry_reasons(watch) if "nothing came" not in r or self.so_far.first]
+            lost = [
+                r for r in telemetry_reasons(watch) if "nothing came" not in r or self.so_far.first
+            ]
             slot = self.so_far.last.base.slot if self.so_far.last else 0
-            self.publisher.publish("verdict", slot, verdict=self.so_far.verdict(
-                lost + self.silent + unread, clock.report()["worst"], self.kernel.of(now, self.so_far.still) if now else None))
+            self.publisher.publish(
+                "verdict",
+                slot,
+                verdict=self.so_far.verdict(
+                    lost + self.silent + unread,
+                    clock.report()["worst"],
+                    self.kernel.of(now, self.so_far.still) if now else None,
+                ),
+            )
 
 
 def main(arguments: list[str], _places: Places) -> int:
     name, command, terminals = arguments
     cell = cells.Cell(name, int(terminals))
-    os.umask(0o007)      # the account may read the telemetry
+    os.umask(0o007)  # the account may read the telemetry
     rights.hold_only(rights.JUDGE)
 
     def end(*_: object) -> None:

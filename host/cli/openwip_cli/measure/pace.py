@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """--speed auto: the pace that this machine can hold, found before anything is measured.
 
-The processes of the slot path work one after the other, so what is left of their core over an idle link says how fast they
-could go: what a hypervisor takes, or others of the same or a higher priority, is gone as well. Where enough is left there is
-room for a full link, and the demo goes on. Else a trial with a full link for three seconds tells, in a cell that is given up
-afterwards."""
+The processes of the slot path work one after the other, so what is left of their core over an idle
+link says how fast they could go: what a hypervisor takes, or others of the same or a higher
+priority, is gone as well. Where enough is left there is room for a full link, and the demo goes on.
+Else a trial with a full link for three seconds tells, in a cell that is given up afterwards."""
+
 import math
 import os
 import time
@@ -19,18 +20,19 @@ from ..shapes import AirStatus
 from . import traffic
 
 AUTO = "auto"
-SURE = 0.6              # of a core, over the idle link: enough is left for a full one
+SURE = 0.6  # of a core, over the idle link: enough is left for a full one
 LOOK_S = 0.3
-HOLDS = 0.97            # of the wall clock, with a full link
-SELDOM = 0.005          # of the slots behind: half of what a verdict allows
-ROOM = 0.75             # of the pace found, for what the machine does besides
-MOST_TRIALS = 4         # the next one at the speed that the last one led to, until one holds
+HOLDS = 0.97  # of the wall clock, with a full link
+SELDOM = 0.005  # of the slots behind: half of what a verdict allows
+ROOM = 0.75  # of the pace found, for what the machine does besides
+MOST_TRIALS = 4  # the next one at the speed that the last one led to, until one holds
 TRIAL_S = 3
-STEADY_S = 1.0          # of it, before anything is read
+STEADY_S = 1.0  # of it, before anything is read
 
 
 class OtherPace(Exception):
-    """The cell was for trying only: begin again at this speed. `found`: the pace that it came to, 1: it held."""
+    """The cell was for trying only: begin again at this speed. `found`: the pace that it came to,
+    1: it held."""
 
     def __init__(self, speed: float, found: float | None) -> None:
         super().__init__(f"speed {speed:g}")
@@ -60,7 +62,8 @@ def chosen(found: float, share_behind: float = 0.0) -> float:
 
 
 def idle_load(keeper: KeeperClient) -> float:
-    """Cores that the slot path takes now, with all that has its core besides and does not give way."""
+    """Cores that the slot path takes now, with all that has its core besides and does not give
+    way."""
     pids = {n: p for n, p in keeper.pids.items() if n in slot_path.PROCESSES}
     cores = keeper.placement.slot_path
 
@@ -69,24 +72,39 @@ def idle_load(keeper: KeeperClient) -> float:
             return sum(slot_path.worked(p)[0] for p in pids.values())
         spare = placement.ticks_to_spare()
         return sum(time.monotonic() - spare[c] / os.sysconf("SC_CLK_TCK") for c in cores)
+
     before, began = spent(), time.monotonic()
     keeper.pause(LOOK_S)
     return (spent() - before) / (time.monotonic() - began)
 
 
-def try_out(running: Running, scenario: Any, progress: Callable[[str], None], again: bool = False) -> None:
-    """Returns when there is room for a full link; raises OtherPace when it had to be tried. `again`: it has to be."""
+def try_out(
+    running: Running, scenario: Any, progress: Callable[[str], None], again: bool = False
+) -> None:
+    """Returns when there is room for a full link; raises OtherPace when it had to be tried.
+    `again`: it has to be."""
     if not again and idle_load(running.keeper) <= SURE:
         return
     progress(f"trying speed {scenario.speed:g} with a full link")
     seen = []
-    look = lambda: seen.append(running.ask(running.air))    # noqa: E731
-    traffic.iperf3(running.keeper, running.cell, traffic.tcp_arguments(scenario), TRIAL_S, [(STEADY_S, look), (0.98 * TRIAL_S, look)])
+    look = lambda: seen.append(running.ask(running.air))
+    traffic.iperf3(
+        running.keeper,
+        running.cell,
+        traffic.tcp_arguments(scenario),
+        TRIAL_S,
+        [(STEADY_S, look), (0.98 * TRIAL_S, look)],
+    )
     found, late = of(*seen), behind(*seen)
     share = chosen(found / scenario.speed, late)
     held = share == 1
     speed = scenario.speed if held else max(0.01, math.floor(100 * share * scenario.speed) / 100)
-    progress(f"this machine holds speed {speed:g}" if held else
-             f"this machine does not hold it: it came to {found:.2f} of the wall clock's pace, {late:.1%} of the slots too late; "
-             f"next speed: {speed:g}")
+    progress(
+        f"this machine holds speed {speed:g}"
+        if held
+        else (
+            f"this machine does not hold it: it came to {found:.2f} of the wall clock's pace,"
+            f" {late:.1%} of the slots too late; next speed: {speed:g}"
+        )
+    )
     raise OtherPace(speed, found)

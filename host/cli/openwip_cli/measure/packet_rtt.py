@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Round trip of each TCP segment, from a capture of both ends' interfaces in virtual time (pcap with nanoseconds, IPv4): from when it is
-sent for the first time until the first acknowledgement of all of it is there. Segments that are sent again have none: it could be that of
-either. A packet is told from others by its ends, identification and numbers; the first time that it stands in the capture it is sent, the
-second time it has arrived."""
+"""Round trip of each TCP segment, from a capture of both ends' interfaces in virtual time (pcap
+with nanoseconds, IPv4): from when it is sent for the first time until the first acknowledgement of
+all of it is there. Segments that are sent again have none: it could be that of either. A packet is
+told from others by its ends, identification and numbers; the first time that it stands in the
+capture it is sent, the second time it has arrived."""
+
 import pathlib
 import struct
 from collections.abc import Iterator
 
-MAGIC = 0xA1B23C4D      # nanoseconds, this order of bytes
+MAGIC = 0xA1B23C4D  # nanoseconds, this order of bytes
 TCP, ACK, NUMBERS = 6, 16, 2**32 - 1
-Flow = tuple[bytes, bytes]      # address and port of the sender, of the receiver
+Flow = tuple[bytes, bytes]  # address and port of the sender, of the receiver
 
 
 def packets(path: pathlib.Path | str) -> Iterator[tuple[int, bytes]]:
@@ -19,24 +21,37 @@ def packets(path: pathlib.Path | str) -> Iterator[tuple[int, bytes]]:
     at = 24
     while at + 16 <= len(data):
         seconds, nanoseconds, held, _ = struct.unpack_from("<IIII", data, at)
-        yield seconds * 1_000_000_000 + nanoseconds, data[at + 16:at + 16 + held]
+        yield seconds * 1_000_000_000 + nanoseconds, data[at + 16 : at + 16 + held]
         at += 16 + held
 
 
 def of_capture(path: pathlib.Path | str) -> dict[Flow, list[float]]:
-    """Milliseconds, segment by segment in the order of their numbers, of each direction of each connection that has any."""
+    """Milliseconds, segment by segment in the order of their numbers, of each direction of each
+    connection that has any."""
     seen: set[tuple[bytes, ...]] = set()
-    first: dict[Flow, int] = {}                                 # number of each direction; others count from it
-    sent: dict[Flow, dict[int, tuple[int, int, bool]]] = {}     # of each direction: number: end, when, again
-    heard: dict[Flow, list[tuple[int, int]]] = {}               # acknowledgements of it: when, up to where
+    # number of each direction; others count from it
+    first: dict[Flow, int] = {}
+    # of each direction: number: end, when, again
+    sent: dict[Flow, dict[int, tuple[int, int, bool]]] = {}
+    # acknowledgements of it: when, up to where
+    heard: dict[Flow, list[tuple[int, int]]] = {}
     for ns, ip in packets(path):
         header = (ip[0] & 15) * 4
         if ip[0] >> 4 != 4 or ip[9] != TCP:
             continue
         sequence, acknowledged, offset, flags = struct.unpack_from(">IIBB", ip, header + 4)
-        source, destination = ip[12:16] + ip[header:header + 2], ip[16:20] + ip[header + 2:header + 4]
+        source, destination = (
+            ip[12:16] + ip[header : header + 2],
+            ip[16:20] + ip[header + 2 : header + 4],
+        )
         octets = len(ip) - header - (offset >> 4) * 4
-        name = (source, destination, ip[4:6], ip[header + 4:header + 12], bytes([octets > 0, flags]))
+        name = (
+            source,
+            destination,
+            ip[4:6],
+            ip[header + 4 : header + 12],
+            bytes([octets > 0, flags]),
+        )
         arrived = name in seen
         seen.add(name)
         back = destination, source
@@ -54,7 +69,7 @@ def of_capture(path: pathlib.Path | str) -> dict[Flow, list[float]]:
         trips = []
         for end, first_ns, again in (segments[s] for s in sorted(segments)):
             while up_to < end and (following := next(acknowledgements, None)) is not None:
-                when, up_to = (following if following[1] > up_to else (when, up_to))
+                when, up_to = following if following[1] > up_to else (when, up_to)
             if up_to >= end and not again:
                 trips.append((when - first_ns) * 1e-6)
         if trips:

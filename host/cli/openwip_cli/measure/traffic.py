@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Ordinary programs in the namespaces: ping and iperf3, and what they cost."""
+
 import contextlib
 import json
 import os
@@ -16,9 +17,9 @@ from ..cell.keeper import KeeperClient
 from ..errors import cause_of, complaint, how_ended
 from ..machine import system
 
-
-Calls = Sequence[tuple[float, Callable[[], None]]]      # seconds after the start, what is called then
-LONGEST_REASON = 300     # characters
+# seconds after the start, what is called then
+Calls = Sequence[tuple[float, Callable[[], None]]]
+LONGEST_REASON = 300  # characters
 
 
 class TrafficFailed(Exception):
@@ -32,11 +33,19 @@ class Program:
         self.started = time.monotonic()
         self.name = os.path.basename(argv[0])
         self.process: Any = subprocess.Popen(
-            ["ip", "netns", "exec", namespace, *argv], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-            env=os.environ | {"LC_ALL": "C"}, preexec_fn=system.follower())
+            ["ip", "netns", "exec", namespace, *argv],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            env=os.environ | {"LC_ALL": "C"},
+            preexec_fn=system.follower(),
+        )
         self.pidfd = system.open_pidfd(self.process.pid)
-        self.output = {self.process.stdout.fileno(): bytearray(), self.process.stderr.fileno(): bytearray()}
+        self.output = {
+            self.process.stdout.fileno(): bytearray(),
+            self.process.stderr.fileno(): bytearray(),
+        }
         self.cpu = 0.0
 
     @property
@@ -47,7 +56,12 @@ class Program:
     def stderr(self) -> str:
         return self.output[self.process.stderr.fileno()].decode(errors="replace")
 
-    def wait(self, keeper: KeeperClient, timeout: float, until: Callable[["Program"], bool] = lambda program: False) -> bool:
+    def wait(
+        self,
+        keeper: KeeperClient,
+        timeout: float,
+        until: Callable[["Program"], bool] = lambda program: False,
+    ) -> bool:
         """Collect output until the program ends, or until(self). False when `timeout` passes."""
         open_fds = set(self.output)
         deadline = time.monotonic() + timeout
@@ -74,7 +88,8 @@ class Program:
         self.cpu = usage.ru_utime + usage.ru_stime
 
     def kill(self) -> None:
-        """End it and forget its output. Not Popen.kill(), which would reap it and lose its CPU time."""
+        """End it and forget its output. Not Popen.kill(), which would reap it and lose its CPU
+        time."""
         if self.process.returncode is None:
             system.signal_pidfd(self.pidfd, signal.SIGKILL)
             self._collect(())
@@ -84,7 +99,8 @@ class Program:
 
 
 def check_killed(**ends: Program) -> None:
-    """TrafficFailed when one of these ends was killed: what the other end says of it, or what it said itself before, is not the cause."""
+    """TrafficFailed when one of these ends was killed: what the other end says of it, or what it
+    said itself before, is not the cause."""
     for end, program in ends.items():
         code = program.process.returncode
         if code is not None and code < 0:
@@ -96,13 +112,18 @@ def check_ended(**ends: Program) -> None:
     check_killed(**ends)
     for end, program in ends.items():
         if code := program.process.returncode:
-            raise TrafficFailed(f"the {end}: {cause_of(program.name, code, program.stderr)}"[:LONGEST_REASON])
+            raise TrafficFailed(
+                f"the {end}: {cause_of(program.name, code, program.stderr)}"[:LONGEST_REASON]
+            )
 
 
 def ping(keeper: KeeperClient, cell: Cell, count: int, speed: float) -> dict[str, Any]:
     """Round trips over the idle link, base station to terminal, in ms of the wall clock."""
     interval = max(0.01, 0.02 / speed)
-    program = Program(cell.namespace("base"), ["ping", "-n", "-i", f"{interval:.3f}", "-c", str(count), "-W", "5", ADDRESS["terminal"]])
+    program = Program(
+        cell.namespace("base"),
+        ["ping", "-n", "-i", f"{interval:.3f}", "-c", str(count), "-W", "5", ADDRESS["terminal"]],
+    )
     try:
         program.wait(keeper, 60 + count * interval + 10 / speed)
         times = sorted(float(t) for t in re.findall(r"time=([\d.]+) ms", program.stdout))
@@ -111,9 +132,14 @@ def ping(keeper: KeeperClient, cell: Cell, count: int, speed: float) -> dict[str
             raise TrafficFailed(f"ping: no answer ({complaint(program.stderr) or 'all lost'})")
     finally:
         program.kill()
-    return {"min": times[0], "median": statistics.median(times),
-            "p99": times[min(len(times) - 1, -(-99 * len(times) // 100) - 1)], "max": times[-1],
-            "sent": count, "received": len(times)}
+    return {
+        "min": times[0],
+        "median": statistics.median(times),
+        "p99": times[min(len(times) - 1, -(-99 * len(times) // 100) - 1)],
+        "max": times[-1],
+        "sent": count,
+        "received": len(times),
+    }
 
 
 def started(program: Program, keeper: KeeperClient, word: str, name: str) -> Program:
@@ -122,7 +148,9 @@ def started(program: Program, keeper: KeeperClient, word: str, name: str) -> Pro
         program.wait(keeper, 10, until=lambda p: word in p.stdout)
         if word not in program.stdout:
             check_ended(**{name: program})
-            raise TrafficFailed(f"{name}: {complaint(program.stderr)[:LONGEST_REASON] or 'did not start'}")
+            raise TrafficFailed(
+                f"{name}: {complaint(program.stderr)[:LONGEST_REASON] or 'did not start'}"
+            )
     except BaseException:
         program.kill()
         raise
@@ -130,10 +158,16 @@ def started(program: Program, keeper: KeeperClient, word: str, name: str) -> Pro
 
 
 @contextlib.contextmanager
-def pair(keeper: KeeperClient, cell: Cell, receive: list[str], send: list[str], ready: str = "ready",
-         before: Callable[[], object] = lambda: None) -> Iterator[tuple[Program, Program]]:
-    """(receiver at the terminal, which has said `ready`; sender at the base station, after before()). Both are gone
-    afterwards, and their output and processor time can be read."""
+def pair(
+    keeper: KeeperClient,
+    cell: Cell,
+    receive: list[str],
+    send: list[str],
+    ready: str = "ready",
+    before: Callable[[], object] = lambda: None,
+) -> Iterator[tuple[Program, Program]]:
+    """(receiver at the terminal, which has said `ready`; sender at the base station, after
+    before()). Both are gone afterwards, and their output and processor time can be read."""
     receiver = started(Program(cell.namespace("terminal"), receive), keeper, ready, "receiver")
     sender = None
     try:
@@ -154,7 +188,9 @@ def iperf3_server(*arguments: str) -> list[str]:
 IPERF3_READY = "Server listening"
 
 
-def iperf3(keeper: KeeperClient, cell: Cell, arguments: list[str], duration: float, at: Calls = ()) -> tuple[dict[str, Any], dict[str, float]]:
+def iperf3(
+    keeper: KeeperClient, cell: Cell, arguments: list[str], duration: float, at: Calls = ()
+) -> tuple[dict[str, Any], dict[str, float]]:
     """Base station (client, sender) to terminal (server). `at`: (seconds after the start, function)
     pairs to call meanwhile. Returns (JSON of the client, {"iperf3.client": CPU seconds, ...})."""
     send = ["iperf3", "-c", ADDRESS["terminal"], "-t", f"{duration:g}", "-J", *arguments]
@@ -168,7 +204,7 @@ def iperf3(keeper: KeeperClient, cell: Cell, arguments: list[str], duration: flo
             report = json.loads(client.stdout)
         except ValueError:
             report = None
-        if report is None or "error" in report:     # which may be that the other end has gone
+        if report is None or "error" in report:  # which may be that the other end has gone
             server.wait(keeper, 1)
             check_killed(sender=client, receiver=server)
             if report is None:
@@ -183,30 +219,42 @@ def tcp_arguments(scenario: Any) -> list[str]:
     return ["-C", scenario["traffic.tcp_cc"], "-w", f"{scenario['traffic.tcp_window_kb']}K"]
 
 
-def tcp(keeper: KeeperClient, cell: Cell, scenario: Any, at: Calls) -> tuple[dict[str, Any], dict[str, float], int]:
+def tcp(
+    keeper: KeeperClient, cell: Cell, scenario: Any, at: Calls
+) -> tuple[dict[str, Any], dict[str, float], int]:
     speed = scenario.speed
     duration = max(1, round(scenario["traffic.duration_s"] / speed))
     report, cpu = iperf3(keeper, cell, tcp_arguments(scenario), duration, at)
     end, start = report["end"], report["start"]
     received, sent = end["sum_received"], end["sum_sent"]
     streams = end["streams"][0]["sender"]
-    return {
-        "goodput_bps": received["bits_per_second"] / speed,
-        "retransmits": sent["retransmits"],
-        "received_bytes": received["bytes"], "sent_bytes": sent["bytes"],
-        "seconds": received["seconds"],
-        "mss": start["tcp_mss_default"],
-        "rtt_ms": {"min": streams["min_rtt"] / 1000, "mean": streams["mean_rtt"] / 1000,
-                   "max": streams["max_rtt"] / 1000},
-        "congestion_control": end.get("sender_tcp_congestion", scenario["traffic.tcp_cc"]),
-        "window_kb": scenario["traffic.tcp_window_kb"],
-    }, cpu, duration
+    return (
+        {
+            "goodput_bps": received["bits_per_second"] / speed,
+            "retransmits": sent["retransmits"],
+            "received_bytes": received["bytes"],
+            "sent_bytes": sent["bytes"],
+            "seconds": received["seconds"],
+            "mss": start["tcp_mss_default"],
+            "rtt_ms": {
+                "min": streams["min_rtt"] / 1000,
+                "mean": streams["mean_rtt"] / 1000,
+                "max": streams["max_rtt"] / 1000,
+            },
+            "congestion_control": end.get("sender_tcp_congestion", scenario["traffic.tcp_cc"]),
+            "window_kb": scenario["traffic.tcp_window_kb"],
+        },
+        cpu,
+        duration,
+    )
 
 
 def udp(keeper: KeeperClient, cell: Cell, scenario: Any, rate_bps: float) -> dict[str, Any]:
     speed = scenario.speed
     duration = max(1, round(max(2.0, scenario["traffic.duration_s"] / 2) / speed))
-    report, _ = iperf3(keeper, cell, ["-u", "-b", f"{rate_bps * speed:.0f}", "-l", "1472"], duration)
+    report, _ = iperf3(
+        keeper, cell, ["-u", "-b", f"{rate_bps * speed:.0f}", "-l", "1472"], duration
+    )
     total = report["end"]["sum"]
     received = report["end"].get("sum_received", total)
     packets, lost = total["packets"], total["lost_packets"]
@@ -215,7 +263,8 @@ def udp(keeper: KeeperClient, cell: Cell, scenario: Any, rate_bps: float) -> dic
         "offered_bps": rate_bps,
         "delivered_bps": (packets - lost) * 1472 * 8 / seconds / speed,
         "loss": lost / packets if packets else 0.0,
-        "packets": packets, "lost_packets": lost,
+        "packets": packets,
+        "lost_packets": lost,
         "jitter_ms": received.get("jitter_ms", total.get("jitter_ms", 0.0)),
         "seconds": seconds,
     }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The attenuator controller on its serial line: lines of SCPI, and frames (firmware/core/frame.h: 0x00, COBS of message and CRC-32, 0x00)
-with the messages of mac/schema/attenuator.proto."""
+"""The attenuator controller on its serial line: lines of SCPI, and frames (firmware/core/frame.h:
+0x00, COBS of message and CRC-32, 0x00) with the messages of mac/schema/attenuator.proto."""
+
 import collections
 import os
 import select
@@ -19,8 +20,8 @@ STEP_DB = 0.25
 STATES = ("idle", "armed", "playing", "ended", "stopped", "silent")
 ANSWER_S = 1.0
 TRIES = 3
-MOST_BYTES = 240        # levels in one message
-KEEP_ALIVE_S = 0.02     # the controller's patience is 0.1 s
+MOST_BYTES = 240  # levels in one message
+KEEP_ALIVE_S = 0.02  # the controller's patience is 0.1 s
 
 
 def refused(what: str, number: int) -> Refused:
@@ -45,7 +46,7 @@ def unstuff(data: bytes) -> bytes:
         code = data[at]
         if code == 0 or at + code > len(data):
             raise ValueError("no COBS")
-        out += data[at + 1:at + code]
+        out += data[at + 1 : at + code]
         at += code
         if code < 255 and at < len(data):
             out.append(0)
@@ -67,7 +68,10 @@ class Line:
             attributes[4] = attributes[5] = termios.B921600
             termios.tcsetattr(self.fd, termios.TCSANOW, attributes)
         except (OSError, termios.error) as e:
-            raise BadInput(f"--port is {port}: {e.args[-1] if e.args else e}; valid: a serial port (./openwip attenuator list)") from None
+            raise BadInput(
+                f"--port is {port}: {e.args[-1] if e.args else e}; valid: a serial port (./openwip"
+                " attenuator list)"
+            ) from None
         self.port = port
         self.lines: collections.deque[str] = collections.deque()
         self.messages: collections.deque[bytes] = collections.deque()
@@ -79,7 +83,7 @@ class Line:
     def send(self, data: bytes) -> None:
         while data:
             try:
-                data = data[os.write(self.fd, data):]
+                data = data[os.write(self.fd, data) :]
             except BlockingIOError:
                 select.select([], [self.fd], [], ANSWER_S)
             except OSError as e:
@@ -136,7 +140,8 @@ class Attenuator:
             except NoAnswer:
                 continue
             if name.startswith("OpenWIP,attenuator,"):
-                # Answers to what was asked more than once come before the reply to a frame sent after it.
+                # Answers to what was asked more than once come before the reply to a frame sent
+                # after it.
                 self.status()
                 self.line.lines.clear()
                 return name
@@ -170,8 +175,9 @@ class Attenuator:
             raise refused(line, found[0][0])
 
     def request(self, **what: Any) -> pb.Reply:
-        """The reply; what is lost on the way is asked again, and steps that came twice are counted once."""
-        self._id = self._id % 0xffff + 1
+        """The reply; what is lost on the way is asked again, and steps that came twice are counted
+        once."""
+        self._id = self._id % 0xFFFF + 1
         data = frame(pb.Request(id=self._id, **what).SerializeToString())
         for _ in range(TRIES):
             self.line.send(data)
@@ -182,7 +188,10 @@ class Attenuator:
                     reply = pb.Reply.FromString(self.line.messages.popleft())
                     if reply.id == self._id:
                         return reply
-        raise NoAnswer(f"{self.line.port}: no answer to a frame ({next(iter(what))}) in {TRIES} times {self._answer_s} s")
+        raise NoAnswer(
+            f"{self.line.port}: no answer to a frame ({next(iter(what))}) in {TRIES} times"
+            f" {self._answer_s} s"
+        )
 
     def done(self, **what: Any) -> pb.Status:
         """The status after it; Refused if it was not done."""
@@ -194,22 +203,37 @@ class Attenuator:
     def status(self) -> pb.Status:
         return self.request(status=pb.Empty()).status
 
-    def play(self, channels: Sequence[int], table: bytes, period_ms: int = 1, external: bool = False,
-             seen: Callable[[pb.Status], None] = lambda status: None, ready: Callable[[], bool] = lambda: True) -> pb.Status:
-        """The table, a byte of quarter dB for each channel (from 1, ascending) and step; the status at the end. `seen` gets each one
-        on the way. It begins when the ring is full and `ready`, or with the edge at the input."""
+    def play(
+        self,
+        channels: Sequence[int],
+        table: bytes,
+        period_ms: int = 1,
+        external: bool = False,
+        seen: Callable[[pb.Status], None] = lambda status: None,
+        ready: Callable[[], bool] = lambda: True,
+    ) -> pb.Status:
+        """The table, a byte of quarter dB for each channel (from 1, ascending) and step; the status
+        at the end. `seen` gets each one on the way. It begins when the ring is full and `ready`, or
+        with the edge at the input."""
         mask = sum(1 << (c - 1) for c in channels)
         nof_steps, most = len(table) // len(channels), MOST_BYTES // len(channels)
-        status = self.done(open=pb.Open(channels=mask, period_ticks=period_ms, trigger=pb.EXTERNAL if external else pb.BUS))
+        status = self.done(
+            open=pb.Open(
+                channels=mask, period_ticks=period_ms, trigger=pb.EXTERNAL if external else pb.BUS
+            )
+        )
         active = (pb.ARMED, pb.PLAYING)
         triggered = external
         while status.state in active:
             first = status.received
             room = min(status.free, most, nof_steps - first)
-            # A full message, or the end; small ones while the ring is as good as full would only cost the line.
+            # A full message, or the end; small ones while the ring is as good as full would only
+            # cost the line.
             if room == min(most, nof_steps - first) and room > 0:
-                data = table[first * len(channels):(first + room) * len(channels)]
-                what: dict[str, Any] = {"steps": pb.Steps(first=first, levels=data, last=first + room == nof_steps)}
+                data = table[first * len(channels) : (first + room) * len(channels)]
+                what: dict[str, Any] = {
+                    "steps": pb.Steps(first=first, levels=data, last=first + room == nof_steps)
+                }
             elif not triggered and ready():
                 triggered = True
                 what = {"trigger": pb.Empty()}

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Control (REQ) of the processes of a cell (mac/schema/control.proto), and the watch over its telemetry."""
+"""Control (REQ) of the processes of a cell (mac/schema/control.proto), and the watch over its
+telemetry."""
+
 import threading
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -17,8 +19,9 @@ class Keys(Protocol):
 
 
 def exchange(endpoint: str, question: bytes, timeout_s: float, keys: Keys | None = None) -> bytes:
-    """The answer of a REP socket, or NoAnswer. One that does not answer costs a time-out, nothing else: every question uses
-    a socket of its own, so Ctrl-C may come between question and answer."""
+    """The answer of a REP socket, or NoAnswer. One that does not answer costs a time-out, nothing
+    else: every question uses a socket of its own, so Ctrl-C may come between question and
+    answer."""
     with zmq.Context.instance().socket(zmq.REQ) as socket:
         socket.linger = 0
         if keys:
@@ -39,13 +42,16 @@ class Control:
 
     def ask(self, request: pb.Request, timeout_s: float = 1.0) -> pb.Reply:
         reply = pb.Reply()
-        reply.ParseFromString(exchange(self.endpoint, request.SerializeToString(), timeout_s, self.keys))
+        reply.ParseFromString(
+            exchange(self.endpoint, request.SerializeToString(), timeout_s, self.keys)
+        )
         if not reply.ok:
             raise Refused(reply.error)
         return reply
 
     def configure(self, tree: dict[str, Any], timeout_s: float = 3.0) -> pb.Reply:
-        """`tree`: nested settings of the process. Returns the reply, which has the slot they hold from."""
+        """`tree`: nested settings of the process. Returns the reply, which has the slot they hold
+        from."""
         return self.ask(pb.Request(configure_yaml=to_yaml(tree)), timeout_s)
 
     def status(self, timeout_s: float = 1.0) -> Any:
@@ -67,14 +73,16 @@ class Control:
 
 
 class TelemetryWatch:
-    """Checks for the verdict that no telemetry is missing. It reads what is always published: a topic that
-    nobody subscribes to is not made, and the verdict must not be the reason why it is."""
+    """Checks for the verdict that no telemetry is missing. It reads what is always published: a
+    topic that nobody subscribes to is not made, and the verdict must not be the reason why it
+    is."""
+
     TOPICS = ("status", "event")
 
     def __init__(self, endpoints: dict[str, str]) -> None:
         self._reader = telemetry.Reader(endpoints, self.TOPICS, high_water=0)
         self._ending = threading.Event()
-        self.failure = ""       # why it could not go on watching
+        self.failure = ""  # why it could not go on watching
         self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
         self._thread.start()
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Messages of telemetry on a pipe, as one process heard them (host/gui/cell/record_pipe.h has the other end): the time of reception
-in ns, then source, topic and body, each behind its length. Big endian."""
+"""Messages of telemetry on a pipe, as one process heard them (host/gui/cell/record_pipe.h has the
+other end): the time of reception in ns, then source, topic and body, each behind its length. Big
+endian."""
+
 import os
 import re
 import select
@@ -14,7 +16,9 @@ _TIME, _LENGTH = struct.Struct(">q"), struct.Struct(">I")
 
 
 def packed(received_ns: int, source: str, topic: str, body: bytes) -> bytes:
-    return _TIME.pack(received_ns) + b"".join(_LENGTH.pack(len(part)) + part for part in (source.encode(), topic.encode(), body))
+    return _TIME.pack(received_ns) + b"".join(
+        _LENGTH.pack(len(part)) + part for part in (source.encode(), topic.encode(), body)
+    )
 
 
 class Reader(telemetry.Reader):
@@ -32,7 +36,8 @@ class Reader(telemetry.Reader):
         self.over = not part
         while (found := _message(data, at)) is not None:
             at, (received_ns, source, *frames) = found
-            name = re.sub(r"\W", "_", source.decode(errors="replace")) or "_"     # a group of the file
+            # a group of the file
+            name = re.sub(r"\W", "_", source.decode(errors="replace")) or "_"
             if (message := self.take(name, frames, received_ns)) is not None:
                 messages.append(message)
         self._waiting = data[at:]

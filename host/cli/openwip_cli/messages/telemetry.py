@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads telemetry (mac/schema/telemetry.proto): subscribes, checks, counts what is missing. And publishes some.
+"""Reads telemetry (mac/schema/telemetry.proto): subscribes, checks, counts what is missing. And
+publishes some.
 
     reader = Reader(endpoints_of(cell), ("status", "slot"))
     while ...:
@@ -7,14 +8,16 @@
             use(m.source, m.topic, m.telemetry)
     print(reader.lost(), reader.silent())
 
-Whatever arrives, poll() does not raise: a message that is not two frames, does not parse, is of a topic
-not asked for, holds something else than its topic says, or has no number, version or slot is counted `malformed`; one of a later
-version than this program knows is counted `future`. Neither is handed out. Publishers number the messages of each topic;
-what is missing in the numbers is counted `lost`. A number that does not grow is a publisher that began
+Whatever arrives, poll() does not raise: a message that is not two frames, does not parse, is of a
+topic not asked for, holds something else than its topic says, or has no number, version or slot is
+counted `malformed`; one of a later version than this program knows is counted `future`. Neither is
+handed out. Publishers number the messages of each topic; what is missing in the numbers is counted
+`lost`. A number that does not grow is a publisher that began
 again: counted `restarts`, nothing is known to be lost then.
 
-A publisher may be absent: it is connected to as soon as it is there. silent() tells which were never
-heard, and which have stopped."""
+A publisher may be absent: it is connected to as soon as it is there. silent() tells which were
+never heard, and which have stopped."""
+
 import collections
 import contextlib
 import time
@@ -28,41 +31,56 @@ from openwip_schema import telemetry_pb2
 from ..errors import BadInput
 
 # Topic -> the field of Telemetry that it carries.
-CONTENT = {"status": "mac", "slot": "slot_sample", "receiver": "receiver", "packet": "packets", "frames": "frames",
-           "ip": "ip", "event": "event", "air": "air", "tcp": "tcp", "cpu": "cpu", "verdict": "verdict",
-           "attenuator": "attenuator"}
+CONTENT = {
+    "status": "mac",
+    "slot": "slot_sample",
+    "receiver": "receiver",
+    "packet": "packets",
+    "frames": "frames",
+    "ip": "ip",
+    "event": "event",
+    "air": "air",
+    "tcp": "tcp",
+    "cpu": "cpu",
+    "verdict": "verdict",
+    "attenuator": "attenuator",
+}
 TOPICS = tuple(CONTENT)
 VERSION = telemetry_pb2.VERSION_CURRENT
 MAX_MESSAGE = 16 << 20
 # What it is about is counted here.
 warnings.filterwarnings("ignore", "Unexpected end-group tag", RuntimeWarning)
-MAY_BE_ABSENT = ("attenuator",)      # of most cells: never to have heard it is nothing
-QUEUE = 500         # messages of a publisher that wait for one reader; more are lost to it
-BATCH = 2000        # messages of each publisher that one poll() returns at most
+MAY_BE_ABSENT = ("attenuator",)  # of most cells: never to have heard it is nothing
+QUEUE = 500  # messages of a publisher that wait for one reader; more are lost to it
+BATCH = 2000  # messages of each publisher that one poll() returns at most
 
 
 class Message(NamedTuple):
-    source: str          # name of the publisher: "base", "terminal", "observer", ...
+    source: str  # name of the publisher: "base", "terminal", "observer", ...
     topic: str
     telemetry: telemetry_pb2.Telemetry
-    lost_before: int     # messages of this topic missing right before this one
-    received_ns: int     # CLOCK_MONOTONIC, as Telemetry.wall_ns
+    lost_before: int  # messages of this topic missing right before this one
+    received_ns: int  # CLOCK_MONOTONIC, as Telemetry.wall_ns
 
 
 class Count:
     """Of one topic of one publisher."""
+
     __slots__ = ("received", "lost", "restarts", "last", "at_ns")
 
     def __init__(self) -> None:
         self.received = self.lost = self.restarts = 0
-        self.last: int | None = None     # sequence number
-        self.at_ns: int | None = None    # when the last one came
+        self.last: int | None = None  # sequence number
+        self.at_ns: int | None = None  # when the last one came
 
 
 def endpoints_of(cell: Any) -> dict[str, str]:
-    """name -> endpoint of every publisher that a cell may have. Those that are absent cost nothing."""
+    """name -> endpoint of every publisher that a cell may have. Those that are absent cost
+    nothing."""
     prefix = f"owip-{cell.name}-"
-    stations = [n.removeprefix(prefix) for n in cell.state.get("namespaces", []) if n.startswith(prefix)]
+    stations = [
+        n.removeprefix(prefix) for n in cell.state.get("namespaces", []) if n.startswith(prefix)
+    ]
     names = dict.fromkeys(["base", "terminal", *stations, "observer", "keeper", *MAY_BE_ABSENT])
     return {name: cell.endpoint(f"{name}.telemetry") for name in names}
 
@@ -79,15 +97,21 @@ def topics_of(text: str) -> tuple[str, ...]:
 
 
 class Reader:
-    """For one thread. `endpoints`: name -> endpoint. `high_water`: messages of each publisher that wait here
-    before ZeroMQ drops more (they are then lost and seen as such); 0: no bound."""
+    """For one thread. `endpoints`: name -> endpoint. `high_water`: messages of each publisher that
+    wait here before ZeroMQ drops more (they are then lost and seen as such); 0: no bound."""
 
-    def __init__(self, endpoints: dict[str, str], topics: Sequence[str] = TOPICS, high_water: int = 10000) -> None:
+    def __init__(
+        self, endpoints: dict[str, str], topics: Sequence[str] = TOPICS, high_water: int = 10000
+    ) -> None:
         self.endpoints, self.topics = dict(endpoints), tuple(topics)
-        self.counts: collections.defaultdict[tuple[str, str], Count] = collections.defaultdict(Count)      # (source, topic) -> Count
+        # (source, topic) -> Count
+        self.counts: collections.defaultdict[tuple[str, str], Count] = collections.defaultdict(
+            Count
+        )
         self.malformed = collections.Counter(dict.fromkeys(self.endpoints, 0))
         self.future = collections.Counter(dict.fromkeys(self.endpoints, 0))
-        self.on_refused: Callable[..., None] | None = None     # (source, topic, received_ns, sequence of one of a later version or 0)
+        # (source, topic, received_ns, sequence of one of a later version or 0)
+        self.on_refused: Callable[..., None] | None = None
         self._wanted = {t.encode(): t for t in self.topics}
         self._poller, self._sockets = zmq.Poller(), {}
         context = zmq.Context.instance()
@@ -103,7 +127,10 @@ class Reader:
                 socket.connect(endpoint)
             except zmq.ZMQError as e:
                 self.close()
-                raise BadInput(f"telemetry endpoint {endpoint!r}: {e.strerror}; valid: ipc://PATH or tcp://ADDRESS:PORT") from None
+                raise BadInput(
+                    f"telemetry endpoint {endpoint!r}: {e.strerror}; valid: ipc://PATH or"
+                    " tcp://ADDRESS:PORT"
+                ) from None
             self._poller.register(socket, zmq.POLLIN)
 
     def poll(self, timeout_s: float = 0.0) -> list[Message]:
@@ -111,7 +138,7 @@ class Reader:
         each publisher, so that a caller who is too slow gets to do other things."""
         try:
             ready = self._poller.poll(timeout_s * 1000)
-        except zmq.ZMQError:      # interrupted by a signal
+        except zmq.ZMQError:  # interrupted by a signal
             return []
         messages = []
         for socket, _ in ready:
@@ -119,7 +146,7 @@ class Reader:
             for _ in range(BATCH):
                 try:
                     frames = socket.recv_multipart(zmq.NOBLOCK)
-                except zmq.ZMQError:      # Again: nothing left
+                except zmq.ZMQError:  # Again: nothing left
                     break
                 message = self.take(name, frames)
                 if message is not None:
@@ -131,7 +158,9 @@ class Reader:
         if self.on_refused is not None:
             self.on_refused(name, topic, now, sequence)
 
-    def take(self, name: str, frames: list[bytes], received_ns: int | None = None) -> "Message | None":
+    def take(
+        self, name: str, frames: list[bytes], received_ns: int | None = None
+    ) -> "Message | None":
         """One message as it came; None when it is refused (and counted)."""
         now = time.monotonic_ns() if received_ns is None else received_ns
         topic = self._wanted.get(frames[0]) if len(frames) == 2 else None
@@ -141,14 +170,21 @@ class Reader:
         telemetry = telemetry_pb2.Telemetry()
         try:
             whole = telemetry.ParseFromString(frames[1]) == len(frames[1])
-        except Exception:      # DecodeError; what else the protobuf library raises differs by its version
+        # DecodeError; what else the protobuf library raises differs by its version
+        except Exception:
             whole = False
         if not whole:
             self._refuse(name, topic, now)
             return None
         future = telemetry.version > VERSION
-        if telemetry.sequence == 0 or (not future and (telemetry.WhichOneof("what") != CONTENT[topic] or telemetry.version == 0
-                                                       or telemetry.slot < 0)):
+        if telemetry.sequence == 0 or (
+            not future
+            and (
+                telemetry.WhichOneof("what") != CONTENT[topic]
+                or telemetry.version == 0
+                or telemetry.slot < 0
+            )
+        ):
             self._refuse(name, topic, now)
             return None
         count = self.counts[name, topic]
@@ -161,7 +197,7 @@ class Reader:
         count.last = telemetry.sequence
         count.lost += lost
         count.at_ns = now
-        if future:      # its number counts, so that it is not taken for lost as well
+        if future:  # its number counts, so that it is not taken for lost as well
             self._refuse(name, topic, now, telemetry.sequence)
             return None
         count.received += 1
@@ -179,12 +215,16 @@ class Reader:
         return sum(c.restarts for (n, _), c in list(self.counts.items()) if name in (None, n))
 
     def silent(self, limit_s: float = 2.0) -> dict[str, float | None]:
-        """name -> seconds for which nothing came, of the publishers that were heard and have been silent
-        for longer than `limit_s`; None for those never heard that every cell has. One that publishes: not in it."""
+        """name -> seconds for which nothing came, of the publishers that were heard and have been
+        silent for longer than `limit_s`; None for those never heard that every cell has. One that
+        publishes: not in it."""
         now = time.monotonic_ns()
         result: dict[str, float | None] = {}
         for name in self.endpoints:
-            last = max((c.at_ns for (n, _), c in list(self.counts.items()) if n == name and c.at_ns), default=None)
+            last = max(
+                (c.at_ns for (n, _), c in list(self.counts.items()) if n == name and c.at_ns),
+                default=None,
+            )
             if last is None:
                 if name not in MAY_BE_ABSENT:
                     result[name] = None
@@ -195,9 +235,15 @@ class Reader:
     def summary(self) -> str:
         """For people, one line."""
         parts = [f"{self.received()} messages, {self.lost()} lost"]
-        parts += [f"{n} {what}" for what, n in (("malformed", sum(self.malformed.values())),
-                                                ("of a later version", sum(self.future.values())),
-                                                ("restarts of a publisher", self.restarts())) if n]
+        parts += [
+            f"{n} {what}"
+            for what, n in (
+                ("malformed", sum(self.malformed.values())),
+                ("of a later version", sum(self.future.values())),
+                ("restarts of a publisher", self.restarts()),
+            )
+            if n
+        ]
         return ", ".join(parts)
 
     def close(self) -> None:
@@ -214,8 +260,8 @@ class Reader:
 
 
 class Publisher:
-    """Of a Python process, as host/runtime/telemetry_socket is of C++. Topics that nobody subscribed to are not made. Never
-    waits for a reader. `topics`: all that it publishes."""
+    """Of a Python process, as host/runtime/telemetry_socket is of C++. Topics that nobody
+    subscribed to are not made. Never waits for a reader. `topics`: all that it publishes."""
 
     def __init__(self, endpoint: str, topics: Sequence[str]) -> None:
         self._topics = [t.encode() for t in topics]
@@ -235,15 +281,24 @@ class Publisher:
             except zmq.ZMQError:
                 break
             word = frames[0]
-            if (len(frames) != 1 or word[:1] not in (b"\0", b"\1") or not any(t.startswith(word[1:]) for t in self._topics)):
-                continue    # no subscription to what there is: nothing to learn from it
+            if (
+                len(frames) != 1
+                or word[:1] not in (b"\0", b"\1")
+                or not any(t.startswith(word[1:]) for t in self._topics)
+            ):
+                continue  # no subscription to what there is: nothing to learn from it
             (self._beginnings.add if word[0] else self._beginnings.discard)(word[1:])
         return any(topic.encode().startswith(b) for b in self._beginnings)
 
     def publish(self, topic: str, slot: int, **what: Any) -> None:
         self._sequence[topic] = self._sequence.get(topic, 0) + 1
-        message = telemetry_pb2.Telemetry(sequence=self._sequence[topic], slot=slot, wall_ns=time.monotonic_ns(),
-                                          version=VERSION, **what)
+        message = telemetry_pb2.Telemetry(
+            sequence=self._sequence[topic],
+            slot=slot,
+            wall_ns=time.monotonic_ns(),
+            version=VERSION,
+            **what,
+        )
         with contextlib.suppress(zmq.Again):
             self._socket.send_multipart([topic.encode(), message.SerializeToString()], zmq.NOBLOCK)
 

@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A transfer over one TCP connection, run inside a namespace; a receiver listens, prints "ready", and at the end one line of JSON:
+"""A transfer over one TCP connection, run inside a namespace; a receiver listens, prints "ready",
+and at the end one line of JSON:
 
   python transfer.py receive ADDRESS PORT BYTES SEED
   python transfer.py send ADDRESS PORT BYTES SEED CC WINDOW_KB
   python transfer.py receive-all ADDRESS PORT BUFFER
   python transfer.py send-for ADDRESS PORT SECONDS CC     as fast as it can, for so long
 
-Of known bytes the receiver compares every one with what was sent. Its clock runs from the accepted connection to the last byte. The
-rate of a transfer for a time is from arrival to arrival: the bytes after the first arrival, by the time between the first and the last.
-So neither the handshake nor the size of a packet against a slow link is in it. It needs nothing but Python."""
+Of known bytes the receiver compares every one with what was sent. Its clock runs from the accepted
+connection to the last byte. The rate of a transfer for a time is from arrival to arrival: the bytes
+after the first arrival, by the time between the first and the last. So neither the handshake nor
+the size of a packet against a slow link is in it. It needs nothing but Python."""
+
 import json
 import random
 import socket
 import sys
 import time
 
-WARM_UP_S = 1.0     # of the steady part
-TCP_CONGESTION = 13      # linux/tcp.h
+WARM_UP_S = 1.0  # of the steady part
+TCP_CONGESTION = 13  # linux/tcp.h
 
 
 def accepted(address: str, port: int, buffer: int = 0) -> socket.socket:
@@ -41,6 +44,7 @@ def connected(address: str, port: int, congestion_control: str, buffer: int = 0)
 
 # --- known bytes ---
 
+
 def payload(size: int, seed: int) -> bytes:
     return random.Random(seed).randbytes(size)
 
@@ -57,31 +61,55 @@ def receive(address: str, port: int, size: int, seed: int) -> None:
         while len(got) < size and (data := connection.recv(65536)):
             last = time.monotonic()
             got += data
-        connection.send(b"!")   # so that the sender ends after the receiver
+        connection.send(b"!")  # so that the sender ends after the receiver
     except OSError as e:
         error = e.strerror
-    print(json.dumps({
-        "bytes": len(got), "seconds": last - began, "error": error,
-        "bytes_wrong": sum(a != b for a, b in zip(got, sent)), "bits_wrong": wrong_bits(got, sent)}), flush=True)
+    print(
+        json.dumps(
+            {
+                "bytes": len(got),
+                "seconds": last - began,
+                "error": error,
+                "bytes_wrong": sum(a != b for a, b in zip(got, sent)),
+                "bits_wrong": wrong_bits(got, sent),
+            }
+        ),
+        flush=True,
+    )
 
 
-def send(address: str, port: int, size: int, seed: int, congestion_control: str, window_kb: int) -> None:
+def send(
+    address: str, port: int, size: int, seed: int, congestion_control: str, window_kb: int
+) -> None:
     s = connected(address, port, congestion_control, window_kb * 1024)
     s.sendall(payload(size, seed))
     s.shutdown(socket.SHUT_WR)
     s.recv(1)
     info = s.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
-    print(json.dumps({"retransmits": int.from_bytes(info[100:104], sys.byteorder),
-                      "congestion_control": s.getsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, 16)
-                      .split(b"\0")[0].decode(),
-                      "mss": s.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)}), flush=True)
+    print(
+        json.dumps(
+            {
+                "retransmits": int.from_bytes(info[100:104], sys.byteorder),
+                "congestion_control": (
+                    s.getsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, 16).split(b"\0")[0].decode()
+                ),
+                "mss": s.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG),
+            }
+        ),
+        flush=True,
+    )
 
 
 # --- for a time ---
 
+
 def rate_of(arrivals: list[tuple[float, int]]) -> tuple[float, float]:
     """(bytes, seconds) from the first to the last of (time, bytes) pairs."""
-    return (sum(n for _, n in arrivals[1:]), arrivals[-1][0] - arrivals[0][0]) if arrivals else (0, 0.0)
+    return (
+        (sum(n for _, n in arrivals[1:]), arrivals[-1][0] - arrivals[0][0])
+        if arrivals
+        else (0, 0.0)
+    )
 
 
 def receive_all(address: str, port: int, buffer: int) -> None:
@@ -90,9 +118,22 @@ def receive_all(address: str, port: int, buffer: int) -> None:
         while data := connection.recv(1 << 16):
             arrivals.append((time.monotonic(), len(data)))
     whole = rate_of(arrivals)
-    steady = rate_of([a for a in arrivals if a[0] >= arrivals[0][0] + WARM_UP_S]) if arrivals else (0, 0.0)
-    print(json.dumps({"received": sum(n for _, n in arrivals), "bytes": whole[0], "seconds": whole[1],
-                      "steady_bytes": steady[0], "steady_seconds": steady[1]}))
+    steady = (
+        rate_of([a for a in arrivals if a[0] >= arrivals[0][0] + WARM_UP_S])
+        if arrivals
+        else (0, 0.0)
+    )
+    print(
+        json.dumps(
+            {
+                "received": sum(n for _, n in arrivals),
+                "bytes": whole[0],
+                "seconds": whole[1],
+                "steady_bytes": steady[0],
+                "steady_seconds": steady[1],
+            }
+        )
+    )
 
 
 def send_for(address: str, port: int, seconds: float, congestion_control: str) -> None:
@@ -103,7 +144,7 @@ def send_for(address: str, port: int, seconds: float, congestion_control: str) -
         while time.monotonic() < deadline:
             sent += s.send(block)
         s.shutdown(socket.SHUT_WR)
-        s.recv(1)   # until the other end has read everything
+        s.recv(1)  # until the other end has read everything
     print(json.dumps({"sent": sent, "mss": mss}))
 
 
@@ -122,5 +163,6 @@ def main() -> None:
 if __name__ == "__main__":
     try:
         main()
-    except OSError as e:    # such as nobody who listens: whoever started this has the last line as the cause
+    # such as nobody who listens: whoever started this has the last line as the cause
+    except OSError as e:
         sys.exit(f"transfer: {e.strerror or e}")

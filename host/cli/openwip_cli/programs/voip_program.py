@@ -4,11 +4,13 @@
   voip_program.py send ADDRESS PORT PACKETS PER_SECOND PAYLOAD_BYTES
   voip_program.py receive PORT            until SIGTERM; then the JSON on standard output
 
-Both ends run on one host, so CLOCK_MONOTONIC is common to them and a one-way delay is a difference, without
-the clock drift that shows in the text's figure 6.41. The sender writes the time into the packet just before
-it sends it. The time of arrival is the kernel's (SO_TIMESTAMPNS), not that of a Python process which had
-to be woken first; the kernel gives CLOCK_REALTIME, so the difference of the two clocks is read at every
-packet, to a microsecond. Packets keep to a grid of absolute times: a late one does not shift those after it."""
+Both ends run on one host, so CLOCK_MONOTONIC is common to them and a one-way delay is a difference,
+without the clock drift that shows in the text's figure 6.41. The sender writes the time into the
+packet just before it sends it. The time of arrival is the kernel's (SO_TIMESTAMPNS), not that of a
+Python process which had to be woken first; the kernel gives CLOCK_REALTIME, so the difference of
+the two clocks is read at every packet, to a microsecond. Packets keep to a grid of absolute times:
+a late one does not shift those after it."""
+
 import json
 import signal
 import socket
@@ -18,7 +20,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-HEADER = struct.Struct("!4sIq")     # magic, number, CLOCK_MONOTONIC of sending in ns
+HEADER = struct.Struct("!4sIq")  # magic, number, CLOCK_MONOTONIC of sending in ns
 MAGIC = b"voip"
 
 
@@ -44,11 +46,14 @@ def send(address: str, port: int, packets: int, per_second: int, size: int) -> d
     return {"sent": packets - failed, "not_sent": failed, "worst_lateness_us": worst // 1000}
 
 
-def realtime_ahead_ns(monotonic: Callable[[], int] = time.monotonic_ns,
-                      realtime: Callable[[], int] = lambda: time.clock_gettime_ns(time.CLOCK_REALTIME)) -> int:
-    """CLOCK_REALTIME less CLOCK_MONOTONIC, ns. A process that loses the processor between two readings would put
-    that time into the difference: of up to ten readings the one that took least counts, to half of what it took."""
-    best = 1 << 62, 0      # how long it took, the difference
+def realtime_ahead_ns(
+    monotonic: Callable[[], int] = time.monotonic_ns,
+    realtime: Callable[[], int] = lambda: time.clock_gettime_ns(time.CLOCK_REALTIME),
+) -> int:
+    """CLOCK_REALTIME less CLOCK_MONOTONIC, ns. A process that loses the processor between two
+    readings would put that time into the difference: of up to ten readings the one that took least
+    counts, to half of what it took."""
+    best = 1 << 62, 0  # how long it took, the difference
     for _ in range(10):
         before, real, after = monotonic(), realtime(), monotonic()
         if after - before < best[0]:
@@ -59,9 +64,10 @@ def realtime_ahead_ns(monotonic: Callable[[], int] = time.monotonic_ns,
 
 
 def arrival_ns(ancillary: list[tuple[int, int, bytes]]) -> int:
-    """Arrival by the kernel's clock, as CLOCK_MONOTONIC; the process's own reading when there is none."""
+    """Arrival by the kernel's clock, as CLOCK_MONOTONIC; the process's own reading when there is
+    none."""
     for level, kind, data in ancillary:
-        if level == socket.SOL_SOCKET and kind == 35:    # SCM_TIMESTAMPNS
+        if level == socket.SOL_SOCKET and kind == 35:  # SCM_TIMESTAMPNS
             seconds, nanoseconds = struct.unpack("qq", data[:16])
             return seconds * 1_000_000_000 + nanoseconds - realtime_ahead_ns()
     return time.monotonic_ns()
@@ -76,7 +82,7 @@ def receive(port: int, ready: Callable[[], object] = lambda: None) -> dict[str, 
 
     arrived, foreign = [], 0
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-        s.setsockopt(socket.SOL_SOCKET, 35, 1)           # SO_TIMESTAMPNS
+        s.setsockopt(socket.SOL_SOCKET, 35, 1)  # SO_TIMESTAMPNS
         s.bind(("", port))
         signal.signal(signal.SIGTERM, end)
         ready()
@@ -97,8 +103,8 @@ def receive(port: int, ready: Callable[[], object] = lambda: None) -> dict[str, 
 
 
 def summary(sent: int, arrived: Iterable[Sequence[int]]) -> dict[str, Any]:
-    """Of a stream of `sent` packets: loss, reordering, duplicates, and the delays in us of the first copy
-    of each, in the order of arrival."""
+    """Of a stream of `sent` packets: loss, reordering, duplicates, and the delays in us of the
+    first copy of each, in the order of arrival."""
     seen, delays, reordered, highest = set(), [], 0, -1
     duplicates = 0
     for number, delay in arrived:
@@ -109,8 +115,14 @@ def summary(sent: int, arrived: Iterable[Sequence[int]]) -> dict[str, Any]:
         delays.append(delay)
         reordered += number < highest
         highest = max(highest, number)
-    return {"sent": sent, "received": len(seen), "loss": 1 - len(seen) / sent if sent else 0.0,
-            "reordered": reordered, "duplicates": duplicates, "delays_us": delays}
+    return {
+        "sent": sent,
+        "received": len(seen),
+        "loss": 1 - len(seen) / sent if sent else 0.0,
+        "reordered": reordered,
+        "duplicates": duplicates,
+        "delays_us": delays,
+    }
 
 
 def main() -> None:
@@ -123,5 +135,6 @@ def main() -> None:
 if __name__ == "__main__":
     try:
         main()
-    except OSError as e:    # such as nobody who listens: whoever started this has the last line as the cause
+    # such as nobody who listens: whoever started this has the last line as the cause
+    except OSError as e:
         sys.exit(f"voip_program: {e.strerror or e}")

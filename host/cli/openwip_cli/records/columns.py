@@ -1,25 +1,31 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Messages of telemetry as columns, derived from the schema itself: a field that the schema gains is
-recorded without a line here. Without I/O.
+"""Messages of telemetry as columns, derived from the schema itself: a field that the schema gains
+is recorded without a line here. Without I/O.
 
 A Table has a row for each message. A field is, by its type:
 
-  number, truth, enumeration   a column; one that the schema calls optional is NaN, or not NAME.known, when it is absent
+  number, truth, enumeration   a column; one that the schema calls optional is NaN, or not
+  NAME.known, when it is absent
   text                         a column of numbers into the dictionary of texts (Strings)
   message                      its fields, as columns NAME.FIELD, and NAME.known
-  list of numbers, bytes       of known length (WIDTHS: an entry for each bin): a column of so many; otherwise ragged: all
-                               entries one after the other, and a column NAME.end of where each row ends
+  list of numbers, bytes       of known length (WIDTHS: an entry for each bin): a column of so many;
+  otherwise ragged: all
+                               entries one after the other, and a column NAME.end of where each row
+                               ends
   list of messages             a table of its own, with a column `row`: the row that it belongs to
 
-An absent list of known length is NaN, or 255 in a list of bytes, and not NAME.known. One of another length is cut or filled so,
-and counted (Table.misshapen). records/messages.py makes messages of it again. Tables are at most three deep."""
+An absent list of known length is NaN, or 255 in a list of bytes, and not NAME.known. One of another
+length is cut or filled so, and counted (Table.misshapen). records/messages.py makes messages of it
+again. Tables are at most three deep."""
+
 import operator
 import pathlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import numpy
-from google.protobuf.descriptor import Descriptor, FieldDescriptor as F
+from google.protobuf.descriptor import Descriptor
+from google.protobuf.descriptor import FieldDescriptor as F
 from google.protobuf.message import Message
 
 from ..air import BINS, SPECTRUM_POINTS, SUBCARRIERS
@@ -28,24 +34,80 @@ DEEPEST = 2
 MOST_TEXTS = 100_000
 MISSING = 255
 
-TYPES = {F.TYPE_DOUBLE: "f8", F.TYPE_FLOAT: "f4", F.TYPE_INT64: "i8", F.TYPE_SINT64: "i8", F.TYPE_UINT64: "u8",
-         F.TYPE_INT32: "i4", F.TYPE_SINT32: "i4", F.TYPE_UINT32: "u4", F.TYPE_BOOL: "?", F.TYPE_ENUM: "i4",
-         F.TYPE_BYTES: "u1"}
-WIDTHS = {"SlotSample": dict.fromkeys(("snr_db", "predicted_snr_db", "bits_per_symbol", "outcome", "true_snr_db",
-                                       "retransmissions", "user"), BINS),
-          "ReceiverSample": {"symbols_of_bin": BINS, "bits_per_symbol": BINS, "noise_dbfs": BINS, "channel": 2 * SUBCARRIERS,
-                             "spectrum_dbfs": SPECTRUM_POINTS},
-          "BaseLink": {"modulation_histogram": 9, "retransmission_histogram": 31}}
+TYPES = {
+    F.TYPE_DOUBLE: "f8",
+    F.TYPE_FLOAT: "f4",
+    F.TYPE_INT64: "i8",
+    F.TYPE_SINT64: "i8",
+    F.TYPE_UINT64: "u8",
+    F.TYPE_INT32: "i4",
+    F.TYPE_SINT32: "i4",
+    F.TYPE_UINT32: "u4",
+    F.TYPE_BOOL: "?",
+    F.TYPE_ENUM: "i4",
+    F.TYPE_BYTES: "u1",
+}
+WIDTHS = {
+    "SlotSample": dict.fromkeys(
+        (
+            "snr_db",
+            "predicted_snr_db",
+            "bits_per_symbol",
+            "outcome",
+            "true_snr_db",
+            "retransmissions",
+            "user",
+        ),
+        BINS,
+    ),
+    "ReceiverSample": {
+        "symbols_of_bin": BINS,
+        "bits_per_symbol": BINS,
+        "noise_dbfs": BINS,
+        "channel": 2 * SUBCARRIERS,
+        "spectrum_dbfs": SPECTRUM_POINTS,
+    },
+    "BaseLink": {"modulation_histogram": 9, "retransmission_histogram": 31},
+}
 SIGNED_BYTES = {"points"}
-LARGE = {"FrameBatch"}     # rows of tens of kilobytes in ragged columns
+LARGE = {"FrameBatch"}  # rows of tens of kilobytes in ragged columns
 
-UNITS = {"slot": "slots since the start", "air": "slots since the start", "now": "samples of 1/7.68e6 s", "bytes": "B",
-         "bits_per_symbol": "bit", "points": "1/64 of the root of the mean symbol energy", "cores": "cores", "resident_bytes": "B",
-         "channel": "real and imaginary part in turn", "horizon": "slots", "slots": "slots", "offset": "nibbles",
-         "payload_bits": "bit", "packets": "packets", "queued_packets": "packets", "wall_seconds": "s"}
-SUFFIXES = (("_dbfs", "dBFS"), ("_db", "dB"), ("_ns", "ns"), ("_us", "us"), ("_ms", "ms"), ("_hz", "Hz"), ("_percent", "%"),
-            ("_bps", "bit/s"), ("_bytes", "B"), ("_bits_acknowledged", "bit"), ("_segments", "segments"), ("_samples", "samples"),
-            ("seconds", "s"), ("_sent", "frames"), ("slots_unlocked", "slots"), ("late_slots", "slots"))
+UNITS = {
+    "slot": "slots since the start",
+    "air": "slots since the start",
+    "now": "samples of 1/7.68e6 s",
+    "bytes": "B",
+    "bits_per_symbol": "bit",
+    "points": "1/64 of the root of the mean symbol energy",
+    "cores": "cores",
+    "resident_bytes": "B",
+    "channel": "real and imaginary part in turn",
+    "horizon": "slots",
+    "slots": "slots",
+    "offset": "nibbles",
+    "payload_bits": "bit",
+    "packets": "packets",
+    "queued_packets": "packets",
+    "wall_seconds": "s",
+}
+SUFFIXES = (
+    ("_dbfs", "dBFS"),
+    ("_db", "dB"),
+    ("_ns", "ns"),
+    ("_us", "us"),
+    ("_ms", "ms"),
+    ("_hz", "Hz"),
+    ("_percent", "%"),
+    ("_bps", "bit/s"),
+    ("_bytes", "B"),
+    ("_bits_acknowledged", "bit"),
+    ("_segments", "segments"),
+    ("_samples", "samples"),
+    ("seconds", "s"),
+    ("_sent", "frames"),
+    ("slots_unlocked", "slots"),
+    ("late_slots", "slots"),
+)
 
 
 def unit_of(name: str) -> str:
@@ -55,12 +117,13 @@ def unit_of(name: str) -> str:
 
 def has_presence(field: F) -> bool:
     """`optional` in the schema: protobuf makes a choice of one of it."""
-    choice: Any = field.containing_oneof      # of no type in what is made of protobuf
+    choice: Any = field.containing_oneof  # of no type in what is made of protobuf
     return choice is not None and bool(choice.name == f"_{field.name}")
 
 
 class Strings:
-    """Dictionary of texts. Number 0 is the empty one, and what stands for those that no longer fit."""
+    """Dictionary of texts. Number 0 is the empty one, and what stands for those that no longer
+    fit."""
 
     def __init__(self) -> None:
         self.numbers, self.new, self.dropped = {"": 0}, [""], 0
@@ -72,7 +135,7 @@ class Strings:
                 self.dropped += 1
                 return 0
             n = self.numbers[text] = len(self.numbers)
-            self.new.append(text.replace("\0", "\\0"))     # HDF5 ends a text there
+            self.new.append(text.replace("\0", "\\0"))  # HDF5 ends a text there
         return n
 
     def take_new(self) -> list[str]:
@@ -83,7 +146,14 @@ class Strings:
 class Column:
     """Values of one field for the rows that have not been taken yet."""
 
-    def __init__(self, name: str, dtype: str, unit: str, width: int | None = None, attributes: Mapping[str, object] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        dtype: str,
+        unit: str,
+        width: int | None = None,
+        attributes: Mapping[str, object] | None = None,
+    ) -> None:
         self.name, self.dtype, self.unit, self.width = name, dtype, unit, width
         self.attributes = dict(attributes or {})
         self.values: Any = []
@@ -123,7 +193,7 @@ class RaggedBytes(Ragged):
         return numpy.frombuffer(values, self.dtype)
 
 
-Step: TypeAlias = Callable[[Message], object]      # takes a field out of a message into its column
+Step: TypeAlias = Callable[[Message], object]  # takes a field out of a message into its column
 ColumnKind = TypeVar("ColumnKind", bound=Column)
 RaggedKind = TypeVar("RaggedKind", bound=Ragged)
 
@@ -131,21 +201,36 @@ RaggedKind = TypeVar("RaggedKind", bound=Ragged)
 class Table:
     """`extra`: (name, dtype) of columns that are given to add() with every row."""
 
-    def __init__(self, path: pathlib.Path | str, descriptor: Descriptor | None, strings: Strings, extra: Sequence[tuple[str, str]] = (), depth: int = 0) -> None:
+    def __init__(
+        self,
+        path: pathlib.Path | str,
+        descriptor: Descriptor | None,
+        strings: Strings,
+        extra: Sequence[tuple[str, str]] = (),
+        depth: int = 0,
+    ) -> None:
         self.path, self.strings, self.depth = path, strings, depth
-        self.rows = 0                 # all that were added
-        self.pending = 0              # of them not taken yet
+        self.rows = 0  # all that were added
+        self.pending = 0  # of them not taken yet
         self.misshapen = 0
-        self.children: dict[str, Table] = {}      # by the field's name, made when the first row comes
+        # by the field's name, made when the first row comes
+        self.children: dict[str, Table] = {}
         self.columns: list[Column] = []
-        self.extra = [self._column(Column(name, dtype, unit_of(name.removeprefix("message.")))) for name, dtype in extra]
-        self._rows: list[tuple[list[Any], Sequence[Column], bool]] = []               # of plain numbers: (values by message, columns, only one of them)
-        self._steps: list[tuple[tuple[str, ...], list[Step]]] = []      # names of nested messages, and what is done with each
+        self.extra = [
+            self._column(Column(name, dtype, unit_of(name.removeprefix("message."))))
+            for name, dtype in extra
+        ]
+        # of plain numbers: (values by message, columns, only one of them)
+        self._rows: list[tuple[list[Any], Sequence[Column], bool]] = []
+        # names of nested messages, and what is done with each
+        self._steps: list[tuple[tuple[str, ...], list[Step]]] = []
         if descriptor is not None:
             self._plan(descriptor, (), 0)
         # Rows that are written at once: of a few megabytes at most.
         width = sum((c.width or 1) * numpy.dtype(c.dtype).itemsize for c in self.columns)
-        self.block = 512 if width < 2048 and (descriptor is None or descriptor.name not in LARGE) else 64
+        self.block = (
+            512 if width < 2048 and (descriptor is None or descriptor.name not in LARGE) else 64
+        )
 
     def _column(self, column: ColumnKind) -> ColumnKind:
         assert all(c.name != column.name for c in self.columns), column.name
@@ -165,7 +250,9 @@ class Table:
                 elif depth <= DEEPEST:
                     later.append(field)
                     steps.append(self._presence_step(name, field.name))
-            elif step := self._step(name, field, WIDTHS.get(descriptor.name, {}).get(field.name), plain):
+            elif step := self._step(
+                name, field, WIDTHS.get(descriptor.name, {}).get(field.name), plain
+            ):
                 steps.append(step)
         if plain:
             steps.append(self._plain_step(plain))
@@ -173,7 +260,8 @@ class Table:
             self._plan(field.message_type, (*nested, field.name), depth + 1)
 
     def _plain_step(self, plain: list[tuple[str, Column]]) -> Step:
-        """All plain numbers of a message at once: they are most of the columns, and one by one most of the time."""
+        """All plain numbers of a message at once: they are most of the columns, and one by one most
+        of the time."""
         keys, columns = zip(*plain)
         get = operator.attrgetter(*keys)
         rows: list[Any] = []
@@ -187,8 +275,11 @@ class Table:
                 column.values = list(values)
             rows.clear()
 
-    def _step(self, name: str, field: F, width: int | None, plain: list[tuple[str, Column]]) -> Step | None:
-        """A function that takes the field out of a message into its column; None when it is one of `plain`."""
+    def _step(
+        self, name: str, field: F, width: int | None, plain: list[tuple[str, Column]]
+    ) -> Step | None:
+        """A function that takes the field out of a message into its column; None when it is one of
+        `plain`."""
         key, unit = field.name, unit_of(field.name)
         repeated = field.label == F.LABEL_REPEATED
         if field.type == F.TYPE_STRING:
@@ -207,11 +298,18 @@ class Table:
             put = self._ragged((RaggedBytes if octets else Ragged)(name, dtype, unit)).put
             return lambda m: put(getattr(m, key))
         if octets:
-            return self._wide_step(WideBytes(name, dtype, unit, width, {"missing": MISSING}), key, bytes([MISSING]) * width)
-        return self._wide_step(Column(name, dtype, unit, width), key, [numpy.nan if dtype[0] == "f" else 0] * width)
+            return self._wide_step(
+                WideBytes(name, dtype, unit, width, {"missing": MISSING}),
+                key,
+                bytes([MISSING]) * width,
+            )
+        return self._wide_step(
+            Column(name, dtype, unit, width), key, [numpy.nan if dtype[0] == "f" else 0] * width
+        )
 
     def _optional_step(self, name: str, key: str, dtype: str, unit: str) -> Step:
-        """A number that may be absent is NaN then; one that cannot be NaN is 0, and NAME.known says which it is."""
+        """A number that may be absent is NaN then; one that cannot be NaN is 0, and NAME.known says
+        which it is."""
         values = self._column(Column(name, dtype, unit))
         if dtype[0] == "f":
             return lambda m: values.values.append(getattr(m, key) if m.HasField(key) else numpy.nan)
@@ -220,6 +318,7 @@ class Table:
         def step(m: Message) -> None:
             values.values.append(getattr(m, key))
             known.values.append(m.HasField(key))
+
         return step
 
     def _presence_step(self, name: str, key: str) -> Step:
@@ -245,6 +344,7 @@ class Table:
                 self.misshapen += bool(value)
                 value = (value + absent)[:width]
             column.values.append(value)
+
         return step
 
     def _ragged(self, ragged: RaggedKind) -> RaggedKind:
@@ -264,9 +364,16 @@ class Table:
                 return
             child = self.children.get(name)
             if child is None:
-                child = self.children[name] = Table(f"{self.path}/{name}", descriptor, self.strings, (("row", "u8"),), self.depth + 1)
+                child = self.children[name] = Table(
+                    f"{self.path}/{name}",
+                    descriptor,
+                    self.strings,
+                    (("row", "u8"),),
+                    self.depth + 1,
+                )
             for entry in entries:
                 child.add(entry, (self.rows,))
+
         return step
 
     def add(self, message: Message, extra: Sequence[int] = ()) -> None:

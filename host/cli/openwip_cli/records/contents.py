@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The contents of a run record, read with libhdf5 by a process without rights (machine/confined.py). It answers what RunRecord asks:
-which tables and columns there are, a range of a column, the texts, and what the run says of itself.
+"""The contents of a run record, read with libhdf5 by a process without rights
+(machine/confined.py). It answers what RunRecord asks: which tables and columns there are, a range
+of a column, the texts, and what the run says of itself.
 
-A record holds its data itself, as our writer writes it. Links of other kinds, external files, virtual data sets and filters that the
-writer does not use are refused by name before data are read, and so is whatever claims more than the bytes of the file can hold."""
+A record holds its data itself, as our writer writes it. Links of other kinds, external files,
+virtual data sets and filters that the writer does not use are refused by name before data are read,
+and so is whatever claims more than the bytes of the file can hold."""
+
 import codecs
 import json
 import os
@@ -18,18 +21,24 @@ from ..machine.confined import Wrong, printable
 from .record_storage import View
 
 MOST_TABLES, MOST_COLUMNS = 2000, 100_000
-DEEPEST_TABLE = 6            # names between the root and a column's table
+DEEPEST_TABLE = 6  # names between the root and a column's table
 LONGEST_NAME = 200
-WIDEST = 1 << 14             # numbers of a row
+WIDEST = 1 << 14  # numbers of a row
 MOST_TEXTS = 1 << 20
-DEFLATE_RATIO = 1032         # bytes that deflate can make of one byte
+DEFLATE_RATIO = 1032  # bytes that deflate can make of one byte
 FILTERS = {h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32}
 TYPES = {"<f4", "<f8", "|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8"}
 # Loads what Python and NumPy load when they first need it: nothing can be opened later.
-LOADED = [str(numpy.dtype([("a", kind)])) for kind in ("S1", "U1", "O", "?", "<f4")], [codecs.lookup(c) for c in ("ascii", "latin-1", "unicode_escape")]
-KINDS = {h5py.h5l.TYPE_SOFT: "a link to another name", h5py.h5l.TYPE_EXTERNAL: "a link to another file"}
-COUNTS = ("received", "lost", "restarts", "misshapen")      # attributes of a table
-STATE = ("complete", "last_slot", "last_wall_ns", "strings_dropped")      # attributes of the root
+LOADED = (
+    [str(numpy.dtype([("a", kind)])) for kind in ("S1", "U1", "O", "?", "<f4")],
+    [codecs.lookup(c) for c in ("ascii", "latin-1", "unicode_escape")],
+)
+KINDS = {
+    h5py.h5l.TYPE_SOFT: "a link to another name",
+    h5py.h5l.TYPE_EXTERNAL: "a link to another file",
+}
+COUNTS = ("received", "lost", "restarts", "misshapen")  # attributes of a table
+STATE = ("complete", "last_slot", "last_wall_ns", "strings_dropped")  # attributes of the root
 
 
 class Contents:
@@ -37,7 +46,7 @@ class Contents:
         self.size = os.fstat(fd).st_size
         self.file = h5py.File(View(fd), "r")
         self.datasets: dict[str, h5py.Dataset] = {}
-        self.stored = 0         # bytes that the data sets say they take of the file
+        self.stored = 0  # bytes that the data sets say they take of the file
         self.nof_columns = 0
 
     # --- objects ---
@@ -69,19 +78,42 @@ class Contents:
         if created.get_layout() == h5py.h5d.VIRTUAL:
             raise Wrong(f"has a virtual data set at {where}, whose data are in other files")
         if created.get_external_count() > 0:
-            raise Wrong(f"has a data set at {where} whose data are in another file (external storage)")
+            raise Wrong(
+                f"has a data set at {where} whose data are in another file (external storage)"
+            )
         for n in range(created.get_nfilters()):
             code, _, _, name = created.get_filter(n)
             if code not in FILTERS:
-                raise Wrong(f"has a data set at {where} with the filter {code} ({printable(name.decode(errors='replace'))}), not deflate, shuffle or fletcher32")
-        if not 1 <= len(dataset.shape or ()) <= 2 or not all(0 < n <= WIDEST for n in dataset.shape[1:]):
-            raise Wrong(f"has a data set at {where} of the shape {printable(str(dataset.shape))}, not rows, or rows of up to {WIDEST}")
+                raise Wrong(
+                    f"has a data set at {where} with the filter {code}"
+                    f" ({printable(name.decode(errors='replace'))}), not deflate, shuffle or"
+                    " fletcher32"
+                )
+        if not 1 <= len(dataset.shape or ()) <= 2 or not all(
+            0 < n <= WIDEST for n in dataset.shape[1:]
+        ):
+            raise Wrong(
+                f"has a data set at {where} of the shape {printable(str(dataset.shape))}, not rows,"
+                f" or rows of up to {WIDEST}"
+            )
         stored = dataset.id.get_storage_size()
         self.stored += stored
-        chunk = int(numpy.prod(created.get_chunk() if created.get_layout() == h5py.h5d.CHUNKED else (0,), dtype="u8"))
+        chunk = int(
+            numpy.prod(
+                created.get_chunk() if created.get_layout() == h5py.h5d.CHUNKED else (0,),
+                dtype="u8",
+            )
+        )
         each = dataset.dtype.itemsize
-        if self.stored > self.size or chunk * each > DEFLATE_RATIO * self.size or dataset.size * each > DEFLATE_RATIO * stored:
-            raise Wrong(f"has a data set at {where} of {dataset.size} entries, which are not in the {self.size} bytes of the file")
+        if (
+            self.stored > self.size
+            or chunk * each > DEFLATE_RATIO * self.size
+            or dataset.size * each > DEFLATE_RATIO * stored
+        ):
+            raise Wrong(
+                f"has a data set at {where} of {dataset.size} entries, which are not in the"
+                f" {self.size} bytes of the file"
+            )
         return dataset
 
     def _column(self, dataset: h5py.Dataset) -> dict[str, Any]:
@@ -90,9 +122,16 @@ class Contents:
             raise Wrong(f"has more than {MOST_COLUMNS} columns")
         self._checked(dataset)
         if dataset.dtype.str not in TYPES:
-            raise Wrong(f"has a column at {dataset.name} of the type {printable(str(dataset.dtype))}, not numbers")
+            raise Wrong(
+                f"has a column at {dataset.name} of the type {printable(str(dataset.dtype))}, not"
+                " numbers"
+            )
         self.datasets[dataset.name] = dataset
-        return {"dtype": dataset.dtype.str, "shape": list(dataset.shape), "texts": h5py.h5a.exists(dataset.id, b"texts")}
+        return {
+            "dtype": dataset.dtype.str,
+            "shape": list(dataset.shape),
+            "texts": h5py.h5a.exists(dataset.id, b"texts"),
+        }
 
     @staticmethod
     def _integers(item: h5py.Group, names: tuple[str, ...]) -> dict[str, int]:
@@ -113,8 +152,14 @@ class Contents:
 
         def table(group: h5py.Group, depth: int) -> None:
             if len(tables) >= MOST_TABLES or depth > DEEPEST_TABLE:
-                raise Wrong(f"has more than {MOST_TABLES} tables, or tables more than {DEEPEST_TABLE} deep")
-            about: dict[str, Any] = {"columns": {}, "children": [], "attributes": self._integers(group, COUNTS)}
+                raise Wrong(
+                    f"has more than {MOST_TABLES} tables, or tables more than {DEEPEST_TABLE} deep"
+                )
+            about: dict[str, Any] = {
+                "columns": {},
+                "children": [],
+                "attributes": self._integers(group, COUNTS),
+            }
             tables[group.name.strip("/")] = about
             for name, found in self._names(group):
                 if isinstance(found, h5py.Dataset):
@@ -132,7 +177,9 @@ class Contents:
             if isinstance(top.get(name), h5py.Group):
                 table(top[name], 1)
         topics = []
-        for topic, sources in self._names(top["topics"]) if isinstance(top.get("topics"), h5py.Group) else ():
+        for topic, sources in (
+            self._names(top["topics"]) if isinstance(top.get("topics"), h5py.Group) else ()
+        ):
             for source, found in self._names(sources) if isinstance(sources, h5py.Group) else ():
                 if isinstance(found, h5py.Group):
                     table(found, 3)
@@ -144,7 +191,7 @@ class Contents:
         found: list[str] = []
         length = 0
         for first in range(0, len(dataset), 4096):
-            found += (t.decode(errors="replace") for t in dataset[first:first + 4096])
+            found += (t.decode(errors="replace") for t in dataset[first : first + 4096])
             length += sum(map(len, found[first:]))
             if length > self.size:
                 raise Wrong("has more text in strings than bytes")
@@ -168,9 +215,14 @@ class Contents:
             self._checked(dataset)
         kind = h5py.check_string_dtype(dataset.dtype)
         if kind is None or kind.length is not None:
-            raise Wrong(f"has no texts of any length at {where}, but {printable(str(dataset.dtype))}")
+            raise Wrong(
+                f"has no texts of any length at {where}, but {printable(str(dataset.dtype))}"
+            )
         if len(dataset.shape) != len(shape) or dataset.size > MOST_TEXTS:
-            raise Wrong(f"has texts at {where} of the shape {printable(str(dataset.shape))}; up to {MOST_TEXTS} are valid")
+            raise Wrong(
+                f"has texts at {where} of the shape {printable(str(dataset.shape))}; up to"
+                f" {MOST_TEXTS} are valid"
+            )
         return dataset
 
     def part(self, path: str, first: int, last: int) -> numpy.ndarray:
@@ -185,11 +237,15 @@ class Contents:
 
 
 def check_rows(where: str, columns: dict[str, Any]) -> None:
-    """All columns of a table have a value for each row; the entries of ragged ones are counted by NAME.end."""
+    """All columns of a table have a value for each row; the entries of ragged ones are counted by
+    NAME.end."""
     rows = {name: c["shape"][0] for name, c in columns.items() if f"{name}.end" not in columns}
     if len(set(rows.values())) > 1:
         few, many = min(rows, key=lambda n: rows[n]), max(rows, key=lambda n: rows[n])
-        raise Wrong(f"has a table {where} whose columns differ in length: {few} has {rows[few]} rows, {many} has {rows[many]}")
+        raise Wrong(
+            f"has a table {where} whose columns differ in length: {few} has {rows[few]} rows,"
+            f" {many} has {rows[many]}"
+        )
 
 
 def parser(fd: int) -> Callable[[dict[str, Any]], confined.Answer]:

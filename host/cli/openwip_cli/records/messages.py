@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The messages of a run record again, in the order in which they came: the inverse of records/columns.py, derived from the schema as
-well. ./openwip record replay FILE, the monitor's own, writes them to a pipe (messages/pipe.py)."""
+"""The messages of a run record again, in the order in which they came: the inverse of
+records/columns.py, derived from the schema as well. ./openwip record replay FILE, the monitor's
+own, writes them to a pipe (messages/pipe.py)."""
+
 import contextlib
 import heapq
 import sys
@@ -8,16 +10,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy
-from google.protobuf.descriptor import Descriptor, FieldDescriptor as F
+from google.protobuf.descriptor import Descriptor
+from google.protobuf.descriptor import FieldDescriptor as F
 from openwip_schema import telemetry_pb2
 
 from ..messages import pipe, telemetry
 from .columns import MISSING, has_presence
 from .run_record import HEAD, RunRecord, Table
 
-Recorded: TypeAlias = tuple[int, str, str, bytes]      # time of reception in ns, source, topic, body as published
+# time of reception in ns, source, topic, body as published
+Recorded: TypeAlias = tuple[int, str, str, bytes]
 
-BLOCK = 512      # rows that are read at once
+BLOCK = 512  # rows that are read at once
 
 
 class Rows:
@@ -28,14 +32,17 @@ class Rows:
         names = (*table.columns, *table.children)
         self.nested = {name[:i] for name in names for i, c in enumerate(name) if c == "."}
         self.lists: dict[str, Any] = {name: table.child(name) for name in table.children}
-        self.below: dict[str, tuple[Rows, numpy.ndarray]] = {}      # and to which row of this table each belongs
+        # and to which row of this table each belongs
+        self.below: dict[str, tuple[Rows, numpy.ndarray]] = {}
 
     def part(self, first: int, last: int) -> list[dict[str, Any]]:
         made: list[dict[str, Any]] = [{} for _ in range(last - first)]
         self._fill(made, self.descriptor, "", first, last)
         return made
 
-    def _fill(self, made: list[dict[str, Any]], descriptor: Descriptor, prefix: str, first: int, last: int) -> None:
+    def _fill(
+        self, made: list[dict[str, Any]], descriptor: Descriptor, prefix: str, first: int, last: int
+    ) -> None:
         for f in descriptor.fields:
             name = prefix + f.name
             if f.type != F.TYPE_MESSAGE:
@@ -49,12 +56,18 @@ class Rows:
             elif name in self.nested:
                 parts: list[dict[str, Any]] = [{} for _ in made]
                 self._fill(parts, f.message_type, f"{name}.", first, last)
-                known = self.table.part(f"{name}.known", first, last) if f"{name}.known" in self.table else (any(part.values()) for part in parts)
+                known = (
+                    self.table.part(f"{name}.known", first, last)
+                    if f"{name}.known" in self.table
+                    else (any(part.values()) for part in parts)
+                )
                 for m, part, there in zip(made, parts, known):
                     if there:
                         m[f.name] = part
 
-    def _fill_list(self, made: list[dict[str, Any]], f: F, name: str, first: int, last: int) -> None:
+    def _fill_list(
+        self, made: list[dict[str, Any]], f: F, name: str, first: int, last: int
+    ) -> None:
         if name not in self.below:
             self.below[name] = Rows(self.lists[name], f.message_type), self.lists[name]["row"]
         rows, row = self.below[name]
@@ -68,15 +81,23 @@ class Rows:
         if f"{name}.end" in self.table:
             ends = part(f"{name}.end", max(first - 1, 0), last).astype("i8")
             begin = ends[0] if first else 0
-            entries = numpy.split(part(name, int(begin), int(ends[-1])), (ends[1:] if first else ends)[:-1] - begin)
+            entries = numpy.split(
+                part(name, int(begin), int(ends[-1])), (ends[1:] if first else ends)[:-1] - begin
+            )
             return [e.tobytes() if f.type == F.TYPE_BYTES else e.tolist() for e in entries]
         values = part(name, first, last)
         if f.type == F.TYPE_STRING:
-            return [t.split("\n") if t else None for t in values] if f.label == F.LABEL_REPEATED else values
+            return (
+                [t.split("\n") if t else None for t in values]
+                if f.label == F.LABEL_REPEATED
+                else values
+            )
         if f"{name}.known" in self.table:
             known = part(f"{name}.known", first, last)
-        elif values.ndim == 2:      # a record of before there was such a column
-            known = ~(values == MISSING if f.type == F.TYPE_BYTES else numpy.isnan(values)).all(axis=1)
+        elif values.ndim == 2:  # a record of before there was such a column
+            known = ~(values == MISSING if f.type == F.TYPE_BYTES else numpy.isnan(values)).all(
+                axis=1
+            )
         elif has_presence(f):
             known = ~numpy.isnan(values)
         else:
@@ -93,9 +114,18 @@ def _of_table(topic: str, source: str, table: Table) -> Iterator[Recorded]:
     for first in range(0, len(table), BLOCK):
         last = min(first + BLOCK, len(table))
         heads = zip(*(table.part(n, first, last).tolist() for n in names))
-        for (sequence, slot, wall_ns, user, received_ns), what in zip(heads, rows.part(first, last)):
-            message = telemetry_pb2.Telemetry(sequence=sequence, slot=slot, wall_ns=wall_ns, user=user, version=telemetry.VERSION, **{content: what})
-            getattr(message, content).SetInParent()      # one whose fields are all zero
+        for (sequence, slot, wall_ns, user, received_ns), what in zip(
+            heads, rows.part(first, last)
+        ):
+            message = telemetry_pb2.Telemetry(
+                sequence=sequence,
+                slot=slot,
+                wall_ns=wall_ns,
+                user=user,
+                version=telemetry.VERSION,
+                **{content: what},
+            )
+            getattr(message, content).SetInParent()  # one whose fields are all zero
             yield received_ns, source, topic, message.SerializeToString()
 
 
@@ -104,17 +134,23 @@ def _of_refused(record: RunRecord) -> Iterator[Recorded]:
     if record.refused is not None:
         columns = (record.refused[c].tolist() for c in ("received_ns", "source", "topic", "future"))
         for received_ns, source, topic, future in zip(*columns):
-            message = telemetry_pb2.Telemetry(version=telemetry.VERSION + 1, sequence=future).SerializeToString()
+            message = telemetry_pb2.Telemetry(
+                version=telemetry.VERSION + 1, sequence=future
+            ).SerializeToString()
             yield received_ns, source, topic, message if future else b""
 
 
 def messages(record: RunRecord, topics: Sequence[str]) -> Iterable[Recorded]:
-    return heapq.merge(_of_refused(record), *(_of_table(*one) for one in record.each(*topics)), key=lambda m: m[0])
+    return heapq.merge(
+        _of_refused(record), *(_of_table(*one) for one in record.each(*topics)), key=lambda m: m[0]
+    )
 
 
 def length_ns(record: RunRecord, topics: Sequence[str]) -> int:
     name = HEAD[-1][0]
-    times = [t[name if name in t else "message.wall_ns"] for _, _, t in record.each(*topics) if len(t)]
+    times = [
+        t[name if name in t else "message.wall_ns"] for _, _, t in record.each(*topics) if len(t)
+    ]
     return int(max(t[-1] for t in times) - min(t[0] for t in times)) if times else 0
 
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip record: telemetry of a running cell into a run record, in a process of its own, so that
-nothing of the cell ever waits for a disk. It ends at --seconds, at SIGINT or SIGTERM, or when the cell
-ends, and leaves a complete file each time. `--record` of demo and emulate starts it (Launched)."""
+nothing of the cell ever waits for a disk. It ends at --seconds, at SIGINT or SIGTERM, or when the
+cell ends, and leaves a complete file each time. `--record` of demo and emulate starts it
+(Launched)."""
+
 import contextlib
 import datetime
 import json
@@ -22,7 +24,7 @@ from ..cell import cell as cells
 from ..cell.cell import Cell
 from ..cell.running import cell_lives, running_cell
 from ..errors import SIGNALS, BadInput, RecordFailed
-from ..machine import confined, own_files, rights
+from ..machine import own_files, rights
 from ..machine.places import Places, versions
 from ..messages import control, pipe, telemetry
 from ..settings.command_line import Parser
@@ -32,18 +34,21 @@ from ..text import shown
 # What applications sent belongs into a capture (docs/run-record.md: what it would cost here).
 LEFT_OUT = ("frames", "ip")
 EVERY_DAY = tuple(t for t in telemetry.TOPICS if t not in LEFT_OUT)
-TOGETHER_S = 0.02         # messages that come in this time are taken at once: fewer wake-ups
-# A record takes no more than this share of the space that is free when it begins (--max-size), and ends when other files have left
-# less than the other share of it, or so many bytes: it never fills a disk.
+TOGETHER_S = 0.02  # messages that come in this time are taken at once: fewer wake-ups
+# A record takes no more than this share of the space that is free when it begins (--max-size), and
+# ends when other files have left less than the other share of it, or so many bytes: it never fills
+# a disk.
 LARGEST_SHARE, LEFT_SHARE = 1 / 2, 1 / 4
 LEFT_ON_DISK = 64 << 20
-# Messages from before a checkpoint are found after a kill: the first one comes soon, the others every so often.
+# Messages from before a checkpoint are found after a kill: the first one comes soon, the others
+# every so often.
 FIRST_CHECKPOINT_S, CHECKPOINT_S = 1.0, 10.0
-LAST_MESSAGES_S = 0.3     # after the end, for what is on its way
-CATCH_UP_S = 10.0         # after the end, for what waits
-SILENT_S = 5.0            # a publisher that says nothing for so long has stopped
-WAITING = 500             # messages at once: there are more
-HEAVY_WAITING = 2000      # messages of each publisher that may wait while some of them hold frames or packets: 100 MB
+LAST_MESSAGES_S = 0.3  # after the end, for what is on its way
+CATCH_UP_S = 10.0  # after the end, for what waits
+SILENT_S = 5.0  # a publisher that says nothing for so long has stopped
+WAITING = 500  # messages at once: there are more
+# messages of each publisher that may wait while some of them hold frames or packets: 100 MB
+HEAVY_WAITING = 2000
 READY = "recording"
 
 
@@ -52,7 +57,12 @@ def now_text() -> str:
 
 
 def about_run(scenario: dict[str, Any], seed: int) -> dict[str, Any]:
-    return {"command": shown(shlex.join(["./openwip", *sys.argv[1:]])), "scenario": scenario, "seed": seed, "started": now_text()}
+    return {
+        "command": shown(shlex.join(["./openwip", *sys.argv[1:]])),
+        "scenario": scenario,
+        "seed": seed,
+        "started": now_text(),
+    }
 
 
 def note_run(cell: Cell, scenario: dict[str, Any], seed: int) -> None:
@@ -61,7 +71,8 @@ def note_run(cell: Cell, scenario: dict[str, Any], seed: int) -> None:
 
 
 class About:
-    """What the run is, from the run directory and the control sockets, for as long as there are any."""
+    """What the run is, from the run directory and the control sockets, for as long as there are
+    any."""
 
     def __init__(self, cell: Cell) -> None:
         self.cell, self.over = cell, threading.Event()
@@ -79,7 +90,9 @@ class About:
         for path in self.cell.run.glob("*.control"):
             name = path.name.removesuffix(".control")
             with contextlib.suppress(control.NoAnswer, Exception):
-                text = getattr(control.Control(self.cell.endpoint(path.name)).status(0.3), "effective_yaml", "")
+                text = getattr(
+                    control.Control(self.cell.endpoint(path.name)).status(0.3), "effective_yaml", ""
+                )
                 if text:
                     self.at_first.setdefault(name, text)
                     self.effective[name] = text
@@ -109,14 +122,15 @@ class Limits:
 
 class Recorder:
     def __init__(self, cell: Cell, path: pathlib.Path | str, reader: telemetry.Reader) -> None:
-        from . import record_file      # h5py, which a run without --record does without
+        from . import record_file  # h5py, which a run without --record does without
+
         self.cell, self.reader = cell, reader
         self.file = record_file.RecordFile(path)
         reader.on_refused = self.file.refuse
         self.about = About(cell)
         self.threads = [threading.Thread(target=self.about.run_thread, name="about", daemon=True)]
         self.report: dict[str, Any] | None = None
-        self.cut: dict[str, Any] | None = None      # why it takes no more
+        self.cut: dict[str, Any] | None = None  # why it takes no more
         self.silent: dict[str, float | None] = {}
         self.unread = False
 
@@ -127,8 +141,9 @@ class Recorder:
         return messages
 
     def take_what_waits(self) -> None:
-        """What was published before the end is on its way, or waits here if this process is behind; the cell may publish on
-        meanwhile. What is left after all has no later number that would tell: it is said."""
+        """What was published before the end is on its way, or waits here if this process is behind;
+        the cell may publish on meanwhile. What is left after all has no later number that would
+        tell: it is said."""
         began = time.monotonic()
         while True:
             n, spent = len(self.take(0.05)), time.monotonic() - began
@@ -141,10 +156,17 @@ class Recorder:
     def _told(self) -> dict[str, Any]:
         """Writes down what the run is, as far as it is known."""
         run, report = dict(self.about.run), self.report or {}
-        return {"command": run.get("command", ""), "started": run.get("started", ""),
-                "scenario": report.get("config", run.get("scenario", {})), "seed": report.get("seed", run.get("seed")),
-                "effective": dict(self.about.effective), "effective_at_first": dict(self.about.at_first),
-                "report": report, "cell": self.cell.name, "cut": self.cut}
+        return {
+            "command": run.get("command", ""),
+            "started": run.get("started", ""),
+            "scenario": report.get("config", run.get("scenario", {})),
+            "seed": report.get("seed", run.get("seed")),
+            "effective": dict(self.about.effective),
+            "effective_at_first": dict(self.about.at_first),
+            "report": report,
+            "cell": self.cell.name,
+            "cut": self.cut,
+        }
 
     def abandon(self, why: BaseException) -> None:
         """After a failure, which says what is left."""
@@ -168,18 +190,42 @@ class Recorder:
             self.silent = self.reader.silent(SILENT_S)
             self.take_what_waits()
         self.about.over.set()
-        self.file.finish(self._told() | {"versions": (self.report or {}).get("versions") or versions(places),
-                                         "unread": self.unread, "silent": self.silent, "recorded": now_text()}, self.reader)
-        return {"messages": self.reader.received(), "lost": self.reader.lost(), "unread": self.unread}
+        self.file.finish(
+            self._told()
+            | {
+                "versions": (self.report or {}).get("versions") or versions(places),
+                "unread": self.unread,
+                "silent": self.silent,
+                "recorded": now_text(),
+            },
+            self.reader,
+        )
+        return {
+            "messages": self.reader.received(),
+            "lost": self.reader.lost(),
+            "unread": self.unread,
+        }
 
 
-def of_file(told: pathlib.Path | str, path: pathlib.Path | str, about: dict[str, Any], effective: dict[str, str],
-            report: dict[str, Any], places: Places) -> dict[str, Any]:
-    """The record of a run that is over and has told everything into a file (host/runtime/telemetry_file.h)."""
+def of_file(
+    told: pathlib.Path | str,
+    path: pathlib.Path | str,
+    about: dict[str, Any],
+    effective: dict[str, str],
+    report: dict[str, Any],
+    places: Places,
+) -> dict[str, Any]:
+    """The record of a run that is over and has told everything into a file
+    (host/runtime/telemetry_file.h)."""
     with open(told, "rb", buffering=0) as f:
         reader = pipe.Reader(EVERY_DAY, f.fileno())
         recorder = Recorder(cells.Cell("virtual"), path, reader)
-        recorder.about.run, recorder.about.effective, recorder.about.at_first, recorder.report = about, effective, effective, report
+        recorder.about.run, recorder.about.effective, recorder.about.at_first, recorder.report = (
+            about,
+            effective,
+            effective,
+            report,
+        )
         try:
             while not reader.over:
                 recorder.take(0)
@@ -194,22 +240,35 @@ def reader_of(cell: Cell, topics: Sequence[str]) -> telemetry.Reader:
     return telemetry.Reader(telemetry.endpoints_of(cell), topics, **heavy)
 
 
-def record(cell: Cell, path: pathlib.Path | str, reader: telemetry.Reader, seconds: float, places: Places, launched: bool, largest: int | None = None) -> int:
-    """Exit code. `largest`: bytes, instead of a share of the free space. `launched`: standard input says when the run is over, and what its report is; or it is what the reader reads."""
-    os.nice(5)      # the radio first
+def record(
+    cell: Cell,
+    path: pathlib.Path | str,
+    reader: telemetry.Reader,
+    seconds: float,
+    places: Places,
+    launched: bool,
+    largest: int | None = None,
+) -> int:
+    """Exit code. `largest`: bytes, instead of a share of the free space. `launched`: standard input
+    says when the run is over, and what its report is; or it is what the reader reads."""
+    os.nice(5)  # the radio first
     over = []
     for signum in SIGNALS:
         signal.signal(signum, lambda signum, _: over.append(signal.Signals(signum).name))
     recorder = Recorder(cell, path, reader)
     heard = isinstance(reader, pipe.Reader)
-    if heard or not launched:      # a launcher's report says them; else whoever ends the record would wait for them
+    # a launcher's report says them; else whoever ends the record would wait for them
+    if heard or not launched:
         recorder.threads.append(threading.Thread(target=versions, args=(places,), daemon=True))
     try:
         limits = Limits(recorder.file.target.parent, largest)
         for thread in recorder.threads:
             thread.start()
-        print(READY if launched else f"recording cell '{cell.name}' into {path}; Ctrl-C ends it",
-              file=sys.stdout if launched else sys.stderr, flush=True)
+        print(
+            READY if launched else f"recording cell '{cell.name}' into {path}; Ctrl-C ends it",
+            file=sys.stdout if launched else sys.stderr,
+            flush=True,
+        )
         deadline = None if seconds is None else time.monotonic() + seconds
         said, looked = b"", time.monotonic()
         kept = looked - CHECKPOINT_S + FIRST_CHECKPOINT_S
@@ -242,40 +301,79 @@ def record(cell: Cell, path: pathlib.Path | str, reader: telemetry.Reader, secon
                 kept = time.monotonic()
         with contextlib.suppress(ValueError):
             recorder.report = json.loads(said) if said else None
-        result = recorder.finish(places) | {"ended_by": recorder.cut["reason"] if recorder.cut else over[0]}
+        result = recorder.finish(places) | {
+            "ended_by": recorder.cut["reason"] if recorder.cut else over[0]
+        }
     except BaseException as e:
         recorder.abandon(e)
         raise
     if result["unread"] and not launched:
-        print("openwip: messages that waited at the end were left out: the recorder was too far behind", file=sys.stderr)
-    print(json.dumps(result) if launched else f"{path}: {recorder.reader.summary()}; ended by {result['ended_by']}", flush=True)
+        print(
+            "openwip: messages that waited at the end were left out: the recorder was too far"
+            " behind",
+            file=sys.stderr,
+        )
+    print(
+        (
+            json.dumps(result)
+            if launched
+            else f"{path}: {recorder.reader.summary()}; ended by {result['ended_by']}"
+        ),
+        flush=True,
+    )
     return 0
 
 
 def check_target(path: pathlib.Path | str | None) -> None:
     if path is not None:
         from . import record_file
+
         record_file.check_target(path)
 
 
 def main(arguments: list[str], places: Places) -> int:
     if arguments[:1] == ["info"]:
         from . import run_record
+
         return run_record.info(arguments[1:])
     if arguments[:1] == ["recover"]:
         return recover(arguments[1:])
     if arguments[:1] == ["blocks"]:
         from . import blocks
+
         return blocks.main(arguments[1:])
-    if arguments[:1] == ["replay"] and len(arguments) == 2:     # (the monitor's own)
+    if arguments[:1] == ["replay"] and len(arguments) == 2:  # (the monitor's own)
         from . import messages
+
         return messages.replay(arguments[1], EVERY_DAY)
-    p = Parser("record", "Record the telemetry of a running cell into a file (HDF5); ./openwip record info FILE: what is in one; ./openwip record blocks: its "
-               "block errors; ./openwip record recover FILE.part: what a killed recorder left, as a record.", "demo")
+    p = Parser(
+        "record",
+        "Record the telemetry of a running cell into a file (HDF5); ./openwip record info FILE:"
+        " what is in one; ./openwip record blocks: its block errors; ./openwip record recover"
+        " FILE.part: what a killed recorder left, as a record.",
+        "demo",
+    )
     p.add_argument("file", metavar="FILE.h5")
-    p.add_argument("--topics", metavar="X", help="topics, separated by commas, or all (default all but frames and ip)")
-    p.value("--seconds", Real(0.1, 1e6), metavar="S", help="end after so long (default: until Ctrl-C, or until the cell ends)")
-    p.value("--max-size", Real(1, 1e9), metavar="MB", help="end when the file has so many megabytes (default: half of the space that is free when it begins)")
+    p.add_argument(
+        "--topics",
+        metavar="X",
+        help="topics, separated by commas, or all (default all but frames and ip)",
+    )
+    p.value(
+        "--seconds",
+        Real(0.1, 1e6),
+        metavar="S",
+        help="end after so long (default: until Ctrl-C, or until the cell ends)",
+    )
+    p.value(
+        "--max-size",
+        Real(1, 1e9),
+        metavar="MB",
+        help=(
+            "end when the file has so many megabytes (default: half of the space that is free when"
+            " it begins)"
+        ),
+    )
     p.add_argument("--launched", action="store_true", help="(the launcher's own)")
     p.add_argument("--heard", action="store_true", help="(the monitor's own)")
     given = p.parse_args(arguments)
@@ -283,19 +381,31 @@ def main(arguments: list[str], places: Places) -> int:
     launched = given.launched or given.heard
     cell = cells.Cell(given.name) if launched else running_cell(given.name)
     reader = pipe.Reader(topics) if given.heard else reader_of(cell, topics)
-    return record(cell, given.file, reader, given.seconds, places, launched, None if given.max_size is None else int(given.max_size * 1e6))
+    return record(
+        cell,
+        given.file,
+        reader,
+        given.seconds,
+        places,
+        launched,
+        None if given.max_size is None else int(given.max_size * 1e6),
+    )
 
 
 def recover(arguments: list[str]) -> int:
     """The command record recover."""
     from . import record_file, record_seal, run_record
+
     p = Parser("record recover", "Makes a record of what a killed recorder has left.")
     p.add_argument("file", metavar="FILE.h5.part")
     p.add_argument("-o", "--output", metavar="FILE.h5", help="its name (default: without .part)")
     given = p.parse_args(arguments)
     part = pathlib.Path(given.file)
     if given.output is None and part.suffix != record_seal.PART:
-        raise BadInput(f"{part}: has no name that ends in {record_seal.PART}; valid: such a file, or --output FILE.h5")
+        raise BadInput(
+            f"{part}: has no name that ends in {record_seal.PART}; valid: such a file, or --output"
+            " FILE.h5"
+        )
     target = pathlib.Path(given.output or part.with_suffix(""))
     record_file.check_target(target, part)
     with run_record.RunRecord(part) as r, r.computing():
@@ -312,8 +422,12 @@ class Launched:
         self.path = path
         self.process: Any = subprocess.Popen(
             places.module("record", "--launched", "--name", cell.name, "--", path),
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-            preexec_fn=lambda: rights.limit(rights.RECORDER))
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            preexec_fn=lambda: rights.limit(rights.RECORDER),
+        )
         if self._line(20) != READY:
             self.process.kill()
             self.process.stdin.close()
@@ -328,8 +442,8 @@ class Launched:
         return said[-1].removeprefix("openwip: ") if said else ""
 
     def finish(self, report: dict[str, Any] | None = None) -> dict[str, Any]:
-        """What became of it: {"file", "messages", "lost"} or {"file", "error"}. Without a report: the run
-        was stopped."""
+        """What became of it: {"file", "messages", "lost"} or {"file", "error"}. Without a report:
+        the run was stopped."""
         with contextlib.suppress(OSError):
             if report is not None:
                 self.process.stdin.write(json.dumps(report).encode())
@@ -343,13 +457,17 @@ class Launched:
         self.process.stderr.close()
         try:
             result = json.loads(text)
-            return {"file": str(self.path)} | {k: result[k] for k in ("messages", "lost", "unread", "ended_by")}
+            return {"file": str(self.path)} | {
+                k: result[k] for k in ("messages", "lost", "unread", "ended_by")
+            }
         except (ValueError, KeyError):
             return {"file": str(self.path), "error": words or "the recorder was killed"}
 
 
 @contextlib.contextmanager
-def launched(cell: Cell, path: pathlib.Path | str | None, places: Places, progress: Callable[[str], None]) -> Iterator["Launched | None"]:
+def launched(
+    cell: Cell, path: pathlib.Path | str | None, places: Places, progress: Callable[[str], None]
+) -> Iterator["Launched | None"]:
     """None without a path. However the block ends, the record is complete afterwards."""
     if path is None:
         yield None
@@ -368,6 +486,13 @@ def said(result: dict[str, Any], progress: Callable[[str], None]) -> bool:
         progress(f"the record FAILED: {result['error']}")
         return False
     early = "" if result["ended_by"] == "the launcher" else f"; ended early by {result['ended_by']}"
-    unread = "; more were left unread at the end: the recorder was too far behind" if result["unread"] else ""
-    progress(f"record {result['file']}: {result['messages']} messages, {result['lost']} lost{unread}{early}")
+    unread = (
+        "; more were left unread at the end: the recorder was too far behind"
+        if result["unread"]
+        else ""
+    )
+    progress(
+        f"record {result['file']}: {result['messages']} messages, {result['lost']}"
+        f" lost{unread}{early}"
+    )
     return True

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes a run record (docs/run-record.md): HDF5, written as FILE.part and renamed when it is complete. Rows wait in memory until there
-are enough for whole chunks, or until checkpoint(); a few megabytes are the most that waits. What the last checkpoint() has written is
-found however the recorder ends (records/record_storage.py)."""
+"""Writes a run record (docs/run-record.md): HDF5, written as FILE.part and renamed when it is
+complete. Rows wait in memory until there are enough for whole chunks, or until checkpoint(); a few
+megabytes are the most that waits. What the last checkpoint() has written is found however the
+recorder ends (records/record_storage.py)."""
+
 import contextlib
 import json
 import os
@@ -21,22 +23,40 @@ from .columns import Column, Ragged, Strings, Table
 from .record_storage import Storage, apply_journal
 from .run_record import HEAD
 
-GAP_COLUMNS = (("source", "u4", "1"), ("topic", "u4", "1"), ("sequence_before", "u8", "1"), ("sequence_after", "u8", "1"),
-               ("lost", "u8", "messages"), ("slot", "i8", "slots since the start"), ("wall_ns", "i8", "ns"))
-REFUSED_COLUMNS = (("source", "u4", "1"), ("topic", "u4", "1"), ("received_ns", "i8", "ns"), ("future", "u8", "1"))
-INCOMPRESSIBLE = {"payload", "data"}     # what applications sent
+GAP_COLUMNS = (
+    ("source", "u4", "1"),
+    ("topic", "u4", "1"),
+    ("sequence_before", "u8", "1"),
+    ("sequence_after", "u8", "1"),
+    ("lost", "u8", "messages"),
+    ("slot", "i8", "slots since the start"),
+    ("wall_ns", "i8", "ns"),
+)
+REFUSED_COLUMNS = (
+    ("source", "u4", "1"),
+    ("topic", "u4", "1"),
+    ("received_ns", "i8", "ns"),
+    ("future", "u8", "1"),
+)
+INCOMPRESSIBLE = {"payload", "data"}  # what applications sent
 FLAT_CHUNK = 1 << 16
 TEXTS_CHUNK = 256
 
 
 def check_target(path: pathlib.Path | str, recovered: pathlib.Path | None = None) -> pathlib.Path:
-    """The path as an absolute one, if a record can be written there. Only a record is replaced. `recovered`: what becomes of it."""
+    """The path as an absolute one, if a record can be written there. Only a record is replaced.
+    `recovered`: what becomes of it."""
     target = outputs.check("record", path)
     if target.exists() and not (target.is_file() and record_seal.is_record(target)):
-        raise BadInput(f"record {path}: exists and is no run record; valid: a new name, or that of a record")
+        raise BadInput(
+            f"record {path}: exists and is no run record; valid: a new name, or that of a record"
+        )
     part = part_of(target)
     if os.path.lexists(part) and (recovered is None or part != recovered.absolute()):
-        raise BadInput(f"record {path}: {part.name} is there: {_whose(part)}; valid: another name, or after ./openwip record recover {part}, or after it is removed")
+        raise BadInput(
+            f"record {path}: {part.name} is there: {_whose(part)}; valid: another name, or after"
+            f" ./openwip record recover {part}, or after it is removed"
+        )
     return target
 
 
@@ -62,18 +82,31 @@ class RecordFile:
         except OSError as e:
             raise RecordFailed(f"record {self.target}: {e.strerror}") from None
         self.file = h5py.File(self.storage, "w", libver="v110", userblock_size=record_seal.SIZE)
-        self.file.attrs["format"], self.file.attrs["format_version"] = record_seal.FORMAT, record_seal.FORMAT_VERSION
-        self.last = {"last_slot": -1, "last_wall_ns": 0}        # of the messages
+        self.file.attrs["format"], self.file.attrs["format_version"] = (
+            record_seal.FORMAT,
+            record_seal.FORMAT_VERSION,
+        )
+        self.last = {"last_slot": -1, "last_wall_ns": 0}  # of the messages
         for name, value in ({"complete": 0, "strings_dropped": 0} | self.last).items():
             self.file.attrs.create(name, value, dtype="i8")
         self.strings = Strings()
-        self.texts = self.file.create_dataset("strings", (0,), h5py.string_dtype(), maxshape=(None,), chunks=(TEXTS_CHUNK,), compression="gzip")
-        self.about: dict[str, str] = {}      # as written
-        self.kept_messages = 0               # that a reader finds, whatever happens to the recorder
+        self.texts = self.file.create_dataset(
+            "strings",
+            (0,),
+            h5py.string_dtype(),
+            maxshape=(None,),
+            chunks=(TEXTS_CHUNK,),
+            compression="gzip",
+        )
+        self.about: dict[str, str] = {}  # as written
+        self.kept_messages = 0  # that a reader finds, whatever happens to the recorder
         self.messages = 0
-        self.tables: dict[tuple[str, str], Table] = {}      # of topic and source
-        self.gaps, self.refused = self._notes("gaps", GAP_COLUMNS), self._notes("refused", REFUSED_COLUMNS)
-        self.datasets: dict[str, h5py.Dataset] = {}    # by path
+        self.tables: dict[tuple[str, str], Table] = {}  # of topic and source
+        self.gaps, self.refused = (
+            self._notes("gaps", GAP_COLUMNS),
+            self._notes("refused", REFUSED_COLUMNS),
+        )
+        self.datasets: dict[str, h5py.Dataset] = {}  # by path
 
     def _check_written(self) -> None:
         if self.storage.error is not None:
@@ -87,7 +120,9 @@ class RecordFile:
         return table
 
     def _note(self, table: Table, source: str, topic: str, *values: int) -> None:
-        for column, value in zip(table.columns, (self.strings.number(source), self.strings.number(topic), *values)):
+        for column, value in zip(
+            table.columns, (self.strings.number(source), self.strings.number(topic), *values)
+        ):
             column.values.append(value)
         table.rows += 1
         table.pending += 1
@@ -108,14 +143,32 @@ class RecordFile:
         key, t = (message.topic, message.source), message.telemetry
         table = self.tables.get(key)
         if table is None:
-            what = telemetry_pb2.Telemetry.DESCRIPTOR.fields_by_name[telemetry.CONTENT[message.topic]]
-            table = self.tables[key] = Table(f"topics/{message.topic}/{message.source}", what.message_type, self.strings, HEAD)
+            what = telemetry_pb2.Telemetry.DESCRIPTOR.fields_by_name[
+                telemetry.CONTENT[message.topic]
+            ]
+            table = self.tables[key] = Table(
+                f"topics/{message.topic}/{message.source}", what.message_type, self.strings, HEAD
+            )
         if message.lost_before:
-            self._note(self.gaps, message.source, message.topic, t.sequence - message.lost_before - 1, t.sequence,
-                       message.lost_before, t.slot, t.wall_ns)
-        table.add(getattr(t, telemetry.CONTENT[message.topic]), (t.sequence, t.slot, t.wall_ns, t.user, message.received_ns))
+            self._note(
+                self.gaps,
+                message.source,
+                message.topic,
+                t.sequence - message.lost_before - 1,
+                t.sequence,
+                message.lost_before,
+                t.slot,
+                t.wall_ns,
+            )
+        table.add(
+            getattr(t, telemetry.CONTENT[message.topic]),
+            (t.sequence, t.slot, t.wall_ns, t.user, message.received_ns),
+        )
         self.messages += 1
-        self.last["last_slot"], self.last["last_wall_ns"] = max(self.last["last_slot"], t.slot), max(self.last["last_wall_ns"], t.wall_ns)
+        self.last["last_slot"], self.last["last_wall_ns"] = (
+            max(self.last["last_slot"], t.slot),
+            max(self.last["last_wall_ns"], t.wall_ns),
+        )
         for part in table.all():
             if self._is_due(part):
                 self._write(part)
@@ -141,8 +194,15 @@ class RecordFile:
             shape = (column.width,) if column.width else ()
             plain = column.name in INCOMPRESSIBLE
             dataset = self.file.create_dataset(
-                path, (0, *shape), column.dtype, maxshape=(None, *shape), chunks=(FLAT_CHUNK if ragged else block, *shape),
-                shuffle=not plain, compression=None if plain else "gzip", compression_opts=None if plain else 1)
+                path,
+                (0, *shape),
+                column.dtype,
+                maxshape=(None, *shape),
+                chunks=(FLAT_CHUNK if ragged else block, *shape),
+                shuffle=not plain,
+                compression=None if plain else "gzip",
+                compression_opts=None if plain else 1,
+            )
             dataset.attrs["unit"] = column.unit
             for name, value in column.attributes.items():
                 dataset.attrs[name] = value
@@ -163,7 +223,11 @@ class RecordFile:
             self.about[name] = text
 
     def _put_all(self, about: Mapping[str, Any], reader: telemetry.Reader) -> None:
-        for table in (self.gaps, self.refused, *(t for top in self.tables.values() for t in top.all())):
+        for table in (
+            self.gaps,
+            self.refused,
+            *(t for top in self.tables.values() for t in top.all()),
+        ):
             if table.pending or f"{table.path}/{table.columns[0].name}" not in self.datasets:
                 self._write(table)
         new = self.strings.take_new()
@@ -180,7 +244,14 @@ class RecordFile:
         for top in self.tables.values():
             for table in top.all():
                 self.file.require_group(table.path).attrs["misshapen"] = table.misshapen
-        self._put_about(dict(about) | {"malformed": reader.malformed, "future": reader.future, "topics": list(reader.topics)})
+        self._put_about(
+            dict(about)
+            | {
+                "malformed": reader.malformed,
+                "future": reader.future,
+                "topics": list(reader.topics),
+            }
+        )
 
     def checkpoint(self, about: Mapping[str, Any], reader: telemetry.Reader) -> None:
         """All that was added so far is found from now on, however the recorder ends."""
@@ -191,7 +262,8 @@ class RecordFile:
         self.kept_messages = self.messages
 
     def finish(self, about: Mapping[str, Any], reader: telemetry.Reader) -> None:
-        """`about`: {name: text or what JSON can hold} of the run. `reader`: telemetry.Reader, for its counts."""
+        """`about`: {name: text or what JSON can hold} of the run. `reader`: telemetry.Reader, for
+        its counts."""
         self._put_all(about, reader)
         self.file.attrs.modify("complete", numpy.int64(1))
         self.file.close()
@@ -205,19 +277,24 @@ class RecordFile:
             raise RecordFailed(f"record {self.target}: {e.strerror}") from None
 
     def abandon(self) -> str:
-        """After a failure: nothing is left of a record that holds nothing yet. Returns words about what is left."""
-        with contextlib.suppress(Exception):     # after a failed write the library may find what it wrote missing
+        """After a failure: nothing is left of a record that holds nothing yet. Returns words about
+        what is left."""
+        # after a failed write the library may find what it wrote missing
+        with contextlib.suppress(Exception):
             self.file.close()
         self.storage.close()
         if self.kept_messages:
-            return f"; {self.kept_messages} messages are in {self.partial} (./openwip record recover)"
+            return (
+                f"; {self.kept_messages} messages are in {self.partial} (./openwip record recover)"
+            )
         with contextlib.suppress(OSError):
             self.partial.unlink()
         return ""
 
 
 def recover(part: pathlib.Path, target: pathlib.Path) -> None:
-    """Seals what a killed recorder has left, and gives it its name. The caller has read it (RunRecord)."""
+    """Seals what a killed recorder has left, and gives it its name. The caller has read it
+    (RunRecord)."""
     try:
         apply_journal(part)
         record_seal.seal(part)

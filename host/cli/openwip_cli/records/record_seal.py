@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The first 512 bytes of a run record (an HDF5 user block): what it is, in which version, and the checksum of the rest, or, while it is
-written and after its recorder was killed, that there is none yet. The checksum finds what was truncated or damaged on its way. It is no
-signature: whoever changes a file can write the right one, and nothing may trust a file for having it. Records are read without rights
-(machine/confined.py), whatever stands here."""
+"""The first 512 bytes of a run record (an HDF5 user block): what it is, in which version, and the
+checksum of the rest, or, while it is written and after its recorder was killed, that there is none
+yet. The checksum finds what was truncated or damaged on its way. It is no
+signature: whoever changes a file can write the right one, and nothing may trust a file for having
+it. Records are read without rights (machine/confined.py), whatever stands here."""
+
 import contextlib
 import fcntl
 import hashlib
@@ -14,14 +16,16 @@ from ..errors import BadInput
 from ..machine import confined
 
 FORMAT, FORMAT_VERSION = "openwip-run-record", 1
-BEFORE = b"OWIPSES"      # what the monitor recorded before it recorded this
+BEFORE = b"OWIPSES"  # what the monitor recorded before it recorded this
 SIZE = 512
-PART = ".part"           # ending of the name while the recorder is at work
+PART = ".part"  # ending of the name while the recorder is at work
 WRITTEN_BY = "valid: a file of ./openwip record or --record"
 
 
 class Journal(NamedTuple):
-    """Pages that are to be copied to their places before the file is read (records/record_storage.py)."""
+    """Pages that are to be copied to their places before the file is read
+    (records/record_storage.py)."""
+
     offset: int
     pages: int
     sha256: str
@@ -56,7 +60,11 @@ def journal_of(block: bytes) -> Journal | None:
     """The journal that an unsealed record's first block names."""
     words = block.rstrip(b"\0").decode(errors="replace").splitlines()[2:3]
     fields = words[0].split(" ") if is_unsealed(block) and words else []
-    if len(fields) != 4 or fields[0] != "journal" or not all(w.isascii() and w.isdecimal() and len(w) < 16 for w in fields[1:3]):
+    if (
+        len(fields) != 4
+        or fields[0] != "journal"
+        or not all(w.isascii() and w.isdecimal() and len(w) < 16 for w in fields[1:3])
+    ):
         return None
     return Journal(int(fields[1]), int(fields[2]), fields[3])
 
@@ -91,29 +99,46 @@ def is_at_work(fd: int) -> bool:
 
 
 def opened(path: pathlib.Path | str) -> BinaryIO:
-    """The file; BadInput unless it is a whole record of a version that is known, or one whose recorder was killed."""
+    """The file; BadInput unless it is a whole record of a version that is known, or one whose
+    recorder was killed."""
     with contextlib.ExitStack() as unless_good:
         try:
             f = unless_good.enter_context(os.fdopen(confined.opened(path), "rb"))
             block = f.read(SIZE)
             if block.startswith(BEFORE):
-                raise BadInput(f"{path} is a session file of an earlier monitor, which this version cannot read; {WRITTEN_BY}")
+                raise BadInput(
+                    f"{path} is a session file of an earlier monitor, which this version cannot"
+                    f" read; {WRITTEN_BY}"
+                )
             if not block.startswith(f"{FORMAT} ".encode()):
                 if block[:256] == bytes(256):
-                    raise BadInput(f"{path} is no whole run record: its recorder was killed, or is at work; {WRITTEN_BY}")
+                    raise BadInput(
+                        f"{path} is no whole run record: its recorder was killed, or is at work;"
+                        f" {WRITTEN_BY}"
+                    )
                 raise BadInput(f"{path} is no run record; {WRITTEN_BY}")
             version = block.split(b"\n", 1)[0].decode(errors="replace").split(" ", 1)[1]
             if version.isdigit() and version != str(FORMAT_VERSION):
-                raise BadInput(f"{path} has format version {version}; valid: {FORMAT_VERSION} (a newer OpenWIP reads newer ones)")
+                raise BadInput(
+                    f"{path} has format version {version}; valid: {FORMAT_VERSION} (a newer OpenWIP"
+                    " reads newer ones)"
+                )
             if is_unsealed(block):
                 if is_at_work(f.fileno()):
-                    raise BadInput(f"{path} is being recorded now; valid: a record whose recorder has ended")
+                    raise BadInput(
+                        f"{path} is being recorded now; valid: a record whose recorder has ended"
+                    )
             elif block != _block(_digest(f)):
-                raise BadInput(f"{path} is truncated or was changed: its checksum is wrong; valid: a record as it was written")
+                raise BadInput(
+                    f"{path} is truncated or was changed: its checksum is wrong; valid: a record as"
+                    " it was written"
+                )
             unless_good.pop_all()
         except OSError as e:
             hint = ""
             if isinstance(e, FileNotFoundError) and os.path.exists(f"{path}{PART}"):
-                hint = f"; {path}{PART} is there: what a recorder left that was killed, or is at work"
+                hint = (
+                    f"; {path}{PART} is there: what a recorder left that was killed, or is at work"
+                )
             raise BadInput(f"{path}: {e.strerror}{hint}") from None
     return f

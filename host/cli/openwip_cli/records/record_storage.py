@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The bytes of a run record on disk, so that a recorder may be killed at any moment, or lose its power.
+"""The bytes of a run record on disk, so that a recorder may be killed at any moment, or lose its
+power.
 
-What commit() has written stays as it is until the next commit(): the HDF5 library changes bytes of it in between (indexes, counts of
-rows), and those pages wait in memory. Bytes behind it go to the file at once; nothing refers to them yet. commit() makes the library's
-present state the one that is found:
+What commit() has written stays as it is until the next commit(): the HDF5 library changes bytes of
+it in between (indexes, counts of rows), and those pages wait in memory. Bytes behind it go to the
+file at once; nothing refers to them yet. commit() makes the library's present state the one that is
+found:
 
   1  the pages that wait are appended to the file as a journal, and synchronised with the disk
-  2  the first block of the file names the journal, and is synchronised: from here on the new state is what a reader finds
-  3  the pages are copied to their places, synchronised, and the first block names no journal any more
+  2  the first block of the file names the journal, and is synchronised: from here on the new state
+  is what a reader finds 3  the pages are copied to their places, synchronised, and the first block
+  names no journal any more
 
-A reader (View) of a file whose first block names a whole journal sees its pages in their places. A journal that is not whole was
-named by nobody, or is done with."""
+A reader (View) of a file whose first block names a whole journal sees its pages in their places. A
+journal that is not whole was named by nobody, or is done with."""
+
 import contextlib
 import fcntl
 import hashlib
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
 PAGE = 4096
-ENTRY = 8 + PAGE        # of the journal: number of the page, its bytes
+ENTRY = 8 + PAGE  # of the journal: number of the page, its bytes
 
 
 def _rounded_up(size: int) -> int:
@@ -42,15 +46,20 @@ def _write_all(fd: int, data: "ReadableBuffer", at: int) -> None:
 
 
 def journal_pages(fd: int) -> dict[int, bytes]:
-    """The pages that the first block's journal has, by number; none without a whole one. Raises OSError."""
+    """The pages that the first block's journal has, by number; none without a whole one. Raises
+    OSError."""
     journal, size = record_seal.journal_of(os.pread(fd, SIZE, 0)), os.fstat(fd).st_size
     if journal is None or journal.pages * ENTRY > size - journal.offset:
         return {}
     body = os.pread(fd, journal.pages * ENTRY, journal.offset)
     if hashlib.sha256(body).hexdigest() != journal.sha256:
         return {}
-    entries = (body[at:at + ENTRY] for at in range(0, len(body), ENTRY))
-    return {number: e[8:] for e in entries if (number := int.from_bytes(e[:8], "little")) < size // PAGE + 1}
+    entries = (body[at : at + ENTRY] for at in range(0, len(body), ENTRY))
+    return {
+        number: e[8:]
+        for e in entries
+        if (number := int.from_bytes(e[:8], "little")) < size // PAGE + 1
+    }
 
 
 class _Bytes(io.RawIOBase):
@@ -68,7 +77,9 @@ class _Bytes(io.RawIOBase):
     seekable = readable
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        self.position = {os.SEEK_SET: 0, os.SEEK_CUR: self.position, os.SEEK_END: self.size}[whence] + offset
+        self.position = {os.SEEK_SET: 0, os.SEEK_CUR: self.position, os.SEEK_END: self.size}[
+            whence
+        ] + offset
         return self.position
 
     def tell(self) -> int:
@@ -81,10 +92,17 @@ class _Bytes(io.RawIOBase):
         if n < wanted and self.pages:
             view[n:wanted] = bytes(wanted - n)
             n = wanted
-        for number in range(self.position // PAGE, -(-(self.position + n) // PAGE)) if self.pages else ():
+        for number in (
+            range(self.position // PAGE, -(-(self.position + n) // PAGE)) if self.pages else ()
+        ):
             if (page := self.pages.get(number)) is not None:
-                begin, end = max(self.position, number * PAGE), min(self.position + n, (number + 1) * PAGE)
-                view[begin - self.position:end - self.position] = page[begin - number * PAGE:end - number * PAGE]
+                begin, end = (
+                    max(self.position, number * PAGE),
+                    min(self.position + n, (number + 1) * PAGE),
+                )
+                view[begin - self.position : end - self.position] = page[
+                    begin - number * PAGE : end - number * PAGE
+                ]
         self.position += n
         return n
 
@@ -100,15 +118,18 @@ class View(_Bytes):
 
 
 class Storage(_Bytes):
-    """The file, as h5py writes to it. A failed write is remembered here and not told: after one the HDF5 library
-    crashes, at the latest when it closes the file. Whoever writes asks for `error` afterwards. It is locked while it is open."""
+    """The file, as h5py writes to it. A failed write is remembered here and not told: after one the
+    HDF5 library crashes, at the latest when it closes the file. Whoever writes asks for `error`
+    afterwards. It is locked while it is open."""
 
     def __init__(self, path: pathlib.Path | str) -> None:
-        super().__init__(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644))
-        with contextlib.suppress(OSError):      # a file system without locks
+        super().__init__(
+            os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        )
+        with contextlib.suppress(OSError):  # a file system without locks
             fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self.error: OSError | None = None
-        self.kept = 0       # pages below this byte are as the last commit() left them
+        self.kept = 0  # pages below this byte are as the last commit() left them
 
     def writable(self) -> bool:
         return True
@@ -123,7 +144,9 @@ class Storage(_Bytes):
     def _page(self, number: int) -> bytearray:
         page = self.pages.get(number)
         if page is None:
-            page = self.pages[number] = bytearray(os.pread(self.fd, PAGE, number * PAGE).ljust(PAGE, b"\0"))
+            page = self.pages[number] = bytearray(
+                os.pread(self.fd, PAGE, number * PAGE).ljust(PAGE, b"\0")
+            )
         assert isinstance(page, bytearray)
         return page
 
@@ -139,7 +162,7 @@ class Storage(_Bytes):
         while at + done < self.kept and done < len(view):
             number, begin = divmod(at + done, PAGE)
             n = min(PAGE - begin, len(view) - done)
-            self._page(number)[begin:begin + n] = view[done:done + n]
+            self._page(number)[begin : begin + n] = view[done : done + n]
             done += n
         _write_all(self.fd, view[done:], at + done)
 
@@ -155,14 +178,26 @@ class Storage(_Bytes):
 
     def _commit(self) -> None:
         if self.pages:
-            body = b"".join(number.to_bytes(8, "little") + page for number, page in sorted(self.pages.items()))
+            body = b"".join(
+                number.to_bytes(8, "little") + page for number, page in sorted(self.pages.items())
+            )
             offset = _rounded_up(max(self.size, os.fstat(self.fd).st_size))
             _write_all(self.fd, body, offset)
             os.fdatasync(self.fd)
-            _write_all(self.fd, record_seal.unsealed_block(Journal(offset, len(self.pages), hashlib.sha256(body).hexdigest())), 0)
+            _write_all(
+                self.fd,
+                record_seal.unsealed_block(
+                    Journal(offset, len(self.pages), hashlib.sha256(body).hexdigest())
+                ),
+                0,
+            )
             os.fdatasync(self.fd)
-            for number, page in self.pages.items():     # the first block is ours
-                _write_all(self.fd, memoryview(page)[SIZE if number == 0 else 0:], number * PAGE + (SIZE if number == 0 else 0))
+            for number, page in self.pages.items():  # the first block is ours
+                _write_all(
+                    self.fd,
+                    memoryview(page)[SIZE if number == 0 else 0 :],
+                    number * PAGE + (SIZE if number == 0 else 0),
+                )
         os.fdatasync(self.fd)
         _write_all(self.fd, record_seal.unsealed_block(), 0)
         os.ftruncate(self.fd, self.size)
@@ -177,11 +212,16 @@ class Storage(_Bytes):
 
 
 def apply_journal(path: pathlib.Path | str) -> None:
-    """Copies the pages that a killed recorder had not yet copied to their places. Raises OSError."""
+    """Copies the pages that a killed recorder had not yet copied to their places. Raises
+    OSError."""
     fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         for number, page in journal_pages(fd).items():
-            _write_all(fd, memoryview(page)[SIZE if number == 0 else 0:], number * PAGE + (SIZE if number == 0 else 0))
+            _write_all(
+                fd,
+                memoryview(page)[SIZE if number == 0 else 0 :],
+                number * PAGE + (SIZE if number == 0 else 0),
+            )
         os.fsync(fd)
     finally:
         os.close(fd)

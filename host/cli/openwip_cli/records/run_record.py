@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads a run record (docs/run-record.md), with or without the rest of OpenWIP: needs h5py and numpy only. libhdf5 runs in a
-process without rights (records/contents.py, machine/confined.py); what comes from there is checked here.
+"""Reads a run record (docs/run-record.md), with or without the rest of OpenWIP: needs h5py and
+numpy only. libhdf5 runs in a process without rights (records/contents.py, machine/confined.py);
+what comes from there is checked here.
 
     with RunRecord("demo.h5") as r:
         r.about["command"], r.verdict
         slots = r.table("slot", "base")
         slots["snr_db"]                      # rows x 25
-        r.table("receiver", "terminal").ragged("points")     # of a ragged column: a list with an array for each row"""
+        r.table("receiver", "terminal").ragged("points")     # of a ragged column: a list with an
+        array for each row"""
+
 import contextlib
 import os
 import pathlib
@@ -23,17 +26,45 @@ from ..text import of_json
 from . import record_seal
 
 # Columns of every message, and their types.
-HEAD = (("message.sequence", "u8"), ("message.slot", "i8"), ("message.wall_ns", "i8"), ("message.user", "u4"), ("message.received_ns", "i8"))
-PIECE = 16 << 20            # bytes of a column that are asked for at once
-LARGEST_COLUMN = 2 << 30    # bytes in memory
+HEAD = (
+    ("message.sequence", "u8"),
+    ("message.slot", "i8"),
+    ("message.wall_ns", "i8"),
+    ("message.user", "u4"),
+    ("message.received_ns", "i8"),
+)
+PIECE = 16 << 20  # bytes of a column that are asked for at once
+LARGEST_COLUMN = 2 << 30  # bytes in memory
 LARGEST_LISTING = 64 << 20
 # The exceptions in which reading a value of a wrong type or shape ends.
-MISFITS = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+MISFITS = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 # The type of what a record says of itself; whatever else it says is read as it is.
 ABOUT: dict[str, tuple[type, ...]] = {
-    "command": (str,), "started": (str,), "recorded": (str,), "cell": (str,), "scenario": (dict,), "seed": (int, type(None)), "versions": (dict,),
-    "effective": (dict,), "effective_at_first": (dict,), "report": (dict,), "topics": (list,), "unread": (bool,), "silent": (dict,),
-    "malformed": (dict,), "future": (dict,), "cut": (dict, type(None))}
+    "command": (str,),
+    "started": (str,),
+    "recorded": (str,),
+    "cell": (str,),
+    "scenario": (dict,),
+    "seed": (int, type(None)),
+    "versions": (dict,),
+    "effective": (dict,),
+    "effective_at_first": (dict,),
+    "report": (dict,),
+    "topics": (list,),
+    "unread": (bool,),
+    "silent": (dict,),
+    "malformed": (dict,),
+    "future": (dict,),
+    "cut": (dict, type(None)),
+}
 PLAIN_TEXT = ("command", "started", "recorded", "cell")
 
 
@@ -67,8 +98,17 @@ class Table:
         """Of rows `first` up to `last`, read now."""
         about = self._columns[name]
         first, last, _ = slice(first, last).indices(about["shape"][0])
-        values = self._record._numbers(f"/{self._path}/{name}", about["dtype"], (max(last - first, 0), *about["shape"][1:]), first)
-        return self._record.strings[numpy.clip(values, 0, len(self._record.strings) - 1)] if about["texts"] else values
+        values = self._record._numbers(
+            f"/{self._path}/{name}",
+            about["dtype"],
+            (max(last - first, 0), *about["shape"][1:]),
+            first,
+        )
+        return (
+            self._record.strings[numpy.clip(values, 0, len(self._record.strings) - 1)]
+            if about["texts"]
+            else values
+        )
 
     def ragged(self, name: str) -> "list[numpy.ndarray]":
         """An array for each row."""
@@ -80,11 +120,15 @@ class Table:
         return numpy.split(self[name], ends[:-1])
 
     def child(self, name: str) -> "Table | None":
-        """Table of a list of messages; its column `row` says to which row of this one each belongs."""
+        """Table of a list of messages; its column `row` says to which row of this one each
+        belongs."""
         return Table(self._record, f"{self._path}/{name}") if name in self.children else None
 
 
-Said = TypedDict("Said", {"valid": bool, "reasons": list[str], "final": bool})      # of a verdict
+class Said(TypedDict):
+    valid: bool
+    reasons: list[str]
+    final: bool  # of a verdict
 
 
 class RunRecord:
@@ -98,36 +142,53 @@ class RunRecord:
         try:
             with self.computing():
                 listing = self._reader.ask_tree(LARGEST_LISTING, what="listing")
-                self._tables, self._topics, self.state = listing["tables"], [(str(t), str(s)) for t, s in listing["topics"]], listing["state"]
+                self._tables, self._topics, self.state = (
+                    listing["tables"],
+                    [(str(t), str(s)) for t, s in listing["topics"]],
+                    listing["state"],
+                )
                 self._check_tables()
                 texts = self._reader.ask_tree(8 * self.size + LARGEST_LISTING, what="texts")
                 self.strings = numpy.array([str(t) for t in texts] or [""], dtype=object)
-                self.about = self._about(self._reader.ask_tree(8 * self.size + LARGEST_LISTING, what="about"))
+                self.about = self._about(
+                    self._reader.ask_tree(8 * self.size + LARGEST_LISTING, what="about")
+                )
         except BaseException:
             self.close()
             raise
 
     @contextlib.contextmanager
     def computing(self) -> Iterator[None]:
-        """Around whatever computes with values of the record: one line when they are not what a record holds."""
+        """Around whatever computes with values of the record: one line when they are not what a
+        record holds."""
         try:
             with numpy.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 yield
         except MISFITS as e:
-            raise BadInput(f"{self.path} does not hold what a run record holds ({printable(str(e)) or type(e).__name__}); {record_seal.WRITTEN_BY}") from None
+            raise BadInput(
+                f"{self.path} does not hold what a run record holds"
+                f" ({printable(str(e)) or type(e).__name__}); {record_seal.WRITTEN_BY}"
+            ) from None
 
     def _check_tables(self) -> None:
         for table in self._tables.values():
             for column in table["columns"].values():
                 shape = column["shape"]
                 numpy.dtype(column["dtype"])
-                if column["dtype"][1] not in "biuf" or not 1 <= len(shape) <= 2 or not all(type(n) is int and n >= 0 for n in shape):
+                if (
+                    column["dtype"][1] not in "biuf"
+                    or not 1 <= len(shape) <= 2
+                    or not all(type(n) is int and n >= 0 for n in shape)
+                ):
                     raise ValueError("a column is no column")
                 if column["texts"] and (column["dtype"][1] not in "iu" or len(shape) != 1):
                     raise ValueError("a column of texts is none of numbers")
             for name, _ in HEAD:
-                if name in table["columns"] and (table["columns"][name]["dtype"][1] not in "iu" or len(table["columns"][name]["shape"]) != 1):
+                if name in table["columns"] and (
+                    table["columns"][name]["dtype"][1] not in "iu"
+                    or len(table["columns"][name]["shape"]) != 1
+                ):
                     raise ValueError(f"{name} is no column of whole numbers")
 
     def _about(self, texts: Any) -> dict[str, Any]:
@@ -137,21 +198,33 @@ class RunRecord:
             if name in ABOUT and not isinstance(about[name], ABOUT[name]):
                 raise ValueError(f"about/{name} is {printable(text, 60)}")
         verdict = about.get("report", {}).get("verdict")
-        if verdict and not (isinstance(verdict, dict) and isinstance(verdict.get("valid"), bool) and isinstance(verdict.get("reasons"), list)
-                            and all(isinstance(r, str) for r in verdict["reasons"]) and isinstance(verdict.get("checks", {}), dict)):
+        if verdict and not (
+            isinstance(verdict, dict)
+            and isinstance(verdict.get("valid"), bool)
+            and isinstance(verdict.get("reasons"), list)
+            and all(isinstance(r, str) for r in verdict["reasons"])
+            and isinstance(verdict.get("checks", {}), dict)
+        ):
             raise ValueError(f"the verdict of about/report is {printable(repr(verdict), 60)}")
         return about
 
-    def _numbers(self, path: str, dtype: str, shape: tuple[int, ...], first: int) -> "numpy.ndarray":
+    def _numbers(
+        self, path: str, dtype: str, shape: tuple[int, ...], first: int
+    ) -> "numpy.ndarray":
         each = numpy.dtype(dtype).itemsize * int(numpy.prod(shape[1:], dtype="u8"))
         if each * shape[0] > LARGEST_COLUMN:
-            raise BadInput(f"{self.path} has a column {path} of {each * shape[0]} bytes; valid: up to {LARGEST_COLUMN}")
+            raise BadInput(
+                f"{self.path} has a column {path} of {each * shape[0]} bytes; valid: up to"
+                f" {LARGEST_COLUMN}"
+            )
         values = numpy.empty(shape, "|u1" if dtype == "|b1" else dtype)
         step = max(1, PIECE // max(each, 1))
         for at in range(0, shape[0], step):
             n = min(step, shape[0] - at)
-            body = self._reader.ask_numbers(dtype, (n, *shape[1:]), part=path, first=first + at, last=first + at + n)
-            values[at:at + n] = numpy.frombuffer(body, values.dtype).reshape(n, *shape[1:])
+            body = self._reader.ask_numbers(
+                dtype, (n, *shape[1:]), part=path, first=first + at, last=first + at + n
+            )
+            values[at : at + n] = numpy.frombuffer(body, values.dtype).reshape(n, *shape[1:])
         return values != 0 if dtype == "|b1" else values
 
     # --- contents ---
@@ -185,11 +258,20 @@ class RunRecord:
         words = []
         if not self.state.get("complete", 1):
             slot = self.state.get("last_slot", -1)
-            at = f"slot {slot}, t={slot / SLOTS_PER_SECOND:.3f} s" if slot >= 0 else "an unknown slot"
-            words.append(f"ended without a seal at {at}: its recorder was killed, and what came later is not in it")
+            at = (
+                f"slot {slot}, t={slot / SLOTS_PER_SECOND:.3f} s"
+                if slot >= 0
+                else "an unknown slot"
+            )
+            words.append(
+                f"ended without a seal at {at}: its recorder was killed, and what came later is not"
+                " in it"
+            )
         if cut := self.about.get("cut"):
-            words.append(f"cut at slot {int(cut['slot'])}, t={int(cut['slot']) / SLOTS_PER_SECOND:.3f} s, by {printable(str(cut['reason']))}: "
-                         "what came later is not in it")
+            words.append(
+                f"cut at slot {int(cut['slot'])}, t={int(cut['slot']) / SLOTS_PER_SECOND:.3f} s, by"
+                f" {printable(str(cut['reason']))}: what came later is not in it"
+            )
         return words
 
     @property
@@ -201,7 +283,11 @@ class RunRecord:
             return {"valid": v["valid"], "reasons": list(v["reasons"]), "final": True}
         for _, _, t in self.each("verdict"):
             if len(t):
-                return {"valid": bool(t["valid"][-1]), "reasons": [r for r in t["reason"][-1].split("\n") if r], "final": False}
+                return {
+                    "valid": bool(t["valid"][-1]),
+                    "reasons": [r for r in t["reason"][-1].split("\n") if r],
+                    "final": False,
+                }
         return None
 
     def close(self) -> None:
@@ -218,40 +304,69 @@ def verdict_words(v: Said | None) -> list[str]:
     """The lines that come before any figure."""
     if v is None:
         return ["verdict: NONE (neither a report nor a verdict of the cell was recorded)"]
-    return [f"verdict: {'VALID' if v['valid'] else 'INVALID'}{'' if v['final'] else ' so far (the run did not end in a report)'}",
-            *(f"  {printable(reason)}" for reason in v["reasons"])]
+    return [
+        (
+            "verdict:"
+            f" {'VALID' if v['valid'] else 'INVALID'}{'' if v['final'] else ' so far (the run did not end in a report)'}"
+        ),
+        *(f"  {printable(reason)}" for reason in v["reasons"]),
+    ]
 
 
 def silence_words(a: dict[str, Any]) -> list[str]:
     """Publishers that the record has little or nothing of, in words."""
-    return [f"{printable(name)} was never heard" if seconds is None else f"{printable(name)} was silent for the last {seconds:.1f} s"
-            for name, seconds in (a.get("silent") or {}).items()]
+    return [
+        (
+            f"{printable(name)} was never heard"
+            if seconds is None
+            else f"{printable(name)} was silent for the last {seconds:.1f} s"
+        )
+        for name, seconds in (a.get("silent") or {}).items()
+    ]
 
 
 def info_text(r: RunRecord) -> str:
     a = r.about
     lines = verdict_words(r.verdict) + [f"record    {words}" for words in r.end_words]
-    lines += [f"command   {a.get('command') or 'unknown'}",
-              f"started   {a.get('started') or 'unknown'}, seed {a.get('seed')}, recorded until {a.get('recorded')}",
-              "versions  " + ", ".join(printable(f"{k} {v}") for k, v in (a.get("versions") or {}).items()),
-              f"file      {r.path}: {r.size / 1e6:.1f} MB, format version {record_seal.FORMAT_VERSION}"]
+    lines += [
+        f"command   {a.get('command') or 'unknown'}",
+        (
+            f"started   {a.get('started') or 'unknown'}, seed {a.get('seed')}, recorded until"
+            f" {a.get('recorded')}"
+        ),
+        "versions  "
+        + ", ".join(printable(f"{k} {v}") for k, v in (a.get("versions") or {}).items()),
+        f"file      {r.path}: {r.size / 1e6:.1f} MB, format version {record_seal.FORMAT_VERSION}",
+    ]
     for topic, source, t in r.each():
         counts = t.attributes
         more = "".join(f", {counts[k]} {k}" for k in ("restarts", "misshapen") if counts.get(k))
-        below = "".join(f", {len(child)} {c}" for c in t.children if (child := t.child(c)) is not None)
-        lines.append(f"  {topic:<9} {source:<10} {len(t):>8} messages{below}; {counts.get('lost', 0)} lost{more}")
+        below = "".join(
+            f", {len(child)} {c}" for c in t.children if (child := t.child(c)) is not None
+        )
+        lines.append(
+            f"  {topic:<9} {source:<10} {len(t):>8} messages{below}; {counts.get('lost', 0)}"
+            f" lost{more}"
+        )
     lines += [f"  {words}" for words in silence_words(a)]
     if a.get("unread"):
-        lines.append("  messages that waited at the end were left out: the recorder was too far behind")
+        lines.append(
+            "  messages that waited at the end were left out: the recorder was too far behind"
+        )
     for what in ("malformed", "future"):
         n = sum((a.get(what) or {}).values())
         if n:
-            lines.append(f"  {n} messages {'did not parse' if what == 'malformed' else 'of a later version were left out'}")
+            lines.append(
+                f"  {n} messages"
+                f" {'did not parse' if what == 'malformed' else 'of a later version were left out'}"
+            )
     return "\n".join(lines)
 
 
 def info(arguments: list[str]) -> int:
-    from ..settings.command_line import Parser      # a reader in another Python has no YAML, which that needs
+    # a reader in another Python has no YAML, which that needs
+    from ..settings.command_line import Parser
+
     p = Parser("record info", "What is in a run record.")
     p.add_argument("file", metavar="FILE.h5")
     given = p.parse_args(arguments)

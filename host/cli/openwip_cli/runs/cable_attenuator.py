@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The programmable attenuator in the cable of a run (docs/attenuator.md): a process of the cell, which plays a table or an SNR trace from the begin
-of the measured time on, or from the edge at its trigger input, or takes levels; and what the run asks of it.
+"""The programmable attenuator in the cable of a run (docs/attenuator.md): a process of the cell,
+which plays a table or an SNR trace from the begin of the measured time on, or from the edge at its
+trigger input, or takes levels; and what the run asks of it.
 
-  python -m openwip_cli cable-attenuator FILE [--check]     FILE: attenuator.* of the scenario, endpoints; --check: is it there, can it do that"""
+  python -m openwip_cli cable-attenuator FILE [--check]     FILE: attenuator.* of the scenario,
+  endpoints; --check: is it there, can it do that"""
+
 import contextlib
 import os
 import pathlib
@@ -14,7 +17,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import zmq
-from openwip_schema import attenuator_pb2, control_pb2 as pb
+from openwip_schema import attenuator_pb2
+from openwip_schema import control_pb2 as pb
 
 from ..cell import attenuator_tables as tables
 from ..cell import cell as cells
@@ -25,19 +29,21 @@ from ..errors import BAD_INPUT, BadInput, NoAnswer, Terminated, catch, of_progra
 from ..figures import attenuator as figures
 from ..machine import rights, scratch
 from ..machine.places import Places
-from ..messages import attenuator as link, control, telemetry
+from ..messages import attenuator as link
+from ..messages import control, telemetry
 from ..settings.command_line import read
 from ..settings.scenario import NONE, Scenario, text_of
 from ..settings.table import setting
 from ..text import of_yaml, to_yaml
 
 LEVELS = setting("attenuator.levels_db", "demo", running=True)
-LOOK_S, TAKEN_S, BEGUN_S = 0.2, 2.0, 10.0      # a run whose table never began is lost: no haste
+LOOK_S, TAKEN_S, BEGUN_S = 0.2, 2.0, 10.0  # a run whose table never began is lost: no haste
 TOPIC, TOLD_S = "attenuator", 0.1
 BUSY = ("armed", "playing")
 
 
 # --- the process ---
+
 
 class Player:
     """Asked by a thread of its own, in which nothing speaks to the device."""
@@ -45,29 +51,52 @@ class Player:
     def __init__(self, device: link.Attenuator, wanted: dict[str, Any], snr: Any) -> None:
         """`snr`: mean_snr() of the trace, if it is one of SNRs."""
         self.device, self.wanted, self.snr, self.name = device, wanted, snr, device.find()
-        self.channels, self.table, self.clipped = tables.channel_numbers("--attenuator-channels", [str(c) for c in wanted["channels"]]), b"", 0
+        self.channels, self.table, self.clipped = (
+            tables.channel_numbers("--attenuator-channels", [str(c) for c in wanted["channels"]]),
+            b"",
+            0,
+        )
         self.heard, self.status = time.monotonic(), device.status()
         self.missed_before = self.status.missed_ticks
         self.begins, self.wrong, self.set_by_hand = threading.Event(), "", 0
-        self.asked: queue.SimpleQueue[tuple[list[float], queue.SimpleQueue[str]]] = queue.SimpleQueue()
+        self.asked: queue.SimpleQueue[tuple[list[float], queue.SimpleQueue[str]]] = (
+            queue.SimpleQueue()
+        )
 
     def prepare(self) -> None:
         """Levels as at the begin."""
         if self.wanted["trace"]:
             self.channels, self.table, self.clipped = tables.prepare(
-                self.device, self.wanted["trace"], self.channels, self.wanted["at_zero_db"], self.wanted["period_ms"], self.snr)
-            self.set([q * link.STEP_DB for q in self.table[:len(self.channels)]])
+                self.device,
+                self.wanted["trace"],
+                self.channels,
+                self.wanted["at_zero_db"],
+                self.wanted["period_ms"],
+                self.snr,
+            )
+            self.set([q * link.STEP_DB for q in self.table[: len(self.channels)]])
         elif self.wanted["levels_db"]:
             self.set(self.wanted["levels_db"])
         self.device.command(f"SYST:WATC:TIM {self.wanted['silence_ms']} MS")
-        self.device.command(f"SYST:WATC:ACT {'MAX' if self.wanted['at_end'] == 'maximum' else 'HOLD'}")
+        self.device.command(
+            f"SYST:WATC:ACT {'MAX' if self.wanted['at_end'] == 'maximum' else 'HOLD'}"
+        )
 
     def set(self, levels: list[float]) -> None:
         if len(levels) not in (1, len(self.channels)):
-            raise BadInput(f"{LEVELS.key} is {text_of(levels)}; valid: one level, or one for each of channels {text_of(self.channels)}")
-        for c, top, db in zip(self.channels, tables.limits(self.device, self.channels), levels * (len(self.channels) // len(levels))):
+            raise BadInput(
+                f"{LEVELS.key} is {text_of(levels)}; valid: one level, or one for each of channels"
+                f" {text_of(self.channels)}"
+            )
+        for c, top, db in zip(
+            self.channels,
+            tables.limits(self.device, self.channels),
+            levels * (len(self.channels) // len(levels)),
+        ):
             if db > top * link.STEP_DB:
-                raise BadInput(f"{LEVELS.key} is {db:g} for channel {c}; valid: 0 to {top * link.STEP_DB:g} dB")
+                raise BadInput(
+                    f"{LEVELS.key} is {db:g} for channel {c}; valid: 0 to {top * link.STEP_DB:g} dB"
+                )
             self.device.command(f"INP{c}:ATT {tables.quarters(LEVELS.key, str(db)) * link.STEP_DB}")
 
     def see(self, status: attenuator_pb2.Status) -> None:
@@ -77,8 +106,14 @@ class Player:
         """Until Terminated."""
         if self.table:
             with self.noted():
-                self.device.play(self.channels, self.table, self.wanted["period_ms"], self.wanted["start"] == "external",
-                                 seen=self.see, ready=self.begins.is_set)
+                self.device.play(
+                    self.channels,
+                    self.table,
+                    self.wanted["period_ms"],
+                    self.wanted["start"] == "external",
+                    seen=self.see,
+                    ready=self.begins.is_set,
+                )
         while True:
             with self.noted():
                 self.see(self.device.status())
@@ -96,7 +131,7 @@ class Player:
     def noted(self) -> Iterator[None]:
         try:
             yield
-        except NoAnswer as e:       # or what it refuses
+        except NoAnswer as e:  # or what it refuses
             self.wrong = self.wrong or str(e)
 
     def leave(self) -> None:
@@ -107,13 +142,21 @@ class Player:
 
     def configure(self, text: str) -> None:
         tree = of_yaml(text)
-        if not isinstance(tree, dict) or tree.keys() != {"attenuator"} or not isinstance(tree["attenuator"], dict) or tree["attenuator"].keys() != {"levels_db"}:
+        if (
+            not isinstance(tree, dict)
+            or tree.keys() != {"attenuator"}
+            or not isinstance(tree["attenuator"], dict)
+            or tree["attenuator"].keys() != {"levels_db"}
+        ):
             raise BadInput(f"only {LEVELS.key} changes in an attenuator of a run")
         levels = read(LEVELS.key, LEVELS.kind, tree["attenuator"]["levels_db"])
         if not levels:
             raise BadInput(f"{LEVELS.key} is empty; valid: {LEVELS.kind.valid}")
         if link.STATES[self.status.state] in BUSY:
-            raise BadInput(f"{LEVELS.key} cannot change while the attenuator plays; valid: once that is over, or a run without --attenuator-trace")
+            raise BadInput(
+                f"{LEVELS.key} cannot change while the attenuator plays; valid: once that is over,"
+                " or a run without --attenuator-trace"
+            )
         answer: queue.SimpleQueue[str] = queue.SimpleQueue()
         self.asked.put((levels, answer))
         try:
@@ -127,11 +170,11 @@ class Player:
         reply = pb.Reply(ok=True)
         try:
             request = pb.Request.FromString(message)
-            if request.WhichOneof("what") == "reset_counters":      # the measured time begins
+            if request.WhichOneof("what") == "reset_counters":  # the measured time begins
                 self.begins.set()
             elif request.WhichOneof("what") == "configure_yaml":
                 self.configure(request.configure_yaml)
-        except Exception as e:      # whatever is asked is answered
+        except Exception as e:  # whatever is asked is answered
             reply.ok, reply.error = False, f"configure: {e}"
         reply.attenuator.CopyFrom(self.said())
         return reply
@@ -140,12 +183,28 @@ class Player:
         s, of = self.status, pb.AttenuatorStatus(channels=self.channels)
         of.levels_db.extend(s.levels[c - 1] * link.STEP_DB for c in self.channels)
         of.effective_yaml = to_yaml({"attenuator": {"levels_db": text_of(list(of.levels_db))}})
-        of.name, of.state, of.wrong, of.set_by_hand = self.name, link.STATES[s.state], self.wrong, self.set_by_hand
-        of.steps, of.clipped, of.silent_s = len(self.table) // len(self.channels), self.clipped, time.monotonic() - self.heard
-        of.played, of.underflows, of.late, of.missed_ticks = s.played, s.underflows, s.late, s.missed_ticks - self.missed_before
+        of.name, of.state, of.wrong, of.set_by_hand = (
+            self.name,
+            link.STATES[s.state],
+            self.wrong,
+            self.set_by_hand,
+        )
+        of.steps, of.clipped, of.silent_s = (
+            len(self.table) // len(self.channels),
+            self.clipped,
+            time.monotonic() - self.heard,
+        )
+        of.played, of.underflows, of.late, of.missed_ticks = (
+            s.played,
+            s.underflows,
+            s.late,
+            s.missed_ticks - self.missed_before,
+        )
         return of
 
-    def serve(self, socket: zmq.Socket, publisher: telemetry.Publisher, station: telemetry.Reader) -> None:
+    def serve(
+        self, socket: zmq.Socket, publisher: telemetry.Publisher, station: telemetry.Reader
+    ) -> None:
         """`station`: its status says the slot."""
         slot, due = 0, time.monotonic()
         while True:
@@ -161,25 +220,39 @@ class Player:
 
 def main(arguments: list[str], places: Places) -> int:
     wanted = of_yaml(pathlib.Path(arguments[0]).read_text())
-    snr = tables.mean_snr(wanted["trace"], places) if wanted["trace"] and wanted["at_zero_db"] is not None else None
+    snr = (
+        tables.mean_snr(wanted["trace"], places)
+        if wanted["trace"] and wanted["at_zero_db"] is not None
+        else None
+    )
     with link.Attenuator(wanted["port"]) as device:
         socket = zmq.Context.instance().socket(zmq.REP)
         if arguments[1:] != ["--check"]:
             socket.bind(wanted["control"])
             publisher = telemetry.Publisher(wanted["telemetry"], [TOPIC])
-            with contextlib.suppress(OSError):      # the controller's patience is a tenth of a second
+            # the controller's patience is a tenth of a second
+            with contextlib.suppress(OSError):
                 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-        rights.become_account()     # before a table of anybody's is read
+        rights.become_account()  # before a table of anybody's is read
         player = Player(device, wanted, snr)
         if arguments[1:] == ["--check"]:
             if wanted["trace"]:
-                tables.prepare(device, wanted["trace"], player.channels, wanted["at_zero_db"], wanted["period_ms"], snr)
+                tables.prepare(
+                    device,
+                    wanted["trace"],
+                    player.channels,
+                    wanted["at_zero_db"],
+                    wanted["period_ms"],
+                    snr,
+                )
             return 0
         catch()
         try:
             player.prepare()
             station = telemetry.Reader({"station": wanted["slots"]}, ("status",))
-            threading.Thread(target=player.serve, args=(socket, publisher, station), daemon=True).start()
+            threading.Thread(
+                target=player.serve, args=(socket, publisher, station), daemon=True
+            ).start()
             player.run()
         except Terminated:
             print("attenuator: asked to stop", flush=True)
@@ -190,21 +263,38 @@ def main(arguments: list[str], places: Places) -> int:
 
 # --- as a run asks it ---
 
+
 class CableAttenuator:
     """Of one run; without a port none, and nothing happens."""
 
-    def __init__(self, cell: Cell, keeper: KeeperClient, scenario: Scenario, places: Places) -> None:
+    def __init__(
+        self, cell: Cell, keeper: KeeperClient, scenario: Scenario, places: Places
+    ) -> None:
         self.cell, self.keeper, self.places = cell, keeper, places
-        self.wanted = config(scenario, {"control": cell.endpoint("attenuator.control"), "telemetry": cell.endpoint("attenuator.telemetry"),
-                                        "slots": cell.endpoint(f"{cell.stations[0]}.telemetry")})
+        self.wanted = config(
+            scenario,
+            {
+                "control": cell.endpoint("attenuator.control"),
+                "telemetry": cell.endpoint("attenuator.telemetry"),
+                "slots": cell.endpoint(f"{cell.stations[0]}.telemetry"),
+            },
+        )
         self.control = control.Control(cell.endpoint("attenuator.control"))
         self.said: dict[str, Any] | None = None
 
     def start(self) -> None:
         if self.wanted:
             file = cells.write_config(self.cell, "attenuator", self.wanted)
-            start_process(self.keeper, cells.Process("attenuator", self.places.module("cable-attenuator", file), {"OPENWIP_RUN": str(self.cell.run)},
-                                                     capabilities=rights.TO_BECOME_THE_ACCOUNT), self.control)
+            start_process(
+                self.keeper,
+                cells.Process(
+                    "attenuator",
+                    self.places.module("cable-attenuator", file),
+                    {"OPENWIP_RUN": str(self.cell.run)},
+                    capabilities=rights.TO_BECOME_THE_ACCOUNT,
+                ),
+                self.control,
+            )
 
     def begin(self) -> None:
         if self.wanted:
@@ -224,16 +314,26 @@ class CableAttenuator:
 
 def config(scenario: Scenario, endpoints: dict[str, str] | None = None) -> dict[str, Any]:
     """Empty: there is none."""
-    wanted = {key.removeprefix("attenuator."): value for key, value in scenario.values.items() if key.startswith("attenuator.")}
+    wanted = {
+        key.removeprefix("attenuator."): value
+        for key, value in scenario.values.items()
+        if key.startswith("attenuator.")
+    }
     if wanted.get("port", NONE) == NONE:
         return {}
-    return wanted | (endpoints or {}) | {"trace": "" if wanted["trace"] == NONE else os.path.abspath(wanted["trace"])}
+    return (
+        wanted
+        | (endpoints or {})
+        | {"trace": "" if wanted["trace"] == NONE else os.path.abspath(wanted["trace"])}
+    )
 
 
 def check(scenario: Scenario, places: Places) -> None:
     """Before anything is made. BadInput says what the device or the table says."""
     if wanted := config(scenario):
         with scratch.file(to_yaml(wanted)) as file:
-            done = subprocess.run(places.module("cable-attenuator", file, "--check"), capture_output=True, text=True)
+            done = subprocess.run(
+                places.module("cable-attenuator", file, "--check"), capture_output=True, text=True
+            )
         if done.returncode:
             raise of_program("openwip", min(done.returncode, BAD_INPUT), done.stderr)

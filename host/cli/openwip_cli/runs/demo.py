@@ -1,21 +1,34 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The demo: start a cell, measure it, end it. One progress line for each phase.
 
-run_workload(options, workload, progress) is the entry for programs, as run() of the emulator (emulate.py) is."""
+run_workload(options, workload, progress) is the entry for programs, as run() of the emulator
+(emulate.py) is."""
+
 import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from ..cell import cell as cells, remote
+from ..cell import cell as cells
+from ..cell import remote
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
 from ..cell.program_check import check_config
-from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, identity, owned_cell, start_observers, start_process
+from ..cell.session import (
+    OBSERVER,
+    START_TIMEOUT_S,
+    Progress,
+    identity,
+    owned_cell,
+    start_observers,
+    start_process,
+)
 from ..errors import NoLock
 from ..figures import accounting, report
-from ..iq import command as iq, fader_recordings, recordings
-from ..machine import outputs, places as whereabouts, slot_path
+from ..iq import command as iq
+from ..iq import fader_recordings, recordings
+from ..machine import outputs, slot_path
+from ..machine import places as whereabouts
 from ..machine.places import Places
 from ..measure import pace, traffic
 from ..measure.applications import ApplicationClock, watching
@@ -28,19 +41,22 @@ from .options import Options, parse_demo
 
 Answer = TypeVar("Answer")
 Workload = Callable[[run.MeasuredCell], dict[str, Any] | None]
-LOCK_TIMEOUT_S = 10    # of air time
-CAUGHT_UP_S = 0.005    # behind the wall clock
+LOCK_TIMEOUT_S = 10  # of air time
+CAUGHT_UP_S = 0.005  # behind the wall clock
 CATCH_UP_TIMEOUT_S = 10
 FACTS_TIMEOUT_S = 3
-FADER_SIDES = ("-base-input", "-terminal-output")    # what its recordings' names end with
+FADER_SIDES = ("-base-input", "-terminal-output")  # what its recordings' names end with
 
 
 # --- a running cell ---
 
+
 class DemoCell(run.MeasuredCell):
     """With the attenuator that may be in its cable."""
 
-    def __init__(self, cell: Cell, keeper: KeeperClient, scenario: Scenario, places: Places) -> None:
+    def __init__(
+        self, cell: Cell, keeper: KeeperClient, scenario: Scenario, places: Places
+    ) -> None:
         super().__init__(cell, keeper, scenario)
         self.attenuator = cable_attenuator.CableAttenuator(cell, keeper, scenario, places)
         self.page_faults: dict[str, dict[str, int]] = {}
@@ -48,16 +64,27 @@ class DemoCell(run.MeasuredCell):
     def begin(self) -> None:
         self.attenuator.begin()
 
-    def more_checks(self, _now: accounting.Statuses, _kernel: dict[str, Interface] | None) -> list[tuple[str, list[str]]]:
-        faults = [("page_faults", accounting.check_page_faults(self.page_faults))] if self.scenario["air.clock"] == "realtime" else []
+    def more_checks(
+        self, _now: accounting.Statuses, _kernel: dict[str, Interface] | None
+    ) -> list[tuple[str, list[str]]]:
+        faults = (
+            [("page_faults", accounting.check_page_faults(self.page_faults))]
+            if self.scenario["air.clock"] == "realtime"
+            else []
+        )
         return [*faults, *self.attenuator.checks()]
 
 
 @contextlib.contextmanager
 def recorded_to(options: Options) -> Iterator[dict[str, outputs.NewFiles]]:
-    """The new files of the recordings, by station, until they have been handed over. The fader makes its own, as root."""
+    """The new files of the recordings, by station, until they have been handed over. The fader
+    makes its own, as root."""
     with contextlib.ExitStack() as files:
-        yield {station: files.enter_context(iq.new_files(station, base)) for station, base in options.record_iq.items() if station != "fader"}
+        yield {
+            station: files.enter_context(iq.new_files(station, base))
+            for station, base in options.record_iq.items()
+            if station != "fader"
+        }
 
 
 def begin_recordings(options: Options, files: dict[str, outputs.NewFiles]) -> None:
@@ -74,17 +101,40 @@ def begin_recordings(options: Options, files: dict[str, outputs.NewFiles]) -> No
 def recording_arguments(options: Options) -> dict[str, list[str]]:
     """Of the flowgraphs, by station."""
     slots = round(options.record_iq_seconds * accounting.SLOTS_PER_SECOND)
-    made = {"fader": [f"--set=fader.record={base}", f"--set=fader.record_s={options.record_iq_seconds}"]
-            for station, base in options.record_iq.items() if station == "fader"}
-    return made | {station: ["--record-iq", base, "--record-iq-slots", str(slots), "--record-iq-descriptors",
-                             ",".join(str(cells.FIRST_DESCRIPTOR + n) for n in range(len(recordings.WRITTEN[station])))]
-                   for station, base in options.record_iq.items() if station != "fader"}
+    made = {
+        "fader": [f"--set=fader.record={base}", f"--set=fader.record_s={options.record_iq_seconds}"]
+        for station, base in options.record_iq.items()
+        if station == "fader"
+    }
+    return made | {
+        station: [
+            "--record-iq",
+            base,
+            "--record-iq-slots",
+            str(slots),
+            "--record-iq-descriptors",
+            ",".join(
+                str(cells.FIRST_DESCRIPTOR + n) for n in range(len(recordings.WRITTEN[station]))
+            ),
+        ]
+        for station, base in options.record_iq.items()
+        if station != "fader"
+    }
 
 
-def start(cell: Cell, keeper: KeeperClient, scenario: Scenario, places: Places, progress: Callable[[str], None],
-          record_iq: dict[str, list[str]] | None = None, record_to: dict[str, tuple[int, ...]] | None = None) -> DemoCell:
+def start(
+    cell: Cell,
+    keeper: KeeperClient,
+    scenario: Scenario,
+    places: Places,
+    progress: Callable[[str], None],
+    record_iq: dict[str, list[str]] | None = None,
+    record_to: dict[str, tuple[int, ...]] | None = None,
+) -> DemoCell:
     cells.write_configs(cell, scenario)
-    processes = {p.name: p for p in cells.cell_processes(cell, scenario, places, record_iq, record_to)}
+    processes = {
+        p.name: p for p in cells.cell_processes(cell, scenario, places, record_iq, record_to)
+    }
     running = DemoCell(cell, keeper, scenario, places)
     running.attenuator.start()
     progress("starting the medium")
@@ -100,8 +150,11 @@ def start(cell: Cell, keeper: KeeperClient, scenario: Scenario, places: Places, 
     return running
 
 
-def wait_for_lock(running: run.MeasuredCell, scenario: Scenario, progress: Callable[[str], None]) -> float:
+def wait_for_lock(
+    running: run.MeasuredCell, scenario: Scenario, progress: Callable[[str], None]
+) -> float:
     """Returns air time from the first sample to lock, s."""
+
     def begun() -> bool:
         return running.ask(running.terminal).slot > 0
 
@@ -120,10 +173,14 @@ def wait_for_lock(running: run.MeasuredCell, scenario: Scenario, progress: Calla
     unlocked = seen[-1].terminal.slots_unlocked / accounting.SLOTS_PER_SECOND
     progress(f"the terminal has locked after {unlocked * 1000:.0f} ms of air time")
 
-    # The start of the programs kept the medium behind its schedule; it runs fast until it has made up for that.
+    # The start of the programs kept the medium behind its schedule; it runs fast until it has made
+    # up for that.
     def on_schedule() -> bool:
         air = running.ask(running.air)
-        return air.wall_seconds * air.speed - air.now / accounting.SAMPLE_RATE < CAUGHT_UP_S * air.speed
+        return (
+            air.wall_seconds * air.speed - air.now / accounting.SAMPLE_RATE
+            < CAUGHT_UP_S * air.speed
+        )
 
     if not running.keeper.wait_until(on_schedule, CATCH_UP_TIMEOUT_S):
         progress("the medium does not catch up with the wall clock")
@@ -131,7 +188,8 @@ def wait_for_lock(running: run.MeasuredCell, scenario: Scenario, progress: Calla
 
 
 def most_behind(cell: Cell) -> Callable[[], float | None]:
-    """A function: how far the medium was behind its schedule at worst, s; None when it does not say."""
+    """A function: how far the medium was behind its schedule at worst, s; None when it does not
+    say."""
     endpoint = control.Control(cell.endpoint("air.control"))
 
     def ask() -> float | None:
@@ -139,16 +197,23 @@ def most_behind(cell: Cell) -> Callable[[], float | None]:
             return endpoint.status(0.5).pacing_max_us * 1e-6
         except control.NoAnswer:
             return None
+
     return ask
 
 
 def watched(cell: DemoCell, places: Places, workload: Workload) -> dict[str, Any]:
     """What the workload returns, and how the processes kept their time meanwhile."""
     keeper, s = cell.keeper, cell.scenario
-    stalls = slot_path.StallWatch(slot_path.on_its_core(keeper.pids, keeper.placement), most_behind(cell.cell), keeper.placement.slot_path)
+    stalls = slot_path.StallWatch(
+        slot_path.on_its_core(keeper.pids, keeper.placement),
+        most_behind(cell.cell),
+        keeper.placement.slot_path,
+    )
     stalls.start()
     # Where the clock waits nothing is lost, and a switch a millisecond would be for nothing.
-    standstills = slot_path.StandstillWatch(keeper.placement.realtime if s["air.clock"] == "realtime" else [], places)
+    standstills = slot_path.StandstillWatch(
+        keeper.placement.realtime if s["air.clock"] == "realtime" else [], places
+    )
     faults = slot_path.PageFaults(keeper.pids)
     try:
         result = workload(cell) or {}
@@ -171,52 +236,118 @@ def ping_tcp_udp(cell: run.MeasuredCell, progress: Callable[[str], None]) -> dic
 
     pings = s["traffic.pings"]
     progress(f"ping over the idle link, {pings} times")
-    result = {"ping_ms": attempt("ping", lambda: traffic.ping(keeper, cell.cell, pings, s.speed)), "udp": None}
+    result = {
+        "ping_ms": attempt("ping", lambda: traffic.ping(keeper, cell.cell, pings, s.speed)),
+        "udp": None,
+    }
     progress(f"TCP download with iperf3, {s['traffic.duration_s']:g} s")
     result |= attempt("TCP", lambda: run.iperf3_download(cell)) or {"tcp": None}
     if "last" not in cell.marks:
         cell.mark("last")
     udp_rate = s["traffic.udp_mbps"]
-    rate = udp_rate * 1e6 if udp_rate else 0.6 * result["tcp"]["goodput_bps"] if result["tcp"] else 0
+    rate = (
+        udp_rate * 1e6 if udp_rate else 0.6 * result["tcp"]["goodput_bps"] if result["tcp"] else 0
+    )
     if rate:
         progress(f"UDP stream with iperf3, {rate / 1e6:.2f} Mbit/s")
         result["udp"] = attempt("UDP", lambda: traffic.udp(keeper, cell.cell, s, rate))
     return result | {"failed": failed}
 
 
-def measure(cell: DemoCell, watch: control.TelemetryWatch, applications: ApplicationClock, places: Places, progress: Callable[[str], None],
-            workload: Workload | None) -> dict[str, Any]:
+def measure(
+    cell: DemoCell,
+    watch: control.TelemetryWatch,
+    applications: ApplicationClock,
+    places: Places,
+    progress: Callable[[str], None],
+    workload: Workload | None,
+) -> dict[str, Any]:
     """All traffic, and the report of it."""
     keeper = cell.keeper
     common, more, now = run.measure(
-        cell, watch, applications, lambda cell: watched(cell, places, workload or (lambda cell: ping_tcp_udp(cell, progress))), progress,
-        (cell.air, cell.base, cell.terminal))
+        cell,
+        watch,
+        applications,
+        lambda cell: watched(cell, places, workload or (lambda cell: ping_tcp_udp(cell, progress))),
+        progress,
+        (cell.air, cell.base, cell.terminal),
+    )
     radio, link = now.terminal.radio, now.terminal.terminal
     common["realtime"]["stall"] = more.pop("stall")
-    return common | (more if workload is None else {"workload": more}) | {
-        "placement": keeper.placement.report() | slot_path.granted(keeper.pids) | {"page_faults": cell.page_faults},
-        "fader": accounting.fader_of(now.air, radio), "transmitter": accounting.transmitter_of(now.air, radio), "attenuator": cell.attenuator.said,
-        "radio": accounting.counts_of(radio, "cell", "locks", "lock_losses", "gain_", "cfo_hz", "evm_", "mean_snr_db", "overflows", "clipped") | {
-            "state": radio.mode, "level_dbfs": radio.rx_level_dbfs,
-            "transitions": accounting.counts_of(radio, "candidates", "synchronisations", "losses_"),
-            "grants_failed": link.grants_failed, "slots_unlocked": link.slots_unlocked, "frames_combined": link.frames_combined,
-            "malformed_messages": now.base.malformed_messages + now.terminal.malformed_messages},
-        # The receiver's own figure: against the SNR that it measured when the predicted slot had come.
-        "prediction": {"nmse": radio.prediction_nmse, "horizon_slots": radio.horizon or cell.scenario.retransmission_delay_slots},
-        "effective": {"base": now.base.effective_yaml, "terminal": now.terminal.effective_yaml, "air": now.air.effective_yaml}}
+    return (
+        common
+        | (more if workload is None else {"workload": more})
+        | {
+            "placement": (
+                keeper.placement.report()
+                | slot_path.granted(keeper.pids)
+                | {"page_faults": cell.page_faults}
+            ),
+            "fader": accounting.fader_of(now.air, radio),
+            "transmitter": accounting.transmitter_of(now.air, radio),
+            "attenuator": cell.attenuator.said,
+            "radio": (
+                accounting.counts_of(
+                    radio,
+                    "cell",
+                    "locks",
+                    "lock_losses",
+                    "gain_",
+                    "cfo_hz",
+                    "evm_",
+                    "mean_snr_db",
+                    "overflows",
+                    "clipped",
+                )
+                | {
+                    "state": radio.mode,
+                    "level_dbfs": radio.rx_level_dbfs,
+                    "transitions": accounting.counts_of(
+                        radio, "candidates", "synchronisations", "losses_"
+                    ),
+                    "grants_failed": link.grants_failed,
+                    "slots_unlocked": link.slots_unlocked,
+                    "frames_combined": link.frames_combined,
+                    "malformed_messages": (
+                        now.base.malformed_messages + now.terminal.malformed_messages
+                    ),
+                }
+            ),
+            # The receiver's own figure: against the SNR that it measured when the predicted slot had
+            # come.
+            "prediction": {
+                "nmse": radio.prediction_nmse,
+                "horizon_slots": radio.horizon or cell.scenario.retransmission_delay_slots,
+            },
+            "effective": {
+                "base": now.base.effective_yaml,
+                "terminal": now.terminal.effective_yaml,
+                "air": now.air.effective_yaml,
+            },
+        }
+    )
 
 
 def finish_fader(cell: Cell, base: str, facts: dict[str, Any], places: Places) -> Iterator[str]:
     """Its recordings' metadata, once it has written what it knows of them; a line each."""
     for node, side in (one[1:].split("-") for one in FADER_SIDES):
         try:
-            made = fader_recordings.complete(base, node, side, str(cell.run / "fader.yaml"), places, facts, FACTS_TIMEOUT_S)
-            yield f"recorded {made.data_path}: {made.samples / accounting.SAMPLE_RATE:.3f} s, {made.whole['openwip:samples_lost']} samples lost"
+            made = fader_recordings.complete(
+                base, node, side, str(cell.run / "fader.yaml"), places, facts, FACTS_TIMEOUT_S
+            )
+            yield (
+                f"recorded {made.data_path}: {made.samples / accounting.SAMPLE_RATE:.3f} s,"
+                f" {made.whole['openwip:samples_lost']} samples lost"
+            )
         except TimeoutError:
-            yield f"recording {base}-{node}-{side}: no metadata, the run was shorter than --record-iq-seconds"
+            yield (
+                f"recording {base}-{node}-{side}: no metadata, the run was shorter than"
+                " --record-iq-seconds"
+            )
 
 
 # --- one run ---
+
 
 def check(options: Options, places: Places) -> None:
     """Before anything is made: also what only medium and fader can judge, such as a trace file."""
@@ -229,10 +360,17 @@ def check(options: Options, places: Places) -> None:
     cable_attenuator.check(scenario, places)
 
 
-def run_workload(options: dict[str, Any], workload: Workload, progress: Callable[[str], None] | None = None, *,
-                 places: Places | None = None, **around: Any) -> dict[str, Any]:
-    """One run with applications of one's own, as emulate.run() has them: the report. `options`: {key of SETTINGS: value}; air.speed is
-    1 unless it says so, since the TCP of the hosts lives by the wall clock. Raises NoLock, and what that does."""
+def run_workload(
+    options: dict[str, Any],
+    workload: Workload,
+    progress: Callable[[str], None] | None = None,
+    *,
+    places: Places | None = None,
+    **around: Any,
+) -> dict[str, Any]:
+    """One run with applications of one's own, as emulate.run() has them: the report. `options`:
+    {key of SETTINGS: value}; air.speed is 1 unless it says so, since the TCP of the hosts lives by
+    the wall clock. Raises NoLock, and what that does."""
     scenario = check_together(scenario_of({"air.speed": 1.0} | options, SETTINGS))
     given = Options(scenario, **around)
     where = places or whereabouts.default()
@@ -255,13 +393,18 @@ def main(arguments: list[str], places: Places) -> int:
         if options.scenario["air.speed"] == pace.AUTO:
             return run_at_the_pace_found(options, places, progress)
         with owned_cell(options.name, progress) as (cell, keeper):
-            if options.scenario["link.loop"] == loop.AUTO:      # its clock has one pace, so no other is tried
+            # its clock has one pace, so no other is tried
+            if options.scenario["link.loop"] == loop.AUTO:
                 loop.take(options, loop.radios_of_demo(options.scenario), 0, places, progress)
             return run_cell(cell, keeper, options, places, progress)
     except NoLock as e:
         reasons = [f"lock: {e}"]
-        return run.report({"verdict": accounting.verdict([("lock", reasons)])} | identity(options.scenario, places),
-                          options, f"verdict: INVALID\n  {reasons[0]}")
+        return run.report(
+            {"verdict": accounting.verdict([("lock", reasons)])}
+            | identity(options.scenario, places),
+            options,
+            f"verdict: INVALID\n  {reasons[0]}",
+        )
 
 
 def run_at_the_pace_found(options: Options, places: Places, progress: Callable[[str], None]) -> int:
@@ -285,25 +428,61 @@ def run_at_the_pace_found(options: Options, places: Places, progress: Callable[[
         return run_cell(cell, keeper, options, places, progress)
 
 
-def run_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None], trial: str = "none") -> int:
+def run_cell(
+    cell: Cell,
+    keeper: KeeperClient,
+    options: Options,
+    places: Places,
+    progress: Callable[[str], None],
+    trial: str = "none",
+) -> int:
     progress(f"cell '{cell.name}': namespaces {' and '.join(cell.namespaces)}")
     result = in_cell(cell, keeper, options, places, progress, trial)
     return run.report(result, options, report.screen(result))
 
 
-def in_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None], trial: str,
-            workload: Workload | None = None) -> dict[str, Any]:
-    return run.in_cell(cell, keeper, options, places, progress, lambda: phases(cell, keeper, options, places, progress, trial, workload),
-                       apart=options.scenario.cabled and options.scenario["air.clock"] == "realtime")
+def in_cell(
+    cell: Cell,
+    keeper: KeeperClient,
+    options: Options,
+    places: Places,
+    progress: Callable[[str], None],
+    trial: str,
+    workload: Workload | None = None,
+) -> dict[str, Any]:
+    return run.in_cell(
+        cell,
+        keeper,
+        options,
+        places,
+        progress,
+        lambda: phases(cell, keeper, options, places, progress, trial, workload),
+        apart=options.scenario.cabled and options.scenario["air.clock"] == "realtime",
+    )
 
 
-def phases(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None], trial: str,
-           workload: Workload | None) -> dict[str, Any]:
+def phases(
+    cell: Cell,
+    keeper: KeeperClient,
+    options: Options,
+    places: Places,
+    progress: Callable[[str], None],
+    trial: str,
+    workload: Workload | None,
+) -> dict[str, Any]:
     scenario = options.scenario
     with watching(cell) as (watch, applications):
         with recorded_to(options) as files:
             begin_recordings(options, files)
-            running = start(cell, keeper, scenario, places, progress, recording_arguments(options), {s: tuple(f.fds) for s, f in files.items()})
+            running = start(
+                cell,
+                keeper,
+                scenario,
+                places,
+                progress,
+                recording_arguments(options),
+                {s: tuple(f.fds) for s, f in files.items()},
+            )
         remote.start(cell, keeper, options.listen, places, progress)
         lock_s = wait_for_lock(running, scenario, progress)
         if trial != "none":

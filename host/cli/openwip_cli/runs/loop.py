@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""--loop auto: lead and retransmission delay of a cell, and a demo's fader's delay, from what its radios and this machine take, measured
-before it is made. The measurement is that of ./openwip doctor --loop, shorter; what it does not show is said."""
+"""--loop auto: lead and retransmission delay of a cell, and a demo's fader's delay, from what its
+radios and this machine take, measured before it is made. The measurement is that of ./openwip
+doctor --loop, shorter; what it does not show is said."""
+
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -12,16 +14,19 @@ from ..settings import radios, table
 from ..settings.scenario import Scenario, check_cables, check_free_running, text_of
 
 AUTO, AS_SET = "auto", "as_set"
-SECONDS = 10.0      # of bursts and slots, at each radio
-LIMIT_S = SECONDS + 50      # with opening the radio, which may have to be loaded first
+SECONDS = 10.0  # of bursts and slots, at each radio
+LIMIT_S = SECONDS + 50  # with opening the radio, which may have to be loaded first
 MEASURED = ("link.transmit_lead_slots", "link.retransmission_delay_ms")
 DELAY = "fader.delay_samples"
-FADER = ("fader-base", "fader-terminal")    # of a cell: receives from the base station, sends to the terminal
-SHARES = ((radio_loop.RARE[0], radio_loop.LONGEST), *((rare, rare) for rare in radio_loop.RARE))   # of the slots: for the stations, for a fader
+# of a cell: receives from the base station, sends to the terminal
+FADER = ("fader-base", "fader-terminal")
+# of the slots: for the stations, for a fader
+SHARES = ((radio_loop.RARE[0], radio_loop.LONGEST), *((rare, rare) for rare in radio_loop.RARE))
 
 
 class Asked(NamedTuple):
     """Of the program that opens radios."""
+
     radio: str
     options: tuple[str, ...]
 
@@ -30,20 +35,31 @@ def refuse_beside(values: dict[str, Any]) -> None:
     """`values`: given by somebody, without defaults."""
     for key in MEASURED if values.get("link.loop") == AUTO else ():
         if values.get(key) is not None:
-            raise BadInput(f"{table.setting(key, 'demo').flag} is {text_of(values[key])} with --loop auto, which measures it; valid: one of the two")
+            raise BadInput(
+                f"{table.setting(key, 'demo').flag} is {text_of(values[key])} with --loop auto,"
+                " which measures it; valid: one of the two"
+            )
 
 
 def radios_of_demo(scenario: Scenario) -> dict[str, Asked]:
-    """Each on its own, with a path from its transmitter to its receiver in the place of the medium."""
+    """Each on its own, with a path from its transmitter to its receiver in the place of the
+    medium."""
     of = radios.radios(scenario)
-    return {name: Asked(",".join(filter(None, ("type=vusrp", one.arguments))), ()) for name, one in of.items()}
+    return {
+        name: Asked(",".join(filter(None, ("type=vusrp", one.arguments))), ())
+        for name, one in of.items()
+    }
 
 
 def radios_of_base(radio: station.Radio) -> dict[str, Asked]:
-    """The terminal and its computer are taken to be like the base station and this one. What it sends is what the station would,
-    but for a power, which is not asked for: how late a burst is does not depend on it."""
+    """The terminal and its computer are taken to be like the base station and this one. What it
+    sends is what the station would, but for a power, which is not asked for: how late a burst is
+    does not depend on it."""
     antenna = (f"--transmit-antenna={radio.antenna}",) if radio.antenna else ()
-    asked = Asked(radio.arguments, (f"--freq={radio.frequency:.12g}", f"--transmit-gain={radio.gain:g}", *antenna))
+    asked = Asked(
+        radio.arguments,
+        (f"--freq={radio.frequency:.12g}", f"--transmit-gain={radio.gain:g}", *antenna),
+    )
     return {"base": asked, "terminal": asked}
 
 
@@ -51,7 +67,10 @@ def not_shown(found: dict[str, Any]) -> Iterator[str]:
     """What this measurement of a radio does not say of a run."""
     late = found["transmit"]["late_at_most"]
     if late > LATE_SHARE:
-        yield f"of the bursts a share of {late:.1e} may be late (95 %), a verdict allows {LATE_SHARE:g}"
+        yield (
+            f"of the bursts a share of {late:.1e} may be late (95 %), a verdict allows"
+            f" {LATE_SHARE:g}"
+        )
     if found["receive"]["gaps"]:
         yield f"samples were lost {found['receive']['gaps']} times"
     if not found["realtime_priority"]:
@@ -60,9 +79,9 @@ def not_shown(found: dict[str, Any]) -> Iterator[str]:
 
 class Settled(NamedTuple):
     loop: radio_loop.Loop
-    fader: dict[str, Any]       # its delay; empty: there is none
-    share: str                  # of the slots received, that the fader's delay is of
-    why: str                    # it cannot be; empty: it can
+    fader: dict[str, Any]  # its delay; empty: there is none
+    share: str  # of the slots received, that the fader's delay is of
+    why: str  # it cannot be; empty: it can
 
     @property
     def flags(self) -> str:
@@ -72,35 +91,75 @@ class Settled(NamedTuple):
 def settle(found: dict[str, dict[str, Any]], scenario: Scenario, more_slots: int) -> Settled:
     """What follows from measurements of the radios, by role."""
     fader = {DELAY: scenario[DELAY]} if FADER[0] in found else {}
-    for rare, share in SHARES if fader else SHARES[1:]:     # one standstill of 20 ms is no reason not to begin
+    # one standstill of 20 ms is no reason not to begin
+    for rare, share in SHARES if fader else SHARES[1:]:
         if fader:
-            fader = {DELAY: max(scenario[DELAY], radio_loop.fader_samples(found[FADER[0]], found[FADER[1]], share))}
-        loop = radio_loop.of_cell(found["base"], found["terminal"], more_slots + scenario.replaced(fader).fader_slots, rare)
+            fader = {
+                DELAY: max(
+                    scenario[DELAY],
+                    radio_loop.fader_samples(found[FADER[0]], found[FADER[1]], share),
+                )
+            }
+        loop = radio_loop.of_cell(
+            found["base"],
+            found["terminal"],
+            more_slots + scenario.replaced(fader).fader_slots,
+            rare,
+        )
         settled = Settled(loop, fader, share, loop.not_valid(fader))
         if not settled.why:
             break
     return settled
 
 
-def take(wanted: Any, asked: dict[str, Asked], more_slots: int, places: Places, progress: Callable[[str], None]) -> None:
-    """Into the scenario of the run's options, and what was found into their loop_found. The cell is ours: who is refused one transmits nothing."""
+def take(
+    wanted: Any,
+    asked: dict[str, Asked],
+    more_slots: int,
+    places: Places,
+    progress: Callable[[str], None],
+) -> None:
+    """Into the scenario of the run's options, and what was found into their loop_found. The cell is
+    ours: who is refused one transmits nothing."""
     places.check_built(radio_loop.PROGRAM)
     found: dict[Asked, dict[str, Any]] = {}
     for one in dict.fromkeys(asked.values()):
         progress(f"measuring the loop of {one.radio}, {SECONDS:g} s: THIS TRANSMITS")
-        found[one] = radio_loop.ask(places, "loop", one.radio, [*one.options, f"--seconds={SECONDS:g}"], limit_s=LIMIT_S)
+        found[one] = radio_loop.ask(
+            places, "loop", one.radio, [*one.options, f"--seconds={SECONDS:g}"], limit_s=LIMIT_S
+        )
     scenario = wanted.scenario
-    loop, fader, share, why = settled = settle({role: found[one] for role, one in asked.items()}, scenario, more_slots)
+    loop, fader, share, why = settled = settle(
+        {role: found[one] for role, one in asked.items()}, scenario, more_slots
+    )
     if why:
-        raise Stop(f"--loop auto: {settled.flags} follow from this machine, {why}; ./openwip doctor --loop says what takes so long")
-    scenario.values.update(loop.settings, **fader, **{"link.loop": AS_SET})      # the report's `config` is this run
+        raise Stop(
+            f"--loop auto: {settled.flags} follow from this machine, {why}; ./openwip doctor --loop"
+            " says what takes so long"
+        )
+    # the report's `config` is this run
+    scenario.values.update(loop.settings, **fader, **{"link.loop": AS_SET})
     check_cables(scenario)
     check_free_running(scenario)
     doubts = [f"{one.radio}: {doubt}" for one, of in found.items() for doubt in not_shown(of)]
     if fader and share != radio_loop.LONGEST:
-        doubts.append("the fader's delay is shorter than the longest reception seen, which would make its loop too long; one piece too late is INVALID")
-    wanted.loop_found = loop.settings | fader | {"not_shown": doubts} | {
-        role: {"radio": one.radio, "transmit": found[one]["transmit"], "receive": found[one]["receive"]} for role, one in asked.items()}
+        doubts.append(
+            "the fader's delay is shorter than the longest reception seen, which would make its"
+            " loop too long; one piece too late is INVALID"
+        )
+    wanted.loop_found = (
+        loop.settings
+        | fader
+        | {"not_shown": doubts}
+        | {
+            role: {
+                "radio": one.radio,
+                "transmit": found[one]["transmit"],
+                "receive": found[one]["receive"],
+            }
+            for role, one in asked.items()
+        }
+    )
     progress(f"loop: {settled.flags} ({loop.delay} slots)")
     for doubt in doubts:
         progress(f"loop: not shown: {doubt}")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""emulate --time ns3: the emulator's links with the TCP of ns-3 at both their ends (docs/ns3.md). run(scenario, ...) is the entry for
-programs, with the plans of runs/virtual.py."""
+"""emulate --time ns3: the emulator's links with the TCP of ns-3 at both their ends (docs/ns3.md).
+run(scenario, ...) is the entry for programs, with the plans of runs/virtual.py."""
+
 import json
 import pathlib
 import subprocess
@@ -18,13 +19,20 @@ from ..settings.scenario import Scenario
 from ..text import to_yaml
 from . import emulate, ns3_tcp, split_tcp, virtual
 
-PROGRAM = "host/simulator/wip_ns3"      # of the build
+PROGRAM = "host/simulator/wip_ns3"  # of the build
 
 
-def run(s: Scenario, places: Places, plan: virtual.Plan | None = None, packets: str | None = None,
-        progress: Callable[[str], None] = lambda text: None, tcp: dict[str, Any] | None = None,
-        recorded: str | None = None) -> dict[str, Any]:
-    """The report, as of virtual.run(). `tcp`: settings of all senders and receivers (ns3_tcp.TCP); `sender` is the default plan's."""
+def run(
+    s: Scenario,
+    places: Places,
+    plan: virtual.Plan | None = None,
+    packets: str | None = None,
+    progress: Callable[[str], None] = lambda text: None,
+    tcp: dict[str, Any] | None = None,
+    recorded: str | None = None,
+) -> dict[str, Any]:
+    """The report, as of virtual.run(). `tcp`: settings of all senders and receivers (ns3_tcp.TCP);
+    `sender` is the default plan's."""
     check(places)
     ns3_tcp.check(s)
     split_tcp.check(s, "ns3")
@@ -32,15 +40,22 @@ def run(s: Scenario, places: Places, plan: virtual.Plan | None = None, packets: 
     tcp = dict(tcp or {})
     sender = tcp.pop("sender", s["traffic.tcp_cc"])
     window = 0 if "receive_window" in tcp else s["traffic.tcp_window_kb"]
-    plan = plan or virtual.Plan([f"bulk 0 1 {virtual.START_S:g} {s['traffic.duration_s']:g} {sender} {window}"])
+    plan = plan or virtual.Plan(
+        [f"bulk 0 1 {virtual.START_S:g} {s['traffic.duration_s']:g} {sender} {window}"]
+    )
     if programs := [*plan.programs, *plan.batches, *plan.afterwards]:
-        raise BadInput(f"{programs[0][1]} with --time ns3, which runs no program; valid: flows and settings of TCP")
+        raise BadInput(
+            f"{programs[0][1]} with --time ns3, which runs no program; valid: flows and settings"
+            " of TCP"
+        )
     lines = [*ns3_tcp.settings_of(tcp, plan.sysctls), *plan.flows]
     with emulate.with_predictions(s, places) as as_run, scratch.folder() as folder:
         tree = emulate.config(cells.Cell(NAME), as_run)
         progress("ns-3, simulated time")
         raw = run_program(places, tree, lines, plan, as_run, folder, packets, bool(recorded))
-        made = virtual.report(s, places, tree, raw, {"flows": raw["flows"], "sysctl": {}, "programs": []}) | virtual.kept(folder, packets)
+        made = virtual.report(
+            s, places, tree, raw, {"flows": raw["flows"], "sysctl": {}, "programs": []}
+        ) | virtual.kept(folder, packets)
         made["effective"]["plan"] = "\n".join(lines)
         made["versions"] = made["versions"] | {"ns3": raw["ns3"]}
         if recorded:
@@ -54,19 +69,46 @@ def check(places: Places, program: str = PROGRAM) -> None:
         raise BadInput("--time ns3: this build has no ns-3 in it: run ./openwip setup --ns3")
 
 
-def run_program(places: Places, tree: dict[str, Any], lines: list[str], plan: virtual.Plan, s: Scenario, root: pathlib.Path,
-                packets: str | None, tells: bool) -> dict[str, Any]:
-    return launch(places.program(PROGRAM), root, tree, lines, [
-        "--longest", f"{virtual.times(plan, s)[2]:.9g}", *virtual.counts_and_files(plan, s, root, packets, tells)])
+def run_program(
+    places: Places,
+    tree: dict[str, Any],
+    lines: list[str],
+    plan: virtual.Plan,
+    s: Scenario,
+    root: pathlib.Path,
+    packets: str | None,
+    tells: bool,
+) -> dict[str, Any]:
+    return launch(
+        places.program(PROGRAM),
+        root,
+        tree,
+        lines,
+        [
+            "--longest",
+            f"{virtual.times(plan, s)[2]:.9g}",
+            *virtual.counts_and_files(plan, s, root, packets, tells),
+        ],
+    )
 
 
-def launch(program: str, root: pathlib.Path, tree: dict[str, Any], lines: Sequence[str], more: Sequence[str] = ()) -> dict[str, Any]:
+def launch(
+    program: str,
+    root: pathlib.Path,
+    tree: dict[str, Any],
+    lines: Sequence[str],
+    more: Sequence[str] = (),
+) -> dict[str, Any]:
     """What the program has said, with this configuration and plan."""
     config, flows = root / "config.yaml", root / "plan"
     config.write_text(to_yaml(tree))
     flows.write_text("\n".join(lines) + "\n")
     system.give_to_account(root, (config, flows))
-    done = subprocess.run([program, "--config", str(config), "--plan", str(flows), *more], capture_output=True, text=True)
+    done = subprocess.run(
+        [program, "--config", str(config), "--plan", str(flows), *more],
+        capture_output=True,
+        text=True,
+    )
     if done.returncode == BadInput.code:
         raise BadInput(why_ended(done, config))
     if done.returncode:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The command lines of the runs: a scenario, and what happens around it."""
+
 import argparse
 import dataclasses
 import re
@@ -16,38 +17,48 @@ from ..settings.scenario import SETTINGS, Scenario, check_together, read_file, t
 from ..settings.table import Setting
 from . import loop, ns3_tcp
 
-CLOCKS = ("real", "virtual", "ns3")     # --time: the wall's, or none, with the TCP of a Linux kernel of its own (runs/virtual.py) or of ns-3
+# --time: the wall's, or none, with the TCP of a Linux kernel of its own (runs/virtual.py) or of
+# ns-3
+CLOCKS = ("real", "virtual", "ns3")
 
 
 @dataclasses.dataclass
 class Options:
     """A scenario, and what happens around it."""
+
     scenario: Scenario
     json: str | None = None
     keep: bool = False
     logs: str | None = None
     name: str = "demo"
-    cores: placement.Placement | list[int] | str | None = "auto"      # placement.parse(); None: wherever this process is
+    # placement.parse(); None: wherever this process is
+    cores: placement.Placement | list[int] | str | None = "auto"
     record: str | None = None
     capture: str | None = None
     monitor: bool = False
-    record_iq: dict[str, str] = dataclasses.field(default_factory=dict)   # station -> FILE without ending
+    # station -> FILE without ending
+    record_iq: dict[str, str] = dataclasses.field(default_factory=dict)
     record_iq_seconds: float = 0
-    listen: "remote.Listen | None" = None    # remote.check_listen()
-    replay_iq: str | None = None   # FILE in the place of the radio
-    pace_found: float | None = None    # with --speed auto, where it had to be tried
-    loop_found: dict[str, Any] | None = None    # with --loop auto: runs/loop.py
-    inputs: list[str] = dataclasses.field(default_factory=list)    # files that are read, and so not to be written
-    generator: bool = False     # of the emulator: virtual time, no cell
-    time: str = CLOCKS[0]       # of the emulator
-    sysctl: dict[str, str] = dataclasses.field(default_factory=dict)     # of the kernel in virtual time
-    tcp: dict[str, str] = dataclasses.field(default_factory=dict)        # of ns-3
+    listen: "remote.Listen | None" = None  # remote.check_listen()
+    replay_iq: str | None = None  # FILE in the place of the radio
+    pace_found: float | None = None  # with --speed auto, where it had to be tried
+    loop_found: dict[str, Any] | None = None  # with --loop auto: runs/loop.py
+    # files that are read, and so not to be written
+    inputs: list[str] = dataclasses.field(default_factory=list)
+    generator: bool = False  # of the emulator: virtual time, no cell
+    time: str = CLOCKS[0]  # of the emulator
+    # of the kernel in virtual time
+    sysctl: dict[str, str] = dataclasses.field(default_factory=dict)
+    tcp: dict[str, str] = dataclasses.field(default_factory=dict)  # of ns-3
 
 
-def settings_parser(command: str, description: str, settings: list[Setting], name: str, one_cell: bool = True) -> Parser:
-    """The settings, and what every run has around them; of one cell its cores and what is left of it, too."""
+def settings_parser(
+    command: str, description: str, settings: list[Setting], name: str, one_cell: bool = True
+) -> Parser:
+    """The settings, and what every run has around them; of one cell its cores and what is left of
+    it, too."""
     p = Parser(command, description, usage=f"./openwip {command} [OPTIONS]")
-    rooms: dict[str, Any] = {"": p}     # headings of the help, as of docs/settings.md
+    rooms: dict[str, Any] = {"": p}  # headings of the help, as of docs/settings.md
     for s in settings:
         if s.flag is None:
             continue
@@ -55,31 +66,80 @@ def settings_parser(command: str, description: str, settings: list[Setting], nam
             rooms[room] = p.add_argument_group(room)
         default = text_of(s.default)
         text = f"{s.help}; {with_unit(s.kind, s.unit)}" + f" (default {default})" * bool(default)
-        remember_kind(rooms[room].add_argument(s.flag, dest=s.key, metavar="X", default=None, help=text.replace("%", "%%")), s.kind)
+        remember_kind(
+            rooms[room].add_argument(
+                s.flag, dest=s.key, metavar="X", default=None, help=text.replace("%", "%%")
+            ),
+            s.kind,
+        )
     p.add_argument("--config", metavar="FILE", help="scenario file (YAML) under the options")
     p.add_argument("--json", metavar="FILE", help="write the whole report there")
     if one_cell:
-        p.add_argument("--cores", metavar="X", default="auto", help="cores of the slot path: auto, none (left to the kernel), "
-                       "or numbers such as 1 or 2,3 (default auto)")
+        p.add_argument(
+            "--cores",
+            metavar="X",
+            default="auto",
+            help=(
+                "cores of the slot path: auto, none (left to the kernel), "
+                "or numbers such as 1 or 2,3 (default auto)"
+            ),
+        )
         p.add_argument("--keep", action="store_true", help="leave the cell up afterwards")
-        p.add_argument("--logs", metavar="DIR", help="copy configuration files and logs there at the end")
-    p.add_argument("--name", type=check_cell_name, default=name, help=f"name of the cell (several can run; default {name})")
+        p.add_argument(
+            "--logs", metavar="DIR", help="copy configuration files and logs there at the end"
+        )
+    p.add_argument(
+        "--name",
+        type=check_cell_name,
+        default=name,
+        help=f"name of the cell (several can run; default {name})",
+    )
     return p
 
 
-def options_parser(command: str, description: str, settings: list[Setting], name: str, captured: str = "IP and link frames of the run, for Wireshark (pcapng)") -> Parser:
+def options_parser(
+    command: str,
+    description: str,
+    settings: list[Setting],
+    name: str,
+    captured: str = "IP and link frames of the run, for Wireshark (pcapng)",
+) -> Parser:
     p = settings_parser(command, description, settings, name)
-    p.add_argument("--record", metavar="FILE", help="record telemetry of the run there, all but frames and ip (HDF5; ./openwip report FILE)")
+    p.add_argument(
+        "--record",
+        metavar="FILE",
+        help=(
+            "record telemetry of the run there, all but frames and ip (HDF5; ./openwip report FILE)"
+        ),
+    )
     p.add_argument("--capture", metavar="FILE", help=captured)
-    p.add_argument("--listen", metavar="tcp://ADDR:PORT", help="forward telemetry and control there, from PORT on; with --keys")
+    p.add_argument(
+        "--listen",
+        metavar="tcp://ADDR:PORT",
+        help="forward telemetry and control there, from PORT on; with --keys",
+    )
     p.add_argument("--keys", metavar="DIR", help="keys of ./openwip keys, for --listen")
-    p.add_argument("--monitor", action="store_true", help="open the window onto the cell (./openwip monitor)")
+    p.add_argument(
+        "--monitor", action="store_true", help="open the window onto the cell (./openwip monitor)"
+    )
     return p
 
 
-def scenario_of(given: argparse.Namespace, settings: list[Setting], fixed: dict[str, Any] | None = None, file: dict[str, Any] | None = None) -> Scenario:
-    """Of parsed arguments: file under flags. `fixed`: of the command, under both; `file`: where it has been read."""
-    values = dict(file) if file is not None else read_file(given.config, settings) if given.config else {}
+def scenario_of(
+    given: argparse.Namespace,
+    settings: list[Setting],
+    fixed: dict[str, Any] | None = None,
+    file: dict[str, Any] | None = None,
+) -> Scenario:
+    """Of parsed arguments: file under flags. `fixed`: of the command, under both; `file`: where it
+    has been read."""
+    values = (
+        dict(file)
+        if file is not None
+        else read_file(given.config, settings)
+        if given.config
+        else {}
+    )
     for s in settings:
         if s.flag is not None and (text := getattr(given, s.key)) is not None:
             values[s.key] = read(s.flag, s.kind, text)
@@ -90,59 +150,143 @@ def scenario_of(given: argparse.Namespace, settings: list[Setting], fixed: dict[
 OUTPUTS = ("json", "record", "capture")
 
 
-def options_of(given: argparse.Namespace, settings: list[Setting], files: list[str] | None = None) -> "Options":
-    """Options of parsed arguments: file under flags, all checked. `files`: what has been read of files besides."""
+def options_of(
+    given: argparse.Namespace, settings: list[Setting], files: list[str] | None = None
+) -> "Options":
+    """Options of parsed arguments: file under flags, all checked. `files`: what has been read of
+    files besides."""
     outputs.apart(given, "config", *OUTPUTS)
     scenario = check_together(scenario_of(given, settings))
     inputs = [*(files or ()), *scenario.files, *([given.config] if given.config else [])]
     outputs.apart(given, *OUTPUTS, inputs=inputs)
     model = scenario["channel.model"]
-    for key, unused, with_ in (("speed_kmh", scenario.speed_kmh is None and scenario.values.get("link.kind") != "wlan", "a channel that moves"),
-                               ("bins_db", model != "static", "--channel static")):
+    for key, unused, with_ in (
+        (
+            "speed_kmh",
+            scenario.speed_kmh is None and scenario.values.get("link.kind") != "wlan",
+            "a channel that moves",
+        ),
+        ("bins_db", model != "static", "--channel static"),
+    ):
         if unused and getattr(given, f"channel.{key}", None) is not None:
             raise BadInput(f"--{key.replace('_', '-')} with --channel {model}; valid: with {with_}")
-    return Options(scenario, given.json, given.keep, given.logs, given.name,
-                   placement.parse(given.cores), given.record, given.capture, given.monitor,
-                   listen=remote.check_listen(given.listen, given.keys), inputs=inputs)
+    return Options(
+        scenario,
+        given.json,
+        given.keep,
+        given.logs,
+        given.name,
+        placement.parse(given.cores),
+        given.record,
+        given.capture,
+        given.monitor,
+        listen=remote.check_listen(given.listen, given.keys),
+        inputs=inputs,
+    )
 
 
-BESIDE_REPLAY = ("--speed", "--monitor", "--record", "--capture", "--json", "--logs", "--name", "--cores")
+BESIDE_REPLAY = (
+    "--speed",
+    "--monitor",
+    "--record",
+    "--capture",
+    "--json",
+    "--logs",
+    "--name",
+    "--cores",
+)
 
 
 def refuse_beside_replay(parser: Parser, given: argparse.Namespace) -> None:
     """Everything else has been decided when the samples were recorded."""
     for flag in parser.said(given):
         if flag not in (*BESIDE_REPLAY, "--replay-iq"):
-            raise BadInput(f"{flag} with --replay-iq: a recording is played as it is; valid beside it: {', '.join(BESIDE_REPLAY)}")
+            raise BadInput(
+                f"{flag} with --replay-iq: a recording is played as it is; valid beside it:"
+                f" {', '.join(BESIDE_REPLAY)}"
+            )
 
 
 def parse_demo(arguments: list[str]) -> Options:
-    parser = options_parser("demo", "A base station and a terminal over a software radio on this machine: "
-                                    "ping, TCP and UDP, and a verdict.", SETTINGS, "demo")
-    parser.add_argument("--record-iq", metavar="FILE", help="record what the terminal receives, from the first "
-                        "sample on, as SigMF: FILE.sigmf-data, FILE.sigmf-meta (61 MB/s)")
-    parser.add_argument("--record-iq-base", metavar="FILE", help="the same of what the base station transmits")
-    parser.add_argument("--record-iq-fader", metavar="FILE", help="with --air cabled: what the fader receives and sends, FILE-base-input and "
-                        "FILE-terminal-output")
-    parser.add_argument("--record-iq-seconds", metavar="X", default="10", help="so much air time; 0.01..3600 s (default 10)")
-    parser.add_argument("--replay-iq", metavar="FILE", help="play a recording in the place of the radio: no base "
-                        "station, nothing is measured, the decisions are compared with the recorded ones")
+    parser = options_parser(
+        "demo",
+        "A base station and a terminal over a software radio on this machine: "
+        "ping, TCP and UDP, and a verdict.",
+        SETTINGS,
+        "demo",
+    )
+    parser.add_argument(
+        "--record-iq",
+        metavar="FILE",
+        help=(
+            "record what the terminal receives, from the first "
+            "sample on, as SigMF: FILE.sigmf-data, FILE.sigmf-meta (61 MB/s)"
+        ),
+    )
+    parser.add_argument(
+        "--record-iq-base", metavar="FILE", help="the same of what the base station transmits"
+    )
+    parser.add_argument(
+        "--record-iq-fader",
+        metavar="FILE",
+        help=(
+            "with --air cabled: what the fader receives and sends, FILE-base-input and "
+            "FILE-terminal-output"
+        ),
+    )
+    parser.add_argument(
+        "--record-iq-seconds",
+        metavar="X",
+        default="10",
+        help="so much air time; 0.01..3600 s (default 10)",
+    )
+    parser.add_argument(
+        "--replay-iq",
+        metavar="FILE",
+        help=(
+            "play a recording in the place of the radio: no base "
+            "station, nothing is measured, the decisions are compared with the recorded ones"
+        ),
+    )
     given = parser.parse_args(arguments)
     if given.replay_iq is not None:
         refuse_beside_replay(parser, given)
     options = options_of(given, SETTINGS)
     options.replay_iq = given.replay_iq
-    wanted = {"terminal": given.record_iq, "base": given.record_iq_base, "fader": given.record_iq_fader}
+    wanted = {
+        "terminal": given.record_iq,
+        "base": given.record_iq_base,
+        "fader": given.record_iq_fader,
+    }
     if given.record_iq_fader and not options.scenario.cabled:
-        raise BadInput(f"--record-iq-fader is {given.record_iq_fader!r} without a fader; valid: with --air cabled")
+        raise BadInput(
+            f"--record-iq-fader is {given.record_iq_fader!r} without a fader; valid: with --air"
+            " cabled"
+        )
     if any(wanted.values()):
         seconds = read("--record-iq-seconds", Real(0.01, 3600), given.record_iq_seconds)
         options.record_iq_seconds = seconds
-        options.record_iq = {station: recordings.check_place(path, seconds, flag) for flag, (station, path) in
-                             zip(("--record-iq", "--record-iq-base", "--record-iq-fader"), wanted.items()) if path}
+        options.record_iq = {
+            station: recordings.check_place(path, seconds, flag)
+            for flag, (station, path) in zip(
+                ("--record-iq", "--record-iq-base", "--record-iq-fader"), wanted.items()
+            )
+            if path
+        }
         if len(set(options.record_iq.values())) < len(options.record_iq):
-            raise BadInput(f"--record-iq-base is {given.record_iq_base!r}, the same as --record-iq; valid: another file")
-        outputs.apart(given, *OUTPUTS, inputs=[base + ending for base in options.record_iq.values() for ending in recordings.ENDINGS])
+            raise BadInput(
+                f"--record-iq-base is {given.record_iq_base!r}, the same as --record-iq; valid:"
+                " another file"
+            )
+        outputs.apart(
+            given,
+            *OUTPUTS,
+            inputs=[
+                base + ending
+                for base in options.record_iq.values()
+                for ending in recordings.ENDINGS
+            ],
+        )
     return options
 
 
@@ -152,42 +296,93 @@ OF_PACKETS = ("--capture", "--record")
 
 def parse_emulate(arguments: list[str]) -> Options:
     parser = options_parser(
-        "emulate", "The downlink at one SNR for each bin and slot, between two network namespaces: TCP "
-                   "through it, and a verdict.", emulator.SETTINGS, emulator.NAME,
-        "IP and link frames of the run, for Wireshark (pcapng); with --time virtual or ns3 IP packets alone (pcap)")
-    parser.add_argument("--generator", action="store_true", help="virtual time, full queues, no interfaces: as fast as the machine can")
-    parser.add_argument("--time", choices=CLOCKS, default="real",
-                        help="virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both as fast as the machine can, the "
-                        "same seed the same packets, without root (docs/virtual-time.md, docs/ns3.md; default real)")
-    parser.add_argument("--sysctl", metavar="NAME=VALUE", action="append", default=[], help="of that kernel, such as net.ipv4.tcp_sack=0; repeatable")
-    parser.add_argument("--tcp", metavar="NAME=VALUE", action="append", default=[],
-                        help="of ns-3's TCP, such as sender=eifel, min_rto_ms=20 (docs/ns3.md); repeatable")
+        "emulate",
+        "The downlink at one SNR for each bin and slot, between two network namespaces: TCP "
+        "through it, and a verdict.",
+        emulator.SETTINGS,
+        emulator.NAME,
+        "IP and link frames of the run, for Wireshark (pcapng); with --time virtual or ns3 IP"
+        " packets alone (pcap)",
+    )
+    parser.add_argument(
+        "--generator",
+        action="store_true",
+        help="virtual time, full queues, no interfaces: as fast as the machine can",
+    )
+    parser.add_argument(
+        "--time",
+        choices=CLOCKS,
+        default="real",
+        help=(
+            "virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both as fast as"
+            " the machine can, the same seed the same packets, without root (docs/virtual-time.md,"
+            " docs/ns3.md; default real)"
+        ),
+    )
+    parser.add_argument(
+        "--sysctl",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="of that kernel, such as net.ipv4.tcp_sack=0; repeatable",
+    )
+    parser.add_argument(
+        "--tcp",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="of ns-3's TCP, such as sender=eifel, min_rto_ms=20 (docs/ns3.md); repeatable",
+    )
     given = parser.parse_args(arguments)
     if given.generator and given.time != "real":
-        raise BadInput(f"--generator with --time {given.time}: it makes packets without TCP; valid: one of the two")
+        raise BadInput(
+            f"--generator with --time {given.time}: it makes packets without TCP; valid: one of"
+            " the two"
+        )
     if given.generator or given.time != "real":
-        beside, told = ("--generator", ()) if given.generator else (f"--time {given.time}", OF_PACKETS)
+        beside, told = (
+            ("--generator", ()) if given.generator else (f"--time {given.time}", OF_PACKETS)
+        )
         for flag in parser.said(given):
             if flag in {*AROUND_A_CELL, *OF_PACKETS}.difference(told):
-                raise BadInput(f"{flag} with {beside}: there is no cell; valid: {', '.join(('--json', *told))}")
+                raise BadInput(
+                    f"{flag} with {beside}: there is no cell; valid: {', '.join(('--json', *told))}"
+                )
         if given.pacing_limit_ms is not None:
-            raise BadInput(f"--pacing-limit-ms with {beside}, which keeps no wall clock; valid: with --time real")
+            raise BadInput(
+                f"--pacing-limit-ms with {beside}, which keeps no wall clock; valid: with --time"
+                " real"
+            )
     for flag, words, clock in (("--sysctl", given.sysctl, "virtual"), ("--tcp", given.tcp, "ns3")):
         if words and given.time != clock:
-            raise BadInput(f"{flag} {words[0]} with --time {given.time}, where TCP is another; valid: --time {clock}")
+            raise BadInput(
+                f"{flag} {words[0]} with --time {given.time}, where TCP is another; valid: --time"
+                f" {clock}"
+            )
     options = options_of(given, emulator.SETTINGS, episodes.take_files(given, emulator.NAME))
     kind, split = options.scenario["link.kind"], options.scenario["split_tcp.ports"] != "off"
     for s in emulator.SETTINGS:
         if s.flag and getattr(given, s.key) is not None:
             if emulator.of_another_link(s.key, kind):
-                raise BadInput(f"{s.flag} with --link {kind}; valid: with --link {s.key.partition('.')[0]}")
+                raise BadInput(
+                    f"{s.flag} with --link {kind}; valid: with --link {s.key.partition('.')[0]}"
+                )
             if s.key.startswith("wired.") and kind == "umts" and not split:
-                raise BadInput(f"{s.flag} with --link umts, which has no wired network but before a controller; valid: with --split-tcp")
+                raise BadInput(
+                    f"{s.flag} with --link umts, which has no wired network but before a"
+                    " controller; valid: with --split-tcp"
+                )
     options.generator, options.time = given.generator, given.time
     options.tcp = ns3_tcp.read(given.tcp)
     for setting in given.sysctl:
         name, equal, value = setting.partition("=")
-        if not re.fullmatch(r"net[./][\w./-]+", name) or not equal or not re.fullmatch(r"[\w. -]+", value):
-            raise BadInput(f"--sysctl is {setting!r}; valid: NAME=VALUE of net, such as net.ipv4.tcp_sack=0")
+        if (
+            not re.fullmatch(r"net[./][\w./-]+", name)
+            or not equal
+            or not re.fullmatch(r"[\w. -]+", value)
+        ):
+            raise BadInput(
+                f"--sysctl is {setting!r}; valid: NAME=VALUE of net, such as net.ipv4.tcp_sack=0"
+            )
         options.sysctl[name.replace(".", "/")] = value
     return options

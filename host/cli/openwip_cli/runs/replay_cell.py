@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip demo --replay-iq FILE: a cell with a terminal and no base station. A recording takes the place of the radio
-and of the medium; receiver, macd, telemetry and whoever watches them are those of any cell. Nothing is transmitted
-and nothing can be set; the verdict says `replay`, and there is no goodput.
+"""./openwip demo --replay-iq FILE: a cell with a terminal and no base station. A recording takes
+the place of the radio and of the medium; receiver, macd, telemetry and whoever watches them are
+those of any cell. Nothing is transmitted and nothing can be set; the verdict says `replay`, and
+there is no goodput.
 
-Terminal's macd writes the packets to its TUN as it would, but the interface has an address of nobody (RFC 5737), so
-that no kernel answers packets of another time."""
+Terminal's macd writes the packets to its TUN as it would, but the interface has an address of
+nobody (RFC 5737), so that no kernel answers packets of another time."""
+
 import contextlib
 import datetime
 import json
@@ -24,7 +26,8 @@ from ..cell.program_check import check_config
 from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, owned_cell
 from ..errors import BadInput
 from ..figures import accounting, meaning, report
-from ..iq import command, recordings, replay as replays
+from ..iq import command, recordings
+from ..iq import replay as replays
 from ..machine import outputs, own_files, rights, system
 from ..machine.places import Places, versions
 from ..messages import control
@@ -36,41 +39,69 @@ from .replay_radio import OVER
 
 TUN_ADDRESS = "192.0.2.1/32"
 VERDICT_EVERY_S = 1.0
-SETTLED_S = 5.0         # until macd has taken the last report
-SILENCE_S = 60          # of the flowgraph, for macd: at the end of the recording it waits here
-LAST_WORDS_S = 0.3      # for telemetry on its way
+SETTLED_S = 5.0  # until macd has taken the last report
+SILENCE_S = 60  # of the flowgraph, for macd: at the end of the recording it waits here
+LAST_WORDS_S = 0.3  # for telemetry on its way
 
 
 def macd_tree(cell: Cell, recording: recordings.Recording) -> dict[str, Any]:
     """Of the terminal. What the recorded cell's link was, if the recording knows."""
     link = dict(recording.whole.get("openwip:link", {}))
     receiver = recording.whole["openwip:receiver"]
-    link.update(combining=receiver["combining"], tcp_l=False)     # there is no TCP to help
-    endpoints = {"slot_link": cell.line("terminal.slot"), "uplink": cell.line("uplink"),
-                 "control": cell.endpoint("terminal.control"), "telemetry": cell.endpoint("terminal.telemetry")}
-    return {"role": "terminal", "name": cell.name, "replay": True, "link": link,
-            "phy": {"predictor": receiver.get("predictor", "delay")}, "tun": {"name": "wip0", "address": TUN_ADDRESS},
-            "endpoints": endpoints, "user": system.account()[0], "peer_timeout_s": SILENCE_S}
+    link.update(combining=receiver["combining"], tcp_l=False)  # there is no TCP to help
+    endpoints = {
+        "slot_link": cell.line("terminal.slot"),
+        "uplink": cell.line("uplink"),
+        "control": cell.endpoint("terminal.control"),
+        "telemetry": cell.endpoint("terminal.telemetry"),
+    }
+    return {
+        "role": "terminal",
+        "name": cell.name,
+        "replay": True,
+        "link": link,
+        "phy": {"predictor": receiver.get("predictor", "delay")},
+        "tun": {"name": "wip0", "address": TUN_ADDRESS},
+        "endpoints": endpoints,
+        "user": system.account()[0],
+        "peer_timeout_s": SILENCE_S,
+    }
 
 
 def start_ns(recording: recordings.Recording) -> int | None:
     """Wall clock of sample time 0 when it was recorded; None: not known."""
     for first in recording.captures[:1]:
         with contextlib.suppress(KeyError, ValueError):
-            at = datetime.datetime.fromisoformat(first["core:datetime"].replace("Z", "+00:00")).timestamp()
+            at = datetime.datetime.fromisoformat(
+                first["core:datetime"].replace("Z", "+00:00")
+            ).timestamp()
             return round(at * 1e9) - first["core:global_index"] * 10**9 // recordings.SAMPLE_RATE
     return None
 
 
 def verdict_of(recording: recordings.Recording) -> dict[str, Any]:
-    return {"valid": False, "replay": True, "checks": {}, "reasons": [
-        f"replay: {pathlib.Path(recording.data_path).name}, recorded samples: nothing is transmitted, so there is no goodput"]}
+    return {
+        "valid": False,
+        "replay": True,
+        "checks": {},
+        "reasons": [
+            f"replay: {pathlib.Path(recording.data_path).name}, recorded samples: nothing is"
+            " transmitted, so there is no goodput"
+        ],
+    }
 
 
 class Player:
     """The processes of the cell, and how far they are."""
 
-    def __init__(self, cell: Cell, keeper: KeeperClient, recording: recordings.Recording, speed: float, places: Places) -> None:
+    def __init__(
+        self,
+        cell: Cell,
+        keeper: KeeperClient,
+        recording: recordings.Recording,
+        speed: float,
+        places: Places,
+    ) -> None:
         self.cell, self.keeper, self.recording, self.speed = cell, keeper, recording, speed
         self.places = places
         self.terminal = control.Control(cell.endpoint("terminal.control"))
@@ -86,39 +117,89 @@ class Player:
     def start(self, reports: str) -> None:
         cell, run = self.cell, {"OPENWIP_RUN": str(self.cell.run)}
         path = cells.write_config(cell, "terminal", macd_tree(cell, self.recording))
-        before = os.umask(0o007)     # the account may read it
+        before = os.umask(0o007)  # the account may read it
         self.publisher = Publisher(cell.endpoint("keeper.telemetry"), ["verdict"])
         os.umask(before)
-        self.keeper.start(cells.Process("terminal.macd", [self.places.program(cells.MACD), "--config", path], run, cell.namespace("terminal")))
+        self.keeper.start(
+            cells.Process(
+                "terminal.macd",
+                [self.places.program(cells.MACD), "--config", path],
+                run,
+                cell.namespace("terminal"),
+            )
+        )
         if not self.keeper.wait_until(lambda: self.status() is not None, START_TIMEOUT_S):
             self.keeper.blame("terminal.macd does not answer on its control socket")
-        self.keeper.start(cells.Process("observer", [
-            self.places.program(OBSERVER), "--set", f"stations=terminal={cell.namespace('terminal')}",
-            "--set", f"slots={cell.endpoint('terminal.telemetry')}", "--set", "medium="], run, essential=False))
-        self.keeper.start(cells.Process("terminal.radio", self.places.module(
-            "replay-radio", cell.name, pathlib.Path(self.recording.base).absolute(), repr(self.speed), reports), run,
-            capabilities=rights.to_load(rights.REPLAY, self.places.top, self.places.build), of_the_group=True))
+        self.keeper.start(
+            cells.Process(
+                "observer",
+                [
+                    self.places.program(OBSERVER),
+                    "--set",
+                    f"stations=terminal={cell.namespace('terminal')}",
+                    "--set",
+                    f"slots={cell.endpoint('terminal.telemetry')}",
+                    "--set",
+                    "medium=",
+                ],
+                run,
+                essential=False,
+            )
+        )
+        self.keeper.start(
+            cells.Process(
+                "terminal.radio",
+                self.places.module(
+                    "replay-radio",
+                    cell.name,
+                    pathlib.Path(self.recording.base).absolute(),
+                    repr(self.speed),
+                    reports,
+                ),
+                run,
+                capabilities=rights.to_load(rights.REPLAY, self.places.top, self.places.build),
+                of_the_group=True,
+            )
+        )
         self.began = time.monotonic()
 
     def play(self, reports: str, progress: Callable[[str], None]) -> dict[str, Any]:
         """What the radio says of it, and the terminal's status at the end."""
         self.start(reports)
-        progress(f"playing {self.recording.data_path}, {replays.seconds(self.recording):.3f} s at speed {self.speed:g}")
+        progress(
+            f"playing {self.recording.data_path}, {replays.seconds(self.recording):.3f} s at speed"
+            f" {self.speed:g}"
+        )
         pace = self.wait()
         last = replays.last_slot(recordings.read_reports(reports))
         terminal = self.settle(last)
         if terminal is None or terminal.slot < last:
-            progress(f"terminal.macd has not taken the last report within {SETTLED_S:g} s: what watches the cell lacks its end")
+            progress(
+                f"terminal.macd has not taken the last report within {SETTLED_S:g} s: what watches"
+                " the cell lacks its end"
+            )
         return {"verdict": verdict_of(self.recording), "pace": pace, "terminal": terminal}
 
     def say(self, slot: int = 0) -> None:
         """The verdict, once a second."""
-        if time.monotonic() - self.said < VERDICT_EVERY_S or self.publisher is None or not self.publisher.wanted("verdict"):
+        if (
+            time.monotonic() - self.said < VERDICT_EVERY_S
+            or self.publisher is None
+            or not self.publisher.wanted("verdict")
+        ):
             return
         self.said = time.monotonic()
         v = verdict_of(self.recording)
-        self.publisher.publish("verdict", slot, verdict=telemetry_pb2.Verdict(
-            valid=False, reason=v["reasons"], command="replay", seconds=(time.monotonic() - self.began) * self.speed))
+        self.publisher.publish(
+            "verdict",
+            slot,
+            verdict=telemetry_pb2.Verdict(
+                valid=False,
+                reason=v["reasons"],
+                command="replay",
+                seconds=(time.monotonic() - self.began) * self.speed,
+            ),
+        )
 
     def wait(self) -> dict[str, Any]:
         """Until the recording is over; returns what the radio says of it."""
@@ -141,7 +222,7 @@ class Player:
 
         self.keeper.wait_until(taken, SETTLED_S)
         self.keeper.pause(LAST_WORDS_S)
-        found = self.status() or found      # macd sends what waits when somebody asks
+        found = self.status() or found  # macd sends what waits when somebody asks
         self.keeper.pause(LAST_WORDS_S)
         return found
 
@@ -149,46 +230,100 @@ class Player:
 def run_replay(options: Options, places: Places) -> int:
     progress = Progress()
     recording, live = command.to_replay(options.replay_iq or "")
-    for flag, path in (("--json", options.json), ("--record", options.record), ("--capture", options.capture)):
-        outputs.check_given(flag, path, recording.meta_path, recording.data_path, recording.slots_path)
+    for flag, path in (
+        ("--json", options.json),
+        ("--record", options.record),
+        ("--capture", options.capture),
+    ):
+        outputs.check_given(
+            flag, path, recording.meta_path, recording.data_path, recording.slots_path
+        )
     run.check(options, places, (cells.MACD, OBSERVER))
     try:
-        check_config(places.program(cells.MACD), macd_tree(cells.Cell(options.name), recording), "--print-config")
+        check_config(
+            places.program(cells.MACD),
+            macd_tree(cells.Cell(options.name), recording),
+            "--print-config",
+        )
     except BadInput as e:
         raise BadInput(f"recording {recording.meta_path}: openwip:link: {e}") from None
-    with owned_cell(options.name, progress, base=False) as (cell, keeper), \
-            tempfile.TemporaryFile(prefix="openwip-replay-") as reports:
+    with (
+        owned_cell(options.name, progress, base=False) as (cell, keeper),
+        tempfile.TemporaryFile(prefix="openwip-replay-") as reports,
+    ):
         whole = recording.whole
-        own_files.create(cell.run / "replay.json", json.dumps({"file": recording.base, "start_ns": start_ns(recording)}))
+        own_files.create(
+            cell.run / "replay.json",
+            json.dumps({"file": recording.base, "start_ns": start_ns(recording)}),
+        )
         player = Player(cell, keeper, recording, options.scenario.speed, places)
-        own = f"/proc/{os.getpid()}/fd/{reports.fileno()}"      # without a name: nothing is left of it after a kill
+        # without a name: nothing is left of it after a kill
+        own = f"/proc/{os.getpid()}/fd/{reports.fileno()}"
         result = run.in_cell(
-            cell, keeper, options, places, progress, lambda: player.play(own, progress),
+            cell,
+            keeper,
+            options,
+            places,
+            progress,
+            lambda: player.play(own, progress),
             run=(whole.get("openwip:scenario", {}), whole.get("openwip:seed")),
-            over=lambda played: compared(recording, live, own, options.scenario.speed, played, places, progress))
+            over=lambda played: compared(
+                recording, live, own, options.scenario.speed, played, places, progress
+            ),
+        )
     return run.report(result, options, screen(recording, result), good=result["replay"]["same"])
 
 
-def compared(recording: recordings.Recording, live: list[bytes], reports: str, speed: float, played: dict[str, Any], places: Places,
-             progress: Callable[[str], None]) -> dict[str, Any]:
+def compared(
+    recording: recordings.Recording,
+    live: list[bytes],
+    reports: str,
+    speed: float,
+    played: dict[str, Any],
+    places: Places,
+    progress: Callable[[str], None],
+) -> dict[str, Any]:
     progress("comparing its decisions with those of the live receiver")
-    result = report_of(recording, live, recordings.read_reports(reports), played["pace"], speed, played["terminal"])
-    return result | {"verdict": played["verdict"], "versions": versions(places), "seed": recording.whole.get("openwip:seed"),
-                     "config": recording.whole.get("openwip:scenario", {})}
+    result = report_of(
+        recording, live, recordings.read_reports(reports), played["pace"], speed, played["terminal"]
+    )
+    return result | {
+        "verdict": played["verdict"],
+        "versions": versions(places),
+        "seed": recording.whole.get("openwip:seed"),
+        "config": recording.whole.get("openwip:scenario", {}),
+    }
 
 
-def report_of(recording: recordings.Recording, live: list[bytes], replayed: list[bytes], pace: dict[str, Any], speed: float, terminal: MacStatus | None) -> dict[str, Any]:
+def report_of(
+    recording: recordings.Recording,
+    live: list[bytes],
+    replayed: list[bytes],
+    pace: dict[str, Any],
+    speed: float,
+    terminal: MacStatus | None,
+) -> dict[str, Any]:
     compared = replays.compare(recording, live, replayed)
     compared["reports_lost"] = pace["reports_lost"]
     air = replays.seconds(recording)
-    result = {"replay": compared | {"file": recording.base},
-              "realtime": {"speed": speed, "factor": air / speed / pace["seconds"] if pace["seconds"] else 0.0,
-                           "slots": pace["slots"], "slots_behind": pace["behind"]}}
+    result = {
+        "replay": compared | {"file": recording.base},
+        "realtime": {
+            "speed": speed,
+            "factor": air / speed / pace["seconds"] if pace["seconds"] else 0.0,
+            "slots": pace["slots"],
+            "slots_behind": pace["behind"],
+        },
+    }
     if terminal is not None:
         d = terminal.downlink
-        counts = accounting.counts_of(terminal.radio, "cell", "locks", "lock_losses", "mean_snr_db", "evm_percent", "cfo_hz")
+        counts = accounting.counts_of(
+            terminal.radio, "cell", "locks", "lock_losses", "mean_snr_db", "evm_percent", "cfo_hz"
+        )
         result["radio"] = {"state": terminal.radio.mode} | counts
-        result["packets"] = {"downlink": {"delivered": d.delivered.packets, "dropped": meaning.drops(d)}}
+        result["packets"] = {
+            "downlink": {"delivered": d.delivered.packets, "dropped": meaning.drops(d)}
+        }
     if "openwip:verdict" in recording.whole:
         result["recorded_verdict"] = recording.whole["openwip:verdict"]
     return result
@@ -198,14 +333,24 @@ def screen(recording: recordings.Recording, result: dict[str, Any]) -> str:
     rt, lines = result["realtime"], report.verdict_lines(result["verdict"])
     if "recorded_verdict" in result:
         v = result["recorded_verdict"]
-        lines.append("  recorded     in a run that was " + ("VALID" if v["valid"] else "INVALID: " + "; ".join(v["reasons"])))
+        lines.append(
+            "  recorded     in a run that was "
+            + ("VALID" if v["valid"] else "INVALID: " + "; ".join(v["reasons"]))
+        )
     if "radio" in result:
         r = result["radio"]
-        lines.append(f"  radio        {r['state']}, cell {r['cell']}, SNR {r['mean_snr_db']:.1f} dB, EVM {r['evm_percent']:.1f} %, "
-                     f"lock lost {r['lock_losses']} times")
+        lines.append(
+            f"  radio        {r['state']}, cell {r['cell']}, SNR {r['mean_snr_db']:.1f} dB, EVM"
+            f" {r['evm_percent']:.1f} %, lock lost {r['lock_losses']} times"
+        )
     if "packets" in result:
-        lines.append(f"  packets      {result['packets']['downlink']['delivered']} put together from the recorded frames")
-    lines.append(f"  real time    factor {rt['factor']:.4f} at speed {rt['speed']:g}; {rt['slots_behind']} of {rt['slots']} "
-                 f"slots more than 10 ms behind")
+        lines.append(
+            f"  packets      {result['packets']['downlink']['delivered']} put together from the"
+            " recorded frames"
+        )
+    lines.append(
+        f"  real time    factor {rt['factor']:.4f} at speed {rt['speed']:g}; {rt['slots_behind']}"
+        f" of {rt['slots']} slots more than 10 ms behind"
+    )
     lines += ["  " + line for line in command.screen(recording, result["replay"]).splitlines()]
     return "\n".join(lines)

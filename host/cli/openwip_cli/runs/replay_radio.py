@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""terminal.radio of a replayed cell: the recording instead of a USRP, the receiver with its settings of then, and the
-terminal's macd behind it, as in flowgraphs/apps/terminal.py.
+"""terminal.radio of a replayed cell: the recording instead of a USRP, the receiver with its
+settings of then, and the terminal's macd behind it, as in flowgraphs/apps/terminal.py.
 
-When the recording is over it says so in RUN/replayed.json and waits to be asked to stop: an end by itself would be a
-radio that died.
+When the recording is over it says so in RUN/replayed.json and waits to be asked to stop: an end by
+itself would be a radio that died.
 
-  python -m openwip_cli replay-radio CELL FILE SPEED REPORTS      REPORTS: where the receiver's reports go"""
+  python -m openwip_cli replay-radio CELL FILE SPEED REPORTS      REPORTS: where the receiver's
+  reports go"""
+
 import json
 import os
 import pathlib
@@ -22,7 +24,7 @@ from ..machine.places import Places
 
 OVER = "replayed.json"
 TICK_S = 0.1
-STOP_LIMIT_S = 0.6    # then the process ends even if a thread hangs
+STOP_LIMIT_S = 0.6  # then the process ends even if a thread hangs
 BUFFER_SAMPLES = 65536
 
 
@@ -33,14 +35,19 @@ def say(text: str) -> None:
 def play(cell: Cell, recording: Recording, speed: float, reports: str) -> int:
     """Exit code."""
     from gnuradio import gr, wip
+
     from ..iq.source import Pace, Source
+
     asked, over = threading.Event(), threading.Event()
     for signum in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signum, lambda *_: asked.set())
     pace = Pace(speed)
     top, source = gr.top_block("replay"), Source(recording, pace)
-    rights.hold_only(rights.REPLAY)     # all that is read has been opened, and there are no threads yet
-    receiver = wip.slot_receiver(endpoint=cell.line("terminal.slot"), **recording.whole["openwip:receiver"])
+    # all that is read has been opened, and there are no threads yet
+    rights.hold_only(rights.REPLAY)
+    receiver = wip.slot_receiver(
+        endpoint=cell.line("terminal.slot"), **recording.whole["openwip:receiver"]
+    )
     receiver.start_recording("", reports)
     source.set_min_output_buffer(BUFFER_SAMPLES)
     top.connect(source, receiver)
@@ -64,8 +71,17 @@ def play(cell: Cell, recording: Recording, speed: float, reports: str) -> int:
             break
         if over.is_set() and not ended:
             ended = True
-            own_files.replace(cell.run / OVER, json.dumps({"seconds": pace.seconds, "slots": pace.slots, "behind": pace.behind,
-                                                           "reports_lost": receiver.stop_recording()["reports_lost"]}))
+            own_files.replace(
+                cell.run / OVER,
+                json.dumps(
+                    {
+                        "seconds": pace.seconds,
+                        "slots": pace.slots,
+                        "behind": pace.behind,
+                        "reports_lost": receiver.stop_recording()["reports_lost"],
+                    }
+                ),
+            )
     else:
         try:
             say((pathlib.Path(os.environ["OPENWIP_RUN"]) / "why").read_text().strip())

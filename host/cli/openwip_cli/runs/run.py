@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One run: what happens around its phases (logs, record, capture, window, keeper), and its phases from the first counter to
-the verdict. demo, emulate, replay and tcp-l say what they start and what traffic they make; the rest is here."""
+"""One run: what happens around its phases (logs, record, capture, window, keeper), and its phases
+from the first counter to the verdict. demo, emulate, replay and tcp-l say what they start and what
+traffic they make; the rest is here."""
+
 import contextlib
 import os
 from collections.abc import Callable, Iterable
@@ -28,7 +30,8 @@ DRAIN_LIMIT_S = 30
 
 
 class MeasuredCell(Running):
-    """As a workload sees it: `keeper` (pause, wait_until), statuses, and where the applications run."""
+    """As a workload sees it: `keeper` (pause, wait_until), statuses, and where the applications
+    run."""
 
     def __init__(self, cell: Cell, keeper: KeeperClient, scenario: Scenario) -> None:
         super().__init__(cell, keeper)
@@ -39,14 +42,19 @@ class MeasuredCell(Running):
     def begin(self) -> None:
         """The measured time begins."""
 
-    def more_checks(self, _now: accounting.Statuses, _kernel: dict[str, Interface] | None) -> list[tuple[str, list[str]]]:
-        """More checks for the verdict, once all is drained. `_kernel`: counts of the kernel that belong to `_now`, where it came to rest."""
+    def more_checks(
+        self, _now: accounting.Statuses, _kernel: dict[str, Interface] | None
+    ) -> list[tuple[str, list[str]]]:
+        """More checks for the verdict, once all is drained. `_kernel`: counts of the kernel that
+        belong to `_now`, where it came to rest."""
         return []
 
     def mark(self, name: str) -> None:
         """`first` and `last`: between them the link's and the processor's figures are taken."""
         if name == "first":
-            self.marks["cpu"] = CpuClock(dict(self.keeper.pids) | {"keeper": self.keeper.pid, "launcher": os.getpid()})
+            self.marks["cpu"] = CpuClock(
+                dict(self.keeper.pids) | {"keeper": self.keeper.pid, "launcher": os.getpid()}
+            )
         self.marks[name] = self.ask(self.base)
         if name == "last":
             self.marks["cores"] = self.marks["cpu"].cores()
@@ -56,12 +64,17 @@ def iperf3_download(cell: MeasuredCell) -> dict[str, Any]:
     """TCP from the base station's side to the terminal: a workload."""
     wall = max(1, round(cell.scenario["traffic.duration_s"] / cell.scenario.speed))
     edge = min(1.0, 0.1 * wall)
-    report, cpu, wall = traffic.tcp(cell.keeper, cell.cell, cell.scenario,
-                                    [(edge, lambda: cell.mark("first")), (wall - 0.1 * edge, lambda: cell.mark("last"))])
+    report, cpu, wall = traffic.tcp(
+        cell.keeper,
+        cell.cell,
+        cell.scenario,
+        [(edge, lambda: cell.mark("first")), (wall - 0.1 * edge, lambda: cell.mark("last"))],
+    )
     return {"tcp": report, "cpu": {n: round(s / wall, 4) for n, s in cpu.items()}}
 
 
 # --- around the phases ---
+
 
 def check(options: Options, places: Places, programs: tuple[str, ...]) -> None:
     """Before anything is made."""
@@ -77,11 +90,20 @@ def check(options: Options, places: Places, programs: tuple[str, ...]) -> None:
         outputs.check_folder("--logs", options.logs)
 
 
-def in_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, progress: Callable[[str], None],
-            phases: Callable[[], dict[str, Any]], run: tuple[dict[str, Any], int] | None = None, over: Callable[..., Any] = lambda result: result,
-            apart: bool = False) -> dict[str, Any]:
-    """`phases()` gives the report with its verdict; `over(result)` what is added once the cell has ended. `run`: (scenario,
-    seed) as the record has them, where they are not those of the options. `apart`: of placement.choose()."""
+def in_cell(
+    cell: Cell,
+    keeper: KeeperClient,
+    options: Options,
+    places: Places,
+    progress: Callable[[str], None],
+    phases: Callable[[], dict[str, Any]],
+    run: tuple[dict[str, Any], int] | None = None,
+    over: Callable[..., Any] = lambda result: result,
+    apart: bool = False,
+) -> dict[str, Any]:
+    """`phases()` gives the report with its verdict; `over(result)` what is added once the cell has
+    ended. `run`: (scenario, seed) as the record has them, where they are not those of the options.
+    `apart`: of placement.choose()."""
     scenario, seed = run or (options.scenario.tree(), options.scenario["seed"])
     if options.logs:
         keeper.keep_logs(options.logs, options.inputs)
@@ -91,8 +113,12 @@ def in_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, 
     not_written: list[str | None] = []
     if options.monitor:
         window.open_for(cell.name, places.build, progress)
-    with record.launched(cell, options.record, places, progress) as recorder, \
-            capture.recording(cell, options.capture, scenario, options.scenario.speed, places, progress) as captured:
+    with (
+        record.launched(cell, options.record, places, progress) as recorder,
+        capture.recording(
+            cell, options.capture, scenario, options.scenario.speed, places, progress
+        ) as captured,
+    ):
         result = phases()
         not_written.append(result.pop("not_written", None))
         if captured is not None:
@@ -100,7 +126,13 @@ def in_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, 
             not_written.append(captured.not_written)
         if options.keep:
             keeper.detach()
-            progress("the cell stays up: " + ", ".join(f"./openwip {c.format(cell.named)}" for c in ("exec{} terminal -- COMMAND", "status{}", "down{}")))
+            progress(
+                "the cell stays up: "
+                + ", ".join(
+                    f"./openwip {c.format(cell.named)}"
+                    for c in ("exec{} terminal -- COMMAND", "status{}", "down{}")
+                )
+            )
         else:
             progress("ending the cell")
             keeper.end("the run is over")
@@ -111,7 +143,9 @@ def in_cell(cell: Cell, keeper: KeeperClient, options: Options, places: Places, 
         if recorder is not None:
             result["record"] = recorder.finish(result)
             record.said(result["record"], progress)
-    return result | ({"not_written": "; ".join(filter(None, not_written))} if any(not_written) else {})
+    return result | (
+        {"not_written": "; ".join(filter(None, not_written))} if any(not_written) else {}
+    )
 
 
 def report(result: dict[str, Any], options: Options, screen: str, good: bool | None = None) -> int:
@@ -133,11 +167,19 @@ def report(result: dict[str, Any], options: Options, screen: str, good: bool | N
 
 # --- the phases ---
 
-def measure(cell: MeasuredCell, watch: TelemetryWatch, applications: ApplicationClock, workload: Callable[..., dict[str, Any] | None],
-            progress: Callable[[str], None], reset: Iterable[Control]) -> tuple[dict[str, Any], dict[str, Any], accounting.Statuses]:
-    """Traffic, drain, sums, verdict: (the report's common part, what else the workload returned, the statuses at the end).
-    `workload(cell)` returns {"tcp", "cpu", "failed" (reasons), ...}; TrafficFailed makes the run invalid. `reset`: whose
-    counters begin anew."""
+
+def measure(
+    cell: MeasuredCell,
+    watch: TelemetryWatch,
+    applications: ApplicationClock,
+    workload: Callable[..., dict[str, Any] | None],
+    progress: Callable[[str], None],
+    reset: Iterable[Control],
+) -> tuple[dict[str, Any], dict[str, Any], accounting.Statuses]:
+    """Traffic, drain, sums, verdict: (the report's common part, what else the workload returned,
+    the statuses at the end).
+    `workload(cell)` returns {"tcp", "cpu", "failed" (reasons), ...}; TrafficFailed makes the run
+    invalid. `reset`: whose counters begin anew."""
     s, keeper = cell.scenario, cell.keeper
     with contextlib.suppress(cell.NoAnswer):
         for endpoint in reset:
@@ -159,8 +201,16 @@ def measure(cell: MeasuredCell, watch: TelemetryWatch, applications: Application
     drain(cell, s.speed, DRAIN_LIMIT_S)
     now, kernel = cell.at_rest(s.speed)
     watch.end()
-    observed = accounting.observed(before, now, tun=kernel, came_to_rest=kernel is not None, telemetry=telemetry_reasons(watch) + keeper.lost,
-                                   waiting=waiting["worst"], traffic=failed + rest.pop("failed", []), surroundings=keeper.noted)
+    observed = accounting.observed(
+        before,
+        now,
+        tun=kernel,
+        came_to_rest=kernel is not None,
+        telemetry=telemetry_reasons(watch) + keeper.lost,
+        waiting=waiting["worst"],
+        traffic=failed + rest.pop("failed", []),
+        surroundings=keeper.noted,
+    )
     assert observed.realtime
     if (stood := rest.pop("standstills", None)) is not None:
         observed.realtime["standstills"] = stood
@@ -171,8 +221,25 @@ def measure(cell: MeasuredCell, watch: TelemetryWatch, applications: Application
     packets = {name: path.report() for name, path in observed.paths.items()}
     feedback = now.terminal.uplink_feedback
     packets["uplink"]["feedback"] = {"packets": feedback.packets, "bytes": feedback.bytes}
-    capacity = accounting.capacity_of(s, link["modulation_histogram"], (tcp or {}).get("mss", accounting.USUAL_MSS), now.base)
-    return {"verdict": accounting.judge(observed, cell.more_checks(now, kernel)), "realtime": observed.realtime, "tcp": tcp,
-            "capacity": accounting.mark_capacity(capacity, observed.changes), "link": link, "changes": observed.changes,
-            "packets": packets, "telemetry": {"received": sum(watch.received.values()), "lost": sum(watch.lost.values())},
-            "cpu": cpu | {"total": round(sum(cpu.values()), 4)}, "applications": waiting}, rest, now
+    capacity = accounting.capacity_of(
+        s, link["modulation_histogram"], (tcp or {}).get("mss", accounting.USUAL_MSS), now.base
+    )
+    return (
+        {
+            "verdict": accounting.judge(observed, cell.more_checks(now, kernel)),
+            "realtime": observed.realtime,
+            "tcp": tcp,
+            "capacity": accounting.mark_capacity(capacity, observed.changes),
+            "link": link,
+            "changes": observed.changes,
+            "packets": packets,
+            "telemetry": {
+                "received": sum(watch.received.values()),
+                "lost": sum(watch.lost.values()),
+            },
+            "cpu": cpu | {"total": round(sum(cpu.values()), 4)},
+            "applications": waiting,
+        },
+        rest,
+        now,
+    )

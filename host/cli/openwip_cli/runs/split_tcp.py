@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""emulate --split-tcp (docs/umts.md): a controller between the wired network and the bearer, in a namespace of its own, with a proxy
-that splits TCP connections in two.
+"""emulate --split-tcp (docs/umts.md): a controller between the wired network and the bearer, in a
+namespace of its own, with a proxy that splits TCP connections in two.
 
     base: wip0 -- emulator "wired" -- wired0 :controller: wip0 -- emulator -- wip0: terminal
 
-What goes through the controller the kernel forwards, but for what a rule hands to the proxy (TPROXY): the first packet of a
-connection to one of the ports, if the proxy listens, and all that belongs to a connection of the proxy's."""
+What goes through the controller the kernel forwards, but for what a rule hands to the proxy
+(TPROXY): the first packet of a connection to one of the ports, if the proxy listens, and all that
+belongs to a connection of the proxy's."""
+
 import contextlib
 import copy
 import json
@@ -34,8 +36,8 @@ from . import run as runs
 
 PROGRAM, GUEST = "host/split/wip_split", "host/split/wip_split_guest"
 KEYS = [key for key in table.keys_of("split") if key.startswith("split_tcp.")]
-WIRED, PROXY = "wired", "split"     # names of the processes
-MARK, ROUTES = 1, 100               # of the packets that are the proxy's
+WIRED, PROXY = "wired", "split"  # names of the processes
+MARK, ROUTES = 1, 100  # of the packets that are the proxy's
 WAYS = ("opener", "other")
 
 
@@ -48,13 +50,24 @@ def check(s: Scenario, time: str = "real") -> None:
     if not asked(s):
         return
     if s["link.kind"] != "umts":
-        raise BadInput(f"--split-tcp is {s['split_tcp.ports']!r} with --link {s['link.kind']}; valid: off, or --link umts")
+        raise BadInput(
+            f"--split-tcp is {s['split_tcp.ports']!r} with --link {s['link.kind']}; valid: off, or"
+            " --link umts"
+        )
     if time == "ns3":
-        raise BadInput(f"--split-tcp is {s['split_tcp.ports']!r} with --time ns3, which runs no program; valid: off, or --time real, virtual")
+        raise BadInput(
+            f"--split-tcp is {s['split_tcp.ports']!r} with --time ns3, which runs no program;"
+            " valid: off, or --time real, virtual"
+        )
     if time == "virtual" and s["terminals"] > 1:
-        raise BadInput(f"--terminals is {s['terminals']} with --split-tcp and --time virtual; valid: 1")
+        raise BadInput(
+            f"--terminals is {s['terminals']} with --split-tcp and --time virtual; valid: 1"
+        )
     if time == "real" and shutil.which("nft") is None:
-        raise BadInput("--split-tcp: nft is missing, by which connections are handed to the proxy: apt install nftables")
+        raise BadInput(
+            "--split-tcp: nft is missing, by which connections are handed to the proxy: apt install"
+            " nftables"
+        )
 
 
 def settings_of(s: Scenario) -> dict[str, str]:
@@ -63,23 +76,35 @@ def settings_of(s: Scenario) -> dict[str, str]:
 
 
 def proxy_config(cell: Cell, s: Scenario) -> dict[str, Any]:
-    return table.nested(settings_of(s)) | {"user": system.account()[0], "control": cell.endpoint("split.control")}
+    return table.nested(settings_of(s)) | {
+        "user": system.account()[0],
+        "control": cell.endpoint("split.control"),
+    }
 
 
 def wired_config(cell: Cell, tree: dict[str, Any]) -> dict[str, Any]:
-    """`tree`: of the bearer's emulator. The wired network is one as well, between server and controller."""
+    """`tree`: of the bearer's emulator. The wired network is one as well, between server and
+    controller."""
     wired = copy.deepcopy(tree)
     wired["link"]["kind"], wired["name"], wired["terminals"] = "wire", WIRED, 1
-    for end, station, interface, address in (("server", "base", "wip0", f"{cells.ADDRESS['base']}/30"),
-                                             ("terminal", CONTROLLER, "wired0", cells.WIRED_ADDRESS)):
+    for end, station, interface, address in (
+        ("server", "base", "wip0", f"{cells.ADDRESS['base']}/30"),
+        ("terminal", CONTROLLER, "wired0", cells.WIRED_ADDRESS),
+    ):
         name = "base" if end == "server" else "terminal"
-        wired[end] = {"namespace": cell.namespace(station), "tun": interface, "address": address,
-                      "control": cell.endpoint(f"wired.{name}.control"), "telemetry": cell.endpoint(f"wired.{name}.telemetry")}
+        wired[end] = {
+            "namespace": cell.namespace(station),
+            "tun": interface,
+            "address": address,
+            "control": cell.endpoint(f"wired.{name}.control"),
+            "telemetry": cell.endpoint(f"wired.{name}.telemetry"),
+        }
     return wired | {"control": cell.endpoint("wired.air.control")}
 
 
 def rules(s: Scenario) -> str:
-    """For nft. A connection's first packet goes to who listens; nobody: the statement ends there, and it passes."""
+    """For nft. A connection's first packet goes to who listens; nobody: the statement ends there,
+    and it passes."""
     ports = s["split_tcp.ports"]
     listed = "" if ports == "all" else f"tcp dport {{ {ports.replace(',', ', ')} }} "
     listen = table.setting("split_tcp.listen", "split").default
@@ -100,10 +125,16 @@ def rules(s: Scenario) -> str:
 
 
 def command(namespace: str, *argv: str, given: str | None = None) -> str:
-    done = subprocess.run(["ip", "netns", "exec", namespace, *argv], input=given, capture_output=True, text=True)
+    done = subprocess.run(
+        ["ip", "netns", "exec", namespace, *argv], input=given, capture_output=True, text=True
+    )
     if done.returncode:
-        first = done.stderr.strip().partition("\n")[0]      # nft shows the place below what is wrong
-        raise BadInput(f"--split-tcp: {' '.join(argv[:2])} in the controller's namespace: {cause_of(argv[0], done.returncode, first)}")
+        # nft shows the place below what is wrong
+        first = done.stderr.strip().partition("\n")[0]
+        raise BadInput(
+            f"--split-tcp: {' '.join(argv[:2])} in the controller's namespace:"
+            f" {cause_of(argv[0], done.returncode, first)}"
+        )
     return done.stdout
 
 
@@ -112,33 +143,65 @@ class SplitCell(runs.MeasuredCell):
 
     def __init__(self, cell: Cell, keeper: KeeperClient, scenario: Scenario) -> None:
         super().__init__(cell, keeper, scenario)
-        self.wired = {name: control.Control(cell.endpoint(f"wired.{name}.control")) for name in ("air", "base", "terminal")}
+        self.wired = {
+            name: control.Control(cell.endpoint(f"wired.{name}.control"))
+            for name in ("air", "base", "terminal")
+        }
         self.proxy = control.Control(cell.endpoint("split.control"))
         self.found: dict[str, Any] = {}
 
     def prepare(self) -> None:
-        """The controller's namespace, before its interfaces are made. Its proxy listens below 1024 as the account."""
+        """The controller's namespace, before its interfaces are made. Its proxy listens below 1024
+        as the account."""
         there = self.cell.namespace(CONTROLLER)
-        command(there, "sh", "-c", "cd /proc/sys/net/ipv4 && echo 1 >ip_forward && echo 0 >ip_unprivileged_port_start && "
-                "for i in all default; do echo 0 >conf/$i/rp_filter; done")
+        command(
+            there,
+            "sh",
+            "-c",
+            "cd /proc/sys/net/ipv4 && echo 1 >ip_forward && echo 0 >ip_unprivileged_port_start && "
+            "for i in all default; do echo 0 >conf/$i/rp_filter; done",
+        )
         system.ip("-n", there, "rule", "add", "fwmark", str(MARK), "lookup", str(ROUTES))
-        system.ip("-n", there, "route", "add", "local", "default", "dev", "lo", "table", str(ROUTES))
+        system.ip(
+            "-n", there, "route", "add", "local", "default", "dev", "lo", "table", str(ROUTES)
+        )
         command(there, "nft", "-f", "-", given=rules(self.scenario))
 
-    def start(self, tree: dict[str, Any], places: Places, progress: Callable[[str], None], program: str) -> None:
+    def start(
+        self, tree: dict[str, Any], places: Places, progress: Callable[[str], None], program: str
+    ) -> None:
         """`tree`, `program`: of the bearer's emulator, which is up."""
         cell, keeper, run = self.cell, self.keeper, {"OPENWIP_RUN": str(self.cell.run)}
         progress(f"cell '{cell.name}': starting the wired network and the proxy of split TCP")
         path = cells.write_config(cell, WIRED, wired_config(cell, tree))
-        start_process(keeper, cells.Process(WIRED, [places.program(program), "--config", path], run, slot_path=True), self.wired["air"])
+        start_process(
+            keeper,
+            cells.Process(WIRED, [places.program(program), "--config", path], run, slot_path=True),
+            self.wired["air"],
+        )
         path = cells.write_config(cell, PROXY, proxy_config(cell, self.scenario))
-        start_process(keeper, cells.Process(PROXY, [places.program(PROGRAM), "--config", path], run, cell.namespace(CONTROLLER)), self.proxy)
+        start_process(
+            keeper,
+            cells.Process(
+                PROXY, [places.program(PROGRAM), "--config", path], run, cell.namespace(CONTROLLER)
+            ),
+            self.proxy,
+        )
         sender = ["congctl", self.scenario["traffic.tcp_cc"]]
-        for network, interface in ((f"{cells.ADDRESS['base']}/32", "wired0"), ("10.42.0.0/24", "wip0")):
-            system.ip("-n", cell.namespace(CONTROLLER), "route", "add", network, "dev", interface, *sender)
+        for network, interface in (
+            (f"{cells.ADDRESS['base']}/32", "wired0"),
+            ("10.42.0.0/24", "wip0"),
+        ):
+            system.ip(
+                "-n", cell.namespace(CONTROLLER), "route", "add", network, "dev", interface, *sender
+            )
 
     def statuses(self) -> accounting.Statuses:
-        return SplitStatuses(super().statuses(), accounting.Statuses(*(self.ask(e) for e in self.wired.values())), self.ask(self.proxy))
+        return SplitStatuses(
+            super().statuses(),
+            accounting.Statuses(*(self.ask(e) for e in self.wired.values())),
+            self.ask(self.proxy),
+        )
 
     def begin(self) -> None:
         with contextlib.suppress(self.NoAnswer):
@@ -146,27 +209,56 @@ class SplitCell(runs.MeasuredCell):
         self.wired_before: AirStatus = self.ask(self.wired["air"])
 
     def kernel_counts(self) -> dict[str, Interface]:
-        return super().kernel_counts() | {"wired.base": interface_counts(self.cell, "base"),
-                                          "wired.terminal": interface_counts(self.cell, CONTROLLER, "wired0")}
+        return super().kernel_counts() | {
+            "wired.base": interface_counts(self.cell, "base"),
+            "wired.terminal": interface_counts(self.cell, CONTROLLER, "wired0"),
+        }
 
-    def more_checks(self, now: Any, kernel: dict[str, Interface] | None) -> list[tuple[str, list[str]]]:
-        air = accounting.realtime_of(self.wired_before, now.wired.air, accounting.missed(now.wired.air, now.wired.base.radio))
+    def more_checks(
+        self, now: Any, kernel: dict[str, Interface] | None
+    ) -> list[tuple[str, list[str]]]:
+        air = accounting.realtime_of(
+            self.wired_before, now.wired.air, accounting.missed(now.wired.air, now.wired.base.radio)
+        )
         there = kernel and {end: kernel[f"wired.{end}"] for end in ("base", "terminal")}
-        self.found = report_of(now.split) | {"wired": wired_report(now.wired.base, now.wired.terminal), "wired_pacing_us": air["pacing_us"],
-                                             "rule": self.rule_counts()}
-        return checks(now.wired.base, now.wired.terminal, there, self.found, accounting.check_pacing(air))
+        self.found = report_of(now.split) | {
+            "wired": wired_report(now.wired.base, now.wired.terminal),
+            "wired_pacing_us": air["pacing_us"],
+            "rule": self.rule_counts(),
+        }
+        return checks(
+            now.wired.base, now.wired.terminal, there, self.found, accounting.check_pacing(air)
+        )
 
     def rule_counts(self) -> dict[str, int]:
-        """Packets in the controller: of the proxy's connections, all others, connections among those."""
+        """Packets in the controller: of the proxy's connections, all others, connections among
+        those."""
         try:
-            said = json.loads(command(self.cell.namespace(CONTROLLER), "nft", "-j", "list", "counters", "table", "ip", "openwip"))
+            said = json.loads(
+                command(
+                    self.cell.namespace(CONTROLLER),
+                    "nft",
+                    "-j",
+                    "list",
+                    "counters",
+                    "table",
+                    "ip",
+                    "openwip",
+                )
+            )
         except BadInput as e:
             raise CellDied(str(e)) from None
-        return {c["counter"]["name"]: c["counter"]["packets"] for c in said["nftables"] if "counter" in c}
+        return {
+            c["counter"]["name"]: c["counter"]["packets"]
+            for c in said["nftables"]
+            if "counter" in c
+        }
 
 
 class SplitStatuses(accounting.Statuses):
-    def __init__(self, link: accounting.Statuses, wired: accounting.Statuses, proxy: pb.SplitStatus) -> None:
+    def __init__(
+        self, link: accounting.Statuses, wired: accounting.Statuses, proxy: pb.SplitStatus
+    ) -> None:
         super().__init__(link.air, link.base, link.terminal)
         self.wired, self.split = wired, proxy
 
@@ -176,61 +268,102 @@ class SplitStatuses(accounting.Statuses):
 
     @property
     def queued(self) -> bool:
-        return super().queued or self.wired.queued     # the proxy may hold what nobody will ever take
+        # the proxy may hold what nobody will ever take
+        return super().queued or self.wired.queued
 
 
 # --- in virtual time ---
 
+
 def guest_line(s: Scenario, flows: Sequence[str], first_port: int, memory_mb: int) -> str:
-    """Of the kernel's plan. Nothing passes a proxy that listens at the ports themselves: what it would have to pass is refused."""
+    """Of the kernel's plan. Nothing passes a proxy that listens at the ports themselves: what it
+    would have to pass is refused."""
     most_kb = memory_mb * 1024 // 2 // (2 * s["split_tcp.connections"])
     if s["split_tcp.buffer_kb"] > most_kb:
-        raise BadInput(f"--split-tcp-buffer-kb is {s['split_tcp.buffer_kb']} with --split-tcp-connections {s['split_tcp.connections']} and --time "
-                       f"virtual: both ways of all are more than half of the kernel's {memory_mb} MiB; valid with that: 4..{most_kb}")
+        raise BadInput(
+            f"--split-tcp-buffer-kb is {s['split_tcp.buffer_kb']} with --split-tcp-connections"
+            f" {s['split_tcp.connections']} and --time virtual: both ways of all are more than half"
+            f" of the kernel's {memory_mb} MiB; valid with that: 4..{most_kb}"
+        )
     ports = list(range(first_port, first_port + len(flows)))
     for port, flow in zip(ports, flows):
         kind, opener = flow.split()[:2]
         if kind in ("voip", "program") or opener != "0":
-            raise BadInput(f"--split-tcp is {s['split_tcp.ports']!r} with traffic '{kind} {opener} ...' and --time virtual; valid there: TCP "
-                           "connections that the server opens")
+            raise BadInput(
+                f"--split-tcp is {s['split_tcp.ports']!r} with traffic '{kind} {opener} ...' and"
+                " --time virtual; valid there: TCP connections that the server opens"
+            )
         if not is_listed(s["split_tcp.ports"], port):
-            raise BadInput(f"--split-tcp is {s['split_tcp.ports']!r} with --time virtual, whose traffic has port {port}; valid there: all, "
-                           "or its ports")
+            raise BadInput(
+                f"--split-tcp is {s['split_tcp.ports']!r} with --time virtual, whose traffic has"
+                f" port {port}; valid there: all, or its ports"
+            )
     wired, link = s["terminals"] + 1, s["terminals"] + 2
-    return (f"between {wired} {link} /split {','.join(map(str, ports))} {s['split_tcp.buffer_kb'] << 10} {s['split_tcp.connections']} "
-            f"{s['split_tcp.keepalive_s']} 3")
+    return (
+        f"between {wired} {link} /split {','.join(map(str, ports))}"
+        f" {s['split_tcp.buffer_kb'] << 10} {s['split_tcp.connections']}"
+        f" {s['split_tcp.keepalive_s']} 3"
+    )
 
 
 def is_listed(ports: str, port: int) -> bool:
     spans = [item.partition("-") for item in ports.split(",")]
-    return ports == "all" or any(int(first) <= port <= int(last or first) for first, _, last in spans)
+    return ports == "all" or any(
+        int(first) <= port <= int(last or first) for first, _, last in spans
+    )
 
 
-def of_virtual_run(wired: dict[str, Any], proxy: dict[str, Any], kernels_counts: Callable[[Any], dict[str, Interface]]
-                   ) -> tuple[list[tuple[str, list[str]]], dict[str, Any]]:
+def of_virtual_run(
+    wired: dict[str, Any],
+    proxy: dict[str, Any],
+    kernels_counts: Callable[[Any], dict[str, Interface]],
+) -> tuple[list[tuple[str, list[str]]], dict[str, Any]]:
     """Checks of the verdict, and the report."""
-    base, terminal = (json_format.ParseDict(wired[end], pb.MacStatus()) for end in ("base", "terminal"))
-    found = report_of(json_format.ParseDict(proxy, pb.SplitStatus())) | {"wired": wired_report(base, terminal)}
+    base, terminal = (
+        json_format.ParseDict(wired[end], pb.MacStatus()) for end in ("base", "terminal")
+    )
+    found = report_of(json_format.ParseDict(proxy, pb.SplitStatus())) | {
+        "wired": wired_report(base, terminal)
+    }
     return checks(base, terminal, kernels_counts(wired["interfaces"]), found, []), found
 
 
 # --- what it says, in real time and in virtual time ---
 
+
 def report_of(status: pb.SplitStatus) -> dict[str, Any]:
-    return {"connections": accounting.counts_of(status, "split", "open", "ended", "reset", "not_reached", "full"),
-            "bytes_from": {name: accounting.counts_of(w, "") for name, w in zip(WAYS, status.ways)}}
+    return {
+        "connections": accounting.counts_of(
+            status, "split", "open", "ended", "reset", "not_reached", "full"
+        ),
+        "bytes_from": {name: accounting.counts_of(w, "") for name, w in zip(WAYS, status.ways)},
+    }
 
 
 def wired_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, PathSums]:
     return {name: path.report() for name, path in accounting.paths_of(base, terminal).items()}
 
 
-def checks(base: pb.MacStatus, terminal: pb.MacStatus, there: dict[str, Interface] | None, found: dict[str, Any], pacing: list[str]) -> list[tuple[str, list[str]]]:
-    """Of the verdict. `base`, `terminal`: of the wired network; `there`: what the kernel counted at its interfaces."""
+def checks(
+    base: pb.MacStatus,
+    terminal: pb.MacStatus,
+    there: dict[str, Interface] | None,
+    found: dict[str, Any],
+    pacing: list[str],
+) -> list[tuple[str, list[str]]]:
+    """Of the verdict. `base`, `terminal`: of the wired network; `there`: what the kernel counted at
+    its interfaces."""
     sums = accounting.check_sums(accounting.paths_of(base, terminal), there)
     c = found["connections"]
-    wrong = [f"split: {c['split']} connections, {left} accounted for"
-             for left in (c["open"] + c["ended"] + c["reset"] + c["not_reached"],) if left != c["split"]]
-    wrong += [f"split: bytes from the {name}: {w['in']} came, {w['out'] + w['lost'] + w['held']} accounted for"
-              for name, w in found["bytes_from"].items() if w["in"] != w["out"] + w["lost"] + w["held"]]
+    wrong = [
+        f"split: {c['split']} connections, {left} accounted for"
+        for left in (c["open"] + c["ended"] + c["reset"] + c["not_reached"],)
+        if left != c["split"]
+    ]
+    wrong += [
+        f"split: bytes from the {name}: {w['in']} came, {w['out'] + w['lost'] + w['held']}"
+        " accounted for"
+        for name, w in found["bytes_from"].items()
+        if w["in"] != w["out"] + w["lost"] + w["held"]
+    ]
     return [("wired", [f"wired: {reason}" for reason in sums + pacing]), ("split", wrong)]

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip station base|terminal: one side of a cell on this computer, the other one on another (docs/radios.md)."""
+"""./openwip station base|terminal: one side of a cell on this computer, the other one on another
+(docs/radios.md)."""
+
 import collections
 from collections.abc import Callable
 from typing import Any
 
-from ..cell import cell as cells, faders, remote, station
+from ..cell import cell as cells
+from ..cell import faders, remote, station
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
 from ..cell.radio_loop import BETWEEN_SLOTS
@@ -22,10 +25,11 @@ from .options import Options
 from .station_options import Station, parse
 
 LOOK_S = 0.2
-BEFORE_LEAVING_S = 3.0      # a station that ends switches its radio off before it says so
+BEFORE_LEAVING_S = 3.0  # a station that ends switches its radio off before it says so
 
 
 # --- while it runs ---
+
 
 class Follower:
     """Says what changes: the other station comes and leaves, lock comes and goes."""
@@ -34,13 +38,17 @@ class Follower:
         self.progress = progress
         self.other = "the base station" if role == "terminal" else "the terminal"
         self.terminal = role == "terminal"
-        self.returns = -1           # of the other station
-        self.refused = 0            # stations that came while there was one, or times that this one was turned away
-        self.until: MacStatus | None = None      # status from before it left for good: what follows says nothing about the link
+        self.returns = -1  # of the other station
+        # stations that came while there was one, or times that this one was turned away
+        self.refused = 0
+        # status from before it left for good: what follows says nothing about the link
+        self.until: MacStatus | None = None
         self.before: tuple[bool, bool] = (False, False)
         self.first: MacStatus | None = None
         self.clips = False
-        self.recent: collections.deque[MacStatus] = collections.deque(maxlen=round(BEFORE_LEAVING_S / LOOK_S))
+        self.recent: collections.deque[MacStatus] = collections.deque(
+            maxlen=round(BEFORE_LEAVING_S / LOOK_S)
+        )
 
     def __call__(self, now: MacStatus) -> None:
         peer, locked = now.peer_connected, self.terminal and now.radio.locked
@@ -53,15 +61,27 @@ class Follower:
             self.progress(f"{self.other} {'is there' if peer else 'has left'} (slot {now.slot})")
         if now.peers_refused > self.refused:
             self.refused = now.peers_refused
-            self.progress("turned away: the base station has another terminal, which keeps its place; this one goes on trying" if self.terminal
-                          else f"another terminal with the same key was turned away ({self.refused} so far); the first one keeps its place")
+            self.progress(
+                "turned away: the base station has another terminal, which keeps its place; this"
+                " one goes on trying"
+                if self.terminal
+                else (
+                    f"another terminal with the same key was turned away ({self.refused} so far);"
+                    " the first one keeps its place"
+                )
+            )
         if locked != was_locked:
-            self.progress(f"locked: SNR {now.radio.mean_snr_db:.1f} dB, CFO {now.radio.cfo_hz:.0f} Hz" if locked
-                          else f"lock lost ({meaning.lock(now.radio)})")
+            self.progress(
+                f"locked: SNR {now.radio.mean_snr_db:.1f} dB, CFO {now.radio.cfo_hz:.0f} Hz"
+                if locked
+                else f"lock lost ({meaning.lock(now.radio)})"
+            )
         scale = one_station.at_full_scale(self.first, now)
         if self.terminal and not self.clips and one_station.clips(**scale):
             self.clips = True
-            self.progress(f"{one_station.CLIPS} ({scale['clipped']} of {scale['samples']} samples so far)")
+            self.progress(
+                f"{one_station.CLIPS} ({scale['clipped']} of {scale['samples']} samples so far)"
+            )
         self.before = (peer, locked)
 
 
@@ -78,16 +98,31 @@ class Running:
 
     def at_rest(self) -> tuple[MacStatus, Interface | None]:
         """(status, the kernel's counts), the latter only if nothing moved meanwhile."""
+
         def counts(s: MacStatus) -> tuple[bytes, bytes]:
-            return s.downlink.SerializeToString(deterministic=True), s.uplink.SerializeToString(deterministic=True)
-        return read_at_rest(self.status, counts, lambda: interface_counts(self.cell, self.role), lambda: self.keeper.pause(STILL_S))
+            return s.downlink.SerializeToString(deterministic=True), s.uplink.SerializeToString(
+                deterministic=True
+            )
+
+        return read_at_rest(
+            self.status,
+            counts,
+            lambda: interface_counts(self.cell, self.role),
+            lambda: self.keeper.pause(STILL_S),
+        )
 
 
 class Channel:
-    """A fader between two stations, which may have been there for long, or what the base station's flowgraph makes (air.fade: transmitter).
-    Without an endpoint it cannot be asked."""
+    """A fader between two stations, which may have been there for long, or what the base station's
+    flowgraph makes (air.fade: transmitter). Without an endpoint it cannot be asked."""
 
-    def __init__(self, what: str, endpoint: str | None, before: AirStatus | None, keys: remote.ClientKeys | None = None) -> None:
+    def __init__(
+        self,
+        what: str,
+        endpoint: str | None,
+        before: AirStatus | None,
+        keys: remote.ClientKeys | None = None,
+    ) -> None:
         self.what, self.endpoint, self.before, self.keys = what, endpoint, before, keys
 
     def status(self) -> tuple[AirStatus | None, list[str]]:
@@ -112,35 +147,67 @@ def fader_of(endpoint: str | None, delay_samples: int, keys: str | None = None) 
         return Channel("fader", None, None)
     air = faders.of_station(endpoint, keys)
     if air.delay_samples > delay_samples:
-        raise BadInput(f"--fader-delay-samples is {delay_samples} at a fader with {air.delay_samples}; valid: that number")
+        raise BadInput(
+            f"--fader-delay-samples is {delay_samples} at a fader with {air.delay_samples}; valid:"
+            " that number"
+        )
     return Channel("fader", endpoint, air, faders.keys_of_station(endpoint, keys))
 
 
-def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, places: Places, fader: Channel,
-           progress: Callable[[str], None]) -> dict[str, Any]:
+def phases(
+    cell: Cell,
+    keeper: KeeperClient,
+    wanted: Station,
+    options: Options,
+    places: Places,
+    fader: Channel,
+    progress: Callable[[str], None],
+) -> dict[str, Any]:
     role, running = wanted.role, Running(cell, keeper, wanted.role)
     attenuator = cable_attenuator.CableAttenuator(cell, keeper, options.scenario, places)
     macd, radio = station.processes(cell, options.scenario, role, wanted.radio, wanted.peer, places)
     with watching(cell) as (watch, _):
-        progress(f"starting {macd.name}: {'listens at' if role == 'base' else 'connects to'} {wanted.peer.endpoint}, "
-                 f"{'with keys' if wanted.peer.keys else 'this machine only'}")
+        progress(
+            f"starting {macd.name}: {'listens at' if role == 'base' else 'connects to'}"
+            f" {wanted.peer.endpoint}, {'with keys' if wanted.peer.keys else 'this machine only'}"
+        )
         start_process(keeper, macd, running.macd)
         attenuator.start()
-        progress(f"starting the radio: {wanted.radio.arguments}, clock {wanted.radio.clock_source}, time {wanted.radio.time_source}")
+        progress(
+            f"starting the radio: {wanted.radio.arguments}, clock {wanted.radio.clock_source}, time"
+            f" {wanted.radio.time_source}"
+        )
         keeper.start(radio)
         if not keeper.wait_until(lambda: running.status().slot > 0, START_TIMEOUT_S + 60):
             keeper.blame("the radio does not deliver slots")
-        keeper.start(cells.Process("observer", [places.program(OBSERVER), "--set", f"stations={role}={cell.namespace(role)}",
-                                                "--set", f"user={system.account()[0]}"], {"OPENWIP_RUN": str(cell.run)}, essential=False))
+        keeper.start(
+            cells.Process(
+                "observer",
+                [
+                    places.program(OBSERVER),
+                    "--set",
+                    f"stations={role}={cell.namespace(role)}",
+                    "--set",
+                    f"user={system.account()[0]}",
+                ],
+                {"OPENWIP_RUN": str(cell.run)},
+                essential=False,
+            )
+        )
         if wanted.radio.power is not None:
             progress(carrier(cell))
             if warned := station.beside_the_carrier(wanted.radio.power):
                 progress(warned)
-        progress(f"up: ./openwip exec --name {cell.name} {role} -- COMMAND runs one in its namespace, Ctrl-C ends it")
+        progress(
+            f"up: ./openwip exec --name {cell.name} {role} -- COMMAND runs one in its namespace,"
+            " Ctrl-C ends it"
+        )
         follow = Follower(role, progress)
         standstills = slot_path.StandstillWatch(keeper.placement.realtime, places)
         first, faults = running.status(), slot_path.PageFaults(keeper.pids)
-        own = own_channel(cell.endpoint(cells.TRANSMITTER) if options.scenario.fade_in_transmitter else None)
+        own = own_channel(
+            cell.endpoint(cells.TRANSMITTER) if options.scenario.fade_in_transmitter else None
+        )
         attenuator.begin()
 
         def look() -> bool:
@@ -156,15 +223,39 @@ def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, 
         now, tun = running.at_rest()
         follow(now)
         watch.end()
-        stood, machine = standstills.report(), slot_path.granted(keeper.pids) | {"page_faults": faults.report()}
+        stood, machine = (
+            standstills.report(),
+            slot_path.granted(keeper.pids) | {"page_faults": faults.report()},
+        )
         air, silent = fader.status()
         faded, unknown = own.faded()
         channel = one_station.fader_of(role, first, now, fader.before, air)
         found: dict[str, Any] = one_station.result(role, first, now) | {
-            "verdict": one_station.judge(role, first, follow.until or now, now, tun, telemetry_reasons(watch) + keeper.lost + silent + unknown,
-                                         keeper.noted, follow.returns, channel, stood, faded),
-            "standstills": stood, "machine": machine, "peer": {"endpoint": wanted.peer.endpoint, "returns": follow.returns, "there": follow.until is None}}
-        for name, reasons in [("page_faults", accounting.check_page_faults(machine["page_faults"])), *attenuator.checks()]:
+            "verdict": one_station.judge(
+                role,
+                first,
+                follow.until or now,
+                now,
+                tun,
+                telemetry_reasons(watch) + keeper.lost + silent + unknown,
+                keeper.noted,
+                follow.returns,
+                channel,
+                stood,
+                faded,
+            ),
+            "standstills": stood,
+            "machine": machine,
+            "peer": {
+                "endpoint": wanted.peer.endpoint,
+                "returns": follow.returns,
+                "there": follow.until is None,
+            },
+        }
+        for name, reasons in [
+            ("page_faults", accounting.check_page_faults(machine["page_faults"])),
+            *attenuator.checks(),
+        ]:
             judged = accounting.with_reasons(found["verdict"], name, reasons)
             found |= {"verdict": judged | {"checks": judged["checks"] | {name: not reasons}}}
         if attenuator.said:
@@ -183,12 +274,20 @@ def phases(cell: Cell, keeper: KeeperClient, wanted: Station, options: Options, 
 def carrier(cell: Cell) -> str:
     """What the flowgraph says of a power that was asked for: what its radio made of it."""
     said = own_files.read(cell.run / "base.radio.log").decode(errors="replace")
-    return next((line.partition(": ")[2] for line in said.splitlines() if "carrier of" in line), "the radio does not say its power")
+    return next(
+        (line.partition(": ")[2] for line in said.splitlines() if "carrier of" in line),
+        "the radio does not say its power",
+    )
 
 
 def said_by_the_device(e: CellDied) -> Exception:
-    """A radio that is not there, refuses a setting or gets no reference, an address that is taken: bad input, in its words."""
-    refused = [words for name, words in e.last_words if str(e) == f"{name} ended with exit code {BAD_INPUT}"]
+    """A radio that is not there, refuses a setting or gets no reference, an address that is taken:
+    bad input, in its words."""
+    refused = [
+        words
+        for name, words in e.last_words
+        if str(e) == f"{name} ended with exit code {BAD_INPUT}"
+    ]
     return BadInput(refused[0]) if refused else e
 
 
@@ -204,13 +303,25 @@ def main(arguments: list[str], places: Places) -> int:
     cable_attenuator.check(options.scenario, places)
     fader = fader_of(wanted.fader, options.scenario["fader.delay_samples"], wanted.peer.keys)
     try:
-        with owned_cell(options.name, progress, terminals=int(wanted.role == "terminal"), base=wanted.role == "base") as (cell, keeper):
+        with owned_cell(
+            options.name,
+            progress,
+            terminals=int(wanted.role == "terminal"),
+            base=wanted.role == "base",
+        ) as (cell, keeper):
             if options.scenario["link.loop"] == loop.AUTO:
-                loop.take(options, loop.radios_of_base(wanted.radio), BETWEEN_SLOTS, places, progress)
+                loop.take(
+                    options, loop.radios_of_base(wanted.radio), BETWEEN_SLOTS, places, progress
+                )
             progress(f"cell '{cell.name}': namespace {cell.namespace(wanted.role)}")
-            result = run.in_cell(cell, keeper, options, places, progress, lambda: phases(cell, keeper, wanted, options, places, fader, progress))
+            result = run.in_cell(
+                cell,
+                keeper,
+                options,
+                places,
+                progress,
+                lambda: phases(cell, keeper, wanted, options, places, fader, progress),
+            )
     except CellDied as e:
         raise said_by_the_device(e) from None
     return run.report(result, options, one_station.screen(result))
-
-

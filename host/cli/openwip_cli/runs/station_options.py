@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The command line of ./openwip station."""
+
 import argparse
 import dataclasses
 from collections.abc import Callable
@@ -9,7 +10,8 @@ from ..cell import station
 from ..cell.radio_loop import BETWEEN_SLOTS
 from ..errors import BadInput
 from ..machine import outputs, placement
-from ..settings import scenario as scenarios, table
+from ..settings import scenario as scenarios
+from ..settings import table
 from ..settings.command_line import Parser
 from ..settings.kinds import Integer, Real
 from ..settings.scenario import SETTINGS
@@ -23,7 +25,10 @@ SOURCES = tuple(table.column("nodes.*.clock_source", "choices", ("fader",)))
 # Settings of the demo that a station has; what is the other one's is told there.
 DELAY = "fader.delay_samples"
 OF_BOTH = ("link.", "air.over", DELAY, "attenuator.", "seed")
-OF_ROLE = {"base": (*OF_BOTH, "radio.edge_samples", "wired."), "terminal": (*OF_BOTH, "phy.", "uplink.")}
+OF_ROLE = {
+    "base": (*OF_BOTH, "radio.edge_samples", "wired."),
+    "terminal": (*OF_BOTH, "phy.", "uplink."),
+}
 
 
 @dataclasses.dataclass
@@ -31,31 +36,42 @@ class Station:
     role: str
     radio: station.Radio
     peer: station.Peer
-    fader: str | None       # control endpoint
+    fader: str | None  # control endpoint
     duration_s: float | None
-    unused: list[str]       # keys of the scenario file that only a demo has a use for
+    unused: list[str]  # keys of the scenario file that only a demo has a use for
 
 
 def settings_of(role: str) -> list[Setting]:
     return [s for s in SETTINGS if s.key.startswith(OF_ROLE[role])]
 
 
-def scenario(role: str, given: argparse.Namespace, ask: Ask | None) -> tuple[scenarios.Scenario, list[str]]:
-    """A demo's scenario file is taken too: what it says of the other station, the clock and the medium is left out, and named; its channel
-    is, where the base station's flowgraph makes it."""
+def scenario(
+    role: str, given: argparse.Namespace, ask: Ask | None
+) -> tuple[scenarios.Scenario, list[str]]:
+    """A demo's scenario file is taken too: what it says of the other station, the clock and the
+    medium is left out, and named; its channel is, where the base station's flowgraph makes it."""
     file = scenarios.read_file(given.config) if given.config else {}
     faded = role == "base" and file.get("air.fade") == "transmitter"
-    mine = settings_of(role) + [s for s in SETTINGS if faded and (s.key == "air.fade" or s.key.startswith("channel."))]
+    mine = settings_of(role) + [
+        s for s in SETTINGS if faded and (s.key == "air.fade" or s.key.startswith("channel."))
+    ]
     keys = {s.key for s in mine}
     if role == "terminal" and file.get("link.loop") == loop.AUTO:
-        keys.remove("link.loop")        # the base station measures it
-    if getattr(given, "attenuator.port") == scenarios.NONE:     # the file's is at the other station
+        keys.remove("link.loop")  # the base station measures it
+    if getattr(given, "attenuator.port") == scenarios.NONE:  # the file's is at the other station
         keys -= {k for k in keys if k.startswith("attenuator.")}
     values = {k: v for k, v in file.items() if k in keys} | {"air.over": over(file, given)}
     values |= said_by_fader(given, values, ask)
     fader_slots = scenario_of(given, settings_of(role), file=values).fader_slots
-    loop_ms = scenarios.by_clock("realtime", BETWEEN_SLOTS + fader_slots)["link.retransmission_delay_ms"]
-    made = scenario_of(given, settings_of(role), {"air.clock": "realtime", "air.speed": 1.0, "link.retransmission_delay_ms": loop_ms}, values)
+    loop_ms = scenarios.by_clock("realtime", BETWEEN_SLOTS + fader_slots)[
+        "link.retransmission_delay_ms"
+    ]
+    made = scenario_of(
+        given,
+        settings_of(role),
+        {"air.clock": "realtime", "air.speed": 1.0, "link.retransmission_delay_ms": loop_ms},
+        values,
+    )
     whole = scenarios.Scenario(made.values, mine)
     scenarios.check_cables(whole)
     scenarios.check_attenuator(whole)
@@ -63,20 +79,29 @@ def scenario(role: str, given: argparse.Namespace, ask: Ask | None) -> tuple[sce
         scenarios.check_trace(whole)
     scenarios.check_free_running(whole)
     if role == "terminal" and whole["link.loop"] == loop.AUTO:
-        raise BadInput("--loop is 'auto' at a terminal, which takes the loop from the base station; valid: as_set, or at the base station")
+        raise BadInput(
+            "--loop is 'auto' at a terminal, which takes the loop from the base station; valid:"
+            " as_set, or at the base station"
+        )
     return whole, sorted(k for k in file if k not in keys)
 
 
 def over(file: dict[str, Any], given: argparse.Namespace) -> str:
-    """Between the stations is a fader, or whatever their radios are at. A demo's medium is another air of the same scenario."""
+    """Between the stations is a fader, or whatever their radios are at. A demo's medium is another
+    air of the same scenario."""
     if getattr(given, "air.over") == "medium":
-        raise BadInput("--air is 'medium' at a station, whose radio has an air of its own; valid: radio, cabled")
+        raise BadInput(
+            "--air is 'medium' at a station, whose radio has an air of its own; valid: radio,"
+            " cabled"
+        )
     return "cabled" if file.get("air.over") == "cabled" else "radio"
 
 
-def said_by_fader(given: argparse.Namespace, values: dict[str, Any], ask: Ask | None) -> dict[str, Any]:
-    """The delay that the loop is longer by, of a fader that can be asked, where nobody says it. Without `ask` the least one there is:
-    what that loop does not have room for, no other has."""
+def said_by_fader(
+    given: argparse.Namespace, values: dict[str, Any], ask: Ask | None
+) -> dict[str, Any]:
+    """The delay that the loop is longer by, of a fader that can be asked, where nobody says it.
+    Without `ask` the least one there is: what that loop does not have room for, no other has."""
     asked = getattr(given, "air.over") or values["air.over"]
     if not given.fader or asked != "cabled" or getattr(given, DELAY) is not None or DELAY in values:
         return {}
@@ -91,42 +116,125 @@ def parse(arguments: list[str], ask: Ask | None = None) -> tuple[Station, Option
     if role in ("-h", "--help"):
         arguments, role = ["--help"], "base"
     elif role not in OF_ROLE:
-        raise BadInput(f"station {role or 'without a role'}; valid: ./openwip station base|terminal --radio ARGS --peer HOST (station base --help)")
-    p = settings_parser(f"station {role}", "One side of a cell, with a radio of this computer; the other side is on another computer.",
-                        settings_of(role), "demo")
+        raise BadInput(
+            f"station {role or 'without a role'}; valid: ./openwip station base|terminal --radio"
+            " ARGS --peer HOST (station base --help)"
+        )
+    p = settings_parser(
+        f"station {role}",
+        "One side of a cell, with a radio of this computer; the other side is on another computer.",
+        settings_of(role),
+        "demo",
+    )
     add_options(p, role)
     given = p.parse_args(arguments[1:] if arguments[:1] == [role] else arguments)
     outputs.apart(given, "config", "json")
     chosen, unused = scenario(role, given, ask)
     outputs.apart(given, "json", inputs=chosen.files)
     if given.radio is None or given.peer is None:
-        raise BadInput(f"station {role}: {'--radio' if given.radio is None else '--peer'} is missing; valid: --radio ARGS (uhd_find_devices "
-                       "lists them) and --peer HOST, the other computer")
+        raise BadInput(
+            f"station {role}: {'--radio' if given.radio is None else '--peer'} is missing; valid:"
+            " --radio ARGS (uhd_find_devices lists them) and --peer HOST, the other computer"
+        )
     if given.fader and not chosen.cabled:
         raise BadInput(f"--fader is {given.fader!r} without a fader; valid: with --air cabled")
     power = getattr(given, "power", None)
     gain = given.transmit_gain if role == "base" else given.receive_gain
     if power is not None and gain is not None:
-        raise BadInput(f"--power is {power:g} with --transmit-gain {gain:g}; valid: one of the two, --power where the radio is calibrated")
-    radio = station.Radio(given.radio, given.freq, gain or 0.0, given.antenna, given.clock_source, given.time_source, power)
-    return (Station(role, radio, station.peer(role, given.peer, given.keys), given.fader, given.duration, unused),
-            Options(chosen, given.json, given.keep, given.logs, given.name, placement.parse(given.cores)))
+        raise BadInput(
+            f"--power is {power:g} with --transmit-gain {gain:g}; valid: one of the two, --power"
+            " where the radio is calibrated"
+        )
+    radio = station.Radio(
+        given.radio,
+        given.freq,
+        gain or 0.0,
+        given.antenna,
+        given.clock_source,
+        given.time_source,
+        power,
+    )
+    return (
+        Station(
+            role,
+            radio,
+            station.peer(role, given.peer, given.keys),
+            given.fader,
+            given.duration,
+            unused,
+        ),
+        Options(
+            chosen, given.json, given.keep, given.logs, given.name, placement.parse(given.cores)
+        ),
+    )
 
 
 def add_options(p: Parser, role: str) -> None:
-    p.add_argument("--radio", metavar="ARGS", help="UHD device arguments, such as type=b200 or addr=192.168.10.2")
-    p.add_argument("--peer", metavar="HOST[:PORT]", help=f"the other computer (TCP, port {station.PORT} unless said; the base station listens)")
-    p.add_argument("--keys", metavar="DIR", help="keys of ./openwip keys, which the two stations know each other by")
-    p.value("--freq", CARRIER.kind, metavar="HZ", default=CARRIER.default, help="carrier of the downlink (default 1.8e9)")
+    p.add_argument(
+        "--radio",
+        metavar="ARGS",
+        help="UHD device arguments, such as type=b200 or addr=192.168.10.2",
+    )
+    p.add_argument(
+        "--peer",
+        metavar="HOST[:PORT]",
+        help=f"the other computer (TCP, port {station.PORT} unless said; the base station listens)",
+    )
+    p.add_argument(
+        "--keys",
+        metavar="DIR",
+        help="keys of ./openwip keys, which the two stations know each other by",
+    )
+    p.value(
+        "--freq",
+        CARRIER.kind,
+        metavar="HZ",
+        default=CARRIER.default,
+        help="carrier of the downlink (default 1.8e9)",
+    )
     side = "transmit" if role == "base" else "receive"
-    p.value(f"--{side}-gain", Real(-100, 200), metavar="DB", default=None, help=f"{side} gain of the radio (default 0)")
+    p.value(
+        f"--{side}-gain",
+        Real(-100, 200),
+        metavar="DB",
+        default=None,
+        help=f"{side} gain of the radio (default 0)",
+    )
     if role == "base":
-        p.value("--power", Real(-200, 100), metavar="DBM", default=None, help="of the carrier with all bins in use, by the radio's own "
-                "calibration (uhd_power_cal.py), instead of --transmit-gain")
-    p.add_argument("--antenna", metavar="PORT", default="", help="antenna port (default: the device's)")
+        p.value(
+            "--power",
+            Real(-200, 100),
+            metavar="DBM",
+            default=None,
+            help=(
+                "of the carrier with all bins in use, by the radio's own "
+                "calibration (uhd_power_cal.py), instead of --transmit-gain"
+            ),
+        )
+    p.add_argument(
+        "--antenna", metavar="PORT", default="", help="antenna port (default: the device's)"
+    )
     for what in ("clock", "time"):
-        p.add_argument(f"--{what}-source", choices=SOURCES, default="internal",
-                       help={"clock": "reference of the oscillators", "time": "edge of the second"}[what] + " (default internal)")
-    p.add_argument("--fader", metavar="ENDPOINT", help="with --air cabled: where the fader answers (its air.control; --listen of one on another computer), so that the verdict is about the "
-                   "channel too; without, ./openwip fader compare judges a terminal's --json FILE")
-    p.value("--duration", Real(1, 1e7), metavar="S", default=None, help="end after so many seconds (default: Ctrl-C)")
+        p.add_argument(
+            f"--{what}-source",
+            choices=SOURCES,
+            default="internal",
+            help={"clock": "reference of the oscillators", "time": "edge of the second"}[what]
+            + " (default internal)",
+        )
+    p.add_argument(
+        "--fader",
+        metavar="ENDPOINT",
+        help=(
+            "with --air cabled: where the fader answers (its air.control; --listen of one on"
+            " another computer), so that the verdict is about the channel too; without, ./openwip"
+            " fader compare judges a terminal's --json FILE"
+        ),
+    )
+    p.value(
+        "--duration",
+        Real(1, 1e7),
+        metavar="S",
+        default=None,
+        help="end after so many seconds (default: Ctrl-C)",
+    )

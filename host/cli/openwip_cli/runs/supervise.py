@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""python -m openwip_cli supervise FOLDER --run COMMAND ...: starts one run of a campaign and sees to it that FOLDER/runs/KEY.json is there
-after it, the run's own or that of a failed run (failure.py). The Snakefile starts it, here or on a node.
+"""python -m openwip_cli supervise FOLDER --run COMMAND ...: starts one run of a campaign and sees
+to it that FOLDER/runs/KEY.json is there after it, the run's own or that of a failed run
+(failure.py). The Snakefile starts it, here or on a node.
 
-A run that ended for a cause of the machine (killed, no memory) is tried again at once. One that takes longer than its limit is ended.
-Standard error of the run is FOLDER/logs/KEY.log, whose existence shows that the run was started."""
+A run that ended for a cause of the machine (killed, no memory) is tried again at once. One that
+takes longer than its limit is ended. Standard error of the run is FOLDER/logs/KEY.log, whose
+existence shows that the run was started."""
+
 import argparse
 import contextlib
 import os
@@ -21,24 +24,47 @@ from ..text import of_file, of_json
 from . import failure, pool
 
 TRIES = 3
-END_S = 20.0        # for a run to take its cell down
+END_S = 20.0  # for a run to take its cell down
 
 
 def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser("supervise")
     p.add_argument("folder", metavar="FOLDER", type=pathlib.Path, help="the campaign's folder")
-    p.add_argument("--run", metavar="COMMAND", required=True, help="command line that makes OUT from SPEC, which it is given, as one word")
+    p.add_argument(
+        "--run",
+        metavar="COMMAND",
+        required=True,
+        help="command line that makes OUT from SPEC, which it is given, as one word",
+    )
     p.add_argument("--key", required=True, help="which run: FOLDER/specs/KEY.json")
     p.add_argument("--limit-s", type=float, required=True, help="a run that takes longer is ended")
-    p.add_argument("--ended", type=pathlib.Path, required=True, help="empty file, made when the result is there")
-    p.add_argument("--with-parent", type=int, metavar="PID", required=True, help="end when this process does, which has to be the one that starts it")
+    p.add_argument(
+        "--ended",
+        type=pathlib.Path,
+        required=True,
+        help="empty file, made when the result is there",
+    )
+    p.add_argument(
+        "--with-parent",
+        type=int,
+        metavar="PID",
+        required=True,
+        help="end when this process does, which has to be the one that starts it",
+    )
     return p
 
 
 def memory_kills() -> int:
     """Number of processes that the kernel has ended for want of memory since it started."""
     with contextlib.suppress(OSError, ValueError):
-        return next((int(line.split()[1]) for line in pathlib.Path("/proc/vmstat").read_text().splitlines() if line.startswith("oom_kill ")), 0)
+        return next(
+            (
+                int(line.split()[1])
+                for line in pathlib.Path("/proc/vmstat").read_text().splitlines()
+                if line.startswith("oom_kill ")
+            ),
+            0,
+        )
     return 0
 
 
@@ -54,8 +80,14 @@ def run_once(argv: list[str], log: pathlib.Path, limit_s: float) -> failure.Fail
     """How it ended, were there no result."""
     kills, began, timed_out = memory_kills(), time.monotonic(), False
     with open(log, "ab") as words:
-        child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=words, preexec_fn=system.follower(),
-                                 env=os.environ | {"OPENWIP_TRACEBACK": "1"})      # a log has room for it
+        child = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stderr=words,
+            preexec_fn=system.follower(),
+            # a log has room for it
+            env=os.environ | {"OPENWIP_TRACEBACK": "1"},
+        )
     try:
         child.wait(limit_s)
     except subprocess.TimeoutExpired:
@@ -64,18 +96,27 @@ def run_once(argv: list[str], log: pathlib.Path, limit_s: float) -> failure.Fail
     except Terminated as e:
         end(child, e.signum)
         raise
-    return failure.of_exit(child.returncode, failure.last_line(log), time.monotonic() - began, timed_out, memory_kills() > kills)
+    return failure.of_exit(
+        child.returncode,
+        failure.last_line(log),
+        time.monotonic() - began,
+        timed_out,
+        memory_kills() > kills,
+    )
 
 
 def main(arguments: list[str], _: Places) -> int:
     given = parser().parse_args(arguments)
     pool.with_parent(given.with_parent)
-    spec, out, log = (given.folder / part / f"{given.key}{ending}" for part, ending in (("specs", ".json"), ("runs", ".json"), ("logs", ".log")))
+    spec, out, log = (
+        given.folder / part / f"{given.key}{ending}"
+        for part, ending in (("specs", ".json"), ("runs", ".json"), ("logs", ".log"))
+    )
     try:
         out.lstat()
     except FileNotFoundError:
         supervise(given, spec, out, log)
-    except OSError as e:        # something may be there, which is not replaced unseen
+    except OSError as e:  # something may be there, which is not replaced unseen
         print(f"openwip: {out}: {e.strerror}", file=sys.stderr)
         return EXHAUSTED
     given.ended.parent.mkdir(exist_ok=True)
@@ -83,7 +124,9 @@ def main(arguments: list[str], _: Places) -> int:
     return VALID
 
 
-def supervise(given: argparse.Namespace, spec: pathlib.Path, out: pathlib.Path, log: pathlib.Path) -> None:
+def supervise(
+    given: argparse.Namespace, spec: pathlib.Path, out: pathlib.Path, log: pathlib.Path
+) -> None:
     log.parent.mkdir(exist_ok=True)
     log.write_bytes(b"")
     argv = [*shlex.split(given.run), str(spec), str(out), "--with-parent", str(os.getpid())]
@@ -96,6 +139,5 @@ def supervise(given: argparse.Namespace, spec: pathlib.Path, out: pathlib.Path, 
     try:
         said = of_json(of_file(spec))
     except (OSError, ValueError):
-        said = None             # the reason is what the run said of it
+        said = None  # the reason is what the run said of it
     failure.write(out, failure.run_of(given.key, said, tries))
-

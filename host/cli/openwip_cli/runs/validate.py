@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The emulator against theory: tables 5.3 to 5.5 and 5.7 of Alfredsson 2012, with TCP (in real time, of a kernel in virtual
-time, or of ns-3) and in virtual time with the packet generator (docs/emulator.md).
+"""The emulator against theory: tables 5.3 to 5.5 and 5.7 of Alfredsson 2012, with TCP (in real
+time, of a kernel in virtual time, or of ns-3) and in virtual time with the packet generator
+(docs/emulator.md).
 
-  total = goodput of the receiving application + headers + what the last frame of a packet leaves empty
+  total = goodput of the receiving application + headers + what the last frame of a packet leaves
+  empty
 
 and total / theory says how much of the capacity was there."""
+
 import argparse
 import json
 import sys
@@ -26,16 +29,28 @@ from . import emulate, ns3, virtual
 from .options import CLOCKS
 from .run import MeasuredCell
 
-Modulation: TypeAlias = int | str     # bits per symbol, or "adaptive"
-Case: TypeAlias = tuple[str, int, Modulation]     # kind, bins
+Modulation: TypeAlias = int | str  # bits per symbol, or "adaptive"
+Case: TypeAlias = tuple[str, int, Modulation]  # kind, bins
 NAME = "validate"
-STEPS_DB = (8, 12, 15, 18, 22, 25, 28, 32)   # one in each interval of the switch table
-TARGETS = {("fixed", 1): 0.9990, ("fixed", 13): 0.9990, ("fixed", 25): 0.9970,
-           ("adaptive", 8): 0.9995, ("adaptive", 16): 0.9995, ("adaptive", 24): 0.9946}
+STEPS_DB = (8, 12, 15, 18, 22, 25, 28, 32)  # one in each interval of the switch table
+TARGETS = {
+    ("fixed", 1): 0.9990,
+    ("fixed", 13): 0.9990,
+    ("fixed", 25): 0.9970,
+    ("adaptive", 8): 0.9995,
+    ("adaptive", 16): 0.9995,
+    ("adaptive", 24): 0.9946,
+}
 TABLE = {1: "5.3", 13: "5.4", 25: "5.5"}
-GENERATOR_HEADER = 52     # of the 1500 bytes: what TCP would take of them
+GENERATOR_HEADER = 52  # of the 1500 bytes: what TCP would take of them
 PORT = 5301
-TIMES = {"real": "real time", "virtual": "virtual time", "kernel": "virtual time with TCP", "ns3": "ns-3"}      # of each mode
+# of each mode
+TIMES = {
+    "real": "real time",
+    "virtual": "virtual time",
+    "kernel": "virtual time with TCP",
+    "ns3": "ns-3",
+}
 
 
 def frames_of(modulation: Modulation, bins: int) -> list[int]:
@@ -46,9 +61,9 @@ def frames_of(modulation: Modulation, bins: int) -> list[int]:
 
 
 def truncation_bits(frames: list[int]) -> float:
-    """Mean number of bits that a packet leaves empty in its last frame: packets one behind the other until
-    the first frame of a packet is one where a packet began before (eq. 5.4; for the adaptive table the cycle
-    of table 5.6)."""
+    """Mean number of bits that a packet leaves empty in its last frame: packets one behind the
+    other until the first frame of a packet is one where a packet began before (eq. 5.4; for the
+    adaptive table the cycle of table 5.6)."""
     at = 0
     seen: dict[int, int] = {}
     lost: list[int] = []
@@ -59,7 +74,7 @@ def truncation_bits(frames: list[int]) -> float:
             left -= frames[at]
             at = (at + 1) % len(frames)
         lost.append(-left)
-    cycle = lost[seen[at]:]
+    cycle = lost[seen[at] :]
     return sum(cycle) / len(cycle)
 
 
@@ -73,11 +88,19 @@ def cases(quick: bool) -> Iterator[Case]:
 
 
 def settings(kind: str, bins: int, modulation: Modulation) -> dict[str, Any]:
-    """No errors, no wired network, an uplink that does not count: nothing but the downlink's capacity is
-    left to measure. Everything else has the defaults."""
-    s = {"channel.model": "static", "channel.snr_db": 40, "channel.error_free": "on",
-         "link.bins": bins, "link.modulation": modulation, "link.allocation": "static",
-         "link.switch_table": "nmse_0", "wired.delay_ms": 0, "uplink.kbps": 100000}
+    """No errors, no wired network, an uplink that does not count: nothing but the downlink's
+    capacity is left to measure. Everything else has the defaults."""
+    s = {
+        "channel.model": "static",
+        "channel.snr_db": 40,
+        "channel.error_free": "on",
+        "link.bins": bins,
+        "link.modulation": modulation,
+        "link.allocation": "static",
+        "link.switch_table": "nmse_0",
+        "wired.delay_ms": 0,
+        "uplink.kbps": 100000,
+    }
     if kind == "adaptive":
         s["channel.bins_db"] = list(STEPS_DB) * 3
     return s
@@ -85,10 +108,26 @@ def settings(kind: str, bins: int, modulation: Modulation) -> dict[str, Any]:
 
 def tcp_transfer(duration: float) -> Callable[[MeasuredCell], dict[str, Any]]:
     def workload(cell: MeasuredCell) -> dict[str, Any]:
-        python, where = [sys.executable, *isolated(), str(transfer.__file__)], [cell.address["terminal"], str(PORT)]
-        # The kernel doubles the buffer and makes a window of it: 40 packets, fewer than the queue holds.
+        python, where = (
+            [sys.executable, *isolated(), str(transfer.__file__)],
+            [
+                cell.address["terminal"],
+                str(PORT),
+            ],
+        )
+        # The kernel doubles the buffer and makes a window of it: 40 packets, fewer than the queue
+        # holds.
         buffer = cell.scenario["traffic.tcp_window_kb"] * 1024
-        receive, send = [*python, "receive-all", *where, str(buffer)], [*python, "send-for", *where, str(duration), cell.scenario["traffic.tcp_cc"]]
+        receive, send = (
+            [*python, "receive-all", *where, str(buffer)],
+            [
+                *python,
+                "send-for",
+                *where,
+                str(duration),
+                cell.scenario["traffic.tcp_cc"],
+            ],
+        )
         with traffic.pair(cell.keeper, cell.cell, receive, send) as (receiver, sender):
             if not (sender.wait(cell.keeper, duration + 60) and receiver.wait(cell.keeper, 10)):
                 raise traffic.TrafficFailed("the transfer did not end")
@@ -98,12 +137,25 @@ def tcp_transfer(duration: float) -> Callable[[MeasuredCell], dict[str, Any]]:
             except (ValueError, IndexError):
                 traffic.check_ended(sender=sender, receiver=receiver)
                 raise traffic.TrafficFailed("the TCP transfer gave no report") from None
-        wrong = [] if sent["sent"] == received["received"] else [f"traffic: {received['received']} bytes arrived of {sent['sent']}"]
+        wrong = (
+            []
+            if sent["sent"] == received["received"]
+            else [f"traffic: {received['received']} bytes arrived of {sent['sent']}"]
+        )
         return {"transfer": received | sent, "failed": wrong}
+
     return workload
 
 
-def row_of(mode: str, kind: str, bins: int, modulation: Modulation, goodput: float, header_bytes: int, verdict: dict[str, Any]) -> dict[str, Any]:
+def row_of(
+    mode: str,
+    kind: str,
+    bins: int,
+    modulation: Modulation,
+    goodput: float,
+    header_bytes: int,
+    verdict: dict[str, Any],
+) -> dict[str, Any]:
     """One line of a table; `goodput` in bit/s of packets with `header_bytes` of headers."""
     frames = frames_of(modulation, bins)
     theory = SLOTS_PER_SECOND * sum(frames)
@@ -112,19 +164,34 @@ def row_of(mode: str, kind: str, bins: int, modulation: Modulation, goodput: flo
     truncation = packets * truncation_bits(frames)
     total = goodput + header + truncation
     target = TARGETS[kind, bins]
-    return {"mode": mode, "table": TABLE.get(bins, "5.7") if kind == "fixed" else "5.7", "bins": bins,
-            "modulation": modulation, "theory_bps": theory, "goodput_bps": goodput, "header_bps": header,
-            "header_bytes": header_bytes, "truncation_bps": truncation, "total_bps": total,
-            "ratio": total / theory, "target": target, "verdict": verdict,
-            "passed": verdict["valid"] and total / theory >= target}
+    return {
+        "mode": mode,
+        "table": TABLE.get(bins, "5.7") if kind == "fixed" else "5.7",
+        "bins": bins,
+        "modulation": modulation,
+        "theory_bps": theory,
+        "goodput_bps": goodput,
+        "header_bps": header,
+        "header_bytes": header_bytes,
+        "truncation_bps": truncation,
+        "total_bps": total,
+        "ratio": total / theory,
+        "target": target,
+        "verdict": verdict,
+        "passed": verdict["valid"] and total / theory >= target,
+    }
 
 
 def in_real_time(case: Case, duration: float, name: str, places: Places) -> dict[str, Any]:
     kind, bins, modulation = case
-    report = emulate.run(settings(*case), tcp_transfer(duration), name=name, places=places, cores="auto")
+    report = emulate.run(
+        settings(*case), tcp_transfer(duration), name=name, places=places, cores="auto"
+    )
     t = report["workload"].get("transfer")
     rate = t["bytes"] * 8 / t["seconds"] if t and t["seconds"] else 0.0
-    row = row_of("real", kind, bins, modulation, rate, MTU - (t["mss"] if t else 1448), report["verdict"])
+    row = row_of(
+        "real", kind, bins, modulation, rate, MTU - (t["mss"] if t else 1448), report["verdict"]
+    )
     if t and t["steady_seconds"]:
         row["steady_ratio"] = row["ratio"] * (t["steady_bytes"] * 8 / t["steady_seconds"]) / rate
     row["realtime"], row["cpu"] = report["realtime"], report["cpu"]
@@ -133,11 +200,17 @@ def in_real_time(case: Case, duration: float, name: str, places: Places) -> dict
 
 
 def with_tcp(mode: str, case: Case, duration: float, places: Places) -> dict[str, Any]:
-    """TCP in virtual time, of a kernel or of ns-3: a transfer of what fits into the time, from arrival to arrival."""
+    """TCP in virtual time, of a kernel or of ns-3: a transfer of what fits into the time, from
+    arrival to arrival."""
     kind, bins, modulation = case
     s = emulator.scenario_of(settings(*case) | {"traffic.duration_s": duration})
     size = round(SLOTS_PER_SECOND * sum(frames_of(modulation, bins)) * duration / 8)
-    plan = virtual.Plan([f"transfer 0 1 {virtual.START_S:g} {size} {s['traffic.tcp_cc']} {s['traffic.tcp_window_kb']}"])
+    plan = virtual.Plan(
+        [
+            f"transfer 0 1 {virtual.START_S:g} {size} {s['traffic.tcp_cc']}"
+            f" {s['traffic.tcp_window_kb']}"
+        ]
+    )
     report = virtual.run(s, places, plan) if mode == "kernel" else ns3.run(s, places, plan)
     ends = {e["end"]: e for e in report["flows"] if "failed" not in e}
     got, sent = ends.get("receiver"), ends.get("sender")
@@ -147,47 +220,88 @@ def with_tcp(mode: str, case: Case, duration: float, places: Places) -> dict[str
             found = with_reasons(found, "traffic", [f"traffic: not all of {size} bytes arrived"])
         return row_of(mode, kind, bins, modulation, 0.0, MTU - USUAL_MSS, found)
     rate = (got["bytes"] - got["first_bytes"]) * 8 / (got["last"] - got["first"])
-    return row_of(mode, kind, bins, modulation, rate, MTU - sent["mss"], report["verdict"]) | {"realtime": report["realtime"]}
+    return row_of(mode, kind, bins, modulation, rate, MTU - sent["mss"], report["verdict"]) | {
+        "realtime": report["realtime"]
+    }
 
 
 def in_virtual_time(case: Case, duration: float, places: Places) -> dict[str, Any]:
     kind, bins, modulation = case
     report, raw = emulate.generate(emulator.scenario_of(settings(*case)), duration, places)
     arrived = raw["arrivals"]
-    rate = arrived["packets"] * (MTU - GENERATOR_HEADER) * 8 / arrived["seconds"] if arrived["seconds"] else 0.0
+    rate = (
+        arrived["packets"] * (MTU - GENERATOR_HEADER) * 8 / arrived["seconds"]
+        if arrived["seconds"]
+        else 0.0
+    )
     row = row_of("virtual", kind, bins, modulation, rate, GENERATOR_HEADER, report["verdict"])
     row["real_time_factor"] = raw["real_time_factor"]
     return row
 
 
 def screen(rows: list[dict[str, Any]]) -> str:
-    lines = ["  mode    table bins  bits  theory    measured  headers   truncation  total     ratio   target  steady"]
+    lines = [
+        "  mode    table bins  bits  theory    measured  headers   truncation  total     ratio  "
+        " target  steady"
+    ]
     for r in rows:
         steady = f"{r['steady_ratio']:.4f}" if "steady_ratio" in r else ""
-        lines.append(f"  {r['mode']:<8}{r['table']:<6}{r['bins']:<6}{r['modulation']!s:<9.9}"
-                     + "".join(f"{r[k] / 1e3:<10.2f}" for k in ("theory_bps", "goodput_bps", "header_bps",
-                                                                "truncation_bps", "total_bps"))
-                     + f"{r['ratio']:.4f}  {r['target']:.4f}  {steady:<7} "
-                     + ("ok" if r["passed"] else "; ".join(r["verdict"]["reasons"]) or "MISSED"))
+        lines.append(
+            f"  {r['mode']:<8}{r['table']:<6}{r['bins']:<6}{r['modulation']!s:<9.9}"
+            + "".join(
+                f"{r[k] / 1e3:<10.2f}"
+                for k in ("theory_bps", "goodput_bps", "header_bps", "truncation_bps", "total_bps")
+            )
+            + f"{r['ratio']:.4f}  {r['target']:.4f}  {steady:<7} "
+            + ("ok" if r["passed"] else "; ".join(r["verdict"]["reasons"]) or "MISSED")
+        )
     missed = sum(not r["passed"] for r in rows)
-    lines.append(f"validation: {'PASSED' if not missed else 'MISSED'}, {len(rows) - missed} of {len(rows)} rows at "
-                 f"their target with a valid verdict (kbit/s)")
+    lines.append(
+        f"validation: {'PASSED' if not missed else 'MISSED'}, {len(rows) - missed} of {len(rows)}"
+        " rows at their target with a valid verdict (kbit/s)"
+    )
     return "\n".join(lines)
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    p = Parser("validate", "Measured against theoretical capacity: tables 5.3-5.5 and 5.7, with TCP in real time and with a packet "
-                           "generator in virtual time.", NAME)
-    p.add_argument("--json", metavar="FILE", nargs="?", const="-", help="write the rows there (- or nothing: standard output)")
+    p = Parser(
+        "validate",
+        "Measured against theoretical capacity: tables 5.3-5.5 and 5.7, with TCP in real time and"
+        " with a packet generator in virtual time.",
+        NAME,
+    )
+    p.add_argument(
+        "--json",
+        metavar="FILE",
+        nargs="?",
+        const="-",
+        help="write the rows there (- or nothing: standard output)",
+    )
     p.add_argument("--quick", action="store_true", help="fewer rows, 5 s each")
-    p.value("--duration", Real(1, 3600), metavar="S", help="seconds of each row; 1..3600 (default 30)")
-    p.add_argument("--mode", choices=("real", "virtual", "both"), default="both", help="TCP, generator, or both (default both)")
-    p.add_argument("--time", choices=CLOCKS, default="real",
-                   help="of TCP; virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both without root "
-                   "(docs/virtual-time.md, docs/ns3.md; default real)")
+    p.value(
+        "--duration", Real(1, 3600), metavar="S", help="seconds of each row; 1..3600 (default 30)"
+    )
+    p.add_argument(
+        "--mode",
+        choices=("real", "virtual", "both"),
+        default="both",
+        help="TCP, generator, or both (default both)",
+    )
+    p.add_argument(
+        "--time",
+        choices=CLOCKS,
+        default="real",
+        help=(
+            "of TCP; virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both"
+            " without root (docs/virtual-time.md, docs/ns3.md; default real)"
+        ),
+    )
     given = p.parse_args(arguments)
     if given.time != "real" and given.mode == "virtual":
-        raise BadInput(f"--time {given.time} with --mode virtual, where there is no TCP; valid: --mode real or both")
+        raise BadInput(
+            f"--time {given.time} with --mode virtual, where there is no TCP; valid: --mode real or"
+            " both"
+        )
     given.duration = given.duration or (5.0 if given.quick else 30.0)
     return given
 
@@ -200,17 +314,26 @@ def main(arguments: list[str], places: Places) -> int:
         (virtual if given.time == "virtual" else ns3).check(places)
     tcp = {"real": "real", "virtual": "kernel", "ns3": "ns3"}[given.time]
     modes = {"both": ("virtual", tcp), "real": (tcp,), "virtual": ("virtual",)}[given.mode]
-    if "real" in modes:     # before the first row
+    if "real" in modes:  # before the first row
         rights.require_for_a_cell()
         system.require_tun()
     todo = [(mode, case) for mode in modes for case in cases(given.quick)]
     progress, rows = Progress(), []
     for i, (mode, case) in enumerate(todo, 1):
-        row = (in_real_time(case, given.duration, given.name, places) if mode == "real"
-               else in_virtual_time(case, given.duration, places) if mode == "virtual" else with_tcp(mode, case, given.duration, places))
+        row = (
+            in_real_time(case, given.duration, given.name, places)
+            if mode == "real"
+            else (
+                in_virtual_time(case, given.duration, places)
+                if mode == "virtual"
+                else with_tcp(mode, case, given.duration, places)
+            )
+        )
         rows.append(row)
-        progress(f"{i} of {len(todo)}: {TIMES[mode]}, {case[1]} bins, {case[2]} bits: "
-                 f"{row['ratio']:.4f} of theory, {'valid' if row['verdict']['valid'] else 'INVALID'}")
+        progress(
+            f"{i} of {len(todo)}: {TIMES[mode]}, {case[1]} bins, {case[2]} bits: "
+            f"{row['ratio']:.4f} of theory, {'valid' if row['verdict']['valid'] else 'INVALID'}"
+        )
     result = {"passed": all(r["passed"] for r in rows), "duration_s": given.duration, "rows": rows}
     if given.json != "-":
         print(screen(rows))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""emulate --time virtual: the emulated cell with the TCP of a Linux kernel at both its ends, on one calendar, in two processes
-without privileges (docs/virtual-time.md). run(scenario, ...) is the entry for programs."""
+"""emulate --time virtual: the emulated cell with the TCP of a Linux kernel at both its ends, on one
+calendar, in two processes without privileges (docs/virtual-time.md). run(scenario, ...) is the
+entry for programs."""
+
 import dataclasses
 import ipaddress
 import json
@@ -27,58 +29,88 @@ from ..shapes import Interface
 from ..text import to_yaml
 from . import emulate, split_tcp
 
-GUEST = "host/virtual/wip_guest"        # of the build
-PORT = 5001         # of the first flow
-CONFIG, TELEMETRY, CAPTURE = "config.yaml", "telemetry", "packets.pcap"     # of the folder
-MEMORY_MB = 128     # of the kernel
-START_S = 1.0       # of the traffic; the kernel is up after some hundredths of a second
-# Of a machine with memory enough; a small kernel would compute smaller ones. tcp_rmem, tcp_wmem: Linux's usual.
-SYSCTLS = {"net/ipv4/tcp_rmem": "4096 131072 6291456", "net/ipv4/tcp_wmem": "4096 16384 4194304", "net/ipv4/tcp_mem": "16384 24576 32768"}
+GUEST = "host/virtual/wip_guest"  # of the build
+PORT = 5001  # of the first flow
+CONFIG, TELEMETRY, CAPTURE = "config.yaml", "telemetry", "packets.pcap"  # of the folder
+MEMORY_MB = 128  # of the kernel
+START_S = 1.0  # of the traffic; the kernel is up after some hundredths of a second
+# Of a machine with memory enough; a small kernel would compute smaller ones. tcp_rmem, tcp_wmem:
+# Linux's usual.
+SYSCTLS = {
+    "net/ipv4/tcp_rmem": "4096 131072 6291456",
+    "net/ipv4/tcp_wmem": "4096 16384 4194304",
+    "net/ipv4/tcp_mem": "16384 24576 32768",
+}
 
 
 @dataclasses.dataclass
 class Plan:
-    """What the kernel does (host/virtual/guest.c). Sides: 0 the server's, then the terminals'. `flows`: lines of the plan;
-    `programs`: (side, command) of the host's that are run before, such as tc; `afterwards`: the same; `batches`: for such as read their commands, {(side, program): lines}, after `programs`; `sysctls`: over SYSCTLS.
+    """What the kernel does (host/virtual/guest.c). Sides: 0 the server's, then the terminals'.
+    `flows`: lines of the plan;
+    `programs`: (side, command) of the host's that are run before, such as tc; `afterwards`: the
+    same; `batches`: for such as read their commands, {(side, program): lines}, after `programs`;
+    `sysctls`: over SYSCTLS.
     `between`: when the link's figures are taken (without the second: until the traffic is over)."""
+
     flows: Sequence[str]
     sysctls: dict[str, str] = dataclasses.field(default_factory=dict)
     programs: Sequence[tuple[int, str]] = ()
     afterwards: Sequence[tuple[int, str]] = ()
     batches: dict[tuple[int, str], Sequence[str]] = dataclasses.field(default_factory=dict)
     between: tuple[float, float | None] | None = None
-    proxy: str = ""     # line of what splits connections, before the flows
-    window_bytes: int = 0   # that the flows' receivers keep (0: the kernel's own): Linux forgets a route's
+    proxy: str = ""  # line of what splits connections, before the flows
+    # that the flows' receivers keep (0: the kernel's own): Linux forgets a route's
+    window_bytes: int = 0
 
     def text(self, seed: int, addresses: Sequence[str]) -> str:
         lines = [f"seed {seed}", *(f"side {a}" for a in addresses)]
         lines += [f"sysctl {name} {value}" for name, value in (SYSCTLS | self.sysctls).items()]
         lines += [f"run {side} {command}" for side, command in self.programs]
-        lines += [f"run {side} </batch{n} {program}" for n, (side, program) in enumerate(self.batches)]
+        lines += [
+            f"run {side} </batch{n} {program}" for n, (side, program) in enumerate(self.batches)
+        ]
         lines += [f"after {side} {command}" for side, command in self.afterwards]
         lines += [f"window {self.window_bytes}"] if self.window_bytes else []
         return "\n".join([*lines, *filter(None, [self.proxy]), *self.flows]) + "\n"
 
 
 def download(s: Scenario, sysctls: dict[str, str] | None = None) -> Plan:
-    """What emulate does in real time with iperf3: one TCP connection from the server to the (first) terminal."""
-    return Plan([f"bulk 0 1 {START_S:g} {s['traffic.duration_s']:g} {s['traffic.tcp_cc']} {s['traffic.tcp_window_kb']}"], sysctls or {})
+    """What emulate does in real time with iperf3: one TCP connection from the server to the (first)
+    terminal."""
+    return Plan(
+        [
+            f"bulk 0 1 {START_S:g} {s['traffic.duration_s']:g} {s['traffic.tcp_cc']}"
+            f" {s['traffic.tcp_window_kb']}"
+        ],
+        sysctls or {},
+    )
 
 
-def run(s: Scenario, places: Places, plan: Plan | None = None, packets: str | None = None,
-        progress: Callable[[str], None] = lambda text: None, cores: Sequence[int] | None = None,
-        recorded: str | None = None) -> dict[str, Any]:
-    """The report, as of a run in real time; `flows` has both ends of every flow. `packets`: a file for all IP packets. `cores`: where
-    it runs; cell and kernel wait for each other, so a second core only makes waking dearer. `recorded`: a file for the run record."""
+def run(
+    s: Scenario,
+    places: Places,
+    plan: Plan | None = None,
+    packets: str | None = None,
+    progress: Callable[[str], None] = lambda text: None,
+    cores: Sequence[int] | None = None,
+    recorded: str | None = None,
+) -> dict[str, Any]:
+    """The report, as of a run in real time; `flows` has both ends of every flow. `packets`: a file
+    for all IP packets. `cores`: where it runs; cell and kernel wait for each other, so a second
+    core only makes waking dearer. `recorded`: a file for the run record."""
     check(places)
     split_tcp.check(s, "virtual")
     plan, about = plan or download(s), record.about_run(s.tree(), s["seed"])
     with emulate.with_predictions(s, places) as as_run, scratch.folder() as root:
         tree = emulate.config(cells.Cell(NAME), as_run)
         if split_tcp.asked(as_run):
-            check_config(places.program(split_tcp.PROGRAM), split_tcp.proxy_config(cells.Cell(NAME), as_run))
+            check_config(
+                places.program(split_tcp.PROGRAM), split_tcp.proxy_config(cells.Cell(NAME), as_run)
+            )
             tree["split_tcp"] = {"controller": "on"}
-            plan = dataclasses.replace(plan, proxy=split_tcp.guest_line(as_run, plan.flows, PORT, MEMORY_MB))
+            plan = dataclasses.replace(
+                plan, proxy=split_tcp.guest_line(as_run, plan.flows, PORT, MEMORY_MB)
+            )
         progress("starting the Linux kernel, virtual time")
         prepared(root, tree, plan, addresses(tree, as_run["terminals"]), as_run["seed"], places)
         raw, result = run_program(places, root, plan, as_run, packets, cores, bool(recorded))
@@ -89,23 +121,43 @@ def run(s: Scenario, places: Places, plan: Plan | None = None, packets: str | No
     return made
 
 
-def write_record(root: pathlib.Path, recorded: str, about: dict[str, Any], made: dict[str, Any], places: Places,
-                 progress: Callable[[str], None]) -> None:
+def write_record(
+    root: pathlib.Path,
+    recorded: str,
+    about: dict[str, Any],
+    made: dict[str, Any],
+    places: Places,
+    progress: Callable[[str], None],
+) -> None:
     """Of what the program told while it ran; `made` gets to say what is in it."""
     progress("writing the run record")
-    made["record"] = record.of_file(root / TELEMETRY, recorded, about, made["effective"], made, places)
+    made["record"] = record.of_file(
+        root / TELEMETRY, recorded, about, made["effective"], made, places
+    )
 
 
 def check(places: Places, program: str = emulate.PROGRAM) -> None:
     if (here := f"{platform.system()} {platform.machine()}") != "Linux x86_64":
-        raise BadInput(f"--time is 'virtual', which needs User Mode Linux, and there is one for Linux on x86-64 only: this is {here}; "
-                       "valid here: real, or ns3 after ./openwip setup --ns3")
+        raise BadInput(
+            "--time is 'virtual', which needs User Mode Linux, and there is one for Linux on"
+            f" x86-64 only: this is {here}; valid here: real, or ns3 after ./openwip setup --ns3"
+        )
     places.check_built(program, GUEST, "python/openwip_schema")
     if not (places.build / KERNEL).exists():
-        raise BadInput(f"--time virtual: there is no Linux kernel for it in {places.build}: run ./openwip setup --virtual-time")
+        raise BadInput(
+            f"--time virtual: there is no Linux kernel for it in {places.build}: run ./openwip"
+            " setup --virtual-time"
+        )
 
 
-def prepared(root: pathlib.Path, tree: dict[str, Any], plan: Plan, sides: Sequence[Any], seed: int, places: Places) -> None:
+def prepared(
+    root: pathlib.Path,
+    tree: dict[str, Any],
+    plan: Plan,
+    sides: Sequence[Any],
+    seed: int,
+    places: Places,
+) -> None:
     """The root file system of the kernel: its only program, and what that does."""
     shutil.copy(places.build / KERNEL, root / "linux")
     shutil.copy(places.build / GUEST, root / "init")
@@ -119,11 +171,17 @@ def prepared(root: pathlib.Path, tree: dict[str, Any], plan: Plan, sides: Sequen
 
 
 def addresses(tree: dict[str, Any], terminals: int) -> list[ipaddress.IPv4Interface]:
-    """Of each side. The kernel has no rules that hand packets over: a controller's interfaces have the addresses of who is
-    behind the other one."""
+    """Of each side. The kernel has no rules that hand packets over: a controller's interfaces have
+    the addresses of who is behind the other one."""
     first = ipaddress.IPv4Interface(tree["terminal"]["address"])
     base = ipaddress.IPv4Interface((cells.ADDRESS["base"], first.network.prefixlen))
-    sides = [base, *(ipaddress.IPv4Interface((first.ip + n, first.network.prefixlen)) for n in range(terminals))]
+    sides = [
+        base,
+        *(
+            ipaddress.IPv4Interface((first.ip + n, first.network.prefixlen))
+            for n in range(terminals)
+        ),
+    ]
     return sides + [first, base] * (tree["server"]["address"] == cells.RADIO_ADDRESS)
 
 
@@ -135,35 +193,80 @@ def times(plan: Plan, s: Scenario) -> tuple[float, float, float]:
     return first, longest if last is None else last, longest
 
 
-def run_program(places: Places, root: pathlib.Path, plan: Plan, s: Scenario, packets: str | None, cores: Sequence[int] | None,
-                tells: bool) -> tuple[dict[str, Any], dict[str, Any]]:
-    return launch(places.program(emulate.PROGRAM), root, times(plan, s)[2], cores, [
-        "--memory-mb", str(MEMORY_MB), *counts_and_files(plan, s, root, packets, tells)])
+def run_program(
+    places: Places,
+    root: pathlib.Path,
+    plan: Plan,
+    s: Scenario,
+    packets: str | None,
+    cores: Sequence[int] | None,
+    tells: bool,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    return launch(
+        places.program(emulate.PROGRAM),
+        root,
+        times(plan, s)[2],
+        cores,
+        ["--memory-mb", str(MEMORY_MB), *counts_and_files(plan, s, root, packets, tells)],
+    )
 
 
 def kept(root: pathlib.Path, packets: str | None) -> dict[str, Any]:
-    """The packets as the file that was asked for; why not, as a part of the report, which is there all the same."""
+    """The packets as the file that was asked for; why not, as a part of the report, which is there
+    all the same."""
     if packets:
         try:
-            with open(root / CAPTURE, "rb") as found, outputs.writing("--capture", packets), outputs.replacing(packets, binary=True) as target:
+            with (
+                open(root / CAPTURE, "rb") as found,
+                outputs.writing("--capture", packets),
+                outputs.replacing(packets, binary=True) as target,
+            ):
                 shutil.copyfileobj(found, target)
         except NotWritten as e:
             return {"not_written": str(e)}
     return {}
 
 
-def counts_and_files(plan: Plan, s: Scenario, root: pathlib.Path, packets: str | None, tells: bool) -> list[str]:
+def counts_and_files(
+    plan: Plan, s: Scenario, root: pathlib.Path, packets: str | None, tells: bool
+) -> list[str]:
     """Options of the programs in virtual time (host/emulator/path_run_program.h)."""
     first, last, _ = times(plan, s)
-    return ["--first", f"{first:.9g}", "--last", f"{last:.9g}", *(["--packets", str(root / CAPTURE)] if packets else []),
-            *(["--telemetry", str(root / TELEMETRY)] if tells else [])]
+    return [
+        "--first",
+        f"{first:.9g}",
+        "--last",
+        f"{last:.9g}",
+        *(["--packets", str(root / CAPTURE)] if packets else []),
+        *(["--telemetry", str(root / TELEMETRY)] if tells else []),
+    ]
 
 
-def launch(program: str, root: pathlib.Path, longest_s: float, cores: Sequence[int] | None, more: Sequence[str] = ()) -> tuple[dict[str, Any], dict[str, Any]]:
+def launch(
+    program: str,
+    root: pathlib.Path,
+    longest_s: float,
+    cores: Sequence[int] | None,
+    more: Sequence[str] = (),
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the program and what the kernel have said."""
     done = subprocess.run(
-        [program, "--config", str(root / CONFIG), "--kernel", "./linux", "--folder", str(root), "--longest", f"{longest_s:.9g}", *more],
-        capture_output=True, text=True, preexec_fn=(lambda: os.sched_setaffinity(0, cores)) if cores else None)
+        [
+            program,
+            "--config",
+            str(root / CONFIG),
+            "--kernel",
+            "./linux",
+            "--folder",
+            str(root),
+            "--longest",
+            f"{longest_s:.9g}",
+            *more,
+        ],
+        capture_output=True,
+        text=True,
+        preexec_fn=(lambda: os.sched_setaffinity(0, cores)) if cores else None,
+    )
     if done.returncode == BadInput.code:
         raise BadInput(why_ended(done, root / CONFIG))
     log = root / "kernel.log"
@@ -174,7 +277,8 @@ def launch(program: str, root: pathlib.Path, longest_s: float, cores: Sequence[i
 
 
 def read_result(text: str) -> dict[str, Any]:
-    """The lines of it: `sysctl`, `programs` (what they printed), `flows` (each end of each), perhaps `failed`. Raises CellDied."""
+    """The lines of it: `sysctl`, `programs` (what they printed), `flows` (each end of each),
+    perhaps `failed`. Raises CellDied."""
     result: dict[str, Any] = {"sysctl": {}, "programs": []}
     ends: dict[tuple[int, str], dict[str, Any]] = {}
     try:
@@ -193,13 +297,17 @@ def read_result(text: str) -> dict[str, Any]:
         elif "flow" in line:
             end = ends.setdefault((line["flow"], line.get("end", "")), {})
             line.pop("part", None)
-            end.update({k: end.get(k, []) + v if isinstance(v, list) else v for k, v in line.items()})
+            end.update(
+                {k: end.get(k, []) + v if isinstance(v, list) else v for k, v in line.items()}
+            )
         elif "whole" not in line:
             result |= line
     return result | {"flows": list(ends.values())}
 
 
-def report(s: Scenario, places: Places, tree: dict[str, Any], raw: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
+def report(
+    s: Scenario, places: Places, tree: dict[str, Any], raw: dict[str, Any], result: dict[str, Any]
+) -> dict[str, Any]:
     base, terminal, paths, link = emulate.at_the_end(raw)
     ends = result["flows"]
     for arrived in [e for e in ends if "arrived" in e]:
@@ -208,17 +316,47 @@ def report(s: Scenario, places: Places, tree: dict[str, Any], raw: dict[str, Any
     failed += [f"traffic: {result['failed']}"] if "failed" in result else []
     tcp = tcp_of(ends)
     packets = {name: path.report() for name, path in paths.items()}
-    packets["uplink"]["feedback"] = {"packets": terminal.uplink_feedback.packets, "bytes": terminal.uplink_feedback.bytes}
-    more, split = split_tcp.of_virtual_run(raw["wired"], result["proxy"], kernels_counts) if "wired" in raw and "proxy" in result else ([], None)
+    packets["uplink"]["feedback"] = {
+        "packets": terminal.uplink_feedback.packets,
+        "bytes": terminal.uplink_feedback.bytes,
+    }
+    more, split = (
+        split_tcp.of_virtual_run(raw["wired"], result["proxy"], kernels_counts)
+        if "wired" in raw and "proxy" in result
+        else ([], None)
+    )
     return {
-        "verdict": accounting.verdict([("sums", accounting.check_sums(paths, kernels_counts(raw["interfaces"]))), ("traffic", failed), *more]),
+        "verdict": accounting.verdict(
+            [
+                ("sums", accounting.check_sums(paths, kernels_counts(raw["interfaces"]))),
+                ("traffic", failed),
+                *more,
+            ]
+        ),
         "split_tcp": split,
-        "realtime": {"clock": "virtual", "speed": 1, "factor": raw["real_time_factor"], "slots": raw["slots"],
-                     "wall_seconds": raw["wall_seconds"], "virtual_seconds": raw["virtual_seconds"], "steps": raw["steps"]},
-        "tcp": tcp, "flows": ends, "sysctl": result["sysctl"], "programs": result["programs"],
-        "capacity": accounting.capacity_of(s, link["modulation_histogram"], (tcp or {}).get("mss", accounting.USUAL_MSS), base),
-        "link": link, "changes": [], "packets": packets,
-        "emulator": emulate.emulator_report(base, terminal) | {"relay": {r.reason: r.count.packets for r in terminal.terminal.relay}},
+        "realtime": {
+            "clock": "virtual",
+            "speed": 1,
+            "factor": raw["real_time_factor"],
+            "slots": raw["slots"],
+            "wall_seconds": raw["wall_seconds"],
+            "virtual_seconds": raw["virtual_seconds"],
+            "steps": raw["steps"],
+        },
+        "tcp": tcp,
+        "flows": ends,
+        "sysctl": result["sysctl"],
+        "programs": result["programs"],
+        "capacity": accounting.capacity_of(
+            s, link["modulation_histogram"], (tcp or {}).get("mss", accounting.USUAL_MSS), base
+        ),
+        "link": link,
+        "changes": [],
+        "packets": packets,
+        "emulator": (
+            emulate.emulator_report(base, terminal)
+            | {"relay": {r.reason: r.count.packets for r in terminal.terminal.relay}}
+        ),
         "bearer": emulate.bearer_report(base, terminal),
         "users": emulate.users_of(base, terminal),
         "effective": {"emulator": to_yaml(tree)},
@@ -228,25 +366,43 @@ def report(s: Scenario, places: Places, tree: dict[str, Any], raw: dict[str, Any
 def delays_ms(delays: list[float]) -> dict[str, float]:
     there = sorted(delays)
     return {"mean": statistics.fmean(there)} | {
-        name: there[int(q * (len(there) - 1))] for name, q in (("median", 0.5), ("p95", 0.95), ("p99", 0.99), ("max", 1.0))}
+        name: there[int(q * (len(there) - 1))]
+        for name, q in (("median", 0.5), ("p95", 0.95), ("p99", 0.99), ("max", 1.0))
+    }
 
 
 def kernels_counts(interfaces: Sequence[dict[str, Any]]) -> dict[str, Interface]:
-    """As accounting.check_sums() takes them: what the interfaces of the kernel sent and received."""
+    """As accounting.check_sums() takes them: what the interfaces of the kernel sent and
+    received."""
+
     def end(of: Sequence[dict[str, Any]]) -> Interface:
-        sent, received = ((sum(i[key][0] for i in of), sum(i[key][1] for i in of)) for key in ("sent", "received"))
+        sent, received = (
+            (sum(i[key][0] for i in of), sum(i[key][1] for i in of)) for key in ("sent", "received")
+        )
         return {"to_macd": sent, "from_macd": received}
+
     return {"base": end(interfaces[:1]), "terminal": end(interfaces[1:])}
 
 
 def tcp_of(ends: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     """Of the first TCP flow that goes on for a time or sends its bytes."""
     both = {e["end"]: e for e in ends if e["flow"] == 0 and "failed" not in e}
-    if "sender" not in both or "mss" not in both["sender"] or "bytes" not in both.get("receiver", {}):
+    if (
+        "sender" not in both
+        or "mss" not in both["sender"]
+        or "bytes" not in both.get("receiver", {})
+    ):
         return None
     sender, receiver = both["sender"], both["receiver"]
     seconds = receiver["last"] - receiver["began"]
-    return {"goodput_bps": receiver["bytes"] * 8 / seconds if seconds > 0 else 0.0, "retransmits": sender["retransmits"],
-            "received_bytes": receiver["bytes"], "sent_bytes": sender["bytes"], "seconds": seconds, "mss": sender["mss"],
-            "rtt_ms": sender["rtt_ms"], "congestion_control": sender["congestion_control"],
-            "window_kb": sender["window_kb"]}
+    return {
+        "goodput_bps": receiver["bytes"] * 8 / seconds if seconds > 0 else 0.0,
+        "retransmits": sender["retransmits"],
+        "received_bytes": receiver["bytes"],
+        "sent_bytes": sender["bytes"],
+        "seconds": seconds,
+        "mss": sender["mss"],
+        "rtt_ms": sender["rtt_ms"],
+        "congestion_control": sender["congestion_control"],
+        "window_kb": sender["window_kb"],
+    }

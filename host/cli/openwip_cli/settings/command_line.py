@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options of a command. Whatever is wrong with one is said in one line: option, value, what would be valid."""
+"""The options of a command. Whatever is wrong with one is said in one line: option, value, what
+would be valid."""
+
 import argparse
 import textwrap
 from collections.abc import Callable, Sequence
@@ -10,15 +12,23 @@ from .kinds import Kind, with_unit
 from .table import Setting
 
 HELP_WIDTH, HELP_COLUMN = 110, 26
-# Options that drove the transmitter in one command and the receiver in the next, and the names that took their place.
+# Options that drove the transmitter in one command and the receiver in the next, and the names that
+# took their place.
 SPLIT = {"--gain": {"--transmit-gain": "of the transmitter", "--receive-gain": "of the receiver"}}
 
 
 def why_split(p: argparse.ArgumentParser, old: str) -> str:
-    """Why a command refuses an option that has been split, and which of the new ones it has; "": it has none of them."""
+    """Why a command refuses an option that has been split, and which of the new ones it has; "": it
+    has none of them."""
     new = SPLIT.get(old, {})
     has = [name for name in new if name in p._option_string_actions]
-    return f"{old} is not an option; it is now {', or '.join(f'{name}, {whose}' for name, whose in new.items())}; valid here: {', '.join(has)}" if has else ""
+    return (
+        f"{old} is not an option; it is now"
+        f" {', or '.join(f'{name}, {whose}' for name, whose in new.items())}; valid here:"
+        f" {', '.join(has)}"
+        if has
+        else ""
+    )
 
 
 def why_unknown(p: argparse.ArgumentParser, words: Sequence[str]) -> str:
@@ -28,7 +38,8 @@ def why_unknown(p: argparse.ArgumentParser, words: Sequence[str]) -> str:
 
 
 def takes(action: argparse.Action) -> tuple[int, int | None]:
-    """The least and the greatest number of words that an argument or an option takes; None: there is no greatest one."""
+    """The least and the greatest number of words that an argument or an option takes; None: there
+    is no greatest one."""
     if isinstance(action.nargs, int):
         return action.nargs, action.nargs
     return {None: (1, 1), "?": (0, 1), "+": (1, None)}.get(action.nargs, (0, None))
@@ -54,35 +65,61 @@ def usage_of(p: argparse.ArgumentParser) -> str:
         return p.usage
     options = [a for a in p._actions if a.option_strings and a.help != argparse.SUPPRESS]
     required = [f"{a.option_strings[0]} {value_in_usage(a)}" for a in options if a.required]
-    return " ".join([p.prog, *["[OPTIONS]"] * (len(options) > len(required)), *required, *(value_in_usage(a) for a in p._actions if not a.option_strings)])
+    return " ".join(
+        [
+            p.prog,
+            *["[OPTIONS]"] * (len(options) > len(required)),
+            *required,
+            *(value_in_usage(a) for a in p._actions if not a.option_strings),
+        ]
+    )
 
 
 def help_of(p: argparse.ArgumentParser) -> str:
-    """The help text of a parser, of which every version of Python and every width of a terminal makes the same: a copy of it is kept in
-    host/cli/command_lines.txt, for machines on which nothing is installed yet."""
+    """The help text of a parser, of which every version of Python and every width of a terminal
+    makes the same: a copy of it is kept in host/cli/command_lines.txt, for machines on which
+    nothing is installed yet."""
     lines = [f"usage: {usage_of(p)}"]
     if p.description:
-        described = p.description if p.formatter_class is argparse.RawDescriptionHelpFormatter else textwrap.fill(p.description, HELP_WIDTH)
+        described = (
+            p.description
+            if p.formatter_class is argparse.RawDescriptionHelpFormatter
+            else textwrap.fill(p.description, HELP_WIDTH)
+        )
         lines += ["", *described.strip().splitlines()]
     for group in p._action_groups:
         shown = [a for a in group._group_actions if a.help != argparse.SUPPRESS]
         if not shown:
             continue
-        lines += ["", {"positional arguments": "arguments", "optional arguments": "options"}.get(str(group.title), str(group.title)) + ":"]
+        lines += [
+            "",
+            {"positional arguments": "arguments", "optional arguments": "options"}.get(
+                str(group.title), str(group.title)
+            )
+            + ":",
+        ]
         for action in shown:
             if isinstance(action, argparse._SubParsersAction):
                 for one in action._choices_actions:
                     lines += entry(one.dest, one.help or "")
                 continue
-            value = "" if action.option_strings and takes(action) == (0, 0) else value_in_usage(action)
-            name = f"{', '.join(action.option_strings)} {value}".strip() if action.option_strings else name_of_value(action)
+            value = (
+                "" if action.option_strings and takes(action) == (0, 0) else value_in_usage(action)
+            )
+            name = (
+                f"{', '.join(action.option_strings)} {value}".strip()
+                if action.option_strings
+                else name_of_value(action)
+            )
             lines += entry(name, (action.help or "") % (vars(action) | {"prog": p.prog}))
     return "\n".join(lines) + "\n"
 
 
 def entry(name: str, text: str) -> list[str]:
     """An option and what it does, in two columns."""
-    wrapped = textwrap.wrap(" ".join(text.split()), HELP_WIDTH - HELP_COLUMN, break_on_hyphens=False)
+    wrapped = textwrap.wrap(
+        " ".join(text.split()), HELP_WIDTH - HELP_COLUMN, break_on_hyphens=False
+    )
     first, indent = f"  {name}", " " * HELP_COLUMN
     if not wrapped:
         return [first]
@@ -92,12 +129,22 @@ def entry(name: str, text: str) -> list[str]:
 
 
 class Parser(argparse.ArgumentParser):
-    """Of ./openwip COMMAND. `cell`: it is about one cell, of this name unless --name says another."""
+    """Of ./openwip COMMAND. `cell`: it is about one cell, of this name unless --name says
+    another."""
 
-    def __init__(self, command: str, description: str | None = None, cell: str | None = None, **more: Any) -> None:
-        super().__init__(prog=f"./openwip {command}", allow_abbrev=False, description=description, **more)
+    def __init__(
+        self, command: str, description: str | None = None, cell: str | None = None, **more: Any
+    ) -> None:
+        super().__init__(
+            prog=f"./openwip {command}", allow_abbrev=False, description=description, **more
+        )
         if cell:
-            self.add_argument("--name", type=check_cell_name, default=cell, help=f"name of the cell (default {cell})")
+            self.add_argument(
+                "--name",
+                type=check_cell_name,
+                default=cell,
+                help=f"name of the cell (default {cell})",
+            )
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
         given, unknown = self.parse_known_args(args, namespace)
@@ -113,7 +160,11 @@ class Parser(argparse.ArgumentParser):
 
     def said(self, given: argparse.Namespace) -> list[str]:
         """What of it was given another value than its default, in the order of the help."""
-        return [(a.option_strings or [a.dest])[-1] for a in self._actions if getattr(given, a.dest, a.default) not in (a.default, [])]
+        return [
+            (a.option_strings or [a.dest])[-1]
+            for a in self._actions
+            if getattr(given, a.dest, a.default) not in (a.default, [])
+        ]
 
     def value(self, flag: str, kind: Kind, **more: Any) -> None:
         """An option of a kind of settings/kinds.py."""
@@ -121,13 +172,33 @@ class Parser(argparse.ArgumentParser):
 
     def setting(self, s: Setting, **more: Any) -> None:
         """An option that is one of the table, but for what `more` says: default, kind, help."""
-        kind, default, text = more.pop("kind", s.kind), more.pop("default", s.default), more.pop("help", s.help)
-        said = "" if default is None else f" (default {default:.10g})" if isinstance(default, float) else f" (default {default})"
-        self.value(str(s.flag), kind, metavar="X", default=default, help=f"{text}; {with_unit(kind, s.unit)}{said}".replace("%", "%%"), **more)
+        kind, default, text = (
+            more.pop("kind", s.kind),
+            more.pop("default", s.default),
+            more.pop("help", s.help),
+        )
+        said = (
+            ""
+            if default is None
+            else (
+                f" (default {default:.10g})"
+                if isinstance(default, float)
+                else f" (default {default})"
+            )
+        )
+        self.value(
+            str(s.flag),
+            kind,
+            metavar="X",
+            default=default,
+            help=f"{text}; {with_unit(kind, s.unit)}{said}".replace("%", "%%"),
+            **more,
+        )
 
 
 def remember_kind(action: argparse.Action, kind: Kind) -> None:
-    """Which values are valid, for host/cli/command_lines.txt, by which they are checked before anything is installed."""
+    """Which values are valid, for host/cli/command_lines.txt, by which they are checked before
+    anything is installed."""
     setattr(action, "kind", kind)
 
 
@@ -136,7 +207,9 @@ def add_value(group: Any, flag: str, kind: Kind, **more: Any) -> None:
     remember_kind(group.add_argument(flag, type=lambda text: read(flag, kind, text), **more), kind)
 
 
-def run_command(name: str, usage: str, commands: dict[str, Callable[..., int]], arguments: list[str], *more: Any) -> int:
+def run_command(
+    name: str, usage: str, commands: dict[str, Callable[..., int]], arguments: list[str], *more: Any
+) -> int:
     """One of several of a name; the exit code."""
     command, *rest = arguments or ["--help"]
     if command in ("-h", "--help", "help"):

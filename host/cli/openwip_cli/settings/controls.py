@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can be set in a running cell, and where: the table of settings (table.py) behind ./openwip set and get and, as
-JSON, for other programs (docs/controls.md).
+"""What can be set in a running cell, and where: the table of settings (table.py) behind ./openwip
+set and get and, as JSON, for other programs (docs/controls.md).
 
-A key is the key of the scenario file. Its process is asked under the process's own key. A key that cannot change has
-a reason instead of a process that takes it. What a medium or fader takes of its channel it takes of each path, under
-paths.NAME and that key."""
+A key is the key of the scenario file. Its process is asked under the process's own key. A key that
+cannot change has a reason instead of a process that takes it. What a medium or fader takes of its
+channel it takes of each path, under paths.NAME and that key."""
+
 import dataclasses
 from typing import Any
 
@@ -20,9 +21,10 @@ BUILT_WITH = "the process has been built with it"
 @dataclasses.dataclass
 class Control(settings.Setting):
     """One key of one kind of cell."""
-    process: str | None = None      # base, terminal, air; None: the launcher
-    process_key: str = ""           # dotted, in that process's effective_yaml
-    why_not: str = ""               # empty: it can change
+
+    process: str | None = None  # base, terminal, air; None: the launcher
+    process_key: str = ""  # dotted, in that process's effective_yaml
+    why_not: str = ""  # empty: it can change
 
     def check(self, text: str) -> str:
         """Canonical text of a value. Raises BadInput."""
@@ -36,10 +38,25 @@ class Control(settings.Setting):
     def describe(self) -> dict[str, Any]:
         """For programs that make an editor of it."""
         kind: Any = getattr(self.kind, "kind", self.kind)
-        words, low, high = list(getattr(kind, "words", ())), getattr(kind, "low", None), getattr(kind, "high", None)
-        return {"key": self.key, "process": self.process, "process_key": self.process_key, "type": kind.name,
-                "words": words, "low": low, "high": high, "valid": with_unit(kind, self.unit), "unit": self.unit, "help": self.help,
-                "changeable": not self.why_not, "why_not": self.why_not}
+        words, low, high = (
+            list(getattr(kind, "words", ())),
+            getattr(kind, "low", None),
+            getattr(kind, "high", None),
+        )
+        return {
+            "key": self.key,
+            "process": self.process,
+            "process_key": self.process_key,
+            "type": kind.name,
+            "words": words,
+            "low": low,
+            "high": high,
+            "valid": with_unit(kind, self.unit),
+            "unit": self.unit,
+            "help": self.help,
+            "changeable": not self.why_not,
+            "why_not": self.why_not,
+        }
 
 
 ANY_PATH = "SENDER:RECEIVER"
@@ -66,7 +83,12 @@ def with_paths(rows: dict[str, Control], paths: list[str]) -> dict[str, Control]
     found = dict(rows)
     for r in filter(of_a_path, rows.values()):
         if len(paths) > 1:
-            found[r.key] = dataclasses.replace(r, why_not=f"it is that of {len(paths)} paths; with --path, one of: {', '.join(paths)}")
+            found[r.key] = dataclasses.replace(
+                r,
+                why_not=(
+                    f"it is that of {len(paths)} paths; with --path, one of: {', '.join(paths)}"
+                ),
+            )
         for path in paths:
             key = path_key(path, r.key)
             found[key] = dataclasses.replace(r, key=key, process_key=path_key(path, r.process_key))
@@ -89,17 +111,33 @@ def table(command: str) -> dict[str, Control]:
             continue
         live = settings.column(key, "live", of)
         s = settings.setting(key, command, running=bool(live))
-        process_key = settings.column(key, "own_key", of) or settings.entries()[key].get("like", key)
+        process_key = settings.column(key, "own_key", of) or settings.entries()[key].get(
+            "like", key
+        )
         why = "" if live else settings.column(key, "fixed", of) or BUILT_WITH
-        found[key] = Control(**vars(s), process=live or owner(command, process_key), process_key=process_key, why_not=why)
+        found[key] = Control(
+            **vars(s),
+            process=live or owner(command, process_key),
+            process_key=process_key,
+            why_not=why,
+        )
     return found
 
 
 def describe(kind_of_cell: str | None = None) -> dict[str, Any]:
     """As JSON; of both kinds unless one is asked for."""
     kinds = [kind_of_cell] if kind_of_cell else list(CELLS)
-    return {"version": 1, "cells": {k: [c.describe() | {"path_key": path_key(ANY_PATH, c.key) if k == "demo" and of_a_path(c) else None}
-                                        for c in table(k).values()] for k in kinds}}
+    return {
+        "version": 1,
+        "cells": {
+            k: [
+                c.describe()
+                | {"path_key": path_key(ANY_PATH, c.key) if k == "demo" and of_a_path(c) else None}
+                for c in table(k).values()
+            ]
+            for k in kinds
+        },
+    }
 
 
 def find(rows: dict[str, Control], key: str) -> Control:
@@ -107,9 +145,13 @@ def find(rows: dict[str, Control], key: str) -> Control:
     if key in rows:
         return rows[key]
     import difflib
+
     last = [k for k in rows if k.split(".")[-1] == key]
     near = last or difflib.get_close_matches(key, rows, 1)
     if near:
         raise BadInput(f"{key}: unknown key; did you mean {near[0]}?")
     group = [k for k in rows if k.startswith(key.split(".")[0] + ".")]
-    raise BadInput(f"{key}: unknown key; valid: {', '.join(group or [k for k, c in rows.items() if not c.why_not])}")
+    raise BadInput(
+        f"{key}: unknown key; valid:"
+        f" {', '.join(group or [k for k, c in rows.items() if not c.why_not])}"
+    )

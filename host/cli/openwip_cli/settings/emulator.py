@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip emulate: its settings."""
+
 from typing import Any
 
 from . import scenario

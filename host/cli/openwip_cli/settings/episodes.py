@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Spikes and outages of a UMTS bearer from a file: a line for each, when it begins and how long it lasts, in seconds; the next one begins
-when it is over, or later. Its lost blocks: 0 for one that arrives, 1 for one that is lost, with or without space between them. `#` begins
-a comment."""
+"""Spikes and outages of a UMTS bearer from a file: a line for each, when it begins and how long it
+lasts, in seconds; the next one begins when it is over, or later. Its lost blocks: 0 for one that
+arrives, 1 for one that is lost, with or without space between them. `#` begins a comment."""
+
 import argparse
 import itertools
 import os
@@ -20,7 +21,10 @@ def lines_of(flag: str, path: pathlib.Path) -> list[str]:
     try:
         return of_file(path, LONGEST_TABLE).splitlines()
     except (OSError, ValueError) as e:
-        raise BadInput(f"{flag} {path}: {'it is not text' if isinstance(e, UnicodeDecodeError) else getattr(e, 'strerror', None) or e}") from None
+        raise BadInput(
+            f"{flag} {path}:"
+            f" {'it is not text' if isinstance(e, UnicodeDecodeError) else getattr(e, 'strerror', None) or e}"
+        ) from None
 
 
 def read_trace(flag: str, path: pathlib.Path, kind: Numbers) -> str:
@@ -29,18 +33,27 @@ def read_trace(flag: str, path: pathlib.Path, kind: Numbers) -> str:
     for number, line in enumerate(lines_of(flag, path), 1):
         said = "".join(line.partition("#")[0].split())
         if set(said) - {"0", "1"}:
-            raise BadInput(f"{flag} {path}: line {number} is {line.strip()[:60]!r}; valid: 0 for a block that arrives, 1 for one that is lost")
+            raise BadInput(
+                f"{flag} {path}: line {number} is {line.strip()[:60]!r}; valid: 0 for a block that"
+                " arrives, 1 for one that is lost"
+            )
         blocks += said
     runs = [len(list(run)) for _, run in itertools.groupby(blocks)]
     if blocks.startswith("1"):
         runs.insert(0, 0)
     if not runs:
-        raise BadInput(f"{flag} {path}: there is nothing in it; valid: 0 for a block that arrives, 1 for one that is lost")
+        raise BadInput(
+            f"{flag} {path}: there is nothing in it; valid: 0 for a block that arrives, 1 for one"
+            " that is lost"
+        )
     text = ",".join(map(str, runs))
     try:
         kind.read(text)
     except ValueError:
-        raise BadInput(f"{flag} {path}: it has {len(runs)} runs of up to {max(runs)} blocks; valid: {kind.valid}") from None
+        raise BadInput(
+            f"{flag} {path}: it has {len(runs)} runs of up to {max(runs)} blocks; valid:"
+            f" {kind.valid}"
+        ) from None
     return text
 
 
@@ -56,15 +69,26 @@ def read(flag: str, path: pathlib.Path, kind: Numbers) -> str:
         try:
             begin, length = (kind.number.read(w) for w in words)
         except ValueError:
-            raise BadInput(f"{flag} {path}: line {number} is {line.strip()[:60]!r}; valid: begin and length, {kind.number.valid} s each") from None
+            raise BadInput(
+                f"{flag} {path}: line {number} is {line.strip()[:60]!r}; valid: begin and length,"
+                f" {kind.number.valid} s each"
+            ) from None
         if begin < over:
-            raise BadInput(f"{flag} {path}: line {number} begins at {begin:g} s, before the one above it is over ({over:.10g} s); valid: one after the other")
-        over = round(begin + length, 9)     # 0.1 + 0.2 s is not 0.3 in binary
+            raise BadInput(
+                f"{flag} {path}: line {number} begins at {begin:g} s, before the one above it is"
+                f" over ({over:.10g} s); valid: one after the other"
+            )
+        over = round(begin + length, 9)  # 0.1 + 0.2 s is not 0.3 in binary
         values += [begin, length]
         if len(values) > kind.most:
-            raise BadInput(f"{flag} {path}: line {number} is one more than the {kind.most // 2} that are valid")
+            raise BadInput(
+                f"{flag} {path}: line {number} is one more than the {kind.most // 2} that are valid"
+            )
     if not values:
-        raise BadInput(f"{flag} {path}: there is nothing in it; valid: a line for each, begin and length in seconds")
+        raise BadInput(
+            f"{flag} {path}: there is nothing in it; valid: a line for each, begin and length in"
+            " seconds"
+        )
     return ",".join(f"{v:.10g}" for v in values)
 
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files that a run reads because its settings name them: a trace of SNR, a channel definition and what that is based on. What they
-hold decides the outcome as the settings do, so it is part of the identity of a run."""
+"""Files that a run reads because its settings name them: a trace of SNR, a channel definition and
+what that is based on. What they hold decides the outcome as the settings do, so it is part of the
+identity of a run."""
+
 import functools
 import hashlib
 import os
@@ -14,7 +16,9 @@ from ..text import of_file, of_yaml
 from .kinds import ChoiceOrFile, TextOrFile, names_file
 from .table import Setting
 
-DEFINITION = ".yaml"        # ending of a channel definition, which may be based on another one (channels/profiles/channel_definition.cpp)
+# ending of a channel definition, which may be based on another one
+# (channels/profiles/channel_definition.cpp)
+DEFINITION = ".yaml"
 
 
 def that_name_files(settings: Iterable[Setting]) -> list[Setting]:
@@ -24,13 +28,24 @@ def that_name_files(settings: Iterable[Setting]) -> list[Setting]:
 
 def names_of(values: dict[str, Any], settings: Iterable[Setting]) -> dict[str, str]:
     """{key: name of a file} of the settings that name one."""
-    return {s.key: values[s.key] for s in settings if s.key in values and names_file(s.kind, values[s.key])}
+    return {
+        s.key: values[s.key]
+        for s in settings
+        if s.key in values and names_file(s.kind, values[s.key])
+    }
 
 
-def hashes(values: dict[str, Any], settings: Iterable[Setting], top: pathlib.Path, whose: str = "") -> dict[str, str]:
-    """{name: SHA-256} of every file. A name is the one in the settings, from the top of the tree or absolute; a file on which another is
-    based has its own. BadInput: it cannot be read; `whose` begins that line."""
-    return {name: content for key, first in names_of(values, settings).items() for name, content in chain(first, top, f"{whose}{key} is {first!r}")}
+def hashes(
+    values: dict[str, Any], settings: Iterable[Setting], top: pathlib.Path, whose: str = ""
+) -> dict[str, str]:
+    """{name: SHA-256} of every file. A name is the one in the settings, from the top of the tree or
+    absolute; a file on which another is based has its own. BadInput: it cannot be read; `whose`
+    begins that line."""
+    return {
+        name: content
+        for key, first in names_of(values, settings).items()
+        for name, content in chain(first, top, f"{whose}{key} is {first!r}")
+    }
 
 
 def chain(name: str, top: pathlib.Path, where: str) -> Iterator[tuple[str, str]]:
@@ -40,18 +55,23 @@ def chain(name: str, top: pathlib.Path, where: str) -> Iterator[tuple[str, str]]
         path = top / name
         try:
             about = path.stat()
-            content, base = look_into(path, name.endswith(DEFINITION), about.st_ino, about.st_size, about.st_mtime_ns)
+            content, base = look_into(
+                path, name.endswith(DEFINITION), about.st_ino, about.st_size, about.st_mtime_ns
+            )
         except (OSError, ValueError) as e:
             why = getattr(e, "strerror", None) or e
-            raise BadInput(f"{where}: {path}: {why}; valid: a file that can be read, named from the top of the tree or by its whole path") from None
+            raise BadInput(
+                f"{where}: {path}: {why}; valid: a file that can be read, named from the top of the"
+                " tree or by its whole path"
+            ) from None
         yield name, content
-        name = base if not base or base.startswith("/") else name[:name.rfind("/") + 1] + base
+        name = base if not base or base.startswith("/") else name[: name.rfind("/") + 1] + base
 
 
 @functools.lru_cache(maxsize=1024)
 def look_into(path: pathlib.Path, is_definition: bool, *_: int) -> tuple[str, str]:
-    """Its SHA-256, and the file that a definition is based on; empty: none. `_`: of the file's state, so that another content has
-    another place in the cache."""
+    """Its SHA-256, and the file that a definition is based on; empty: none. `_`: of the file's
+    state, so that another content has another place in the cache."""
     found = hashlib.sha256()
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as f:
         if not stat.S_ISREG(os.fstat(f.fileno()).st_mode):
@@ -62,7 +82,8 @@ def look_into(path: pathlib.Path, is_definition: bool, *_: int) -> tuple[str, st
 
 
 def based_on(path: pathlib.Path) -> str:
-    """Empty: on none, or on a channel that the programs have built in. What is no definition the process refuses."""
+    """Empty: on none, or on a channel that the programs have built in. What is no definition the
+    process refuses."""
     tree = of_yaml(of_file(path))
     base = tree.get("based_on") if isinstance(tree, dict) else None
     return base if isinstance(base, str) and ("/" in base or base.endswith(DEFINITION)) else ""

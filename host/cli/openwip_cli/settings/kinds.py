@@ -1,19 +1,32 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What kinds of values there are: each reads one (ValueError, TypeError or OverflowError for any other) and says what is
-valid. Which setting is of which kind is in the table of settings (table.py)."""
+"""What kinds of values there are: each reads one (ValueError, TypeError or OverflowError for any
+other) and says what is valid. Which setting is of which kind is in the table of settings
+(table.py)."""
+
 import math
 import re
 from typing import Any, Protocol
 
 from .. import core_schema
 
-
 # As the programs in C++ read a boolean (host/config/schema.cpp).
-SWITCHES = {"on": "on", "true": "on", "True": "on", "TRUE": "on", "yes": "on", "off": "off", "false": "off", "False": "off", "FALSE": "off", "no": "off"}
+SWITCHES = {
+    "on": "on",
+    "true": "on",
+    "True": "on",
+    "TRUE": "on",
+    "yes": "on",
+    "off": "off",
+    "false": "off",
+    "False": "off",
+    "FALSE": "off",
+    "no": "off",
+}
 
 
 def of_text(value: Any) -> int | float:
-    """A number, or the text of one by the rule of all files (core_schema.py): decimal, no leading zeros, no '_', no blanks."""
+    """A number, or the text of one by the rule of all files (core_schema.py): decimal, no leading
+    zeros, no '_', no blanks."""
     if isinstance(value, str):
         return core_schema.number(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -59,14 +72,20 @@ class Real:
 
 
 class Choice:
-    """A choice that is a number is one; such numbers follow each other. Where `on` is one, so are the other words for it."""
+    """A choice that is a number is one; such numbers follow each other. Where `on` is one, so are
+    the other words for it."""
+
     name = "choice"
 
     def __init__(self, *words: str) -> None:
         self.words = words
         numbers = [w for w in words if w.isdigit()]
         in_a_row = numbers and int(numbers[-1]) - int(numbers[0]) == len(numbers) - 1
-        shown = [w for w in words if w not in numbers] + [f"{numbers[0]}..{numbers[-1]}"] if in_a_row else words
+        shown = (
+            [w for w in words if w not in numbers] + [f"{numbers[0]}..{numbers[-1]}"]
+            if in_a_row
+            else words
+        )
         self.valid = "|".join(shown)
 
     def read(self, value: Any) -> Any:
@@ -107,6 +126,7 @@ class NumberOrWord:
 
 class Numbers:
     """A list, separated by commas."""
+
     name = "text"
 
     def __init__(self, number: Integer | Real, most: int) -> None:
@@ -125,10 +145,11 @@ class Numbers:
 
 class Text:
     """Checked by the process, which knows what there is."""
+
     name, valid = "text", "text, not empty"
 
     def read(self, value: Any) -> str:
-        if type(value) is int:      # a YAML file has 123 without quotes
+        if type(value) is int:  # a YAML file has 123 without quotes
             value = str(value)
         if not isinstance(value, str) or not value:
             raise ValueError
@@ -136,7 +157,8 @@ class Text:
 
 
 class TextOrFile(Text):
-    """A word that the process knows, or the name of a file: one that ends so, or has a folder in it."""
+    """A word that the process knows, or the name of a file: one that ends so, or has a folder in
+    it."""
 
     def __init__(self, endings: tuple[str, ...]) -> None:
         self.endings = endings
@@ -147,11 +169,14 @@ class TextOrFile(Text):
 
 class Ports(Text):
     """As the option takes them: YAML reads a port and a list as what they look like."""
+
     valid = "off, all, or ports and ranges such as 80,5001-5010"
 
     def read(self, value: Any) -> str:
         items = value if isinstance(value, list) else [value]
-        text = super().read(",".join(str(v) if type(v) is int else super(Ports, self).read(v) for v in items))
+        text = super().read(
+            ",".join(str(v) if type(v) is int else super(Ports, self).read(v) for v in items)
+        )
         if not re.fullmatch(r"off|all|\d+(-\d+)?(,\s*\d+(-\d+)?)*", text):
             raise ValueError
         return text
@@ -167,8 +192,9 @@ class Optional:
 
 
 class Impairments:
-    """A list, in a scenario file only: each item a mapping of one name to a number or to fields. The medium checks
-    the ranges. `names`: name -> fields, or None of a short name."""
+    """A list, in a scenario file only: each item a mapping of one name to a number or to fields.
+    The medium checks the ranges. `names`: name -> fields, or None of a short name."""
+
     name = "text"
 
     def __init__(self, names: dict[str, list[str] | None]) -> None:
@@ -183,7 +209,7 @@ class Impairments:
     def _item(self, item: object) -> dict[str, Any]:
         if not isinstance(item, dict) or len(item) != 1:
             raise ValueError
-        (name, given), = item.items()
+        ((name, given),) = item.items()
         if name not in self.names:
             raise ValueError
         fields = self.names[name]
@@ -217,4 +243,8 @@ def number_of(kind: Kind) -> Kind:
 def with_unit(kind: Kind, unit: str) -> str:
     """What is valid, the unit behind the range."""
     number = number_of(kind)
-    return kind.valid.replace(number.valid, f"{number.valid} {unit}", 1) if unit and hasattr(number, "low") else kind.valid
+    return (
+        kind.valid.replace(number.valid, f"{number.valid} {unit}", 1)
+        if unit and hasattr(number, "low")
+        else kind.valid
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """docs/settings.md, made from the table of settings."""
+
 from collections.abc import Callable, Iterable
 
 from . import table
@@ -21,7 +22,7 @@ Made from `mac/schema/settings.yaml` by `./openwip get --describe --markdown > d
   `--set` and the options take the same numbers.
 - **Live**: who takes it while a cell runs ([controls.md](controls.md)); `./openwip get --describe` says of the others why not.
 """
-OF_OTHER_PAGE = ("experiment", "ns3")     # docs/experiment-settings.md
+OF_OTHER_PAGE = ("experiment", "ns3")  # docs/experiment-settings.md
 COLUMNS = ("key", "option", "default", "valid", "who", "live", "meaning")
 
 
@@ -41,23 +42,36 @@ def per_program(programs: list[str], text: Callable[[str], str]) -> str:
 
 
 def valid(key: str, of: table.Views) -> str:
-    type_, kind, unit = table.column(key, "type", of), table.kind_of(key, of), table.column(key, "unit", of)
+    type_, kind, unit = (
+        table.column(key, "type", of),
+        table.kind_of(key, of),
+        table.column(key, "unit", of),
+    )
     if type_ == "text":
         return table.column(key, "check", of).replace("_", " ") or "text"
     if type_ == "impairments":
         return "a list"
     zero = table.column(key, "zero", of)
-    return with_unit(getattr(kind, "kind", kind), unit).replace("|", ", ") + (f" (0: {zero})" if zero else "")
+    return with_unit(getattr(kind, "kind", kind), unit).replace("|", ", ") + (
+        f" (0: {zero})" if zero else ""
+    )
 
 
 def default(key: str, of: table.Views) -> str:
     if table.column(key, "required", of):
         return "(required)"
-    return table.column(key, "shown", of) or table.column(key, "default", of) or table.column(key, "none", of)
+    return (
+        table.column(key, "shown", of)
+        or table.column(key, "default", of)
+        or table.column(key, "none", of)
+    )
 
 
 def who(programs: list[str]) -> str:
-    return next((name for name, those in table.tree()["programs"].items() if those == programs), ", ".join(programs))
+    return next(
+        (name for name, those in table.tree()["programs"].items() if those == programs),
+        ", ".join(programs),
+    )
 
 
 def row(key: str) -> tuple[str, ...]:
@@ -68,9 +82,17 @@ def row(key: str) -> tuple[str, ...]:
 
     def each(column: Callable[[str, table.Views], str]) -> str:
         return per_program(programs or everybody, lambda p: column(key, views[p]))
+
     live = per_program(cells, lambda p: table.column(key, "live", views[p]) or "-")
-    return (f"`{key}`", f"`{table.column(key, 'flag', ())}`".replace("``", ""), each(default), each(valid),
-            who(programs), "" if live == "-" else live, each(lambda k, of: table.column(k, "help", of)))
+    return (
+        f"`{key}`",
+        f"`{table.column(key, 'flag', ())}`".replace("``", ""),
+        each(default),
+        each(valid),
+        who(programs),
+        "" if live == "-" else live,
+        each(lambda k, of: table.column(k, "help", of)),
+    )
 
 
 def markdown() -> str:

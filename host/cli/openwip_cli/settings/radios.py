@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The radios of a demo: device arguments and gains of both stations, and the path that joins them at the level that radios
-without faults would have. What a product is stands in channels/vusrp/devices.yaml (docs/radios.md)."""
+"""The radios of a demo: device arguments and gains of both stations, and the path that joins them
+at the level that radios without faults would have. What a product is stands in
+channels/vusrp/devices.yaml (docs/radios.md)."""
+
 import dataclasses
 import functools
 import math
@@ -13,8 +15,9 @@ from ..text import of_yaml
 
 FILE = pathlib.Path(__file__).resolve().parents[4] / "channels/vusrp/devices.yaml"
 IDEAL, NONE = "ideal", "none"
-OTHER_CLOCK = 4 * SAMPLE_RATE     # of a radio with a range of clocks that does not choose by itself, or has two channels in use
-BELOW_FULL_POWER_DB = 10.0      # what a station leaves of its transmitter
+# of a radio with a range of clocks that does not choose by itself, or has two channels in use
+OTHER_CLOCK = 4 * SAMPLE_RATE
+BELOW_FULL_POWER_DB = 10.0  # what a station leaves of its transmitter
 
 
 @functools.cache
@@ -25,8 +28,10 @@ def products() -> dict[str, Any]:
 
 @dataclasses.dataclass
 class Radio:
-    """Of one station. `level_db`: from full scale of its samples to full scale of the medium, or back."""
-    arguments: str = ""     # behind type=vusrp,air=...,node=...
+    """Of one station. `level_db`: from full scale of its samples to full scale of the medium, or
+    back."""
+
+    arguments: str = ""  # behind type=vusrp,air=...,node=...
     gain: float = 0.0
     level_db: float = 0.0
 
@@ -37,15 +42,22 @@ def parts(setting: str, text: str) -> dict[str, str]:
     for one in () if text == NONE else text.split(","):
         key, equals, value = one.partition("=")
         if not equals or not key or not value:
-            raise BadInput(f"{setting} is '{text}'; valid: {NONE}, or device arguments KEY=VALUE[,KEY=VALUE...]")
+            raise BadInput(
+                f"{setting} is '{text}'; valid: {NONE}, or device arguments"
+                " KEY=VALUE[,KEY=VALUE...]"
+            )
         if key in ("type", "air", "node"):
-            raise BadInput(f"{setting} is '{text}'; valid: device arguments (docs/radios.md) but type, air and node, which are the cell's")
+            raise BadInput(
+                f"{setting} is '{text}'; valid: device arguments (docs/radios.md) but type, air and"
+                " node, which are the cell's"
+            )
         found[key] = value
     return found
 
 
 def clock(product: dict[str, Any]) -> int | None:
-    """A master clock that has to be asked for, for the cell's rate; None: what comes by itself does."""
+    """A master clock that has to be asked for, for the cell's rate; None: what comes by itself
+    does."""
     has = product["clock"]
     fits = [hz for hz in (has["default"], *has.get("list", ())) if hz % SAMPLE_RATE == 0]
     if has.get("automatic") or has["default"] in fits:
@@ -67,7 +79,9 @@ def radio(role: str, setting: str, product: str, arguments: str) -> Radio:
         given.pop("product", None)
         return Radio(",".join(f"{k}={v}" for k, v in given.items()))
     if name not in products():
-        raise BadInput(f"{setting} is '{arguments}'; valid: product={IDEAL}, {', '.join(products())}")
+        raise BadInput(
+            f"{setting} is '{arguments}'; valid: product={IDEAL}, {', '.join(products())}"
+        )
     kind = products()[name]
     given = {"product": name} | given
     if (hz := clock(kind)) is not None:
@@ -85,19 +99,32 @@ def radio(role: str, setting: str, product: str, arguments: str) -> Radio:
 
 
 def radios(values: Any) -> dict[str, Radio]:
-    """By station, and those of a fader: what the base station sends to receives, what the terminal hears sends. They have one
-    clock (docs/cabled.md), so no error of their own. `values`: a scenario."""
-    found = {role: radio(role, f"--{role}-radio", values["radio.product"], values[f"radio.{role}"]) for role in ("base", "terminal")}
+    """By station, and those of a fader: what the base station sends to receives, what the terminal
+    hears sends. They have one clock (docs/cabled.md), so no error of their own. `values`: a
+    scenario."""
+    found = {
+        role: radio(role, f"--{role}-radio", values["radio.product"], values[f"radio.{role}"])
+        for role in ("base", "terminal")
+    }
     parts("--fader-radio", values["radio.fader"])
-    for node, like in (("fader-base", "terminal"), ("fader-terminal", "base")) if values.cabled else ():
+    for node, like in (
+        (("fader-base", "terminal"), ("fader-terminal", "base")) if values.cabled else ()
+    ):
         found[node] = radio(like, "--fader-radio", values["radio.product"], values["radio.fader"])
         name = parts("", found[node].arguments or NONE).get("product", IDEAL)
         if name != IDEAL and not has_cell_rate(products()[name]):
-            raise BadInput(f"--fader-radio is '{values['radio.fader']}' with --product {values['radio.product']}; valid: product=x310 or another one "
-                           f"that has {SAMPLE_RATE} samples/s, which {name} has not: a fader does not convert")
+            raise BadInput(
+                f"--fader-radio is '{values['radio.fader']}' with --product"
+                f" {values['radio.product']}; valid: product=x310 or another one that has"
+                f" {SAMPLE_RATE} samples/s, which {name} has not: a fader does not convert"
+            )
         if "product=" in found[node].arguments and "ppm=" not in found[node].arguments:
             found[node].arguments += ",ppm=0"
-        if two_channels(found[node]) and "automatic" in products()[name]["clock"] and "master_clock_rate=" not in found[node].arguments:
+        if (
+            two_channels(found[node])
+            and "automatic" in products()[name]["clock"]
+            and "master_clock_rate=" not in found[node].arguments
+        ):
             found[node].arguments += f",master_clock_rate={OTHER_CLOCK}"
     return found
 

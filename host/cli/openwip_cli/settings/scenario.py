@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The settings of a run: the table (table.py) makes the command line, the scenario file and the checks of both.
+"""The settings of a run: the table (table.py) makes the command line, the scenario file and the
+checks of both.
 
 Precedence: defaults < scenario file (--config) < command line."""
+
 import math
 import pathlib
 from typing import Any
@@ -14,12 +16,12 @@ from .command_line import read
 from .kinds import ChoiceOrFile, Numbers
 from .table import Setting, nested, settings_of
 
-NOMINAL_TRANSMIT_DBFS = -15.0   # blocks/types/db.h
-MOVES_BY_ITSELF = ("hst", "hst-tunnel", "two-user", "n-user")   # takes no speed
+NOMINAL_TRANSMIT_DBFS = -15.0  # blocks/types/db.h
+MOVES_BY_ITSELF = ("hst", "hst-tunnel", "two-user", "n-user")  # takes no speed
 USUAL_SPEED_KMH = 30.0
 TRACE, NONE = ".h5", "none"
-USUAL_SNR_DB, UNIT_SNR_OF_TRACE_DB = 16.0, 34.0     # with a definition, with a trace
-FEEDBACK_SLOTS = 3      # host/macd/macd_config.cpp: of the retransmission delay, beside the lead
+USUAL_SNR_DB, UNIT_SNR_OF_TRACE_DB = 16.0, 34.0  # with a definition, with a trace
+FEEDBACK_SLOTS = 3  # host/macd/macd_config.cpp: of the retransmission delay, beside the lead
 SETTINGS = settings_of("demo")
 
 
@@ -35,24 +37,31 @@ def text_of(value: Any) -> str:
 
 
 def by_clock(clock: str | None, fader_slots: int = 0) -> dict[str, Any]:
-    """Defaults that depend on clock and way: a radio that does not wait has to be asked early, and is answered later; a fader
-    adds its own."""
+    """Defaults that depend on clock and way: a radio that does not wait has to be asked early, and
+    is answered later; a fader adds its own."""
     free = clock == "realtime"
     delay = (12 if free else 3) + fader_slots
-    return {"link.transmit_lead_slots": 6 if free else 0, "link.retransmission_delay_ms": delay * 1000 / SLOTS_PER_SECOND}
+    return {
+        "link.transmit_lead_slots": 6 if free else 0,
+        "link.retransmission_delay_ms": delay * 1000 / SLOTS_PER_SECOND,
+    }
 
 
 class Scenario:
     """Values of all settings by key: scenario["link.bins"]."""
 
-    def __init__(self, values: dict[str, Any] | None = None, settings: list[Setting] | None = None) -> None:
+    def __init__(
+        self, values: dict[str, Any] | None = None, settings: list[Setting] | None = None
+    ) -> None:
         self.values = {s.key: s.default for s in settings or SETTINGS}
         self.values.update(values or {})
         for key, default in by_clock(self.values.get("air.clock"), self.fader_slots).items():
             if key in self.values and self.values[key] is None:
                 self.values[key] = default
         if self.values.get("channel.snr_db", 0) is None:
-            self.values["channel.snr_db"] = UNIT_SNR_OF_TRACE_DB if self.plays_trace else USUAL_SNR_DB
+            self.values["channel.snr_db"] = (
+                UNIT_SNR_OF_TRACE_DB if self.plays_trace else USUAL_SNR_DB
+            )
 
     def __getitem__(self, key: str) -> Any:
         return self.values[key]
@@ -77,7 +86,13 @@ class Scenario:
     @property
     def files(self) -> list[str]:
         """The names of files among the values."""
-        return [str(v) for s in SETTINGS if isinstance(s.kind, ChoiceOrFile) and (v := self.values.get(s.key)) and str(v).endswith(s.kind.endings)]
+        return [
+            str(v)
+            for s in SETTINGS
+            if isinstance(s.kind, ChoiceOrFile)
+            and (v := self.values.get(s.key))
+            and str(v).endswith(s.kind.endings)
+        ]
 
     @property
     def cabled(self) -> bool:
@@ -89,18 +104,25 @@ class Scenario:
 
     @property
     def fader_slots(self) -> int:
-        """That the loop is longer by: the fader's delay, and the slot into which the channel's own reaches."""
+        """That the loop is longer by: the fader's delay, and the slot into which the channel's own
+        reaches."""
         return math.ceil(self["fader.delay_samples"] / SLOT_SAMPLES) + 1 if self.cabled else 0
 
     @property
     def retransmission_delay_slots(self) -> int:
-        return max(3, math.ceil(self["link.retransmission_delay_ms"] * SLOTS_PER_SECOND / 1000 - 1e-9))
+        return max(
+            3, math.ceil(self["link.retransmission_delay_ms"] * SLOTS_PER_SECOND / 1000 - 1e-9)
+        )
 
     @property
     def speed_kmh(self) -> float | None:
         """Of the terminal; None where the channel says itself how it moves."""
         model, speed = self["channel.model"], self["channel.speed_kmh"]
-        if model in ("awgn", "static", *MOVES_BY_ITSELF) or self.plays_trace or (model == "winner" and speed is None):
+        if (
+            model in ("awgn", "static", *MOVES_BY_ITSELF)
+            or self.plays_trace
+            or (model == "winner" and speed is None)
+        ):
             return None
         return USUAL_SPEED_KMH if speed is None else speed
 
@@ -122,26 +144,38 @@ def scenario_of(values: dict[str, Any], settings: list[Setting]) -> Scenario:
 def check_together(scenario: Scenario) -> Scenario:
     model = scenario["channel.model"]
     if model in MOVES_BY_ITSELF and scenario["channel.speed_kmh"] is not None:
-        raise BadInput(f"--speed-kmh is {scenario['channel.speed_kmh']:g} with --channel {model}; "
-                       f"valid: none, that channel moves by itself")
+        raise BadInput(
+            f"--speed-kmh is {scenario['channel.speed_kmh']:g} with --channel {model}; "
+            "valid: none, that channel moves by itself"
+        )
     if scenario.plays_trace:
         check_trace(scenario)
     if model == "two-user" and scenario["channel.user"] > 1:
         raise BadInput(f"--user is {scenario['channel.user']} with --channel two-user; valid: 0..1")
     if scenario.values.get("air.over") == "radio":
-        raise BadInput("--air is 'radio'; valid in a demo: medium, cabled; the same scenario file over radios: "
-                       "./openwip station base|terminal --config FILE --radio ARGS --peer HOST")
+        raise BadInput(
+            "--air is 'radio'; valid in a demo: medium, cabled; the same scenario file over radios:"
+            " ./openwip station base|terminal --config FILE --radio ARGS --peer HOST"
+        )
     check_cables(scenario)
     check_attenuator(scenario)
     if scenario.values.get("air.clock", "lockstep") == "realtime":
         check_free_running(scenario)
     elif scenario.values.get("link.loop") == "auto":
-        raise BadInput("--loop is 'auto' with --clock lockstep, whose loop is three slots by itself; valid: as_set, or --clock realtime")
+        raise BadInput(
+            "--loop is 'auto' with --clock lockstep, whose loop is three slots by itself; valid:"
+            " as_set, or --clock realtime"
+        )
     elif scenario.values.get("link.transmit_lead_slots"):
-        raise BadInput(f"--transmit-lead-slots is {scenario['link.transmit_lead_slots']} with --clock lockstep, where the radio "
-                       "waits for every plan; valid: 0, or --clock realtime")
+        raise BadInput(
+            f"--transmit-lead-slots is {scenario['link.transmit_lead_slots']} with --clock"
+            " lockstep, where the radio waits for every plan; valid: 0, or --clock realtime"
+        )
     if scenario.values.get("link.tcp_l") == "on" and scenario["link.deliver_corrupt"] == "off":
-        raise BadInput("--tcp-l is 'on' with --deliver-corrupt off, so no damaged segment arrives; valid: --deliver-corrupt on")
+        raise BadInput(
+            "--tcp-l is 'on' with --deliver-corrupt off, so no damaged segment arrives; valid:"
+            " --deliver-corrupt on"
+        )
     if "radio.product" in scenario.values:
         radios.radios(scenario)
     return scenario
@@ -149,55 +183,106 @@ def check_together(scenario: Scenario) -> Scenario:
 
 def check_trace(scenario: Scenario) -> None:
     model = scenario["channel.model"]
-    for key, flag, own in (("channel.speed_kmh", "--speed-kmh", (None,)), ("channel.shadowing", "--shadowing", ("off", "as_defined")),
-                           ("channel.user", "--user", (0,))):
+    for key, flag, own in (
+        ("channel.speed_kmh", "--speed-kmh", (None,)),
+        ("channel.shadowing", "--shadowing", ("off", "as_defined")),
+        ("channel.user", "--user", (0,)),
+    ):
         if scenario.values.get(key, own[0]) not in own:
-            raise BadInput(f"{flag} is {text_of(scenario[key])} with --channel {model}; valid: none, a trace has its own")
+            raise BadInput(
+                f"{flag} is {text_of(scenario[key])} with --channel {model}; valid: none, a trace"
+                " has its own"
+            )
     if scenario.fade_in_transmitter:
-        raise BadInput(f"--fade is 'transmitter' with --channel {model}; valid: way, the base station plays no traces")
+        raise BadInput(
+            f"--fade is 'transmitter' with --channel {model}; valid: way, the base station plays no"
+            " traces"
+        )
 
 
 def check_cables(scenario: Scenario) -> None:
     if not scenario.cabled:
         return
     if scenario.fade_in_transmitter:
-        raise BadInput("--fade is 'transmitter' with --air cabled, whose fader has the channel; valid: way, or --air medium")
-    least = scenario.values.get("link.transmit_lead_slots", 0) + FEEDBACK_SLOTS + scenario.fader_slots
+        raise BadInput(
+            "--fade is 'transmitter' with --air cabled, whose fader has the channel; valid: way, or"
+            " --air medium"
+        )
+    least = (
+        scenario.values.get("link.transmit_lead_slots", 0) + FEEDBACK_SLOTS + scenario.fader_slots
+    )
     if scenario.retransmission_delay_slots < least:
-        raise BadInput(f"--retransmission-delay-ms is {scenario['link.retransmission_delay_ms']:g} with --air cabled, whose fader takes "
-                       f"{scenario['fader.delay_samples']} samples; valid: {least * 1000 / SLOTS_PER_SECOND:g}..32")
+        raise BadInput(
+            f"--retransmission-delay-ms is {scenario['link.retransmission_delay_ms']:g} with --air"
+            f" cabled, whose fader takes {scenario['fader.delay_samples']} samples; valid:"
+            f" {least * 1000 / SLOTS_PER_SECOND:g}..32"
+        )
 
 
 def check_attenuator(scenario: Scenario) -> None:
     """Its tables and levels are judged with the device, which knows its chips."""
-    port, trace, at_zero, levels, start = (scenario.values.get(f"attenuator.{key}") for key in ("port", "trace", "at_zero_db", "levels_db", "start"))
+    port, trace, at_zero, levels, start = (
+        scenario.values.get(f"attenuator.{key}")
+        for key in ("port", "trace", "at_zero_db", "levels_db", "start")
+    )
     if port not in (None, NONE) and not str(port).startswith("/"):
-        raise BadInput(f"--attenuator is {port!r}; valid: none, or a serial port such as /dev/ttyACM0 (./openwip attenuator list)")
+        raise BadInput(
+            f"--attenuator is {port!r}; valid: none, or a serial port such as /dev/ttyACM0"
+            " (./openwip attenuator list)"
+        )
     if trace not in (None, NONE) and not str(trace).endswith((TRACE, ".csv")):
-        raise BadInput(f"--attenuator-trace is {trace!r}; valid: none, a table FILE.csv, or an SNR trace FILE{TRACE}")
+        raise BadInput(
+            f"--attenuator-trace is {trace!r}; valid: none, a table FILE.csv, or an SNR trace"
+            f" FILE{TRACE}"
+        )
     if port in (None, NONE):
-        for flag, value, none in (("--attenuator-trace", trace, NONE), ("--attenuator-levels", levels, []), ("--attenuator-start", start, "run")):
+        for flag, value, none in (
+            ("--attenuator-trace", trace, NONE),
+            ("--attenuator-levels", levels, []),
+            ("--attenuator-start", start, "run"),
+        ):
             if value not in (None, none):
-                raise BadInput(f"{flag} is {text_of(value)} without an attenuator; valid: with --attenuator PORT (./openwip attenuator list)")
+                raise BadInput(
+                    f"{flag} is {text_of(value)} without an attenuator; valid: with --attenuator"
+                    " PORT (./openwip attenuator list)"
+                )
         return
     if scenario["air.over"] == "medium":
-        raise BadInput(f"--attenuator is {port} with --air medium, which has no cable that it could be in; valid: --air cabled, or ./openwip station")
+        raise BadInput(
+            f"--attenuator is {port} with --air medium, which has no cable that it could be in;"
+            " valid: --air cabled, or ./openwip station"
+        )
     if trace != NONE and levels:
-        raise BadInput(f"--attenuator-levels is {text_of(levels)} with --attenuator-trace {trace}; valid: one of the two")
+        raise BadInput(
+            f"--attenuator-levels is {text_of(levels)} with --attenuator-trace {trace}; valid: one"
+            " of the two"
+        )
     if trace == NONE and start != "run":
-        raise BadInput(f"--attenuator-start is {start} without --attenuator-trace; valid: run, or with what is to be played")
+        raise BadInput(
+            f"--attenuator-start is {start} without --attenuator-trace; valid: run, or with what is"
+            " to be played"
+        )
     if (at_zero is None) == str(trace).endswith(TRACE):
-        raise BadInput(f"--attenuator-at-zero is {'missing' if at_zero is None else f'{at_zero:g}'} with --attenuator-trace {trace}; valid: a number with an "
-                       f"SNR trace ({TRACE}), and only then")
+        raise BadInput(
+            f"--attenuator-at-zero is {'missing' if at_zero is None else f'{at_zero:g}'} with"
+            f" --attenuator-trace {trace}; valid: a number with an SNR trace ({TRACE}), and only"
+            " then"
+        )
 
 
 def check_free_running(scenario: Scenario) -> None:
     lead, delay = scenario["link.transmit_lead_slots"], scenario.retransmission_delay_slots
     if lead < 2 or delay < lead + FEEDBACK_SLOTS:
-        raise BadInput(f"--transmit-lead-slots is {lead} with --clock realtime and a retransmission delay of {delay} slots; valid: "
-                       f"2..{delay - FEEDBACK_SLOTS} slots, the rest of the delay is for the feedback")
+        raise BadInput(
+            f"--transmit-lead-slots is {lead} with --clock realtime and a retransmission delay of"
+            f" {delay} slots; valid: 2..{delay - FEEDBACK_SLOTS} slots, the rest of the delay is"
+            " for the feedback"
+        )
     if scenario["air.speed"] not in ("auto", 1):
-        raise BadInput(f"--speed is {scenario['air.speed']:g} with --clock realtime; valid: 1, that clock waits for nobody")
+        raise BadInput(
+            f"--speed is {scenario['air.speed']:g} with --clock realtime; valid: 1, that clock"
+            " waits for nobody"
+        )
     scenario.values["air.speed"] = 1.0
 
 
@@ -230,7 +315,8 @@ def read_file(path: pathlib.Path | str, settings: list[Setting] | None = None) -
             key = f"{prefix}{name}"
             if key in by_key:
                 where, kind = f"scenario file {path}: {key}", by_key[key].kind
-                if key in episodes.KEYS and isinstance(kind, Numbers) and isinstance(value, str):     # may have a file of their own
+                # may have a file of their own
+                if key in episodes.KEYS and isinstance(kind, Numbers) and isinstance(value, str):
                     value = episodes.numbers_of(key, where, value, kind)
                 values[key] = read(where, kind, value)
             elif any(k.startswith(f"{key}.") for k in by_key):

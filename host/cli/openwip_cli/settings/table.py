@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one table of settings (mac/schema/settings.yaml, which says what its columns mean), as a command sees it: its
-options and scenario file, and what a running cell takes."""
+"""The one table of settings (mac/schema/settings.yaml, which says what its columns mean), as a
+command sees it: its options and scenario file, and what a running cell takes."""
+
 import contextlib
 import dataclasses
 import functools
@@ -11,20 +12,35 @@ from typing import Any
 
 import yaml
 
-from .kinds import ON_OFF, Choice, ChoiceOrFile, Impairments, Integer, Kind, NumberOrWord, Numbers, Optional, Ports, Real, Text, TextOrFile
+from .kinds import (
+    ON_OFF,
+    Choice,
+    ChoiceOrFile,
+    Impairments,
+    Integer,
+    Kind,
+    NumberOrWord,
+    Numbers,
+    Optional,
+    Ports,
+    Real,
+    Text,
+    TextOrFile,
+)
 
-Views = tuple[str, ...]     # under which names a column of its own may stand, the first one first
+Views = tuple[str, ...]  # under which names a column of its own may stand, the first one first
 
 FILE = pathlib.Path(__file__).resolve().parents[4] / "mac/schema/settings.yaml"
-COMMANDS = {"demo": "medium", "emulate": "emulator", "tcp-l": "tcpl"}   # whose columns hold where it has no own
+# whose columns hold where it has no own
+COMMANDS = {"demo": "medium", "emulate": "emulator", "tcp-l": "tcpl"}
 CELLS = ("demo", "emulate")
 INHERITED = ("type", "range", "unit", "words", "choices", "check", "default", "most")
 
 
 @dataclasses.dataclass
 class Setting:
-    key: str            # in a scenario file
-    flag: str | None    # on the command line; None: in a scenario file only
+    key: str  # in a scenario file
+    flag: str | None  # on the command line; None: in a scenario file only
     kind: Kind
     default: Any
     help: str
@@ -33,13 +49,18 @@ class Setting:
 
 @functools.cache
 def tree() -> dict[str, Any]:
-    """Every value a text, as yaml-cpp reads it. It takes 20 ms: for the many runs of a campaign it is kept as what Python compiles is."""
-    kept = pathlib.Path(sys.pycache_prefix or "/dev/null", f"settings-{FILE.stat().st_mtime_ns}.json")
+    """Every value a text, as yaml-cpp reads it. It takes 20 ms: for the many runs of a campaign it
+    is kept as what Python compiles is."""
+    kept = pathlib.Path(
+        sys.pycache_prefix or "/dev/null", f"settings-{FILE.stat().st_mtime_ns}.json"
+    )
     with contextlib.suppress(OSError, ValueError):
         return dict(json.loads(kept.read_text()))
-    found = dict(yaml.load(FILE.read_text(encoding="utf-8"), getattr(yaml, "CBaseLoader", yaml.BaseLoader)))
+    found = dict(
+        yaml.load(FILE.read_text(encoding="utf-8"), getattr(yaml, "CBaseLoader", yaml.BaseLoader))
+    )
     with contextlib.suppress(OSError):
-        kept.write_text(json.dumps(found))   # half of it is no JSON
+        kept.write_text(json.dumps(found))  # half of it is no JSON
     return found
 
 
@@ -48,7 +69,9 @@ def entries() -> dict[str, dict[str, Any]]:
 
 
 def views(command: str, running: bool = False) -> Views:
-    return ("running",) * running + ((command, COMMANDS[command]) if command in COMMANDS else (command,))
+    return ("running",) * running + (
+        (command, COMMANDS[command]) if command in COMMANDS else (command,)
+    )
 
 
 def column(key: str, name: str, of: Views) -> Any:
@@ -63,11 +86,16 @@ def column(key: str, name: str, of: Views) -> Any:
 def kind_of(key: str, of: Views) -> Kind:
     def has(name: str) -> Any:
         return column(key, name, of)
+
     type_ = has("type")
     if type_ == "boolean":
         return ON_OFF
     if type_ == "choice":
-        return ChoiceOrFile(tuple(has("choices")), tuple(has("files"))) if has("files") else Choice(*has("choices"))
+        return (
+            ChoiceOrFile(tuple(has("choices")), tuple(has("files")))
+            if has("files")
+            else Choice(*has("choices"))
+        )
     if type_ == "impairments":
         names: dict[str, list[str] | None] = {}
         for name, what in tree()["impairments"].items():
@@ -75,7 +103,13 @@ def kind_of(key: str, of: Views) -> Kind:
             names[name] = what["fields"]
         return Impairments(names)
     if type_ == "text":
-        return Ports() if has("check") == "split_ports" else TextOrFile(tuple(has("files"))) if has("files") else Text()
+        return (
+            Ports()
+            if has("check") == "split_ports"
+            else TextOrFile(tuple(has("files")))
+            if has("files")
+            else Text()
+        )
     low, _, high = has("range").partition("..")
     number: Any = (Integer if type_.startswith("integer") else Real)(float(low), float(high))
     if type_ in ("integers", "reals"):
@@ -88,9 +122,15 @@ def kind_of(key: str, of: Views) -> Kind:
 def setting(key: str, command: str, running: bool = False) -> Setting:
     of = views(command, running)
     kind, default = kind_of(key, of), column(key, "default", of)
-    default = kind.read(default) if default else [] if isinstance(kind, (Numbers, Impairments)) else None
-    said = "; ".join(filter(None, (column(key, "help", of), (zero := column(key, "zero", of)) and f"0: {zero}")))
-    return Setting(key, column(key, "flag", of) or None, kind, default, said, column(key, "unit", of))
+    default = (
+        kind.read(default) if default else [] if isinstance(kind, (Numbers, Impairments)) else None
+    )
+    said = "; ".join(
+        filter(None, (column(key, "help", of), (zero := column(key, "zero", of)) and f"0: {zero}"))
+    )
+    return Setting(
+        key, column(key, "flag", of) or None, kind, default, said, column(key, "unit", of)
+    )
 
 
 def programs(key: str) -> list[str]:
@@ -108,9 +148,12 @@ def settings_of(command: str) -> list[Setting]:
 
 
 def process_keys(process: str, command: str) -> dict[str, str]:
-    """{key of the process: key of the command} of all that the command hands to it under that key."""
+    """{key of the process: key of the command} of all that the command hands to it under that
+    key."""
     own = keys_of(process)
-    pairs = ((key if key in own else entries()[key].get("like", key), key) for key in keys_of(command))
+    pairs = (
+        (key if key in own else entries()[key].get("like", key), key) for key in keys_of(command)
+    )
     return {theirs: key for theirs, key in pairs if theirs in own}
 
 
@@ -133,4 +176,8 @@ def names_of(program: str) -> dict[str, str]:
 
 def experiments() -> dict[str, tuple[str, str]]:
     """{name in an experiment: (key, words)}."""
-    return {name: (key, words) for key, entry in entries().items() for name, words in entry.get("experiment", {}).items()}
+    return {
+        name: (key, words)
+        for key, entry in entries().items()
+        for name, words in entry.get("experiment", {}).items()
+    }

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Following a running cell: its telemetry until the cell ends, the time is over, or whoever reads has enough."""
+"""Following a running cell: its telemetry until the cell ends, the time is over, or whoever reads
+has enough."""
+
 import contextlib
 import os
 import sys
@@ -9,10 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from ..errors import Terminated
 from ..messages import telemetry
 
-LOOK_S = 0.5      # so often it is asked whether the cell lives
+LOOK_S = 0.5  # so often it is asked whether the cell lives
 
 
-def messages(reader: telemetry.Reader, alive: Callable[[], bool], seconds: float | None = None) -> Iterator[list[telemetry.Message]]:
+def messages(
+    reader: telemetry.Reader, alive: Callable[[], bool], seconds: float | None = None
+) -> Iterator[list[telemetry.Message]]:
     """What has come, again and again; [] when nothing came for 0.2 s."""
     began = looked = time.monotonic()
     while seconds is None or time.monotonic() - began < seconds:
@@ -26,8 +30,12 @@ def messages(reader: telemetry.Reader, alive: Callable[[], bool], seconds: float
 
 @contextlib.contextmanager
 def following(endpoints: dict[str, str], topics: Sequence[str]) -> Iterator[telemetry.Reader]:
-    """Ctrl-C, SIGTERM, SIGHUP and a reader of standard output that is gone end the block, and are no error."""
-    with telemetry.Reader(endpoints, topics) as reader, contextlib.suppress(KeyboardInterrupt, Terminated):
+    """Ctrl-C, SIGTERM, SIGHUP and a reader of standard output that is gone end the block, and are
+    no error."""
+    with (
+        telemetry.Reader(endpoints, topics) as reader,
+        contextlib.suppress(KeyboardInterrupt, Terminated),
+    ):
         try:
             yield reader
         except BrokenPipeError:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip metrics: key figures of a running cell for Prometheus. A page that is asked for shows the last message of each
-publisher; a publisher that has stopped is left out of it, so that no old figure passes for a new one, except
-openwip_up, which is 0 then. Names, units and texts: METRICS."""
+"""./openwip metrics: key figures of a running cell for Prometheus. A page that is asked for shows
+the last message of each publisher; a publisher that has stopped is left out of it, so that no old
+figure passes for a new one, except openwip_up, which is 0 then. Names, units and texts: METRICS."""
+
 import contextlib
 import http.server
 import ipaddress
@@ -24,21 +25,42 @@ from . import follow
 TOPICS = ("status", "air", "tcp", "cpu", "verdict", "event")
 STALE_S = 10.0
 MOST_CONNECTIONS = 16
-CONNECTION_S = 10.0     # for the request and the page together
+CONNECTION_S = 10.0  # for the request and the page together
 
 G, C = "gauge", "counter"
-# name (counters without _total, which Prometheus adds), kind, help; of what is one field of a message, or of each of its entries, topic and field,
-# and by what it is divided.
+# name (counters without _total, which Prometheus adds), kind, help; of what is one field of a
+# message, or of each of its entries, topic and field, and by what it is divided.
 METRICS: dict[str, tuple[Any, ...]] = {
     "openwip_up": (G, "1 while the publisher's telemetry comes, 0 when it has stopped"),
-    "openwip_verdict_valid": (G, "verdict of the run so far: 1 valid, 0 invalid; no throughput means anything without it", "verdict", "valid", 1),
+    "openwip_verdict_valid": (
+        G,
+        "verdict of the run so far: 1 valid, 0 invalid; no throughput means anything without it",
+        "verdict",
+        "valid",
+        1,
+    ),
     "openwip_verdict_reasons": (G, "reasons why the run is invalid so far"),
     "openwip_run_seconds": (G, "seconds of the run so far", "verdict", "seconds", 1),
-    "openwip_goodput_bits_per_second": (G, "link payload acknowledged over the last second, as the observer of the verdict has it", "verdict", "goodput_bps", 1),
-    "openwip_capacity_bits_per_second": (G, "payload of link frames that the air interface can carry with the modulation sent", "verdict", "capacity_bps", 1),
+    "openwip_goodput_bits_per_second": (
+        G,
+        "link payload acknowledged over the last second, as the observer of the verdict has it",
+        "verdict",
+        "goodput_bps",
+        1,
+    ),
+    "openwip_capacity_bits_per_second": (
+        G,
+        "payload of link frames that the air interface can carry with the modulation sent",
+        "verdict",
+        "capacity_bps",
+        1,
+    ),
     "openwip_slot": (C, "slots of air time, 0.667 ms each, as last planned or received"),
     "openwip_packets": (C, "IP packets by direction, at this station, by what became of them"),
-    "openwip_bytes": (C, "bytes of IP packets by direction, at this station, by what became of them"),
+    "openwip_bytes": (
+        C,
+        "bytes of IP packets by direction, at this station, by what became of them",
+    ),
     "openwip_packets_dropped": (C, "IP packets dropped, by reason"),
     "openwip_queue_packets": (G, "IP packets waiting"),
     "openwip_queue_bytes": (G, "bytes of IP packets waiting"),
@@ -55,27 +77,67 @@ METRICS: dict[str, tuple[Any, ...]] = {
     "openwip_receiver_prediction_nmse": (G, "normalised mean square error of the predicted SNR"),
     "openwip_malformed_messages": (C, "messages that a process dropped because they did not parse"),
     "openwip_air_real_time_factor": (G, "air time by wall time", "air", "real_time_factor", 1),
-    "openwip_air_slots_behind": (C, "slots released later than the pacing limit", "air", "slots_behind", 1),
+    "openwip_air_slots_behind": (
+        C,
+        "slots released later than the pacing limit",
+        "air",
+        "slots_behind",
+        1,
+    ),
     "openwip_air_late": (C, "transmissions that came after their time", "air", "late", 1),
-    "openwip_air_pacing_p99_seconds": (G, "99th percentile of how late slots were released", "air", "pacing_p99_us", 1e6),
+    "openwip_air_pacing_p99_seconds": (
+        G,
+        "99th percentile of how late slots were released",
+        "air",
+        "pacing_p99_us",
+        1e6,
+    ),
     "openwip_tcp_congestion_window_segments": (G, "congestion window", "tcp", "cwnd_segments", 1),
     "openwip_tcp_rtt_seconds": (G, "smoothed round-trip time", "tcp", "rtt_ms", 1000),
     "openwip_tcp_rto_seconds": (G, "retransmission time-out", "tcp", "rto_ms", 1000),
-    "openwip_tcp_retransmitted_segments": (C, "segments retransmitted", "tcp", "retransmitted_segments", 1),
+    "openwip_tcp_retransmitted_segments": (
+        C,
+        "segments retransmitted",
+        "tcp",
+        "retransmitted_segments",
+        1,
+    ),
     "openwip_tcp_acknowledged_bytes": (C, "bytes acknowledged", "tcp", "bytes_acknowledged", 1),
-    "openwip_process_cpu_cores": (G, "processor cores in use over the last interval", "cpu", "cores", 1),
-    "openwip_process_cpu_seconds": (C, "processor time since the start of the process", "cpu", "seconds", 1),
+    "openwip_process_cpu_cores": (
+        G,
+        "processor cores in use over the last interval",
+        "cpu",
+        "cores",
+        1,
+    ),
+    "openwip_process_cpu_seconds": (
+        C,
+        "processor time since the start of the process",
+        "cpu",
+        "seconds",
+        1,
+    ),
     "openwip_process_resident_bytes": (G, "resident memory", "cpu", "resident_bytes", 1),
     "openwip_cpu_pressure_ratio": (G, "share of time in which some task waited for a core"),
     "openwip_events": (C, "events by kind and reason, since this program listens"),
     "openwip_telemetry_messages": (C, "telemetry messages received, since this program listens"),
     "openwip_telemetry_lost_messages": (C, "telemetry messages lost, since this program listens"),
-    "openwip_telemetry_refused_messages": (C, "telemetry messages that did not parse or are of a later version"),
-    "openwip_failed_connections": (C, "connections to this page that asked for nothing, were too slow or broke off"),
+    "openwip_telemetry_refused_messages": (
+        C,
+        "telemetry messages that did not parse or are of a later version",
+    ),
+    "openwip_failed_connections": (
+        C,
+        "connections to this page that asked for nothing, were too slow or broke off",
+    ),
 }
 
 
-LABELS = {"tcp": (("station", "station"), ("local", "local"), ("remote", "remote")), "cpu": (("process", "name"),)}     # and their fields
+# and their fields
+LABELS = {
+    "tcp": (("station", "station"), ("local", "local"), ("remote", "remote")),
+    "cpu": (("process", "name"),),
+}
 
 
 class Put(Protocol):
@@ -87,8 +149,8 @@ class Latest:
 
     def __init__(self, reader: telemetry.Reader) -> None:
         self.reader, self.lock = reader, threading.Lock()
-        self.messages: dict[tuple[str, str], telemetry.Message] = {}     # by source and topic
-        self.events: dict[tuple[str, str, str], int] = {}       # source, kind, reason
+        self.messages: dict[tuple[str, str], telemetry.Message] = {}  # by source and topic
+        self.events: dict[tuple[str, str, str], int] = {}  # source, kind, reason
 
     def take(self, messages: list[telemetry.Message]) -> None:
         for m in messages:
@@ -97,14 +159,17 @@ class Latest:
                 if m.topic == "event":
                     e = m.telemetry.event
                     key = (m.source, e.kind, e.reason)
-                    if key in self.events or len(self.events) < 1000:    # reasons are few; whatever comes is bounded
+                    # reasons are few; whatever comes is bounded
+                    if key in self.events or len(self.events) < 1000:
                         self.events[key] = self.events.get(key, 0) + max(1, e.count)
 
     def fresh(self) -> list[tuple[str, str, Telemetry]]:
         """[(source, topic, Telemetry)] of those that still publish."""
         limit = time.monotonic_ns() - STALE_S * 1e9
         with self.lock:
-            return [(s, t, m.telemetry) for (s, t), m in self.messages.items() if m.received_ns >= limit]
+            return [
+                (s, t, m.telemetry) for (s, t), m in self.messages.items() if m.received_ns >= limit
+            ]
 
 
 def direction_samples(put: Put, source: str, name: str, direction: Direction) -> None:
@@ -115,7 +180,13 @@ def direction_samples(put: Put, source: str, name: str, direction: Direction) ->
     put("openwip_queue_packets", direction.queued.packets, station=source, direction=name)
     put("openwip_queue_bytes", direction.queued.bytes, station=source, direction=name)
     for drop in direction.dropped:
-        put("openwip_packets_dropped", drop.count.packets, station=source, direction=name, reason=drop.reason)
+        put(
+            "openwip_packets_dropped",
+            drop.count.packets,
+            station=source,
+            direction=name,
+            reason=drop.reason,
+        )
 
 
 def status_samples(put: Put, source: str, mac: MacStatus) -> None:
@@ -136,8 +207,17 @@ def status_samples(put: Put, source: str, mac: MacStatus) -> None:
         r = mac.radio
         put("openwip_receiver_locked", int(r.locked), station=source)
         put("openwip_receiver_lock_losses", r.lock_losses, station=source)
-        for name, value in () if not r.HasField("mean_snr_db") else (("snr_decibels", r.mean_snr_db), ("cfo_hertz", r.cfo_hz), ("evm_percent", r.evm_percent),
-                            ("gain_decibels", r.gain_db), ("prediction_nmse", r.prediction_nmse)):
+        for name, value in (
+            ()
+            if not r.HasField("mean_snr_db")
+            else (
+                ("snr_decibels", r.mean_snr_db),
+                ("cfo_hertz", r.cfo_hz),
+                ("evm_percent", r.evm_percent),
+                ("gain_decibels", r.gain_db),
+                ("prediction_nmse", r.prediction_nmse),
+            )
+        ):
             put(f"openwip_receiver_{name}", value, station=source)
 
 
@@ -149,10 +229,19 @@ def samples_of(put: Put, source: str, topic: str, t: Telemetry) -> None:
         put("openwip_verdict_reasons", len(t.verdict.reason))
     elif topic == "cpu" and t.cpu.HasField("pressure_percent"):
         put("openwip_cpu_pressure_ratio", t.cpu.pressure_percent / 100)
-    entries: dict[str, Iterable[object]] = {"air": [t.air], "verdict": [t.verdict], "tcp": t.tcp.flow, "cpu": t.cpu.process}
+    entries: dict[str, Iterable[object]] = {
+        "air": [t.air],
+        "verdict": [t.verdict],
+        "tcp": t.tcp.flow,
+        "cpu": t.cpu.process,
+    }
     for name, (_, _, *of) in METRICS.items():
         for entry in entries[topic] if of and of[0] == topic else ():
-            put(name, getattr(entry, of[1]) / of[2], **{label: getattr(entry, key) for label, key in LABELS.get(topic, ())})
+            put(
+                name,
+                getattr(entry, of[1]) / of[2],
+                **{label: getattr(entry, key) for label, key in LABELS.get(topic, ())},
+            )
 
 
 class Collector:
@@ -163,7 +252,8 @@ class Collector:
 
     def collect(self) -> Iterator[Any]:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-        samples: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}      # by name and labels
+
+        samples: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}  # by name and labels
 
         def put(name: str, value: float, **labels: str) -> None:
             samples.setdefault(name, {})[tuple(labels.items())] = value
@@ -185,23 +275,28 @@ class Collector:
         for name, by_labels in samples.items():
             kind, text, *_ = METRICS[name]
             labels = [k for k, _ in next(iter(by_labels))]
-            family = (GaugeMetricFamily if kind == G else CounterMetricFamily)(name, text, labels=labels)
+            family = (GaugeMetricFamily if kind == G else CounterMetricFamily)(
+                name, text, labels=labels
+            )
             for key, value in by_labels.items():
                 family.add_metric([v for _, v in key], value)
             yield family
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Answers with the page. There are at most MOST_CONNECTIONS at a time: another one ends the oldest. One that lasts longer than
-    CONNECTION_S is ended. A client that is slow, resets or asks nonsense is counted and otherwise nobody's business."""
+    """Answers with the page. There are at most MOST_CONNECTIONS at a time: another one ends the
+    oldest. One that lasts longer than CONNECTION_S is ended. A client that is slow, resets or asks
+    nonsense is counted and otherwise nobody's business."""
+
     daemon_threads = True
     request_queue_size = 64
 
     def __init__(self, address: tuple[str, int], latest: Latest) -> None:
         self.failed_connections = 0
-        self.connections: dict[socket.socket, float] = {}     # began
+        self.connections: dict[socket.socket, float] = {}  # began
         self.lock = threading.Lock()
         from prometheus_client import CollectorRegistry, exposition
+
         self.exposition, self.registry = exposition, CollectorRegistry(auto_describe=False)
         self.registry.register(Collector(latest, lambda: self.failed_connections))
         super().__init__(address, Page)
@@ -239,7 +334,7 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 class Page(http.server.BaseHTTPRequestHandler):
-    timeout = 5         # of a client that says nothing
+    timeout = 5  # of a client that says nothing
     server: Server
     answered = False
 
@@ -254,7 +349,7 @@ class Page(http.server.BaseHTTPRequestHandler):
         self.answered = True
 
     def handle(self) -> None:
-        with contextlib.suppress(OSError):      # it has gone
+        with contextlib.suppress(OSError):  # it has gone
             super().handle()
 
     def finish(self) -> None:
@@ -272,7 +367,10 @@ def serve(latest: Latest, listen: str, port: int) -> tuple[Server, int]:
     try:
         server = Server((listen, port), latest)
     except OSError as e:
-        raise BadInput(f"--listen {listen} --port {port}: {e.strerror}; valid: an address of this machine and a port that is free") from None
+        raise BadInput(
+            f"--listen {listen} --port {port}: {e.strerror}; valid: an address of this machine and"
+            " a port that is free"
+        ) from None
     return server, server.server_address[1]
 
 
@@ -281,15 +379,34 @@ def begin(server: Server) -> None:
 
 
 def main(arguments: list[str], _places: Places) -> int:
-    p = Parser("metrics", "Key figures of a running cell for Prometheus, until Ctrl-C or the cell's end.", "demo")
-    p.value("--port", Integer(0, 65535), default=9464, metavar="N", help="TCP port; 0: any that is free (default 9464)")
-    p.add_argument("--listen", default="127.0.0.1", metavar="ADDRESS", help="IPv4 address of this machine (default 127.0.0.1: "
-                   "nobody else; there is no access control)")
+    p = Parser(
+        "metrics",
+        "Key figures of a running cell for Prometheus, until Ctrl-C or the cell's end.",
+        "demo",
+    )
+    p.value(
+        "--port",
+        Integer(0, 65535),
+        default=9464,
+        metavar="N",
+        help="TCP port; 0: any that is free (default 9464)",
+    )
+    p.add_argument(
+        "--listen",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help=(
+            "IPv4 address of this machine (default 127.0.0.1: "
+            "nobody else; there is no access control)"
+        ),
+    )
     given = p.parse_args(arguments)
     try:
         listen = str(ipaddress.IPv4Address(given.listen))
     except ValueError:
-        raise BadInput(f"--listen is {given.listen!r}; valid: an IPv4 address of this machine") from None
+        raise BadInput(
+            f"--listen is {given.listen!r}; valid: an IPv4 address of this machine"
+        ) from None
     cell = running_cell(given.name)
     rights.hold_only(rights.TO_BECOME_THE_ACCOUNT_AND_LISTEN)
     with follow.following(telemetry.endpoints_of(cell), TOPICS) as reader:

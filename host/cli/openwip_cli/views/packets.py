@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip packets: where the time of each packet of a running cell went (docs/packet-delay.md): of the downlink; of a UMTS bearer both ways."""
+"""./openwip packets: where the time of each packet of a running cell went (docs/packet-delay.md):
+of the downlink; of a UMTS bearer both ways."""
+
 import argparse
 import json
 import sys
@@ -21,27 +23,47 @@ from . import follow as follow_cell
 PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP", 58: "ICMPv6", 136: "UDP-Lite"}
 SILENT_S = 3.0
 COUNT = 20
-HEADER = (f"{'number':>9} {'bytes':>5}  {'what':<26} {'total ms':>9} = {'queue':>8} + {'sched':>7} + {'air':>6} + "
-          f"{'retx':>7} + {'reorder':>7}   frames, sent again")
+HEADER = (
+    f"{'number':>9} {'bytes':>5}  {'what':<26} {'total ms':>9} = {'queue':>8} + {'sched':>7} +"
+    f" {'air':>6} + {'retx':>7} + {'reorder':>7}   frames, sent again"
+)
 
 
 def tree_of(r: PacketRecord) -> dict[str, Any]:
     """Of a PacketRecord: every figure, the times as whole nanoseconds."""
-    tree = {name: getattr(r, name) for name in (
-        "number", "uplink", "user", "bytes", "protocol", "source_port", "destination_port", "tcp_sequence", "identification",
-        "wired_ns", "arrived_ns", "left_ns")}
+    tree = {
+        name: getattr(r, name)
+        for name in (
+            "number",
+            "uplink",
+            "user",
+            "bytes",
+            "protocol",
+            "source_port",
+            "destination_port",
+            "tcp_sequence",
+            "identification",
+            "wired_ns",
+            "arrived_ns",
+            "left_ns",
+        )
+    }
     tree["total_ns"] = total_delay_ns(r)
     tree |= {f"{p}_ns": getattr(r, f"{p}_ns") for p in DELAY_PARTS}
-    tree |= {"frames": r.frames, "retransmissions": list(r.retransmissions),
-             "each_retransmission_ns": list(r.each_retransmission_ns),
-             "damaged": r.damaged, "dropped": r.dropped or None}
-    if r.HasField("first_pdu"):     # of a UMTS bearer: their numbers, which the capture has, too
+    tree |= {
+        "frames": r.frames,
+        "retransmissions": list(r.retransmissions),
+        "each_retransmission_ns": list(r.each_retransmission_ns),
+        "damaged": r.damaged,
+        "dropped": r.dropped or None,
+    }
+    if r.HasField("first_pdu"):  # of a UMTS bearer: their numbers, which the capture has, too
         tree["pdus"] = [r.first_pdu, r.last_pdu]
     return tree
 
 
 def again(retransmissions: Sequence[int]) -> str:
-    """"3 of 12 (1 1 2)": how many frames were sent again, and how often each of those."""
+    """ "3 of 12 (1 1 2)": how many frames were sent again, and how often each of those."""
     n = [str(x) for x in retransmissions if x]
     if not n:
         return f"{len(retransmissions)}"
@@ -57,8 +79,11 @@ def line_of(r: PacketRecord) -> str:
         what += f" (terminal {r.user + 1})"
     total = total_delay_ns(r)
     ms = [getattr(r, f"{p}_ns") / 1e6 for p in DELAY_PARTS]
-    line = (f"{r.number:>9} {r.bytes:>5}  {what:<26} {total / 1e6:>9.3f} = {ms[0]:>8.3f} + {ms[1]:>7.3f} + {ms[2]:>6.3f} + "
-            f"{ms[3]:>7.3f} + {ms[4]:>7.3f}   {again(r.retransmissions)}")
+    line = (
+        f"{r.number:>9} {r.bytes:>5}  {what:<26} {total / 1e6:>9.3f} = {ms[0]:>8.3f} +"
+        f" {ms[1]:>7.3f} + {ms[2]:>6.3f} + {ms[3]:>7.3f} + {ms[4]:>7.3f}  "
+        f" {again(r.retransmissions)}"
+    )
     if r.HasField("first_pdu"):
         line += f", PDUs {r.first_pdu} to {r.last_pdu}"
     if r.wired_ns:
@@ -71,7 +96,8 @@ def line_of(r: PacketRecord) -> str:
 
 
 def has_pdu(r: PacketRecord, number: int) -> bool:
-    """Of a UMTS bearer: a part of the packet was in the PDU of that number, as captures have it. Numbers begin anew at their end."""
+    """Of a UMTS bearer: a part of the packet was in the PDU of that number, as captures have it.
+    Numbers begin anew at their end."""
     if not r.HasField("first_pdu"):
         return False
     if r.first_pdu <= r.last_pdu:
@@ -81,16 +107,33 @@ def has_pdu(r: PacketRecord, number: int) -> bool:
 
 def refuse_without_bearer(given: argparse.Namespace, cell: Cell) -> None:
     """What only a UMTS bearer has."""
-    asked = f"--way {given.way}" if given.way == "up" else f"--pdu {given.pdu}" if given.pdu is not None else None
+    asked = (
+        f"--way {given.way}"
+        if given.way == "up"
+        else f"--pdu {given.pdu}"
+        if given.pdu is not None
+        else None
+    )
     if asked is None:
         return
-    kind = link_settings(control.Control(cell.endpoint("base.control")).status(3.0).effective_yaml).get("kind", "ofdm")
+    kind = link_settings(
+        control.Control(cell.endpoint("base.control")).status(3.0).effective_yaml
+    ).get("kind", "ofdm")
     if kind != "umts":
-        raise BadInput(f"{asked}: the link of cell '{cell.name}' is {kind}; valid with emulate --link umts")
+        raise BadInput(
+            f"{asked}: the link of cell '{cell.name}' is {kind}; valid with emulate --link umts"
+        )
 
 
 class Printer:
-    def __init__(self, out: TextIO, as_json: bool, count: int | None, pdu: int | None = None, way: str = "both") -> None:
+    def __init__(
+        self,
+        out: TextIO,
+        as_json: bool,
+        count: int | None,
+        pdu: int | None = None,
+        way: str = "both",
+    ) -> None:
         self.out, self.as_json, self.left, self.pdu, self.way = out, as_json, count, pdu, way
         self.shown = 0
         self.skipped_first: int | None = None
@@ -99,7 +142,7 @@ class Printer:
     def batch(self, batch: PacketBatch) -> bool:
         """True when enough have been shown."""
         if self.skipped_last is not None and batch.skipped < self.skipped_last:
-            self.skipped_first = 0      # a new watch counts anew
+            self.skipped_first = 0  # a new watch counts anew
         if self.skipped_first is None:
             self.skipped_first = batch.skipped
         self.skipped_last = batch.skipped
@@ -107,11 +150,15 @@ class Printer:
         for r in batch.packet:
             if self.left == 0:
                 break
-            if self.way == ("down" if r.uplink else "up") or (self.pdu is not None and not has_pdu(r, self.pdu)):
+            if self.way == ("down" if r.uplink else "up") or (
+                self.pdu is not None and not has_pdu(r, self.pdu)
+            ):
                 continue
             if not self.as_json and self.shown % 50 == 0:
                 lines.append(HEADER)
-            lines.append(json.dumps(tree_of(r), separators=(",", ":")) if self.as_json else line_of(r))
+            lines.append(
+                json.dumps(tree_of(r), separators=(",", ":")) if self.as_json else line_of(r)
+            )
             self.shown += 1
             if self.left is not None:
                 self.left -= 1
@@ -122,10 +169,19 @@ class Printer:
 
     @property
     def skipped(self) -> int:
-        return 0 if self.skipped_last is None or self.skipped_first is None else self.skipped_last - self.skipped_first
+        return (
+            0
+            if self.skipped_last is None or self.skipped_first is None
+            else self.skipped_last - self.skipped_first
+        )
 
 
-def follow(reader: telemetry.Reader, alive: Callable[[], bool], printer: Printer, say: Callable[[str], None]) -> None:
+def follow(
+    reader: telemetry.Reader,
+    alive: Callable[[], bool],
+    printer: Printer,
+    say: Callable[[str], None],
+) -> None:
     """Until enough packets have come, or the cell ends."""
     news, told = time.monotonic(), False
     for messages in follow_cell.messages(reader, alive):
@@ -140,21 +196,63 @@ def follow(reader: telemetry.Reader, alive: Callable[[], bool], printer: Printer
 
 
 def main(arguments: list[str], _places: Places) -> int:
-    p = Parser("packets", "Where the time of each packet of a running cell went, packet by packet: of the downlink; of a UMTS bearer of both ways.", "demo")
+    p = Parser(
+        "packets",
+        "Where the time of each packet of a running cell went, packet by packet: of the downlink;"
+        " of a UMTS bearer of both ways.",
+        "demo",
+    )
     much = p.add_mutually_exclusive_group()
-    add_value(much, "--count", Integer(1, 1 << 40), default=COUNT, metavar="N", help=f"end after so many packets (default {COUNT})")
-    much.add_argument("--follow", action="store_true", help="go on until Ctrl-C, or until the cell ends")
-    p.value("--pdu", Integer(0, 4095), metavar="SN", help="UMTS: only packets that had a part in the PDU of this number, which each way counts for itself, from now on")
-    p.value("--way", Choice("down", "up", "both"), default="both", metavar="WAY", help="down, up or both (default); up: UMTS")
-    p.add_argument("--json", action="store_true", help="one JSON object a line, times in nanoseconds")
+    add_value(
+        much,
+        "--count",
+        Integer(1, 1 << 40),
+        default=COUNT,
+        metavar="N",
+        help=f"end after so many packets (default {COUNT})",
+    )
+    much.add_argument(
+        "--follow", action="store_true", help="go on until Ctrl-C, or until the cell ends"
+    )
+    p.value(
+        "--pdu",
+        Integer(0, 4095),
+        metavar="SN",
+        help=(
+            "UMTS: only packets that had a part in the PDU of this number, which each way counts"
+            " for itself, from now on"
+        ),
+    )
+    p.value(
+        "--way",
+        Choice("down", "up", "both"),
+        default="both",
+        metavar="WAY",
+        help="down, up or both (default); up: UMTS",
+    )
+    p.add_argument(
+        "--json", action="store_true", help="one JSON object a line, times in nanoseconds"
+    )
     given = p.parse_args(arguments)
     count = None if given.follow else given.count
     cell = running_cell(given.name)
     if cell.replay is not None:
-        raise BadInput(f"cell '{cell.name}' is a replay of {cell.replay['file']}: the base station follows packets, and it has none")
+        raise BadInput(
+            f"cell '{cell.name}' is a replay of {cell.replay['file']}: the base station follows"
+            " packets, and it has none"
+        )
     refuse_without_bearer(given, cell)
     printer = Printer(sys.stdout, given.json, count, given.pdu, given.way)
     with follow_cell.following({"base": cell.endpoint("base.telemetry")}, ("packet",)) as reader:
-        follow(reader, lambda: cell_lives(cell), printer, lambda text: print(f"openwip: {text}", file=sys.stderr))
-    print(f"openwip: {printer.shown} packets; {printer.skipped} skipped at the base station; {reader.summary()}", file=sys.stderr)
+        follow(
+            reader,
+            lambda: cell_lives(cell),
+            printer,
+            lambda text: print(f"openwip: {text}", file=sys.stderr),
+        )
+    print(
+        f"openwip: {printer.shown} packets; {printer.skipped} skipped at the base station;"
+        f" {reader.summary()}",
+        file=sys.stderr,
+    )
     return 0

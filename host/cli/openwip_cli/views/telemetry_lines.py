@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip telemetry: one JSON object a line for each message, for jq and for programs in other languages.
+"""./openwip telemetry: one JSON object a line for each message, for jq and for programs in other
+languages.
 
 The names are those of the protobuf JSON mapping (snrDb; integers of 64 bits are texts, bytes are
 base64), and added to them: source, topic, lostBefore."""
+
 import json
 import sys
 from collections.abc import Callable
@@ -20,13 +22,16 @@ from . import follow
 
 
 def line_of(message: telemetry.Message) -> str:
-    """One line of JSON, without its end. A number that JSON does not have (NaN) is a text, as the mapping has it."""
+    """One line of JSON, without its end. A number that JSON does not have (NaN) is a text, as the
+    mapping has it."""
     tree = {"source": message.source, "topic": message.topic, "lostBefore": message.lost_before}
     tree |= json_format.MessageToDict(message.telemetry)
     return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
 
 
-def stream(reader: telemetry.Reader, alive: Callable[[], bool], out: TextIO, seconds: float | None = None) -> None:
+def stream(
+    reader: telemetry.Reader, alive: Callable[[], bool], out: TextIO, seconds: float | None = None
+) -> None:
     """Until the cell ends or the time is over."""
     for messages in follow.messages(reader, alive, seconds):
         if messages:
@@ -36,9 +41,20 @@ def stream(reader: telemetry.Reader, alive: Callable[[], bool], out: TextIO, sec
 
 def main(arguments: list[str], _places: Places) -> int:
     p = Parser("telemetry", "Telemetry of a running cell as JSON lines on standard output.", "demo")
-    p.add_argument("--topics", metavar="X", help="topics, separated by commas, or all (default all but frames and ip)")
-    p.value("--seconds", Real(0.1, 1e6), metavar="S", help="end after so long (default: until Ctrl-C, or until the cell ends)")
-    p.add_argument("--jsonl", action="store_true", help="JSON lines: the only form there is, and the default")
+    p.add_argument(
+        "--topics",
+        metavar="X",
+        help="topics, separated by commas, or all (default all but frames and ip)",
+    )
+    p.value(
+        "--seconds",
+        Real(0.1, 1e6),
+        metavar="S",
+        help="end after so long (default: until Ctrl-C, or until the cell ends)",
+    )
+    p.add_argument(
+        "--jsonl", action="store_true", help="JSON lines: the only form there is, and the default"
+    )
     given = p.parse_args(arguments)
     topics = EVERY_DAY if given.topics is None else telemetry.topics_of(given.topics)
     cell = running_cell(given.name)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""openwip top: the health and the key figures of a running cell in a terminal of 80x24, also over ssh and without
-colours.
+"""openwip top: the health and the key figures of a running cell in a terminal of 80x24, also over
+ssh and without colours.
 
-Exit codes: 0 ended with q (--once: the run is valid so far), 1 --once and the verdict so far is INVALID, 2 no such
-cell or no terminal to draw on, 3 the cell ended meanwhile, or --once and nothing came."""
+Exit codes: 0 ended with q (--once: the run is valid so far), 1 --once and the verdict so far is
+INVALID, 2 no such cell or no terminal to draw on, 3 the cell ended meanwhile, or --once and nothing
+came."""
+
 import argparse
 import contextlib
 import curses
@@ -31,7 +33,13 @@ SILENT_S = 3.0
 def parse(arguments: list[str]) -> argparse.Namespace:
     p = Parser("top", "Health and key figures of a running cell.", "demo")
     p.add_argument("--once", action="store_true", help="print one screen as text and end")
-    p.value("--interval", Real(0.2, 60), default=1.0, metavar="S", help="seconds between two screens, 0.2..60 (default 1)")
+    p.value(
+        "--interval",
+        Real(0.2, 60),
+        default=1.0,
+        metavar="S",
+        help="seconds between two screens, 0.2..60 (default 1)",
+    )
     return p.parse_args(arguments)
 
 
@@ -50,15 +58,21 @@ class Source:
             self.figures.take(message)
 
     def alive(self) -> bool:
-        with contextlib.suppress(OSError):      # it is removed with the cell
+        with contextlib.suppress(OSError):  # it is removed with the cell
             self.why = (self.cell.run / "why").read_text().strip() or self.why
         return system.start_time(self.keeper[0]) == self.keeper[1]
 
     def frame(self, ascii_only: bool, note: str = "") -> top_screen.Frame:
         silent = {n: s for n, s in self.reader.silent(SILENT_S).items() if s is not None}
         return top_screen.Frame(
-            cell=self.cell.name, now_ns=time.monotonic_ns(), reader=self.reader.summary(), lost=self.reader.lost(),
-            silent=silent, ascii=ascii_only, note=note)
+            cell=self.cell.name,
+            now_ns=time.monotonic_ns(),
+            reader=self.reader.summary(),
+            lost=self.reader.lost(),
+            silent=silent,
+            ascii=ascii_only,
+            note=note,
+        )
 
 
 def can_show_blocks() -> bool:
@@ -67,15 +81,21 @@ def can_show_blocks() -> bool:
 
 # --- once ---
 
+
 def once(source: Source, interval: float) -> int:
     """Waits until there is something to show: two statuses and a verdict."""
     f, deadline = source.figures, time.monotonic() + max(ONCE_PATIENCE_S, 2 * interval)
-    complete = time.monotonic() + max(interval, 1.2)     # rates are of a second
+    complete = time.monotonic() + max(interval, 1.2)  # rates are of a second
     while time.monotonic() < deadline and source.alive():
         source.poll(0.1)
         now = time.monotonic_ns()
-        if time.monotonic() > complete and (f.link() or f.replays(now) and f.mac("terminal", now)) and f.verdict(now) and f.flows(now) is not None \
-                and f.fresh("observer", "cpu", now):
+        if (
+            time.monotonic() > complete
+            and (f.link() or f.replays(now) and f.mac("terminal", now))
+            and f.verdict(now)
+            and f.flows(now) is not None
+            and f.fresh("observer", "cpu", now)
+        ):
             break
     frame = source.frame(not can_show_blocks())
     for line in top_screen.render(f, frame):
@@ -89,13 +109,19 @@ def once(source: Source, interval: float) -> int:
 
 # --- a screen ---
 
+
 class Screen:
     def __init__(self, window: curses.window) -> None:
         self.window = window
         if curses.tigetstr("civis"):
             curses.curs_set(0)
-        self.style = {top_screen.PLAIN: 0, top_screen.DIM: curses.A_DIM, top_screen.TITLE: curses.A_REVERSE,
-                      top_screen.GOOD: curses.A_BOLD, top_screen.BAD: curses.A_BOLD | curses.A_STANDOUT}
+        self.style = {
+            top_screen.PLAIN: 0,
+            top_screen.DIM: curses.A_DIM,
+            top_screen.TITLE: curses.A_REVERSE,
+            top_screen.GOOD: curses.A_BOLD,
+            top_screen.BAD: curses.A_BOLD | curses.A_STANDOUT,
+        }
         if curses.has_colors():
             curses.start_color()
             curses.use_default_colors()
@@ -110,7 +136,7 @@ class Screen:
         for row, line in enumerate(lines[:height]):
             # The last column of the last row would scroll: curses calls that an error.
             room = width - 1 if row == height - 1 else width
-            with contextlib.suppress(curses.error):     # the window has become smaller since
+            with contextlib.suppress(curses.error):  # the window has become smaller since
                 self.window.addnstr(row, 0, line.text, room, self.style[line.style])
         self.window.refresh()
 
@@ -148,7 +174,7 @@ def watch(window: curses.window, source: Source, interval: float) -> int:
 
 def main(arguments: list[str], _places: Places) -> int:
     given = parse(arguments)
-    with contextlib.suppress(locale.Error):     # one that this machine does not have
+    with contextlib.suppress(locale.Error):  # one that this machine does not have
         locale.setlocale(locale.LC_ALL, "")
     cell = running_cell(given.name)
     source = Source(cell, given.interval)
@@ -156,14 +182,23 @@ def main(arguments: list[str], _places: Places) -> int:
         if given.once:
             return once(source, given.interval)
         if not sys.stdout.isatty() or not sys.stdin.isatty():
-            raise BadInput("top draws on a terminal, and standard output or input is none: use --once")
+            raise BadInput(
+                "top draws on a terminal, and standard output or input is none: use --once"
+            )
         try:
             curses.setupterm()
         except curses.error:
-            raise BadInput(f"TERM={os.environ.get('TERM', '')}: no such kind of terminal is known here; use --once") from None
+            raise BadInput(
+                f"TERM={os.environ.get('TERM', '')}: no such kind of terminal is known here; use"
+                " --once"
+            ) from None
         code = curses.wrapper(watch, source, given.interval)
     finally:
         source.reader.close()
     if code == DIED:
-        print(f"openwip: cell '{cell.name}' has ended" + (f": {top_screen.clean(source.why)}" if source.why else ""), file=sys.stderr)
+        print(
+            f"openwip: cell '{cell.name}' has ended"
+            + (f": {top_screen.clean(source.why)}" if source.why else ""),
+            file=sys.stderr,
+        )
     return code

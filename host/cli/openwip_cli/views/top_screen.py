@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The screen of `openwip top`: figures in, lines out. Every line fits the width and all lines the height, whatever
-the figures are: what matters least is left out first."""
+"""The screen of `openwip top`: figures in, lines out. Every line fits the width and all lines the
+height, whatever the figures are: what matters least is left out first."""
+
 import dataclasses
 from collections.abc import Callable
 
@@ -12,7 +13,7 @@ from .top_text import ASCII_BLOCKS, BLOCKS, bar, clean, count, number, share, sp
 GOOD, BAD, DIM, TITLE, PLAIN = "good", "bad", "dim", "title", "plain"
 MOST_FLOWS = 3
 BARS = 14
-BESIDE_TERMINALS = 16     # lines that the screen has besides one for each terminal
+BESIDE_TERMINALS = 16  # lines that the screen has besides one for each terminal
 TERMINAL_LETTERS = "123456789abcdefghijklmnop"
 
 
@@ -20,19 +21,21 @@ TERMINAL_LETTERS = "123456789abcdefghijklmnop"
 class Line:
     text: str
     style: str = PLAIN
-    rank: int = 1       # the higher the sooner it is left out
-    terminal: bool = False      # about one of several terminals
-    completed: Callable[[int], str] | None = None    # of the terminals that are shown
+    rank: int = 1  # the higher the sooner it is left out
+    terminal: bool = False  # about one of several terminals
+    completed: Callable[[int], str] | None = None  # of the terminals that are shown
 
 
 @dataclasses.dataclass
 class Frame:
     """What is not in the messages."""
+
     cell: str
     now_ns: int
-    reader: str = ""             # TelemetryReader.summary()
+    reader: str = ""  # TelemetryReader.summary()
     lost: int = 0
-    silent: dict = dataclasses.field(default_factory=dict)    # publisher -> seconds, None: never heard
+    # publisher -> seconds, None: never heard
+    silent: dict = dataclasses.field(default_factory=dict)
     ascii: bool = False
     note: str = ""
 
@@ -47,7 +50,12 @@ def render(figures: Figures, frame: Frame, width: int = 80, height: int = 24) ->
         worst = max(range(len(lines)), key=lambda i: (lines[i].rank, i))
         del lines[worst]
     shown = sum(x.terminal for x in lines)
-    return [dataclasses.replace(x, text=(x.completed(shown) if x.completed else x.text)[:max(0, width)]) for x in lines]
+    return [
+        dataclasses.replace(
+            x, text=(x.completed(shown) if x.completed else x.text)[: max(0, width)]
+        )
+        for x in lines
+    ]
 
 
 def _head(f: Figures, frame: Frame, width: int) -> list[Line]:
@@ -68,8 +76,14 @@ def _head(f: Figures, frame: Frame, width: int) -> list[Line]:
     else:
         replays = f.replays(frame.now_ns)
         word = "REPLAY" if replays else "INVALID so far: "
-        reasons = clean("; ".join(verdict.reason)).removeprefix("replay") if replays else clean("; ".join(verdict.reason))
-        lines.append(Line(f"verdict   {word}{reasons or 'no reason given'}", PLAIN if replays else BAD, 0))
+        reasons = (
+            clean("; ".join(verdict.reason)).removeprefix("replay")
+            if replays
+            else clean("; ".join(verdict.reason))
+        )
+        lines.append(
+            Line(f"verdict   {word}{reasons or 'no reason given'}", PLAIN if replays else BAD, 0)
+        )
         rest = lines[-1].text[width:]
         if rest:
             lines.append(Line("          " + rest, lines[-1].style, 2))
@@ -83,32 +97,55 @@ def _radio(f: Figures, frame: Frame, width: int) -> list[Line]:
     r = mac.radio
     snr = [t.snr_db for t in f.terminals(frame.now_ns) if t.snr_db is not None]
     if r.locked and not r.mode and len(snr) > 1:
-        return [Line(f"radio     emulated, no receiver; mean SNR {number(min(snr))} .. {number(max(snr))} dB")]
-    if r.locked and not r.mode:     # so says the emulator
-        return [Line("radio     emulated, no receiver" + f"; mean SNR {number(r.mean_snr_db)} dB; prediction NMSE {number(r.prediction_nmse, 3)}"
-                     * r.HasField("mean_snr_db"))]
-    return [Line(f"radio     {clean(meaning.lock(r))}  SNR {number(r.mean_snr_db)} dB  EVM {number(r.evm_percent)} %  CFO "
-                 f"{number(r.cfo_hz, 0)} Hz  gain {number(r.gain_db)} dB  lock lost {count(r.lock_losses)}x",
-                 GOOD if r.locked and not r.lock_losses else BAD)]
+        return [
+            Line(
+                f"radio     emulated, no receiver; mean SNR {number(min(snr))} .."
+                f" {number(max(snr))} dB"
+            )
+        ]
+    if r.locked and not r.mode:  # so says the emulator
+        return [
+            Line(
+                "radio     emulated, no receiver"
+                + f"; mean SNR {number(r.mean_snr_db)} dB; prediction NMSE"
+                f" {number(r.prediction_nmse, 3)}" * r.HasField("mean_snr_db")
+            )
+        ]
+    return [
+        Line(
+            f"radio     {clean(meaning.lock(r))}  SNR {number(r.mean_snr_db)} dB  EVM"
+            f" {number(r.evm_percent)} %  CFO {number(r.cfo_hz, 0)} Hz  gain {number(r.gain_db)} dB"
+            f"  lock lost {count(r.lock_losses)}x",
+            GOOD if r.locked and not r.lock_losses else BAD,
+        )
+    ]
 
 
 def _goodput(f: Figures, frame: Frame, width: int) -> list[Line]:
     verdict, link = f.verdict(frame.now_ns), f.link()
     if f.replays(frame.now_ns):
         return [Line("goodput   none: recorded samples are played, nothing is transmitted", DIM, 2)]
-    if verdict is None:     # no rate without a verdict
+    if verdict is None:  # no rate without a verdict
         text = "goodput   not shown without a verdict"
     elif verdict.capacity_bps > 0:
         part = meaning.share(verdict.goodput_bps, verdict.capacity_bps)
-        text = (f"goodput   {number(verdict.goodput_bps / 1e6, 2)} of {number(verdict.capacity_bps / 1e6, 2)} Mbit/s "
-                f"of the link, {share(part)} [{bar(part, 20):<20}]")
+        text = (
+            f"goodput   {number(verdict.goodput_bps / 1e6, 2)} of"
+            f" {number(verdict.capacity_bps / 1e6, 2)} Mbit/s of the link, {share(part)}"
+            f" [{bar(part, 20):<20}]"
+        )
     else:
         text = f"goodput   {number(verdict.goodput_bps / 1e6, 2)} Mbit/s; capacity not known"
     if link is None:
         return [Line(text), Line("frames    not known", DIM)]
-    return [Line(text), Line(f"frames    FER {share(link['frame_error_rate'])}; {count(link['frames_sent'])} sent, "
-                             f"{count(link['frames_failed'])} failed, {count(link['frames_given_up'])} given up, feedback "
-                             f"missing {count(link['feedback_missing'])}")]
+    return [
+        Line(text),
+        Line(
+            f"frames    FER {share(link['frame_error_rate'])}; {count(link['frames_sent'])} sent,"
+            f" {count(link['frames_failed'])} failed, {count(link['frames_given_up'])} given up,"
+            f" feedback missing {count(link['feedback_missing'])}"
+        ),
+    ]
 
 
 def _terminals(f: Figures, frame: Frame, most: int) -> list[Line]:
@@ -123,16 +160,33 @@ def _terminals(f: Figures, frame: Frame, most: int) -> list[Line]:
     columns = "{:<19}{:>8} {:>7} {:>7} {:>7} {:>7} {:>5} {:>6} {:>7}"
 
     def head(shown: int) -> str:
-        return columns.format(f"terminals {shown}" + (f" of {len(found)}" if shown < len(found) else ""), "SNR dB", "NMSE", "FER", "Mbit/s", "share",
-                              "bins", "queue", "arrived")
+        return columns.format(
+            f"terminals {shown}" + (f" of {len(found)}" if shown < len(found) else ""),
+            "SNR dB",
+            "NMSE",
+            "FER",
+            "Mbit/s",
+            "share",
+            "bins",
+            "queue",
+            "arrived",
+        )
 
     lines = [Line("", rank=0, completed=head)]
     for n, (t, rate) in enumerate(zip(found[:most], goodput)):
-        name = f"{n + 1}" if n < 9 else f"{n + 1} ({TERMINAL_LETTERS[n]})"      # one character in the line of bins
+        # one character in the line of bins
+        name = f"{n + 1}" if n < 9 else f"{n + 1} ({TERMINAL_LETTERS[n]})"
         text = columns.format(
-            f"  terminal {name}", number(t.snr_db) if t.locked else "no lock", number(t.nmse, 3),
-            share(t.link["frame_error_rate"] if t.link else None), number(rate / 1e6 if rate is not None else None, 2),
-            share(rate / whole if rate is not None and whole > 0 else None), count(t.bins), count(t.queued), count(t.arrived))
+            f"  terminal {name}",
+            number(t.snr_db) if t.locked else "no lock",
+            number(t.nmse, 3),
+            share(t.link["frame_error_rate"] if t.link else None),
+            number(rate / 1e6 if rate is not None else None, 2),
+            share(rate / whole if rate is not None and whole > 0 else None),
+            count(t.bins),
+            count(t.queued),
+            count(t.arrived),
+        )
         lines.append(Line(text, PLAIN if t.locked else BAD, 1, terminal=True))
     return lines
 
@@ -144,13 +198,36 @@ def _bins(f: Figures, frame: Frame, width: int) -> list[Line]:
         return [Line("SNR/bin   not known (topic slot)", DIM, 3)]
     good = [v for v in values if v == v]
     blocks = ASCII_BLOCKS if frame.ascii else BLOCKS
-    lines = [Line(f"SNR/bin   {sparkline(values, blocks)}  {number(min(good, default=None))} .. "
-                  f"{number(max(good, default=None))} dB", PLAIN, 3)]
+    lines = [
+        Line(
+            f"SNR/bin   {sparkline(values, blocks)}  {number(min(good, default=None))} .. "
+            f"{number(max(good, default=None))} dB",
+            PLAIN,
+            3,
+        )
+    ]
     if bits:
-        lines.append(Line("bits/bin  " + "".join(str(b) if 0 < b < 9 else "." if b == 0 else "?" for b in bits[:64]) + "  bits/symbol", PLAIN, 4))
+        lines.append(
+            Line(
+                "bits/bin  "
+                + "".join(str(b) if 0 < b < 9 else "." if b == 0 else "?" for b in bits[:64])
+                + "  bits/symbol",
+                PLAIN,
+                4,
+            )
+        )
     if grants:
-        lines.append(Line("terminal  " + "".join(TERMINAL_LETTERS[u] if u < len(TERMINAL_LETTERS) else "." for u in grants[:64])
-                          + "  that has the bin, whose SNR it is", PLAIN, 3))
+        lines.append(
+            Line(
+                "terminal  "
+                + "".join(
+                    TERMINAL_LETTERS[u] if u < len(TERMINAL_LETTERS) else "." for u in grants[:64]
+                )
+                + "  that has the bin, whose SNR it is",
+                PLAIN,
+                3,
+            )
+        )
     return lines
 
 
@@ -165,7 +242,14 @@ def _modulation(f: Figures, frame: Frame, width: int) -> list[Line]:
         part = histogram[k] / total
         return f"{meaning.MODULATIONS[k + 1]:>8} {share(part):>7} {bar(part, BARS):<{BARS}}"
 
-    return [Line(("sent      " if row == 0 else "          ") + cell(row) + "  " + cell(row + 4), PLAIN, 3 + row) for row in range(4)]
+    return [
+        Line(
+            ("sent      " if row == 0 else "          ") + cell(row) + "  " + cell(row + 4),
+            PLAIN,
+            3 + row,
+        )
+        for row in range(4)
+    ]
 
 
 def _arq(f: Figures, frame: Frame, width: int) -> list[Line]:
@@ -179,17 +263,35 @@ def _arq(f: Figures, frame: Frame, width: int) -> list[Line]:
     parts = [f"{n}: {share(histogram[n] / total)}" for n in range(4)]
     rest = sum(histogram[4:])
     most = max((n for n, c in enumerate(histogram) if c), default=0)
-    return [Line(f"ARQ       sent again {'  '.join(parts)}  4+: {share(rest / total)}  most {most}", PLAIN, 2)]
+    return [
+        Line(
+            f"ARQ       sent again {'  '.join(parts)}  4+: {share(rest / total)}  most {most}",
+            PLAIN,
+            2,
+        )
+    ]
 
 
 def _drops(direction: Direction) -> str:
-    return ", ".join(f"{count(n)} {clean(reason)}" for reason, n in meaning.drops(direction).items())
+    return ", ".join(
+        f"{count(n)} {clean(reason)}" for reason, n in meaning.drops(direction).items()
+    )
 
 
 def _queues(f: Figures, frame: Frame, width: int) -> list[Line]:
     base, terminal = f.mac("base", frame.now_ns), f.mac("terminal", frame.now_ns)
     if f.replays(frame.now_ns):
-        return [Line(f"downlink  {count(terminal.downlink.delivered.packets)} packets put together" if terminal else "downlink  not known", PLAIN, 1)]
+        return [
+            Line(
+                (
+                    f"downlink  {count(terminal.downlink.delivered.packets)} packets put together"
+                    if terminal
+                    else "downlink  not known"
+                ),
+                PLAIN,
+                1,
+            )
+        ]
     lines = []
     for name, sender, receiver in (("downlink", base, terminal), ("uplink", terminal, base)):
         if sender is None:
@@ -197,11 +299,23 @@ def _queues(f: Figures, frame: Frame, width: int) -> list[Line]:
             continue
         d = getattr(sender, name)
         far = getattr(receiver, name) if receiver is not None else None
-        lines.append(Line(f"{name:<9} queue {count(d.queued.packets)} packets, {number(d.queued.bytes / 1e3)} kB; in "
-                          f"{count(getattr(d, 'in').packets)}, arrived "
-                          f"{count(far.delivered.packets) if far is not None else '-'}", PLAIN, 1))
+        lines.append(
+            Line(
+                f"{name:<9} queue {count(d.queued.packets)} packets, {number(d.queued.bytes / 1e3)}"
+                f" kB; in {count(getattr(d, 'in').packets)}, arrived"
+                f" {count(far.delivered.packets) if far is not None else '-'}",
+                PLAIN,
+                1,
+            )
+        )
         dropped = ", ".join(x for x in (_drops(d), _drops(far) if far is not None else "") if x)
-        lines.append(Line(f"          dropped {dropped or 'none'}", BAD if dropped else DIM, 2 if dropped else 5))
+        lines.append(
+            Line(
+                f"          dropped {dropped or 'none'}",
+                BAD if dropped else DIM,
+                2 if dropped else 5,
+            )
+        )
     return lines
 
 
@@ -211,29 +325,50 @@ def _tcp(f: Figures, frame: Frame, width: int) -> list[Line]:
         return [Line("TCP       not known: nothing comes from the observer", DIM, 2)]
     flows, left_out = found
     more = len(flows) - MOST_FLOWS
-    text = f"TCP       {count(len(flows))} flows" + (f", {count(left_out)} beyond the observer's limit" if left_out else "")
+    text = f"TCP       {count(len(flows))} flows" + (
+        f", {count(left_out)} beyond the observer's limit" if left_out else ""
+    )
     if not flows:
         return [Line("TCP       no connections", DIM, 2)]
-    lines = [Line(f"{text + (f', {count(more)} not shown' if more > 0 else ''):<38}  cwnd  rtt ms rto ms resent cc     state", PLAIN, 2)]
+    lines = [
+        Line(
+            f"{text + (f', {count(more)} not shown' if more > 0 else ''):<38}  cwnd  rtt ms rto ms"
+            " resent cc     state",
+            PLAIN,
+            2,
+        )
+    ]
     for n, flow in enumerate(flows[:MOST_FLOWS]):
         name = f"{clean(flow.local)}>{clean(flow.remote)}"
-        lines.append(Line(f"  {name[:36]:<36} {count(flow.cwnd_segments):>6} {number(flow.rtt_ms):>7} "
-                          f"{number(flow.rto_ms, 0):>6} {count(flow.retransmitted_segments):>6} "
-                          f"{clean(flow.congestion_control)[:6]:<6} {clean(flow.state)[:9]}", PLAIN, 2 + n))
+        lines.append(
+            Line(
+                f"  {name[:36]:<36} {count(flow.cwnd_segments):>6} {number(flow.rtt_ms):>7} "
+                f"{number(flow.rto_ms, 0):>6} {count(flow.retransmitted_segments):>6} "
+                f"{clean(flow.congestion_control)[:6]:<6} {clean(flow.state)[:9]}",
+                PLAIN,
+                2 + n,
+            )
+        )
     return lines
 
 
 def _time(f: Figures, frame: Frame, width: int) -> list[Line]:
     t = f.fresh("observer", "air", frame.now_ns)
     if f.replays(frame.now_ns):
-        return []       # there is no medium
+        return []  # there is no medium
     if t is None:
         return [Line("pacing    not known: nothing comes from the observer", DIM, 1)]
     a = t.air
-    return [Line(f"pacing    {number(a.real_time_factor, 4)} at x{number(a.speed, 2)}; late {count(a.late)}; > "
-                 f"{number(a.pacing_limit_us / 1e3, 0)} ms behind: {count(a.slots_behind)} of {count(a.slots)}, max "
-                 f"{number(a.pacing_max_us / 1e3, 1)} ms",
-                 PLAIN if meaning.keeps_pace(a) else BAD, 1)]
+    return [
+        Line(
+            f"pacing    {number(a.real_time_factor, 4)} at x{number(a.speed, 2)}; late"
+            f" {count(a.late)}; > {number(a.pacing_limit_us / 1e3, 0)} ms behind:"
+            f" {count(a.slots_behind)} of {count(a.slots)}, max"
+            f" {number(a.pacing_max_us / 1e3, 1)} ms",
+            PLAIN if meaning.keeps_pace(a) else BAD,
+            1,
+        )
+    ]
 
 
 def _cpu(f: Figures, frame: Frame, width: int) -> list[Line]:
@@ -245,9 +380,15 @@ def _cpu(f: Figures, frame: Frame, width: int) -> list[Line]:
     pressure = f"{number(c.pressure_percent, 0)} %" if c.HasField("pressure_percent") else "unknown"
     busiest = sorted(c.process, key=lambda p: p.cores, reverse=True)
     verdict = f.verdict(frame.now_ns)
-    waiting = share(verdict.applications_waiting) if verdict and verdict.HasField("applications_waiting") else "unknown"
-    head = (f"CPU       {number(total, 2)} of {count(c.cores)} cores; load {number(c.load_average)}; pressure {pressure}; "
-            f"apps wait {waiting}")
+    waiting = (
+        share(verdict.applications_waiting)
+        if verdict and verdict.HasField("applications_waiting")
+        else "unknown"
+    )
+    head = (
+        f"CPU       {number(total, 2)} of {count(c.cores)} cores; load {number(c.load_average)};"
+        f" pressure {pressure}; apps wait {waiting}"
+    )
     names = " ".join(f"{clean(p.name)} {number(p.cores, 2)}" for p in busiest)
     return [Line(head, PLAIN, 2), Line("          " + names, DIM, 4)]
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Text for a terminal of unknown size that nothing can break: numbers of a bounded width, bars, sparklines, and
-strings from elsewhere without control characters."""
+"""Text for a terminal of unknown size that nothing can break: numbers of a bounded width, bars,
+sparklines, and strings from elsewhere without control characters."""
+
 import math
 from collections.abc import Sequence
 
@@ -10,7 +11,8 @@ SUFFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3,
 
 
 def clean(text: str) -> str:
-    """Printable ASCII of it: escape sequences and characters of two columns must not reach the terminal."""
+    """Printable ASCII of it: escape sequences and characters of two columns must not reach the
+    terminal."""
     return "".join(c if " " <= c <= "~" else "?" for c in str(text))
 
 
@@ -46,16 +48,26 @@ def share(value: float | None) -> str:
 
 def bar(value: float | None, width: int) -> str:
     """`value` 0..1 of the width; something for whatever is more than nothing."""
-    return "#" * max(1, min(width, round(min(1.0, value) * width))) if value is not None and value > 0 else ""
+    return (
+        "#" * max(1, min(width, round(min(1.0, value) * width)))
+        if value is not None and value > 0
+        else ""
+    )
 
 
 def sparkline(values: Sequence[float], blocks: str = BLOCKS) -> str:
-    """One character for each value, between the least and the greatest (at least 6 dB apart, so that
-    noise does not look like fading)."""
+    """One character for each value, between the least and the greatest (at least 6 dB apart, so
+    that noise does not look like fading)."""
     good = [v for v in values if not (math.isnan(v) or math.isinf(v))]
     if not good:
         return ""
     low, high = min(good), max(good)
     high = max(high, low + 6)
-    return "".join(" " if math.isnan(v) or math.isinf(v) else
-                   blocks[min(len(blocks) - 1, int((v - low) / (high - low) * len(blocks)))] for v in values)
+    return "".join(
+        (
+            " "
+            if math.isnan(v) or math.isinf(v)
+            else blocks[min(len(blocks) - 1, int((v - low) / (high - low) * len(blocks)))]
+        )
+        for v in values
+    )

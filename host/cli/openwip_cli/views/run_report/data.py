@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the page shows, as arrays from a run record: no plot, no text. Every function gives None when the record has
-nothing to make it of. Time is air time in seconds since slot 0, the same axis everywhere."""
+"""What the page shows, as arrays from a run record: no plot, no text. Every function gives None
+when the record has nothing to make it of. Time is air time in seconds since slot 0, the same axis
+everywhere."""
+
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
@@ -12,30 +14,30 @@ from ...air import BINS, SLOTS_PER_SECOND
 from ...figures.meaning import DELAY_PARTS, link_capacity, link_settings
 from ...records.run_record import RunRecord, Table
 
-COLUMNS = 900          # of a heat map, at most
-STEPS = 240            # of a curve of means, at most
+COLUMNS = 900  # of a heat map, at most
+STEPS = 240  # of a curve of means, at most
 MISSING = 255
 UNUSED, GOOD, BAD, UNKNOWN = range(4)
-POINTS = 6000          # of a constellation, at most
+POINTS = 6000  # of a constellation, at most
 MOST_USERS = 25
 Numbers: TypeAlias = NDArray[numpy.float64]
 Indices: TypeAlias = NDArray[numpy.int64]
 
 
 class HeatMap(NamedTuple):
-    edges: Numbers     # seconds, one more than columns
-    values: Numbers    # bins x columns, NaN where nothing was recorded
-    slots: int         # that are in it
+    edges: Numbers  # seconds, one more than columns
+    values: Numbers  # bins x columns, NaN where nothing was recorded
+    slots: int  # that are in it
 
 
 class Series(NamedTuple):
-    t: Numbers         # s
+    t: Numbers  # s
     y: Numbers
 
 
 class Times:
-    """Air time of messages. Publishers that count slots say theirs; for the others the wall clock is translated
-    by what those said."""
+    """Air time of messages. Publishers that count slots say theirs; for the others the wall clock
+    is translated by what those said."""
 
     def __init__(self, record: RunRecord) -> None:
         tables = [t for topic in ("status", "slot") for _, _, t in record.each(topic)]
@@ -53,7 +55,8 @@ class Times:
 
 
 def _edges(t: Numbers, most: int) -> Numbers:
-    """Time steps so that each has about a sample or more; regular samples are in the middle of theirs."""
+    """Time steps so that each has about a sample or more; regular samples are in the middle of
+    theirs."""
     n = int(min(most, max(1, len(numpy.unique(t)))))
     begin, end = float(t.min()), float(t.max())
     step = (end - begin) / (n - 1) if n > 1 else 1e-3
@@ -61,7 +64,8 @@ def _edges(t: Numbers, most: int) -> Numbers:
 
 
 def reduced(t: Numbers, rows: Numbers, how: str = "mean", most: int = COLUMNS) -> HeatMap | None:
-    """`rows` (samples x bins, NaN: not known) over time as a heat map. `how`: mean, max, or last (of ascending t)."""
+    """`rows` (samples x bins, NaN: not known) over time as a heat map. `how`: mean, max, or last
+    (of ascending t)."""
     if len(t) == 0 or numpy.isnan(rows).all():
         return None
     edges = _edges(t, most)
@@ -90,25 +94,36 @@ def _bytes(table: Table, name: str) -> Numbers:
 
 
 class Slots:
-    """Topic `slot` of the base station and of its terminals. Several terminals share a publisher, and `message.user` says
-    whom a sample is about. A map of all of them shows in each bin the terminal that the bin was granted to."""
+    """Topic `slot` of the base station and of its terminals. Several terminals share a publisher,
+    and `message.user` says whom a sample is about. A map of all of them shows in each bin the
+    terminal that the bin was granted to."""
 
     def __init__(self, record: RunRecord) -> None:
         self.base, self.terminal = record.table("slot", "base"), record.table("slot", "terminal")
         tables = [t for t in (self.base, self.terminal) if t is not None and len(t)]
-        self.users = min(MOST_USERS, 1 + max((int(t["message.user"].max()) for t in tables), default=0))
+        self.users = min(
+            MOST_USERS, 1 + max((int(t["message.user"].max()) for t in tables), default=0)
+        )
 
-    def _map(self, table: Table | None, values: Callable[[Table], Numbers], how: str = "mean", user: int | None = None) -> HeatMap | None:
+    def _map(
+        self,
+        table: Table | None,
+        values: Callable[[Table], Numbers],
+        how: str = "mean",
+        user: int | None = None,
+    ) -> HeatMap | None:
         if table is None or not len(table):
             return None
         mine = slice(None) if user is None else table["message.user"] == user
         return reduced(table["message.slot"][mine] / SLOTS_PER_SECOND, values(table)[mine], how)
 
     def _granted(self, rows: Numbers, of: Any = slice(None)) -> Numbers:
-        """`rows` (samples x bins), each about the terminal of one sample of the base station (`of`: which): only the bins that
-        this terminal was granted. Of a single terminal all."""
+        """`rows` (samples x bins), each about the terminal of one sample of the base station (`of`:
+        which): only the bins that this terminal was granted. Of a single terminal all."""
         if self.users > 1 and self.base is not None:
-            rows = numpy.where(self.base["user"][of] == self.base["message.user"][of][:, None], rows, numpy.nan)
+            rows = numpy.where(
+                self.base["user"][of] == self.base["message.user"][of][:, None], rows, numpy.nan
+            )
         return rows
 
     @staticmethod
@@ -116,21 +131,25 @@ class Slots:
         return table["message.slot"].astype("i8") * MOST_USERS + table["message.user"]
 
     def _same_slot(self) -> tuple[Indices, Indices, Indices]:
-        """(keys ascending, rows of the base station, rows of the terminal): samples of both about the same slot and terminal.
-        A key // MOST_USERS is the slot."""
+        """(keys ascending, rows of the base station, rows of the terminal): samples of both about
+        the same slot and terminal. A key // MOST_USERS is the slot."""
         if self.base is None or self.terminal is None:
             none = numpy.empty(0, "i8")
             return none, none, none
-        keys, base, terminal = numpy.intersect1d(self._keys(self.base), self._keys(self.terminal), return_indices=True)
+        keys, base, terminal = numpy.intersect1d(
+            self._keys(self.base), self._keys(self.terminal), return_indices=True
+        )
         return keys, base, terminal
 
     def _locked(self, name: str) -> Callable[[Table], Numbers]:
         """Of a receiver without lock nothing was measured."""
+
         def values(table: Table) -> Numbers:
             rows = table[name].astype("f4").copy()
             if table["locked"].any():
                 rows[~table["locked"]] = numpy.nan
             return rows
+
         return values
 
     def measured(self, user: int = 0) -> HeatMap | None:
@@ -139,7 +158,11 @@ class Slots:
     def true(self) -> HeatMap | None:
         if self.users > 1:
             keys, i, j = self._same_slot()
-            rows = self._granted(self.terminal["true_snr_db"][j], i) if self.terminal is not None and len(keys) else numpy.empty((0, 0))
+            rows = (
+                self._granted(self.terminal["true_snr_db"][j], i)
+                if self.terminal is not None and len(keys)
+                else numpy.empty((0, 0))
+            )
             return reduced(keys // MOST_USERS / SLOTS_PER_SECOND, rows)
         for table in (self.terminal, self.base):
             found = self._map(table, lambda t: t["true_snr_db"])
@@ -155,10 +178,12 @@ class Slots:
             values = _bytes(table, "bits_per_symbol")
             values[values == 0] = numpy.nan
             return values
+
         return self._map(self.base, used)
 
     def outcomes(self) -> tuple[Indices, Numbers]:
-        """(slot, outcome by bin): as the base station says, which decides what is sent again, or if it does not, the terminal."""
+        """(slot, outcome by bin): as the base station says, which decides what is sent again, or if
+        it does not, the terminal."""
         keys, rows = [numpy.empty(0, "i8")], [numpy.empty((0, BINS), "f4")]
         for table in (self.base, self.terminal):
             if table is not None and len(table):
@@ -170,22 +195,35 @@ class Slots:
         return found // MOST_USERS, numpy.concatenate(rows)[first]
 
     def outcome(self) -> HeatMap | None:
-        """The worst of what happened in a cell of the map: bad before unknown before good before unused."""
+        """The worst of what happened in a cell of the map: bad before unknown before good before
+        unused."""
         slots, values = self.outcomes()
-        rank = numpy.select([values == BAD, values == UNKNOWN, values == GOOD, values == UNUSED], [3.0, 2.0, 1.0, 0.0], numpy.nan)
+        rank = numpy.select(
+            [values == BAD, values == UNKNOWN, values == GOOD, values == UNUSED],
+            [3.0, 2.0, 1.0, 0.0],
+            numpy.nan,
+        )
         return reduced(slots / SLOTS_PER_SECOND, rank, "max")
 
     def allocation(self) -> HeatMap | None:
-        """Whom each bin was granted to, from 0; of several slots in a cell of the map the last. None of a single terminal."""
-        return None if self.users < 2 or self.base is None else self._map(self.base, lambda t: _bytes(t, "user"), "last", user=0)
+        """Whom each bin was granted to, from 0; of several slots in a cell of the map the last.
+        None of a single terminal."""
+        return (
+            None
+            if self.users < 2 or self.base is None
+            else self._map(self.base, lambda t: _bytes(t, "user"), "last", user=0)
+        )
 
     def error_pairs(self) -> tuple[Indices, Numbers] | None:
-        """(slot, predicted - measured) of the slots that both ends said something about: what the base station planned
-        the slot with, against what the terminal measured in it."""
+        """(slot, predicted - measured) of the slots that both ends said something about: what the
+        base station planned the slot with, against what the terminal measured in it."""
         keys, i, j = self._same_slot()
         if self.base is None or self.terminal is None or len(keys) == 0:
             return None
-        error = self._granted(self.base["predicted_snr_db"][i], i) - self._locked("snr_db")(self.terminal)[j]
+        error = (
+            self._granted(self.base["predicted_snr_db"][i], i)
+            - self._locked("snr_db")(self.terminal)[j]
+        )
         return None if numpy.isnan(error).all() else (keys // MOST_USERS, error)
 
     def error(self) -> HeatMap | None:
@@ -209,9 +247,10 @@ def _goodput(slots: Numbers, bits: Numbers) -> tuple[NDArray[numpy.bool_], Numbe
 
 
 def link(record: RunRecord) -> tuple[Series, Series | None] | None:
-    """Goodput of the link and what the air interface could have carried, between statuses of the base station: two
-    Series in bit/s, or None. Every status says what the base station runs with, so the capacity follows what is changed
-    in between; a record without that has the scenario's settings throughout."""
+    """Goodput of the link and what the air interface could have carried, between statuses of the
+    base station: two Series in bit/s, or None. Every status says what the base station runs with,
+    so the capacity follows what is changed in between; a record without that has the scenario's
+    settings throughout."""
     table = record.table("status", "base")
     if table is None or len(table) < 3:
         return None
@@ -222,12 +261,19 @@ def link(record: RunRecord) -> tuple[Series, Series | None] | None:
     texts = table["effective_yaml"].astype(str)
     read = {text: link_settings(str(text)) or scenario for text in numpy.unique(texts)}
     histogram = numpy.diff(table["base.modulation_histogram"].astype("f8"), axis=0)
-    capacity = numpy.array([link_capacity(read[text], h) or numpy.nan for text, h in zip(texts[1:][good], histogram[good])], dtype="f8")
+    capacity = numpy.array(
+        [
+            link_capacity(read[text], h) or numpy.nan
+            for text, h in zip(texts[1:][good], histogram[good])
+        ],
+        dtype="f8",
+    )
     return Series(t, goodput), None if numpy.isnan(capacity).all() else Series(t, capacity)
 
 
 class Terminals:
-    """What each of several terminals got, from the statuses; `n` is 0 in a record of one terminal."""
+    """What each of several terminals got, from the statuses; `n` is 0 in a record of one
+    terminal."""
 
     def __init__(self, record: RunRecord) -> None:
         self.ends: dict[str, tuple[Numbers, Table, Indices]] = {}
@@ -302,7 +348,8 @@ def _downlink(child: Table) -> NDArray[numpy.bool_]:
 
 
 def delays(child: Table, user: int | None = None) -> tuple[Numbers, dict[str, Numbers], Numbers]:
-    """(arrival in s, {part: ms}, total in ms) of the delivered packets of the downlink in the order of arrival; `user`: of that terminal."""
+    """(arrival in s, {part: ms}, total in ms) of the delivered packets of the downlink in the order
+    of arrival; `user`: of that terminal."""
     delivered = (child["dropped"] == "") & _downlink(child)
     if user is not None:
         delivered = delivered & (child["user"] == user)
@@ -319,13 +366,18 @@ def stacked(t: Numbers, parts: Mapping[str, Numbers]) -> tuple[Numbers, dict[str
     at = numpy.clip(numpy.searchsorted(edges, t, side="right") - 1, 0, len(edges) - 2)
     count = numpy.bincount(at, minlength=len(edges) - 1).astype("f8")
     count[count == 0] = numpy.nan
-    means = {p: numpy.bincount(at, weights=x, minlength=len(edges) - 1) / count for p, x in parts.items()}
+    means = {
+        p: numpy.bincount(at, weights=x, minlength=len(edges) - 1) / count for p, x in parts.items()
+    }
     return (edges[:-1] + edges[1:]) / 2, means
 
 
 def drops(child: Table) -> dict[str, int]:
     """{reason: packets} of those that were dropped."""
-    reasons, counts = numpy.unique(child["dropped"][(child["dropped"] != "") & _downlink(child)].astype(str), return_counts=True)
+    reasons, counts = numpy.unique(
+        child["dropped"][(child["dropped"] != "") & _downlink(child)].astype(str),
+        return_counts=True,
+    )
     return dict(zip(reasons.tolist(), counts.tolist()))
 
 
@@ -340,15 +392,27 @@ def flows(record: RunRecord, times: Times) -> list[tuple[str, dict[str, Any], Nu
         names = child["station"] + " " + child["local"] + " to " + child["remote"]
         for name in numpy.unique(names.astype(str)):
             rows = names == name
-            columns = {c: child[c][rows] for c in ("cwnd_segments", "ssthresh_segments", "rtt_ms", "rto_ms", "min_rtt_ms",
-                                                   "retransmitted_segments", "bytes_acknowledged", "congestion_control")}
+            columns = {
+                c: child[c][rows]
+                for c in (
+                    "cwnd_segments",
+                    "ssthresh_segments",
+                    "rtt_ms",
+                    "rto_ms",
+                    "min_rtt_ms",
+                    "retransmitted_segments",
+                    "bytes_acknowledged",
+                    "congestion_control",
+                )
+            }
             if columns["bytes_acknowledged"].max(initial=0) > 100_000:
                 found.append((str(name), columns, t[rows]))
     return sorted(found, key=lambda f: -int(f[1]["bytes_acknowledged"].max()))[:4] or None
 
 
 def constellations(record: RunRecord) -> dict[int, NDArray[numpy.complex64]] | None:
-    """{bits per symbol: complex points} of the last slots that used it, in units of the root mean symbol energy."""
+    """{bits per symbol: complex points} of the last slots that used it, in units of the root mean
+    symbol energy."""
     table = record.table("receiver", "terminal")
     if table is None or not len(table):
         return None
@@ -360,7 +424,7 @@ def constellations(record: RunRecord) -> dict[int, NDArray[numpy.complex64]] | N
         symbols = numpy.where(symbols_of[row] == MISSING, 0, symbols_of[row]).astype("i8")
         pairs = points_of[row].astype("f4")
         if 2 * symbols.sum() != len(pairs):
-            continue         # a message that does not fit together
+            continue  # a message that does not fit together
         z = (pairs[0::2] + 1j * pairs[1::2]) / 64
         for bits, part in zip(bits_of[row], numpy.split(z, numpy.cumsum(symbols)[:-1])):
             if 1 <= bits <= 8 and len(part) and counts.get(int(bits), 0) < POINTS:
@@ -402,7 +466,12 @@ def cpu(record: RunRecord, times: Times) -> tuple[Numbers, dict[str, Numbers], N
             series = numpy.zeros(len(table))
             numpy.add.at(series, rows[mine], child["cores"][mine])
             by_name[str(name)] = series
-        return times.of(table), by_name, table["pressure_percent"].astype("f8"), int(table["cores"].max(initial=0))
+        return (
+            times.of(table),
+            by_name,
+            table["pressure_percent"].astype("f8"),
+            int(table["cores"].max(initial=0)),
+        )
     return None
 
 
@@ -412,6 +481,14 @@ def events(record: RunRecord, times: Times) -> list[tuple[float, str, int, str, 
     for _, source, table in record.each("event"):
         t = times.of(table)
         for i in range(len(table)):
-            found.append((float(t[i]), str(table["source"][i] or source), int(table["severity"][i]), str(table["kind"][i]),
-                          str(table["reason"][i]), int(table["count"][i])))
+            found.append(
+                (
+                    float(t[i]),
+                    str(table["source"][i] or source),
+                    int(table["severity"][i]),
+                    str(table["kind"][i]),
+                    str(table["reason"][i]),
+                    int(table["count"][i]),
+                )
+            )
     return sorted(found) or None

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Puts the page together: sections in the order of the question "what happened", each with a line how to read it, or with
-what is missing in the record. Without a verdict there is no throughput and no delay."""
+"""Puts the page together: sections in the order of the question "what happened", each with a line
+how to read it, or with what is missing in the record. Without a verdict there is no throughput and
+no delay."""
+
 import os
 import pathlib
 from collections.abc import Callable
@@ -25,6 +27,7 @@ SEVERITIES = ("info", "warning", "ERROR")
 class Page:
     def __init__(self, record: RunRecord) -> None:
         from . import plots
+
         self.record, self.plots = record, plots
         self.report = record.about.get("report") or {}
         self.times = data.Times(record)
@@ -35,7 +38,12 @@ class Page:
 
     def _limits(self) -> tuple[float, float] | None:
         """One time axis for all plots: from the first to the last slot that was heard of."""
-        ends = [x for _, _, table in self.record.each("status", "slot") for x in table["message.slot"][[0, -1]] if x >= 0]
+        ends = [
+            x
+            for _, _, table in self.record.each("status", "slot")
+            for x in table["message.slot"][[0, -1]]
+            if x >= 0
+        ]
         if not ends or min(ends) == max(ends):
             return None
         return min(ends) / data.SLOTS_PER_SECOND, max(ends) / data.SLOTS_PER_SECOND
@@ -43,11 +51,34 @@ class Page:
     def _verdict(self) -> dict[str, Any]:
         v = self.record.verdict
         if v is None:
-            return {"kind": "none", "word": "NO VERDICT", "reasons": [], "note": "Neither a report nor a verdict of the cell is in the "
-                    "record: throughput and delay are not shown." + "".join(f" {words}" for words in self._end()), "checks": {}}
-        note = " ".join([*([] if v["final"] else ["The cell's own verdict so far: the record has no final report."]), *self._end()])
-        return {"kind": "valid" if v["valid"] else "invalid", "word": "VALID" if v["valid"] else "INVALID", "reasons": v["reasons"],
-                "note": note, "checks": (self.report.get("verdict") or {}).get("checks", {})}
+            return {
+                "kind": "none",
+                "word": "NO VERDICT",
+                "reasons": [],
+                "note": (
+                    "Neither a report nor a verdict of the cell is in the "
+                    "record: throughput and delay are not shown."
+                    + "".join(f" {words}" for words in self._end())
+                ),
+                "checks": {},
+            }
+        note = " ".join(
+            [
+                *(
+                    []
+                    if v["final"]
+                    else ["The cell's own verdict so far: the record has no final report."]
+                ),
+                *self._end(),
+            ]
+        )
+        return {
+            "kind": "valid" if v["valid"] else "invalid",
+            "word": "VALID" if v["valid"] else "INVALID",
+            "reasons": v["reasons"],
+            "note": note,
+            "checks": (self.report.get("verdict") or {}).get("checks", {}),
+        }
 
     def _end(self) -> list[str]:
         """Sentences about a record that ended before the run did."""
@@ -58,7 +89,16 @@ class Page:
     def add(self, name: str, title: str, how: str = "", **content: Any) -> None:
         self.sections.append({"id": name, "title": title, "how": how} | content)
 
-    def plot(self, name: str, title: str, how: str, found: Found | None, draw: Callable[[Found], str], absent: str, table: dict[str, Any] | None = None) -> None:
+    def plot(
+        self,
+        name: str,
+        title: str,
+        how: str,
+        found: Found | None,
+        draw: Callable[[Found], str],
+        absent: str,
+        table: dict[str, Any] | None = None,
+    ) -> None:
         """The plot if there is something to draw, else what is missing."""
         if found is None:
             self.add(name, title, "", absent=f"Not in this record: {absent}")
@@ -72,7 +112,13 @@ class Page:
             self.add(name, title, "", absent="Not shown: the run has no verdict.")
         else:
             so_far = "" if self.record.verdict["final"] else " so far"
-            self.plot(name, title, f"Of a run that is {self.verdict['word']}{so_far}. {how}", *rest, **kwargs)
+            self.plot(
+                name,
+                title,
+                f"Of a run that is {self.verdict['word']}{so_far}. {how}",
+                *rest,
+                **kwargs,
+            )
 
     def figures(self) -> list[tuple[str, str, str]]:
         """(name, value, note) of the report. None without a verdict."""
@@ -83,16 +129,40 @@ class Page:
         if r.get("tcp"):
             capacity = r.get("capacity", {})
             most = capacity.get("tcp_payload_bps")
-            share = "" if not most else ("settings were changed during the run, its capacity below; " if capacity.get("settings_changed")
-                                         else f"{r['tcp']['goodput_bps'] / most:.1%} of {screen.rate(most)}; ")
+            share = (
+                ""
+                if not most
+                else (
+                    "settings were changed during the run, its capacity below; "
+                    if capacity.get("settings_changed")
+                    else f"{r['tcp']['goodput_bps'] / most:.1%} of {screen.rate(most)}; "
+                )
+            )
             found.append(("TCP goodput", screen.rate(r["tcp"]["goodput_bps"]), share + word))
         if r.get("udp"):
-            found.append(("UDP", screen.rate(r["udp"]["delivered_bps"]), f"{r['udp']['loss']:.2%} lost; {word}"))
+            found.append(
+                (
+                    "UDP",
+                    screen.rate(r["udp"]["delivered_bps"]),
+                    f"{r['udp']['loss']:.2%} lost; {word}",
+                )
+            )
         if r.get("ping_ms"):
-            found.append(("ping, median", f"{r['ping_ms']['median']:.2f} ms", f"p99 {r['ping_ms']['p99']:.2f} ms; {word}"))
+            found.append(
+                (
+                    "ping, median",
+                    f"{r['ping_ms']['median']:.2f} ms",
+                    f"p99 {r['ping_ms']['p99']:.2f} ms; {word}",
+                )
+            )
         if r.get("link"):
-            found.append(("frames failed", f"{r['link']['frame_error_rate']:.2%}",
-                          f"{r['link']['frames_failed']} of {r['link']['frames_sent']}; {word}"))
+            found.append(
+                (
+                    "frames failed",
+                    f"{r['link']['frame_error_rate']:.2%}",
+                    f"{r['link']['frames_failed']} of {r['link']['frames_sent']}; {word}",
+                )
+            )
         return found
 
     def heat_maps(self) -> None:
@@ -103,39 +173,96 @@ class Page:
         span = p._range(data.numpy.concatenate([k.ravel() for k in known])) if known else None
         every = s.every()
         whose = f" One slot of {every} was published." if every and every > 1 else ""
-        draw = lambda h: p.snr(h, limits, span)      # noqa: E731
-        how = ("A row is a bin of 200 kHz, time to the right. Bright: good. Dark valleys that wander are fading; grey: not measured (no "
-               "lock, or not recorded)." + whose)
+        draw = lambda h: p.snr(h, limits, span)
+        how = (
+            "A row is a bin of 200 kHz, time to the right. Bright: good. Dark valleys that wander"
+            " are fading; grey: not measured (no lock, or not recorded)." + whose
+        )
         if s.users > shown:
             how += f" {s.users - shown} more terminals are in the record."
         for u, heat in enumerate(measured):
-            self.plot("measured" if u == 0 else f"measured{u + 1}", f"Measured SNR of terminal {u + 1}" if several else "Measured SNR",
-                      how if u == 0 else "On the same scale.", heat, draw, "topic slot of the terminal.")
+            self.plot(
+                "measured" if u == 0 else f"measured{u + 1}",
+                f"Measured SNR of terminal {u + 1}" if several else "Measured SNR",
+                how if u == 0 else "On the same scale.",
+                heat,
+                draw,
+                "topic slot of the terminal.",
+            )
         if several:
-            self.plot("allocation", "Allocation", "Whom each bin was granted to; grey: nobody. Of several slots in a cell the last. The maps "
-                      "below show in each bin the terminal that has it.", s.allocation(), lambda h: p.allocation(h, s.users, limits),
-                      "grants in topic slot of the base station.")
-        self.plot("predicted", "Predicted SNR", "What the base station planned each slot with, on the same scale. "
-                  + ("Of the terminal that has the bin." if several else "It should be the picture above."), predicted, draw,
-                  "predictions in topic slot of the base station.")
+            self.plot(
+                "allocation",
+                "Allocation",
+                "Whom each bin was granted to; grey: nobody. Of several slots in a cell the last."
+                " The maps below show in each bin the terminal that has it.",
+                s.allocation(),
+                lambda h: p.allocation(h, s.users, limits),
+                "grants in topic slot of the base station.",
+            )
+        self.plot(
+            "predicted",
+            "Predicted SNR",
+            "What the base station planned each slot with, on the same scale. "
+            + (
+                "Of the terminal that has the bin."
+                if several
+                else "It should be the picture above."
+            ),
+            predicted,
+            draw,
+            "predictions in topic slot of the base station.",
+        )
         if true:
-            self.plot("true", "SNR of the channel itself", "Known to the emulator only; the same scale."
-                      + (" Of the terminal that has the bin." if several else ""), true, draw, "")
-        self.plot("error", "Prediction error", "Predicted less measured SNR of the same slot. Orange: promised too much, frames fail. Purple: "
-                  "too little, capacity is left unused. White: right.", s.error(), lambda h: p.error(h, limits),
-                  "slots of which both the prediction (base) and the measurement (terminal) were recorded.")
-        self.plot("modulation", "Modulation", "Bits per symbol of the frame in the bin: it should follow the predicted SNR. Grey: bin not used. "
-                  "Where a cell holds several slots it is their mean.", s.modulation(), lambda h: p.modulation(h, limits),
-                  "modulation in topic slot of the base station.")
-        self.plot("outcome", "ARQ outcome", "What became of the frame of each bin at the terminal; of several slots in a cell the worst. Failures "
-                  "without error in the prediction map are plain noise.", s.outcome(), lambda h: p.outcome(h, limits),
-                  "outcomes in topic slot of the terminal.")
+            self.plot(
+                "true",
+                "SNR of the channel itself",
+                "Known to the emulator only; the same scale."
+                + (" Of the terminal that has the bin." if several else ""),
+                true,
+                draw,
+                "",
+            )
+        self.plot(
+            "error",
+            "Prediction error",
+            "Predicted less measured SNR of the same slot. Orange: promised too much, frames fail."
+            " Purple: too little, capacity is left unused. White: right.",
+            s.error(),
+            lambda h: p.error(h, limits),
+            "slots of which both the prediction (base) and the measurement (terminal) were"
+            " recorded.",
+        )
+        self.plot(
+            "modulation",
+            "Modulation",
+            "Bits per symbol of the frame in the bin: it should follow the predicted SNR. Grey: bin"
+            " not used. Where a cell holds several slots it is their mean.",
+            s.modulation(),
+            lambda h: p.modulation(h, limits),
+            "modulation in topic slot of the base station.",
+        )
+        self.plot(
+            "outcome",
+            "ARQ outcome",
+            "What became of the frame of each bin at the terminal; of several slots in a cell the"
+            " worst. Failures without error in the prediction map are plain noise.",
+            s.outcome(),
+            lambda h: p.outcome(h, limits),
+            "outcomes in topic slot of the terminal.",
+        )
 
     def throughput(self) -> None:
         p, limits = self.plots, self.limits
-        self.measured("goodput", "Goodput against capacity", "Both of link payload after the frames' CRC. The gap is retransmissions, "
-                      "slots without traffic, and frames part empty. The capacity is of the bins and the modulation that were in use then.",
-                      data.link(self.record), lambda f: p.goodput(*f, limits), "topic status of the base station.")
+        self.measured(
+            "goodput",
+            "Goodput against capacity",
+            "Both of link payload after the frames' CRC. The gap is retransmissions, slots without"
+            " traffic, and frames part empty. The capacity is of the bins and the modulation that"
+            " were in use then.",
+            data.link(self.record),
+            lambda f: p.goodput(*f, limits),
+            "topic status of the base station.",
+        )
         if self.terminals.n > 1:
             self.by_terminal()
 
@@ -147,27 +274,66 @@ class Page:
         goodputs = {f"terminal {u + 1}": t.goodput(u) for u in shown if t.goodput(u)}
         child = data.packets(self.record) if self.record.verdict else None
         delays = {u: data.delays(child, u)[2] for u in range(t.n)} if child is not None else {}
-        self.measured("terminals", "Goodput of each terminal", "Link payload acknowledged; together it is the goodput above." + more,
-                      goodputs or None, lambda f: p.curves(f, "Mbit/s", limits, 1e-6), "users in topic status of the base station.",
-                      table=self._terminal_table(delays))
+        self.measured(
+            "terminals",
+            "Goodput of each terminal",
+            "Link payload acknowledged; together it is the goodput above." + more,
+            goodputs or None,
+            lambda f: p.curves(f, "Mbit/s", limits, 1e-6),
+            "users in topic status of the base station.",
+            table=self._terminal_table(delays),
+        )
         named = {f"terminal {u + 1}": x for u, x in delays.items() if u in shown and len(x)}
-        self.measured("terminal-delays", "Packet delay of each terminal", "Height of a curve at x: share of the terminal's packets that took "
-                      "longer than x, downlink, TUN to TUN." + more, named or None, p.delay_of_each, "topic packet of the base station.")
-        self.plot("terminal-queues", "Queue of each terminal", "Packets waiting at the base station." + more,
-                  {f"terminal {u + 1}": t.queue(u) for u in shown if t.queue(u)} or None,
-                  lambda f: p.curves(f, "packets waiting", limits), "users in topic status of the base station.")
+        self.measured(
+            "terminal-delays",
+            "Packet delay of each terminal",
+            "Height of a curve at x: share of the terminal's packets that took "
+            "longer than x, downlink, TUN to TUN." + more,
+            named or None,
+            p.delay_of_each,
+            "topic packet of the base station.",
+        )
+        self.plot(
+            "terminal-queues",
+            "Queue of each terminal",
+            "Packets waiting at the base station." + more,
+            {f"terminal {u + 1}": t.queue(u) for u in shown if t.queue(u)} or None,
+            lambda f: p.curves(f, "packets waiting", limits),
+            "users in topic status of the base station.",
+        )
 
     def _terminal_table(self, delays: dict[int, Any]) -> dict[str, Any]:
         t, rows = self.terminals, []
-        number = lambda x, digits: "-" if x != x else f"{x:.{digits}f}"      # noqa: E731
+        number = lambda x, digits: "-" if x != x else f"{x:.{digits}f}"
         for u in range(t.n):
             sent, failed = t.grown(u, "base.frames_sent"), t.grown(u, "base.frames_failed")
             d = delays.get(u, ())
             median, p99 = data.numpy.percentile(d, (50, 99)) if len(d) else (float("nan"),) * 2
-            rows.append([u + 1, number(t.mean_goodput(u) / 1e6, 3), number(sent, 0), number(100 * failed / sent if sent > 0 else float("nan"), 2),
-                         number(t.mean_snr_db(u), 1), len(d) if delays else "-", number(median, 2), number(p99, 2)])
-        return {"head": ["terminal", "goodput [Mbit/s]", "frames sent", "failed [%]", "SNR at the end [dB]", "packets arrived", "delay, median [ms]",
-                         "p99 [ms]"], "rows": rows}
+            rows.append(
+                [
+                    u + 1,
+                    number(t.mean_goodput(u) / 1e6, 3),
+                    number(sent, 0),
+                    number(100 * failed / sent if sent > 0 else float("nan"), 2),
+                    number(t.mean_snr_db(u), 1),
+                    len(d) if delays else "-",
+                    number(median, 2),
+                    number(p99, 2),
+                ]
+            )
+        return {
+            "head": [
+                "terminal",
+                "goodput [Mbit/s]",
+                "frames sent",
+                "failed [%]",
+                "SNR at the end [dB]",
+                "packets arrived",
+                "delay, median [ms]",
+                "p99 [ms]",
+            ],
+            "rows": rows,
+        }
 
     def packets(self) -> None:
         p, limits = self.plots, self.limits
@@ -176,9 +342,17 @@ class Page:
         if found is not None and len(found[0]) == 0:
             found = None
         absent = "topic packet of the base station."
-        self.measured("delay", "Packet delay, split", "Mean of the packets that arrived in a step of time, downlink, TUN to TUN; a hole: none arrived. queue: behind others; "
-                      "scheduling: first in line; air: last part on the air; retransmission: until all parts were right; reordering: waiting for "
-                      "packets before it.", found, lambda f: p.delay_split(f[0], f[1], limits), absent)
+        self.measured(
+            "delay",
+            "Packet delay, split",
+            "Mean of the packets that arrived in a step of time, downlink, TUN to TUN; a hole: none"
+            " arrived. queue: behind others; scheduling: first in line; air: last part on the air;"
+            " retransmission: until all parts were right; reordering: waiting for packets"
+            " before it.",
+            found,
+            lambda f: p.delay_split(f[0], f[1], limits),
+            absent,
+        )
         table = None
         if found is not None:
             rows = []
@@ -186,30 +360,87 @@ class Page:
                 q = data.numpy.percentile(values, (50, 99, 100))
                 rows.append([name, *(f"{x:.3f}" for x in (values.mean(), *q))])
             table = {"head": ["ms", "mean", "median", "p99", "max"], "rows": rows}
-        self.measured("distribution", "Packet delay, distribution", "Height of a curve at x: share of packets that took longer than x. Down to the "
-                      "right is the tail.", found, lambda f: p.delay_distribution(f[1], f[2]), absent, table=table)
+        self.measured(
+            "distribution",
+            "Packet delay, distribution",
+            "Height of a curve at x: share of packets that took longer than x. Down to the "
+            "right is the tail.",
+            found,
+            lambda f: p.delay_distribution(f[1], f[2]),
+            absent,
+            table=table,
+        )
         if child is not None:
             dropped = data.drops(child)
-            self.add("drops", "Packets dropped", f"Of {len(child)} packets in the record.", table={
-                "head": ["reason", "packets"], "rows": [[r, n] for r, n in dropped.items()]} if dropped else None,
-                absent="" if dropped else "None.")
-        self.plot("queue", "Queue", "Packets waiting where they enter the air. A queue that is never empty is a full buffer: delay without gain.",
-                  data.queue(self.record), lambda f: p.curves(f, "packets waiting", limits, height=3.6, drawstyle="steps-post"), "topic status.")
+            self.add(
+                "drops",
+                "Packets dropped",
+                f"Of {len(child)} packets in the record.",
+                table=(
+                    {"head": ["reason", "packets"], "rows": [[r, n] for r, n in dropped.items()]}
+                    if dropped
+                    else None
+                ),
+                absent="" if dropped else "None.",
+            )
+        self.plot(
+            "queue",
+            "Queue",
+            "Packets waiting where they enter the air. A queue that is never empty is a full"
+            " buffer: delay without gain.",
+            data.queue(self.record),
+            lambda f: p.curves(f, "packets waiting", limits, height=3.6, drawstyle="steps-post"),
+            "topic status.",
+        )
 
     def rest(self) -> None:
         r, p, limits, times = self.record, self.plots, self.limits, self.times
-        self.measured("tcp", "TCP", "Of the kernel. The window saws where segments are lost; round-trip time that grows with the window is the queue "
-                      "above.", data.flows(r, times), lambda f: p.tcp(f, limits), "topic tcp with a flow of more than 100 kB.")
-        self.plot("constellations", "Constellations", "Equalised symbols of the last slots, by modulation. Round clouds: noise. Clouds that turn or "
-                  "smear outwards: phase or gain error. Clipped at 2.", data.constellations(r), p.constellations, "topic receiver (radio only).")
-        self.plot("channel", "Channel", "Estimated gain of each subcarrier, in the middle of a slot.", data.channel(r),
-                  lambda h: p.channel(h, limits), "channel estimates in topic receiver (radio only).")
+        self.measured(
+            "tcp",
+            "TCP",
+            "Of the kernel. The window saws where segments are lost; round-trip time that grows"
+            " with the window is the queue above.",
+            data.flows(r, times),
+            lambda f: p.tcp(f, limits),
+            "topic tcp with a flow of more than 100 kB.",
+        )
+        self.plot(
+            "constellations",
+            "Constellations",
+            "Equalised symbols of the last slots, by modulation. Round clouds: noise. Clouds that"
+            " turn or smear outwards: phase or gain error. Clipped at 2.",
+            data.constellations(r),
+            p.constellations,
+            "topic receiver (radio only).",
+        )
+        self.plot(
+            "channel",
+            "Channel",
+            "Estimated gain of each subcarrier, in the middle of a slot.",
+            data.channel(r),
+            lambda h: p.channel(h, limits),
+            "channel estimates in topic receiver (radio only).",
+        )
         found = data.air(r, times)
-        self.plot("health", "Real-time health", "How late slots were released, since the last reset of the counters. Above the limit too often, or a "
-                  "factor outside the band, and the run is invalid.", found, lambda f: p.health(*f, limits), "topic air.",
-                  table=self._realtime())
-        self.plot("cpu", "Processors", "Cores in use, stacked, and the share of time in which some task waited for one: waiting makes slots late.",
-                  data.cpu(r, times), lambda f: p.cpu(*f, limits), "topic cpu.")
+        self.plot(
+            "health",
+            "Real-time health",
+            "How late slots were released, since the last reset of the counters. Above the limit"
+            " too often, or a factor outside the band, and the run is invalid.",
+            found,
+            lambda f: p.health(*f, limits),
+            "topic air.",
+            table=self._realtime(),
+        )
+        self.plot(
+            "cpu",
+            "Processors",
+            "Cores in use, stacked, and the share of time in which some task waited for one:"
+            " waiting makes slots late.",
+            data.cpu(r, times),
+            lambda f: p.cpu(*f, limits),
+            "topic cpu.",
+        )
         self.events()
         self.lost()
         self.configuration()
@@ -220,8 +451,14 @@ class Page:
             return None
         rows = []
         for key, value in rt.items():
-            parts = {f"{key}.{k}": v for k, v in value.items()} if isinstance(value, dict) else {key: value}
-            rows += [[k, float(f"{v:.6g}") if isinstance(v, float) else v] for k, v in parts.items()]
+            parts = (
+                {f"{key}.{k}": v for k, v in value.items()}
+                if isinstance(value, dict)
+                else {key: value}
+            )
+            rows += [
+                [k, float(f"{v:.6g}") if isinstance(v, float) else v] for k, v in parts.items()
+            ]
         return {"head": ["of the report", ""], "rows": rows}
 
     def events(self) -> None:
@@ -231,10 +468,25 @@ class Page:
             return
         left = len(events) - MOST_EVENTS
         how = "Drops, locks, settings that were changed, in the order of time." + (
-            f" The first {MOST_EVENTS}; {left} more are in the record." if left > 0 else "")
-        rows = [[f"{t:.3f}", source, SEVERITIES[severity] if 0 <= severity < 3 else severity, kind, reason, count]
-                for t, source, severity, kind, reason, count in events[:MOST_EVENTS]]
-        self.add("events", "Events", how, table={"head": ["s", "source", "severity", "kind", "reason", "count"], "rows": rows})
+            f" The first {MOST_EVENTS}; {left} more are in the record." if left > 0 else ""
+        )
+        rows = [
+            [
+                f"{t:.3f}",
+                source,
+                SEVERITIES[severity] if 0 <= severity < 3 else severity,
+                kind,
+                reason,
+                count,
+            ]
+            for t, source, severity, kind, reason, count in events[:MOST_EVENTS]
+        ]
+        self.add(
+            "events",
+            "Events",
+            how,
+            table={"head": ["s", "source", "severity", "kind", "reason", "count"], "rows": rows},
+        )
 
     def lost(self) -> None:
         """What this page does not know."""
@@ -242,27 +494,70 @@ class Page:
         for topic, source, table in r.each():
             counts = table.attributes
             total += counts.get("lost", 0)
-            rows.append([topic, source, len(table), counts.get("lost", 0), counts.get("restarts", 0), counts.get("misshapen", 0)])
-        refused = [f"{sum((r.about.get(k) or {}).values())} {words}" for k, words in (
-            ("malformed", "messages did not parse"), ("future", "messages were of a later version")) if sum((r.about.get(k) or {}).values())]
+            rows.append(
+                [
+                    topic,
+                    source,
+                    len(table),
+                    counts.get("lost", 0),
+                    counts.get("restarts", 0),
+                    counts.get("misshapen", 0),
+                ]
+            )
+        refused = [
+            f"{sum((r.about.get(k) or {}).values())} {words}"
+            for k, words in (
+                ("malformed", "messages did not parse"),
+                ("future", "messages were of a later version"),
+            )
+            if sum((r.about.get(k) or {}).values())
+        ]
         gaps = r.gaps
         texts = []
         if len(gaps):
-            lines = [f"{gaps['topic'][i]} of {gaps['source'][i]}: {gaps['lost'][i]} messages before slot {gaps['slot'][i]}"
-                     for i in range(min(len(gaps), MOST_GAPS))]
+            lines = [
+                f"{gaps['topic'][i]} of {gaps['source'][i]}: {gaps['lost'][i]} messages before slot"
+                f" {gaps['slot'][i]}"
+                for i in range(min(len(gaps), MOST_GAPS))
+            ]
             more = len(gaps) - MOST_GAPS
-            texts = [(f"{len(gaps)} gaps", "\n".join(lines + ([f"and {more} more"] if more > 0 else [])))]
+            texts = [
+                (f"{len(gaps)} gaps", "\n".join(lines + ([f"and {more} more"] if more > 0 else [])))
+            ]
         how = "Telemetry that the recorder did not get: publishers never wait for it. " + (
-            "Nothing was lost." if not total else f"{total} messages were lost, and are missing in the plots.")
+            "Nothing was lost."
+            if not total
+            else f"{total} messages were lost, and are missing in the plots."
+        )
         refused += [f"{words}." for words in silence_words(r.about)]
         if r.about.get("unread"):
-            refused.append("Messages that waited at the end were left out: the recorder was too far behind.")
-        self.add("lost", "What was lost", " ".join([how, *refused]), texts=texts,
-                 table={"head": ["topic", "publisher", "messages", "lost", "restarts", "lists of wrong length"], "rows": rows})
+            refused.append(
+                "Messages that waited at the end were left out: the recorder was too far behind."
+            )
+        self.add(
+            "lost",
+            "What was lost",
+            " ".join([how, *refused]),
+            texts=texts,
+            table={
+                "head": [
+                    "topic",
+                    "publisher",
+                    "messages",
+                    "lost",
+                    "restarts",
+                    "lists of wrong length",
+                ],
+                "rows": rows,
+            },
+        )
 
     def configuration(self) -> None:
         a = self.record.about
-        rows = [["seed", str(a.get("seed"))], *[[k, v] for k, v in (a.get("versions") or {}).items()]]
+        rows = [
+            ["seed", str(a.get("seed"))],
+            *[[k, v] for k, v in (a.get("versions") or {}).items()],
+        ]
 
         def walk(tree: Any, prefix: str = "") -> None:
             for key, value in tree.items():
@@ -270,24 +565,49 @@ class Page:
                     walk(value, f"{prefix}{key}.")
                 else:
                     rows.append([prefix + key, "" if value is None else str(value)])
+
         walk(a.get("scenario") or {})
         effective, first = a.get("effective") or {}, a.get("effective_at_first") or {}
-        texts = [(f"{name}: effective configuration at the end", text) for name, text in effective.items()]
-        texts += [(f"{name}: at the beginning, it was changed", text) for name, text in first.items() if effective.get(name) != text]
-        self.add("configuration", "Configuration", "Versions and scenario; the whole of what each process used below.", texts=texts,
-                 table={"head": ["setting", "value"], "rows": rows})
+        texts = [
+            (f"{name}: effective configuration at the end", text)
+            for name, text in effective.items()
+        ]
+        texts += [
+            (f"{name}: at the beginning, it was changed", text)
+            for name, text in first.items()
+            if effective.get(name) != text
+        ]
+        self.add(
+            "configuration",
+            "Configuration",
+            "Versions and scenario; the whole of what each process used below.",
+            texts=texts,
+            table={"head": ["setting", "value"], "rows": rows},
+        )
 
     def html(self) -> str:
         import jinja2
+
         with self.plots.matplotlib.rc_context(self.plots.STYLE):
             for part in (self.heat_maps, self.throughput, self.packets, self.rest):
                 part()
-        environment = jinja2.Environment(loader=jinja2.FileSystemLoader(pathlib.Path(__file__).parent), autoescape=True,
-                                         trim_blocks=True, undefined=jinja2.StrictUndefined)
-        sections = [{"image": None, "table": None, "texts": None, "absent": ""} | s for s in self.sections]
+        environment = jinja2.Environment(
+            loader=jinja2.FileSystemLoader(pathlib.Path(__file__).parent),
+            autoescape=True,
+            trim_blocks=True,
+            undefined=jinja2.StrictUndefined,
+        )
+        sections = [
+            {"image": None, "table": None, "texts": None, "absent": ""} | s for s in self.sections
+        ]
         return environment.get_template("page.html.j2").render(
-            verdict=self.verdict, about={"started": "", "command": "", "recorded": "unknown time"} | self.record.about,
-            figures=self.figures(), sections=sections, file=shown(os.path.basename(self.record.path)), format_version=FORMAT_VERSION)
+            verdict=self.verdict,
+            about={"started": "", "command": "", "recorded": "unknown time"} | self.record.about,
+            figures=self.figures(),
+            sections=sections,
+            file=shown(os.path.basename(self.record.path)),
+            format_version=FORMAT_VERSION,
+        )
 
 
 def main(arguments: list[str], _places: Places) -> int:

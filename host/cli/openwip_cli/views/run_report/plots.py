@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plots of the page: every function takes arrays of data.py and gives a PNG, drawn in STYLE by who calls them. Colours are of Okabe and Ito, cividis
-and a purple-orange scale, which readers with any colour vision tell apart; sizes are for a projector."""
+"""The plots of the page: every function takes arrays of data.py and gives a PNG, drawn in STYLE by
+who calls them. Colours are of Okabe and Ito, cividis and a purple-orange scale, which readers with
+any colour vision tell apart; sizes are for a projector."""
+
 import base64
 import io
 from collections.abc import Mapping, Sequence
@@ -9,29 +11,47 @@ from typing import Any, TypeAlias
 import matplotlib
 
 matplotlib.use("Agg")
-import numpy                                              # noqa: E402
-from matplotlib import colors                             # noqa: E402
-from matplotlib.axes import Axes                          # noqa: E402
-from matplotlib.figure import Figure                      # noqa: E402
+import numpy
+from matplotlib import colors
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from ...figures.accounting import FACTOR_TOLERANCE  # noqa: E402
-from ...figures.meaning import DELAY_PARTS, MODULATIONS  # noqa: E402
-from ...records.run_record import Table  # noqa: E402
-from .data import HeatMap, Numbers, Series, stacked  # noqa: E402
+from ...figures.accounting import FACTOR_TOLERANCE
+from ...figures.meaning import DELAY_PARTS, MODULATIONS
+from ...records.run_record import Table
+from .data import HeatMap, Numbers, Series, stacked
 
-Limits: TypeAlias = "tuple[float, float] | None"     # of the time axis, s
+Limits: TypeAlias = "tuple[float, float] | None"  # of the time axis, s
 
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
-    "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7")
+    "#000000",
+    "#E69F00",
+    "#56B4E9",
+    "#009E73",
+    "#F0E442",
+    "#0072B2",
+    "#D55E00",
+    "#CC79A7",
+)
 CYCLE = (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, BLACK, YELLOW)
-NOTHING = "#d9d9d9"      # not recorded, not known
+NOTHING = "#d9d9d9"  # not recorded, not known
 OUTCOMES = (("not used", "#ffffff"), ("good", SKY), ("unknown", YELLOW), ("failed", VERMILION))
-STYLE = {"font.size": 14, "axes.grid": True, "grid.color": "#cccccc", "axes.axisbelow": True, "axes.spines.top": False,
-         "axes.spines.right": False, "legend.framealpha": 0.9, "legend.fontsize": 12, "lines.linewidth": 2,
-         "axes.prop_cycle": matplotlib.cycler(color=CYCLE), "font.family": "DejaVu Sans"}
+STYLE = {
+    "font.size": 14,
+    "axes.grid": True,
+    "grid.color": "#cccccc",
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.framealpha": 0.9,
+    "legend.fontsize": 12,
+    "lines.linewidth": 2,
+    "axes.prop_cycle": matplotlib.cycler(color=CYCLE),
+    "font.family": "DejaVu Sans",
+}
 TIME = "air time [s]"
 WIDTH, LEFT, RIGHT = 13, 0.085, 0.81
-MOST_TERMINALS = 8       # that colours can tell apart
+MOST_TERMINALS = 8  # that colours can tell apart
 
 
 def png(figure: Figure) -> str:
@@ -41,11 +61,13 @@ def png(figure: Figure) -> str:
 
 
 def _figure(height: float = 4.2, rows: int = 1, **kwargs: Any) -> tuple[Figure, Sequence[Axes]]:
-    """Axes below each other. All plots have the same left and right edge, so that one time is below the other on the
-    page; scales and legends are to the right of them."""
+    """Axes below each other. All plots have the same left and right edge, so that one time is below
+    the other on the page; scales and legends are to the right of them."""
     figure = Figure(figsize=(WIDTH, height))
     axes = figure.subplots(rows, 1, squeeze=False, **kwargs)[:, 0]
-    figure.subplots_adjust(left=LEFT, right=RIGHT, bottom=0.72 / height, top=1 - 0.15 / height, hspace=0.08)
+    figure.subplots_adjust(
+        left=LEFT, right=RIGHT, bottom=0.72 / height, top=1 - 0.15 / height, hspace=0.08
+    )
     return figure, axes
 
 
@@ -69,6 +91,7 @@ def _over_time(figure: Figure, axes: Axes, ylabel: str, limits: Limits, **legend
 
 # --- heat maps ---
 
+
 def _range(values: Numbers, least: float = 5.0) -> tuple[float, float]:
     known = values[numpy.isfinite(values)]
     low, high = numpy.percentile(known, (1, 99)) if len(known) else (0.0, 1.0)
@@ -77,16 +100,33 @@ def _range(values: Numbers, least: float = 5.0) -> tuple[float, float]:
     return middle - half, middle + half
 
 
-def _scaled(heat: HeatMap, limits: Limits, norm: colors.Normalize | None, cmap: str, names: Sequence[str] | None = None, ylabel: str = "bin", **scale: Any) -> str:
+def _scaled(
+    heat: HeatMap,
+    limits: Limits,
+    norm: colors.Normalize | None,
+    cmap: str,
+    names: Sequence[str] | None = None,
+    ylabel: str = "bin",
+    **scale: Any,
+) -> str:
     """With its scale; `names`: of its ticks."""
     figure, (axes,) = _figure(3.6)
     axes.set_facecolor(NOTHING)
-    picture = axes.pcolormesh(heat.edges, numpy.arange(heat.values.shape[0] + 1) - 0.5, heat.values, cmap=cmap, norm=norm, rasterized=True)
+    picture = axes.pcolormesh(
+        heat.edges,
+        numpy.arange(heat.values.shape[0] + 1) - 0.5,
+        heat.values,
+        cmap=cmap,
+        norm=norm,
+        rasterized=True,
+    )
     axes.grid(False)
     axes.set(xlabel=TIME, ylabel=ylabel)
     _time_limits(axes, limits)
     box = axes.get_position()
-    bar = figure.colorbar(picture, cax=figure.add_axes((RIGHT + 0.015, box.y0, 0.018, box.height)), **scale)
+    bar = figure.colorbar(
+        picture, cax=figure.add_axes((RIGHT + 0.015, box.y0, 0.018, box.height)), **scale
+    )
     if names:
         bar.ax.set_yticklabels(names)
     return png(figure)
@@ -94,59 +134,118 @@ def _scaled(heat: HeatMap, limits: Limits, norm: colors.Normalize | None, cmap: 
 
 def snr(heat: HeatMap, limits: Limits = None, span: Numbers | None = None) -> str:
     """`span`: the same scale for measured, predicted and true."""
-    return _scaled(heat, limits, colors.Normalize(*(span or _range(heat.values))), "cividis", label="SNR [dB]", extend="both")
+    return _scaled(
+        heat,
+        limits,
+        colors.Normalize(*(span or _range(heat.values))),
+        "cividis",
+        label="SNR [dB]",
+        extend="both",
+    )
 
 
 def error(heat: HeatMap, limits: Limits = None) -> str:
     known = numpy.abs(heat.values[numpy.isfinite(heat.values)])
     most = max(1.0, float(numpy.percentile(known, 99)) if len(known) else 1.0)
-    return _scaled(heat, limits, colors.Normalize(-most, most), "PuOr_r", label="predicted - measured [dB]", extend="both")
+    return _scaled(
+        heat,
+        limits,
+        colors.Normalize(-most, most),
+        "PuOr_r",
+        label="predicted - measured [dB]",
+        extend="both",
+    )
 
 
 def modulation(heat: HeatMap, limits: Limits = None) -> str:
-    return _scaled(heat, limits, colors.BoundaryNorm(numpy.arange(0.5, 9), 256), "cividis", MODULATIONS[1:], ticks=range(1, 9))
+    return _scaled(
+        heat,
+        limits,
+        colors.BoundaryNorm(numpy.arange(0.5, 9), 256),
+        "cividis",
+        MODULATIONS[1:],
+        ticks=range(1, 9),
+    )
 
 
 def outcome(heat: HeatMap, limits: Limits = None) -> str:
     names, colour = zip(*OUTCOMES)
-    return _scaled(heat, limits, colors.BoundaryNorm(numpy.arange(-0.5, 4), 4), colors.ListedColormap(colour), names, ticks=range(4))
+    return _scaled(
+        heat,
+        limits,
+        colors.BoundaryNorm(numpy.arange(-0.5, 4), 4),
+        colors.ListedColormap(colour),
+        names,
+        ticks=range(4),
+    )
 
 
 def allocation(heat: HeatMap, users: int, limits: Limits = None) -> str:
     """Beyond MOST_TERMINALS the colours repeat: the scale says which share one."""
     colour = [CYCLE[u % MOST_TERMINALS] for u in range(users)]
     ticks = range(0, users, 1 if users <= 10 else 3)
-    return _scaled(heat, limits, colors.BoundaryNorm(numpy.arange(-0.5, users), users), colors.ListedColormap(colour),
-                   [f"terminal {u + 1}" for u in ticks], ticks=ticks)
+    return _scaled(
+        heat,
+        limits,
+        colors.BoundaryNorm(numpy.arange(-0.5, users), users),
+        colors.ListedColormap(colour),
+        [f"terminal {u + 1}" for u in ticks],
+        ticks=ticks,
+    )
 
 
 def channel(heat: HeatMap, limits: Limits = None) -> str:
-    return _scaled(heat, limits, colors.Normalize(*_range(heat.values)), "cividis", ylabel="subcarrier", label="gain [dB]", extend="both")
+    return _scaled(
+        heat,
+        limits,
+        colors.Normalize(*_range(heat.values)),
+        "cividis",
+        ylabel="subcarrier",
+        label="gain [dB]",
+        extend="both",
+    )
 
 
 # --- curves ---
 
+
 def goodput(link_goodput: Series, link_capacity: Series | None, limits: Limits = None) -> str:
     figure, (axes,) = _figure()
     if link_capacity is not None:
-        axes.plot(link_capacity.t, link_capacity.y / 1e6, color=ORANGE, label="capacity with the\nmodulation chosen")
-    axes.plot(link_goodput.t, link_goodput.y / 1e6, color=BLUE, label="link goodput\n(acknowledged)")
+        axes.plot(
+            link_capacity.t,
+            link_capacity.y / 1e6,
+            color=ORANGE,
+            label="capacity with the\nmodulation chosen",
+        )
+    axes.plot(
+        link_goodput.t, link_goodput.y / 1e6, color=BLUE, label="link goodput\n(acknowledged)"
+    )
     return _over_time(figure, axes, "Mbit/s", limits)
 
 
 def delay_split(t: Numbers, parts: Mapping[str, Numbers], limits: Limits = None) -> str:
     middle, means = stacked(t, parts)
     figure, (axes,) = _figure()
-    axes.stackplot(middle, *(means[p] for p in DELAY_PARTS), labels=DELAY_PARTS, colors=(BLUE, SKY, GREEN, VERMILION, ORANGE), edgecolor="white",
-                   linewidth=0.2)
+    axes.stackplot(
+        middle,
+        *(means[p] for p in DELAY_PARTS),
+        labels=DELAY_PARTS,
+        colors=(BLUE, SKY, GREEN, VERMILION, ORANGE),
+        edgecolor="white",
+        linewidth=0.2,
+    )
     handles, labels = axes.get_legend_handles_labels()
-    return _over_time(figure, axes, "mean delay [ms]", limits, handles=handles[::-1], labels=labels[::-1])      # in the order of the stack
+    # in the order of the stack
+    return _over_time(
+        figure, axes, "mean delay [ms]", limits, handles=handles[::-1], labels=labels[::-1]
+    )
 
 
 def delay_distribution(parts: Mapping[str, Numbers], total: Numbers) -> str:
     """Share of packets that took longer, so that the tail is seen."""
     figure, (axes,) = _figure(4.6)
-    for (name, colour) in zip(DELAY_PARTS, (BLUE, SKY, GREEN, VERMILION, ORANGE)):
+    for name, colour in zip(DELAY_PARTS, (BLUE, SKY, GREEN, VERMILION, ORANGE)):
         _tail(axes, parts[name], color=colour, label=name, linewidth=1.5)
     _tail(axes, total, color=BLACK, label="total", linewidth=3)
     return _tails(figure, axes, len(total))
@@ -163,8 +262,14 @@ def delay_of_each(by_name: Mapping[str, Numbers]) -> str:
 def _tail(axes: Axes, values: Numbers, **kwargs: Any) -> None:
     values = numpy.sort(values)
     share = 1 - numpy.arange(len(values)) / len(values)
-    keep = numpy.unique(numpy.concatenate([numpy.linspace(0, len(values) - 1, 1500).astype(int),
-                                           numpy.arange(max(0, len(values) - 500), len(values))]))
+    keep = numpy.unique(
+        numpy.concatenate(
+            [
+                numpy.linspace(0, len(values) - 1, 1500).astype(int),
+                numpy.arange(max(0, len(values) - 500), len(values)),
+            ]
+        )
+    )
     axes.plot(values[keep], share[keep], drawstyle="steps-post", **kwargs)
 
 
@@ -176,7 +281,14 @@ def _tails(figure: Figure, axes: Axes, most: int) -> str:
     return png(figure)
 
 
-def curves(by_name: Mapping[str, Series], ylabel: str, limits: Limits = None, factor: float = 1.0, height: float = 4.2, **style: Any) -> str:
+def curves(
+    by_name: Mapping[str, Series],
+    ylabel: str,
+    limits: Limits = None,
+    factor: float = 1.0,
+    height: float = 4.2,
+    **style: Any,
+) -> str:
     """{name: Series} over time, at most as many as there are colours."""
     figure, (axes,) = _figure(height)
     for (name, s), colour in zip(by_name.items(), CYCLE):
@@ -187,9 +299,14 @@ def curves(by_name: Mapping[str, Series], ylabel: str, limits: Limits = None, fa
 def tcp(flows: Sequence[tuple[str, Mapping[str, Numbers], Numbers]], limits: Limits = None) -> str:
     figure, (window, times, lost) = _figure(9, 3, sharex=True)
     for (name, c, t), colour in zip(flows, CYCLE):
-        window.plot(t, c["cwnd_segments"], color=colour, label=name.replace(" ", "\n", 1).replace(" to ", "\nto "))
+        window.plot(
+            t,
+            c["cwnd_segments"],
+            color=colour,
+            label=name.replace(" ", "\n", 1).replace(" to ", "\nto "),
+        )
         threshold = c["ssthresh_segments"].astype("f8")
-        threshold[(threshold == 0) | (threshold > 1e6)] = numpy.nan         # not set yet
+        threshold[(threshold == 0) | (threshold > 1e6)] = numpy.nan  # not set yet
         window.plot(t, threshold, color=colour, linestyle=":", linewidth=1.5)
         times.plot(t, c["rtt_ms"], color=colour)
         times.plot(t, c["rto_ms"], color=colour, linestyle="--", linewidth=1.2)
@@ -208,7 +325,7 @@ def constellations(by_bits: dict[int, Any]) -> str:
     rows = -(-len(by_bits) // columns)
     figure = Figure(figsize=(WIDTH, size * rows), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
-    for a in axes.flat[len(by_bits):]:
+    for a in axes.flat[len(by_bits) :]:
         a.set_visible(False)
     for a, (bits, z) in zip(axes.flat, by_bits.items()):
         a.plot(z.real, z.imag, ".", markersize=1.5, alpha=0.35, color=BLUE, rasterized=True)
@@ -220,19 +337,31 @@ def constellations(by_bits: dict[int, Any]) -> str:
 
 def health(t: Numbers, table: Table, limits: Limits = None) -> str:
     figure, (pacing, factor) = _figure(6, 2, sharex=True)
-    for name, label, colour in (("pacing_median_us", "median", SKY), ("pacing_p99_us", "p99", BLUE), ("pacing_max_us", "max", VERMILION)):
+    for name, label, colour in (
+        ("pacing_median_us", "median", SKY),
+        ("pacing_p99_us", "p99", BLUE),
+        ("pacing_max_us", "max", VERMILION),
+    ):
         pacing.plot(t, table[name] / 1000, color=colour, label=f"slots late, {label}")
     limit = float(table["pacing_limit_us"].max(initial=0)) / 1000
     if limit:
-        pacing.axhline(limit, color=BLACK, linestyle="--", linewidth=1.5, label=f"limit {limit:g} ms")
-    positive = [table[n][table[n] > 0].min(initial=numpy.inf) for n in ("pacing_median_us", "pacing_p99_us", "pacing_max_us")]
+        pacing.axhline(
+            limit, color=BLACK, linestyle="--", linewidth=1.5, label=f"limit {limit:g} ms"
+        )
+    positive = [
+        table[n][table[n] > 0].min(initial=numpy.inf)
+        for n in ("pacing_median_us", "pacing_p99_us", "pacing_max_us")
+    ]
     if numpy.isfinite(min(positive)):
         pacing.set_yscale("log")
     pacing.set_ylabel("behind schedule\n[ms]")
     _legend(pacing)
-    known = numpy.where(table["real_time_factor"] > 0, table["real_time_factor"], numpy.nan)      # 0: the clock does not run yet
+    # 0: the clock does not run yet
+    known = numpy.where(table["real_time_factor"] > 0, table["real_time_factor"], numpy.nan)
     factor.plot(t, known, color=BLUE, label="air time / wall time")
-    factor.axhspan(1 - FACTOR_TOLERANCE, 1 + FACTOR_TOLERANCE, color=GREEN, alpha=0.2, label="valid")
+    factor.axhspan(
+        1 - FACTOR_TOLERANCE, 1 + FACTOR_TOLERANCE, color=GREEN, alpha=0.2, label="valid"
+    )
     factor.set(ylabel="real-time factor", xlabel=TIME)
     factor.ticklabel_format(axis="y", useOffset=False)
     _time_limits(factor, limits)
@@ -240,7 +369,13 @@ def health(t: Numbers, table: Table, limits: Limits = None) -> str:
     return png(figure)
 
 
-def cpu(t: Numbers, by_name: Mapping[str, Numbers], pressure: Numbers, cores: int | None, limits: Limits = None) -> str:
+def cpu(
+    t: Numbers,
+    by_name: Mapping[str, Numbers],
+    pressure: Numbers,
+    cores: int | None,
+    limits: Limits = None,
+) -> str:
     figure, (use, wait) = _figure(6.5, 2, sharex=True, gridspec_kw={"height_ratios": (2, 1)})
     order = sorted(by_name, key=lambda n: -by_name[n].mean())
     shown, others = order[:8], order[8:]
@@ -248,9 +383,15 @@ def cpu(t: Numbers, by_name: Mapping[str, Numbers], pressure: Numbers, cores: in
     if others:
         stack[f"{len(others)} others"] = sum(by_name[n] for n in others)
     hatches = ("", "//", "..", "\\\\", "xx", "--", "++", "oo", "")
-    layers = use.stackplot(t, *stack.values(), labels=list(stack), colors=(*CYCLE[:6], "#999999", YELLOW, "#444444"), edgecolor="white",
-                           linewidth=0.2)
-    for layer, hatch in zip(layers, hatches):      # nine areas: colour alone would not do
+    layers = use.stackplot(
+        t,
+        *stack.values(),
+        labels=list(stack),
+        colors=(*CYCLE[:6], "#999999", YELLOW, "#444444"),
+        edgecolor="white",
+        linewidth=0.2,
+    )
+    for layer, hatch in zip(layers, hatches):  # nine areas: colour alone would not do
         layer.set_hatch(hatch)
     if cores:
         use.axhline(cores, color=BLACK, linestyle="--", linewidth=1.5, label=f"{cores} cores")
@@ -259,7 +400,13 @@ def cpu(t: Numbers, by_name: Mapping[str, Numbers], pressure: Numbers, cores: in
     _legend(use, handles=handles[::-1], labels=labels[::-1])
     wait.plot(t, pressure, color=VERMILION)
     if numpy.isnan(pressure).all():
-        wait.text(0.5, 0.5, "this kernel does not say (no pressure stall information)", transform=wait.transAxes, ha="center")
+        wait.text(
+            0.5,
+            0.5,
+            "this kernel does not say (no pressure stall information)",
+            transform=wait.transAxes,
+            ha="center",
+        )
     wait.set(ylabel="some task\nwaited [%]", xlabel=TIME, ylim=(0, None))
     _time_limits(wait, limits)
     return png(figure)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from typing import Any
+
 from typing_extensions import Self
+
 from .descriptor import Descriptor, FieldDescriptor
 
 class DecodeError(Exception): ...

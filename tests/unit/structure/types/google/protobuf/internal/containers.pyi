@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from typing import Any, TypeVar
+
 from ..message import Message
 
 _T = TypeVar("_T")
