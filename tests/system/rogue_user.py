@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The user nobody beside a medium of root's that starts: in a loop, as fast as it can, everything
-by which that user might come to own, enter, read or replace what belongs to the medium. It prints a
-line for each thing that it got hold of, and at its end how often it tried.
+"""The user nobody beside a medium or a whole cell of root's that starts: in a loop, as fast as it
+can, everything by which that user might come to own, enter, read or replace what belongs to it. It
+prints a line for each thing that it got hold of, and at its end how often it tried.
 
-usage: rogue_user.py NAME FOLDER     until standard input is closed; FOLDER has the medium's control
-socket and is root's"""
+usage: rogue_user.py NAME FOLDER [--private FOLDER]... [--shared FOLDER --file NAME...] [--program
+COMM...] [--file-of FOLDER PATH...]     until standard input is closed
 
+FOLDER has the medium's control socket and is root's. A folder that is shared is one in which every
+user may make files; the named files of it are the cell's."""
+
+import argparse
 import contextlib
 import fcntl
 import os
@@ -15,7 +19,16 @@ import socket
 import sys
 
 NOBODY = 65534
-NAME, FOLDER = sys.argv[1:3]
+parser = argparse.ArgumentParser()
+parser.add_argument("name")
+parser.add_argument("folder")
+parser.add_argument("--inside", nargs="*", default=["control", "air.yaml"], help="files of FOLDER")
+parser.add_argument("--shared", help="a folder in which every user may make files")
+parser.add_argument("--files", nargs="*", default=[], help="of the shared folder: the cell's own")
+parser.add_argument("--programs", nargs="*", default=["air"], help="words of command lines")
+parser.add_argument("--namespaces", nargs="*", default=[])
+GIVEN = parser.parse_args()
+NAME, FOLDER = GIVEN.name, GIVEN.folder
 MEETING = "/run/openwip-air"
 os.setgroups([])
 os.setresgid(NOBODY, NOBODY, NOBODY)
@@ -63,8 +76,7 @@ def take_the_files():
     for path in (
         f"{MEETING}/{NAME}.socket",
         f"{MEETING}/{NAME}.lock",
-        f"{FOLDER}/control",
-        f"{FOLDER}/air.yaml",
+        *(f"{FOLDER}/{inside}" for inside in GIVEN.inside),
     ):
         for flags in (os.O_RDONLY, os.O_RDWR, os.O_RDWR | os.O_CREAT | os.O_EXCL):
             with contextlib.suppress(OSError):
@@ -86,8 +98,21 @@ def take_the_files():
                 got(f"{name} {path}")
 
 
+def abstract_sockets():
+    """The names, with their leading zero, of all that listen in this namespace and bear the name of
+    the cell or of the product."""
+    for line in pathlib.Path("/proc/net/unix").read_text().splitlines()[1:]:
+        name = line.split()[-1]
+        if name.startswith("@") and (NAME in name or "openwip" in name):
+            yield "\0" + name[1:]
+
+
 def enter_the_sockets():
-    for path in (f"{MEETING}/{NAME}.socket", f"{FOLDER}/control"):
+    for path in (
+        f"{MEETING}/{NAME}.socket",
+        *(f"{FOLDER}/{inside}" for inside in GIVEN.inside),
+        *abstract_sockets(),
+    ):
         for kind in (socket.SOCK_SEQPACKET, socket.SOCK_STREAM):
             with socket.socket(socket.AF_UNIX, kind) as s, contextlib.suppress(OSError):
                 s.settimeout(0.05)
@@ -96,6 +121,8 @@ def enter_the_sockets():
                 _, descriptors, _, _ = socket.recv_fds(s, 8192, 4)
                 if descriptors:
                     got(f"{path} handed over {len(descriptors)} descriptors")
+        if path.startswith("\0"):
+            continue
         with (
             socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s,
             contextlib.suppress(OSError),
@@ -109,7 +136,10 @@ def look_into_the_processes():
         if not process.name.isdigit():
             continue
         with contextlib.suppress(OSError):
-            if (process / "comm").read_text().strip() != "air" or int(process.name) == os.getpid():
+            words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            if not any(word.endswith(end) for word in words for end in GIVEN.programs):
+                continue
+            if os.stat(process).st_uid == NOBODY:
                 continue
             for part in ("fd", "map_files"):
                 with contextlib.suppress(OSError):
@@ -126,7 +156,58 @@ def look_into_the_processes():
                 got(f"may send signals to {process.name}")
 
 
+def take_what_is_written():
+    """Files in a folder where everybody may make some: this user's own are no success; the cell's
+    opened, replaced or removed are."""
+    if GIVEN.shared is None:
+        return
+    with contextlib.suppress(OSError):
+        for name in os.listdir(GIVEN.shared):
+            path = os.path.join(GIVEN.shared, name)
+            with contextlib.suppress(OSError):
+                if os.lstat(path).st_uid == NOBODY:
+                    os.unlink(path)
+                    continue
+            for flags in (os.O_RDONLY, os.O_WRONLY):
+                with contextlib.suppress(OSError):
+                    os.close(os.open(path, flags | os.O_NONBLOCK))
+                    got(f"opened {path}")
+            for verb, action in (
+                ("unlinked", os.unlink),
+                ("renamed", lambda p: os.rename(p, p + ".x")),
+                ("linked to", lambda p: os.link(p, f"{GIVEN.shared}/of-nobody-{os.getpid()}")),
+            ):
+                with contextlib.suppress(OSError):
+                    action(path)
+                    got(f"{verb} {path}")
+    for turn, name in enumerate(GIVEN.files):
+        path = os.path.join(GIVEN.shared, name)
+        with contextlib.suppress(OSError):
+            if (rounds + turn) % 3 == 0:
+                os.symlink("/etc/openwip-of-nobody", path)
+            elif (rounds + turn) % 3 == 1:
+                os.mkfifo(path, 0o666)
+            else:
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+
+
+def enter_the_namespaces():
+    for name in GIVEN.namespaces:
+        path = f"/run/netns/{name}"
+        with contextlib.suppress(OSError):
+            fd = os.open(path, os.O_RDONLY)
+            with contextlib.suppress(OSError):
+                os.setns(fd)
+                got(f"entered {path}")
+            os.close(fd)
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+            got(f"unlinked {path}")
+
+
 ATTACKS = (
+    take_what_is_written,
+    enter_the_namespaces,
     take_the_name_of_shared_memory,
     take_the_folder,
     take_the_files,

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A whole cell of root's starts, locks, is recorded and ends, and the user nobody stands beside it
+and does what that user can, all the time (rogue_user.py): no memory, file, socket, namespace or
+record of the cell is taken, read or replaced, and no start fails.
+
+The record, the capture and the report go into a folder in which every user may make files, as /tmp
+is one. OPENWIP_TEST_STARTS sets how many starts there are."""
+
+import json
+import os
+import pathlib
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from demo_support import GENTLE, TOP, Demo, built, cells, environment, left_of, openwip
+
+HERE = pathlib.Path(__file__).resolve().parent
+STARTS = int(os.environ.get("OPENWIP_TEST_STARTS", "3"))
+PROGRAMS = ("air", "macd", "wip_observer", "base_station.py", "terminal.py", "openwip_cli")
+WRITTEN = {"--record": "run.h5", "--capture": "run.pcapng", "--json": "run.json"}
+SHORT = ["--duration", "0.2", "--pings", "2", *GENTLE]
+
+
+@unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
+@unittest.skipUnless(built(), "macd is not built")
+class RogueBesideACell(unittest.TestCase):
+    def setUp(self):
+        self.cell = cells.Cell(f"r{os.getpid() % 100000}")
+        self.addCleanup(openwip, "down", "--name", self.cell.name)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.shared = pathlib.Path(folder.name, "shared")
+        self.shared.mkdir()
+        self.shared.chmod(0o1777)
+        pathlib.Path(folder.name).chmod(0o755)
+
+    def arguments(self):
+        return [
+            *SHORT,
+            *(word for flag, name in WRITTEN.items() for word in (flag, self.shared / name)),
+        ]
+
+    def files_of_the_run_folder(self):
+        """Relative paths in the run folder of a cell that has locked."""
+        demo = Demo(self.cell.name, *SHORT, "--keep")
+        try:
+            demo.wait_for("has locked")
+            return sorted(str(p.relative_to(self.cell.run)) for p in self.cell.run.rglob("*"))
+        finally:
+            demo.close()
+
+    def test_nobody_gets_hold_of_nothing_of_a_cell_and_its_record(self):
+        inside = self.files_of_the_run_folder()
+        self.assertGreater(len(inside), 10, inside)
+        attacker = subprocess.Popen(
+            [
+                sys.executable,
+                HERE / "rogue_user.py",
+                self.cell.name,
+                self.cell.run,
+                *("--shared", self.shared),
+                *("--inside", *inside),
+                *("--files", *WRITTEN.values()),
+                *("--programs", *PROGRAMS),
+                *("--namespaces", *self.cell.namespaces),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.addCleanup(attacker.communicate)
+        self.addCleanup(attacker.kill)
+        self.assertEqual(attacker.stdout.readline(), "begins\n")
+        for start in range(STARTS):
+            done = subprocess.run(
+                [TOP / "openwip", "demo", "--name", self.cell.name, *self.arguments()],
+                capture_output=True,
+                text=True,
+                timeout=120,
+                env=environment(),
+                umask=0o077,
+            )
+            with self.subTest(start=start):
+                report = json.loads((self.shared / "run.json").read_text())
+                self.assertEqual(report["verdict"]["reasons"], [], done.stderr)
+                for name in WRITTEN.values():
+                    about = os.lstat(self.shared / name)
+                    self.assertTrue(stat.S_ISREG(about.st_mode), name)
+                    self.assertEqual((about.st_uid, about.st_mode & 0o077), (0, 0), name)
+                    (self.shared / name).unlink()
+                self.assertEqual(left_of(self.cell), [])
+        told = attacker.communicate("", timeout=20)[0].splitlines()
+        self.assertRegex(told[-1], r"^tried [1-9]\d* times$")
+        self.assertEqual(told[:-1], [])
+        self.assertFalse(os.path.lexists("/etc/openwip-of-nobody"))
+
+
+if __name__ == "__main__":
+    unittest.main()
