@@ -14,29 +14,6 @@
 #include "wire/ip_header.h"
 
 namespace wip {
-namespace {
-
-// Dice that fall alike on every platform (the standard distributions do not).
-class dice {
-public:
-    explicit dice(std::uint64_t seed) : engine_(seed) {}
-    bool hits(double probability) {
-        return static_cast<double>(engine_() >> 11) * 0x1p-53 < probability;
-    }
-
-private:
-    std::mt19937_64 engine_;
-};
-
-struct waiting_packet {
-    std::int64_t since = 0;  // slot from which it may be sent
-    std::vector<std::uint8_t> data;
-    int tag = 0;
-    std::int64_t offered_ns = 0;
-};
-
-}  // namespace
-
 void uplink_config::check() const {
     check_range("kbps", kbps, 0.001, 1e6);
     check_range("delay_slots", delay_slots, 0, 15000);
@@ -46,6 +23,25 @@ void uplink_config::check() const {
 }
 
 struct emulated_uplink::state {
+    // Dice that fall alike on every platform (the standard distributions do not).
+    class dice {
+    public:
+        explicit dice(std::uint64_t seed) : engine_(seed) {}
+        bool hits(double probability) {
+            return static_cast<double>(engine_() >> 11) * 0x1p-53 < probability;
+        }
+
+    private:
+        std::mt19937_64 engine_;
+    };
+
+    struct waiting_packet {
+        std::int64_t since = 0;  // slot from which it may be sent
+        std::vector<std::uint8_t> data;
+        int tag = 0;
+        std::int64_t offered_ns = 0;
+    };
+
     explicit state(const uplink_config& c)
         : config(c),
           bits_per_second(std::llround(c.kbps * 1000)),

@@ -9,7 +9,8 @@
 #include BOARD_HEADER
 
 extern "C" {
-extern std::uint32_t stack_top, data_load, data_begin, data_end, bss_begin, bss_end;
+// Addresses that the linker script defines, as arrays: their extent is not one word's.
+extern std::uint32_t stack_top[], data_load[], data_begin[], data_end[], bss_begin[], bss_end[];
 using function = void (*)();
 extern function init_begin[], init_end[];
 
@@ -37,8 +38,8 @@ void abort() {
 }
 
 void reset_handler() {
-    std::copy(&data_load, &data_load + (&data_end - &data_begin), &data_begin);
-    std::fill(&bss_begin, &bss_end, 0u);
+    std::copy(data_load, data_load + (data_end - data_begin), data_begin);
+    std::fill(bss_begin, bss_end, 0u);
     for (const function* f = init_begin; f != init_end; ++f) (*f)();
     run();
     fault_handler();
@@ -61,7 +62,7 @@ struct vector_table {
 };
 
 constexpr vector_table make_vectors() {
-    vector_table v{&stack_top, {}};
+    vector_table v{stack_top, {}};
     v.handlers.fill(fault_handler);
     v.handlers[0] = reset_handler;
     v.handlers[14] = tick_handler;

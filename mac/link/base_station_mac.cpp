@@ -24,19 +24,19 @@ constexpr int grant_room = 8 * grant_bytes, bits_without_frames = 12 + 16 + 15 +
 // Slots of history: more than the longest loop, a power of two.
 constexpr std::size_t history_slots = 64;
 
-struct sent_slot {
-    std::array<arq_unit, nof_bins> unit{};
-    std::uint32_t used = 0;  // bit b: bin b carried unit[b]
-    // Borders that the grant said: of the first `told` of the `fresh` new frames from first_new on,
-    // and of older ones.
-    frame_sn first_new = 0;
-    int fresh = 0, told = 0;
-    std::array<border_run, most_border_runs> runs{};
-};
-
 }  // namespace
 
 struct base_station_mac::state {
+    struct sent_slot {
+        std::array<arq_unit, nof_bins> unit{};
+        std::uint32_t used = 0;  // bit b: bin b carried unit[b]
+        // Borders that the grant said: of the first `told` of the `fresh` new frames from first_new
+        // on, and of older ones.
+        frame_sn first_new = 0;
+        int fresh = 0, told = 0;
+        std::array<border_run, most_border_runs> runs{};
+    };
+
     state(const link_config& c, frame_sn first_sn)
         : config(c),
           table(c.switch_table, c.profile, c.eight),
