@@ -240,7 +240,7 @@ void base_station_mac::on_not_sent(slot air) {
     auto& s = *state_;
     const std::int64_t j = air.value;
     if (!s.started || j >= s.next_air || j < s.next_settled) return;
-    const sent_slot& out = s.sent(j);
+    const auto& out = s.sent(j);
     if (out.used == 0 && out.runs[0].frames == 0) return;
     if (out.used != 0) ++s.statistics.slots_not_sent;
     s.answer(j, false, 0);
