@@ -50,7 +50,8 @@ BUILD_LOG, TESTS = "build/openwip-build.log", "build/openwip-tests.xml"  # of th
 WARNING = re.compile(r"^\S+:\d+:\d+: warning: ", re.M)  # of a compiler
 IN_NAMESPACE = ["unshare", "--mount", "--propagation", "private"]
 # $1 root file system, $2 folder of the run, $3 "kept": with its package lists, then the command.
-# Mounts are this process's own and go with it; what the command wrote to its disk is there for the
+# PIP_CERT, the authorities by which pip reaches its index behind this network's proxy, is taken along as
+# the name server is. Mounts are this process's own and go with it; what the command wrote to its disk is there for the
 # next one.
 INSIDE = """set -e
 base=$1 run=$2 lists=$3; shift 3
@@ -62,9 +63,10 @@ for of in tmp run; do mount -t tmpfs tmpfs "$run/top/$of"; done
 if [ ! -e "$run/top/openwip" ]; then
   [ "$lists" = kept ] || rm -rf "$run/top/var/lib/apt/lists" "$run/top/var/cache/apt"
   cp /etc/resolv.conf /etc/hosts "$run/top/etc/"
+  [ -z "${PIP_CERT:-}" ] || cp "$PIP_CERT" "$run/top/etc/authorities-of-the-network.crt"
   cp -a "$run/tree" "$run/top/openwip"
 fi
-exec chroot "$run/top" /usr/bin/env -i HOME=/root TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin sh -c 'cd /openwip && exec ./openwip "$@"' sh "$@"
+exec chroot "$run/top" /usr/bin/env -i ${PIP_CERT:+PIP_CERT=/etc/authorities-of-the-network.crt} HOME=/root TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin sh -c 'cd /openwip && exec ./openwip "$@"' sh "$@"
 """
 
 
