@@ -50,9 +50,9 @@ BUILD_LOG, TESTS = "build/openwip-build.log", "build/openwip-tests.xml"  # of th
 WARNING = re.compile(r"^\S+:\d+:\d+: warning: ", re.M)  # of a compiler
 IN_NAMESPACE = ["unshare", "--mount", "--propagation", "private"]
 # $1 root file system, $2 folder of the run, $3 "kept": with its package lists, then the command.
-# PIP_CERT, the authorities by which pip reaches its index behind this network's proxy, is taken along as
-# the name server is. Mounts are this process's own and go with it; what the command wrote to its disk is there for the
-# next one.
+# PIP_CERT, the authorities by which pip reaches its index behind this network's proxy, is taken
+# along as the name server is. Mounts are this process's own and go with it; the disk that the
+# command wrote to is there for the next one.
 INSIDE = """set -e
 base=$1 run=$2 lists=$3; shift 3
 mkdir -p "$run/upper" "$run/work" "$run/top"
