@@ -47,7 +47,7 @@ RELEASES = {
 SCRIPT = "/usr/share/debootstrap/scripts/gutsy"
 THEN = "--then"  # between two commands
 BUILD_LOG, TESTS = "build/openwip-build.log", "build/openwip-tests.xml"  # of the tree
-WARNING = re.compile(r"^\S+:\d+:\d+: warning: ", re.M)  # of a compiler
+WARNING = re.compile(r"^\S+:\d+:\d+: warning: .*", re.M)  # of a compiler
 IN_NAMESPACE = ["unshare", "--mount", "--propagation", "private"]
 # $1 root file system, $2 folder of the run, $3 "kept": with its package lists, then the command.
 # PIP_CERT, the authorities by which pip reaches its index behind this network's proxy, is taken
@@ -214,7 +214,7 @@ def one_command(
         "seconds": seconds,
         "tests": junit_counts.counts(tree / TESTS),
         "warnings": (
-            len(WARNING.findall(built.read_text(errors="replace"))) if built.exists() else None
+            WARNING.findall(built.read_text(errors="replace")) if built.exists() else None
         ),
         "said": [
             line

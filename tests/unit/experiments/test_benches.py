@@ -305,7 +305,7 @@ echo '<testsuite tests="3"><testcase name="a" status="run"/><testcase name="b" s
         self.assertEqual(code, 3)
         self.assertEqual(
             (demo["command"], demo["exit_code"], demo["tests"], demo["warnings"]),
-            (["demo", "--duration", "5"], 3, None, 1),
+            (["demo", "--duration", "5"], 3, None, ["a.cpp:1:2: warning: no"]),
         )
         self.assertEqual(
             (test["command"], test["exit_code"], test["warnings"]), (["test"], 0, None)
