@@ -11,6 +11,7 @@ user may make files; the named files of it are the cell's."""
 
 import argparse
 import contextlib
+import ctypes
 import fcntl
 import os
 import pathlib
@@ -19,6 +20,7 @@ import socket
 import sys
 
 NOBODY = 65534
+LIBC = ctypes.CDLL(None)  # os.setns came with Python 3.12
 parser = argparse.ArgumentParser()
 parser.add_argument("name")
 parser.add_argument("folder")
@@ -157,10 +159,13 @@ def look_into_the_processes():
 
 
 def take_what_is_written():
-    """Files in a folder where everybody may make some: this user's own are no success; the cell's
-    opened, replaced or removed are."""
+    """Files in a folder where everybody may make some. This user's own are no success; the cell's
+    opened, replaced or removed are. While the cell writes, links and FIFOs stand at the names that
+    its files will get: they may be replaced, and nothing may be written through them. (Before a
+    run they make the command refuse its target.)"""
     if GIVEN.shared is None:
         return
+    running = False
     with contextlib.suppress(OSError):
         for name in os.listdir(GIVEN.shared):
             path = os.path.join(GIVEN.shared, name)
@@ -168,6 +173,7 @@ def take_what_is_written():
                 if os.lstat(path).st_uid == NOBODY:
                     os.unlink(path)
                     continue
+            running = True
             for flags in (os.O_RDONLY, os.O_WRONLY):
                 with contextlib.suppress(OSError):
                     os.close(os.open(path, flags | os.O_NONBLOCK))
@@ -180,15 +186,13 @@ def take_what_is_written():
                 with contextlib.suppress(OSError):
                     action(path)
                     got(f"{verb} {path}")
-    for turn, name in enumerate(GIVEN.files):
+    for turn, name in enumerate(GIVEN.files if running else []):
         path = os.path.join(GIVEN.shared, name)
         with contextlib.suppress(OSError):
-            if (rounds + turn) % 3 == 0:
+            if (rounds + turn) % 2:
                 os.symlink("/etc/openwip-of-nobody", path)
-            elif (rounds + turn) % 3 == 1:
-                os.mkfifo(path, 0o666)
             else:
-                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+                os.mkfifo(path, 0o666)
 
 
 def enter_the_namespaces():
@@ -196,8 +200,7 @@ def enter_the_namespaces():
         path = f"/run/netns/{name}"
         with contextlib.suppress(OSError):
             fd = os.open(path, os.O_RDONLY)
-            with contextlib.suppress(OSError):
-                os.setns(fd)
+            if LIBC.setns(fd, 0) == 0:
                 got(f"entered {path}")
             os.close(fd)
         with contextlib.suppress(OSError):
