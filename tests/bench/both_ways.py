@@ -33,7 +33,7 @@ os.environ |= {
 }
 
 from openwip_cli.cell import cell as cells
-from openwip_cli.figures import accounting
+from openwip_cli.figures import checks
 from openwip_cli.machine import places
 from openwip_cli.runs import demo
 
@@ -94,7 +94,7 @@ def figures(r):
         "left_us": {"found": fader["least_lead_us"], "budget": 0, "of": fader["delay_us"]},
         "late_slots": {
             "found": rt["late_slots"],
-            "budget": accounting.LATE_SHARE * rt["slots"],
+            "budget": checks.LATE_SHARE * rt["slots"],
             "of": rt["slots"],
         },
         "soundings": [

@@ -26,7 +26,7 @@ BUILD = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"))
 sys.path[:0] = [str(TOP / "host" / "cli"), str(BUILD / "python")]
 
 from openwip_cli.commands.radio_findings import SHARE
-from openwip_cli.figures import accounting, standstills
+from openwip_cli.figures import standstills, timing
 from openwip_cli.runs import loop, options
 
 SCENARIO = [
@@ -69,7 +69,7 @@ def of_run(r):
     if rt:
         found |= {
             "slots": rt["slots"],
-            "missed": accounting.missed_words(rt["missed"]),
+            "missed": timing.missed_words(rt["missed"]),
             "standstills": standstills.words(rt.get("standstills")).removeprefix("; "),
         }
     return found | (

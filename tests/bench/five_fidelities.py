@@ -52,7 +52,7 @@ from scipy import stats
 from openwip_cli.campaign import in_virtual_time, tcp_settings, workloads
 from openwip_cli.campaign import plan as plans
 from openwip_cli.errors import BadInput, CellDied, NoLock
-from openwip_cli.figures import accounting
+from openwip_cli.figures import capacities
 from openwip_cli.machine import places as whereabouts
 from openwip_cli.runs import demo, emulate, ns3, virtual
 from openwip_cli.settings import scenario as scenarios
@@ -255,11 +255,11 @@ def of_formula(point: Point, seed: int, places: Any) -> float:
     wired, loss, mss = (
         s.get("wired.delay_ms", 10) * 1e-3,
         s.get("wired.loss", 0),
-        accounting.USUAL_MSS,
+        capacities.USUAL_MSS,
     )
     alone, _ = emulate.generate(scenario_of(s), point.experiment.duration_s, places)
-    link = alone["generator"]["ip_bps"] * mss / accounting.MTU
-    trip = 2 * wired + 0.004 + accounting.MTU * 8 / alone["generator"]["ip_bps"]
+    link = alone["generator"]["ip_bps"] * mss / capacities.MTU
+    trip = 2 * wired + 0.004 + capacities.MTU * 8 / alone["generator"]["ip_bps"]
     limits = [
         link,
         8 * work["window_bytes"] / trip if work["window_bytes"] else math.inf,

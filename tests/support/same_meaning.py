@@ -9,7 +9,8 @@ import subprocess
 import numpy
 from openwip_schema import telemetry_pb2 as pb
 
-from openwip_cli.figures import accounting, meaning
+from openwip_cli.air import SLOTS_PER_SECOND
+from openwip_cli.figures import link_counts, meaning
 from openwip_cli.messages import telemetry
 from openwip_cli.records import messages
 from openwip_cli.records.run_record import RunRecord
@@ -76,7 +77,7 @@ def _link(test, record, said):
         for _, source, topic, body in messages.messages(record, ("status",))
         if (source, topic) == ("base", "status")
     ]
-    link = accounting.link_interval(statuses[0], statuses[-1])
+    link = link_counts.link_interval(statuses[0], statuses[-1])
     test.assertEqual(said["modulation"], link["modulation_histogram"])
     test.assertEqual(said["retransmissions"], link["retransmission_histogram"])
     test.assertEqual(
@@ -86,7 +87,7 @@ def _link(test, record, said):
     _near(
         test,
         said["goodput"],
-        numpy.column_stack((goodput.t * accounting.SLOTS_PER_SECOND, goodput.y)),
+        numpy.column_stack((goodput.t * SLOTS_PER_SECOND, goodput.y)),
         1e-12,
     )
     verdicts = record.table("verdict", "keeper")

@@ -25,6 +25,8 @@ from demo_support import (
 )
 from openwip_cli.errors import BadInput
 from openwip_cli.figures import attenuator as figures
+from openwip_cli.figures import checks
+from openwip_cli.figures.facts import Facts
 from openwip_cli.machine import places
 from openwip_cli.messages import attenuator as link
 from openwip_cli.messages import control
@@ -44,16 +46,19 @@ GOOD = {
 }
 
 
+def judged(**status):
+    said = figures.report_of(pb.AttenuatorStatus(**status))
+    return checks.judge(Facts(attenuator=said))["reasons"]
+
+
 class Judged(unittest.TestCase):
     def test_whatever_a_playback_misses_is_a_reason(self):
-        self.assertEqual(figures.check(figures.report_of(pb.AttenuatorStatus(**GOOD))), [])
+        self.assertEqual(judged(**GOOD), [])
         self.assertEqual(
-            figures.check(
-                figures.report_of(pb.AttenuatorStatus(**GOOD | {"state": "ended", "played": 300}))
-            ),
+            judged(**GOOD | {"state": "ended", "played": 300}),
             [],
         )
-        self.assertEqual(figures.check(figures.report_of(pb.AttenuatorStatus(state="idle"))), [])
+        self.assertEqual(judged(state="idle"), [])
         for fault, words in (
             ({"state": "silent"}, "playback is silent after 9 of 300 steps .the host was silent"),
             ({"state": "armed"}, "is armed after 9 of 300 steps .nothing has started it"),
@@ -64,11 +69,12 @@ class Judged(unittest.TestCase):
             ({"silent_s": 2}, "not answered for 2.0 s"),
             ({"wrong": "no answer"}, "no answer"),
         ):
-            reasons = figures.check(figures.report_of(pb.AttenuatorStatus(**GOOD | fault)))
+            reasons = judged(**GOOD | fault)
             self.assertEqual(len(reasons), 1)
             self.assertRegex(reasons[0], "^attenuator: .*" + words)
         self.assertEqual(
-            figures.check(figures.report_of(None)), ["attenuator: its process does not answer"]
+            checks.judge(Facts(attenuator=figures.report_of(None)))["reasons"],
+            ["attenuator: its process does not answer"],
         )
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Capacity, sums and verdict from hand-made status messages."""
 
+import dataclasses
 import pathlib
 import sys
 import unittest
@@ -12,9 +13,14 @@ sys.path.insert(0, str(TOP / "host" / "cli"))
 from openwip_schema import control_pb2 as pb
 from openwip_schema import telemetry_pb2
 
-from openwip_cli.figures import accounting, report
-from openwip_cli.measure.applications import telemetry_reasons
+from openwip_cli.figures import capacities, checks, conservation, report, timing
+from openwip_cli.figures.facts import Core, Facts, Lock, Waiting
+from openwip_cli.measure.applications import heard
 from openwip_cli.messages.control import TelemetryWatch
+
+
+def reasons(**known):
+    return checks.judge(Facts(**known))["reasons"]
 
 
 def direction(came_in, delivered, queued=(0, 0), **dropped):
@@ -33,19 +39,19 @@ def direction(came_in, delivered, queued=(0, 0), **dropped):
 
 class Capacity(unittest.TestCase):
     def test_256_qam_on_all_bins_is_table_5_2_less_the_crc_less_the_headers(self):
-        c = accounting.capacity(25, 8, [0] * 9, 1448, packing=True)
+        c = capacities.capacity(25, 8, [0] * 9, 1448, packing=True)
         self.assertEqual(c["payload_bps"], 32.4e6)
         self.assertEqual(c["profile_bps"], 1500 * 25 * 840)
         self.assertAlmostEqual(c["tcp_payload_bps"], 31.5e6 * 1448 / 1500)
         self.assertLess(1 - c["profile_bps"] / c["payload_bps"], 0.03)
 
     def test_adaptive_takes_the_mean_of_the_frames_sent(self):
-        c = accounting.capacity(10, "adaptive", [0, 0, 50, 0, 0, 0, 150, 0, 0], 1448, packing=True)
+        c = capacities.capacity(10, "adaptive", [0, 0, 50, 0, 0, 0, 150, 0, 0], 1448, packing=True)
         self.assertEqual(c["bits_per_symbol"], 5)
         self.assertEqual(c["profile_bps"], 1500 * 10 * (540 - 24))
 
     def test_adaptive_without_frames_is_nothing(self):
-        c = accounting.capacity(10, "adaptive", [0] * 9, 1448, packing=True)
+        c = capacities.capacity(10, "adaptive", [0] * 9, 1448, packing=True)
         self.assertEqual((c["payload_bps"], c["profile_bps"], c["tcp_payload_bps"]), (0, 0, 0))
 
     def test_an_802_11_cell_takes_the_turns_that_its_model_takes(self):
@@ -57,7 +63,7 @@ class Capacity(unittest.TestCase):
             (11, True, True, 1929),
             (2, False, False, 1928),
         ):
-            c = accounting.wlan_capacity(11, control, short, rts, 1448)
+            c = capacities.wlan_capacity(11, control, short, rts, 1448)
             self.assertAlmostEqual(c["profile_bps"], 12000e6 / us)
 
     def test_the_capacity_of_several_bearers_is_said_to_be_that_of_all(self):
@@ -65,13 +71,13 @@ class Capacity(unittest.TestCase):
             (0, "profile = the rate of the bearer; TCP"),
             (3, "profile = the rate of all 3 bearers together; TCP"),
         ):
-            c = accounting.bearer_capacity(384e3, 1448, users)
+            c = capacities.bearer_capacity(384e3, 1448, users)
             self.assertIn(words, c["how"][0])
             self.assertAlmostEqual(c["tcp_payload_bps"], 384e3 * 1448 / 1500)
 
     def test_without_packing_a_packet_fills_whole_frames(self):
-        packed = accounting.capacity(25, 8, [0] * 9, 1448, packing=True)
-        alone = accounting.capacity(25, 8, [0] * 9, 1448, packing=False)
+        packed = capacities.capacity(25, 8, [0] * 9, 1448, packing=True)
+        alone = capacities.capacity(25, 8, [0] * 9, 1448, packing=False)
         # 12000 bits in frames of 840: 15 frames of 12600 bits
         self.assertAlmostEqual(alone["tcp_payload_bps"] / packed["tcp_payload_bps"], 12000 / 12600)
 
@@ -110,7 +116,11 @@ class Sums(unittest.TestCase):
         }
 
     def wrong(self):
-        return accounting.check_sums(accounting.paths_of(self.base, self.terminal), self.tun)
+        return reasons(
+            sums=conservation.sums_of_paths(
+                conservation.paths_of(self.base, self.terminal), self.tun
+            )
+        )
 
     def test_sums_that_match_give_no_reason(self):
         self.assertEqual(self.wrong(), [])
@@ -164,7 +174,7 @@ class Sums(unittest.TestCase):
         self.terminal.downlink.CopyFrom(direction((10, 1000), (10, 1000)))
         self.tun["terminal"]["from_macd"] = (10, 1000)
         self.assertEqual(self.wrong(), [])
-        paths = accounting.paths_of(self.base, self.terminal)
+        paths = conservation.paths_of(self.base, self.terminal)
         self.assertEqual(paths["downlink"].report()["delivered_although_given_up"], 1)
 
     def test_more_delivered_than_given_up_explains_is_found(self):
@@ -173,7 +183,7 @@ class Sums(unittest.TestCase):
         self.assertTrue(any("TUN to TUN" in r for r in self.wrong()))
 
     def test_the_whole_direction_is_conserved_in_the_report(self):
-        r = accounting.paths_of(self.base, self.terminal)["downlink"].report()
+        r = conservation.paths_of(self.base, self.terminal)["downlink"].report()
         self.assertEqual(
             (r["in"], r["delivered"], r["queued"], r["dropped"]), (10, 9, 0, {"queue_full": 1})
         )
@@ -193,19 +203,19 @@ class Verdict(unittest.TestCase):
             slots_behind=behind,
             pacing_limit_us=10000,
         )
-        return accounting.realtime_of(before, after, {"late": 0})
+        return timing.realtime_of(before, after, {"late": 0})
 
     def test_a_run_that_keeps_the_wall_clock_is_valid(self):
         for air, wall, speed in ((10, 10, 1), (10, 10.04, 1), (10, 9.96, 1), (5, 10, 0.5)):
-            self.assertEqual(accounting.check_pacing(self.realtime(air, wall, speed=speed)), [])
+            self.assertEqual(reasons(pacing=self.realtime(air, wall, speed=speed)), [])
 
     def test_a_run_that_is_too_slow_or_too_fast_is_invalid(self):
         for air, wall, speed in ((10, 10.06, 1), (10, 9.94, 1), (10, 10, 0.5)):
-            self.assertEqual(len(accounting.check_pacing(self.realtime(air, wall, speed=speed))), 1)
+            self.assertEqual(len(reasons(pacing=self.realtime(air, wall, speed=speed))), 1)
 
     def test_more_than_one_percent_of_slots_behind_is_invalid(self):
-        self.assertEqual(accounting.check_pacing(self.realtime(10, 10, behind=150)), [])
-        self.assertEqual(len(accounting.check_pacing(self.realtime(10, 10, behind=151))), 1)
+        self.assertEqual(reasons(pacing=self.realtime(10, 10, behind=150)), [])
+        self.assertEqual(len(reasons(pacing=self.realtime(10, 10, behind=151))), 1)
 
     def test_more_than_one_percent_of_packets_behind_is_invalid_but_for_one(self):
         """Of a link whose beats, 10 ms apart, were all in time."""
@@ -226,9 +236,7 @@ class Verdict(unittest.TestCase):
                 released=100 + packets,
                 released_behind=90 + behind,
             )
-            self.assertEqual(
-                accounting.check_pacing(accounting.realtime_of(before, after, {"late": 0})), words
-            )
+            self.assertEqual(reasons(pacing=timing.realtime_of(before, after, {"late": 0})), words)
 
     def test_one_slot_in_a_thousand_may_be_late_where_the_clock_runs_freely_and_none_where_it_waits(
         self,
@@ -236,9 +244,7 @@ class Verdict(unittest.TestCase):
         def late(clock, **missed):
             none = {"late": 0, "underflows": 0, "late_plans": 0, "left_out": 0}
             after = pb.AirStatus(speed=1, now=76_800_000, wall_seconds=10, slots=15000, clock=clock)
-            return accounting.check_late(
-                accounting.realtime_of(pb.AirStatus(speed=1), after, none | missed)
-            )
+            return reasons(slots=timing.realtime_of(pb.AirStatus(speed=1), after, none | missed))
 
         self.assertEqual(late("lockstep"), [])
         self.assertEqual(
@@ -261,22 +267,22 @@ class Verdict(unittest.TestCase):
             "terminal.radio": {"minor": 1, "major": 1},
         }
         self.assertEqual(
-            accounting.check_page_faults(faults),
+            reasons(page_faults=faults),
             [
                 "page faults: base.macd waited 2 times, terminal.radio waited 1 times for a page"
                 " from the disk"
             ],
         )
-        self.assertEqual(accounting.check_page_faults({"air": faults["air"]}), [])
-        self.assertEqual(accounting.check_page_faults({}), [])
+        self.assertEqual(reasons(page_faults={"air": faults["air"]}), [])
+        self.assertEqual(reasons(page_faults={}), [])
 
     def test_a_standstill_of_the_machine_is_named_in_the_reason_and_excuses_nothing(self):
         def late(left_out, **found):
             after = pb.AirStatus(
                 speed=1, now=76_800_000, wall_seconds=10, slots=15000, clock="realtime"
             )
-            realtime = accounting.realtime_of(pb.AirStatus(speed=1), after, {"left_out": left_out})
-            return accounting.check_late(realtime | {"standstills": {"least_ms": 2.0} | found})
+            realtime = timing.realtime_of(pb.AirStatus(speed=1), after, {"left_out": left_out})
+            return reasons(slots=realtime | {"standstills": {"least_ms": 2.0} | found})
 
         stood = {"count": 3, "longest_ms": 14.23, "together_ms": 21.6}
         self.assertEqual(late(15, **stood), [])
@@ -303,38 +309,31 @@ class Verdict(unittest.TestCase):
         )
 
         def judged(late, used=0.5, found=None, **more):
-            o = accounting.Observed(
-                paths={},
-                realtime=accounting.realtime_of(
-                    pb.AirStatus(speed=1),
-                    pb.AirStatus(
-                        speed=1, now=76_800_000, wall_seconds=10, slots=15000, clock="realtime"
-                    ),
-                    {"left_out": late},
+            realtime = timing.realtime_of(
+                pb.AirStatus(speed=1),
+                pb.AirStatus(
+                    speed=1, now=76_800_000, wall_seconds=10, slots=15000, clock="realtime"
                 ),
-                **more,
+                {"left_out": late},
             )
-            o.paths = accounting.paths_of(pb.MacStatus(), pb.MacStatus())
-            o.realtime |= {
-                "standstills": stood | (found or none),
-                "share": {"used": used, "allowed": 0.95},
-            }
-            return accounting.judge(o)["reasons"]
+            core = Core(stood | (found or none), {"used": used, "allowed": 0.95})
+            realtime["standstills"] = core.standstills
+            return reasons(pacing=realtime, slots=realtime, core=core, **more)
 
-        reasons = judged(16, 0.97, held)
-        self.assertEqual(len(reasons), 2)
+        found = judged(16, 0.97, held)
+        self.assertEqual(len(found), 2)
         self.assertTrue(
-            reasons[0].startswith(
+            found[0].startswith(
                 "real-time throttling: the kernel held the slot path back 13 times, 49.0 ms at"
                 " longest, while it was ready; it used 97% of its core, of which real-time"
                 " processes may have 95%; remedy: "
             ),
-            reasons[0],
+            found[0],
         )
-        self.assertIn("the kernel held the slot path back 13 of these times", reasons[1])
+        self.assertIn("the kernel held the slot path back 13 of these times", found[1])
         self.assertIn("may have been held back: it used 91% of its core", judged(16, 0.91)[0])
         self.assertTrue(judged(16, 0.90)[0].startswith("late: "))
-        self.assertIn("real-time throttling: ", judged(0, 0.5, held, lock_losses=1)[0])
+        self.assertIn("real-time throttling: ", judged(0, 0.5, held, lock=Lock(1))[0])
         # it excuses nothing, and is no fault by itself
         self.assertEqual(judged(15, 0.97, held), [])
 
@@ -353,18 +352,61 @@ class Verdict(unittest.TestCase):
                 speed=1, now=76_800_000, wall_seconds=10, slots=15000, clipped=clipped
             )
             self.assertEqual(
-                accounting.check_clipping(
-                    accounting.realtime_of(pb.AirStatus(speed=1), after, {"late": 0})
-                ),
+                reasons(clipped=timing.realtime_of(pb.AirStatus(speed=1), after, {"late": 0})),
                 says,
             )
 
     def test_one_reason_makes_it_invalid_and_the_check_is_named(self):
-        v = accounting.verdict([("pacing", []), ("sums", ["a", "b"])])
+        verdict = checks.judge(Facts(latest_ms=3.0, failed=["a", "b"], waiting=Waiting(None)))
         self.assertEqual(
-            v, {"valid": False, "reasons": ["a", "b"], "checks": {"pacing": True, "sums": False}}
+            verdict,
+            {
+                "valid": False,
+                "reasons": ["traffic: a", "traffic: b"],
+                "checks": {"pacing": True, "applications": True, "traffic": False},
+                "findings": [
+                    {"check": "traffic", "reason": f"traffic: {w}", "figures": {"what": w}}
+                    for w in "ab"
+                ],
+            },
         )
-        self.assertTrue(accounting.verdict([("pacing", [])])["valid"])
+        self.assertTrue(checks.judge(Facts(latest_ms=3.0))["valid"])
+
+    def test_what_is_known_later_is_judged_with_the_rest(self):
+        first = checks.judge(Facts(latest_ms=30.4, failed=[]))
+        both = checks.judge_also(first, Facts(failed=["a"], page_faults={}))
+        self.assertEqual(both["checks"], {"pacing": False, "traffic": False, "page_faults": True})
+        self.assertEqual(
+            both["reasons"], ["pacing: a packet left 30 ms late (limit 20 ms)", "traffic: a"]
+        )
+        self.assertEqual(both["findings"][0]["figures"], {"latest_ms": 30.4, "limit_ms": 20.0})
+        self.assertTrue(checks.failed(both, checks.Name.PACING, checks.Name.LOCK))
+        self.assertFalse(checks.failed(both, checks.Name.PAGE_FAULTS, checks.Name.LOCK))
+        self.assertFalse(checks.judge_also(first, Facts(failed=[]))["valid"])
+
+    def test_a_check_has_a_number_of_the_schema_and_facts_that_there_are(self):
+        names = [name.removeprefix("CHECK_").lower() for name in telemetry_pb2.Check.keys()]
+        self.assertEqual(names, ["unspecified", *(name.value for name in checks.Name)])
+        known = {f.name for f in dataclasses.fields(Facts)}
+        for check in checks.CHECKS:
+            self.assertTrue(check.needs and set(check.needs) <= known, check)
+        self.assertEqual({check.name for check in checks.CHECKS}, set(checks.Name))
+        self.assertEqual({fact for c in checks.CHECKS for fact in c.needs}, known)
+
+    def test_the_checks_of_a_wired_network_are_the_same(self):
+        down = pb.MacStatus(downlink=direction((2, 20), (1, 10)), uplink=direction((0, 0), (0, 0)))
+        path = conservation.paths_of(down, pb.MacStatus())
+        wired = Facts(sums=conservation.sums_of_paths(path, None, drained=False))
+        found = checks.judge(Facts(wired=wired))
+        self.assertEqual(found["checks"], {"wired": False})
+        self.assertEqual(
+            found["reasons"],
+            [
+                "wired: sums: downlink at the base, in against delivered + queued + dropped:"
+                " 2 packets, 20 bytes against 1 packets, 10 bytes"
+            ],
+        )
+        self.assertEqual(found["findings"][0]["figures"]["check"], "sums")
 
 
 class Telemetry(unittest.TestCase):
@@ -381,9 +423,9 @@ class Telemetry(unittest.TestCase):
 
     def test_a_gap_is_a_loss(self):
         self.take(7, 8, 9)
-        self.assertEqual(telemetry_reasons(self.watch), [])
+        self.assertEqual(reasons(heard=heard(self.watch)), [])
         self.take(12)
-        self.assertEqual(telemetry_reasons(self.watch), ["telemetry: 2 messages of base lost"])
+        self.assertEqual(reasons(heard=heard(self.watch)), ["telemetry: 2 messages of base lost"])
 
     def test_a_watch_that_could_not_go_on_is_a_reason(self):
         self.take(7, 8)
@@ -393,23 +435,23 @@ class Telemetry(unittest.TestCase):
             self.watch._ending.clear()
             self.watch._run()
         self.assertEqual(
-            telemetry_reasons(self.watch),
+            reasons(heard=heard(self.watch)),
             ["telemetry: not watched to the end: Too many open files"],
         )
 
     def test_a_repeated_number_is_a_fault(self):
         self.take(7, 7)
-        self.assertEqual(telemetry_reasons(self.watch), ["telemetry: 1 messages of base lost"])
+        self.assertEqual(reasons(heard=heard(self.watch)), ["telemetry: 1 messages of base lost"])
 
     def test_garbage_is_a_reason(self):
         self.take(1)
         self.watch._reader.take("base", [b"one frame"])
         self.assertEqual(
-            telemetry_reasons(self.watch), ["telemetry: 1 messages of base do not parse"]
+            reasons(heard=heard(self.watch)), ["telemetry: 1 messages of base do not parse"]
         )
 
     def test_silence_is_a_reason(self):
-        self.assertEqual(telemetry_reasons(self.watch), ["telemetry: nothing came from base"])
+        self.assertEqual(reasons(heard=heard(self.watch)), ["telemetry: nothing came from base"])
 
 
 if __name__ == "__main__":

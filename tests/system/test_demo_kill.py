@@ -12,7 +12,7 @@ import unittest
 import yaml
 
 from demo_support import GENTLE, PROCESSES, Demo, built, cells, left_of, openwip, wait_until
-from openwip_cli.figures import accounting
+from openwip_cli.figures import fading
 from openwip_cli.messages import control
 
 # What a process says that noticed the loss of its neighbour before anybody told it.
@@ -118,7 +118,7 @@ class Killed(unittest.TestCase):
 
         self.assertGreater(heard(), 21)
         block = control.Control(demo.cell.endpoint(cells.TRANSMITTER))
-        found = accounting.transmitter_of(
+        found = fading.transmitter_of(
             control.Control(demo.cell.endpoint("air.control")).status(5),
             control.Control(demo.cell.endpoint("terminal.control")).status(5).radio,
         )

@@ -20,7 +20,8 @@ import monitor_window as mw
 import pictures as png
 import screen as screens
 from demo_support import GENTLE, TOP, Demo, environment, openwip, wait_until
-from openwip_cli.figures import accounting, through_radios
+from openwip_cli.figures import checks, fading, through_radios
+from openwip_cli.figures.facts import Facts
 from openwip_cli.iq import recordings
 from openwip_cli.messages import control
 from uhd_support import BUILD, Medium
@@ -509,13 +510,13 @@ class Cell(unittest.TestCase):
         found = through_radios.compare(air.bursts, terminal.bursts)
         self.assertEqual((found["bursts"], found["wrong"], found["not_judged"]), (8, [], ""), found)
         self.assertAlmostEqual(found["gain_db"], 0, delta=0.2)
-        self.assertEqual(accounting.check_fader(accounting.fader_of(air, terminal)), [])
+        self.assertEqual(checks.judge(Facts(fader=fading.fader_of(air, terminal)))["reasons"], [])
         for b in air.bursts:  # told with an echo of -6 dB 1 us later
             told = numpy.array(through_radios.complex_of(b.burst)) * (
                 1 + 0.5 * numpy.exp(-2j * numpy.pi * 0.15 * numpy.arange(32))
             )
             b.burst.response[:] = told.view(float).tolist()
-        (said,) = accounting.check_fader(accounting.fader_of(air, terminal))
+        (said,) = checks.judge(Facts(fader=fading.fader_of(air, terminal)))["reasons"]
         self.assertRegex(said, "^fader: through the radios the channel is .* off the commanded one")
 
     def see_it(self, name):

@@ -192,4 +192,9 @@ def describe_fault(e: BaseException) -> str:
 
 
 class NoLock(Exception):
-    """The terminal did not lock: a radio event, not a fault of the machine."""
+    """The terminal did not lock: a radio event, not a fault of the machine. `within_s`: of air
+    time."""
+
+    def __init__(self, within_s: float) -> None:
+        super().__init__(f"the terminal did not lock within {within_s:g} s of air time")
+        self.within_s = within_s

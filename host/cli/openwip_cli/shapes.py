@@ -37,10 +37,19 @@ else:
     ) = Any
 
 
+class Finding(TypedDict):
+    """What a check found wrong: the sentence, and the figures that it is made of."""
+
+    check: str
+    reason: str
+    figures: dict[str, Any]
+
+
 class Verdict(TypedDict, total=False):
     valid: bool
-    reasons: list[str]
+    reasons: list[str]  # of the findings
     checks: dict[str, bool]
+    findings: list[Finding]
     replay: bool
 
 

@@ -20,7 +20,8 @@ from openwip_schema import control_pb2 as pb
 from openwip_cli.cell import cell as cells
 from openwip_cli.commands import settings_command
 from openwip_cli.errors import BadInput
-from openwip_cli.figures import accounting
+from openwip_cli.figures import capacities, checks, live_changes
+from openwip_cli.figures.facts import Facts, Lock
 from openwip_cli.runs import emulate as emulated
 from openwip_cli.runs import tcpl
 from openwip_cli.settings import controls, emulator, table
@@ -399,7 +400,7 @@ class Report(unittest.TestCase):
         return status
 
     def test_changes_are_listed_by_slot_with_their_process(self):
-        found = accounting.changes_of(
+        found = live_changes.changes_of(
             base=self.status((300, "link.bins")), air=self.status((150, "channel.snr_db"))
         )
         self.assertEqual(
@@ -409,20 +410,24 @@ class Report(unittest.TestCase):
 
     def test_the_capacity_is_marked_and_the_verdict_is_not_spoiled(self):
         for key in ("channel.blackout", "paths.base:terminal.channel.blackout"):
-            self.check_change(accounting.changes_of(air=self.status((150, key))))
+            self.check_change(live_changes.changes_of(air=self.status((150, key))))
+
+    def of_lock(self, losses, changes):
+        lock = Lock(losses, asked_for=live_changes.are_about_a_channel(changes))
+        return checks.judge(Facts(lock=lock))["reasons"]
 
     def check_change(self, changed):
-        capacity = accounting.mark_capacity({"how": ["a"]}, changed)
+        capacity = capacities.mark_capacity({"how": ["a"]}, changed)
         self.assertTrue(capacity["settings_changed"])
         self.assertIn("changed by hand", capacity["how"][-1])
-        self.assertEqual(accounting.lock_reasons(2, changed), [])
-        self.assertEqual(accounting.lock_reasons(2, []), ["lock: lost 2 times"])
-        self.assertFalse(accounting.mark_capacity({"how": ["a"]}, [])["settings_changed"])
+        self.assertEqual(self.of_lock(2, changed), [])
+        self.assertEqual(self.of_lock(2, []), ["lock: lost 2 times"])
+        self.assertFalse(capacities.mark_capacity({"how": ["a"]}, [])["settings_changed"])
 
     def test_telemetry_rates_are_no_change_of_the_link(self):
-        changed = accounting.changes_of(base=self.status((9, "telemetry.slot_every")))
-        self.assertFalse(accounting.mark_capacity({"how": []}, changed)["settings_changed"])
-        self.assertEqual(accounting.lock_reasons(1, changed), ["lock: lost 1 times"])
+        changed = live_changes.changes_of(base=self.status((9, "telemetry.slot_every")))
+        self.assertFalse(capacities.mark_capacity({"how": []}, changed)["settings_changed"])
+        self.assertEqual(self.of_lock(1, changed), ["lock: lost 1 times"])
 
 
 if __name__ == "__main__":

@@ -10,7 +10,9 @@ from openwip_schema import telemetry_pb2 as pb
 from test_so_far import statuses
 
 import recording
-from openwip_cli.figures import accounting, meaning, top_figures
+from openwip_cli.air import CRC_BITS
+from openwip_cli.figures import link_counts, meaning, top_figures
+from openwip_cli.figures.facts import Heard
 from openwip_cli.measure import judge
 from openwip_cli.messages import telemetry
 from openwip_cli.views.run_report import data
@@ -33,7 +35,7 @@ class OneRun(recording.RecordWorld):
         self.finish()
 
     def test_goodput_and_capacity_are_those_of_the_verdict_so_far_on_the_page_and_in_top(self):
-        v = self.so_far.verdict([], 0.0)
+        v = self.so_far.verdict(Heard(), 0.0)
         self.assertAlmostEqual(v.goodput_bps, 800_000, delta=1)
         goodput, capacity = data.link(self.read())
         self.assertEqual(len(goodput.y), SECONDS - 1)
@@ -85,7 +87,7 @@ class Words(unittest.TestCase):
             meaning.link_capacity({"bins": 1, "modulation": 1, "profile": p}, [0, 1])
             for p in ("radio", "wipemu")
         ]
-        self.assertEqual(both, [1500 * (108 - accounting.CRC_BITS), 1500 * 108])
+        self.assertEqual(both, [1500 * (108 - CRC_BITS), 1500 * 108])
 
     def test_drops_are_those_that_there_were(self):
         d = control.Direction(
@@ -107,7 +109,7 @@ class Words(unittest.TestCase):
         radio = control.MacStatus().radio
         radio.locked, radio.mode, radio.losses_gap = False, "searching", 2
         self.assertEqual(meaning.lock(radio), "NOT LOCKED (searching)")
-        losses = accounting.counts_of(radio, "losses_")
+        losses = link_counts.counts_of(radio, "losses_")
         self.assertGreater(len(losses), 2)
         self.assertEqual({n: v for n, v in losses.items() if v}, {"losses_gap": 2})
 

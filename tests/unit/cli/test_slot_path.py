@@ -16,8 +16,10 @@ import types
 import unittest
 from unittest import mock
 
+from openwip_cli.air import SAMPLE_RATE
 from openwip_cli.errors import BadInput
-from openwip_cli.figures import accounting, report, standstills
+from openwip_cli.figures import checks, report, standstills
+from openwip_cli.figures.facts import Core, Facts
 from openwip_cli.machine import placement, slot_path
 from openwip_cli.measure import pace
 
@@ -303,9 +305,7 @@ class Cost(unittest.TestCase):
                     self.air = min(self.wall - 0.001, self.air + 1.8 * seconds)
 
             def look(self):
-                return types.SimpleNamespace(
-                    wall_seconds=self.wall, now=self.air * accounting.SAMPLE_RATE
-                )
+                return types.SimpleNamespace(wall_seconds=self.wall, now=self.air * SAMPLE_RATE)
 
         a = Air()
         a.wait(1.0)
@@ -403,7 +403,10 @@ class Standstills(unittest.TestCase):
             "; the machine stood still for 2 ms or more 2 times, 5.0 ms at longest, 8 ms together"
             " (core 3, the worst) (the kernel held core 4 back 1 times)",
         )
-        self.assertIn(" held core 4 back 1 times, ", standstills.throttling(found, None)[0])
+        self.assertIn(
+            " held core 4 back 1 times, ",
+            checks.judge(Facts(core=Core(found), latest_ms=99.0))["reasons"][0],
+        )
         self.assertIsNone(self.found('cat; [ "$2" = 3 ] && echo "{}"', [3, 4]))
 
     def test_a_core_or_a_time_that_is_none_is_refused_in_one_line(self):

@@ -18,8 +18,10 @@ import zmq
 from openwip_schema import control_pb2 as control
 from openwip_schema import telemetry_pb2
 
+from openwip_cli.air import SAMPLE_RATE
 from openwip_cli.cell import keeper, running
-from openwip_cli.figures import accounting, through_radios
+from openwip_cli.figures import checks, conservation, facts, through_radios, timing
+from openwip_cli.figures.facts import Heard
 from openwip_cli.machine import system
 from openwip_cli.measure import applications, judge
 from openwip_cli.messages import telemetry
@@ -32,7 +34,7 @@ def statuses(
 ):
     """`second` of air time since the clock started; one packet of 100 bytes each millisecond."""
     air = control.AirStatus(
-        now=int(second * accounting.SAMPLE_RATE),
+        now=int(second * SAMPLE_RATE),
         wall_seconds=second / pace,
         speed=1.0,
         slots=int(second * 1500) if slots is None else slots,
@@ -60,7 +62,7 @@ def statuses(
     put(base.downlink.delivered, n)
     put(getattr(terminal.downlink, "in"), n - in_flight)
     put(terminal.downlink.delivered, n - in_flight)
-    return accounting.Statuses(air, base, terminal)
+    return facts.Statuses(air, base, terminal)
 
 
 def tun_of(s):
@@ -124,10 +126,10 @@ class SoFar(unittest.TestCase):
     def setUp(self):
         self.so_far = judge.SoFar("demo")
 
-    def verdict(self, *taken, telemetry=(), waiting=0.0, tun=None):
+    def verdict(self, *taken, heard=Heard(), waiting=0.0, tun=None):
         for s in taken:
             self.so_far.take(s)
-        return self.so_far.verdict(list(telemetry), waiting, tun)
+        return self.so_far.verdict(heard, waiting, tun)
 
     def test_a_fader_that_loses_samples_or_makes_another_channel_is_not_valid(self):
         def after(lost=0, through=(), gone=(), clipped=0, **sounded):
@@ -204,7 +206,7 @@ class SoFar(unittest.TestCase):
 
         def said_to_the_monitor(spoil):
             after(residual_db=-30, through=(spoil,))
-            return self.so_far.verdict([], 0.0).through_radios
+            return self.so_far.verdict(Heard(), 0.0).through_radios
 
         good, off, dumb = (
             said_to_the_monitor(s)
@@ -315,7 +317,7 @@ class SoFar(unittest.TestCase):
             (reason,) = looks.read_noted()
             self.assertEqual(
                 (
-                    reason.startswith(f"surroundings: {folder}/noted cannot be read: "),
+                    reason.startswith(f"{folder}/noted cannot be read: "),
                     self.so_far.noted.lines[0],
                 ),
                 (True, "air was stopped"),
@@ -325,8 +327,9 @@ class SoFar(unittest.TestCase):
         v = self.verdict(statuses(1, locked=False), statuses(2, locked=False))
         self.assertFalse(v.valid)
         self.assertIn("has not locked yet", v.reason[0])
-        v = self.so_far.verdict(["control: base does not answer"], 0.0)
-        self.assertIn("control: base does not answer", v.reason)
+        v = self.so_far.verdict(Heard({"base": 0}, silent=["base"]), 0.0)
+        self.assertEqual(v.reason[1:], ["control: base does not answer"])
+        self.assertEqual(list(v.check), [telemetry_pb2.CHECK_START, telemetry_pb2.CHECK_TELEMETRY])
 
     def test_a_good_run_is_valid_and_packets_under_way_are_no_fault(self):
         v = self.verdict(statuses(1), statuses(5, queued=7, in_flight=3))
@@ -348,7 +351,7 @@ class SoFar(unittest.TestCase):
             (
                 "telemetry: 3 messages",
                 statuses(9),
-                {"telemetry": ["telemetry: 3 messages of base lost"]},
+                {"heard": Heard(lost={"base": 3})},
             ),
             ("waited for a processor core 90%", statuses(9), {"waiting": 0.9}),
         ):
@@ -435,7 +438,7 @@ class KernelCounts(unittest.TestCase):
         self.kernel = kernel
         self.so_far.take(now)
         return (
-            list(self.so_far.verdict([], 0.0, self.counts.of(now, self.so_far.still)).reason)
+            list(self.so_far.verdict(Heard(), 0.0, self.counts.of(now, self.so_far.still)).reason)
             if asked
             else None
         )
@@ -503,8 +506,10 @@ class AtTheEnd(unittest.TestCase):
         now, kernel = self.read([(n, n + 1) for n in range(99)])
         self.assertIsNone(kernel)
         both = statuses(5, in_flight=3)
-        o = accounting.observed(statuses(1).air, both, tun=None, came_to_rest=False)
-        self.assertEqual(accounting.judge(o)["reasons"], [accounting.RESTLESS])
+        paths = conservation.paths_of(both.base, both.terminal)
+        sums = conservation.sums_of_paths(paths, None, came_to_rest=False)
+        (reason,) = checks.judge(facts.of_cell(statuses(1).air, both, sums))["reasons"]
+        self.assertIn("packets still passed after the traffic had ended", reason)
 
 
 class Published(unittest.TestCase):
@@ -554,16 +559,19 @@ class Published(unittest.TestCase):
 
 class Waiting(unittest.TestCase):
     def test_is_a_share_of_the_life_of_the_process(self):
-        self.assertEqual(accounting.share_of_waiting(2.0, 4.0, 10.0), 0.5)
+        self.assertEqual(timing.share_of_waiting(2.0, 4.0, 10.0), 0.5)
 
     def test_of_one_that_lived_shortly_it_does_not_matter(self):
-        self.assertEqual(accounting.share_of_waiting(0.05, 0.06, 100.0), 0.05 / 10)
-        self.assertEqual(accounting.share_of_waiting(0.5, 0.5, 1.0), 0.5)
+        self.assertEqual(timing.share_of_waiting(0.05, 0.06, 100.0), 0.05 / 10)
+        self.assertEqual(timing.share_of_waiting(0.5, 0.5, 1.0), 0.5)
+
+    def reasons(self, share):
+        return checks.judge(facts.Facts(waiting=facts.Waiting(share)))["reasons"]
 
     def test_the_limit_is_a_reason_and_what_is_not_known_is_none(self):
-        self.assertEqual(accounting.check_waiting(None), [])
-        self.assertEqual(accounting.check_waiting(accounting.WAITING_LIMIT), [])
-        self.assertEqual(len(accounting.check_waiting(accounting.WAITING_LIMIT + 0.01)), 1)
+        self.assertEqual(self.reasons(None), [])
+        self.assertEqual(self.reasons(checks.WAITING_LIMIT), [])
+        self.assertEqual(len(self.reasons(checks.WAITING_LIMIT + 0.01)), 1)
 
 
 class Applications(unittest.TestCase):

@@ -989,7 +989,12 @@ class Shipped(unittest.TestCase):
                 }
             }
 
-        verdict = {"valid": True, "reasons": [], "checks": {"sums": True, "traffic": True}}
+        verdict = {
+            "valid": True,
+            "reasons": [],
+            "checks": {"sums": True, "traffic": True},
+            "findings": [],
+        }
         both = {"verdict": verdict, "flows": [sender(4), {"end": "receiver"}, sender(1)]}
         report = virtual_work.result_of(both, "uploads")
         self.assertEqual(report["verdict"], verdict)
@@ -1034,12 +1039,16 @@ class Shipped(unittest.TestCase):
             },
             "uploads",
         )
+        words = "flow 1: connect: Connection timed out"
         self.assertEqual(
             alone["verdict"],
             {
                 "valid": False,
-                "reasons": ["traffic: flow 1: connect: Connection timed out"],
+                "reasons": [f"traffic: {words}"],
                 "checks": {"sums": True, "traffic": False},
+                "findings": [
+                    {"check": "traffic", "reason": f"traffic: {words}", "figures": {"what": words}}
+                ],
             },
         )
 

@@ -65,7 +65,7 @@ class Attempts(unittest.TestCase):
 
     def test_what_would_come_out_the_same_is_not_tried_again(self):
         self.assertEqual(self.attempts({"time": "virtual"}, 2, "sums: one packet too many")[0], 1)
-        self.assertEqual(self.attempts({"tcp-l": {}}, 2, "accounting: one packet too many")[0], 1)
+        self.assertEqual(self.attempts({"tcp-l": {}}, 2, "sums: one packet too many")[0], 1)
         self.assertEqual(self.attempts({"tcp-l": {}}, 2, "pacing: a packet left 28 ms late")[0], 2)
 
     def test_runs_beside_each_other_have_cells_and_cores_of_their_own(self):

@@ -109,7 +109,11 @@ def formula(options):
 
 def result(valid=True, reasons=(), goodput_mbps=1.0, **more):
     return {
-        "verdict": {"valid": valid, "reasons": list(reasons)},
+        "verdict": {
+            "valid": valid,
+            "reasons": list(reasons),
+            "checks": {r.partition(":")[0]: False for r in reasons},
+        },
         "workload": {
             "kind": "tcp",
             "goodput_bps": goodput_mbps * 1e6,

@@ -16,6 +16,7 @@ from typing import Any
 
 from ..cell import cell as cells
 from ..errors import EXHAUSTED, USED_UP, VALID, BadInput, CellDied
+from ..figures import checks
 from ..machine import outputs, placement, rights, system
 from ..machine.places import Places, versions, virtual_kernel
 from ..runs import emulate, pool, tcpl
@@ -140,11 +141,13 @@ def attempt(
         )
 
 
-def again(spec: dict[str, Any], reasons: list[str]) -> bool:
+def again(spec: dict[str, Any], result: dict[str, Any] | None) -> bool:
     """Another attempt may come off: the machine may be quieter. Without its clock the same would
-    come of it."""
+    come of it. `result`: of an invalid run; None: its cell died."""
     return spec.get("time", "real") == "real" and (
-        "tcp-l" not in spec or any(r.startswith(("pacing", "died")) for r in reasons)
+        "tcp-l" not in spec
+        or result is None
+        or checks.failed(result["verdict"], checks.Name.PACING)
     )
 
 
@@ -158,9 +161,7 @@ def attempts_of(
     attempts: list[dict[str, Any]] = []
     result: dict[str, Any] | None = None
     while not attempts or (
-        len(attempts) < ATTEMPTS
-        and not attempts[-1]["valid"]
-        and again(spec, attempts[-1]["reasons"])
+        len(attempts) < ATTEMPTS and not attempts[-1]["valid"] and again(spec, result)
     ):
         began = time.monotonic()
         try:

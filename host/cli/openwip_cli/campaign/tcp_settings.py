@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..errors import BadInput
-from ..figures import accounting
+from ..figures import checks
+from ..figures.facts import Facts
 from ..runs import ns3_tcp
 from ..settings import command_line
 from ..settings.emulator import scenario_of
@@ -96,9 +97,7 @@ def window_kept(asked: int, windows: Iterable[int]) -> list[str]:
     was; of a window: nobody came."""
     others = sorted({w for w in windows if w not in (0, asked)})
     return (
-        [f"traffic: a receiver's window of {asked} bytes ended as {others[-1]}"]
-        if asked and others
-        else []
+        [f"a receiver's window of {asked} bytes ended as {others[-1]}"] if asked and others else []
     )
 
 
@@ -107,9 +106,7 @@ def with_windows(report: dict[str, Any], asked: int) -> dict[str, Any]:
     them."""
     windows = [w for end in report["flows"] for w in end.get("windows", ())]
     return report | {
-        "verdict": accounting.with_reasons(
-            report["verdict"], "traffic", window_kept(asked, windows)
-        ),
+        "verdict": checks.judge_also(report["verdict"], Facts(failed=window_kept(asked, windows))),
         "workload": (
             report["workload"]
             | {

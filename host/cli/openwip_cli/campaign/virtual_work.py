@@ -15,7 +15,8 @@ those of each flow, and names no side."""
 import random
 from typing import Any
 
-from ..figures import accounting
+from ..figures import checks
+from ..figures.facts import Facts
 from ..runs import virtual
 from . import tcp_settings, workloads
 
@@ -54,14 +55,13 @@ def result_of(report: dict[str, Any], kind: str) -> dict[str, Any]:
     """A user without a connection is no user: the others have the link for themselves."""
     since = [f["since"] for f in report["flows"] if "since" in f]
     report = report | {
-        "verdict": accounting.with_reasons(
+        "verdict": checks.judge_also(
             report["verdict"],
-            "traffic",
-            [
-                f"traffic: flow {f['flow']}: {f['problem']}"
-                for f in report["flows"]
-                if "problem" in f
-            ],
+            Facts(
+                failed=[
+                    f"flow {f['flow']}: {f['problem']}" for f in report["flows"] if "problem" in f
+                ]
+            ),
         )
     }
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from ..errors import BadInput, CellDied
-from ..figures import accounting
+from ..figures import facts
 from ..machine import system
 from ..messages import control
 from ..shapes import Interface
@@ -59,16 +59,14 @@ class Running:
     def ask(self, endpoint: control.Control) -> Any:
         return asked(self.keeper, endpoint)
 
-    def statuses(self) -> accounting.Statuses:
-        return accounting.Statuses(self.ask(self.air), self.ask(self.base), self.ask(self.terminal))
+    def statuses(self) -> facts.Statuses:
+        return facts.Statuses(self.ask(self.air), self.ask(self.base), self.ask(self.terminal))
 
     def kernel_counts(self) -> dict[str, Interface]:
         """The kernel's counts that a verdict compares with those of the processes."""
         return tun_counts(self.cell)
 
-    def at_rest(
-        self, speed: float = 1.0
-    ) -> tuple[accounting.Statuses, dict[str, Interface] | None]:
+    def at_rest(self, speed: float = 1.0) -> tuple[facts.Statuses, dict[str, Interface] | None]:
         """read_at_rest() of this cell."""
         return read_at_rest(
             self.statuses,

@@ -20,7 +20,7 @@ import tempfile
 from typing import Any
 
 from ..errors import BadInput, CellDied, Terminated, cause_of, how_ended
-from ..figures import accounting, report
+from ..figures import link_counts, report
 from ..machine import system
 from ..machine.places import Places
 from ..messages import control
@@ -134,7 +134,7 @@ def counts(running: RunningSettings) -> str:
         else ""
     )
     return (
-        f"delay injection: {report.injection_words(accounting.counts_of(d, ''))}, {d.held_now}"
+        f"delay injection: {report.injection_words(link_counts.counts_of(d, ''))}, {d.held_now}"
         f" now{last}"
     )
 

@@ -20,7 +20,8 @@ from openwip_schema import receiver_pb2
 from ..air import SAMPLE_RATE
 from ..cell import faders, radio_loop, remote
 from ..errors import BAD_INPUT, INVALID, VALID, BadInput, of_program
-from ..figures import accounting, report, through_radios
+from ..figures import checks, fading, report, through_radios
+from ..figures.facts import Facts
 from ..iq import fader_recordings, recordings
 from ..machine import outputs, system
 from ..machine.places import Places, operand
@@ -308,9 +309,9 @@ def compare(arguments: list[str], _places: Places) -> int:
 def of_fader(air: AirStatus) -> Finding:
     """What it lost since it began, and its own sounding: stations that cannot ask it do not judge
     them."""
-    own = accounting.fader_of(air, None)
+    own = fading.fader_of(air, None)
     wrong = (
-        accounting.check_fader(own) + accounting.check_clipping(own)
+        checks.judge(Facts(fader=own, clipped=own))["reasons"]
         if own
         else ["fader: it says no delay"]
     )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The programmable attenuator in the cable of a run: what a report says of it, and what makes the
-run invalid (docs/attenuator.md)."""
+"""The programmable attenuator in the cable of a run: what a report says of it
+(docs/attenuator.md)."""
 
 from typing import Any
 
@@ -33,25 +33,6 @@ def report_of(status: AttenuatorStatus | None) -> dict[str, Any]:
             "set_by_hand",
         )
     }
-
-
-def check(a: dict[str, Any]) -> list[str]:
-    wrong = [a["wrong"]] if a["wrong"] else []
-    if "state" in a:
-        if not wrong and a["silent_s"] > ANSWERS_S:
-            wrong.append(f"it has not answered for {a['silent_s']:.1f} s")
-        if a["steps"] and a["state"] not in ("playing", "ended"):
-            wrong.append(
-                f"its playback is {a['state']} after {a['played']} of {a['steps']}"
-                f" steps{WHY.get(a['state'], '')}"
-            )
-        if a["steps"] and a["underflows"] + a["late"]:
-            wrong.append(
-                f"{a['underflows']} steps were not there when due, {a['late']} came too late"
-            )
-        if a["missed_ticks"]:
-            wrong.append(f"its controller missed {a['missed_ticks']} ticks")
-    return [f"attenuator: {words}" for words in wrong]
 
 
 def lines(a: dict[str, Any] | None) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..shapes import AirStatus, Direction, PacketRecord, RadioState, VerdictMessage
 from ..text import of_yaml
-from . import accounting
+from . import capacities, checks
 
 # index = bits/symbol
 MODULATIONS = ("none", "BPSK", "4-QAM", "8-QAM", "16-QAM", "32-QAM", "64-QAM", "128-QAM", "256-QAM")
@@ -36,13 +36,13 @@ def link_capacity(settings: dict[str, Any], histogram: Sequence[int]) -> float |
         return None
     try:
         modulation = settings["modulation"]
-        return accounting.capacity(
+        return capacities.capacity(
             int(settings["bins"]),
             modulation if modulation == "adaptive" else int(modulation),
             list(histogram),
-            accounting.USUAL_MSS,
+            capacities.USUAL_MSS,
             True,
-            accounting.crc_bits(settings.get("profile")),
+            capacities.crc_bits(settings.get("profile")),
         )["profile_bps"]
     except (KeyError, TypeError, ValueError):
         return None
@@ -70,7 +70,7 @@ def lock(radio: RadioState) -> str:
 
 def keeps_pace(air: AirStatus) -> bool:
     """No transmission was late, and no more slots were behind than a verdict allows."""
-    return not air.late and air.slots_behind <= accounting.BEHIND_SHARE * air.slots
+    return not air.late and air.slots_behind <= checks.BEHIND_SHARE * air.slots
 
 
 def total_delay_ns(packet: PacketRecord) -> int:

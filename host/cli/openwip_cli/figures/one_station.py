@@ -3,7 +3,6 @@
 receiver. Whether what one end sent came out at the other is not among it: the other end is on
 another computer."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from ..air import SLOT_SAMPLES, SLOTS_PER_SECOND
@@ -15,126 +14,62 @@ from ..shapes import (
     MacStatus,
     Missed,
     RadioState,
+    Realtime,
     Standstills,
-    Verdict,
 )
-from . import accounting, attenuator, report, standstills
+from . import attenuator, checks, conservation, fading, link_counts, report, standstills, timing
+from .facts import Core, Facts, Lock, Overflows
 
 # of a radio: slots, by reason
 MISSED = ("late_slots", "underflows", "late_plans", "slots_left_out")
 CLIPS = "the radio clips, which is noise in every bin: less --receive-gain, or --gain-control on"
 
 
-def sums(role: str, now: MacStatus, tun: Interface | None) -> list[str]:
-    """`tun`: the kernel's counts of the interface, {"to_macd", "from_macd"}, taken while nothing
-    moved; None: something did."""
-    wrong = []
-    for name, direction in (("downlink", now.downlink), ("uplink", now.uplink)):
-        end = accounting.End(direction)
-        if end.came_in != end.accounted:
-            wrong.append(
-                f"sums: {name} at the {role}, in against delivered + queued + dropped:"
-                f" {end.came_in} against {end.accounted}"
-            )
-    if tun is None:
-        return wrong
-    sends, receives = (now.downlink, now.uplink) if role == "base" else (now.uplink, now.downlink)
-    unread = [
-        c
-        for reason, c in accounting.End(sends).dropped.items()
-        if reason in ("kernel_queue_full", "tun_read_error")
-    ]
-    read = tuple(accounting.End(sends).came_in[i] - sum(c[i] for c in unread) for i in (0, 1))
-    if read != tuple(tun["to_macd"]):
-        wrong.append(f"sums: kernel to {role}.macd: {tuple(tun['to_macd'])} against {read}")
-    if accounting.End(receives).delivered != tuple(tun["from_macd"]):
-        wrong.append(
-            f"sums: {role}.macd to kernel: {accounting.End(receives).delivered} against"
-            f" {tuple(tun['from_macd'])}"
-        )
-    return wrong
-
-
-def late(slots: int, radio: RadioState, stood: Standstills | None) -> list[str]:
-    """Of a base station: its radio's clock does not wait."""
-    missed = missed_of(accounting.counts_of(radio, *MISSED))
-    return accounting.check_late(
-        {
-            "late_slots": accounting.sum_of(missed),
-            "missed": missed,
-            "slots": slots,
-            "clock": "realtime",
-            "standstills": stood,
-        }
-    )
-
-
-def judge(
+def facts_of(
     role: str,
     first: MacStatus,
     until: MacStatus,
     now: MacStatus,
     tun: Interface | None,
-    telemetry: Sequence[str],
-    noted: Sequence[str],
     returns: int,
     fader: Fader | None = None,
     stood: Standstills | None = None,
     faded: Clipped | None = None,
-) -> Verdict:
+    **more: Any,
+) -> Facts:
     """`until`: when the other station left for good, else as `now`: from `first` to then slots and
     lock are judged. `returns`: how often it came again; -1: never. `fader`: fader_of(). `stood`: of
-    machine.slot_path.StandstillWatch.
-    `faded`: accounting.faded() of a base station that makes the channel."""
-    checks = [
-        ("surroundings", [f"surroundings: {w}" for w in noted]),
-        ("sums", sums(role, now, tun)),
-        ("telemetry", list(telemetry)),
-        (
-            "peer",
-            (
-                [f"peer: the other station left and came back {returns} times"]
-                if returns > 0
-                else ["peer: the other station never came"]
-                if returns < 0
-                else []
-            ),
-        ),
-    ]
-    if fader is not None:
-        checks.append(("fader", accounting.check_fader(fader)))
-    if clipping := faded or fader:
-        checks.append(("clipping", accounting.check_clipping(clipping)))
+    machine.slot_path.StandstillWatch. `faded`: fading.faded() of a base station that makes the
+    channel."""
     if role == "base":
-        timing = [("late_slots", late(until.slot - first.slot, until.radio, stood))]
+        of_role: dict[str, Any] = {"slots": slots_of(until.slot - first.slot, until.radio, stood)}
     else:
-        losses, overflows = until.radio.lock_losses - first.radio.lock_losses, until.radio.overflows
-        timing = [
-            (
-                "lock",
-                (
-                    [f"lock: lost {losses} times"]
-                    if losses
-                    else []
-                    if until.radio.locked
-                    else ["lock: there is none"]
-                ),
-            ),
-            (
-                "overflows",
-                (
-                    [
-                        f"late: the radio's samples overflowed {overflows}"
-                        f" times{standstills.words(stood)}"
-                    ]
-                    if overflows
-                    else []
-                ),
-            ),
-        ]
-    if any(reasons for _, reasons in timing):
-        checks.append(("throttling", standstills.throttling(stood, None)))
-    return accounting.verdict([*checks, *timing])
+        losses = until.radio.lock_losses - first.radio.lock_losses
+        of_role = {
+            "lock": Lock(losses, until.radio.locked),
+            "overflows": Overflows(until.radio.overflows, stood),
+        }
+    return Facts(
+        sums=conservation.sums_of_station(role, now, tun),
+        returns=returns,
+        fader=fader,
+        clipped=faded or fader,
+        core=Core(stood) if stood else None,
+        **of_role,
+        **more,
+    )
+
+
+def slots_of(slots: int, radio: RadioState, stood: Standstills | None) -> Realtime:
+    """Of a base station: its radio's clock does not wait."""
+    missed = missed_of(link_counts.counts_of(radio, *MISSED))
+    return {
+        "late_slots": timing.sum_of(missed),
+        "missed": missed,
+        "slots": slots,
+        "clock": "realtime",
+        "standstills": stood,
+    }
 
 
 def fader_of(
@@ -144,7 +79,7 @@ def fader_of(
     comes out. `air`: status of a fader that can be asked."""
     if air is None:
         return None
-    found = accounting.fader_of(air, now.radio if role == "terminal" else None, air_before)
+    found = fading.fader_of(air, now.radio if role == "terminal" else None, air_before)
     if found and found["through_radios"] and first.peer_connected and not now.radio.bursts:
         found["through_radios"].update(
             {
@@ -175,12 +110,12 @@ def at_full_scale(first: MacStatus, now: MacStatus) -> dict[str, int]:
 
 def clips(clipped: int, samples: int) -> bool:
     """So that it costs something: a few samples are noise's."""
-    return clipped > max(accounting.CLIPPED_SHARE * samples, 100)
+    return clipped > max(checks.CLIPPED_SHARE * samples, 100)
 
 
 def result(role: str, first: MacStatus, now: MacStatus) -> dict[str, Any]:
     directions = {
-        name: accounting.End(d).report()
+        name: conservation.End(d).report()
         for name, d in (("downlink", now.downlink), ("uplink", now.uplink))
     }
     found = {
@@ -190,12 +125,12 @@ def result(role: str, first: MacStatus, now: MacStatus) -> dict[str, Any]:
     }
     if role == "base":
         return found | {
-            "link": accounting.link_interval(first, now),
-            "radio": accounting.counts_of(now.radio, *MISSED),
+            "link": link_counts.link_interval(first, now),
+            "radio": link_counts.counts_of(now.radio, *MISSED),
         }
     return found | {
         "radio": (
-            accounting.counts_of(
+            link_counts.counts_of(
                 now.radio,
                 "cell",
                 "locks",
@@ -225,7 +160,7 @@ def screen(r: dict[str, Any]) -> str:
         lines += report.link_lines(r["link"])
         lines.append(
             f"  slots        {sum(r['radio'].values())} missed their time:"
-            f" {accounting.missed_words(missed_of(r['radio']))}"
+            f" {timing.missed_words(missed_of(r['radio']))}"
         )
     else:
         radio = r["radio"]

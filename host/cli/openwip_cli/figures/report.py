@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ..air import SAMPLE_RATE
 from ..shapes import (
     AirStatus,
     Capacity,
@@ -19,7 +20,7 @@ from ..shapes import (
     ThroughRadios,
     Verdict,
 )
-from . import accounting, attenuator, meaning
+from . import attenuator, link_counts, meaning, timing
 from . import standstills as standing
 from .meaning import MODULATIONS
 
@@ -254,7 +255,7 @@ def screen(r: dict[str, Any]) -> str:
         )
     lines.append(
         f"  real time    factor {rt['factor']:.4f} at speed {rt['speed']:g}; late slots:"
-        f" {accounting.missed_words(rt['missed'])}; {rt['slots_behind']} of {rt['slots']} slots"
+        f" {timing.missed_words(rt['missed'])}; {rt['slots_behind']} of {rt['slots']} slots"
         f" more than {rt['pacing_limit_us'] / 1000:g} ms behind (median"
         f" {rt['pacing_us']['median'] / 1000:.2f}, p99 {rt['pacing_us']['p99'] / 1000:.2f}, max"
         f" {rt['pacing_us']['max'] / 1000:.2f} ms)"
@@ -413,7 +414,7 @@ def status_screen(
     lines = [f"cell '{cell.name}' is up; namespaces {namespaces}"]
     if air:
         lines.append(
-            f"  air       {air.now / accounting.SAMPLE_RATE:.1f} s of air time, {air.clock} at"
+            f"  air       {air.now / SAMPLE_RATE:.1f} s of air time, {air.clock} at"
             f" speed {air.speed:g}, real-time factor {air.real_time_factor:.4f}, {air.slots_behind}"
             f" of {air.slots} slots behind, {air.late} late, nodes: {', '.join(air.nodes)}"
         )
@@ -448,7 +449,7 @@ def status_screen(
         r = terminal.radio
         lost = ", ".join(
             f"{n} {name.removeprefix('losses_')}"
-            for name, n in accounting.counts_of(r, "losses_").items()
+            for name, n in link_counts.counts_of(r, "losses_").items()
             if n
         )
         lines.append(

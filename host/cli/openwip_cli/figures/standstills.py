@@ -3,13 +3,9 @@
 kernel lets them have a share of each second of a core (sched_rt_runtime_us, 0.95 unless changed); a
 slot path that needs more stands still for the rest of it."""
 
-from ..shapes import HeldBack, Share, Standstills
+from ..shapes import HeldBack, Standstills
 
 NEAR = 0.95  # of that share, over a whole test: making up for any stall takes what is left
-REMEDY = (
-    "remedy: more cores for the slot path (--cores), less to compute, or sudo sysctl -w"
-    " kernel.sched_rt_runtime_us=-1"
-)
 
 
 def words(found: Standstills | None) -> str:
@@ -37,24 +33,3 @@ def words(found: Standstills | None) -> str:
 def whom(held: HeldBack) -> str:
     """Of several cores the fader may have one."""
     return f"core {held['core']}" if "core" in held else "the slot path"
-
-
-def throttling(found: Standstills | None, share: Share | None) -> list[str]:
-    """The cause of slots that were late, for a reason of its own. `share`:
-    machine.slot_path.realtime_share(), None: not known, or no limit."""
-    held = found.get("held_back", HeldBack(count=0)) if found else HeldBack(count=0)
-    used = (
-        f"it used {share['used']:.0%} of its core, of which real-time processes may have"
-        f" {share['allowed']:.0%}"
-        if share
-        else ""
-    )
-    if held["count"]:
-        return [
-            f"real-time throttling: the kernel held {whom(held)} back {held['count']} times,"
-            f" {held['longest_ms']:.1f} ms at longest, while it was"
-            f" ready{'; ' + used if used else ''}; {REMEDY}"
-        ]
-    if share and share["used"] >= NEAR * share["allowed"]:
-        return [f"real-time throttling: the slot path may have been held back: {used}; {REMEDY}"]
-    return []

@@ -6,7 +6,7 @@ import collections
 from typing import Any, NamedTuple
 
 from ..shapes import Link, MacStatus, SlotSample, TcpFlow, Telemetry, VerdictMessage
-from . import accounting, meaning
+from . import link_counts, meaning
 
 TOPICS = ("status", "slot", "event", "air", "tcp", "cpu", "verdict")
 WINDOW_S = 1.0  # of rates and histograms, at least
@@ -78,7 +78,7 @@ class Figures:
             if user >= min(len(before.users), len(after.users)):
                 return None
             before, after = before.users[user], after.users[user]
-        return accounting.link_interval(before, after) if after.slot > before.slot else None
+        return link_counts.link_interval(before, after) if after.slot > before.slot else None
 
     def nof_terminals(self, now_ns: int) -> int:
         """As the stations' statuses say; 1 when they do not list them."""

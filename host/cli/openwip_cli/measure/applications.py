@@ -15,11 +15,12 @@ import os
 import pathlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ..cell import cell as cells
-from ..figures import accounting
+from ..figures import timing
+from ..figures.facts import Heard
 from ..machine import slot_path, system
 from ..messages import control
 
@@ -123,7 +124,7 @@ class Sums:
     def shares(self, interval_s: float) -> dict[str, float]:
         """Share of waiting by application ("base: iperf3")."""
         return {
-            f"{station}: {name}": round(accounting.share_of_waiting(waited, lived, interval_s), 5)
+            f"{station}: {name}": round(timing.share_of_waiting(waited, lived, interval_s), 5)
             for (station, name), (waited, lived) in sorted(self.by_name.items())
         }
 
@@ -240,17 +241,10 @@ class ApplicationClock:
 # --- for a verdict ---
 
 
-def telemetry_reasons(watch: control.TelemetryWatch) -> list[str]:
-    wrong = [f"telemetry: {n} messages of {name} lost" for name, n in watch.lost.items() if n]
-    wrong += [
-        f"telemetry: {n} messages of {name} do not parse"
-        for name, n in watch.malformed.items()
-        if n
-    ]
-    wrong += [f"telemetry: nothing came from {name}" for name, n in watch.received.items() if not n]
-    if watch.failure:
-        wrong.append(f"telemetry: not watched to the end: {watch.failure}")
-    return wrong
+def heard(
+    watch: control.TelemetryWatch, gone: Sequence[str] = (), silent: Sequence[str] = ()
+) -> Heard:
+    return Heard(watch.received, watch.lost, watch.malformed, watch.failure, gone, silent)
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@
 its own under the keeper, so that it is there for a cell that is kept, and so that the keeper stays
 small.
 
-The rules are those of the verdict at the end (accounting.judge). What differs is what can be known
+The checks are those of the verdict at the end (figures/checks.py). What differs is what can be known
 meanwhile: packets are under way, so each end's sums are judged alone until both queues are empty
 and stand still; whether the traffic programs succeed is known to the launcher only.
 
@@ -16,22 +16,24 @@ observer (RUN/applications), since only root sees in whose namespace a process i
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from openwip_schema import telemetry_pb2
 
+from ..air import SAMPLE_RATE
 from ..cell import cell as cells
 from ..cell.keeper import Noted
 from ..cell.running import tun_counts
 from ..errors import SIGNALS
-from ..figures import accounting, attenuator, meaning
+from ..figures import attenuator, checks, conservation, facts, link_counts, meaning
 from ..machine import own_files, rights
 from ..machine.places import Places
 from ..messages import control
 from ..messages.telemetry import Publisher
 from ..shapes import Interface
-from .applications import ApplicationClock, telemetry_reasons, watching
+from .applications import ApplicationClock, heard, watching
+from .verdict_message import verdict_message
 
 EVERY_S = 1.0
 TIMEOUT_S = 0.5
@@ -43,8 +45,8 @@ class SoFar:
 
     def __init__(self, command: str) -> None:
         self.command = command
-        self.first: accounting.Statuses | None = None
-        self.last: accounting.Statuses | None = None
+        self.first: facts.Statuses | None = None
+        self.last: facts.Statuses | None = None
         self.goodput: float | None = None
         self.capacity: float | None = None
         self.still = 0
@@ -54,7 +56,7 @@ class SoFar:
         self.noted_before = 0
         self.attenuator: dict[str, Any] | None = None  # attenuator.report_of()
 
-    def take(self, now: accounting.Statuses) -> bool:
+    def take(self, now: facts.Statuses) -> bool:
         """True when the measured time begins with it."""
         begins = self.last is None or now.air.slots < self.last.air.slots
         if begins:
@@ -62,7 +64,7 @@ class SoFar:
                 return False
             self.first, self.still, self.noted_before = now, 0, len(self.noted)
         elif self.last is not None and now.base.slot > self.last.base.slot:
-            link = accounting.link_interval(self.last.base, now.base)
+            link = link_counts.link_interval(self.last.base, now.base)
             self.goodput = link["goodput_bps"]
             self.capacity = meaning.link_capacity(
                 meaning.link_settings(now.base.effective_yaml), link["modulation_histogram"]
@@ -76,40 +78,41 @@ class SoFar:
         return begins
 
     def verdict(
-        self, telemetry: list[str], waiting: float | None, tun: dict[str, Interface] | None = None
+        self,
+        heard: facts.Heard,
+        waiting: float | None,
+        tun: dict[str, Interface] | None = None,
+        unread: Sequence[str] = (),
     ) -> telemetry_pb2.Verdict:
-        """`telemetry`: reasons; `waiting`: share, or None; `tun`: counts, when the link stands
-        still."""
+        """`waiting`: share, or None; `tun`: counts, when the link stands still; `unread`: what of
+        the surroundings is not known."""
         if self.first is None or self.last is None:
-            return telemetry_pb2.Verdict(
-                valid=False,
-                command=self.command,
-                reason=["start: the terminal has not locked yet, nothing is measured", *telemetry],
-            )
+            # that nothing has come yet is no fault
+            heard = heard._replace(received={})
+            begins = facts.Facts(begun=False, heard=heard, noted=unread)
+            return verdict_message(checks.judge(begins), self.command)
         now = self.last
-        observed = accounting.observed(
+        observed = facts.of_cell(
             self.first.air,
             now,
-            tun=tun,
-            drained=tun is not None,
-            telemetry=telemetry,
-            waiting=waiting,
-            surroundings=self.noted.since(self.noted_before),
+            conservation.sums_of_paths(
+                conservation.paths_of(now.base, now.terminal), tun, drained=tun is not None
+            ),
+            heard=heard,
+            waiting=facts.Waiting(waiting),
+            noted=[*self.noted.since(self.noted_before), *unread],
+            attenuator=self.attenuator,
         )
-        assert observed.realtime
+        assert observed.pacing
         if now.air.now == self.first.air.now:
-            observed.realtime["factor"] = 1.0  # no time has passed yet
-        found = accounting.judge(
-            observed, [("attenuator", attenuator.check(self.attenuator))] if self.attenuator else []
-        )
-        result = telemetry_pb2.Verdict(
-            valid=found["valid"],
-            reason=found["reasons"],
-            command=self.command,
-            seconds=(now.air.now - self.first.air.now) / accounting.SAMPLE_RATE,
+            observed.pacing["factor"] = 1.0  # no time has passed yet
+        result = verdict_message(
+            checks.judge(observed),
+            self.command,
+            seconds=(now.air.now - self.first.air.now) / SAMPLE_RATE,
             goodput_bps=self.goodput or 0,
             capacity_bps=self.capacity or 0,
-            real_time_factor=observed.realtime["factor"],
+            real_time_factor=observed.pacing["factor"],
         )
         if waiting is not None:
             result.applications_waiting = waiting
@@ -138,7 +141,7 @@ class KernelCounts:
         self.before: tuple[bytes, dict[str, Interface]] | None = None  # the last reading
         self.agreed = False  # it was the same as the one before it
 
-    def of(self, now: accounting.Statuses, still: int) -> dict[str, Interface] | None:
+    def of(self, now: facts.Statuses, still: int) -> dict[str, Interface] | None:
         """Those of `now`; None while the link moves, or where the kernel's counts move. `still`: of
         SoFar."""
         if still < STANDING_STILL:
@@ -168,26 +171,26 @@ class Judge:
         self.kernel = KernelCounts(lambda: tun_counts(cell))
         self.silent: list[str] = []
 
-    def statuses(self) -> accounting.Statuses | None:
+    def statuses(self) -> facts.Statuses | None:
         """None while one does not answer; `silent` says which."""
         found, self.silent = {}, []
         for name, socket in self.sockets.items():
             try:
                 found[name] = socket.status(TIMEOUT_S)
             except control.NoAnswer:
-                self.silent.append(f"control: {name} does not answer")
+                self.silent.append(name)
                 return None
-        return accounting.Statuses(**found)
+        return facts.Statuses(**found)
 
     def read_noted(self) -> list[str]:
-        """Takes what the keeper has written down. Reasons: it is there and cannot be read, so what
-        was known of it stays."""
+        """Takes what the keeper has written down. Returns what is there and cannot be read, so that
+        what was known of it stays."""
         try:
             self.so_far.noted = Noted(own_files.read(self.cell.noted).decode(errors="replace"))
         except FileNotFoundError:
             self.so_far.noted = Noted()  # nothing yet
         except OSError as e:
-            return [f"surroundings: {self.cell.noted} cannot be read: {e.strerror or e}"]
+            return [f"{self.cell.noted} cannot be read: {e.strerror or e}"]
         return []
 
     def look_at_attenuator(self) -> None:
@@ -213,17 +216,15 @@ class Judge:
             own_files.replace(self.cell.run / "applications", applications)
             self.listed = applications
         if self.publisher.wanted("verdict"):
-            lost = [
-                r for r in telemetry_reasons(watch) if "nothing came" not in r or self.so_far.first
-            ]
             slot = self.so_far.last.base.slot if self.so_far.last else 0
             self.publisher.publish(
                 "verdict",
                 slot,
                 verdict=self.so_far.verdict(
-                    lost + self.silent + unread,
+                    heard(watch, silent=self.silent),
                     clock.report()["worst"],
                     self.kernel.of(now, self.so_far.still) if now else None,
+                    unread,
                 ),
             )
 

@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from ..air import SAMPLE_RATE
 from ..cell.keeper import KeeperClient
 from ..cell.running import Running
-from ..figures import accounting
 from ..machine import placement, slot_path
 from ..shapes import AirStatus
 from . import traffic
@@ -40,7 +40,7 @@ class OtherPace(Exception):
 
 
 def air_seconds(status: AirStatus) -> float:
-    return status.now / accounting.SAMPLE_RATE
+    return status.now / SAMPLE_RATE
 
 
 def of(first: AirStatus, last: AirStatus) -> float:

@@ -301,15 +301,14 @@ class CableAttenuator:
             with contextlib.suppress(NoAnswer):
                 self.control.reset_counters(BEGUN_S)
 
-    def checks(self) -> list[tuple[str, list[str]]]:
-        """Of the verdict; what was said is kept for the report."""
-        if not self.wanted:
-            return []
-        try:
-            self.said = figures.report_of(self.control.status())
-        except NoAnswer:
-            self.said = figures.report_of(None)
-        return [("attenuator", figures.check(self.said))]
+    def ask(self) -> dict[str, Any] | None:
+        """A fact of the verdict; what was said is kept for the report. None: there is none."""
+        if self.wanted:
+            try:
+                self.said = figures.report_of(self.control.status())
+            except NoAnswer:
+                self.said = figures.report_of(None)
+        return self.said
 
 
 def config(scenario: Scenario, endpoints: dict[str, str] | None = None) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+from ..air import SAMPLE_RATE, SLOTS_PER_SECOND
 from ..cell import cell as cells
 from ..cell import remote
 from ..cell.cell import Cell
@@ -24,7 +25,8 @@ from ..cell.session import (
     start_process,
 )
 from ..errors import NoLock
-from ..figures import accounting, report
+from ..figures import checks, fading, link_counts, report
+from ..figures.facts import Facts, Lock
 from ..iq import command as iq
 from ..iq import fader_recordings, recordings
 from ..machine import outputs, slot_path
@@ -64,15 +66,12 @@ class DemoCell(run.MeasuredCell):
     def begin(self) -> None:
         self.attenuator.begin()
 
-    def more_checks(
-        self, _now: accounting.Statuses, _kernel: dict[str, Interface] | None
-    ) -> list[tuple[str, list[str]]]:
-        faults = (
-            [("page_faults", accounting.check_page_faults(self.page_faults))]
-            if self.scenario["air.clock"] == "realtime"
-            else []
-        )
-        return [*faults, *self.attenuator.checks()]
+    def more_facts(self, _now: Any, _kernel: dict[str, Interface] | None) -> dict[str, Any]:
+        free = self.scenario["air.clock"] == "realtime"
+        return {
+            "page_faults": self.page_faults if free else None,
+            "attenuator": self.attenuator.ask(),
+        }
 
 
 @contextlib.contextmanager
@@ -100,7 +99,7 @@ def begin_recordings(options: Options, files: dict[str, outputs.NewFiles]) -> No
 
 def recording_arguments(options: Options) -> dict[str, list[str]]:
     """Of the flowgraphs, by station."""
-    slots = round(options.record_iq_seconds * accounting.SLOTS_PER_SECOND)
+    slots = round(options.record_iq_seconds * SLOTS_PER_SECOND)
     made = {
         "fader": [f"--set=fader.record={base}", f"--set=fader.record_s={options.record_iq_seconds}"]
         for station, base in options.record_iq.items()
@@ -169,18 +168,15 @@ def wait_for_lock(
         return status.radio.locked
 
     if not running.keeper.wait_until(locked, LOCK_TIMEOUT_S / speed, every=0.02):
-        raise NoLock(f"the terminal did not lock within {LOCK_TIMEOUT_S} s of air time")
-    unlocked = seen[-1].terminal.slots_unlocked / accounting.SLOTS_PER_SECOND
+        raise NoLock(LOCK_TIMEOUT_S)
+    unlocked = seen[-1].terminal.slots_unlocked / SLOTS_PER_SECOND
     progress(f"the terminal has locked after {unlocked * 1000:.0f} ms of air time")
 
     # The start of the programs kept the medium behind its schedule; it runs fast until it has made
     # up for that.
     def on_schedule() -> bool:
         air = running.ask(running.air)
-        return (
-            air.wall_seconds * air.speed - air.now / accounting.SAMPLE_RATE
-            < CAUGHT_UP_S * air.speed
-        )
+        return air.wall_seconds * air.speed - air.now / SAMPLE_RATE < CAUGHT_UP_S * air.speed
 
     if not running.keeper.wait_until(on_schedule, CATCH_UP_TIMEOUT_S):
         progress("the medium does not catch up with the wall clock")
@@ -218,7 +214,7 @@ def watched(cell: DemoCell, places: Places, workload: Workload) -> dict[str, Any
     try:
         result = workload(cell) or {}
     except traffic.TrafficFailed as e:
-        result = {"failed": [f"traffic: {e}"]}
+        result = {"failed": [str(e)]}
     cell.page_faults = faults.report()
     return result | {"stall": stalls.report(), "standstills": standstills.report()}
 
@@ -231,7 +227,7 @@ def ping_tcp_udp(cell: run.MeasuredCell, progress: Callable[[str], None]) -> dic
         try:
             return function()
         except traffic.TrafficFailed as e:
-            failed.append(f"traffic: {what}: {e}")
+            failed.append(f"{what}: {e}")
             return None
 
     pings = s["traffic.pings"]
@@ -283,11 +279,11 @@ def measure(
                 | slot_path.granted(keeper.pids)
                 | {"page_faults": cell.page_faults}
             ),
-            "fader": accounting.fader_of(now.air, radio),
-            "transmitter": accounting.transmitter_of(now.air, radio),
+            "fader": fading.fader_of(now.air, radio),
+            "transmitter": fading.transmitter_of(now.air, radio),
             "attenuator": cell.attenuator.said,
             "radio": (
-                accounting.counts_of(
+                link_counts.counts_of(
                     radio,
                     "cell",
                     "locks",
@@ -302,7 +298,7 @@ def measure(
                 | {
                     "state": radio.mode,
                     "level_dbfs": radio.rx_level_dbfs,
-                    "transitions": accounting.counts_of(
+                    "transitions": link_counts.counts_of(
                         radio, "candidates", "synchronisations", "losses_"
                     ),
                     "grants_failed": link.grants_failed,
@@ -336,7 +332,7 @@ def finish_fader(cell: Cell, base: str, facts: dict[str, Any], places: Places) -
                 base, node, side, str(cell.run / "fader.yaml"), places, facts, FACTS_TIMEOUT_S
             )
             yield (
-                f"recorded {made.data_path}: {made.samples / accounting.SAMPLE_RATE:.3f} s,"
+                f"recorded {made.data_path}: {made.samples / SAMPLE_RATE:.3f} s,"
                 f" {made.whole['openwip:samples_lost']} samples lost"
             )
         except TimeoutError:
@@ -398,12 +394,11 @@ def main(arguments: list[str], places: Places) -> int:
                 loop.take(options, loop.radios_of_demo(options.scenario), 0, places, progress)
             return run_cell(cell, keeper, options, places, progress)
     except NoLock as e:
-        reasons = [f"lock: {e}"]
+        verdict = checks.judge(Facts(lock=Lock(locked=False, within_s=e.within_s)))
         return run.report(
-            {"verdict": accounting.verdict([("lock", reasons)])}
-            | identity(options.scenario, places),
+            {"verdict": verdict} | identity(options.scenario, places),
             options,
-            f"verdict: INVALID\n  {reasons[0]}",
+            "\n".join(report.verdict_lines(verdict)),
         )
 
 

@@ -23,7 +23,8 @@ from ..cell.program_check import check_config, refusal
 from ..cell.session import OBSERVER, identity, owned_cell, start_observers, start_process
 from ..channel import command as channel
 from ..errors import BadInput
-from ..figures import accounting
+from ..figures import capacities, checks, conservation, link_counts
+from ..figures.facts import Facts
 from ..machine import places as whereabouts
 from ..machine import scratch, system
 from ..machine.places import Places
@@ -32,6 +33,7 @@ from ..settings import table
 from ..settings.command_line import check_cell_name
 from ..settings.emulator import NAME, SETTINGS, scenario_of
 from ..settings.scenario import Scenario, text_of
+from ..shapes import Link
 from ..text import to_yaml
 from . import run as runs
 from . import split_tcp
@@ -266,7 +268,7 @@ def phases(
 
 def at_the_end(
     raw: dict[str, Any],
-) -> tuple[pb.MacStatus, pb.MacStatus, dict[str, accounting.Path], accounting.Link]:
+) -> tuple[pb.MacStatus, pb.MacStatus, dict[str, conservation.Path], Link]:
     """Of what a program in virtual time says: both statuses and their paths when all is drained,
     and the link's interval."""
 
@@ -277,8 +279,8 @@ def at_the_end(
     return (
         base,
         terminal,
-        accounting.paths_of(base, terminal),
-        accounting.link_interval(status("first", "base"), status("last", "base")),
+        conservation.paths_of(base, terminal),
+        link_counts.link_interval(status("first", "base"), status("last", "base")),
     )
 
 
@@ -287,7 +289,7 @@ def bearer_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any] 
     if not base.HasField("bearer"):
         return None
     return {
-        way: accounting.counts_of(status.bearer, "")
+        way: link_counts.counts_of(status.bearer, "")
         for way, status in (("down", base), ("up", terminal))
     }
 
@@ -298,9 +300,9 @@ def emulator_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any
         "prediction_nmse": terminal.radio.prediction_nmse,
         "frames_combined": terminal.terminal.frames_combined,
         "packets_damaged": terminal.terminal.delivered_damaged.packets,
-        "wlan": [accounting.counts_of(n, "") for n in base.wlan],
+        "wlan": [link_counts.counts_of(n, "") for n in base.wlan],
         "delay_injection": (
-            accounting.counts_of(base.delay_injection, "")
+            link_counts.counts_of(base.delay_injection, "")
             if base.HasField("delay_injection")
             else None
         ),
@@ -308,7 +310,7 @@ def emulator_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any
 
 
 def generate(
-    s: Scenario, seconds: float, places: Places, packet_bytes: int = accounting.MTU
+    s: Scenario, seconds: float, places: Places, packet_bytes: int = capacities.MTU
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Virtual time: (report, the program's own output). No namespaces, no TCP, no rights needed."""
     places.check_built(PROGRAM, "python/openwip_schema")
@@ -334,20 +336,15 @@ def generate(
     raw = json.loads(done.stdout)
 
     base, terminal, paths, link = at_the_end(raw)
-    checks = [
-        ("sums", accounting.check_sums(paths, None)),
-        (
-            "traffic",
-            (
-                [f"traffic: {raw['packets_altered']} packets arrived altered"]
-                if raw["packets_altered"] > terminal.terminal.delivered_damaged.packets
-                else []
-            ),
-        ),
-    ]
+    altered = raw["packets_altered"]
+    facts = Facts(
+        sums=conservation.sums_of_paths(paths, None),
+        failed=[f"{altered} packets arrived altered"]
+        * (altered > terminal.terminal.delivered_damaged.packets),
+    )
     arrived = raw["arrivals"]
     return {
-        "verdict": accounting.verdict(checks),
+        "verdict": checks.judge(facts),
         "realtime": {
             "clock": "virtual",
             "factor": raw["real_time_factor"],
@@ -374,8 +371,8 @@ def users_of(base: pb.MacStatus, terminal: pb.MacStatus) -> list[dict[str, Any]]
     as its sender knows."""
     return [
         {
-            "downlink": accounting.End(b.downlink).report(),
-            "uplink": accounting.End(t.uplink).report(),
+            "downlink": conservation.End(b.downlink).report(),
+            "uplink": conservation.End(t.uplink).report(),
             "delivered_packets": t.downlink.delivered.packets,
             "delivered_bytes": t.downlink.delivered.bytes,
             "mean_snr_db": t.radio.mean_snr_db,

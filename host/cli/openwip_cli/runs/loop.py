@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ..cell import radio_loop, station
 from ..errors import BadInput, Stop
-from ..figures.accounting import LATE_SHARE
+from ..figures.checks import LATE_SHARE
 from ..machine.places import Places
 from ..settings import radios, table
 from ..settings.scenario import Scenario, check_cables, check_free_running, text_of

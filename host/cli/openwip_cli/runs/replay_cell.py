@@ -17,22 +17,22 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from openwip_schema import telemetry_pb2
-
 from ..cell import cell as cells
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
 from ..cell.program_check import check_config
 from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, owned_cell
 from ..errors import BadInput
-from ..figures import accounting, meaning, report
+from ..figures import checks, link_counts, meaning, report
+from ..figures.facts import Facts
 from ..iq import command, recordings
 from ..iq import replay as replays
 from ..machine import outputs, own_files, rights, system
 from ..machine.places import Places, versions
+from ..measure.verdict_message import verdict_message
 from ..messages import control
 from ..messages.telemetry import Publisher
-from ..shapes import MacStatus
+from ..shapes import MacStatus, Verdict
 from . import run
 from .options import Options
 from .replay_radio import OVER
@@ -79,16 +79,10 @@ def start_ns(recording: recordings.Recording) -> int | None:
     return None
 
 
-def verdict_of(recording: recordings.Recording) -> dict[str, Any]:
-    return {
-        "valid": False,
-        "replay": True,
-        "checks": {},
-        "reasons": [
-            f"replay: {pathlib.Path(recording.data_path).name}, recorded samples: nothing is"
-            " transmitted, so there is no goodput"
-        ],
-    }
+def verdict_of(recording: recordings.Recording) -> Verdict:
+    judged = checks.judge(Facts(replayed=pathlib.Path(recording.data_path).name))
+    judged["replay"] = True
+    return judged
 
 
 class Player:
@@ -193,11 +187,8 @@ class Player:
         self.publisher.publish(
             "verdict",
             slot,
-            verdict=telemetry_pb2.Verdict(
-                valid=False,
-                reason=v["reasons"],
-                command="replay",
-                seconds=(time.monotonic() - self.began) * self.speed,
+            verdict=verdict_message(
+                v, "replay", seconds=(time.monotonic() - self.began) * self.speed
             ),
         )
 
@@ -317,7 +308,7 @@ def report_of(
     }
     if terminal is not None:
         d = terminal.downlink
-        counts = accounting.counts_of(
+        counts = link_counts.counts_of(
             terminal.radio, "cell", "locks", "lock_losses", "mean_snr_db", "evm_percent", "cfo_hz"
         )
         result["radio"] = {"state": terminal.radio.mode} | counts

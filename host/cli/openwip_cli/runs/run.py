@@ -15,11 +15,11 @@ from ..cell.keeper import KeeperClient, not_ended
 from ..cell.running import Running, drain
 from ..cell.session import CpuClock, check_congestion_control, place
 from ..errors import DIED, INVALID, VALID, CellDied, NotWritten
-from ..figures import accounting
+from ..figures import capacities, checks, conservation, facts, link_counts, live_changes
 from ..machine import outputs, rights, slot_path, system
 from ..machine.places import Places
 from ..measure import traffic
-from ..measure.applications import ApplicationClock, telemetry_reasons
+from ..measure.applications import ApplicationClock, heard
 from ..messages.control import Control, TelemetryWatch
 from ..records import record
 from ..settings.scenario import Scenario
@@ -42,12 +42,10 @@ class MeasuredCell(Running):
     def begin(self) -> None:
         """The measured time begins."""
 
-    def more_checks(
-        self, _now: accounting.Statuses, _kernel: dict[str, Interface] | None
-    ) -> list[tuple[str, list[str]]]:
-        """More checks for the verdict, once all is drained. `_kernel`: counts of the kernel that
-        belong to `_now`, where it came to rest."""
-        return []
+    def more_facts(self, _now: Any, _kernel: dict[str, Interface] | None) -> dict[str, Any]:
+        """More facts for the verdict, once all is drained, by their names in Facts. `_kernel`:
+        counts of the kernel that belong to `_now`, where it came to rest."""
+        return {}
 
     def mark(self, name: str) -> None:
         """`first` and `last`: between them the link's and the processor's figures are taken."""
@@ -175,7 +173,7 @@ def measure(
     workload: Callable[..., dict[str, Any] | None],
     progress: Callable[[str], None],
     reset: Iterable[Control],
-) -> tuple[dict[str, Any], dict[str, Any], accounting.Statuses]:
+) -> tuple[dict[str, Any], dict[str, Any], facts.Statuses]:
     """Traffic, drain, sums, verdict: (the report's common part, what else the workload returned,
     the statuses at the end).
     `workload(cell)` returns {"tcp", "cpu", "failed" (reasons), ...}; TrafficFailed makes the run
@@ -193,7 +191,7 @@ def measure(
     try:
         rest = workload(cell) or {}
     except traffic.TrafficFailed as e:
-        failed.append(f"traffic: {e}")
+        failed.append(str(e))
     if cell.marks["first"] is first or "last" not in cell.marks:
         cell.mark("last")
     waiting = applications.report()
@@ -201,37 +199,42 @@ def measure(
     drain(cell, s.speed, DRAIN_LIMIT_S)
     now, kernel = cell.at_rest(s.speed)
     watch.end()
-    observed = accounting.observed(
+    tcp, cpu = rest.pop("tcp", None), cell.marks["cores"] | rest.pop("cpu", {})
+    stood, share = rest.pop("standstills", None), slot_path.realtime_share(cpu, keeper.placement)
+    paths = conservation.paths_of(now.base, now.terminal)
+    found = facts.of_cell(
         before,
         now,
-        tun=kernel,
-        came_to_rest=kernel is not None,
-        telemetry=telemetry_reasons(watch) + keeper.lost,
-        waiting=waiting["worst"],
-        traffic=failed + rest.pop("failed", []),
-        surroundings=keeper.noted,
+        conservation.sums_of_paths(paths, kernel, came_to_rest=kernel is not None),
+        heard=heard(watch, keeper.lost),
+        waiting=facts.Waiting(waiting["worst"]),
+        failed=failed + rest.pop("failed", []),
+        noted=keeper.noted,
+        core=facts.Core(stood, share) if stood or share else None,
+        **cell.more_facts(now, kernel),
     )
-    assert observed.realtime
-    if (stood := rest.pop("standstills", None)) is not None:
-        observed.realtime["standstills"] = stood
-    tcp, cpu = rest.pop("tcp", None), cell.marks["cores"] | rest.pop("cpu", {})
-    if (share := slot_path.realtime_share(cpu, keeper.placement)) is not None:
-        observed.realtime["share"] = share
-    link = accounting.link_interval(cell.marks["first"], cell.marks["last"])
-    packets = {name: path.report() for name, path in observed.paths.items()}
+    realtime = found.pacing
+    assert realtime
+    if stood is not None:
+        realtime["standstills"] = stood
+    if share is not None:
+        realtime["share"] = share
+    changes = live_changes.changes_of(base=now.base, terminal=now.terminal, air=now.air)
+    link = link_counts.link_interval(cell.marks["first"], cell.marks["last"])
+    packets = {name: path.report() for name, path in paths.items()}
     feedback = now.terminal.uplink_feedback
     packets["uplink"]["feedback"] = {"packets": feedback.packets, "bytes": feedback.bytes}
-    capacity = accounting.capacity_of(
-        s, link["modulation_histogram"], (tcp or {}).get("mss", accounting.USUAL_MSS), now.base
+    capacity = capacities.capacity_of(
+        s, link["modulation_histogram"], (tcp or {}).get("mss", capacities.USUAL_MSS), now.base
     )
     return (
         {
-            "verdict": accounting.judge(observed, cell.more_checks(now, kernel)),
-            "realtime": observed.realtime,
+            "verdict": checks.judge(found),
+            "realtime": realtime,
             "tcp": tcp,
-            "capacity": accounting.mark_capacity(capacity, observed.changes),
+            "capacity": capacities.mark_capacity(capacity, changes),
             "link": link,
-            "changes": observed.changes,
+            "changes": changes,
             "packets": packets,
             "telemetry": {
                 "received": sum(watch.received.values()),

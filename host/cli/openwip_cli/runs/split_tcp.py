@@ -25,13 +25,14 @@ from ..cell.keeper import KeeperClient
 from ..cell.running import interface_counts
 from ..cell.session import start_process
 from ..errors import BadInput, CellDied, cause_of
-from ..figures import accounting
+from ..figures import conservation, link_counts, timing
+from ..figures.facts import Facts, Statuses
 from ..machine import system
 from ..machine.places import Places
 from ..messages import control
 from ..settings import table
 from ..settings.scenario import Scenario, text_of
-from ..shapes import AirStatus, Interface, PathSums
+from ..shapes import AirStatus, Interface, PathSums, Realtime
 from . import run as runs
 
 PROGRAM, GUEST = "host/split/wip_split", "host/split/wip_split_guest"
@@ -196,10 +197,10 @@ class SplitCell(runs.MeasuredCell):
                 "-n", cell.namespace(CONTROLLER), "route", "add", network, "dev", interface, *sender
             )
 
-    def statuses(self) -> accounting.Statuses:
+    def statuses(self) -> Statuses:
         return SplitStatuses(
             super().statuses(),
-            accounting.Statuses(*(self.ask(e) for e in self.wired.values())),
+            Statuses(*(self.ask(e) for e in self.wired.values())),
             self.ask(self.proxy),
         )
 
@@ -214,11 +215,9 @@ class SplitCell(runs.MeasuredCell):
             "wired.terminal": interface_counts(self.cell, CONTROLLER, "wired0"),
         }
 
-    def more_checks(
-        self, now: Any, kernel: dict[str, Interface] | None
-    ) -> list[tuple[str, list[str]]]:
-        air = accounting.realtime_of(
-            self.wired_before, now.wired.air, accounting.missed(now.wired.air, now.wired.base.radio)
+    def more_facts(self, now: Any, kernel: dict[str, Interface] | None) -> dict[str, Any]:
+        air = timing.realtime_of(
+            self.wired_before, now.wired.air, timing.missed(now.wired.air, now.wired.base.radio)
         )
         there = kernel and {end: kernel[f"wired.{end}"] for end in ("base", "terminal")}
         self.found = report_of(now.split) | {
@@ -226,9 +225,10 @@ class SplitCell(runs.MeasuredCell):
             "wired_pacing_us": air["pacing_us"],
             "rule": self.rule_counts(),
         }
-        return checks(
-            now.wired.base, now.wired.terminal, there, self.found, accounting.check_pacing(air)
-        )
+        return {
+            "wired": wired_facts(now.wired.base, now.wired.terminal, there, pacing=air),
+            "split": self.found,
+        }
 
     def rule_counts(self) -> dict[str, int]:
         """Packets in the controller: of the proxy's connections, all others, connections among
@@ -255,10 +255,8 @@ class SplitCell(runs.MeasuredCell):
         }
 
 
-class SplitStatuses(accounting.Statuses):
-    def __init__(
-        self, link: accounting.Statuses, wired: accounting.Statuses, proxy: pb.SplitStatus
-    ) -> None:
+class SplitStatuses(Statuses):
+    def __init__(self, link: Statuses, wired: Statuses, proxy: pb.SplitStatus) -> None:
         super().__init__(link.air, link.base, link.terminal)
         self.wired, self.split = wired, proxy
 
@@ -317,15 +315,15 @@ def of_virtual_run(
     wired: dict[str, Any],
     proxy: dict[str, Any],
     kernels_counts: Callable[[Any], dict[str, Interface]],
-) -> tuple[list[tuple[str, list[str]]], dict[str, Any]]:
-    """Checks of the verdict, and the report."""
+) -> tuple[Facts, dict[str, Any]]:
+    """Facts of the wired network, and what the report says of the proxy."""
     base, terminal = (
         json_format.ParseDict(wired[end], pb.MacStatus()) for end in ("base", "terminal")
     )
     found = report_of(json_format.ParseDict(proxy, pb.SplitStatus())) | {
         "wired": wired_report(base, terminal)
     }
-    return checks(base, terminal, kernels_counts(wired["interfaces"]), found, []), found
+    return wired_facts(base, terminal, kernels_counts(wired["interfaces"])), found
 
 
 # --- what it says, in real time and in virtual time ---
@@ -333,37 +331,23 @@ def of_virtual_run(
 
 def report_of(status: pb.SplitStatus) -> dict[str, Any]:
     return {
-        "connections": accounting.counts_of(
+        "connections": link_counts.counts_of(
             status, "split", "open", "ended", "reset", "not_reached", "full"
         ),
-        "bytes_from": {name: accounting.counts_of(w, "") for name, w in zip(WAYS, status.ways)},
+        "bytes_from": {name: link_counts.counts_of(w, "") for name, w in zip(WAYS, status.ways)},
     }
 
 
 def wired_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, PathSums]:
-    return {name: path.report() for name, path in accounting.paths_of(base, terminal).items()}
+    return {name: path.report() for name, path in conservation.paths_of(base, terminal).items()}
 
 
-def checks(
+def wired_facts(
     base: pb.MacStatus,
     terminal: pb.MacStatus,
     there: dict[str, Interface] | None,
-    found: dict[str, Any],
-    pacing: list[str],
-) -> list[tuple[str, list[str]]]:
-    """Of the verdict. `base`, `terminal`: of the wired network; `there`: what the kernel counted at
-    its interfaces."""
-    sums = accounting.check_sums(accounting.paths_of(base, terminal), there)
-    c = found["connections"]
-    wrong = [
-        f"split: {c['split']} connections, {left} accounted for"
-        for left in (c["open"] + c["ended"] + c["reset"] + c["not_reached"],)
-        if left != c["split"]
-    ]
-    wrong += [
-        f"split: bytes from the {name}: {w['in']} came, {w['out'] + w['lost'] + w['held']}"
-        " accounted for"
-        for name, w in found["bytes_from"].items()
-        if w["in"] != w["out"] + w["lost"] + w["held"]
-    ]
-    return [("wired", [f"wired: {reason}" for reason in sums + pacing]), ("split", wrong)]
+    pacing: Realtime | None = None,
+) -> Facts:
+    """`there`: what the kernel counted at the interfaces of the wired network."""
+    paths = conservation.paths_of(base, terminal)
+    return Facts(sums=conservation.sums_of_paths(paths, there), pacing=pacing)

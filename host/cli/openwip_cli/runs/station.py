@@ -14,10 +14,10 @@ from ..cell.radio_loop import BETWEEN_SLOTS
 from ..cell.running import STILL_S, asked, interface_counts, read_at_rest
 from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, identity, owned_cell, start_process
 from ..errors import BAD_INPUT, SIGNALS, BadInput, CellDied, Terminated
-from ..figures import accounting, meaning, one_station
+from ..figures import checks, fading, meaning, one_station
 from ..machine import outputs, own_files, rights, slot_path, system
 from ..machine.places import Places
-from ..measure.applications import telemetry_reasons, watching
+from ..measure.applications import heard, watching
 from ..messages import control
 from ..shapes import AirStatus, Clipped, Interface, MacStatus
 from . import cable_attenuator, loop, run
@@ -126,16 +126,16 @@ class Channel:
         self.what, self.endpoint, self.before, self.keys = what, endpoint, before, keys
 
     def status(self) -> tuple[AirStatus | None, list[str]]:
-        """And why it is not known."""
+        """And what did not answer."""
         try:
             return faders.ask(self.endpoint, self.keys) if self.endpoint else None, []
         except faders.SILENT:
-            return None, [f"control: the {self.what} at {self.endpoint} does not answer"]
+            return None, [f"the {self.what} at {self.endpoint}"]
 
     def faded(self) -> tuple[Clipped | None, list[str]]:
         """What it clipped meanwhile."""
         after, unknown = self.status()
-        return accounting.faded(self.before, after) if after else None, unknown
+        return fading.faded(self.before, after) if after else None, unknown
 
 
 def own_channel(endpoint: str | None) -> Channel:
@@ -231,18 +231,22 @@ def phases(
         faded, unknown = own.faded()
         channel = one_station.fader_of(role, first, now, fader.before, air)
         found: dict[str, Any] = one_station.result(role, first, now) | {
-            "verdict": one_station.judge(
-                role,
-                first,
-                follow.until or now,
-                now,
-                tun,
-                telemetry_reasons(watch) + keeper.lost + silent + unknown,
-                keeper.noted,
-                follow.returns,
-                channel,
-                stood,
-                faded,
+            "verdict": checks.judge(
+                one_station.facts_of(
+                    role,
+                    first,
+                    follow.until or now,
+                    now,
+                    tun,
+                    follow.returns,
+                    channel,
+                    stood,
+                    faded,
+                    heard=heard(watch, keeper.lost, silent + unknown),
+                    noted=keeper.noted,
+                    page_faults=machine["page_faults"],
+                    attenuator=attenuator.ask(),
+                )
             ),
             "standstills": stood,
             "machine": machine,
@@ -252,12 +256,6 @@ def phases(
                 "there": follow.until is None,
             },
         }
-        for name, reasons in [
-            ("page_faults", accounting.check_page_faults(machine["page_faults"])),
-            *attenuator.checks(),
-        ]:
-            judged = accounting.with_reasons(found["verdict"], name, reasons)
-            found |= {"verdict": judged | {"checks": judged["checks"] | {name: not reasons}}}
         if attenuator.said:
             found["attenuator"] = attenuator.said
         if options.loop_found:

@@ -27,8 +27,9 @@ from ..cell.keeper import KeeperClient
 from ..cell.running import Running
 from ..cell.session import Progress, check_congestion_control, identity, owned_cell, start_process
 from ..errors import INVALID, VALID, BadInput
-from ..figures import accounting, meaning, report
+from ..figures import capacities, checks, conservation, meaning, report
 from ..figures.estimates import estimate
+from ..figures.facts import Facts
 from ..machine import outputs, placement, rights, scratch, system
 from ..machine.places import Places, isolated, virtual_kernel
 from ..measure import traffic
@@ -48,8 +49,6 @@ PROGRAM = "host/tcpl/wip_tcpl"
 NS3_PROGRAM = "host/simulator/wip_ns3_line"
 PORT = 5300
 MOST_VIRTUAL = 16_000_000  # bytes of a transfer, which is held three times
-# of a packet; a fifth of the shortest time in which TCP here reacts to anything
-LATE_LIMIT_MS = 20.0
 
 
 SETTINGS = settings_of("tcp-l")
@@ -101,10 +100,10 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, str, Scenario]:
             f"--bytes is {s['traffic.bytes']} with --time virtual; valid: 1000..{MOST_VIRTUAL}, as"
             " the kernel's memory holds them"
         )
-    if given.time == "virtual" and max(s["line.mtu"]) > accounting.MTU:
+    if given.time == "virtual" and max(s["line.mtu"]) > capacities.MTU:
         raise BadInput(
             f"--mtu is {max(s['line.mtu'])} with --time virtual, whose kernel takes no longer"
-            f" packets; valid: 576..{accounting.MTU}"
+            f" packets; valid: 576..{capacities.MTU}"
         )
     if given.time == "ns3" and s["relay"] != "off":
         raise BadInput(
@@ -242,7 +241,6 @@ def result_of(
     checksum_errors: int,
 ) -> dict[str, Any]:
     """`moved`: what the two programs said of the transfer."""
-    ends = {way: accounting.End(direction) for way, direction in both_ways(status).items()}
     late = status.late_max_ms
     return (
         point
@@ -257,29 +255,12 @@ def result_of(
             "headers_restored": status.headers_restored,
             "checksum_errors": checksum_errors,
             "relay_verdicts": {d.reason: d.count.packets for d in status.relay},
-            "verdict": accounting.verdict(
-                [
-                    ("traffic", failed),
-                    (
-                        "sums",
-                        [
-                            f"{way}: packets in, delivered and dropped do not add up"
-                            for way, e in ends.items()
-                            if e.came_in[0] != e.accounted[0]
-                        ],
-                    ),
-                    (
-                        "pacing",
-                        (
-                            [
-                                f"pacing: a packet left {late:.0f} ms late (limit"
-                                f" {LATE_LIMIT_MS:g} ms)"
-                            ]
-                            if late > LATE_LIMIT_MS
-                            else []
-                        ),
-                    ),
-                ]
+            "verdict": checks.judge(
+                Facts(
+                    failed=failed,
+                    sums=conservation.sums_of_line(both_ways(status).items()),
+                    latest_ms=late,
+                )
             ),
         }
     )

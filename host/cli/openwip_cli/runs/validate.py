@@ -17,7 +17,9 @@ from typing import Any, TypeAlias
 from ..air import SLOTS_PER_SECOND, SYMBOLS_PER_BIN
 from ..cell.session import Progress
 from ..errors import INVALID, VALID, BadInput
-from ..figures.accounting import MTU, USUAL_MSS, with_reasons
+from ..figures.capacities import MTU, USUAL_MSS
+from ..figures.checks import judge_also
+from ..figures.facts import Facts
 from ..machine import outputs, rights, system
 from ..machine.places import Places, isolated
 from ..measure import traffic
@@ -140,7 +142,7 @@ def tcp_transfer(duration: float) -> Callable[[MeasuredCell], dict[str, Any]]:
         wrong = (
             []
             if sent["sent"] == received["received"]
-            else [f"traffic: {received['received']} bytes arrived of {sent['sent']}"]
+            else [f"{received['received']} bytes arrived of {sent['sent']}"]
         )
         return {"transfer": received | sent, "failed": wrong}
 
@@ -217,7 +219,7 @@ def with_tcp(mode: str, case: Case, duration: float, places: Places) -> dict[str
     if not got or not sent or got["bytes"] != size:
         found = report["verdict"]
         if found["valid"]:
-            found = with_reasons(found, "traffic", [f"traffic: not all of {size} bytes arrived"])
+            found = judge_also(found, Facts(failed=[f"not all of {size} bytes arrived"]))
         return row_of(mode, kind, bins, modulation, 0.0, MTU - USUAL_MSS, found)
     rate = (got["bytes"] - got["first_bytes"]) * 8 / (got["last"] - got["first"])
     return row_of(mode, kind, bins, modulation, rate, MTU - sent["mss"], report["verdict"]) | {

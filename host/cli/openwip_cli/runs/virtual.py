@@ -19,7 +19,8 @@ from ..cell import cell as cells
 from ..cell.program_check import check_config, why_ended
 from ..cell.session import identity
 from ..errors import BadInput, CellDied, NotWritten
-from ..figures import accounting
+from ..figures import capacities, checks, conservation
+from ..figures.facts import Facts
 from ..machine import outputs, scratch, system
 from ..machine.places import KERNEL, Places, virtual_kernel
 from ..records import record
@@ -312,28 +313,24 @@ def report(
     ends = result["flows"]
     for arrived in [e for e in ends if "arrived" in e]:
         arrived["delay_ms"] = delays_ms([us / 1000 for _, us in arrived["arrived"]])
-    failed = [f"traffic: flow {e['flow']}: {e['failed']}" for e in ends if "failed" in e]
-    failed += [f"traffic: {result['failed']}"] if "failed" in result else []
+    failed = [f"flow {e['flow']}: {e['failed']}" for e in ends if "failed" in e]
+    failed += [result["failed"]] if "failed" in result else []
     tcp = tcp_of(ends)
     packets = {name: path.report() for name, path in paths.items()}
     packets["uplink"]["feedback"] = {
         "packets": terminal.uplink_feedback.packets,
         "bytes": terminal.uplink_feedback.bytes,
     }
-    more, split = (
-        split_tcp.of_virtual_run(raw["wired"], result["proxy"], kernels_counts)
-        if "wired" in raw and "proxy" in result
-        else ([], None)
+    facts = Facts(
+        sums=conservation.sums_of_paths(paths, kernels_counts(raw["interfaces"])), failed=failed
     )
+    if "wired" in raw and "proxy" in result:
+        facts.wired, facts.split = split_tcp.of_virtual_run(
+            raw["wired"], result["proxy"], kernels_counts
+        )
     return {
-        "verdict": accounting.verdict(
-            [
-                ("sums", accounting.check_sums(paths, kernels_counts(raw["interfaces"]))),
-                ("traffic", failed),
-                *more,
-            ]
-        ),
-        "split_tcp": split,
+        "verdict": checks.judge(facts),
+        "split_tcp": facts.split,
         "realtime": {
             "clock": "virtual",
             "speed": 1,
@@ -347,8 +344,8 @@ def report(
         "flows": ends,
         "sysctl": result["sysctl"],
         "programs": result["programs"],
-        "capacity": accounting.capacity_of(
-            s, link["modulation_histogram"], (tcp or {}).get("mss", accounting.USUAL_MSS), base
+        "capacity": capacities.capacity_of(
+            s, link["modulation_histogram"], (tcp or {}).get("mss", capacities.USUAL_MSS), base
         ),
         "link": link,
         "changes": [],
@@ -372,7 +369,7 @@ def delays_ms(delays: list[float]) -> dict[str, float]:
 
 
 def kernels_counts(interfaces: Sequence[dict[str, Any]]) -> dict[str, Interface]:
-    """As accounting.check_sums() takes them: what the interfaces of the kernel sent and
+    """As conservation.sums_of_paths() takes them: what the interfaces of the kernel sent and
     received."""
 
     def end(of: Sequence[dict[str, Any]]) -> Interface:

@@ -16,7 +16,7 @@ from matplotlib import colors
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...figures.accounting import FACTOR_TOLERANCE
+from ...figures.checks import FACTOR_TOLERANCE
 from ...figures.meaning import DELAY_PARTS, MODULATIONS
 from ...records.run_record import Table
 from .data import HeatMap, Numbers, Series, stacked
