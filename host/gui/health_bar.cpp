@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "gui/model/meaning.h"
+#include "gui/views/figure_rows.h"
 
 namespace wip::gui {
 
@@ -14,6 +15,10 @@ using openwip::telemetry::Telemetry;
 namespace {
 constexpr int most_letters = 60;  // of a reason, beside the other fields
 QString digits(double value, int behind) { return QString::number(value, 'f', behind); }
+
+QString row(const char* name, const char* topic, const google::protobuf::Message& latest) {
+    return QString::fromStdString(row_words(name, {{topic, &latest}}));
+}
 }  // namespace
 
 health_bar::health_bar(const session& of, QWidget* parent) : QFrame(parent), session_(of) {
@@ -122,24 +127,16 @@ void health_bar::refresh(double frames_per_second) {
     } else if (m.has_terminal()) {
         const auto& r = m.terminal().radio();
         QString text = QString::fromStdString(lock_words(r));
-        if (r.has_mean_snr_db())
-            text += "  SNR " + digits(r.mean_snr_db(), 1) + " dB  EVM " +
-                    digits(r.evm_percent(), 1) + " %  CFO " +
-                    digits(std::round(r.cfo_hz()) + 0.0, 0) + " Hz  NMSE " +
-                    digits(r.prediction_nmse(), 3);
+        const QString figures = row("radio", "status", m.terminal());
+        if (!figures.isEmpty()) text += "  " + figures;
         set("radio", text, r.locked() ? mood::neutral : mood::bad);
     } else {
         set("radio", "radio: -");
     }
 
     if (m.has(Telemetry::kAir)) {
-        const auto& a = m.air();
-        set("realtime",
-            QStringLiteral("factor %1  pacing %2 ms  late %3")
-                .arg(a.real_time_factor(), 0, 'f', 3)
-                .arg(a.pacing_p99_us() / 1000, 0, 'f', 2)
-                .arg(a.late()),
-            keeps_pace(a) ? mood::neutral : mood::bad);
+        set("realtime", row("time", "air", m.air()),
+            keeps_pace(m.air()) ? mood::neutral : mood::bad);
     } else {
         set("realtime", "real time: -");
     }
@@ -150,13 +147,7 @@ void health_bar::refresh(double frames_per_second) {
             each += QStringLiteral("\n%1: %2")
                         .arg(QString::fromStdString(p.name()))
                         .arg(p.cores(), 0, 'f', 2);
-        QString text = QStringLiteral("CPU %1 of %2")
-                           .arg(cores_in_use(m.cpu()), 0, 'f', 2)
-                           .arg(m.cpu().cores());
-        // A kernel without pressure information does not say.
-        if (m.cpu().has_pressure_percent())
-            text += QStringLiteral("  pressure %1 %").arg(m.cpu().pressure_percent(), 0, 'f', 0);
-        set("cpu", text);
+        set("cpu", row("cpu", "cpu", m.cpu()));
         labels_["cpu"]->setToolTip("Processor cores in use by each process of the cell" + each);
     } else {
         set("cpu", "CPU: -");

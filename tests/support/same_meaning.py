@@ -10,7 +10,7 @@ import numpy
 from openwip_schema import telemetry_pb2 as pb
 
 from openwip_cli.air import SLOTS_PER_SECOND
-from openwip_cli.figures import link_counts, meaning
+from openwip_cli.figures import key_figures, link_counts, meaning
 from openwip_cli.messages import telemetry
 from openwip_cli.records import messages
 from openwip_cli.records.run_record import RunRecord
@@ -58,9 +58,14 @@ def _messages(test, record, said):
         (m for (_, t), m in latest.items() if t == topic), pb.Telemetry(**{kind: {}})
     )
     test.assertEqual(said["keeps_pace"], meaning.keeps_pace(newest("air", "air").air))
-    # From Python 3.12 on sum() carries what it rounds; the page's does not.
-    test.assertAlmostEqual(
-        said["cores"], sum(p.cores for p in newest("cpu", "cpu").cpu.process), 12
+    shown = {
+        topic: key_figures.message_of(newest(topic, field), topic)
+        for topic, field in (("air", "air"), ("cpu", "cpu"))
+    }
+    shown["status"] = latest.get(("terminal", "status"), pb.Telemetry()).mac
+    test.assertEqual(
+        said["rows"],
+        {name: key_figures.row_words(name, "monitor", shown) for name in ("radio", "time", "cpu")},
     )
     test.assertEqual(said["replayed"], meaning.is_replayed(newest("verdict", "verdict").verdict))
     if ("terminal", "status") in latest:

@@ -35,12 +35,6 @@ std::string lock_words(const openwip::receiver::State& radio) {
     return radio.locked() ? "locked" : "NOT LOCKED (" + radio.mode() + ")";
 }
 
-double cores_in_use(const openwip::telemetry::CpuSample& cpu) {
-    double sum = 0;
-    for (const auto& p : cpu.process()) sum += p.cores();
-    return sum;
-}
-
 std::uint64_t dropped_packets(const openwip::control::Direction& d) {
     std::uint64_t sum = 0;
     for (const auto& drop : d.dropped()) sum += drop.count().packets();

@@ -47,8 +47,6 @@ bool goes_wrong(const openwip::control::AttenuatorStatus& attenuator);
 
 std::string lock_words(const openwip::receiver::State& radio);
 
-double cores_in_use(const openwip::telemetry::CpuSample& cpu);
-
 std::uint64_t dropped_packets(const openwip::control::Direction& d);
 
 // Of the link between two statuses; NaN where they do not tell.

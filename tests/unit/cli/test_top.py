@@ -152,7 +152,7 @@ class WhatItSays(World):
 
     def test_rates_are_of_the_last_second(self):
         self.give_statuses(sent=(1000, 2000), failed=(10, 30))
-        self.assertIn("FER 2.00%", self.line("frames"))
+        self.assertIn("FER 2.00 %", self.line("frames"))
         self.assertIn("BPSK   50.0%", self.line("sent"))
         self.assertIn("0: 98.0%  1: 2.00%", self.line("ARQ"))
 
@@ -166,18 +166,20 @@ class WhatItSays(World):
         m.radio.mode = "searching"
         self.give("terminal", "status", mac=m)
         self.assertIn("NOT LOCKED (searching)", self.line("radio"))
+        m.terminal.frames_combined = 1
         m.radio.mode, m.radio.locked, m.radio.evm_percent = "locked", True, 12.5
+        m.radio.mean_snr_db = 0
         self.give("terminal", "status", mac=m)
         self.assertIn("locked  SNR 0.0 dB  EVM 12.5 %", self.line("radio"))
 
     def test_a_link_without_an_snr_says_none(self):
-        m = control.MacStatus()
+        m = control.MacStatus(terminal={})
         m.radio.locked = True
         self.give("terminal", "status", mac=m)
         self.assertEqual(self.line("radio").strip(), "radio     emulated, no receiver")
         m.radio.mean_snr_db = 0  # of a channel of 0 dB
         self.give("terminal", "status", mac=m)
-        self.assertIn("no receiver; mean SNR 0.0 dB; prediction NMSE 0.000", self.line("radio"))
+        self.assertIn("no receiver  SNR 0.0 dB  NMSE 0.000", self.line("radio"))
 
     def test_the_bins_are_a_line_of_blocks(self):
         sample = pb.SlotSample(
@@ -310,10 +312,10 @@ class WhatItSays(World):
 
     def test_pressure_that_the_kernel_does_not_tell_is_not_known(self):
         self.give("observer", "cpu", cpu=pb.CpuSample(cores=2))
-        self.assertIn("pressure unknown; apps wait unknown", self.line("CPU"))
+        self.assertIn("pressure unknown  apps wait unknown", self.line("CPU"))
         self.give("observer", "cpu", cpu=pb.CpuSample(cores=2, pressure_percent=12))
         self.give_verdict(applications_waiting=0.25)
-        self.assertIn("pressure 12 %; apps wait 25.0%", self.line("CPU"))
+        self.assertIn("pressure 12 %  apps wait 25.0 %", self.line("CPU"))
 
     def test_a_stream_that_stalls_and_what_this_reader_lost_are_said(self):
         text = "\n".join(

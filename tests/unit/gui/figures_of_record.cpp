@@ -12,6 +12,7 @@
 #include "gui/cell/record_pipe.h"
 #include "gui/model/meaning.h"
 #include "gui/model/message_reader.h"
+#include "gui/views/figure_rows.h"
 
 namespace {
 
@@ -93,6 +94,14 @@ double outcome(const slot_column& c, wip::bin_index b) {
     return c.outcome[b.n()] == unknown_byte ? double(unknown) : c.outcome[b.n()];
 }
 
+QJsonObject rows(const session_model& m) {
+    const messages_by_topic latest{{"status", &m.terminal()}, {"air", &m.air()}, {"cpu", &m.cpu()}};
+    QJsonObject all;
+    for (const char* name : {"radio", "time", "cpu"})
+        all[name] = QString::fromStdString(row_words(name, latest));
+    return all;
+}
+
 QJsonObject figures(const monitor& of) {
     const session_model& m = of.model;
     const auto& counts = of.reader.total();
@@ -115,7 +124,7 @@ QJsonObject figures(const monitor& of) {
             {"replayed", is_replayed(m.verdict())},
             {"keeps_pace", keeps_pace(m.air())},
             {"lock", QString::fromStdString(lock_words(m.terminal().radio()))},
-            {"cores", cores_in_use(m.cpu())},
+            {"rows", rows(m)},
             {"measured", columns(m, [](const slot_column& c,
                                        wip::bin_index b) { return double(c.measured_db[b.n()]); })},
             {"prediction_error",

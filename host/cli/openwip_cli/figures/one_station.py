@@ -17,7 +17,17 @@ from ..shapes import (
     Realtime,
     Standstills,
 )
-from . import attenuator, checks, conservation, fading, link_counts, report, standstills, timing
+from . import (
+    attenuator,
+    checks,
+    conservation,
+    fading,
+    key_figures,
+    link_counts,
+    report,
+    standstills,
+    timing,
+)
 from .facts import Core, Facts, Lock, Overflows
 
 # of a radio: slots, by reason
@@ -165,8 +175,8 @@ def screen(r: dict[str, Any]) -> str:
     else:
         radio = r["radio"]
         lines.append(
-            f"  radio        cell {radio['cell']}, SNR {radio['mean_snr_db']:.1f} dB, EVM"
-            f" {radio['evm_percent']:.1f} %, CFO {radio['cfo_hz']:.0f} Hz, lock lost"
+            f"  radio        cell {radio['cell']},"
+            f" {key_figures.listed(key_figures.of_radio(radio))}, lock lost"
             f" {radio['lock_losses']} times, {radio['clipped']} samples at full scale"
         )
         if clips(radio["clipped"], radio["samples"]):

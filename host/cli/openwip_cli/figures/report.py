@@ -20,13 +20,13 @@ from ..shapes import (
     ThroughRadios,
     Verdict,
 )
-from . import attenuator, link_counts, meaning, timing
+from . import attenuator, key_figures, link_counts, meaning, timing
 from . import standstills as standing
 from .meaning import MODULATIONS
 
 
 def rate(bps: float) -> str:
-    return f"{bps / 1e6:.2f} Mbit/s" if bps >= 1e6 else f"{bps / 1e3:.1f} kbit/s"
+    return key_figures.text("goodput", bps)
 
 
 def histogram(counts: Sequence[int], names: Sequence[str], width: int = 24) -> list[str]:
@@ -43,9 +43,10 @@ def histogram(counts: Sequence[int], names: Sequence[str], width: int = 24) -> l
 def radio_lines(r: dict[str, Any]) -> list[str]:
     radio = r["radio"]
     return [
-        f"  radio        locked after {radio.get('lock_s', 0) * 1000:.0f} ms, SNR "
-        f"{radio['mean_snr_db']:.1f} dB, EVM {radio['evm_percent']:.1f} %, prediction NMSE "
-        f"{r['prediction']['nmse']:.3f} {r['prediction']['horizon_slots']} slots ahead"
+        f"  radio        locked after {radio.get('lock_s', 0) * 1000:.0f} ms,"
+        f" {key_figures.listed(key_figures.of_radio(radio))}, prediction"
+        f" {key_figures.words('nmse', r['prediction']['nmse'])}"
+        f" {r['prediction']['horizon_slots']} slots ahead"
         + (f"; {radio['clipped']} samples at full scale" if radio.get("clipped") else "")
     ]
 
@@ -106,7 +107,8 @@ def emulator_lines(r: dict[str, Any]) -> list[str]:
             []
             if e.get("wlan")
             else [
-                f"  channel      mean SNR {e['mean_snr_db']:.1f} dB; {e['frames_combined']} frames"
+                f"  channel      mean {key_figures.words('snr', e['mean_snr_db'])};"
+                f" {e['frames_combined']} frames"
                 f" good after combining, {e['packets_damaged']} packets delivered with bit errors"
                 + (
                     f", {e['relay']['recovered']} TCP segments of them taken"
@@ -196,8 +198,8 @@ def generator_screen(r: dict[str, Any]) -> str:
     )
     for n, u in enumerate(r["users"], 1):
         lines.append(
-            f"  terminal {n:<3} {u['delivered_packets']} packets, mean SNR {u['mean_snr_db']:.1f}"
-            f" dB, {u['frames_sent']} frames sent, {u['frames_failed']} failed"
+            f"  terminal {n:<3} {u['delivered_packets']} packets, mean"
+            f" {key_figures.words('snr', u['mean_snr_db'])}, {u['frames_sent']} frames sent, {u['frames_failed']} failed"
         )
     lines += link_lines(r["link"]) + packet_lines(r)
     lines.append(
@@ -237,7 +239,8 @@ def screen(r: dict[str, Any]) -> str:
         u = r["udp"]
         lines.append(
             f"  UDP          {rate(u['delivered_bps'])} of {rate(u['offered_bps'])} offered; "
-            f"{u['lost_packets']} of {u['packets']} packets lost ({u['loss']:.2%})"
+            f"{u['lost_packets']} of {u['packets']} packets lost"
+            f" ({key_figures.text('udp_lost', u['loss'])})"
         )
     lines += link_lines(link) + packet_lines(r)
     lines += change_lines(r)
@@ -254,7 +257,8 @@ def screen(r: dict[str, Any]) -> str:
             ]
         )
     lines.append(
-        f"  real time    factor {rt['factor']:.4f} at speed {rt['speed']:g}; late slots:"
+        f"  real time    {key_figures.words('factor', rt['factor'])} at speed {rt['speed']:g};"
+        " late slots:"
         f" {timing.missed_words(rt['missed'])}; {rt['slots_behind']} of {rt['slots']} slots"
         f" more than {rt['pacing_limit_us'] / 1000:g} ms behind (median"
         f" {rt['pacing_us']['median'] / 1000:.2f}, p99 {rt['pacing_us']['p99'] / 1000:.2f}, max"
@@ -453,8 +457,8 @@ def status_screen(
             if n
         )
         lines.append(
-            f"  radio     {meaning.lock(r)}, cell {r.cell}, SNR {r.mean_snr_db:.1f} dB, CFO "
-            f"{r.cfo_hz:.0f} Hz, EVM {r.evm_percent:.1f} %, lock lost {r.lock_losses} times"
+            f"  radio     {meaning.lock(r)}, cell {r.cell},"
+            f" {key_figures.listed(key_figures.of_radio(r))}, lock lost {r.lock_losses} times"
             + (f" ({lost})" if lost else "")
         )
     return "\n".join(lines)

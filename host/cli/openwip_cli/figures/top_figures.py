@@ -6,9 +6,18 @@ import collections
 from typing import Any, NamedTuple
 
 from ..shapes import Link, MacStatus, SlotSample, TcpFlow, Telemetry, VerdictMessage
-from . import link_counts, meaning
+from . import key_figures, link_counts, meaning
+from .key_figures import Figure as KeyFigure
 
 TOPICS = ("status", "slot", "event", "air", "tcp", "cpu", "verdict")
+# Whose figures the rows show; of both stations' statuses it is the receiver's.
+PUBLISHERS = {
+    "status": "terminal",
+    "air": "observer",
+    "cpu": "observer",
+    "tcp": "observer",
+    "verdict": "keeper",
+}
 WINDOW_S = 1.0  # of rates and histograms, at least
 STALE_S = 3.0  # without a message: not shown as if it were now
 KEPT_STATUSES = 64  # ten a second
@@ -79,6 +88,20 @@ class Figures:
                 return None
             before, after = before.users[user], after.users[user]
         return link_counts.link_interval(before, after) if after.slot > before.slot else None
+
+    def row(self, name: str, now_ns: int) -> list[tuple[KeyFigure, float | None]]:
+        """The key figures that apply to what is there, and their values; None: not known."""
+        found: list[tuple[KeyFigure, float | None]] = []
+        for figure in key_figures.row(name, "top"):
+            if figure.topic == key_figures.GROWN:
+                link = self.link()
+                found.append((figure, figure.reported({"link": link}) if link else None))
+                continue
+            t = self.fresh(PUBLISHERS[figure.topic], figure.topic, now_ns)
+            message = t and key_figures.message_of(t, figure.topic)
+            if message is None or figure.applies(message):
+                found.append((figure, None if message is None else figure.value(message)))
+        return found
 
     def nof_terminals(self, now_ns: int) -> int:
         """As the stations' statuses say; 1 when they do not list them."""

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip metrics: key figures of a running cell for Prometheus. A page that is asked for shows
 the last message of each publisher; a publisher that has stopped is left out of it, so that no old
-figure passes for a new one, except openwip_up, which is 0 then. Names, units and texts: METRICS."""
+figure passes for a new one, except openwip_up, which is 0 then. Names, units and texts:
+mac/schema/key_figures.yaml."""
 
 import contextlib
 import http.server
@@ -9,17 +10,18 @@ import ipaddress
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from ..cell.running import cell_lives, running_cell
 from ..errors import BadInput
+from ..figures import key_figures
 from ..machine import rights
 from ..machine.places import Places
 from ..messages import telemetry
 from ..settings.command_line import Parser
 from ..settings.kinds import Integer
-from ..shapes import Direction, MacStatus, Telemetry
+from ..shapes import Telemetry
 from . import follow
 
 TOPICS = ("status", "air", "tcp", "cpu", "verdict", "event")
@@ -27,117 +29,10 @@ STALE_S = 10.0
 MOST_CONNECTIONS = 16
 CONNECTION_S = 10.0  # for the request and the page together
 
-G, C = "gauge", "counter"
-# name (counters without _total, which Prometheus adds), kind, help; of what is one field of a
-# message, or of each of its entries, topic and field, and by what it is divided.
-METRICS: dict[str, tuple[Any, ...]] = {
-    "openwip_up": (G, "1 while the publisher's telemetry comes, 0 when it has stopped"),
-    "openwip_verdict_valid": (
-        G,
-        "verdict of the run so far: 1 valid, 0 invalid; no throughput means anything without it",
-        "verdict",
-        "valid",
-        1,
-    ),
-    "openwip_verdict_reasons": (G, "reasons why the run is invalid so far"),
-    "openwip_run_seconds": (G, "seconds of the run so far", "verdict", "seconds", 1),
-    "openwip_goodput_bits_per_second": (
-        G,
-        "link payload acknowledged over the last second, as the observer of the verdict has it",
-        "verdict",
-        "goodput_bps",
-        1,
-    ),
-    "openwip_capacity_bits_per_second": (
-        G,
-        "payload of link frames that the air interface can carry with the modulation sent",
-        "verdict",
-        "capacity_bps",
-        1,
-    ),
-    "openwip_slot": (C, "slots of air time, 0.667 ms each, as last planned or received"),
-    "openwip_packets": (C, "IP packets by direction, at this station, by what became of them"),
-    "openwip_bytes": (
-        C,
-        "bytes of IP packets by direction, at this station, by what became of them",
-    ),
-    "openwip_packets_dropped": (C, "IP packets dropped, by reason"),
-    "openwip_queue_packets": (G, "IP packets waiting"),
-    "openwip_queue_bytes": (G, "bytes of IP packets waiting"),
-    "openwip_frames": (C, "link frames of the downlink by what became of them"),
-    "openwip_frames_sent_modulation": (C, "link frames sent by bits per symbol"),
-    "openwip_frames_sent_retransmission": (C, "link frames by number of retransmissions"),
-    "openwip_payload_acknowledged_bits": (C, "link payload that was acknowledged, bits"),
-    "openwip_receiver_locked": (G, "1 while the receiver is locked"),
-    "openwip_receiver_lock_losses": (C, "locks lost"),
-    "openwip_receiver_snr_decibels": (G, "mean SNR per subcarrier"),
-    "openwip_receiver_cfo_hertz": (G, "carrier frequency offset"),
-    "openwip_receiver_evm_percent": (G, "error vector magnitude"),
-    "openwip_receiver_gain_decibels": (G, "receiver gain"),
-    "openwip_receiver_prediction_nmse": (G, "normalised mean square error of the predicted SNR"),
-    "openwip_malformed_messages": (C, "messages that a process dropped because they did not parse"),
-    "openwip_air_real_time_factor": (G, "air time by wall time", "air", "real_time_factor", 1),
-    "openwip_air_slots_behind": (
-        C,
-        "slots released later than the pacing limit",
-        "air",
-        "slots_behind",
-        1,
-    ),
-    "openwip_air_late": (C, "transmissions that came after their time", "air", "late", 1),
-    "openwip_air_pacing_p99_seconds": (
-        G,
-        "99th percentile of how late slots were released",
-        "air",
-        "pacing_p99_us",
-        1e6,
-    ),
-    "openwip_tcp_congestion_window_segments": (G, "congestion window", "tcp", "cwnd_segments", 1),
-    "openwip_tcp_rtt_seconds": (G, "smoothed round-trip time", "tcp", "rtt_ms", 1000),
-    "openwip_tcp_rto_seconds": (G, "retransmission time-out", "tcp", "rto_ms", 1000),
-    "openwip_tcp_retransmitted_segments": (
-        C,
-        "segments retransmitted",
-        "tcp",
-        "retransmitted_segments",
-        1,
-    ),
-    "openwip_tcp_acknowledged_bytes": (C, "bytes acknowledged", "tcp", "bytes_acknowledged", 1),
-    "openwip_process_cpu_cores": (
-        G,
-        "processor cores in use over the last interval",
-        "cpu",
-        "cores",
-        1,
-    ),
-    "openwip_process_cpu_seconds": (
-        C,
-        "processor time since the start of the process",
-        "cpu",
-        "seconds",
-        1,
-    ),
-    "openwip_process_resident_bytes": (G, "resident memory", "cpu", "resident_bytes", 1),
-    "openwip_cpu_pressure_ratio": (G, "share of time in which some task waited for a core"),
-    "openwip_events": (C, "events by kind and reason, since this program listens"),
-    "openwip_telemetry_messages": (C, "telemetry messages received, since this program listens"),
-    "openwip_telemetry_lost_messages": (C, "telemetry messages lost, since this program listens"),
-    "openwip_telemetry_refused_messages": (
-        C,
-        "telemetry messages that did not parse or are of a later version",
-    ),
-    "openwip_failed_connections": (
-        C,
-        "connections to this page that asked for nothing, were too slow or broke off",
-    ),
-}
-
-
-# and their fields
-LABELS = {
-    "tcp": (("station", "station"), ("local", "local"), ("remote", "remote")),
-    "cpu": (("process", "name"),),
-}
+# name in Prometheus (counters without _total, which it adds): kind, help
+METRICS = {f.metric: (f.kind, f.help) for f in key_figures.every().values() if f.metric}
+# those that are counted here
+OWN = {name: f.metric for name, f in key_figures.every().items() if f.metric and not f.topic}
 
 
 class Put(Protocol):
@@ -172,76 +67,14 @@ class Latest:
             ]
 
 
-def direction_samples(put: Put, source: str, name: str, direction: Direction) -> None:
-    for what in ("in", "delivered"):
-        count = getattr(direction, what)
-        put("openwip_packets", count.packets, station=source, direction=name, what=what)
-        put("openwip_bytes", count.bytes, station=source, direction=name, what=what)
-    put("openwip_queue_packets", direction.queued.packets, station=source, direction=name)
-    put("openwip_queue_bytes", direction.queued.bytes, station=source, direction=name)
-    for drop in direction.dropped:
-        put(
-            "openwip_packets_dropped",
-            drop.count.packets,
-            station=source,
-            direction=name,
-            reason=drop.reason,
-        )
-
-
-def status_samples(put: Put, source: str, mac: MacStatus) -> None:
-    put("openwip_slot", max(0, mac.slot), station=source)
-    put("openwip_malformed_messages", mac.malformed_messages, station=source)
-    for name in ("downlink", "uplink"):
-        direction_samples(put, source, name, getattr(mac, name))
-    if mac.HasField("base"):
-        b = mac.base
-        for what in ("sent", "acknowledged", "failed", "given_up"):
-            put("openwip_frames", getattr(b, f"frames_{what}"), station=source, what=what)
-        for bits, n in enumerate(b.modulation_histogram):
-            put("openwip_frames_sent_modulation", n, station=source, bits_per_symbol=str(bits))
-        for times, n in enumerate(b.retransmission_histogram):
-            put("openwip_frames_sent_retransmission", n, station=source, retransmissions=str(times))
-        put("openwip_payload_acknowledged_bits", b.payload_bits_acknowledged, station=source)
-    if mac.HasField("terminal") and mac.HasField("radio"):
-        r = mac.radio
-        put("openwip_receiver_locked", int(r.locked), station=source)
-        put("openwip_receiver_lock_losses", r.lock_losses, station=source)
-        for name, value in (
-            ()
-            if not r.HasField("mean_snr_db")
-            else (
-                ("snr_decibels", r.mean_snr_db),
-                ("cfo_hertz", r.cfo_hz),
-                ("evm_percent", r.evm_percent),
-                ("gain_decibels", r.gain_db),
-                ("prediction_nmse", r.prediction_nmse),
-            )
-        ):
-            put(f"openwip_receiver_{name}", value, station=source)
-
-
 def samples_of(put: Put, source: str, topic: str, t: Telemetry) -> None:
     """All samples of one message."""
-    if topic == "status":
-        status_samples(put, source, t.mac)
-    elif topic == "verdict":
-        put("openwip_verdict_reasons", len(t.verdict.reason))
-    elif topic == "cpu" and t.cpu.HasField("pressure_percent"):
-        put("openwip_cpu_pressure_ratio", t.cpu.pressure_percent / 100)
-    entries: dict[str, Iterable[object]] = {
-        "air": [t.air],
-        "verdict": [t.verdict],
-        "tcp": t.tcp.flow,
-        "cpu": t.cpu.process,
-    }
-    for name, (_, _, *of) in METRICS.items():
-        for entry in entries[topic] if of and of[0] == topic else ():
-            put(
-                name,
-                getattr(entry, of[1]) / of[2],
-                **{label: getattr(entry, key) for label, key in LABELS.get(topic, ())},
-            )
+    message = key_figures.message_of(t, topic) if topic != "event" else None
+    for figure in key_figures.every().values():
+        if figure.metric and figure.topic == topic:
+            for labels, value in figure.readings(message):
+                whose = {"station": source} if topic == "status" else {}
+                put(figure.metric, value / figure.divisor, **whose, **labels)
 
 
 class Collector:
@@ -263,19 +96,19 @@ class Collector:
             samples_of(put, source, topic, t)
         reader, heard = self.latest.reader, {s for s, _, _ in fresh}
         for source in sorted({s for s, _ in list(reader.counts)}):
-            put("openwip_up", int(source in heard), publisher=source)
-            put("openwip_telemetry_messages", reader.received(source), publisher=source)
-            put("openwip_telemetry_lost_messages", reader.lost(source), publisher=source)
+            put(OWN["up"], int(source in heard), publisher=source)
+            put(OWN["messages"], reader.received(source), publisher=source)
+            put(OWN["lost"], reader.lost(source), publisher=source)
         for source, n in reader.malformed.items():
-            put("openwip_telemetry_refused_messages", n + reader.future[source], publisher=source)
-        put("openwip_failed_connections", self.failed_connections())
+            put(OWN["refused"], n + reader.future[source], publisher=source)
+        put(OWN["failed_connections"], self.failed_connections())
         with self.latest.lock:
             for (source, kind, reason), n in self.latest.events.items():
-                put("openwip_events", n, publisher=source, kind=kind, reason=reason)
+                put(OWN["events"], n, publisher=source, kind=kind, reason=reason)
         for name, by_labels in samples.items():
-            kind, text, *_ = METRICS[name]
+            kind, text = METRICS[name]
             labels = [k for k, _ in next(iter(by_labels))]
-            family = (GaugeMetricFamily if kind == G else CounterMetricFamily)(
+            family = (GaugeMetricFamily if kind == "gauge" else CounterMetricFamily)(
                 name, text, labels=labels
             )
             for key, value in by_labels.items():

@@ -5,7 +5,7 @@ height, whatever the figures are: what matters least is left out first."""
 import dataclasses
 from collections.abc import Callable
 
-from ..figures import meaning
+from ..figures import key_figures, meaning
 from ..figures.top_figures import Figures
 from ..shapes import Direction
 from .top_text import ASCII_BLOCKS, BLOCKS, bar, clean, count, number, share, sparkline
@@ -104,47 +104,50 @@ def _radio(f: Figures, frame: Frame, width: int) -> list[Line]:
             )
         ]
     if r.locked and not r.mode:  # so says the emulator
-        return [
-            Line(
-                "radio     emulated, no receiver"
-                + f"; mean SNR {number(r.mean_snr_db)} dB; prediction NMSE"
-                f" {number(r.prediction_nmse, 3)}" * r.HasField("mean_snr_db")
-            )
+        known = [
+            figure.words(value, number)
+            for figure in (key_figures.every()[name] for name in ("snr", "nmse"))
+            if (value := figure.value(mac)) is not None
         ]
+        return [Line("  ".join(["radio     emulated, no receiver", *known]))]
     return [
         Line(
-            f"radio     {clean(meaning.lock(r))}  SNR {number(r.mean_snr_db)} dB  EVM"
-            f" {number(r.evm_percent)} %  CFO {number(r.cfo_hz, 0)} Hz  gain {number(r.gain_db)} dB"
-            f"  lock lost {count(r.lock_losses)}x",
+            f"radio     {clean(meaning.lock(r))}  {_row('radio', f, frame)}",
             GOOD if r.locked and not r.lock_losses else BAD,
         )
     ]
+
+
+def _row(name: str, f: Figures, frame: Frame) -> str:
+    """The key figures of that row."""
+    return "  ".join(figure.words(value, number) for figure, value in f.row(name, frame.now_ns))
 
 
 def _goodput(f: Figures, frame: Frame, width: int) -> list[Line]:
     verdict, link = f.verdict(frame.now_ns), f.link()
     if f.replays(frame.now_ns):
         return [Line("goodput   none: recorded samples are played, nothing is transmitted", DIM, 2)]
+    goodput = key_figures.every()["goodput"].scale
+    digits = goodput.digits
     if verdict is None:  # no rate without a verdict
         text = "goodput   not shown without a verdict"
     elif verdict.capacity_bps > 0:
         part = meaning.share(verdict.goodput_bps, verdict.capacity_bps)
         text = (
-            f"goodput   {number(verdict.goodput_bps / 1e6, 2)} of"
-            f" {number(verdict.capacity_bps / 1e6, 2)} Mbit/s of the link, {share(part)}"
-            f" [{bar(part, 20):<20}]"
+            f"goodput   {number(goodput.scaled(verdict.goodput_bps), digits)} of"
+            f" {number(goodput.scaled(verdict.capacity_bps), digits)} {goodput.unit} of the link,"
+            f" {share(part)} [{bar(part, 20):<20}]"
         )
     else:
-        text = f"goodput   {number(verdict.goodput_bps / 1e6, 2)} Mbit/s; capacity not known"
+        text = (
+            f"goodput   {number(goodput.scaled(verdict.goodput_bps), digits)} {goodput.unit};"
+            " capacity not known"
+        )
     if link is None:
         return [Line(text), Line("frames    not known", DIM)]
     return [
         Line(text),
-        Line(
-            f"frames    FER {share(link['frame_error_rate'])}; {count(link['frames_sent'])} sent,"
-            f" {count(link['frames_failed'])} failed, {count(link['frames_given_up'])} given up,"
-            f" feedback missing {count(link['feedback_missing'])}"
-        ),
+        Line(f"frames    {_row('frames', f, frame)}"),
     ]
 
 
@@ -358,14 +361,10 @@ def _time(f: Figures, frame: Frame, width: int) -> list[Line]:
         return []  # there is no medium
     if t is None:
         return [Line("pacing    not known: nothing comes from the observer", DIM, 1)]
-    a = t.air
     return [
         Line(
-            f"pacing    {number(a.real_time_factor, 4)} at x{number(a.speed, 2)}; late"
-            f" {count(a.late)}; > {number(a.pacing_limit_us / 1e3, 0)} ms behind:"
-            f" {count(a.slots_behind)} of {count(a.slots)}, max"
-            f" {number(a.pacing_max_us / 1e3, 1)} ms",
-            PLAIN if meaning.keeps_pace(a) else BAD,
+            f"pacing    {_row('time', f, frame)}",
+            PLAIN if meaning.keeps_pace(t.air) else BAD,
             1,
         )
     ]
@@ -375,22 +374,12 @@ def _cpu(f: Figures, frame: Frame, width: int) -> list[Line]:
     t = f.fresh("observer", "cpu", frame.now_ns)
     if t is None:
         return [Line("CPU       not known: nothing comes from the observer", DIM, 2)]
-    c = t.cpu
-    total = sum(p.cores for p in c.process)
-    pressure = f"{number(c.pressure_percent, 0)} %" if c.HasField("pressure_percent") else "unknown"
-    busiest = sorted(c.process, key=lambda p: p.cores, reverse=True)
-    verdict = f.verdict(frame.now_ns)
-    waiting = (
-        share(verdict.applications_waiting)
-        if verdict and verdict.HasField("applications_waiting")
-        else "unknown"
-    )
-    head = (
-        f"CPU       {number(total, 2)} of {count(c.cores)} cores; load {number(c.load_average)};"
-        f" pressure {pressure}; apps wait {waiting}"
-    )
+    busiest = sorted(t.cpu.process, key=lambda p: p.cores, reverse=True)
     names = " ".join(f"{clean(p.name)} {number(p.cores, 2)}" for p in busiest)
-    return [Line(head, PLAIN, 2), Line("          " + names, DIM, 4)]
+    return [
+        Line(f"CPU       {_row('cpu', f, frame)}", PLAIN, 2),
+        Line("          " + names, DIM, 4),
+    ]
 
 
 def _reader(f: Figures, frame: Frame, width: int) -> list[Line]:

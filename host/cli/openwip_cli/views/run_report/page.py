@@ -9,19 +9,15 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ...errors import BadInput
-from ...figures import report as screen
 from ...machine import outputs
 from ...machine.places import Places
 from ...records.record_seal import FORMAT_VERSION
-from ...records.run_record import RunRecord, silence_words
+from ...records.run_record import RunRecord
 from ...settings.command_line import Parser
 from ...text import shown
-from . import data
+from . import data, head, record_sections
 
 Found = TypeVar("Found")
-MOST_EVENTS = 200
-MOST_GAPS = 50
-SEVERITIES = ("info", "warning", "ERROR")
 
 
 class Page:
@@ -34,7 +30,7 @@ class Page:
         self.slots, self.terminals = data.Slots(record), data.Terminals(record)
         self.sections: list[dict[str, Any]] = []
         self.limits = self._limits()
-        self.verdict = self._verdict()
+        self.verdict = head.verdict_of(record, self.report)
 
     def _limits(self) -> tuple[float, float] | None:
         """One time axis for all plots: from the first to the last slot that was heard of."""
@@ -47,42 +43,6 @@ class Page:
         if not ends or min(ends) == max(ends):
             return None
         return min(ends) / data.SLOTS_PER_SECOND, max(ends) / data.SLOTS_PER_SECOND
-
-    def _verdict(self) -> dict[str, Any]:
-        v = self.record.verdict
-        if v is None:
-            return {
-                "kind": "none",
-                "word": "NO VERDICT",
-                "reasons": [],
-                "note": (
-                    "Neither a report nor a verdict of the cell is in the "
-                    "record: throughput and delay are not shown."
-                    + "".join(f" {words}" for words in self._end())
-                ),
-                "checks": {},
-            }
-        note = " ".join(
-            [
-                *(
-                    []
-                    if v["final"]
-                    else ["The cell's own verdict so far: the record has no final report."]
-                ),
-                *self._end(),
-            ]
-        )
-        return {
-            "kind": "valid" if v["valid"] else "invalid",
-            "word": "VALID" if v["valid"] else "INVALID",
-            "reasons": v["reasons"],
-            "note": note,
-            "checks": (self.report.get("verdict") or {}).get("checks", {}),
-        }
-
-    def _end(self) -> list[str]:
-        """Sentences about a record that ended before the run did."""
-        return [f"The record {words}." for words in self.record.end_words]
 
     # --- sections ---
 
@@ -119,51 +79,6 @@ class Page:
                 *rest,
                 **kwargs,
             )
-
-    def figures(self) -> list[tuple[str, str, str]]:
-        """(name, value, note) of the report. None without a verdict."""
-        r, found = self.report, []
-        if self.record.verdict is None or not r:
-            return []
-        word = f"run {self.verdict['word']}"
-        if r.get("tcp"):
-            capacity = r.get("capacity", {})
-            most = capacity.get("tcp_payload_bps")
-            share = (
-                ""
-                if not most
-                else (
-                    "settings were changed during the run, its capacity below; "
-                    if capacity.get("settings_changed")
-                    else f"{r['tcp']['goodput_bps'] / most:.1%} of {screen.rate(most)}; "
-                )
-            )
-            found.append(("TCP goodput", screen.rate(r["tcp"]["goodput_bps"]), share + word))
-        if r.get("udp"):
-            found.append(
-                (
-                    "UDP",
-                    screen.rate(r["udp"]["delivered_bps"]),
-                    f"{r['udp']['loss']:.2%} lost; {word}",
-                )
-            )
-        if r.get("ping_ms"):
-            found.append(
-                (
-                    "ping, median",
-                    f"{r['ping_ms']['median']:.2f} ms",
-                    f"p99 {r['ping_ms']['p99']:.2f} ms; {word}",
-                )
-            )
-        if r.get("link"):
-            found.append(
-                (
-                    "frames failed",
-                    f"{r['link']['frame_error_rate']:.2%}",
-                    f"{r['link']['frames_failed']} of {r['link']['frames_sent']}; {word}",
-                )
-            )
-        return found
 
     def heat_maps(self) -> None:
         s, p, limits = self.slots, self.plots, self.limits
@@ -441,9 +356,12 @@ class Page:
             lambda f: p.cpu(*f, limits),
             "topic cpu.",
         )
-        self.events()
-        self.lost()
-        self.configuration()
+        for section in (
+            record_sections.events,
+            record_sections.lost,
+            record_sections.configuration,
+        ):
+            self.add(**section(self.record, self.times))
 
     def _realtime(self) -> dict[str, Any] | None:
         rt = self.report.get("realtime")
@@ -460,130 +378,6 @@ class Page:
                 [k, float(f"{v:.6g}") if isinstance(v, float) else v] for k, v in parts.items()
             ]
         return {"head": ["of the report", ""], "rows": rows}
-
-    def events(self) -> None:
-        events = data.events(self.record, self.times)
-        if not events:
-            self.add("events", "Events", absent="None was recorded (topic event).")
-            return
-        left = len(events) - MOST_EVENTS
-        how = "Drops, locks, settings that were changed, in the order of time." + (
-            f" The first {MOST_EVENTS}; {left} more are in the record." if left > 0 else ""
-        )
-        rows = [
-            [
-                f"{t:.3f}",
-                source,
-                SEVERITIES[severity] if 0 <= severity < 3 else severity,
-                kind,
-                reason,
-                count,
-            ]
-            for t, source, severity, kind, reason, count in events[:MOST_EVENTS]
-        ]
-        self.add(
-            "events",
-            "Events",
-            how,
-            table={"head": ["s", "source", "severity", "kind", "reason", "count"], "rows": rows},
-        )
-
-    def lost(self) -> None:
-        """What this page does not know."""
-        r, total, rows = self.record, 0, []
-        for topic, source, table in r.each():
-            counts = table.attributes
-            total += counts.get("lost", 0)
-            rows.append(
-                [
-                    topic,
-                    source,
-                    len(table),
-                    counts.get("lost", 0),
-                    counts.get("restarts", 0),
-                    counts.get("misshapen", 0),
-                ]
-            )
-        refused = [
-            f"{sum((r.about.get(k) or {}).values())} {words}"
-            for k, words in (
-                ("malformed", "messages did not parse"),
-                ("future", "messages were of a later version"),
-            )
-            if sum((r.about.get(k) or {}).values())
-        ]
-        gaps = r.gaps
-        texts = []
-        if len(gaps):
-            lines = [
-                f"{gaps['topic'][i]} of {gaps['source'][i]}: {gaps['lost'][i]} messages before slot"
-                f" {gaps['slot'][i]}"
-                for i in range(min(len(gaps), MOST_GAPS))
-            ]
-            more = len(gaps) - MOST_GAPS
-            texts = [
-                (f"{len(gaps)} gaps", "\n".join(lines + ([f"and {more} more"] if more > 0 else [])))
-            ]
-        how = "Telemetry that the recorder did not get: publishers never wait for it. " + (
-            "Nothing was lost."
-            if not total
-            else f"{total} messages were lost, and are missing in the plots."
-        )
-        refused += [f"{words}." for words in silence_words(r.about)]
-        if r.about.get("unread"):
-            refused.append(
-                "Messages that waited at the end were left out: the recorder was too far behind."
-            )
-        self.add(
-            "lost",
-            "What was lost",
-            " ".join([how, *refused]),
-            texts=texts,
-            table={
-                "head": [
-                    "topic",
-                    "publisher",
-                    "messages",
-                    "lost",
-                    "restarts",
-                    "lists of wrong length",
-                ],
-                "rows": rows,
-            },
-        )
-
-    def configuration(self) -> None:
-        a = self.record.about
-        rows = [
-            ["seed", str(a.get("seed"))],
-            *[[k, v] for k, v in (a.get("versions") or {}).items()],
-        ]
-
-        def walk(tree: Any, prefix: str = "") -> None:
-            for key, value in tree.items():
-                if isinstance(value, dict):
-                    walk(value, f"{prefix}{key}.")
-                else:
-                    rows.append([prefix + key, "" if value is None else str(value)])
-
-        walk(a.get("scenario") or {})
-        effective, first = a.get("effective") or {}, a.get("effective_at_first") or {}
-        texts = [
-            (f"{name}: effective configuration at the end", text)
-            for name, text in effective.items()
-        ]
-        texts += [
-            (f"{name}: at the beginning, it was changed", text)
-            for name, text in first.items()
-            if effective.get(name) != text
-        ]
-        self.add(
-            "configuration",
-            "Configuration",
-            "Versions and scenario; the whole of what each process used below.",
-            texts=texts,
-            table={"head": ["setting", "value"], "rows": rows},
-        )
 
     def html(self) -> str:
         import jinja2
@@ -603,7 +397,7 @@ class Page:
         return environment.get_template("page.html.j2").render(
             verdict=self.verdict,
             about={"started": "", "command": "", "recorded": "unknown time"} | self.record.about,
-            figures=self.figures(),
+            figures=head.key_figures_of(self.record, self.report, self.verdict["word"]),
             sections=sections,
             file=shown(os.path.basename(self.record.path)),
             format_version=FORMAT_VERSION,

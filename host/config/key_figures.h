@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The list of key figures (mac/schema/key_figures.yaml, which says what its columns mean), as the
+// monitor shows them; openwip_cli/figures/key_figures.py is the rest of OpenWIP's.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace wip::config {
+
+struct key_figure {
+    std::string name, help, topic;
+    std::vector<std::string> fields;  // of the message of that topic
+    std::vector<std::string> needs;   // without which it does not apply
+    std::string title, unit;
+    double factor = 1;  // to the unit
+    int digits = 0;
+    std::string row;
+    std::vector<std::string> views;
+
+    // The number with title and unit; nothing: not known.
+    std::string words(std::optional<double> value) const;
+};
+
+// In the order of the list. Throws `error` for a list that is none.
+std::vector<key_figure> read_key_figures(const std::string& yaml, const std::string& origin);
+const std::vector<key_figure>& built_in_key_figures();
+
+// Those that stand in a row of a view.
+std::vector<key_figure> key_figures_of(const std::string& row, const std::string& view);
+
+}  // namespace wip::config
