@@ -14,7 +14,7 @@ import unittest.mock
 from openwip_cli.campaign import in_ns3, metrics, one_run, options, plan, statements
 from openwip_cli.errors import BadInput
 from openwip_cli.machine.places import Places
-from openwip_cli.runs import ns3, ns3_tcp, pool, tcpl, validate, virtual
+from openwip_cli.runs import ns3, ns3_tcp, pool, tcpl, transfers, validate, virtual
 from openwip_cli.settings import emulator
 from openwip_cli.settings.scenario import Scenario
 from test_virtual_time import check_full, check_record
@@ -130,7 +130,9 @@ class Refusals(unittest.TestCase):
             with self.assertRaisesRegex(BadInput, "setup --ns3"):
                 ns3.check(Places(PLACES.top, pathlib.Path(folder), PLACES.python))
             with self.assertRaisesRegex(BadInput, "setup --ns3"):
-                ns3.check(Places(PLACES.top, pathlib.Path(folder), PLACES.python), tcpl.NS3_PROGRAM)
+                ns3.check(
+                    Places(PLACES.top, pathlib.Path(folder), PLACES.python), transfers.NS3_PROGRAM
+                )
 
     def test_what_ns3_does_not_have_is_refused_with_what_it_has(self):
         for tcp, sysctls, words in (
@@ -460,7 +462,8 @@ class Runs(unittest.TestCase):
     def test_transfers_with_long_packets_and_those_that_take_longer_than_the_limit(self):
         point = {"mtu": 9000, "ber": 0, "burstiness": 0, "run": 0, "seed": 1, "relay": False}
         long, old, late = (
-            tcpl.run_ns3(
+            transfers.run_without_clock(
+                "ns3",
                 point | more,
                 Scenario({"traffic.bytes": 100000, "traffic.limit_s": 60.0} | given, tcpl.SETTINGS),
                 PLACES,
@@ -481,7 +484,8 @@ class Runs(unittest.TestCase):
     def test_the_program_itself_refuses_a_relay(self):
         s = Scenario({}, tcpl.SETTINGS)
         with self.assertRaisesRegex(BadInput, "relay.on is true.*valid: false"):
-            tcpl.run_ns3(
+            transfers.run_without_clock(
+                "ns3",
                 {"mtu": 1500, "ber": 0, "burstiness": 0, "relay": True, "run": 0, "seed": 1},
                 s,
                 PLACES,

@@ -18,7 +18,7 @@ import unittest
 from macd_world import need_root
 from openwip_cli.cell import cell as cells
 from openwip_cli.machine.places import Places
-from openwip_cli.runs import tcpl
+from openwip_cli.runs import tcpl, transfer_results, transfers
 from openwip_cli.runs.pool import SNAKEMAKE
 from openwip_cli.settings.scenario import Scenario
 
@@ -32,7 +32,7 @@ FAST = Scenario(
 @functools.cache  # with errors and the relay it is looked at twice
 def transfer(**point):
     point = {"mtu": 1500, "ber": 0.0, "burstiness": 0.0, "relay": True, "run": 0, "seed": 1} | point
-    result = tcpl.run_one(point, FAST, "tcpltest", Places(TOP, BUILD, sys.executable))
+    result = transfers.run_one(point, FAST, "tcpltest", Places(TOP, BUILD, sys.executable))
     # Whether the machine was busy is not the question here.
     result["verdict"]["reasons"] = [
         r for r in result["verdict"]["reasons"] if not r.startswith("pacing")
@@ -181,7 +181,7 @@ class Unfinished(unittest.TestCase):
         )
 
     def test_transfers_are_counted_and_left_out_of_every_mean(self):
-        (row,) = tcpl.summary(
+        (row,) = transfer_results.summary(
             [
                 self.result(10.0),
                 self.result(),
@@ -201,18 +201,20 @@ class Unfinished(unittest.TestCase):
         )
 
     def test_when_none_ended_there_is_no_throughput_and_no_damage(self):
-        (row,) = tcpl.summary([self.result(), self.result(relay=True), self.result(relay=True)])
+        (row,) = transfer_results.summary(
+            [self.result(), self.result(relay=True), self.result(relay=True)]
+        )
         self.assertEqual(
             (row["tcp_kbyte_s"], row["tcp_interval"], row["tcpl_kbyte_s"]), (None, None, None)
         )
         self.assertEqual((row["tcp_unfinished"], row["tcpl_unfinished"]), (1, 2))
         self.assertNotIn("bits_wrong", row)
-        line = tcpl.table([row]).splitlines()[1]
+        line = transfer_results.table([row]).splitlines()[1]
         self.assertIn("- (1 unfinished)", line)
         self.assertIn("- (2 unfinished)", line)
 
     def test_the_table_says_so_beside_the_mean_of_the_others(self):
-        rows = tcpl.summary(
+        rows = transfer_results.summary(
             [
                 self.result(10.0),
                 self.result(12.0),
@@ -221,7 +223,7 @@ class Unfinished(unittest.TestCase):
                 self.result(41.0, relay=True),
             ]
         )
-        line = tcpl.table(rows).splitlines()[1]
+        line = transfer_results.table(rows).splitlines()[1]
         self.assertIn("11.0 ± 12.7 (1 unfinished)", line)
         self.assertEqual(line.count("unfinished"), 1)
 
@@ -254,7 +256,7 @@ class Figure(unittest.TestCase):
             for mtu, most in ((576, 43.6), (1500, 46.3))
             for ber in (0, 2.5e-5)
         ]
-        figure = tcpl.draw(rows)
+        figure = transfer_results.draw(rows)
         self.assertEqual([a.get_title() for a in figure.axes], ["MTU 576", "MTU 1500"])
         for a in figure.axes:
             low, high = a.get_ylim()
@@ -266,12 +268,12 @@ class Figure(unittest.TestCase):
 
 class Intervals(unittest.TestCase):
     def test_of_student_for_few_values(self):
-        mean, half = tcpl.interval([10.0, 12.0, 14.0])
+        mean, half = transfer_results.interval([10.0, 12.0, 14.0])
         self.assertAlmostEqual(mean, 12)
         self.assertAlmostEqual(half, 4.303 * 2 / 3**0.5, places=3)
-        self.assertEqual(tcpl.interval([5.0]), (5.0, None))
+        self.assertEqual(transfer_results.interval([5.0]), (5.0, None))
         self.assertAlmostEqual(
-            tcpl.interval([1.0, 2.0] * 15)[1], 2.045 * 0.50855 / 30**0.5, places=2
+            transfer_results.interval([1.0, 2.0] * 15)[1], 2.045 * 0.50855 / 30**0.5, places=2
         )
 
 

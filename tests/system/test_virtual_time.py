@@ -23,7 +23,7 @@ from openwip_cli.campaign import in_virtual_time, metrics, plan, tcp_settings
 from openwip_cli.errors import BadInput, CellDied
 from openwip_cli.machine.places import Places
 from openwip_cli.records.run_record import RunRecord
-from openwip_cli.runs import tcpl, validate, virtual
+from openwip_cli.runs import tcpl, transfers, validate, virtual
 from openwip_cli.settings import emulator
 from openwip_cli.settings.scenario import Scenario
 
@@ -229,7 +229,8 @@ class Runs(unittest.TestCase):
         s = Scenario({"traffic.bytes": 100000}, tcpl.SETTINGS)
         point = {"mtu": 1500, "ber": 2.5e-5, "burstiness": 0, "run": 0, "seed": 1}
         plain, taken, again = (
-            tcpl.run_virtual(point | {"relay": relay}, s, PLACES) for relay in (False, True, True)
+            transfers.run_without_clock("virtual", point | {"relay": relay}, s, PLACES)
+            for relay in (False, True, True)
         )
         for r in (plain, taken, again):
             self.assertEqual(r["verdict"]["reasons"], [])

@@ -23,7 +23,7 @@ from openwip_cli.errors import BadInput
 from openwip_cli.figures import capacities, checks, live_changes
 from openwip_cli.figures.facts import Facts, Lock
 from openwip_cli.runs import emulate as emulated
-from openwip_cli.runs import tcpl
+from openwip_cli.runs import tcpl, transfers
 from openwip_cli.settings import controls, emulator, table
 from openwip_cli.settings import scenario as scenarios
 
@@ -85,7 +85,7 @@ class Table(unittest.TestCase):
         for process, tree in (
             ("macd", cells.mac_config(cell, demo, "base")),
             ("emulator", emulated.config(cell, emulate)),
-            ("tcpl", tcpl.config(cell, tcpl_, next(tcpl.points_of(tcpl_)))),
+            ("tcpl", transfers.config(cell, tcpl_, next(tcpl.points_of(tcpl_)))),
             ("medium", {"air": cells.air_config(cell, demo)["air"]}),
         ):
             known = set(table.keys_of(process))

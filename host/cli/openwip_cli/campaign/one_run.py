@@ -19,7 +19,7 @@ from ..errors import EXHAUSTED, USED_UP, VALID, BadInput, CellDied
 from ..figures import checks
 from ..machine import outputs, placement, rights, system
 from ..machine.places import Places, versions, virtual_kernel
-from ..runs import emulate, pool, tcpl
+from ..runs import emulate, pool, tcpl, transfers
 from ..settings import emulator, inputs
 from ..settings.command_line import Parser
 from ..settings.scenario import Scenario
@@ -113,9 +113,9 @@ def inputs_of(spec: dict[str, Any], places: Places) -> dict[str, str]:
 def attempt(
     spec: dict[str, Any], places: Places, progress: Callable[[str], None]
 ) -> dict[str, Any]:
-    if "tcp-l" in spec and spec.get("time") in tcpl.WITHOUT_CLOCK:
-        return tcpl.WITHOUT_CLOCK[spec["time"]](
-            spec["tcp-l"], Scenario(spec["settings"], tcpl.SETTINGS), places
+    if "tcp-l" in spec and spec.get("time") in transfers.WITHOUT_CLOCK:
+        return transfers.run_without_clock(
+            spec["time"], spec["tcp-l"], Scenario(spec["settings"], tcpl.SETTINGS), places
         )
     if spec.get("time") == "virtual":
         with seat("x") as (_, cores):
@@ -128,7 +128,7 @@ def attempt(
         )
     with seat(spec.get("name", "x")) as (name, cores):
         if "tcp-l" in spec:
-            return tcpl.run_one(
+            return transfers.run_one(
                 spec["tcp-l"], Scenario(spec["settings"], tcpl.SETTINGS), name, places, cores=cores
             )
         return emulate.run(

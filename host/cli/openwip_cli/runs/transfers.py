@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One transfer over a line with bit errors: in namespaces of its own, with the TCP of a Linux
+kernel in virtual time, or with that of ns-3."""
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from google.protobuf import json_format
+from openwip_schema import control_pb2 as pb
+
+from ..cell import cell as cells
+from ..cell.cell import Cell
+from ..cell.keeper import KeeperClient
+from ..cell.running import Running
+from ..cell.session import owned_cell, start_process
+from ..figures import conservation, meaning
+from ..figures.facts import Facts
+from ..machine import scratch, system
+from ..machine.places import Places, isolated
+from ..measure import traffic
+from ..programs import transfer as transfer_program
+from ..settings.scenario import Scenario
+from ..settings.table import nested, process_keys
+from . import ns3, ns3_tcp, phases, virtual
+from . import run as runs
+from .options import Options
+
+NAME = "tcpl"
+PROGRAM = "host/tcpl/wip_tcpl"
+NS3_PROGRAM = "host/simulator/wip_ns3_line"
+PORT = 5300
+
+
+def config(cell: Cell, s: Scenario, point: dict[str, Any]) -> dict[str, Any]:
+    """The configuration of wip_tcpl: every setting of the scenario that it has, with those of this
+    transfer, and what belongs to the cell."""
+    values = {theirs: s[ours] for theirs, ours in process_keys("tcpl", "tcp-l").items()}
+    values |= {
+        "seed": point["seed"],
+        "errors.ber": point["ber"],
+        "errors.burstiness": point["burstiness"],
+        "relay.on": point["relay"],
+        "relay.ports": str(PORT),
+    }
+    return nested(values) | {
+        "user": system.account()[0],
+        "mtu": point["mtu"],
+        "sender": {"namespace": cell.namespace("base"), "address": f"{cells.ADDRESS['base']}/30"},
+        "receiver": {
+            "namespace": cell.namespace("terminal"),
+            "address": f"{cells.ADDRESS['terminal']}/30",
+        },
+        "control": cell.endpoint("air.control"),
+    }
+
+
+def kernel_checksum_errors(cell: Cell, keeper: KeeperClient) -> int:
+    program = traffic.Program(cell.namespace("terminal"), ["cat", "/proc/net/snmp"])
+    try:
+        program.wait(keeper, 10)
+        names, values = [
+            line.split()[1:] for line in program.stdout.splitlines() if line.startswith("Tcp:")
+        ]
+        return int(dict(zip(names, values))["InCsumErrors"])
+    finally:
+        program.kill()
+
+
+def both_ways(status: pb.PathStatus) -> dict[str, pb.Direction]:
+    return {"forward": status.forward, "back": status.back}
+
+
+def transfer(
+    cell: Cell, keeper: KeeperClient, s: Scenario, point: dict[str, Any]
+) -> dict[str, Any]:
+    python = [sys.executable, *isolated(), str(transfer_program.__file__)]
+    common = [cells.ADDRESS["terminal"], str(PORT), str(s["traffic.bytes"]), str(point["seed"])]
+    with traffic.pair(
+        keeper,
+        cell,
+        [*python, "receive", *common],
+        [*python, "send", *common, s["traffic.tcp_cc"], str(s["traffic.tcp_window_kb"])],
+    ) as (receiver, sender):
+        if not receiver.wait(keeper, s["traffic.limit_s"]):
+            # a result, of TCP under errors, and not a failure of the run
+            return {"unfinished": True}
+        sender.wait(keeper, 30)
+        try:
+            got = json.loads(receiver.stdout.splitlines()[-1])
+        except (ValueError, IndexError):
+            traffic.check_ended(receiver=receiver)
+            raise traffic.TrafficFailed("the receiver gave no result") from None
+        sent = {}  # its last acknowledgement may be lost with the end of the cell
+        with contextlib.suppress(ValueError):
+            sent = json.loads(sender.stdout)
+    if got["bytes"] != s["traffic.bytes"]:
+        raise traffic.TrafficFailed(f"{got['bytes']} of {s['traffic.bytes']} bytes arrived")
+    return {
+        "seconds": got["seconds"],
+        "kbyte_s": got["bytes"] / got["seconds"] / 1000,
+        "bytes_wrong": got["bytes_wrong"],
+        "bits_wrong": got["bits_wrong"],
+    } | sent
+
+
+class Transfer(phases.Run):
+    """A kind of transfer says what moved, and what the line counted. `moved`: what the two programs
+    said of it."""
+
+    status: pb.PathStatus
+    checksum_errors = 0
+
+    def __init__(self, point: dict[str, Any], s: Scenario, places: Places) -> None:
+        super().__init__()
+        self.point, self.scenario, self.places = point, s, places
+        self.moved: dict[str, Any] = {}
+
+    def facts(self) -> Facts:
+        return Facts(
+            failed=self.failed,
+            sums=conservation.sums_of_line(both_ways(self.status).items()),
+            latest_ms=self.status.late_max_ms,
+        )
+
+    def rows(self) -> dict[str, Any]:
+        status = self.status
+        return (
+            self.point
+            | self.moved
+            | {
+                "packets": status.forward.delivered.packets,
+                "packets_damaged": status.packets_damaged,
+                "queue_drops": sum(meaning.drops(status.forward).values()),
+                "path_bits_wrong": status.bits_wrong,
+                "late_max_ms": round(status.late_max_ms, 2),
+                "realtime_priority": status.realtime_priority,
+                "headers_restored": status.headers_restored,
+                "checksum_errors": self.checksum_errors,
+                "relay_verdicts": {d.reason: d.count.packets for d in status.relay},
+            }
+        )
+
+
+class InCell(Transfer):
+    """`workload(cell, keeper)`: the transfer, or what a test has instead."""
+
+    def __init__(
+        self,
+        cell: Cell,
+        keeper: KeeperClient,
+        point: dict[str, Any],
+        s: Scenario,
+        places: Places,
+        workload: Callable[..., dict[str, Any] | None] | None = None,
+    ) -> None:
+        super().__init__(point, s, places)
+        self.running, self.workload = Running(cell, keeper), workload
+
+    def start(self) -> None:
+        cell, keeper = self.running.cell, self.running.keeper
+        path = cells.write_config(cell, "tcpl", config(cell, self.scenario, self.point))
+        start_process(
+            keeper,
+            cells.Process(
+                "tcpl",
+                [self.places.program(PROGRAM), "--config", path],
+                {"OPENWIP_RUN": str(cell.run)},
+                slot_path=True,
+            ),
+            self.running.air,
+        )
+
+    def traffic(self) -> None:
+        cell, keeper = self.running.cell, self.running.keeper
+        self.moved = (
+            transfer(cell, keeper, self.scenario, self.point)
+            if self.workload is None
+            else self.workload(cell, keeper) or {}
+        )
+
+    def drain(self) -> None:
+        running = self.running
+        self.checksum_errors = kernel_checksum_errors(running.cell, running.keeper)
+        running.keeper.wait_until(
+            lambda: not any(d.queued.packets for d in both_ways(running.ask(running.air)).values()),
+            runs.DRAIN_LIMIT_S,
+        )
+        self.status = running.ask(running.air)
+
+
+def run_one(
+    point: dict[str, Any],
+    s: Scenario,
+    name: str,
+    places: Places,
+    workload: Callable[..., dict[str, Any] | None] | None = None,
+    cores: Any = "auto",
+) -> dict[str, Any]:
+    """One transfer in a cell; returns what was measured, with its verdict."""
+
+    def silent(_text: str) -> None:
+        pass
+
+    with owned_cell(name, silent) as (cell, keeper):
+        return runs.in_cell(
+            cell,
+            keeper,
+            Options(s, name=name, cores=cores),
+            places,
+            silent,
+            lambda: phases.carry_out(InCell(cell, keeper, point, s, places, workload)),
+        )
+
+
+class WithoutClock(Transfer):
+    """A program makes all of it at once. `raw`: what it said."""
+
+    raw: dict[str, Any]
+    more: tuple[str, ...] = ("virtual_seconds", "wall_seconds")
+
+    def took(self, ends: list[dict[str, Any]]) -> float | None:
+        """Seconds from the connection to the last byte; None: the receiver did not say."""
+        self.failed += [f"flow {e['flow']}: {e['failed']}" for e in ends if "failed" in e]
+        got = next((e for e in ends if e.get("end") == "receiver"), None)
+        return None if self.failed or got is None else got["last"] - got["began"]
+
+    def drain(self) -> None:
+        self.status = json_format.ParseDict(self.raw["path"], pb.PathStatus())
+
+    def rows(self) -> dict[str, Any]:
+        return super().rows() | {name: self.raw[name] for name in self.more}
+
+
+class InVirtualTime(WithoutClock):
+    """The TCP of a Linux kernel (docs/virtual-time.md)."""
+
+    def traffic(self) -> None:
+        point, s = self.point, self.scenario
+        tree = config(Cell(NAME), s, point)
+        tree["relay"]["ports"] = str(virtual.PORT)
+        size, limit = s["traffic.bytes"], s["traffic.limit_s"]
+        plan = virtual.Plan(
+            [
+                f"compare 0 1 {virtual.START_S:g} {size} {s['traffic.tcp_cc']}"
+                f" {s['traffic.tcp_window_kb']} {limit:g} {point['seed']}"
+            ],
+            programs=[(side, f"ip link set dev eth{side} mtu {point['mtu']}") for side in (0, 1)],
+            afterwards=[(1, "grep Tcp: /proc/net/snmp")],
+        )
+        with scratch.folder() as root:
+            virtual.prepared(
+                root,
+                tree,
+                plan,
+                [tree[end]["address"] for end in ("sender", "receiver")],
+                point["seed"],
+                self.places,
+            )
+            self.raw, result = virtual.launch(
+                self.places.program(PROGRAM), root, virtual.START_S + limit + 600, None
+            )
+        seconds = self.took(result["flows"])
+        self.failed += [result["failed"]] if "failed" in result else []
+        self.checksum_errors = damaged_segments(result["programs"])
+        if not self.failed:
+            ends = {e["end"]: e for e in result["flows"]}
+            got, sent = ends["receiver"], ends["sender"]
+            self.moved = (
+                {"unfinished": True}
+                if got["bytes"] < size
+                else {
+                    "seconds": seconds,
+                    "kbyte_s": size / seconds / 1000,
+                    **{k: got[k] for k in ("bytes_wrong", "bits_wrong")},
+                    **{k: sent[k] for k in ("retransmits", "congestion_control", "mss")},
+                }
+            )
+
+
+def damaged_segments(programs: list[dict[str, Any]]) -> int:
+    """As the last program has printed what the kernel counted; 0: none ran."""
+    if not programs:
+        return 0
+    names, values = (line.split()[1:] for line in programs[-1]["said"].splitlines())
+    return int(dict(zip(names, values))["InCsumErrors"])
+
+
+class InNs3(WithoutClock):
+    """The TCP of ns-3 (docs/ns3.md). Segments are as long as the MTU lets them be; bytes are not
+    compared, since what is damaged does not come up."""
+
+    more = ("ns3", "virtual_seconds", "wall_seconds")
+
+    def traffic(self) -> None:
+        point, s = self.point, self.scenario
+        size, limit, sender = s["traffic.bytes"], s["traffic.limit_s"], s["traffic.tcp_cc"]
+        timestamps = sender not in ns3_tcp.WITHOUT_TIMESTAMPS
+        # It goes on to the limit, as Linux does for longer than that.
+        lines = ns3_tcp.settings_of(
+            {
+                "mss": point["mtu"] - ns3_tcp.HEADERS - timestamps * ns3_tcp.TIMESTAMPS,
+                ns3_tcp.SOCKET + "ConnCount": 1000,
+                ns3_tcp.SOCKET + "DataRetries": 1000,
+            }
+        )
+        with scratch.folder() as folder:
+            self.raw = ns3.launch(
+                self.places.program(NS3_PROGRAM),
+                folder,
+                config(Cell(NAME), s, point),
+                [
+                    *lines,
+                    f"transfer 0 1 {virtual.START_S:g} {size} {sender}"
+                    f" {s['traffic.tcp_window_kb']}",
+                ],
+                ["--seconds", f"{virtual.START_S + limit:.9g}"],
+            )
+        seconds = self.took(self.raw["flows"])
+        self.checksum_errors = self.raw["damaged"]
+        if seconds is None:
+            self.moved = {} if self.failed else {"unfinished": True}
+            return
+        sent = next((e for e in self.raw["flows"] if e.get("end") == "sender"), None)
+        self.moved = {
+            "seconds": seconds,
+            "kbyte_s": size / seconds / 1000,
+            "bytes_wrong": 0,
+            "bits_wrong": 0,
+            "congestion_control": sender,
+            **({k: sent[k] for k in ("retransmits", "mss")} if sent else {}),
+        }
+
+
+WITHOUT_CLOCK = {"virtual": InVirtualTime, "ns3": InNs3}
+
+
+def run_without_clock(
+    time: str, point: dict[str, Any], s: Scenario, places: Places
+) -> dict[str, Any]:
+    """As run_one(), in virtual time or under ns-3."""
+    return phases.carry_out(WITHOUT_CLOCK[time](point, s, places))
