@@ -140,7 +140,8 @@ def run(given):
     places, progress = Places(TOP, BUILD, sys.executable), Progress()
     at_that_carrier(given)
     with owned_cell(options.name, progress) as (cell, keeper):
-        running = demo.start(cell, keeper, options.scenario, places, progress)
+        running = demo.DemoCell(cell, keeper, options.scenario, places)
+        demo.start_cell(running, places, progress)
         if not keeper.wait_until(lambda: running.ask(running.terminal).radio.locked, PATIENCE_S):
             raise SystemExit("the terminal does not lock")
         pings = subprocess.Popen(

@@ -33,16 +33,16 @@ from ..machine import outputs, slot_path
 from ..machine import places as whereabouts
 from ..machine.places import Places
 from ..measure import pace, traffic
-from ..measure.applications import ApplicationClock, watching
 from ..messages import control
 from ..settings.command_line import check_cell_name
 from ..settings.scenario import SETTINGS, Scenario, check_together, scenario_of
 from ..shapes import Interface
 from . import cable_attenuator, loop, replay_cell, run
+from .measured import MeasuredRun, Workload
 from .options import Options, parse_demo
+from .phases import carry_out
 
 Answer = TypeVar("Answer")
-Workload = Callable[[run.MeasuredCell], dict[str, Any] | None]
 LOCK_TIMEOUT_S = 10  # of air time
 CAUGHT_UP_S = 0.005  # behind the wall clock
 CATCH_UP_TIMEOUT_S = 10
@@ -121,20 +121,18 @@ def recording_arguments(options: Options) -> dict[str, list[str]]:
     }
 
 
-def start(
-    cell: Cell,
-    keeper: KeeperClient,
-    scenario: Scenario,
+def start_cell(
+    running: DemoCell,
     places: Places,
     progress: Callable[[str], None],
     record_iq: dict[str, list[str]] | None = None,
     record_to: dict[str, tuple[int, ...]] | None = None,
-) -> DemoCell:
+) -> None:
+    cell, keeper, scenario = running.cell, running.keeper, running.scenario
     cells.write_configs(cell, scenario)
     processes = {
         p.name: p for p in cells.cell_processes(cell, scenario, places, record_iq, record_to)
     }
-    running = DemoCell(cell, keeper, scenario, places)
     running.attenuator.start()
     progress("starting the medium")
     start_process(keeper, processes["air"], running.air)
@@ -146,7 +144,6 @@ def start(
         if not keeper.wait_until(endpoint.answers, START_TIMEOUT_S):
             keeper.blame(f"{endpoint.endpoint} does not answer")
     start_observers(keeper, cell, "demo", places)
-    return running
 
 
 def wait_for_lock(
@@ -248,80 +245,6 @@ def ping_tcp_udp(cell: run.MeasuredCell, progress: Callable[[str], None]) -> dic
         progress(f"UDP stream with iperf3, {rate / 1e6:.2f} Mbit/s")
         result["udp"] = attempt("UDP", lambda: traffic.udp(keeper, cell.cell, s, rate))
     return result | {"failed": failed}
-
-
-def measure(
-    cell: DemoCell,
-    watch: control.TelemetryWatch,
-    applications: ApplicationClock,
-    places: Places,
-    progress: Callable[[str], None],
-    workload: Workload | None,
-) -> dict[str, Any]:
-    """All traffic, and the report of it."""
-    keeper = cell.keeper
-    common, more, now = run.measure(
-        cell,
-        watch,
-        applications,
-        lambda cell: watched(cell, places, workload or (lambda cell: ping_tcp_udp(cell, progress))),
-        progress,
-        (cell.air, cell.base, cell.terminal),
-    )
-    radio, link = now.terminal.radio, now.terminal.terminal
-    common["realtime"]["stall"] = more.pop("stall")
-    return (
-        common
-        | (more if workload is None else {"workload": more})
-        | {
-            "placement": (
-                keeper.placement.report()
-                | slot_path.granted(keeper.pids)
-                | {"page_faults": cell.page_faults}
-            ),
-            "fader": fading.fader_of(now.air, radio),
-            "transmitter": fading.transmitter_of(now.air, radio),
-            "attenuator": cell.attenuator.said,
-            "radio": (
-                link_counts.counts_of(
-                    radio,
-                    "cell",
-                    "locks",
-                    "lock_losses",
-                    "gain_",
-                    "cfo_hz",
-                    "evm_",
-                    "mean_snr_db",
-                    "overflows",
-                    "clipped",
-                )
-                | {
-                    "state": radio.mode,
-                    "level_dbfs": radio.rx_level_dbfs,
-                    "transitions": link_counts.counts_of(
-                        radio, "candidates", "synchronisations", "losses_"
-                    ),
-                    "grants_failed": link.grants_failed,
-                    "slots_unlocked": link.slots_unlocked,
-                    "frames_combined": link.frames_combined,
-                    "malformed_messages": (
-                        now.base.malformed_messages + now.terminal.malformed_messages
-                    ),
-                }
-            ),
-            # The receiver's own figure: against the SNR that it measured when the predicted slot had
-            # come.
-            "prediction": {
-                "nmse": radio.prediction_nmse,
-                "horizon_slots": radio.horizon or cell.scenario.retransmission_delay_slots,
-            },
-            "effective": {
-                "base": now.base.effective_yaml,
-                "terminal": now.terminal.effective_yaml,
-                "air": now.air.effective_yaml,
-            },
-        }
-    )
 
 
 def finish_fader(cell: Cell, base: str, facts: dict[str, Any], places: Places) -> Iterator[str]:
@@ -456,6 +379,117 @@ def in_cell(
     )
 
 
+class DemoRun(MeasuredRun):
+    """`trial`: of the pace: "none", "only" (it is tried and the cell ends), "if needed", "again"."""
+
+    cell: DemoCell
+
+    def __init__(
+        self,
+        cell: DemoCell,
+        options: Options,
+        places: Places,
+        progress: Callable[[str], None],
+        trial: str,
+        workload: Workload | None,
+    ) -> None:
+        self.own = workload
+        super().__init__(
+            cell,
+            lambda _: watched(cell, places, workload or (lambda c: ping_tcp_udp(c, progress))),
+            progress,
+        )
+        self.options, self.places, self.trial = options, places, trial
+
+    def begin_anew(self) -> tuple[control.Control, ...]:
+        return (self.cell.air, self.cell.base, self.cell.terminal)
+
+    def start(self) -> None:
+        running, options, places, progress = self.cell, self.options, self.places, self.progress
+        scenario = options.scenario
+        with recorded_to(options) as files:
+            begin_recordings(options, files)
+            start_cell(
+                running,
+                places,
+                progress,
+                recording_arguments(options),
+                {s: tuple(f.fds) for s, f in files.items()},
+            )
+        remote.start(running.cell, running.keeper, options.listen, places, progress)
+        self.lock_s = wait_for_lock(running, scenario, progress)
+        if self.trial != "none":
+            pace.try_out(running, scenario, progress, again=self.trial == "again")
+        if self.trial == "only":
+            raise pace.OtherPace(1.0, None)
+        scenario.values["air.speed"] = scenario.speed
+
+    def rows(self) -> dict[str, Any]:
+        common, now, keeper = super().rows(), self.now, self.cell.keeper
+        radio, link = now.terminal.radio, now.terminal.terminal
+        common["realtime"] |= {
+            "stall": self.said.pop("stall"),
+            "pace_found": self.options.pace_found,
+        }
+        return (
+            common
+            | (self.said if self.own is None else {"workload": self.said})
+            | ({"loop": self.options.loop_found} if self.options.loop_found else {})
+            | {
+                "placement": (
+                    keeper.placement.report()
+                    | slot_path.granted(keeper.pids)
+                    | {"page_faults": self.cell.page_faults}
+                ),
+                "fader": fading.fader_of(now.air, radio),
+                "transmitter": fading.transmitter_of(now.air, radio),
+                "attenuator": self.cell.attenuator.said,
+                "radio": (
+                    link_counts.counts_of(
+                        radio,
+                        "cell",
+                        "locks",
+                        "lock_losses",
+                        "gain_",
+                        "cfo_hz",
+                        "evm_",
+                        "mean_snr_db",
+                        "overflows",
+                        "clipped",
+                    )
+                    | {
+                        "state": radio.mode,
+                        "level_dbfs": radio.rx_level_dbfs,
+                        "transitions": link_counts.counts_of(
+                            radio, "candidates", "synchronisations", "losses_"
+                        ),
+                        "grants_failed": link.grants_failed,
+                        "slots_unlocked": link.slots_unlocked,
+                        "frames_combined": link.frames_combined,
+                        "malformed_messages": (
+                            now.base.malformed_messages + now.terminal.malformed_messages
+                        ),
+                        "lock_s": self.lock_s,
+                    }
+                ),
+                # The receiver's own figure: against the SNR that it measured when the predicted slot
+                # had come.
+                "prediction": {
+                    "nmse": radio.prediction_nmse,
+                    "horizon_slots": (
+                        radio.horizon or self.cell.scenario.retransmission_delay_slots
+                    ),
+                },
+                "effective": {
+                    "base": now.base.effective_yaml,
+                    "terminal": now.terminal.effective_yaml,
+                    "air": now.air.effective_yaml,
+                },
+            }
+            | identity(self.options.scenario, self.places)
+        )
+
+
 def phases(
     cell: Cell,
     keeper: KeeperClient,
@@ -465,32 +499,8 @@ def phases(
     trial: str,
     workload: Workload | None,
 ) -> dict[str, Any]:
-    scenario = options.scenario
-    with watching(cell) as (watch, applications):
-        with recorded_to(options) as files:
-            begin_recordings(options, files)
-            running = start(
-                cell,
-                keeper,
-                scenario,
-                places,
-                progress,
-                recording_arguments(options),
-                {s: tuple(f.fds) for s, f in files.items()},
-            )
-        remote.start(cell, keeper, options.listen, places, progress)
-        lock_s = wait_for_lock(running, scenario, progress)
-        if trial != "none":
-            pace.try_out(running, scenario, progress, again=trial == "again")
-        if trial == "only":
-            raise pace.OtherPace(1.0, None)
-        scenario.values["air.speed"] = scenario.speed
-        result = measure(running, watch, applications, places, progress, workload)
-    result["radio"]["lock_s"] = lock_s
-    result["realtime"]["pace_found"] = options.pace_found
-    if options.loop_found:
-        result["loop"] = options.loop_found
-    result |= identity(scenario, places)
+    running = DemoCell(cell, keeper, options.scenario, places)
+    result = carry_out(DemoRun(running, options, places, progress, trial, workload))
     if options.record_iq:
         keys = {"scenario": "config", "verdict": "verdict", "versions": "versions"}
         facts = {f"openwip:{key}": result[name] for key, name in keys.items()}

@@ -23,12 +23,11 @@ from ..cell.program_check import check_config, refusal
 from ..cell.session import OBSERVER, identity, owned_cell, start_observers, start_process
 from ..channel import command as channel
 from ..errors import BadInput
-from ..figures import capacities, checks, conservation, link_counts
+from ..figures import capacities, conservation, link_counts
 from ..figures.facts import Facts
 from ..machine import places as whereabouts
 from ..machine import scratch, system
 from ..machine.places import Places
-from ..measure.applications import watching
 from ..settings import table
 from ..settings.command_line import check_cell_name
 from ..settings.emulator import NAME, SETTINGS, scenario_of
@@ -37,7 +36,9 @@ from ..shapes import Link
 from ..text import to_yaml
 from . import run as runs
 from . import split_tcp
+from .measured import MeasuredRun, Workload
 from .options import Options
+from .phases import Run, carry_out
 
 PROGRAM = "host/emulator/wip_emulator"
 
@@ -143,7 +144,7 @@ def config(cell: Cell, s: Scenario) -> dict[str, Any]:
 
 def run(
     options: Scenario | dict[str, Any],
-    workload: Callable[..., dict[str, Any] | None] | None = None,
+    workload: Workload | None = None,
     progress: Callable[[str], None] | None = None,
     *,
     places: Places | None = None,
@@ -183,34 +184,45 @@ def run(
                 given,
                 where,
                 say,
-                lambda: phases(
-                    cell,
-                    keeper,
-                    given,
-                    as_run,
-                    workload or runs.iperf3_download,
-                    where,
-                    say,
-                    observers,
+                lambda: carry_out(
+                    EmulatorRun(
+                        cell,
+                        keeper,
+                        given,
+                        as_run,
+                        workload or runs.iperf3_download,
+                        where,
+                        say,
+                        observers,
+                    )
                 ),
             )
 
 
-def phases(
-    cell: Cell,
-    keeper: KeeperClient,
-    given: Options,
-    as_run: Scenario,
-    workload: Callable[..., dict[str, Any] | None],
-    places: Places,
-    progress: Callable[[str], None],
-    observers: bool,
-) -> dict[str, Any]:
-    with watching(cell) as (watch, applications):
-        path = cells.write_config(cell, "emulator", config(cell, as_run))
-        running = runs.MeasuredCell(cell, keeper, given.scenario)
-        if split_tcp.asked(as_run):
-            running = split_tcp.SplitCell(cell, keeper, given.scenario)
+class EmulatorRun(MeasuredRun):
+    """`as_run`: the scenario as the emulator takes it."""
+
+    def __init__(
+        self,
+        cell: Cell,
+        keeper: KeeperClient,
+        given: Options,
+        as_run: Scenario,
+        workload: Workload,
+        places: Places,
+        progress: Callable[[str], None],
+        observers: bool,
+    ) -> None:
+        kind = split_tcp.SplitCell if split_tcp.asked(as_run) else runs.MeasuredCell
+        super().__init__(kind(cell, keeper, given.scenario), workload, progress)
+        self.given, self.as_run, self.places, self.observers = given, as_run, places, observers
+
+    def start(self) -> None:
+        running, places = self.cell, self.places
+        cell, keeper, progress = running.cell, running.keeper, self.progress
+        tree = config(cell, self.as_run)
+        path = cells.write_config(cell, "emulator", tree)
+        if isinstance(running, split_tcp.SplitCell):
             running.prepare()
         progress(f"cell '{cell.name}': starting the emulator")
         start_process(
@@ -224,23 +236,23 @@ def phases(
             running.air,
         )
         if isinstance(running, split_tcp.SplitCell):
-            running.start(config(cell, as_run), places, progress, PROGRAM)
-        if observers or given.keep or given.record:
+            running.start(tree, places, progress, PROGRAM)
+        if self.observers or self.given.keep or self.given.record:
             start_observers(keeper, cell, "emulate", places)
-        remote.start(cell, keeper, given.listen, places, progress)
-        if workload is runs.iperf3_download:
-            progress(f"TCP download with iperf3, {given.scenario['traffic.duration_s']:g} s")
-        began = time.monotonic()
-        common, more, now = runs.measure(
-            running, watch, applications, workload, progress, (running.air,)
-        )
-        air, terminal = now.air, now.terminal
+        remote.start(cell, keeper, self.given.listen, places, progress)
+        if self.workload is runs.iperf3_download:
+            progress(f"TCP download with iperf3, {running.scenario['traffic.duration_s']:g} s")
+        self.began = time.monotonic()
+
+    def rows(self) -> dict[str, Any]:
+        found = super().rows()
+        air, base, terminal = self.now.air, self.now.base, self.now.terminal
         return (
-            common
+            found
             | {
-                "workload": more,
+                "workload": self.said,
                 "emulator": (
-                    emulator_report(now.base, terminal)
+                    emulator_report(base, terminal)
                     | {
                         "release_us": {
                             "median": air.release_median_us,
@@ -252,17 +264,17 @@ def phases(
                         "realtime_priority": air.realtime_priority,
                         "relay": {r.reason: r.count.packets for r in terminal.terminal.relay},
                         "malformed_messages": (
-                            now.base.malformed_messages + terminal.malformed_messages
+                            base.malformed_messages + terminal.malformed_messages
                         ),
                     }
                 ),
-                "bearer": bearer_report(now.base, terminal),
-                "split_tcp": getattr(running, "found", None),
-                "users": users_of(now.base, terminal),
-                "effective": {"emulator": now.base.effective_yaml},
-                "seconds": time.monotonic() - began,
+                "bearer": bearer_report(base, terminal),
+                "split_tcp": getattr(self.cell, "found", None),
+                "users": users_of(base, terminal),
+                "effective": {"emulator": base.effective_yaml},
+                "seconds": time.monotonic() - self.began,
             }
-            | identity(given.scenario, places)
+            | identity(self.given.scenario, self.places)
         )
 
 
@@ -309,61 +321,93 @@ def emulator_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any
     }
 
 
+class WithoutClock(Run):
+    """The emulator's link in a program that makes all of it at once. `raw`: what it said; `tree`:
+    its configuration."""
+
+    raw: dict[str, Any]
+    tree: dict[str, Any]
+
+    def __init__(self, s: Scenario, places: Places) -> None:
+        super().__init__()
+        self.scenario, self.places = s, places
+
+    def drain(self) -> None:
+        self.base, self.terminal, self.paths, self.link = at_the_end(self.raw)
+
+    def rows(self) -> dict[str, Any]:
+        return {
+            "realtime": {
+                "clock": "virtual",
+                "factor": self.raw["real_time_factor"],
+                "slots": self.raw["slots"],
+                "wall_seconds": self.raw["wall_seconds"],
+            },
+            "link": self.link,
+            "packets": {name: path.report() for name, path in self.paths.items()},
+            "emulator": emulator_report(self.base, self.terminal),
+            "users": users_of(self.base, self.terminal),
+            "effective": {"emulator": to_yaml(self.tree)},
+        } | identity(self.scenario, self.places)
+
+
+class Generated(WithoutClock):
+    """Packets of the emulator's own generator: no namespaces, no TCP, no rights needed."""
+
+    def __init__(self, s: Scenario, places: Places, seconds: float, packet_bytes: int) -> None:
+        super().__init__(s, places)
+        self.seconds, self.packet_bytes = seconds, packet_bytes
+
+    def traffic(self) -> None:
+        places = self.places
+        with with_predictions(self.scenario, places) as as_run:
+            self.tree = config(cells.Cell(NAME), as_run)
+            with scratch.file(to_yaml(self.tree)) as file:
+                done = subprocess.run(
+                    [
+                        places.program(PROGRAM),
+                        "--config",
+                        file,
+                        "--generate",
+                        str(self.seconds),
+                        "--packet-bytes",
+                        str(self.packet_bytes),
+                    ],
+                    capture_output=True,
+                    text=True,
+                )
+        if done.returncode:
+            raise refusal(done, file)
+        self.raw = json.loads(done.stdout)
+
+    def facts(self) -> Facts:
+        altered = self.raw["packets_altered"]
+        if altered > self.terminal.terminal.delivered_damaged.packets:
+            self.failed.append(f"{altered} packets arrived altered")
+        return Facts(sums=conservation.sums_of_paths(self.paths, None), failed=self.failed)
+
+    def rows(self) -> dict[str, Any]:
+        arrived = self.raw["arrivals"]
+        return super().rows() | {
+            "generator": {
+                "packet_bytes": self.packet_bytes,
+                "ip_bps": (
+                    arrived["bytes"] * 8 / arrived["seconds"] if arrived["seconds"] > 0 else 0.0
+                ),
+                "packets": arrived["packets"],
+                "out_of_order": self.raw["packets_out_of_order"],
+                "altered": self.raw["packets_altered"],
+            }
+        }
+
+
 def generate(
     s: Scenario, seconds: float, places: Places, packet_bytes: int = capacities.MTU
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Virtual time: (report, the program's own output). No namespaces, no TCP, no rights needed."""
+    """Virtual time: (report, the program's own output)."""
     places.check_built(PROGRAM, "python/openwip_schema")
-    with (
-        with_predictions(s, places) as as_run,
-        scratch.file(to_yaml(tree := config(cells.Cell(NAME), as_run))) as file,
-    ):
-        done = subprocess.run(
-            [
-                places.program(PROGRAM),
-                "--config",
-                file,
-                "--generate",
-                str(seconds),
-                "--packet-bytes",
-                str(packet_bytes),
-            ],
-            capture_output=True,
-            text=True,
-        )
-    if done.returncode:
-        raise refusal(done, file)
-    raw = json.loads(done.stdout)
-
-    base, terminal, paths, link = at_the_end(raw)
-    altered = raw["packets_altered"]
-    facts = Facts(
-        sums=conservation.sums_of_paths(paths, None),
-        failed=[f"{altered} packets arrived altered"]
-        * (altered > terminal.terminal.delivered_damaged.packets),
-    )
-    arrived = raw["arrivals"]
-    return {
-        "verdict": checks.judge(facts),
-        "realtime": {
-            "clock": "virtual",
-            "factor": raw["real_time_factor"],
-            "slots": raw["slots"],
-            "wall_seconds": raw["wall_seconds"],
-        },
-        "generator": {
-            "packet_bytes": packet_bytes,
-            "ip_bps": arrived["bytes"] * 8 / arrived["seconds"] if arrived["seconds"] > 0 else 0.0,
-            "packets": arrived["packets"],
-            "out_of_order": raw["packets_out_of_order"],
-            "altered": raw["packets_altered"],
-        },
-        "link": link,
-        "packets": {name: path.report() for name, path in paths.items()},
-        "emulator": emulator_report(base, terminal),
-        "users": users_of(base, terminal),
-        "effective": {"emulator": to_yaml(tree)},
-    } | identity(s, places), raw
+    run = Generated(s, places, seconds, packet_bytes)
+    return carry_out(run), run.raw
 
 
 def users_of(base: pb.MacStatus, terminal: pb.MacStatus) -> list[dict[str, Any]]:

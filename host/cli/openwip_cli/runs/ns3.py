@@ -8,13 +8,10 @@ import subprocess
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..cell import cell as cells
 from ..cell.program_check import why_ended
 from ..errors import BadInput, CellDied
-from ..machine import scratch, system
+from ..machine import system
 from ..machine.places import Places
-from ..records import record
-from ..settings.emulator import NAME
 from ..settings.scenario import Scenario
 from ..text import to_yaml
 from . import emulate, ns3_tcp, split_tcp, virtual
@@ -36,7 +33,6 @@ def run(
     check(places)
     ns3_tcp.check(s)
     split_tcp.check(s, "ns3")
-    about = record.about_run(s.tree(), s["seed"])
     tcp = dict(tcp or {})
     sender = tcp.pop("sender", s["traffic.tcp_cc"])
     window = 0 if "receive_window" in tcp else s["traffic.tcp_window_kb"]
@@ -49,18 +45,34 @@ def run(
             " of TCP"
         )
     lines = [*ns3_tcp.settings_of(tcp, plan.sysctls), *plan.flows]
-    with emulate.with_predictions(s, places) as as_run, scratch.folder() as folder:
-        tree = emulate.config(cells.Cell(NAME), as_run)
-        progress("ns-3, simulated time")
-        raw = run_program(places, tree, lines, plan, as_run, folder, packets, bool(recorded))
-        made = virtual.report(
-            s, places, tree, raw, {"flows": raw["flows"], "sysctl": {}, "programs": []}
-        ) | virtual.kept(folder, packets)
-        made["effective"]["plan"] = "\n".join(lines)
-        made["versions"] = made["versions"] | {"ns3": raw["ns3"]}
-        if recorded:
-            virtual.write_record(folder, recorded, about, made, places, progress)
-    return made
+    return virtual.made(SimulatorRun(s, places, plan, packets, progress, recorded, lines=lines))
+
+
+class SimulatorRun(virtual.FlowsRun):
+    """The flows of ns-3. `lines`: what it is to do."""
+
+    def __init__(self, *of_flows: Any, lines: list[str]) -> None:
+        super().__init__(*of_flows)
+        self.lines = lines
+
+    def traffic(self) -> None:
+        self.progress("ns-3, simulated time")
+        self.raw = run_program(
+            self.places,
+            self.tree,
+            self.lines,
+            self.plan,
+            self.as_run,
+            self.root,
+            self.packets,
+            bool(self.recorded),
+        )
+        self.result = {"flows": self.raw["flows"], "sysctl": {}, "programs": []}
+
+    def rows(self) -> dict[str, Any]:
+        found = super().rows()
+        found["effective"]["plan"] = "\n".join(self.lines)
+        return found | {"versions": found["versions"] | {"ns3": self.raw["ns3"]}}
 
 
 def check(places: Places, program: str = PROGRAM) -> None:

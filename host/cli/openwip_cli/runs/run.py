@@ -1,26 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One run: what happens around its phases (logs, record, capture, window, keeper), and its phases
-from the first counter to the verdict. demo, emulate, replay and tcp-l say what they start and what
-traffic they make; the rest is here."""
+"""What happens around the phases of a run in a cell: logs, record, capture, window, keeper; its
+report on the screen and in a file; and the cell as a workload sees it."""
 
-import contextlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from ..capture import capture
 from ..cell import window
 from ..cell.cell import ADDRESS, Cell
 from ..cell.keeper import KeeperClient, not_ended
-from ..cell.running import Running, drain
+from ..cell.running import Running
 from ..cell.session import CpuClock, check_congestion_control, place
 from ..errors import DIED, INVALID, VALID, CellDied, NotWritten
-from ..figures import capacities, checks, conservation, facts, link_counts, live_changes
-from ..machine import outputs, rights, slot_path, system
+from ..machine import outputs, rights, system
 from ..machine.places import Places
 from ..measure import traffic
-from ..measure.applications import ApplicationClock, heard
-from ..messages.control import Control, TelemetryWatch
 from ..records import record
 from ..settings.scenario import Scenario
 from ..shapes import Interface
@@ -161,88 +156,3 @@ def report(result: dict[str, Any], options: Options, screen: str, good: bool | N
     if "error" in result.get("record", {}):
         return DIED
     return VALID if (result["verdict"]["valid"] if good is None else good) else INVALID
-
-
-# --- the phases ---
-
-
-def measure(
-    cell: MeasuredCell,
-    watch: TelemetryWatch,
-    applications: ApplicationClock,
-    workload: Callable[..., dict[str, Any] | None],
-    progress: Callable[[str], None],
-    reset: Iterable[Control],
-) -> tuple[dict[str, Any], dict[str, Any], facts.Statuses]:
-    """Traffic, drain, sums, verdict: (the report's common part, what else the workload returned,
-    the statuses at the end).
-    `workload(cell)` returns {"tcp", "cpu", "failed" (reasons), ...}; TrafficFailed makes the run
-    invalid. `reset`: whose counters begin anew."""
-    s, keeper = cell.scenario, cell.keeper
-    with contextlib.suppress(cell.NoAnswer):
-        for endpoint in reset:
-            endpoint.reset_counters()
-    cell.begin()
-    failed, rest = [], {}
-    before = cell.ask(cell.air)
-    applications.begin()
-    cell.mark("first")
-    first = cell.marks["first"]
-    try:
-        rest = workload(cell) or {}
-    except traffic.TrafficFailed as e:
-        failed.append(str(e))
-    if cell.marks["first"] is first or "last" not in cell.marks:
-        cell.mark("last")
-    waiting = applications.report()
-    progress("draining the link, checking the sums")
-    drain(cell, s.speed, DRAIN_LIMIT_S)
-    now, kernel = cell.at_rest(s.speed)
-    watch.end()
-    tcp, cpu = rest.pop("tcp", None), cell.marks["cores"] | rest.pop("cpu", {})
-    stood, share = rest.pop("standstills", None), slot_path.realtime_share(cpu, keeper.placement)
-    paths = conservation.paths_of(now.base, now.terminal)
-    found = facts.of_cell(
-        before,
-        now,
-        conservation.sums_of_paths(paths, kernel, came_to_rest=kernel is not None),
-        heard=heard(watch, keeper.lost),
-        waiting=facts.Waiting(waiting["worst"]),
-        failed=failed + rest.pop("failed", []),
-        noted=keeper.noted,
-        core=facts.Core(stood, share) if stood or share else None,
-        **cell.more_facts(now, kernel),
-    )
-    realtime = found.pacing
-    assert realtime
-    if stood is not None:
-        realtime["standstills"] = stood
-    if share is not None:
-        realtime["share"] = share
-    changes = live_changes.changes_of(base=now.base, terminal=now.terminal, air=now.air)
-    link = link_counts.link_interval(cell.marks["first"], cell.marks["last"])
-    packets = {name: path.report() for name, path in paths.items()}
-    feedback = now.terminal.uplink_feedback
-    packets["uplink"]["feedback"] = {"packets": feedback.packets, "bytes": feedback.bytes}
-    capacity = capacities.capacity_of(
-        s, link["modulation_histogram"], (tcp or {}).get("mss", capacities.USUAL_MSS), now.base
-    )
-    return (
-        {
-            "verdict": checks.judge(found),
-            "realtime": realtime,
-            "tcp": tcp,
-            "capacity": capacities.mark_capacity(capacity, changes),
-            "link": link,
-            "changes": changes,
-            "packets": packets,
-            "telemetry": {
-                "received": sum(watch.received.values()),
-                "lost": sum(watch.lost.values()),
-            },
-            "cpu": cpu | {"total": round(sum(cpu.values()), 4)},
-            "applications": waiting,
-        },
-        rest,
-        now,
-    )

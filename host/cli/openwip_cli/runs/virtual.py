@@ -17,9 +17,8 @@ from typing import Any
 
 from ..cell import cell as cells
 from ..cell.program_check import check_config, why_ended
-from ..cell.session import identity
 from ..errors import BadInput, CellDied, NotWritten
-from ..figures import capacities, checks, conservation
+from ..figures import capacities, conservation
 from ..figures.facts import Facts
 from ..machine import outputs, scratch, system
 from ..machine.places import KERNEL, Places, virtual_kernel
@@ -29,6 +28,7 @@ from ..settings.scenario import Scenario
 from ..shapes import Interface
 from ..text import to_yaml
 from . import emulate, split_tcp
+from .phases import carry_out
 
 GUEST = "host/virtual/wip_guest"  # of the build
 PORT = 5001  # of the first flow
@@ -101,25 +101,130 @@ def run(
     core only makes waking dearer. `recorded`: a file for the run record."""
     check(places)
     split_tcp.check(s, "virtual")
-    plan, about = plan or download(s), record.about_run(s.tree(), s["seed"])
-    with emulate.with_predictions(s, places) as as_run, scratch.folder() as root:
-        tree = emulate.config(cells.Cell(NAME), as_run)
+    return made(KernelRun(s, places, plan or download(s), packets, progress, recorded, cores=cores))
+
+
+class FlowsRun(emulate.WithoutClock):
+    """Flows of a plan between the ends of the emulator's link. `packets`, `recorded`: files, of
+    which the run makes its own in `root`. A kind of it says who makes the flows, and `result`, what
+    those said."""
+
+    root: pathlib.Path
+    as_run: Scenario  # as the emulator takes it
+    result: dict[str, Any]
+
+    def __init__(
+        self,
+        s: Scenario,
+        places: Places,
+        plan: Plan,
+        packets: str | None,
+        progress: Callable[[str], None],
+        recorded: str | None,
+    ) -> None:
+        super().__init__(s, places)
+        self.plan, self.packets, self.progress, self.recorded = plan, packets, progress, recorded
+
+    def start(self) -> None:
+        self.tree = emulate.config(cells.Cell(NAME), self.as_run)
+
+    def drain(self) -> None:
+        super().drain()
+        for end in self.result["flows"]:
+            if "arrived" in end:
+                end["delay_ms"] = delays_ms([us / 1000 for _, us in end["arrived"]])
+            if "failed" in end:
+                self.failed.append(f"flow {end['flow']}: {end['failed']}")
+        self.failed += [self.result["failed"]] if "failed" in self.result else []
+
+    def facts(self) -> Facts:
+        counted = kernels_counts(self.raw["interfaces"])
+        found = Facts(sums=conservation.sums_of_paths(self.paths, counted), failed=self.failed)
+        if "wired" in self.raw and "proxy" in self.result:
+            found.wired, found.split = split_tcp.of_virtual_run(
+                self.raw["wired"], self.result["proxy"], kernels_counts
+            )
+        self.split = found.split
+        return found
+
+    def rows(self) -> dict[str, Any]:
+        found, raw, ends = super().rows(), self.raw, self.result["flows"]
+        tcp, feedback = tcp_of(ends), self.terminal.uplink_feedback
+        found["realtime"] |= {
+            "speed": 1,
+            "virtual_seconds": raw["virtual_seconds"],
+            "steps": raw["steps"],
+        }
+        found["packets"]["uplink"]["feedback"] = {
+            "packets": feedback.packets,
+            "bytes": feedback.bytes,
+        }
+        found["emulator"]["relay"] = {
+            r.reason: r.count.packets for r in self.terminal.terminal.relay
+        }
+        return found | {
+            "split_tcp": self.split,
+            "tcp": tcp,
+            "flows": ends,
+            "sysctl": self.result["sysctl"],
+            "programs": self.result["programs"],
+            "capacity": capacities.capacity_of(
+                self.scenario,
+                self.link["modulation_histogram"],
+                (tcp or {}).get("mss", capacities.USUAL_MSS),
+                self.base,
+            ),
+            "changes": [],
+            "bearer": emulate.bearer_report(self.base, self.terminal),
+        }
+
+
+def made(run: FlowsRun) -> dict[str, Any]:
+    """Its report, and the files that it was asked for."""
+    s, places = run.scenario, run.places
+    about = record.about_run(s.tree(), s["seed"])
+    with emulate.with_predictions(s, places) as run.as_run, scratch.folder() as run.root:
+        report = carry_out(run) | kept(run.root, run.packets)
+        if run.recorded:
+            write_record(run.root, run.recorded, about, report, places, run.progress)
+    return report
+
+
+class KernelRun(FlowsRun):
+    """The flows of a Linux kernel."""
+
+    def __init__(self, *of_flows: Any, cores: Sequence[int] | None) -> None:
+        super().__init__(*of_flows)
+        self.cores = cores
+
+    def start(self) -> None:
+        super().start()
+        places, as_run, plan = self.places, self.as_run, self.plan
         if split_tcp.asked(as_run):
             check_config(
                 places.program(split_tcp.PROGRAM), split_tcp.proxy_config(cells.Cell(NAME), as_run)
             )
-            tree["split_tcp"] = {"controller": "on"}
-            plan = dataclasses.replace(
-                plan, proxy=split_tcp.guest_line(as_run, plan.flows, PORT, MEMORY_MB)
-            )
-        progress("starting the Linux kernel, virtual time")
-        prepared(root, tree, plan, addresses(tree, as_run["terminals"]), as_run["seed"], places)
-        raw, result = run_program(places, root, plan, as_run, packets, cores, bool(recorded))
-        made = report(s, places, tree, raw, result) | kept(root, packets)
-        made["versions"] = made["versions"] | virtual_kernel(places)
-        if recorded:
-            write_record(root, recorded, about, made, places, progress)
-    return made
+            self.tree["split_tcp"] = {"controller": "on"}
+            proxy = split_tcp.guest_line(as_run, plan.flows, PORT, MEMORY_MB)
+            self.plan = plan = dataclasses.replace(plan, proxy=proxy)
+        self.progress("starting the Linux kernel, virtual time")
+        sides = addresses(self.tree, as_run["terminals"])
+        prepared(self.root, self.tree, plan, sides, as_run["seed"], places)
+
+    def traffic(self) -> None:
+        self.raw, self.result = run_program(
+            self.places,
+            self.root,
+            self.plan,
+            self.as_run,
+            self.packets,
+            self.cores,
+            bool(self.recorded),
+        )
+
+    def rows(self) -> dict[str, Any]:
+        found = super().rows()
+        return found | {"versions": found["versions"] | virtual_kernel(self.places)}
 
 
 def write_record(
@@ -304,60 +409,6 @@ def read_result(text: str) -> dict[str, Any]:
         elif "whole" not in line:
             result |= line
     return result | {"flows": list(ends.values())}
-
-
-def report(
-    s: Scenario, places: Places, tree: dict[str, Any], raw: dict[str, Any], result: dict[str, Any]
-) -> dict[str, Any]:
-    base, terminal, paths, link = emulate.at_the_end(raw)
-    ends = result["flows"]
-    for arrived in [e for e in ends if "arrived" in e]:
-        arrived["delay_ms"] = delays_ms([us / 1000 for _, us in arrived["arrived"]])
-    failed = [f"flow {e['flow']}: {e['failed']}" for e in ends if "failed" in e]
-    failed += [result["failed"]] if "failed" in result else []
-    tcp = tcp_of(ends)
-    packets = {name: path.report() for name, path in paths.items()}
-    packets["uplink"]["feedback"] = {
-        "packets": terminal.uplink_feedback.packets,
-        "bytes": terminal.uplink_feedback.bytes,
-    }
-    facts = Facts(
-        sums=conservation.sums_of_paths(paths, kernels_counts(raw["interfaces"])), failed=failed
-    )
-    if "wired" in raw and "proxy" in result:
-        facts.wired, facts.split = split_tcp.of_virtual_run(
-            raw["wired"], result["proxy"], kernels_counts
-        )
-    return {
-        "verdict": checks.judge(facts),
-        "split_tcp": facts.split,
-        "realtime": {
-            "clock": "virtual",
-            "speed": 1,
-            "factor": raw["real_time_factor"],
-            "slots": raw["slots"],
-            "wall_seconds": raw["wall_seconds"],
-            "virtual_seconds": raw["virtual_seconds"],
-            "steps": raw["steps"],
-        },
-        "tcp": tcp,
-        "flows": ends,
-        "sysctl": result["sysctl"],
-        "programs": result["programs"],
-        "capacity": capacities.capacity_of(
-            s, link["modulation_histogram"], (tcp or {}).get("mss", capacities.USUAL_MSS), base
-        ),
-        "link": link,
-        "changes": [],
-        "packets": packets,
-        "emulator": (
-            emulate.emulator_report(base, terminal)
-            | {"relay": {r.reason: r.count.packets for r in terminal.terminal.relay}}
-        ),
-        "bearer": emulate.bearer_report(base, terminal),
-        "users": emulate.users_of(base, terminal),
-        "effective": {"emulator": to_yaml(tree)},
-    } | identity(s, places)
 
 
 def delays_ms(delays: list[float]) -> dict[str, float]:
