@@ -23,7 +23,7 @@ from ..cell.keeper import KeeperClient
 from ..cell.program_check import check_config
 from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, owned_cell
 from ..errors import BadInput
-from ..figures import checks, link_counts, meaning, report
+from ..figures import checks, key_figures, link_counts, meaning, report
 from ..figures.facts import Facts
 from ..iq import command, recordings
 from ..iq import replay as replays
@@ -32,8 +32,8 @@ from ..machine.places import Places, versions
 from ..measure.verdict_message import verdict_message
 from ..messages import control
 from ..messages.telemetry import Publisher
-from ..shapes import MacStatus, Verdict
-from . import run
+from ..shapes import MacStatus
+from . import phases, run
 from .options import Options
 from .replay_radio import OVER
 
@@ -79,14 +79,14 @@ def start_ns(recording: recordings.Recording) -> int | None:
     return None
 
 
-def verdict_of(recording: recordings.Recording) -> Verdict:
-    judged = checks.judge(Facts(replayed=pathlib.Path(recording.data_path).name))
-    judged["replay"] = True
-    return judged
+def facts_of(recording: recordings.Recording) -> Facts:
+    return Facts(replayed=pathlib.Path(recording.data_path).name)
 
 
-class Player:
-    """The processes of the cell, and how far they are."""
+class Replay(phases.Run):
+    """The processes of the cell, and how far they are. `reports`: where the receiver's go."""
+
+    terminal_at_the_end: MacStatus | None
 
     def __init__(
         self,
@@ -95,7 +95,11 @@ class Player:
         recording: recordings.Recording,
         speed: float,
         places: Places,
+        reports: str,
+        progress: Callable[[str], None],
     ) -> None:
+        super().__init__()
+        self.reports, self.progress = reports, progress
         self.cell, self.keeper, self.recording, self.speed = cell, keeper, recording, speed
         self.places = places
         self.terminal = control.Control(cell.endpoint("terminal.control"))
@@ -108,7 +112,7 @@ class Player:
             return self.terminal.status(0.5)
         return None
 
-    def start(self, reports: str) -> None:
+    def start(self) -> None:
         cell, run = self.cell, {"OPENWIP_RUN": str(self.cell.run)}
         path = cells.write_config(cell, "terminal", macd_tree(cell, self.recording))
         before = os.umask(0o007)  # the account may read it
@@ -148,7 +152,7 @@ class Player:
                     cell.name,
                     pathlib.Path(self.recording.base).absolute(),
                     repr(self.speed),
-                    reports,
+                    self.reports,
                 ),
                 run,
                 capabilities=rights.to_load(rights.REPLAY, self.places.top, self.places.build),
@@ -157,22 +161,28 @@ class Player:
         )
         self.began = time.monotonic()
 
-    def play(self, reports: str, progress: Callable[[str], None]) -> dict[str, Any]:
-        """What the radio says of it, and the terminal's status at the end."""
-        self.start(reports)
-        progress(
+    def traffic(self) -> None:
+        self.progress(
             f"playing {self.recording.data_path}, {replays.seconds(self.recording):.3f} s at speed"
             f" {self.speed:g}"
         )
-        pace = self.wait()
-        last = replays.last_slot(recordings.read_reports(reports))
-        terminal = self.settle(last)
-        if terminal is None or terminal.slot < last:
-            progress(
+        self.pace = self.wait()
+
+    def drain(self) -> None:
+        last = replays.last_slot(recordings.read_reports(self.reports))
+        found = self.terminal_at_the_end = self.settle(last)
+        if found is None or found.slot < last:
+            self.progress(
                 f"terminal.macd has not taken the last report within {SETTLED_S:g} s: what watches"
                 " the cell lacks its end"
             )
-        return {"verdict": verdict_of(self.recording), "pace": pace, "terminal": terminal}
+
+    def facts(self) -> Facts:
+        return facts_of(self.recording)
+
+    def rows(self) -> dict[str, Any]:
+        """As compared() takes them, once the cell has ended."""
+        return {"pace": self.pace, "terminal": self.terminal_at_the_end}
 
     def say(self, slot: int = 0) -> None:
         """The verdict, once a second."""
@@ -183,12 +193,12 @@ class Player:
         ):
             return
         self.said = time.monotonic()
-        v = verdict_of(self.recording)
+        judged = checks.judge(facts_of(self.recording))
         self.publisher.publish(
             "verdict",
             slot,
             verdict=verdict_message(
-                v, "replay", seconds=(time.monotonic() - self.began) * self.speed
+                judged, "replay", seconds=(time.monotonic() - self.began) * self.speed
             ),
         )
 
@@ -216,6 +226,12 @@ class Player:
         found = self.status() or found  # macd sends what waits when somebody asks
         self.keeper.pause(LAST_WORDS_S)
         return found
+
+
+def carried_out(replay: Replay) -> dict[str, Any]:
+    played = phases.carry_out(replay)
+    played["verdict"]["replay"] = True
+    return played
 
 
 def run_replay(options: Options, places: Places) -> int:
@@ -247,20 +263,19 @@ def run_replay(options: Options, places: Places) -> int:
             cell.run / "replay.json",
             json.dumps({"file": recording.base, "start_ns": start_ns(recording)}),
         )
-        player = Player(cell, keeper, recording, options.scenario.speed, places)
         # without a name: nothing is left of it after a kill
         own = f"/proc/{os.getpid()}/fd/{reports.fileno()}"
+        speed = options.scenario.speed
+        replay = Replay(cell, keeper, recording, speed, places, own, progress)
         result = run.in_cell(
             cell,
             keeper,
             options,
             places,
             progress,
-            lambda: player.play(own, progress),
+            lambda: carried_out(replay),
             run=(whole.get("openwip:scenario", {}), whole.get("openwip:seed")),
-            over=lambda played: compared(
-                recording, live, own, options.scenario.speed, played, places, progress
-            ),
+            over=lambda played: compared(recording, live, own, speed, played, places, progress),
         )
     return run.report(result, options, screen(recording, result), good=result["replay"]["same"])
 
@@ -331,8 +346,8 @@ def screen(recording: recordings.Recording, result: dict[str, Any]) -> str:
     if "radio" in result:
         r = result["radio"]
         lines.append(
-            f"  radio        {r['state']}, cell {r['cell']}, SNR {r['mean_snr_db']:.1f} dB, EVM"
-            f" {r['evm_percent']:.1f} %, lock lost {r['lock_losses']} times"
+            f"  radio        {r['state']}, cell {r['cell']},"
+            f" {key_figures.listed(key_figures.of_radio(r))}, lock lost {r['lock_losses']} times"
         )
     if "packets" in result:
         lines.append(

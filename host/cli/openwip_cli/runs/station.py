@@ -3,7 +3,8 @@
 (docs/radios.md)."""
 
 import collections
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..cell import cell as cells
@@ -14,13 +15,14 @@ from ..cell.radio_loop import BETWEEN_SLOTS
 from ..cell.running import STILL_S, asked, interface_counts, read_at_rest
 from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, identity, owned_cell, start_process
 from ..errors import BAD_INPUT, SIGNALS, BadInput, CellDied, Terminated
-from ..figures import checks, fading, meaning, one_station
+from ..figures import fading, key_figures, meaning, one_station
+from ..figures.facts import Facts
 from ..machine import outputs, own_files, rights, slot_path, system
 from ..machine.places import Places
 from ..measure.applications import heard, watching
 from ..messages import control
 from ..shapes import AirStatus, Clipped, Interface, MacStatus
-from . import cable_attenuator, loop, run
+from . import cable_attenuator, loop, phases, run
 from .options import Options
 from .station_options import Station, parse
 
@@ -72,7 +74,7 @@ class Follower:
             )
         if locked != was_locked:
             self.progress(
-                f"locked: SNR {now.radio.mean_snr_db:.1f} dB, CFO {now.radio.cfo_hz:.0f} Hz"
+                f"locked: {key_figures.listed(key_figures.of_radio(now.radio))}"
                 if locked
                 else f"lock lost ({meaning.lock(now.radio)})"
             )
@@ -154,25 +156,44 @@ def fader_of(endpoint: str | None, delay_samples: int, keys: str | None = None) 
     return Channel("fader", endpoint, air, faders.keys_of_station(endpoint, keys))
 
 
-def phases(
-    cell: Cell,
-    keeper: KeeperClient,
-    wanted: Station,
-    options: Options,
-    places: Places,
-    fader: Channel,
-    progress: Callable[[str], None],
-) -> dict[str, Any]:
-    role, running = wanted.role, Running(cell, keeper, wanted.role)
-    attenuator = cable_attenuator.CableAttenuator(cell, keeper, options.scenario, places)
-    macd, radio = station.processes(cell, options.scenario, role, wanted.radio, wanted.peer, places)
-    with watching(cell) as (watch, _):
+class StationRun(phases.Run):
+    """`fader`: between the stations. The traffic is whatever somebody runs in the namespace, until
+    the time is over or Ctrl-C."""
+
+    def __init__(
+        self,
+        running: Running,
+        wanted: Station,
+        options: Options,
+        places: Places,
+        fader: Channel,
+        progress: Callable[[str], None],
+    ) -> None:
+        super().__init__()
+        self.running, self.wanted, self.options, self.places = running, wanted, options, places
+        self.fader, self.progress = fader, progress
+        self.follow = Follower(wanted.role, progress)
+        self.attenuator = cable_attenuator.CableAttenuator(
+            running.cell, running.keeper, options.scenario, places
+        )
+
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[None]:
+        with watching(self.running.cell) as (self.watch, _):
+            yield
+
+    def start(self) -> None:
+        wanted, running, places, progress = self.wanted, self.running, self.places, self.progress
+        cell, keeper, role = running.cell, running.keeper, wanted.role
+        macd, radio = station.processes(
+            cell, self.options.scenario, role, wanted.radio, wanted.peer, places
+        )
         progress(
             f"starting {macd.name}: {'listens at' if role == 'base' else 'connects to'}"
             f" {wanted.peer.endpoint}, {'with keys' if wanted.peer.keys else 'this machine only'}"
         )
         start_process(keeper, macd, running.macd)
-        attenuator.start()
+        self.attenuator.start()
         progress(
             f"starting the radio: {wanted.radio.arguments}, clock {wanted.radio.clock_source}, time"
             f" {wanted.radio.time_source}"
@@ -202,71 +223,80 @@ def phases(
             f"up: ./openwip exec --name {cell.name} {role} -- COMMAND runs one in its namespace,"
             " Ctrl-C ends it"
         )
-        follow = Follower(role, progress)
-        standstills = slot_path.StandstillWatch(keeper.placement.realtime, places)
-        first, faults = running.status(), slot_path.PageFaults(keeper.pids)
-        own = own_channel(
-            cell.endpoint(cells.TRANSMITTER) if options.scenario.fade_in_transmitter else None
+
+    def traffic(self) -> None:
+        running, keeper = self.running, self.running.keeper
+        self.standstills = slot_path.StandstillWatch(keeper.placement.realtime, self.places)
+        self.first, self.faults = running.status(), slot_path.PageFaults(keeper.pids)
+        self.own = own_channel(
+            running.cell.endpoint(cells.TRANSMITTER)
+            if self.options.scenario.fade_in_transmitter
+            else None
         )
-        attenuator.begin()
+        self.attenuator.begin()
 
         def look() -> bool:
-            follow(running.status())
+            self.follow(running.status())
             return False
 
         try:
-            keeper.wait_until(look, wanted.duration_s or 1e9, every=LOOK_S)
+            keeper.wait_until(look, self.wanted.duration_s or 1e9, every=LOOK_S)
         except Terminated as e:
             if e.signum not in SIGNALS:
                 raise
-            progress("asked to end")
-        now, tun = running.at_rest()
-        follow(now)
-        watch.end()
-        stood, machine = (
-            standstills.report(),
-            slot_path.granted(keeper.pids) | {"page_faults": faults.report()},
+            self.progress("asked to end")
+
+    def drain(self) -> None:
+        """The other station is on another computer: nothing here can wait for it."""
+        keeper = self.running.keeper
+        self.now, self.kernel = self.running.at_rest()
+        self.follow(self.now)
+        self.watch.end()
+        self.stood = self.standstills.report()
+        self.machine = slot_path.granted(keeper.pids) | {"page_faults": self.faults.report()}
+
+    def facts(self) -> Facts:
+        air, silent = self.fader.status()
+        self.faded, unknown = self.own.faded()
+        role, first, now, keeper = self.wanted.role, self.first, self.now, self.running.keeper
+        self.channel = one_station.fader_of(role, first, now, self.fader.before, air)
+        return one_station.facts_of(
+            role,
+            first,
+            self.follow.until or now,
+            now,
+            self.kernel,
+            self.follow.returns,
+            self.channel,
+            self.stood,
+            self.faded,
+            heard=heard(self.watch, keeper.lost, silent + unknown),
+            noted=keeper.noted,
+            page_faults=self.machine["page_faults"],
+            attenuator=self.attenuator.ask(),
         )
-        air, silent = fader.status()
-        faded, unknown = own.faded()
-        channel = one_station.fader_of(role, first, now, fader.before, air)
-        found: dict[str, Any] = one_station.result(role, first, now) | {
-            "verdict": checks.judge(
-                one_station.facts_of(
-                    role,
-                    first,
-                    follow.until or now,
-                    now,
-                    tun,
-                    follow.returns,
-                    channel,
-                    stood,
-                    faded,
-                    heard=heard(watch, keeper.lost, silent + unknown),
-                    noted=keeper.noted,
-                    page_faults=machine["page_faults"],
-                    attenuator=attenuator.ask(),
-                )
-            ),
-            "standstills": stood,
-            "machine": machine,
+
+    def rows(self) -> dict[str, Any]:
+        role, now, options = self.wanted.role, self.now, self.options
+        found: dict[str, Any] = one_station.result(role, self.first, now) | {
+            "standstills": self.stood,
+            "machine": self.machine,
             "peer": {
-                "endpoint": wanted.peer.endpoint,
-                "returns": follow.returns,
-                "there": follow.until is None,
+                "endpoint": self.wanted.peer.endpoint,
+                "returns": self.follow.returns,
+                "there": self.follow.until is None,
             },
         }
-        if attenuator.said:
-            found["attenuator"] = attenuator.said
-        if options.loop_found:
-            found["loop"] = options.loop_found
-        if faded:
-            found["faded"] = faded
-        if channel:
-            found["fader"] = channel
+        some = {
+            "attenuator": self.attenuator.said,
+            "loop": options.loop_found,
+            "faded": self.faded,
+            "fader": self.channel,
+        }
+        found |= {name: said for name, said in some.items() if said}
         if options.scenario.cabled and role == "terminal":
             found["bursts_heard"] = one_station.heard(now)
-    return found | identity(options.scenario, places)
+        return found | identity(options.scenario, self.places)
 
 
 def carrier(cell: Cell) -> str:
@@ -318,7 +348,16 @@ def main(arguments: list[str], places: Places) -> int:
                 options,
                 places,
                 progress,
-                lambda: phases(cell, keeper, wanted, options, places, fader, progress),
+                lambda: phases.carry_out(
+                    StationRun(
+                        Running(cell, keeper, wanted.role),
+                        wanted,
+                        options,
+                        places,
+                        fader,
+                        progress,
+                    )
+                ),
             )
     except CellDied as e:
         raise said_by_the_device(e) from None
