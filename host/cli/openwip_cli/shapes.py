@@ -38,7 +38,7 @@ else:
 
 
 class Finding(TypedDict):
-    """What a check found wrong: the sentence, and the figures that it is made of."""
+    """The sentence of a check that found something, and the figures that it is made of."""
 
     check: str
     reason: str

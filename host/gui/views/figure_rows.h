@@ -19,7 +19,7 @@ using messages_by_topic = std::map<std::string, const google::protobuf::Message*
 // The sum over its fields, and over each one of a list; nothing: not known.
 std::optional<double> value_of(const config::key_figure& f, const google::protobuf::Message& from);
 
-// Of a topic that is not there the figures are unknown; those that do not apply are left out.
+// Figures of a topic that is not there are unknown; those that do not apply are left out.
 std::string row_words(const std::string& row, const messages_by_topic& latest);
 
 }  // namespace wip::gui

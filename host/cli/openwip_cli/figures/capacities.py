@@ -21,7 +21,7 @@ def capacity(
     packing: bool,
     crc_bits: int = CRC_BITS,
 ) -> Capacity:
-    """Of the air interface, bit/s, from raw symbols down to TCP payload. `mss`: TCP payload bytes
+    """The air interface's, bit/s, from raw symbols down to TCP payload. `mss`: TCP payload bytes
     of a full packet of 1500 bytes. `histogram`: of the frames sent by bits per symbol. `crc_bits`:
     of a frame, 0 in profile `wipemu`."""
     adaptive = modulation == "adaptive"
@@ -64,14 +64,14 @@ def capacity(
 
 
 def crc_bits(profile: str | None) -> int:
-    """Of a frame. In `wipemu` error detection is ideal."""
+    """A frame's. In `wipemu` error detection is ideal."""
     return 0 if profile == "wipemu" else CRC_BITS
 
 
 def wlan_capacity(
     rate_mbps: float, control_mbps: float, short_preamble: bool, with_rts: bool, mss: int
 ) -> Capacity:
-    """Of an 802.11b cell with one sender and no errors (mac/wlan/dcf_times.h)."""
+    """The capacity of an 802.11b cell with one sender and no errors (mac/wlan/dcf_times.h)."""
 
     def frame(octets: int, mbps: float) -> int:
         return (96 if short_preamble else 192) + math.ceil(octets * 8 / mbps)

@@ -9,7 +9,7 @@ from . import through_radios
 def fader_of(
     air: AirStatus, terminal: RadioState | None, before: AirStatus | None = None
 ) -> Fader | None:
-    """What a report says of the fader; None: there is none. `terminal`: of its radio, None where it
+    """The report's part about the fader; None: there is none. `terminal`: of its radio, None where it
     is not known; `before`: of a fader that was there before the run."""
     if not air.delay_samples:
         return None
@@ -58,7 +58,7 @@ def transmitter_of(air: AirStatus, terminal: RadioState) -> ThroughRadios | None
 
 
 def faded(before: AirStatus | None, after: AirStatus) -> Clipped:
-    """What a channel before a transmitter clipped, of how much; from two of its statuses, the first
+    """Samples that a channel before a transmitter clipped, and slots in all; from two of its statuses, the first
     may be None."""
     return {
         "clipped": after.clipped - (before.clipped if before else 0),

@@ -93,7 +93,7 @@ class Figure:
         return sum(found) if found or a_list and self.applies(message) else None
 
     def reported(self, report: Mapping[str, Any]) -> float | None:
-        """Of a report; None: it is not there."""
+        """Its value in a report; None: it is not there."""
         found: Any = report
         for key in self.report.split("."):
             found = found.get(key) if isinstance(found, Mapping) else None
@@ -191,7 +191,7 @@ def listed(values: Mapping[str, float]) -> str:
 
 
 def of_radio(radio: Any) -> dict[str, float]:
-    """Of a receiver's State, or of what a report has of one."""
+    """Key figures of a receiver's State, or of what a report has of one."""
     fields = {"snr": "mean_snr_db", "evm": "evm_percent", "cfo": "cfo_hz"}
     there = isinstance(radio, Mapping)
     return {

@@ -71,7 +71,7 @@ def facts_of(
 
 
 def slots_of(slots: int, radio: RadioState, stood: Standstills | None) -> Realtime:
-    """Of a base station: its radio's clock does not wait."""
+    """Slots of a base station, whose radio's clock does not wait."""
     missed = missed_of(link_counts.counts_of(radio, *MISSED))
     return {
         "late_slots": timing.sum_of(missed),

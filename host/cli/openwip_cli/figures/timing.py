@@ -40,7 +40,7 @@ def missed_words(missed_slots: Missed) -> str:
 
 
 def realtime_of(before: AirStatus, after: AirStatus, missed_slots: Missed) -> Realtime:
-    """Of the measured interval, from two statuses of the medium."""
+    """The time that the measured interval kept, from two statuses of the medium."""
     wall = after.wall_seconds - before.wall_seconds
     air = (after.now - before.now) / SAMPLE_RATE
     return {
@@ -67,7 +67,7 @@ def realtime_of(before: AirStatus, after: AirStatus, missed_slots: Missed) -> Re
 
 
 def share_of_waiting(waited_s: float, lived_s: float, interval_s: float) -> float:
-    """Of processes of one kind: the share of their lives in which they were ready and had no core.
+    """The share of the lives of processes of one kind in which they were ready and had no core.
     Several at once count as their mean. What lived for less than a second, or a tenth of the
     interval, is judged as if it had lived so long: its waiting cannot have mattered to the rest."""
     return waited_s / max(lived_s, 0.1 * interval_s, 1.0)

@@ -10,7 +10,7 @@ from . import key_figures, link_counts, meaning
 from .key_figures import Figure as KeyFigure
 
 TOPICS = ("status", "slot", "event", "air", "tcp", "cpu", "verdict")
-# Whose figures the rows show; of both stations' statuses it is the receiver's.
+# The rows show the figures of these publishers; the status is the receiver's.
 PUBLISHERS = {
     "status": "terminal",
     "air": "observer",

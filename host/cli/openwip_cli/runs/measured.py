@@ -41,7 +41,7 @@ class MeasuredRun(phases.Run):
             yield
 
     def begin_anew(self) -> tuple[Control, ...]:
-        """Whose counters begin with the measured time."""
+        """Processes whose counters begin with the measured time."""
         return (self.cell.air,)
 
     def traffic(self) -> None:

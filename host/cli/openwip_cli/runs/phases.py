@@ -25,11 +25,11 @@ class Run:
         """The processes are up when it returns."""
 
     def traffic(self) -> None:
-        """What fails makes the run invalid, and the phases after it follow all the same."""
+        """TrafficFailed makes the run invalid, and the phases after it follow all the same."""
         raise NotImplementedError
 
     def drain(self) -> None:
-        """What is under way arrives; the last counts are taken."""
+        """Packets under way arrive, and the last counts are taken."""
 
     def facts(self) -> Facts:
         raise NotImplementedError

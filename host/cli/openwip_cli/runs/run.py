@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What happens around the phases of a run in a cell: logs, record, capture, window, keeper; its
+"""The surroundings of a run's phases in a cell: logs, record, capture, window, keeper; its
 report on the screen and in a file; and the cell as a workload sees it."""
 
 import os

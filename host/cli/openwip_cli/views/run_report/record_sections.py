@@ -44,7 +44,7 @@ def events(record: RunRecord, times: data.Times) -> dict[str, Any]:
 
 
 def lost(record: RunRecord, _times: data.Times) -> dict[str, Any]:
-    """What this page does not know."""
+    """Messages that this page lacks."""
     r, total, rows = record, 0, []
     for topic, source, table in r.each():
         counts = table.attributes
