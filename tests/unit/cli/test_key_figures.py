@@ -85,10 +85,9 @@ class Words(unittest.TestCase):
         )
         self.assertEqual(EVERY["cores"].value(pb.CpuSample()), 0)
         self.assertIsNone(EVERY["pressure"].value(cpu))
-        self.assertEqual(
-            key_figures.row_words("cpu", "monitor", {"cpu": cpu}),
-            "cores 0.75  of 0  pressure unknown",
-        )
+        row = key_figures.row_words("cpu", "monitor", {"cpu": cpu})
+        self.assertTrue(row.startswith("cores 0.75  of 0"), row)
+        self.assertIn("  pressure unknown", row)
 
     def test_a_figure_that_does_not_apply_is_left_out_and_a_silent_topic_is_unknown(self):
         mac = pb.Telemetry(mac={"terminal": {}, "radio": {"locked": True}}).mac
@@ -97,10 +96,9 @@ class Words(unittest.TestCase):
         self.assertIn(
             "SNR 7.2 dB  EVM 0.0 %", key_figures.row_words("radio", "top", {"status": mac})
         )
-        self.assertEqual(
-            key_figures.row_words("time", "monitor", {}),
-            "factor unknown  pacing unknown  late unknown",
-        )
+        silent = key_figures.row_words("time", "monitor", {}).split("  ")
+        self.assertEqual(len(silent), len(key_figures.row("time", "monitor")))
+        self.assertTrue(all(figure.endswith(" unknown") for figure in silent), silent)
 
     def test_a_report_has_them_by_their_paths(self):
         report = {"link": {"frame_error_rate": 0.02}, "tcp": None}
