@@ -8,17 +8,17 @@ from openwip_schema import telemetry_pb2
 from ..shapes import Verdict
 
 
-def number_of(check: str) -> int:
-    """A check's number in the schema, by its name in a report."""
-    return int(telemetry_pb2.Check.Value(f"CHECK_{check.upper()}"))
+def name_of(check: str) -> str:
+    """A check's name in the schema, by its name in a report."""
+    return f"CHECK_{check.upper()}"
 
 
 def verdict_message(judged: Verdict, command: str, **more: Any) -> telemetry_pb2.Verdict:
     return telemetry_pb2.Verdict(
         valid=judged["valid"],
         reason=judged["reasons"],
-        check=[number_of(finding["check"]) for finding in judged["findings"]],
-        judged=[number_of(name) for name in judged["checks"]],
+        check=[name_of(finding["check"]) for finding in judged["findings"]],
+        judged=[name_of(name) for name in judged["checks"]],
         command=command,
         **more,
     )
