@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import fractions
 import gc
+import json
 import math
 import os
 import pathlib
@@ -36,6 +37,8 @@ os.environ.setdefault("UHD_LOG_CONSOLE_LEVEL", "warning")
 os.environ.setdefault("UHD_LOG_FASTPATH_DISABLE", "1")
 
 EXIT_BAD_INPUT, EXIT_DEPENDENCY = 2, 3
+# Causes of an end, mac/schema/stop.proto: something that the flowgraph depends on is lost.
+LOST = {"DIED", "SILENT", "GONE", "UNFIT", "FAILED"}
 CONVERTER_BUFFER = 32768  # some slots: nobody waits for room
 EARLY_SAMPLES = 64
 TICK_S = 0.1  # of the watch over the flowgraph; nothing of the radio waits for it
@@ -46,6 +49,11 @@ PROGRAM = pathlib.Path(sys.argv[0]).stem
 
 def say(text: str) -> None:
     print(f"{PROGRAM}: {text}", file=sys.stderr, flush=True)
+
+
+def tell(**facts: float) -> None:
+    """What the radio made of what was asked for: a line of JSON on standard output."""
+    print(json.dumps(facts), flush=True)
 
 
 def bad_input(text: str) -> NoReturn:
@@ -271,12 +279,14 @@ def follow_parent() -> None:
 
 
 def reason_for_signal() -> tuple[str, int]:
-    """(text, exit code): the run's file `why` says what died; without it somebody just asked."""
+    """(words, exit code) of the run's file `why`, the Reason of mac/schema/stop.proto as JSON;
+    without it somebody just asked."""
     try:
-        text = (pathlib.Path(os.environ["OPENWIP_RUN"]) / "why").read_text().strip()
-    except (KeyError, OSError):
-        text = ""
-    return (" ".join(text.split()), EXIT_DEPENDENCY) if text else ("asked to stop", 0)
+        why = json.loads((pathlib.Path(os.environ["OPENWIP_RUN"]) / "why").read_text())
+        cause, words = why["cause"], " ".join(str(why["words"]).split())
+    except (KeyError, OSError, ValueError, TypeError):
+        return "asked to stop", 0
+    return words, EXIT_DEPENDENCY if cause in LOST else 0
 
 
 def open_radio(
@@ -345,10 +355,7 @@ def transmit_power(radio: Any, dbm: float) -> None:
     if not lowest <= dbm <= highest:
         bad_input(f"--tx-power: {dbm:g}; valid is {lowest:g} to {highest:g} dBm with this radio")
     radio.set_power_reference(dbm - CARRIER_DBFS, 0)
-    say(
-        f"carrier of {radio.get_power_reference(0) + CARRIER_DBFS:.1f} dBm: gain"
-        f" {radio.get_gain(0):g} dB"
-    )
+    tell(carrier_dbm=radio.get_power_reference(0) + CARRIER_DBFS, gain_db=radio.get_gain(0))
 
 
 def radio_rate(radio: Any) -> tuple[int, int]:

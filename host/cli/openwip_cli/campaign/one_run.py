@@ -140,11 +140,11 @@ def attempt(
         )
 
 
-def again(spec: dict[str, Any], reasons: list[str]) -> bool:
+def again(spec: dict[str, Any], checks: dict[str, bool] | None) -> bool:
     """Another attempt may come off: the machine may be quieter. Without its clock the same would
-    come of it."""
+    come of it. `checks`: of the last attempt's verdict; None: its cell died."""
     return spec.get("time", "real") == "real" and (
-        "tcp-l" not in spec or any(r.startswith(("pacing", "died")) for r in reasons)
+        "tcp-l" not in spec or checks is None or not checks.get("pacing", True)
     )
 
 
@@ -157,19 +157,20 @@ def attempts_of(
     """An attempt whose verdict is invalid, or whose cell died, is repeated, and counted."""
     attempts: list[dict[str, Any]] = []
     result: dict[str, Any] | None = None
+    checks: dict[str, bool] | None = None
     while not attempts or (
-        len(attempts) < ATTEMPTS
-        and not attempts[-1]["valid"]
-        and again(spec, attempts[-1]["reasons"])
+        len(attempts) < ATTEMPTS and not attempts[-1]["valid"] and again(spec, checks)
     ):
         began = time.monotonic()
         try:
             result = one(spec, places, progress)
             valid, reasons = bool(result["verdict"]["valid"]), list(result["verdict"]["reasons"])
+            checks = result["verdict"].get("checks", {})
         except CellDied as e:
-            valid, reasons, result = (
+            valid, reasons, result, checks = (
                 False,
                 [f"died: {e}", *(f"{n}: {words}" for n, words in e.last_words)],
+                None,
                 None,
             )
         progress(f"attempt {len(attempts) + 1}: {'valid' if valid else reasons[0]}")

@@ -240,14 +240,17 @@ class ApplicationClock:
 # --- for a verdict ---
 
 
-def telemetry_reasons(watch: control.TelemetryWatch) -> list[str]:
+def telemetry_reasons(watch: control.TelemetryWatch, must_have_come: bool = True) -> list[str]:
+    """`must_have_come`: one of which nothing came is a reason."""
     wrong = [f"telemetry: {n} messages of {name} lost" for name, n in watch.lost.items() if n]
     wrong += [
         f"telemetry: {n} messages of {name} do not parse"
         for name, n in watch.malformed.items()
         if n
     ]
-    wrong += [f"telemetry: nothing came from {name}" for name, n in watch.received.items() if not n]
+    if must_have_come:
+        silent = [name for name, n in watch.received.items() if not n]
+        wrong += [f"telemetry: nothing came from {name}" for name in silent]
     if watch.failure:
         wrong.append(f"telemetry: not watched to the end: {watch.failure}")
     return wrong

@@ -22,6 +22,7 @@ from typing import Any
 from openwip_schema import telemetry_pb2
 
 from ..cell import cell as cells
+from ..cell import reason
 from ..cell.keeper import Noted
 from ..cell.running import tun_counts
 from ..errors import SIGNALS
@@ -213,9 +214,7 @@ class Judge:
             own_files.replace(self.cell.run / "applications", applications)
             self.listed = applications
         if self.publisher.wanted("verdict"):
-            lost = [
-                r for r in telemetry_reasons(watch) if "nothing came" not in r or self.so_far.first
-            ]
+            lost = telemetry_reasons(watch, must_have_come=bool(self.so_far.first))
             slot = self.so_far.last.base.slot if self.so_far.last else 0
             self.publisher.publish(
                 "verdict",
@@ -249,8 +248,4 @@ def main(arguments: list[str], _places: Places) -> int:
                 due = max(due + EVERY_S, time.monotonic())
                 time.sleep(max(0.0, due - time.monotonic()))
     finally:
-        try:
-            why = (cell.run / "why").read_text().strip()
-        except OSError:
-            why = "asked to stop"
-        print(f"judge: ends: {why}", flush=True)
+        print(f"judge: ends: {reason.words_of(cell.run)}", flush=True)
