@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import radio_buffers
 import radio_time
-from tree import SAMPLE_RATE, command_line, rights, table
+from tree import SAMPLE_RATE, command_line, reason, rights, table
 
 if TYPE_CHECKING:
     from recording import Recording
@@ -37,8 +37,6 @@ os.environ.setdefault("UHD_LOG_CONSOLE_LEVEL", "warning")
 os.environ.setdefault("UHD_LOG_FASTPATH_DISABLE", "1")
 
 EXIT_BAD_INPUT, EXIT_DEPENDENCY = 2, 3
-# Causes of an end, mac/schema/stop.proto: something that the flowgraph depends on is lost.
-LOST = {"DIED", "SILENT", "GONE", "UNFIT", "FAILED"}
 CONVERTER_BUFFER = 32768  # some slots: nobody waits for room
 EARLY_SAMPLES = 64
 TICK_S = 0.1  # of the watch over the flowgraph; nothing of the radio waits for it
@@ -279,14 +277,12 @@ def follow_parent() -> None:
 
 
 def reason_for_signal() -> tuple[str, int]:
-    """(words, exit code) of the run's file `why`, the Reason of mac/schema/stop.proto as JSON;
-    without it somebody just asked."""
-    try:
-        why = json.loads((pathlib.Path(os.environ["OPENWIP_RUN"]) / "why").read_text())
-        cause, words = why["cause"], " ".join(str(why["words"]).split())
-    except (KeyError, OSError, ValueError, TypeError):
+    """(words, exit code) of the run's file `why`; without it somebody just asked."""
+    run = os.environ.get("OPENWIP_RUN")
+    why = reason.read(pathlib.Path(run)) if run else None
+    if why is None:
         return "asked to stop", 0
-    return words, EXIT_DEPENDENCY if cause in LOST else 0
+    return why.words, EXIT_DEPENDENCY if why.cause in reason.LOST else 0
 
 
 def open_radio(

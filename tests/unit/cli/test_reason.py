@@ -30,6 +30,9 @@ class Reasons(unittest.TestCase):
                 reason.parse(text), Reason(Cause.CAUSE_UNSPECIFIED, " ".join(text.split()))
             )
 
+    def test_what_was_asked_for_is_no_loss(self):
+        self.assertEqual(set(Cause) - reason.LOST, {Cause.ASKED, Cause.CAUSE_UNSPECIFIED})
+
     def test_of_a_folder(self):
         with tempfile.TemporaryDirectory() as folder:
             run = pathlib.Path(folder)

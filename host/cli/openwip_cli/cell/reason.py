@@ -24,6 +24,10 @@ class Cause(enum.Enum):
     FAILED = 6
 
 
+# Something that the process depends on is lost, as exit_code_of() of host/runtime has it.
+LOST = {Cause.DIED, Cause.SILENT, Cause.GONE, Cause.UNFIT, Cause.FAILED}
+
+
 @dataclasses.dataclass(frozen=True)
 class Reason:
     cause: Cause
