@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import fractions
 import gc
+import json
 import math
 import os
 import pathlib
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import radio_buffers
 import radio_time
-from tree import SAMPLE_RATE, command_line, rights, table
+from tree import SAMPLE_RATE, command_line, reason, rights, table
 
 if TYPE_CHECKING:
     from recording import Recording
@@ -46,6 +47,11 @@ PROGRAM = pathlib.Path(sys.argv[0]).stem
 
 def say(text: str) -> None:
     print(f"{PROGRAM}: {text}", file=sys.stderr, flush=True)
+
+
+def tell(**facts: float) -> None:
+    """What the radio made of what was asked for: a line of JSON on standard output."""
+    print(json.dumps(facts), flush=True)
 
 
 def bad_input(text: str) -> NoReturn:
@@ -271,12 +277,12 @@ def follow_parent() -> None:
 
 
 def reason_for_signal() -> tuple[str, int]:
-    """(text, exit code): the run's file `why` says what died; without it somebody just asked."""
-    try:
-        text = (pathlib.Path(os.environ["OPENWIP_RUN"]) / "why").read_text().strip()
-    except (KeyError, OSError):
-        text = ""
-    return (" ".join(text.split()), EXIT_DEPENDENCY) if text else ("asked to stop", 0)
+    """(words, exit code) of the run's file `why`; without it somebody just asked."""
+    run = os.environ.get("OPENWIP_RUN")
+    why = reason.read(pathlib.Path(run)) if run else None
+    if why is None:
+        return "asked to stop", 0
+    return why.words, EXIT_DEPENDENCY if why.cause in reason.LOST else 0
 
 
 def open_radio(
@@ -345,10 +351,7 @@ def transmit_power(radio: Any, dbm: float) -> None:
     if not lowest <= dbm <= highest:
         bad_input(f"--tx-power: {dbm:g}; valid is {lowest:g} to {highest:g} dBm with this radio")
     radio.set_power_reference(dbm - CARRIER_DBFS, 0)
-    say(
-        f"carrier of {radio.get_power_reference(0) + CARRIER_DBFS:.1f} dBm: gain"
-        f" {radio.get_gain(0):g} dB"
-    )
+    tell(carrier_dbm=radio.get_power_reference(0) + CARRIER_DBFS, gain_db=radio.get_gain(0))
 
 
 def radio_rate(radio: Any) -> tuple[int, int]:

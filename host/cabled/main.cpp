@@ -24,6 +24,7 @@
 #include "runtime/process.h"
 #include "runtime/program.h"
 #include "runtime/realtime.h"
+#include "runtime/stop_reason.h"
 #include "trace/played_trace.h"
 #include "types/grid.h"
 
@@ -166,7 +167,7 @@ int run(config::settings& settings, trace::played_traces& traces, bool calibrate
         control = std::make_unique<air::control_server>(
             controlled_fader(config, running),
             [](const std::string& line) { spdlog::info("{}", line); },
-            [&running](const std::string&) { running.stop(); });
+            [&running](const host::stop_reason&) { running.stop(); });
     if (config.priority > 0) runtime::use_realtime(config.priority);
     start.give_up({peer::socket_path(config.control)});
     spdlog::info("fader '{}' is up: {} samples ({:.1f} us) from receiver to transmitter",
@@ -192,8 +193,9 @@ int run(config::settings& settings, trace::played_traces& traces, bool calibrate
             throw;
         }
         close();
-        spdlog::info("{}", host::reason_to_stop());
-        const int code = host::exit_code_of(host::reason_to_stop());
+        const host::stop_reason why = host::reason_to_stop();
+        spdlog::info("{}", why.words);
+        const int code = host::exit_code_of(why.cause);
         return code == host::exit_asked && running.status().lost_something() ? host::exit_failed
                                                                              : code;
     });

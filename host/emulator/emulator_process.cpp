@@ -120,9 +120,9 @@ bool emulator_process::read(int user) {
         },
         read_batch);
     if (!alive)
-        end.set(host::exit_peer_lost, std::string("the interface of ") +
+        end.set({openwip::stop::GONE, std::string("the interface of ") +
                                           (user < 0 ? "the server's side" : "a terminal") +
-                                          " is gone");
+                                          " is gone"});
     return alive;
 }
 

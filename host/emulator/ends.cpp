@@ -22,37 +22,35 @@ void add_router(const packet_model::terminal_router& router,
     if (router.copies().packets > 0) host::set(*downlink.mutable_copies(), router.copies());
 }
 
-void ending::set(int code, const std::string& why) {
+void ending::set(const host::stop_reason& why) {
     if (reached_) return;
     reached_ = true;
-    code_ = code;
-    if (code == host::exit_asked)
-        spdlog::info("emulator: ends: {}", why);
+    code_ = host::exit_code_of(why.cause);
+    if (code_ == host::exit_asked)
+        spdlog::info("emulator: ends: {}", why.words);
     else
-        spdlog::error("emulator: ends: {}", why);
+        spdlog::error("emulator: ends: {}", why.words);
 }
 
 bool ending::signalled(int fd) {
     const auto signal = host::take_signal(fd);
     if (!signal) return false;
-    const std::string why = host::reason_to_stop();
-    set(host::exit_code_of(why), *signal + ": " + why);
+    set(host::reason_to_stop().after(*signal));
     return true;
 }
 
 bool serve(host::control_socket& socket, const answers& with, ending& end) {
-    std::string stop_why;
+    host::stop_reason stop;
     const auto answer = [&](const Request& request, Reply& reply) {
         if (request.what_case() == Request::kConfigureYaml &&
             with.configure(request.configure_yaml()))
             reply.set_effective_slot(with.from.value);
         if (request.has_reset_counters() && with.reset_counters) with.reset_counters();
-        if (request.what_case() == Request::kStop)
-            stop_why = request.stop().empty() ? "asked to stop" : request.stop();
+        if (request.what_case() == Request::kStop) stop = host::reason_of(request);
         with.fill(reply);
     };
     const bool question = socket.serve(answer) != host::control_socket::result::malformed;
-    if (!stop_why.empty()) end.set(host::exit_code_of(stop_why), stop_why);
+    if (stop.given()) end.set(stop);
     return question;
 }
 

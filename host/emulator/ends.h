@@ -17,6 +17,7 @@
 #include "peer/endpoint.h"
 #include "runtime/control_socket.h"
 #include "runtime/status_events.h"
+#include "runtime/stop_reason.h"
 #include "runtime/telemetry_socket.h"
 #include "schema/control.pb.h"
 #include "station/packet_gate.h"
@@ -57,7 +58,7 @@ struct station_sockets {
 // Why the process ends: the first reason counts, and is logged.
 class ending {
 public:
-    void set(int code, const std::string& why);
+    void set(const host::stop_reason& why);
     bool signalled(int fd);  // false: there was no signal
     bool reached() const { return reached_; }
     int code() const { return code_; }

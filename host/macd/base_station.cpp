@@ -183,7 +183,7 @@ void base_station::on_peer(std::span<const std::uint8_t> message) {
     }
     const auto& m = uplink_message_;
     if (!m.stop().empty()) {
-        port_->peer_ends(m.stop());
+        port_->peer_ends(m.cause(), m.stop());
         return;
     }
     if (!plausible_slot(m.now())) {
@@ -382,9 +382,10 @@ void base_station::tell_loop() {
     if (port_->to_peer(note)) loop_to_tell_ = 0;
 }
 
-void base_station::say_goodbye(const std::string& why) {
+void base_station::say_goodbye(const stop_reason& why) {
     openwip::uplink::Downnote note;
-    note.set_stop(why);
+    note.set_stop(why.words);
+    note.set_cause(why.cause);
     port_->to_peer(note);
 }
 

@@ -51,7 +51,7 @@ public:
     void reset_counters() override;
     void flush_telemetry() override;
     void reconfigure(config::settings& next, const std::vector<std::string>& changed) override;
-    void say_goodbye(const std::string& why) override;
+    void say_goodbye(const stop_reason& why) override;
 
 private:
     struct arriving_packet {

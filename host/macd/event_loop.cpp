@@ -119,7 +119,7 @@ void event_loop::turn() {
     if (!ended_ && (news || first_turn_)) {
         on_connections();
         if (watched_[tun_at].revents != 0 && !station_->on_tun())
-            end(exit_peer_lost, "the interface " + config_.tun.name + " is gone");
+            end({openwip::stop::GONE, "the interface " + config_.tun.name + " is gone"});
         if (watched_[signal_at].revents != 0) on_signal();
     }
     check_liveness(clock::now());
@@ -161,8 +161,7 @@ void event_loop::follow_peer() {
 void event_loop::on_signal() {
     const auto signal = take_signal(signal_fd_);
     if (!signal) return;
-    const std::string why = reason_to_stop();
-    end(exit_code_of(why), *signal + ": " + why);
+    end(reason_to_stop().after(*signal));
 }
 
 // The first word of each connection: tried whenever a link stirs, until somebody is there.
@@ -227,12 +226,13 @@ void event_loop::on_hello(const openwip::slot_link::Hello& hello) {
         return;
     }
     if (hello.version() != mine)
-        end(exit_bad_input, "slot link: the flowgraph speaks version " +
-                                std::to_string(hello.version()) + ", macd version " +
-                                std::to_string(mine) + "; build both from one tree");
+        end({openwip::stop::UNFIT, "slot link: the flowgraph speaks version " +
+                                       std::to_string(hello.version()) + ", macd version " +
+                                       std::to_string(mine) + "; build both from one tree"});
     else
-        end(exit_bad_input, "slot link: the flowgraph's role is \"" + hello.role().substr(0, 32) +
-                                "\", here is \"" + role_name(config_) + "\"");
+        end({openwip::stop::UNFIT, "slot link: the flowgraph's role is \"" +
+                                       hello.role().substr(0, 32) + "\", here is \"" +
+                                       role_name(config_) + "\""});
 }
 
 void event_loop::on_uplink() {
@@ -249,7 +249,7 @@ void event_loop::on_uplink() {
 }
 
 void event_loop::on_control() {
-    std::string stop_why;
+    stop_reason stop;
     using ask = openwip::control::Request;
     const auto answer = [&](const ask& request, openwip::control::Reply& reply) {
         switch (request.what_case()) {
@@ -263,7 +263,7 @@ void event_loop::on_control() {
                 station_->reset_counters();
                 break;
             case ask::kStop:
-                stop_why = request.stop().empty() ? "asked to stop" : request.stop();
+                stop = reason_of(request);
                 break;
             case ask::WHAT_NOT_SET:
                 break;
@@ -285,7 +285,7 @@ void event_loop::on_control() {
     station_->flush_telemetry();
     telemetry_.flush();
     telemetry_.listen();
-    if (!stop_why.empty()) end(exit_code_of(stop_why), stop_why);
+    if (stop.given()) end(stop);
 }
 
 bool event_loop::configure(const std::string& yaml) {
@@ -326,7 +326,7 @@ void event_loop::slot_done(slot now) {
     last_slot_ = now;
     watched_[tun_at].fd = -1;  // the station has read it
     if (!station_->tun_alive())
-        end(exit_peer_lost, "the interface " + config_.tun.name + " is gone");
+        end({openwip::stop::GONE, "the interface " + config_.tun.name + " is gone"});
     const bool status = telemetry_.due(topic::status, now);
     const bool events = telemetry_.due(topic::event, now);
     if (status || events) {
@@ -364,13 +364,13 @@ void event_loop::malformed(const char* socket, const char* why) {
                      malformed_);
 }
 
-void event_loop::peer_ends(const std::string& why) {
+void event_loop::peer_ends(stop_cause cause, const std::string& why) {
     const std::string text = why.substr(0, 500);
     if (config_.peer_may_leave) {
         spdlog::info("{} ended: {}", name_of(party::peer), text);
         return;
     }
-    end(exit_code_of(text), name_of(party::peer) + " ended: " + text);
+    end({cause, name_of(party::peer) + " ended: " + text});
 }
 
 void event_loop::peer_format(const std::vector<std::string>& lines) {
@@ -380,20 +380,21 @@ void event_loop::peer_format(const std::vector<std::string>& lines) {
     if (!why.empty() && peer_fits_)
         malformed("uplink", "a hello that does not fit");
     else if (!why.empty())
-        end(exit_bad_input, "the base station does not fit: " + why);
+        end({openwip::stop::UNFIT, "the base station does not fit: " + why});
     peer_fits_ = true;
 }
 
-void event_loop::end(int code, const std::string& why) {
+void event_loop::end(const stop_reason& why) {
     if (ended_) return;
     ended_ = true;
-    exit_code_ = code;
-    if (code == exit_asked)
-        spdlog::info("{}: ends: {}", role_name(config_), why);
+    exit_code_ = exit_code_of(why.cause);
+    if (exit_code_ == exit_asked)
+        spdlog::info("{}: ends: {}", role_name(config_), why.words);
     else
-        spdlog::error("{}: ends: {}", role_name(config_), why);
+        spdlog::error("{}: ends: {}", role_name(config_), why.words);
     ToFlowgraph stop;
-    stop.set_stop(why);
+    stop.set_stop(why.words);
+    stop.set_cause(why.cause);
     send_to_flowgraph(stop);
     if (uplink_->connected()) station_->say_goodbye(why);
 }
@@ -430,7 +431,7 @@ void event_loop::check_liveness(clock::time_point now) {
         if (link.connected()) {
             lost_ = party::nobody;  // it came back
         } else if (now >= lost_at_ + goodbye_grace) {
-            end(exit_peer_lost, name_of(lost_) + " died (its connection closed)");
+            end({openwip::stop::DIED, name_of(lost_) + " died (its connection closed)"});
             return;
         }
     }
@@ -442,8 +443,8 @@ void event_loop::check_liveness(clock::time_point now) {
     }
     if (lost_ == party::nobody && owing_ != party::nobody && time_to_deadline(now) == 0ms &&
         (owing_ == party::flowgraph ? flowgraph_ : peer_).started)
-        end(exit_peer_lost,
-            fmt::format("{} is silent for {} s", name_of(owing_), config_.peer_timeout_s));
+        end({openwip::stop::SILENT,
+             fmt::format("{} is silent for {} s", name_of(owing_), config_.peer_timeout_s)});
 }
 
 }  // namespace wip::host

@@ -44,7 +44,7 @@ public:
     void to_flowgraph(const openwip::slot_link::ToFlowgraph& message) override;
     bool to_peer(const google::protobuf::MessageLite& message) override;
     void malformed(const char* socket, const char* why) override;
-    void peer_ends(const std::string& why) override;
+    void peer_ends(stop_cause cause, const std::string& why) override;
     void peer_format(const std::vector<std::string>& lines) override;
     telemetry_port& telemetry() override { return telemetry_; }
     void slot_done(slot now) override;
@@ -69,7 +69,7 @@ private:
     void send_hellos();
     bool send_to_flowgraph(const google::protobuf::MessageLite& message);
     bool send(peer::peer_link& link, const google::protobuf::MessageLite& message);
-    void end(int code, const std::string& why);
+    void end(const stop_reason& why);
     void on_lost(party p);
     void follow_peer();
     void check_liveness(clock::time_point now);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/schema.h"
+#include "runtime/stop_reason.h"
 #include "runtime/telemetry_port.h"
 #include "schema/control.pb.h"
 #include "schema/slot_link.pb.h"
@@ -32,7 +33,7 @@ public:
     // A message that was dropped; counted, and logged from time to time.
     virtual void malformed(const char* socket, const char* why) = 0;
     // The terminal said goodbye over the uplink.
-    virtual void peer_ends(const std::string& why) = 0;
+    virtual void peer_ends(stop_cause cause, const std::string& why) = 0;
     // The base station said how its settings stand that both ends need the same.
     virtual void peer_format(const std::vector<std::string>& lines) = 0;
     virtual telemetry_port& telemetry() = 0;
@@ -69,7 +70,7 @@ public:
     // std::invalid_argument, and nothing has changed then.
     virtual void reconfigure(config::settings& next, const std::vector<std::string>& changed) = 0;
     // The last word to the peer.
-    virtual void say_goodbye(const std::string& why) = 0;
+    virtual void say_goodbye(const stop_reason& why) = 0;
 };
 
 }  // namespace wip::host

@@ -193,7 +193,7 @@ void terminal_station::on_peer(std::span<const std::uint8_t> message) {
         words_.restart();
         mac_.report_to(watch_ != 0 ? &words_ : nullptr);
     }
-    if (!note.stop().empty()) port_->peer_ends(note.stop());
+    if (!note.stop().empty()) port_->peer_ends(note.cause(), note.stop());
 }
 
 void terminal_station::peer_came() {
@@ -272,10 +272,11 @@ void terminal_station::reconfigure(config::settings& next,
     receiver_.tell(*port_);
 }
 
-void terminal_station::say_goodbye(const std::string& why) {
+void terminal_station::say_goodbye(const stop_reason& why) {
     message_.Clear();
     message_.set_now(now_.value);
-    message_.set_stop(why);
+    message_.set_stop(why.words);
+    message_.set_cause(why.cause);
     port_->to_peer(message_);
 }
 

@@ -44,7 +44,7 @@ void add_fader(const openwip::control::AirStatus& fader, openwip::control::AirSt
 struct answering {
     const controlled& air;
     const std::function<void(const std::string&)>& log;
-    const std::function<void(const std::string&)>& on_stop;
+    const std::function<void(const host::stop_reason&)>& on_stop;
     channel_control channel{air.mix, air.head, air.change, !air.fader.empty()};
     host::setting_changes made{};
     std::optional<asked_process> fader{};
@@ -67,7 +67,7 @@ struct answering {
         if (fader && request.what_case() != Request::kStop) of_fader = fader->ask(request);
         if (of_fader && !of_fader->ok()) throw bad_input(of_fader->error());
         if (request.has_reset_counters()) air.reset_counters();
-        if (request.what_case() == Request::kStop) on_stop(request.stop());
+        if (request.what_case() == Request::kStop) on_stop(host::reason_of(request));
         if (request.what_case() == Request::kConfigureYaml) {
             if (fader && !of_fader)
                 throw peer_error("what has the channel does not answer; nothing changed");
@@ -121,7 +121,7 @@ struct control_server::state {
 };
 
 control_server::control_server(controlled air, std::function<void(const std::string&)> log,
-                               std::function<void(const std::string&)> on_stop)
+                               std::function<void(const host::stop_reason&)> on_stop)
     : state_(std::make_unique<state>(air.endpoint)) {
     state* s = state_.get();
     sigset_t every, before;  // signals are for the main thread

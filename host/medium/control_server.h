@@ -10,6 +10,7 @@
 #include <string>
 
 #include "medium/channel_control.h"
+#include "runtime/stop_reason.h"
 #include "schema/control.pb.h"
 
 namespace wip::air {
@@ -32,7 +33,7 @@ class control_server {
 public:
     // Throws bad_input if the endpoint cannot be bound.
     control_server(controlled air, std::function<void(const std::string&)> log,
-                   std::function<void(const std::string&)> on_stop);
+                   std::function<void(const host::stop_reason&)> on_stop);
     ~control_server();
 
 private:

@@ -19,6 +19,7 @@
 #include "runtime/privileged_start.h"
 #include "runtime/program.h"
 #include "runtime/realtime.h"
+#include "runtime/stop_reason.h"
 #include "sample/distinct_streams.h"
 #include "trace/played_trace.h"
 
@@ -39,10 +40,10 @@ int run(config::settings& settings, trace::played_traces& traces) {
     if (memory->cleaned()) say("removed what a killed medium '" + config.name + "' had left");
     medium m(*memory, config, say);
     std::mutex mutex;
-    std::string why;
-    const auto stop = [&](const std::string& reason) {
+    host::stop_reason why;
+    const auto stop = [&](const host::stop_reason& reason) {
         const std::lock_guard lock(mutex);
-        why = reason.empty() ? host::asked_to_stop : reason;
+        why = reason;
         m.stop();
     };
     std::unique_ptr<control_server> control;
@@ -64,8 +65,8 @@ int run(config::settings& settings, trace::played_traces& traces) {
         const std::string dead = m.run();
         control.reset();  // answers the request to stop before it goes
         const std::lock_guard lock(mutex);
-        say(dead.empty() ? "ends: " + why : dead);
-        return dead.empty() ? host::exit_code_of(why) : host::exit_failed;
+        say(dead.empty() ? "ends: " + why.words : dead);
+        return dead.empty() ? host::exit_code_of(why.cause) : host::exit_failed;
     });
 }
 

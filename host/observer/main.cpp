@@ -24,6 +24,7 @@
 #include "runtime/process.h"
 #include "runtime/program.h"
 #include "runtime/status_events.h"
+#include "runtime/stop_reason.h"
 #include "runtime/telemetry_socket.h"
 #include "schema/telemetry.pb.h"
 #include "types/quantity.h"
@@ -124,10 +125,10 @@ public:
             zmq::poll(watched, air_control ? 3U : 2U, timeout);
             if (watched[0].revents == 0) continue;
             if (const auto signal = host::take_signal(signal_fd)) {
-                const std::string why = host::reason_to_stop();
-                const int code = host::exit_code_of(why);
+                const host::stop_reason why = host::reason_to_stop();
+                const int code = host::exit_code_of(why.cause);
                 spdlog::log(code == host::exit_asked ? spdlog::level::info : spdlog::level::err,
-                            "observer: ends: {}: {}", *signal, why);
+                            "observer: ends: {}: {}", *signal, why.words);
                 return code;
             }
         }

@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 
 #include "types/failure.h"
 
@@ -47,16 +46,6 @@ void follow_parent() {
     if (::getppid() != parent) raise(SIGTERM);  // it died in between
 }
 
-std::string reason_to_stop() {
-    std::string line;
-    if (const char* run = std::getenv("OPENWIP_RUN"); run != nullptr) {
-        std::ifstream in(std::string(run) + "/why");
-        std::getline(in, line);
-    }
-    if (line.size() > 500) line.resize(500);
-    return line.empty() ? asked_to_stop : line;
-}
-
 int run_to_its_end(const std::function<int()>& run) noexcept {
     try {
         return run();
@@ -64,12 +53,6 @@ int run_to_its_end(const std::function<int()>& run) noexcept {
         spdlog::critical("ends: failed: {}", e.what());
         return config::is<peer_error>(e) ? exit_peer_lost : exit_failed;
     }
-}
-
-int exit_code_of(const std::string& why) {
-    for (const auto* word : {"died", "killed", "silent", "gone", "ended with"})
-        if (why.find(word) != std::string::npos) return exit_peer_lost;
-    return exit_asked;
 }
 
 }  // namespace wip::host

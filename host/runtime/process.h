@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the operating system does to and for this process: signals as a descriptor, the parent's
-// death, the reason left in $OPENWIP_RUN/why, and giving up privileges.
+// death, and giving up privileges.
 #pragma once
 
 #include <sys/types.h>
@@ -27,16 +27,9 @@ std::optional<std::string> take_signal(int descriptor);
 // changes, so call it again after drop_privileges.
 void follow_parent();
 
-// First line of $OPENWIP_RUN/why, or that.
-inline constexpr const char* asked_to_stop = "asked to stop";
-std::string reason_to_stop();
-
 // What a process does once it is up; returns its exit code. An exception that leaves it is no fault
 // of the input any more: logged, exit_peer_lost for a peer's, exit_failed for all others.
 int run_to_its_end(const std::function<int()>& run) noexcept;
-
-// A reason that tells of a failure, by its words ("died", "killed", "silent", ...), ends in 3.
-int exit_code_of(const std::string& why);
 
 using runtime::account;
 using runtime::drop_privileges;

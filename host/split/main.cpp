@@ -12,6 +12,7 @@
 #include "runtime/privileged_start.h"
 #include "runtime/process.h"
 #include "runtime/program.h"
+#include "runtime/stop_reason.h"
 #include "split/split_config.h"
 
 namespace {
@@ -41,20 +42,19 @@ void fill(const proxy_counts& c, openwip::control::SplitStatus& status) {
 }
 
 int serve(proxy& p, host::control_socket& control, int signals) {
-    std::string stop;
-    while (stop.empty()) {
+    host::stop_reason stop;
+    while (!stop.given()) {
         pollfd watched[] = {{signals, POLLIN, 0}, {p.fd(), POLLIN, 0}};
         ::poll(watched, 2, questions_every_ms);
         if (host::take_signal(signals)) stop = host::reason_to_stop();
         p.work();
         control.serve([&](const Request& request, Reply& reply) {
-            if (request.what_case() == Request::kStop)
-                stop = request.stop().empty() ? "asked to stop" : request.stop();
+            if (request.what_case() == Request::kStop) stop = host::reason_of(request);
             fill(p.counts(), *reply.mutable_split());
         });
     }
-    spdlog::info("ends: {}", stop);
-    return host::exit_code_of(stop);
+    spdlog::info("ends: {}", stop.words);
+    return host::exit_code_of(stop.cause);
 }
 
 int run(config::settings& settings, bool check_here) {

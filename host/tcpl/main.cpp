@@ -21,6 +21,7 @@
 #include "runtime/process.h"
 #include "runtime/program.h"
 #include "runtime/realtime.h"
+#include "runtime/stop_reason.h"
 #include "station/packet_gate.h"
 #include "tcpl/path_status.h"
 #include "tcpl/tcpl_config.h"
@@ -89,8 +90,7 @@ public:
             if (ended || ::ppoll(watched, 4, &timeout, nullptr) <= 0) continue;
             if (watched[2].revents != 0) {
                 if (const auto signal = host::take_signal(signal_fd)) {
-                    const std::string why = host::reason_to_stop();
-                    end(host::exit_code_of(why), *signal + ": " + why);
+                    end(host::reason_to_stop().after(*signal));
                     break;
                 }
             }
@@ -112,24 +112,23 @@ private:
             },
             read_batch);
         if (!alive)
-            end(host::exit_peer_lost, std::string("the interface of the ") +
-                                          (is_sender ? "sender" : "receiver") + " is gone");
+            end({openwip::stop::GONE, std::string("the interface of the ") +
+                                          (is_sender ? "sender" : "receiver") + " is gone"});
         return alive;
     }
 
     void serve() {
-        std::string stop_why;
+        host::stop_reason stop;
         const auto answer = [&](const Request& request, Reply& reply) {
             if (request.what_case() == Request::kConfigureYaml)
                 throw config::error("configure: nothing here changes in a running path");
             if (request.has_reset_counters()) latest_ns = 0;
-            if (request.what_case() == Request::kStop)
-                stop_why = request.stop().empty() ? "asked to stop" : request.stop();
+            if (request.what_case() == Request::kStop) stop = host::reason_of(request);
             fill(*reply.mutable_path());
         };
         while (control.serve(answer) != host::control_socket::result::nothing) {
         }
-        if (!stop_why.empty()) end(host::exit_code_of(stop_why), stop_why);
+        if (stop.given()) end(stop);
     }
 
     void fill(openwip::control::PathStatus& status) const {
@@ -141,14 +140,14 @@ private:
         status.set_realtime_priority(realtime_priority);
     }
 
-    void end(int code, const std::string& why) {
+    void end(const host::stop_reason& why) {
         if (ended) return;
         ended = true;
-        exit_code = code;
-        if (code == host::exit_asked)
-            spdlog::info("tcpl: ends: {}", why);
+        exit_code = host::exit_code_of(why.cause);
+        if (exit_code == host::exit_asked)
+            spdlog::info("tcpl: ends: {}", why.words);
         else
-            spdlog::error("tcpl: ends: {}", why);
+            spdlog::error("tcpl: ends: {}", why.words);
     }
 
     std::string effective_yaml, control_endpoint;

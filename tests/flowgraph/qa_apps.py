@@ -272,9 +272,18 @@ class LifeAndEnd(Cell):
 
     def test_a_signal_takes_its_reason_from_the_run(self):
         process = self.start_base(OPENWIP_RUN=str(self.run_path))
-        (self.run_path / "why").write_text("terminal.macd died (signal 9)\n")
+        words = "terminal.macd was killed by SIGKILL"
+        why = self.run_path / "why"
+        why.write_text(json.dumps({"cause": "DIED", "words": words}))
         process.terminate()
-        self.assert_ends("base", 3, "base_station: terminal.macd died (signal 9)")
+        self.assert_ends("base", 3, f"base_station: {words}")
+
+    def test_a_reason_that_somebody_asked_is_no_failure_whatever_its_words(self):
+        process = self.start_base(OPENWIP_RUN=str(self.run_path))
+        why = self.run_path / "why"
+        why.write_text(json.dumps({"cause": "ASKED", "words": "the last flow died"}))
+        process.terminate()
+        self.assert_ends("base", 0, "base_station: the last flow died")
 
     def test_ends_with_its_parent(self):
         self.start_air()
@@ -444,12 +453,12 @@ class BadInput(Cell):
                 "--tx-power",
                 str(power),
             )
+            made = json.loads(base.stdout.readline())
+            self.assertAlmostEqual(made["carrier_dbm"], power, delta=0.05)
+            self.assertAlmostEqual(made["gain_db"], gain)
             self.assertEqual(base.stdout.readline(), "ready\n")
             base.terminate()
-            self.assertIn(
-                f"base_station: carrier of {power:.1f} dBm: gain {gain:g} dB",
-                base.communicate(timeout=END_S)[1],
-            )
+            base.communicate(timeout=END_S)
 
     def test_what_is_a_setting_has_the_range_of_the_table(self):
         for arguments, words in ((["--lead", "46"], "0..45"), (["--edge-samples", "41"], "0..40")):

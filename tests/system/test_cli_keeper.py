@@ -219,9 +219,13 @@ class Keeper(unittest.TestCase):
         keeper.channel.close()
         self.cell.release()
         self.assertEqual(str(caught.exception), "one ended with exit code 5")
+        self.assertEqual((caught.exception.died, caught.exception.ended_with), ("one", 5))
         self.assertEqual(
             [tuple(w) for w in caught.exception.last_words],
-            [("one", "no more disk"), ("two", "one ended with exit code 5")],
+            [
+                ("one", "no more disk"),
+                ("two", '{"cause": "DIED", "words": "one ended with exit code 5"}'),
+            ],
         )
 
     def test_a_process_that_ends_because_another_was_killed_is_not_called_the_cause(self):

@@ -2,6 +2,7 @@
 """Real packets through two macds: ping, TCP, sums, run-time settings, orderly and sudden ends."""
 
 import hashlib
+import json
 import os
 import re
 import signal
@@ -248,10 +249,21 @@ def test_sigterm_ends_with_one_line_why():
 def test_sigterm_with_a_reason_that_something_died_is_a_failure():
     with World() as w:
         w.start_pipe()
-        (w.run / "why").write_text("air died\n")
+        why = {"cause": "DIED", "words": "air was killed by SIGKILL"}
+        (w.run / "why").write_text(json.dumps(why))
         w.process["base"].terminate()
-        assert w.wait_exit("base") == 3 and "ends: SIGTERM: air died" in w.said("base")
+        assert w.wait_exit("base") == 3
+        assert "ends: SIGTERM: air was killed by SIGKILL" in w.said("base")
         assert w.wait_exit("terminal") == 3
+
+
+def test_a_cause_that_was_asked_for_ends_in_order_whatever_its_words():
+    with World() as w:
+        w.start_pipe()
+        why = {"cause": "ASKED", "words": "the last flow died, the run is gone"}
+        (w.run / "why").write_text(json.dumps(why))
+        w.process["base"].terminate()
+        assert w.wait_exit("base") == 0 and w.wait_exit("terminal") == 0
 
 
 def test_a_flowgraph_that_is_killed_ends_both():

@@ -118,9 +118,17 @@ class CellDied(Stop):
 
     code = DIED
 
-    def __init__(self, why: str, last_words: Sequence[tuple[str, str]] = ()) -> None:
+    def __init__(
+        self,
+        why: str,
+        last_words: Sequence[tuple[str, str]] = (),
+        died: str | None = None,
+        ended_with: int | None = None,
+    ) -> None:
+        """`died`: the process that is to blame, of which `ended_with` is the exit code."""
         super().__init__(why)
         self.last_words = list(last_words)  # (process, last line of its log)
+        self.died, self.ended_with = died, ended_with
 
 
 class NoAnswer(Stop):

@@ -138,6 +138,10 @@ class Probe(unittest.TestCase):
             self.found(receive__image_calibrated=True, transmit__image_calibrated=True)["images"].ok
         )
         self.assertTrue(self.found(product="B210")["images"].ok)
+        self.assertTrue(
+            self.found(sensors={"air_connected": {"says": "", "ok": True}})["images"].ok
+        )
+        self.assertFalse(self.found(name="Software of another maker")["images"].ok)
 
     def test_a_receiver_alone_is_said(self):
         alone = copy.deepcopy(PROBED)

@@ -390,8 +390,8 @@ class Processes(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             log = pathlib.Path(folder, "base.radio.log")
             log.write_text(
-                "base_station: the radio runs at 8.3 MS/s\nbase_station: carrier of -10.0 dBm: gain"
-                " 84.75 dB\nready\n"
+                "base_station: the radio runs at 8.3 MS/s\n"
+                '{"carrier_dbm": -10.0, "gain_db": 84.75}\nready\n'
             )
             here = types.SimpleNamespace(run=pathlib.Path(folder))
             self.assertEqual(station_run.carrier(here), "carrier of -10.0 dBm: gain 84.75 dB")

@@ -18,6 +18,7 @@ from openwip_schema import telemetry_pb2 as pb
 from scripted_publisher import Publisher
 
 from openwip_cli.cell import cell as cells
+from openwip_cli.cell import reason
 from openwip_cli.figures import top_figures
 from openwip_cli.machine import system
 from openwip_cli.messages import telemetry
@@ -531,7 +532,7 @@ class FromTheWire(unittest.TestCase):
 
     def test_the_end_of_the_cell_is_seen_and_its_reason_kept(self):
         self.assertTrue(self.source.alive())
-        (self.cell.run / "why").write_text("stopped by ./openwip down\n")
+        reason.write(self.cell.run, reason.Reason(reason.Cause.ASKED, "stopped by ./openwip down"))
         self.source.keeper = (os.getpid(), 1)  # another process by now
         self.assertFalse(self.source.alive())
         self.assertEqual(self.source.why, "stopped by ./openwip down")

@@ -56,7 +56,10 @@ public:
         return true;
     }
     void malformed(const char*, const char* why) override { dropped.push_back(why); }
-    void peer_ends(const std::string& why) override { peer_ended = why; }
+    void peer_ends(stop_cause cause, const std::string& why) override {
+        peer_ended = why;
+        peer_cause = cause;
+    }
     void peer_format(const std::vector<std::string>& lines) override { format = lines; }
     telemetry_port& telemetry() override { return watched; }
     void slot_done(slot now) override { done.push_back(now); }
@@ -78,6 +81,7 @@ public:
     std::vector<std::string> dropped;
     std::vector<slot> done;
     std::string peer_ended;
+    stop_cause peer_cause = openwip::stop::CAUSE_UNSPECIFIED;
 };
 
 struct tun_pair {

@@ -169,8 +169,10 @@ TEST_F(BaseStation, GarbageFromThePeerIsDropped) {
 TEST_F(BaseStation, TheTerminalsGoodbyeIsPassedOn) {
     openwip::uplink::Uplink m;
     m.set_stop("enough");
+    m.set_cause(openwip::stop::DIED);
     hear(m);
     EXPECT_EQ(port.peer_ended, "enough");
+    EXPECT_EQ(port.peer_cause, openwip::stop::DIED);
 }
 TEST_F(BaseStation, AReceiversReportIsNotForTheBaseStation) {
     base.on_report({});

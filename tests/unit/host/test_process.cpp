@@ -11,6 +11,7 @@
 
 #include "runtime/process.h"
 #include "runtime/program.h"
+#include "runtime/stop_reason.h"
 
 namespace wip::host {
 namespace {
@@ -55,9 +56,38 @@ TEST(Process, AFailureIsOneLineThatSaysWhat) {
     EXPECT_STREQ(machine_error("socket", EMFILE).what(), "socket: Too many open files");
 }
 
-TEST(Process, AReasonThatTellsOfADeathIsOne) {
-    EXPECT_EQ(exit_code_of("asked to stop"), exit_asked);
-    EXPECT_EQ(exit_code_of("air died (signal 9)"), exit_peer_lost);
+TEST(Process, TheCauseOfAnEndDecidesTheExitCodeAndItsWordsDoNot) {
+    using namespace openwip::stop;
+    const auto code = [](const std::string& why) { return exit_code_of(read_reason(why).cause); };
+    EXPECT_EQ(code(R"({"cause": "ASKED", "words": "the last flow died and is gone"})"), exit_asked);
+    EXPECT_EQ(code(R"({"cause": "DIED", "words": "a signal"})"), exit_peer_lost);
+    for (const auto cause : {DIED, SILENT, GONE, FAILED})
+        EXPECT_EQ(exit_code_of(cause), exit_peer_lost) << cause;
+    EXPECT_EQ(exit_code_of(UNFIT), exit_bad_input);
+    EXPECT_EQ(exit_code_of(CAUSE_UNSPECIFIED), exit_asked);
+}
+
+TEST(Process, AFileOfReasonsIsReadInBothForms) {
+    const auto read = read_reason(R"({"cause": "GONE", "words": "wip0 is gone", "later": 1})");
+    EXPECT_EQ(read.cause, openwip::stop::GONE);
+    EXPECT_EQ(read.words, "wip0 is gone");
+    const auto before = read_reason("stopped by ./openwip down\nmore\n");
+    EXPECT_EQ(before.cause, openwip::stop::CAUSE_UNSPECIFIED);
+    EXPECT_EQ(before.words, "stopped by ./openwip down");
+    for (const std::string nothing : {"", "{}", "\n"}) {
+        EXPECT_EQ(read_reason(nothing).words, "asked to stop");
+        EXPECT_EQ(read_reason(nothing).cause, openwip::stop::ASKED);
+    }
+    EXPECT_EQ(read_reason(std::string(3000, 'x')).words.size(), 500U);
+}
+
+TEST(Process, ARequestToStopWithoutACauseIsAsked) {
+    openwip::control::Request request;
+    request.set_stop("air died");
+    EXPECT_EQ(reason_of(request).cause, openwip::stop::ASKED);
+    EXPECT_EQ(reason_of(request).words, "air died");
+    request.set_cause(openwip::stop::SILENT);
+    EXPECT_EQ(reason_of(request).cause, openwip::stop::SILENT);
 }
 
 }  // namespace

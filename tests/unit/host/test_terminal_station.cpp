@@ -192,9 +192,11 @@ TEST_F(Terminal, TheBaseStationsGoodbyeIsPassedOnAndItsHelloIsNot) {
     EXPECT_TRUE(port.peer_ended.empty());
     EXPECT_EQ(port.format, std::vector<std::string>{"link.packing = on"});
     note.set_stop("over");
+    note.set_cause(openwip::stop::GONE);
     bytes = note.SerializeAsString();
     terminal->on_peer({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
     EXPECT_EQ(port.peer_ended, "over");
+    EXPECT_EQ(port.peer_cause, openwip::stop::GONE);
     EXPECT_TRUE(port.dropped.empty());
 }
 TEST_F(Terminal, GarbageFromThePeerIsDropped) {
@@ -331,8 +333,9 @@ TEST_F(Terminal, ASettingThatTheReceiverDoesNotKnowIsNotSaidForEver) {
 }
 TEST_F(Terminal, ItSaysGoodbyeWithTheReason) {
     run(150, 151);
-    terminal->say_goodbye("the flowgraph died");
+    terminal->say_goodbye({openwip::stop::DIED, "the flowgraph died"});
     EXPECT_EQ(port.last_uplink().stop(), "the flowgraph died");
+    EXPECT_EQ(port.last_uplink().cause(), openwip::stop::DIED);
 }
 
 namespace {

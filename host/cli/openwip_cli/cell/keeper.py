@@ -35,7 +35,9 @@ from ..errors import BadInput, CellDied, describe_os_error, how_ended, without_m
 from ..machine import outputs, own_files, rights, system
 from ..machine.placement import Placement
 from ..machine.surroundings import Surroundings
+from . import reason
 from .cell import FIRST_DESCRIPTOR, KEEPER, Cell, Process
+from .reason import Cause, Reason
 
 GRACE_S = 1.3  # for SIGTERM; the contract of the processes is 1 s
 CAUSE_S = 0.1  # to tell the cause of a death from what it causes
@@ -173,8 +175,8 @@ class Keeper:
         os.close(pidfd)
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
-    def who_died(self) -> tuple[str, str]:
-        """(why, name) of a death. A process that depends on the dead one may be gone before the
+    def who_died(self) -> tuple[Reason, str, int]:
+        """(why, name, exit code) of a death. A process that depends on the dead one may be gone before the
         kernel has taken down the dead one itself: of those that end within a moment, a killed one
         is the cause before one that ended by itself. And before that one comes one that stood
         still: it was missed."""
@@ -203,7 +205,9 @@ class Keeper:
         rank, name, code = min(dead, key=lambda d: d[0])
         how = how_ended(code)
         stood = self.surroundings.not_running(self.essential) if rank >= 2 else None
-        return f"{stood}; {name} {how}" if stood else f"{name} {how}", name
+        if stood:
+            return Reason(Cause.SILENT, f"{stood}; {name} {how}"), name, code
+        return Reason(Cause.DIED, f"{name} {how}"), name, code
 
     def lose(self, name: str) -> None:
         """The cell goes on without this one."""
@@ -213,14 +217,14 @@ class Keeper:
         print(f"{name} {how}; its last line: {said}", file=sys.stderr, flush=True)
         self.send(event="lost", name=name, how=how, said=said)
 
-    def end(self, why: str, died: str | None = None) -> None:
-        """Say why, end the processes, remove everything. Only ever followed by exit."""
+    def end(self, why: Reason, died: str | None = None, code: int | None = None) -> None:
+        """`code`: with which `died` ended. Say why, end the processes, remove everything. Only ever followed by exit."""
         cell = self.cell
         with contextlib.suppress(OSError):
-            own_files.create(cell.run / "why", why + "\n")
+            reason.write(cell.run, why)
         words: list[tuple[str, str]] = []
         if died is not None:
-            self.send(event="dying", why=why)
+            self.send(event="dying", why=why.words)
         else:  # in order: a radio that loses its medium or its macd would call that a failure
             self.end_processes([n for n in self.children if n.endswith(".radio")], words)
         self.end_processes(list(self.children), words)
@@ -237,8 +241,9 @@ class Keeper:
         names = {pid: name for name, (pid, _) in self.children.items()}
         self.send(
             event="ended",
-            why=why,
+            why=why.words,
             died=died,
+            code=code,
             last_words=words[:12],
             logs_not_copied=not_copied,
             not_ended=[f"{names.get(pid, 'a process in its namespace')} ({pid})" for pid in left],
@@ -270,7 +275,7 @@ class Keeper:
         if broken is None and self.channel is not None:
             broken = down
         if broken is not None:
-            self.end(broken)
+            self.end(Reason(Cause.GONE, broken))
         return broken is not None
 
     def loop(self) -> None:
@@ -292,8 +297,7 @@ class Keeper:
                 self.lose(name)
             if self.wake_read in ready:
                 os.read(self.wake_read, 64)
-                why = "stopped by ./openwip down"
-                return self.end(why)
+                return self.end(Reason(Cause.ASKED, "stopped by ./openwip down"))
             if self.channel is not None and self.channel in ready:
                 try:
                     data, descriptors, *_ = socket.recv_fds(
@@ -302,7 +306,7 @@ class Keeper:
                 except ConnectionResetError:  # it had not read all that was sent to it
                     data = b""
                 if not data:
-                    return self.end("the launcher was killed")
+                    return self.end(Reason(Cause.DIED, "the launcher was killed"))
                 message = json.loads(data)
                 if message["do"] == "start":
                     self.start(message | {"descriptors": descriptors})
@@ -310,13 +314,14 @@ class Keeper:
                     self.logs = message["folder"], message["inputs"]
                 elif message["do"] == "blame":
                     stood = self.surroundings.not_running(self.essential)
-                    return self.end(f"{stood}; {message['why']}" if stood else message["why"])
+                    why = f"{stood}; {message['why']}" if stood else message["why"]
+                    return self.end(Reason(Cause.SILENT, why))
                 elif message["do"] == "detach":
                     self.send(event="detached")
                     self.channel.close()
                     self.channel = None
                 elif message["do"] == "end":
-                    return self.end(message["why"])
+                    return self.end(Reason(Cause[message["cause"]], message["why"]))
 
 
 def hand_on(descriptors: Sequence[int]) -> None:
@@ -335,7 +340,7 @@ def copy_logs(cell: Cell, folder: str, inputs: Sequence[str]) -> str | None:
 
     def found() -> Iterator[tuple[str, bytes]]:
         for path in sorted(cell.run.iterdir()):
-            if path.suffix in (".log", ".yaml") or path.name == "why":
+            if path.suffix in (".log", ".yaml") or path.name == reason.FILE:
                 try:
                     yield path.name, own_files.read(path)
                 except OSError as e:  # somebody else's, planted there
@@ -476,11 +481,11 @@ class KeeperClient:
         self._await("detached", 5)
         self.over = True
 
-    def end(self, why: str) -> None:
+    def end(self, why: str, cause: Cause = Cause.ASKED) -> None:
         """End the cell and wait until nothing of it is left. Never raises."""
         if self.over:
             return
-        self.send(do="end", why=why)
+        self.send(do="end", why=why, cause=cause.name)
         with contextlib.suppress(CellDied):  # so it comes, at last if the keeper does not answer
             self._await("ended", ENDED_S)
 
@@ -491,7 +496,7 @@ class KeeperClient:
             if message["event"] == event:
                 return message
         os.kill(self.pid, signal.SIGKILL)
-        return self._keeper_is_gone("the keeper did not answer")
+        return self._keeper_is_gone(Reason(Cause.SILENT, "the keeper did not answer"))
 
     def _receive(self) -> dict[str, Any]:
         try:
@@ -500,7 +505,7 @@ class KeeperClient:
             data = b""
         if not data:
             os.waitpid(self.pid, 0)
-            self._keeper_is_gone("the keeper was killed")
+            self._keeper_is_gone(Reason(Cause.DIED, "the keeper was killed"))
         message = json.loads(data)
         if message["event"] == "refused":
             self.over = True
@@ -527,18 +532,22 @@ class KeeperClient:
                     f"--logs {self.logs_folder}: cannot be written: {message['logs_not_copied']}"
                 )
                 message["last_words"].append(("keeper", self.not_written))
-            raise CellDied(message["why"], message["last_words"])
+            raise CellDied(
+                message["why"], message["last_words"], message.get("died"), message.get("code")
+            )
         return message
 
-    def _keeper_is_gone(self, why: str) -> dict[str, Any]:
+    def _keeper_is_gone(self, why: Reason) -> dict[str, Any]:
         """Raises CellDied, but where that was said before."""
         if self.over:
             return {}
         self.over = True
         with contextlib.suppress(OSError):
-            own_files.create(self.cell.run / "why", why + "\n")
+            reason.write(self.cell.run, why)
         made = {n: system.namespace_identity(n) for n in self.cell.namespaces}
         left = self.cell.remove(processes=list(self.started.items()), namespaces=made)
         names = {pid: name for name, pid in self.pids.items()}
         self.not_ended = [f"{names.get(pid, 'a process')} ({pid})" for pid in left]
-        raise CellDied(why, [("launcher", not_ended(self.cell, self.not_ended))] if left else [])
+        raise CellDied(
+            why.words, [("launcher", not_ended(self.cell, self.not_ended))] if left else []
+        )

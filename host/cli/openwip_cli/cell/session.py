@@ -20,6 +20,7 @@ from ..settings.scenario import Scenario
 from . import cell as cells
 from .cell import Cell
 from .keeper import KeeperClient, not_ended
+from .reason import Cause
 
 START_TIMEOUT_S = 30
 OBSERVER = "host/observer/wip_observer"
@@ -176,7 +177,8 @@ def owned_cell(
                 if kind is Terminated
                 else "the launcher failed"
                 if kind is not None
-                else "the run is over"
+                else "the run is over",
+                Cause.ASKED if kind in (None, Terminated) else Cause.FAILED,
             )
         if keeper is not None:
             keeper.channel.close()

@@ -187,17 +187,16 @@ def main(arguments: list[str], places: Places) -> int:
 
 
 def run(given: argparse.Namespace, process: subprocess.Popen[str], folder: int) -> int:
-    words: list[str] = []
+    def endpoint(socket: str) -> str:
+        return f"ipc:///proc/self/fd/{folder}/{socket}"
+
     running = None
     with contextlib.suppress(KeyboardInterrupt, Terminated):
-        for line in process.stderr or ():
-            words.append(line.rstrip())
-            if "emulator is up" in line:
-                running = RunningSettings(
-                    "bridge", lambda socket: f"ipc:///proc/self/fd/{folder}/{socket}"
-                )
-                break
-        if running:
+        base = control.Control(endpoint("base.control"))
+        while process.poll() is None and not base.answers():
+            pass
+        if process.poll() is None:
+            running = RunningSettings("bridge", endpoint)
             print(
                 f"{given.tun} {given.addresses[0]} in {given.server}, {given.addresses[1]} in"
                 f" {given.terminal}; Ctrl-C ends it",
@@ -210,11 +209,11 @@ def run(given: argparse.Namespace, process: subprocess.Popen[str], folder: int) 
         process.send_signal(signal.SIGTERM)
     rest = process.communicate()[1]
     if process.returncode == BadInput.code:
-        raise BadInput(cause_of("wip_emulator", process.returncode, "\n".join(words)))
+        raise BadInput(cause_of("wip_emulator", process.returncode, rest))
     if running is None or process.returncode not in (0, -signal.SIGTERM):
         raise CellDied(
             f"the bridge {how_ended(process.returncode)}",
-            [("emulator", w) for w in (words + rest.splitlines())[-3:]],
+            [("emulator", w) for w in rest.splitlines()[-3:]],
         )
     return 0
 

@@ -35,6 +35,7 @@ RESAMPLING = "a sixth of a core for each direction"  # docs/radios-measured.md, 
 # Their mixers are corrected from a file that one has to make; the others measure and correct
 # themselves.
 CORRECTED_FROM_A_FILE = ("n200", "n210", "x300", "x310")
+SOFTWARE = "air_connected"  # the sensor that software USRPs alone have
 LEAST_IMAGE_DB = 25  # docs/radios-measured.md: costs 256-QAM about 1 dB
 MOST_DC_DBFS = -20  # of full scale: above it headroom is lost
 
@@ -153,7 +154,7 @@ def of_calibration(found: dict[str, Any], radio: str) -> Iterator[Finding]:
     lacking = [s for s in sides if not sides[s]["image_calibrated"]]
     if not lacking:
         yield Finding("images", "corrected from files of this board")
-    elif found["name"].startswith("Software"):
+    elif SOFTWARE in found["sensors"]:
         yield Finding(
             "images",
             "not corrected, as a board without files (software: there is nothing to correct)",

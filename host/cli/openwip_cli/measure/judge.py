@@ -23,6 +23,7 @@ from openwip_schema import telemetry_pb2
 
 from ..air import SAMPLE_RATE
 from ..cell import cell as cells
+from ..cell import reason
 from ..cell.keeper import Noted
 from ..cell.running import tun_counts
 from ..errors import SIGNALS
@@ -250,8 +251,4 @@ def main(arguments: list[str], _places: Places) -> int:
                 due = max(due + EVERY_S, time.monotonic())
                 time.sleep(max(0.0, due - time.monotonic()))
     finally:
-        try:
-            why = (cell.run / "why").read_text().strip()
-        except OSError:
-            why = "asked to stop"
-        print(f"judge: ends: {why}", flush=True)
+        print(f"judge: ends: {reason.words_of(cell.run)}", flush=True)

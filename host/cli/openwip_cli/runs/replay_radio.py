@@ -10,12 +10,12 @@ itself would be a radio that died.
 
 import json
 import os
-import pathlib
 import signal
 import sys
 import threading
 
 from ..cell import cell as cells
+from ..cell import reason
 from ..cell.cell import Cell
 from ..errors import BAD_INPUT, DIED, BadInput
 from ..iq.recordings import Recording
@@ -83,10 +83,7 @@ def play(cell: Cell, recording: Recording, speed: float, reports: str) -> int:
                 ),
             )
     else:
-        try:
-            say((pathlib.Path(os.environ["OPENWIP_RUN"]) / "why").read_text().strip())
-        except (KeyError, OSError):
-            say("asked to stop")
+        say(reason.words_of(cell.run))
     top.stop()
     over.wait(STOP_LIMIT_S)
     return code

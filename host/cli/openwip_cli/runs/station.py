@@ -4,6 +4,7 @@
 
 import collections
 import contextlib
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -300,21 +301,21 @@ class StationRun(phases.Run):
 
 
 def carrier(cell: Cell) -> str:
-    """What the flowgraph says of a power that was asked for: what its radio made of it."""
+    """What the radio made of a power that was asked for: facts of its flowgraph, in words."""
     said = own_files.read(cell.run / "base.radio.log").decode(errors="replace")
-    return next(
-        (line.partition(": ")[2] for line in said.splitlines() if "carrier of" in line),
-        "the radio does not say its power",
-    )
+    for line in said.splitlines():
+        with contextlib.suppress(ValueError, LookupError, TypeError):
+            facts = json.loads(line)
+            power, gain = float(facts["carrier_dbm"]), float(facts["gain_db"])
+            return f"carrier of {power:.1f} dBm: gain {gain:g} dB"
+    return "the radio does not say its power"
 
 
 def said_by_the_device(e: CellDied) -> Exception:
     """A radio that is not there, refuses a setting or gets no reference, an address that is taken:
     bad input, in its words."""
     refused = [
-        words
-        for name, words in e.last_words
-        if str(e) == f"{name} ended with exit code {BAD_INPUT}"
+        words for name, words in e.last_words if name == e.died and e.ended_with == BAD_INPUT
     ]
     return BadInput(refused[0]) if refused else e
 

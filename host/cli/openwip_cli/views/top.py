@@ -14,6 +14,7 @@ import os
 import sys
 import time
 
+from ..cell import reason
 from ..cell.cell import Cell
 from ..cell.running import running_cell
 from ..errors import DIED, INVALID, VALID, BadInput
@@ -58,8 +59,8 @@ class Source:
             self.figures.take(message)
 
     def alive(self) -> bool:
-        with contextlib.suppress(OSError):  # it is removed with the cell
-            self.why = (self.cell.run / "why").read_text().strip() or self.why
+        if why := reason.read(self.cell.run):
+            self.why = why.words
         return system.start_time(self.keeper[0]) == self.keeper[1]
 
     def frame(self, ascii_only: bool, note: str = "") -> top_screen.Frame:
