@@ -31,15 +31,21 @@ BEGIN {
     exit 0
 }
 
+# as_called(TEXT): an installed command is called by its name alone.
+function as_called(text) {
+    if (ENVIRON["OPENWIP_INSTALLED"] != "") gsub(/\.\/openwip/, "openwip", text)
+    return text
+}
+
 function refuse(why) {
-    printf "openwip: %s\n", why > "/dev/stderr"
+    printf "openwip: %s\n", as_called(why) > "/dev/stderr"
     exit 2
 }
 
 function refuse_usage(why) { refuse(why " (see ./openwip " path " --help)") }
 
 function print_help(   n) {
-    for (n = 1; n <= nof_help; n++) print help[n]
+    for (n = 1; n <= nof_help; n++) print as_called(help[n])
     exit 3
 }
 

@@ -410,7 +410,7 @@ def check_versions(m: Machine, _radio: str) -> Iterator[Finding]:
 
 def check_opened(places: Places, radio: str) -> Iterator[Finding]:
     """Reference, time and locks: the radio is opened for it."""
-    if not (places.build / PROGRAM).exists():
+    if not places.path(PROGRAM).exists():
         yield Finding(
             "reference, time, locks",
             "not asked: that program is not built; ./openwip radio probe builds it",
