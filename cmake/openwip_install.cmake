@@ -73,9 +73,18 @@ function(openwip_install_tree)
 exec \"$(dirname -- \"$(readlink -f -- \"$0\")\")/../${OPENWIP_SHARE}/openwip\"${arguments} \"$@\"
 ")
   endforeach()
-  install(PROGRAMS ${PROJECT_BINARY_DIR}/installed/openwip DESTINATION bin COMPONENT runtime)
+  if(NOT DEFINED SKBUILD)   # pip makes one of its own (pyproject.toml)
+    install(PROGRAMS ${PROJECT_BINARY_DIR}/installed/openwip DESTINATION bin COMPONENT runtime)
+  endif()
   if(TARGET openwip-monitor)
     install(PROGRAMS ${PROJECT_BINARY_DIR}/installed/openwip-monitor DESTINATION bin COMPONENT monitor)
+  endif()
+
+  # `import openwip`: a folder of modules beside it is read by Python itself, where it is a site folder.
+  if(GR_PYTHON_DIR)
+    file(RELATIVE_PATH modules /${GR_PYTHON_DIR} /${OPENWIP_SHARE}/host/cli)
+    file(WRITE ${PROJECT_BINARY_DIR}/installed/openwip.pth "${modules}\n")
+    install(FILES ${PROJECT_BINARY_DIR}/installed/openwip.pth DESTINATION ${GR_PYTHON_DIR} COMPONENT runtime)
   endif()
 
   # Man pages and the completion of bash, from the table that ./openwip answers --help from.

@@ -32,7 +32,7 @@ commit() {
 }
 
 version() {
-    if [ -n "$installed" ]; then sed -n 's/^version: //p' "$top/installation"; return; fi
+    if [ -n "$is_installation" ]; then sed -n 's/^version: //p' "$top/installation"; return; fi
     number=$(sed -n 's/^project(openwip VERSION \([0-9.]*\).*/\1/p' "$top/CMakeLists.txt")
     made_of=$(commit)
     say "openwip $number${made_of:+ ($made_of)}"

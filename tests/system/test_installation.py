@@ -14,6 +14,7 @@ import unittest
 from demo_support import GENTLE, TOP
 
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
+PYTHON = os.environ["OPENWIP_PYTHON"]
 PROGRAMS = ("air", "macd", "observer", "machine", "emulator", "channel", "split", "capture")
 HIDE = (
     'for folder in "$1" "$2"; do mount -t tmpfs none "$folder" || exit 99; done; shift 2; exec "$@"'
@@ -154,6 +155,21 @@ class Installation(unittest.TestCase):
         versions = json.loads(report.read_text())["versions"]
         commit = self.run_hidden("--version").stdout.split("(")[1].rstrip(")\n")
         self.assertEqual(versions["openwip"], commit)
+
+    @unittest.skipUnless(may_mount(), "hiding folders needs root and mount namespaces")
+    def test_python_finds_the_package_in_its_site_folder(self):
+        [folder] = (self.prefix / "lib").glob("python3*/dist-packages")
+        program = (
+            f"import site; site.addsitedir({str(folder)!r}); import openwip;"
+            " print(openwip.__file__);"
+            " print(openwip.run('emulate', generator=True, duration=2)['verdict']['valid'])"
+        )
+        done = self.run_hidden("-I", "-c", program, program=PYTHON)
+        self.assertEqual(
+            done.stdout.split(),
+            [str(self.prefix / "share/openwip/host/cli/openwip/__init__.py"), "True"],
+            done.stderr,
+        )
 
     @unittest.skipUnless(may_mount(), "hiding folders needs root and mount namespaces")
     def test_a_cell_runs_without_the_tree(self):

@@ -18,7 +18,7 @@ from unittest import mock
 
 from openwip_cli.errors import BadInput
 from openwip_cli.figures import accounting, report, standstills
-from openwip_cli.machine import placement, slot_path
+from openwip_cli.machine import placement, places, slot_path
 from openwip_cli.measure import pace
 
 sys.path.append(str(pathlib.Path(__file__).parents[2] / "bench"))
@@ -365,7 +365,7 @@ class Standstills(unittest.TestCase):
             program.write_text(f"#!/bin/sh\n{script}\n")
             program.chmod(0o755)
             watch = slot_path.StandstillWatch(
-                list(cores), types.SimpleNamespace(build=pathlib.Path(folder))
+                list(cores), places.Places(pathlib.Path(folder), pathlib.Path(folder), "")
             )
             meanwhile(watch)
             return watch.report()
@@ -436,9 +436,7 @@ class Standstills(unittest.TestCase):
         build = pathlib.Path(
             os.environ.get("OPENWIP_BUILD", pathlib.Path(__file__).parents[3] / "build")
         )
-        watch = slot_path.StandstillWatch(
-            [placement.usable()[0]], types.SimpleNamespace(build=build)
-        )
+        watch = slot_path.StandstillWatch([placement.usable()[0]], places.Places(build, build, ""))
         until = time.monotonic() + 5  # it looks from then on, or ends without its priority
         witness = watch.processes[0]
         while (

@@ -75,9 +75,14 @@ class Places(NamedTuple):
 
 def default() -> "Places":
     top = pathlib.Path(os.environ.get("OPENWIP_TOP", pathlib.Path(__file__).resolve().parents[4]))
+    build = top / "build"
+    with contextlib.suppress(OSError):  # of an installation
+        for line in (top / "installation").read_text().splitlines():
+            if line.startswith("programs: "):
+                build = (top / line.removeprefix("programs: ")).resolve()
     return Places(
         top,
-        pathlib.Path(os.environ.get("OPENWIP_BUILD", top / "build")),
+        pathlib.Path(os.environ.get("OPENWIP_BUILD", build)),
         os.environ.get("OPENWIP_PYTHON", sys.executable),
     )
 
