@@ -105,7 +105,7 @@ class Installation(unittest.TestCase):
             (["openwip", "demo", "--modul"], "--modulation"),
             (["openwip", "demo", "--modulation", "adap"], "adaptive"),
             (["openwip", "channel", "ren"], "render"),
-            (["openwip", "channel", "render", "--outp"], "--output"),
+            (["openwip", "channel", "render", "--ou"], "--out"),
         ):
             done = subprocess.run(
                 [

@@ -350,7 +350,7 @@ class Cost(unittest.TestCase):
     def test_what_cannot_be_benched_is_refused(self):
         for arguments, words in (
             (["--runs", "0"], "--runs is '0'"),
-            (["--seconds", "0.1"], "--seconds is '0.1'"),
+            (["--duration", "0.1"], "--duration is '0.1'"),
             (["--against", "/nowhere"], "a checkout whose demo is built"),
         ):
             with self.assertRaisesRegex(BadInput, words):

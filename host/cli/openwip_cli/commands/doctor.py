@@ -474,7 +474,11 @@ def main(arguments: list[str], places: Places) -> int:
         ),
     )
     p.value(
-        "--seconds", Real(1, 3600), metavar="S", help="of bursts and slots, at most (default 60)"
+        "--duration",
+        Real(1, 3600),
+        was="--seconds",
+        metavar="S",
+        help="of bursts and slots, at most (default 60)",
     )
     receive_options(p)
     transmit_options(p)
@@ -483,13 +487,14 @@ def main(arguments: list[str], places: Places) -> int:
     meant = [
         o
         for o in (
-            "--seconds",
+            "--duration",
             "--receive-gain",
             "--antenna",
             "--transmit-gain",
             "--transmit-antenna",
         )
-        if getattr(given, o[2:].replace("-", "_")) not in (None, "")
+        if getattr(given, {"--duration": "seconds"}.get(o, o[2:].replace("-", "_")))
+        not in (None, "")
     ]
     if meant and not given.loop:
         raise BadInput(

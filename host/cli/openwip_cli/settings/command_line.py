@@ -3,6 +3,7 @@
 would be valid."""
 
 import argparse
+import sys
 import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -60,11 +61,17 @@ def value_in_usage(action: argparse.Action) -> str:
     return f"[{shown}]" if least == 0 else shown
 
 
+def names_of(p: argparse.ArgumentParser, action: argparse.Action) -> list[str]:
+    """The names of an option, without those of an earlier release."""
+    earlier = getattr(p, "earlier", {})
+    return [name for name in action.option_strings if name not in earlier]
+
+
 def usage_of(p: argparse.ArgumentParser) -> str:
     if p.usage:
         return p.usage
     options = [a for a in p._actions if a.option_strings and a.help != argparse.SUPPRESS]
-    required = [f"{a.option_strings[0]} {value_in_usage(a)}" for a in options if a.required]
+    required = [f"{names_of(p, a)[0]} {value_in_usage(a)}" for a in options if a.required]
     return " ".join(
         [
             p.prog,
@@ -107,7 +114,7 @@ def help_of(p: argparse.ArgumentParser) -> str:
                 "" if action.option_strings and takes(action) == (0, 0) else value_in_usage(action)
             )
             name = (
-                f"{', '.join(action.option_strings)} {value}".strip()
+                f"{', '.join(names_of(p, action))} {value}".strip()
                 if action.option_strings
                 else name_of_value(action)
             )
@@ -135,6 +142,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(
         self, command: str, description: str | None = None, cell: str | None = None, **more: Any
     ) -> None:
+        self.earlier: dict[str, str] = {}  # earlier name of an option -> its name
         super().__init__(
             prog=f"./openwip {command}", allow_abbrev=False, description=description, **more
         )
@@ -145,6 +153,27 @@ class Parser(argparse.ArgumentParser):
                 default=cell,
                 help=f"name of the cell (default {cell})",
             )
+
+    def add_argument(self, *flags: str, was: str = "", **more: Any) -> argparse.Action:
+        """`was`: the name of the option in an earlier release, which is taken for one release more
+        and says so. It stays the name of the value."""
+        if was:
+            more.setdefault("dest", was.lstrip("-").replace("-", "_"))
+            self.earlier[was] = flags[-1]
+        return super().add_argument(*([was] if was else []), *flags, **more)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        for word in args or ():
+            if word == "--":
+                break
+            name = word.partition("=")[0]
+            if name in self.earlier:
+                print(
+                    f"openwip: {name} is called {self.earlier[name]} now; the next release does"
+                    f" not take {name}",
+                    file=sys.stderr,
+                )
+        return super().parse_known_args(args, namespace)
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
         given, unknown = self.parse_known_args(args, namespace)
