@@ -117,12 +117,9 @@ def completion(found: list[Section]) -> str:
     def case(pattern: str, words: list[str]) -> str:
         return f"        '{pattern}') words='{' '.join(words)}' ;;"
 
-    def current(s: Section) -> list[str]:
-        """The names of its options but for those of an earlier release, which no help has."""
-        words = set(re.findall(r"-[\w-]+", " ".join(s.help)))
-        return [n for names, _ in s.options for n in names if n in words]
-
-    options = [case(s.path, s.subcommands + current(s)) for s in found]
+    options = [
+        case(s.path, s.subcommands + [n for names, _ in s.options for n in names]) for s in found
+    ]
     values = [
         case(f"{s.path} {name}", choices)
         for s in found

@@ -237,6 +237,7 @@ def of_parser(
                     *values_of(action),
                 )
             )
+    lines += [row("earlier", *names) for names in getattr(p, "earlier", {}).items()]
     lines += [row("split", old, why) for old in SPLIT if (why := why_split(p, old))]
     return lines + of_help(help_of(p))
 
@@ -378,7 +379,7 @@ def of_shell() -> list[str]:
                 option,
                 dest=option,
                 **({"action": "store_true"} if values == 0 else {"metavar": "X"}),
-            )  # type: ignore[arg-type]
+            )
     for option, dest in (("-j", "--parallel"), ("-N", "--show-only")):
         test.add_argument(option, dest, nargs="?", metavar="X")
     version = Parser("version", "The version and the commit of this tree; also --version.")

@@ -114,7 +114,7 @@ class FirstWords(unittest.TestCase):
             ("demo --snr", "argument --snr: a value is missing"),
             ("demo --keep=yes", "argument --keep: it takes no value"),
             ("record", "the following arguments are required: FILE.h5"),
-            ("channel render x", "the following arguments are required: -o --output"),
+            ("channel render x", "the following arguments are required: -o --out"),
             ("exec bass -- ls", "is 'bass'; valid: base|terminal"),
             ("demo and more", "unrecognized arguments: and more"),
             ("setup --ns4", "unrecognized arguments: --ns4"),

@@ -61,17 +61,11 @@ def value_in_usage(action: argparse.Action) -> str:
     return f"[{shown}]" if least == 0 else shown
 
 
-def names_of(p: argparse.ArgumentParser, action: argparse.Action) -> list[str]:
-    """The names of an option, without those of an earlier release."""
-    earlier = getattr(p, "earlier", {})
-    return [name for name in action.option_strings if name not in earlier]
-
-
 def usage_of(p: argparse.ArgumentParser) -> str:
     if p.usage:
         return p.usage
     options = [a for a in p._actions if a.option_strings and a.help != argparse.SUPPRESS]
-    required = [f"{names_of(p, a)[0]} {value_in_usage(a)}" for a in options if a.required]
+    required = [f"{a.option_strings[0]} {value_in_usage(a)}" for a in options if a.required]
     return " ".join(
         [
             p.prog,
@@ -114,7 +108,7 @@ def help_of(p: argparse.ArgumentParser) -> str:
                 "" if action.option_strings and takes(action) == (0, 0) else value_in_usage(action)
             )
             name = (
-                f"{', '.join(names_of(p, action))} {value}".strip()
+                f"{', '.join(action.option_strings)} {value}".strip()
                 if action.option_strings
                 else name_of_value(action)
             )
@@ -160,20 +154,26 @@ class Parser(argparse.ArgumentParser):
         if was:
             more.setdefault("dest", was.lstrip("-").replace("-", "_"))
             self.earlier[was] = flags[-1]
-        return super().add_argument(*([was] if was else []), *flags, **more)
+        return super().add_argument(*flags, **more)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        for word in args or ():
-            if word == "--":
-                break
-            name = word.partition("=")[0]
-            if name in self.earlier:
-                print(
-                    f"openwip: {name} is called {self.earlier[name]} now; the next release does"
-                    f" not take {name}",
-                    file=sys.stderr,
-                )
-        return super().parse_known_args(args, namespace)
+        words = list(args or ())
+        ends = words.index("--") if "--" in words else len(words)
+        return super().parse_known_args(
+            [*map(self.name_of_today, words[:ends]), *words[ends:]], namespace
+        )
+
+    def name_of_today(self, word: str) -> str:
+        """The word, with the name that an option of an earlier release has now."""
+        name, equal, value = word.partition("=")
+        if name not in self.earlier:
+            return word
+        print(
+            f"openwip: {name} is called {self.earlier[name]} now; the next release does not take"
+            f" {name}",
+            file=sys.stderr,
+        )
+        return f"{self.earlier[name]}{equal}{value}"
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
         given, unknown = self.parse_known_args(args, namespace)
