@@ -8,7 +8,7 @@ if(TARGET wip_attenuator AND ARM_COMPILER AND QEMU_ARM)
   set(binary ${PROJECT_BINARY_DIR}/firmware/arm)
   add_custom_command(
     OUTPUT ${binary}.built
-    COMMAND ${CMAKE_COMMAND} -S ${PROJECT_SOURCE_DIR}/firmware -B ${binary} -G ${CMAKE_GENERATOR} --log-level=WARNING
+    COMMAND ${CMAKE_COMMAND} -S ${PROJECT_SOURCE_DIR}/firmware -B ${binary} -G ${CMAKE_GENERATOR} -DPYTHON_EXECUTABLE=${PYTHON_EXECUTABLE} --log-level=WARNING
     COMMAND ${CMAKE_COMMAND} --build ${binary}
     COMMAND ${CMAKE_COMMAND} -E touch ${binary}.built
     DEPENDS ${sources} ${PROJECT_SOURCE_DIR}/mac/schema/attenuator.proto)

@@ -13,7 +13,7 @@ constexpr double largest_wait = air::receive_ring_size / 4;  // ticks
 
 }  // namespace
 
-receive_stream::receive_stream(std::vector<stream_channel> channels, sample_format format,
+receive_stream::receive_stream(const std::vector<stream_channel>& channels, sample_format format,
                                std::size_t samples_per_packet)
     : format_(format), samples_per_packet_(samples_per_packet), scratch_(8192) {
     for (const stream_channel& c : channels)

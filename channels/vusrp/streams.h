@@ -33,7 +33,7 @@ struct stream_channel {
 class receive_stream : public uhd::rx_streamer {
 public:
     // At the rate that the radio has now.
-    receive_stream(std::vector<stream_channel> channels, sample_format format,
+    receive_stream(const std::vector<stream_channel>& channels, sample_format format,
                    std::size_t samples_per_packet);
     ~receive_stream() override;
 
@@ -69,7 +69,7 @@ private:
 
 class transmit_stream : public uhd::tx_streamer {
 public:
-    transmit_stream(std::vector<stream_channel> channels, sample_format format,
+    transmit_stream(const std::vector<stream_channel>& channels, sample_format format,
                     std::size_t samples_per_packet, bool hold);
     ~transmit_stream() override;
 

@@ -13,7 +13,7 @@ constexpr auto look_again = 1ms;  // at channels of which each may have news
 
 }  // namespace
 
-transmit_stream::transmit_stream(std::vector<stream_channel> channels, sample_format format,
+transmit_stream::transmit_stream(const std::vector<stream_channel>& channels, sample_format format,
                                  std::size_t samples_per_packet, bool hold)
     : format_(format), samples_per_packet_(samples_per_packet), hold_(hold), scratch_(8192) {
     for (const stream_channel& c : channels) {

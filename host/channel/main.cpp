@@ -175,7 +175,7 @@ int main(int argc, char** argv) {
     rendering->add_option("channel", r.channel)->required();
     rendering->add_option("-o,--output", r.file)->required();
     rendering->add_option("--seed", r.seed)->transform(number_in<std::uint64_t>());
-    rendering->add_option("--seconds", r.seconds)->transform(number_in<double>());
+    rendering->add_option("--duration,--seconds", r.seconds)->transform(number_in<double>());
     rendering->add_option("--snr", r.mean_snr_db)->transform(number_in<double>());
     rendering->add_option("--speed-kmh", r.choice.speed_kmh)->transform(number_in<double>());
     rendering->add_option("--carrier-hz", r.choice.carrier_hz)->transform(number_in<double>());

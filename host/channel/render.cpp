@@ -44,7 +44,7 @@ std::string used_text(const profiles::channel_definition& d, const render_config
 }  // namespace
 
 void render(const render_config& c) {
-    check_range("--seconds", c.seconds, 1.0 / slots_per_second, 7 * 86400.0);
+    check_range("--duration", c.seconds, 1.0 / slots_per_second, 7 * 86400.0);
     check_range("--horizon", c.horizon_slots, 0, trace::longest_horizon);
     const auto definition = profiles::load_definition(c.channel, c.delay_spread_ns);
     const bin_model::fading_config fading{.channel = realise(definition, c.choice, c.seed),

@@ -11,6 +11,7 @@
 #   word N CHOICES                               which values argument N may have, between "|"
 #   option NAMES LEAST MOST REQUIRED TYPE LOW HIGH CHOICES ENDINGS VALID
 #   split NAME WHY                               an option that is now several, and why it is refused
+#   earlier NAME TODAY                           the name of an option in an earlier release, behind that option
 #   help TEXT                                    a line of the help
 BEGIN {
     FS = "\t"
@@ -31,15 +32,21 @@ BEGIN {
     exit 0
 }
 
+# as_called(TEXT): an installed command is called by its name alone.
+function as_called(text) {
+    if (ENVIRON["OPENWIP_INSTALLED"] != "") gsub(/\.\/openwip/, "openwip", text)
+    return text
+}
+
 function refuse(why) {
-    printf "openwip: %s\n", why > "/dev/stderr"
+    printf "openwip: %s\n", as_called(why) > "/dev/stderr"
     exit 2
 }
 
 function refuse_usage(why) { refuse(why " (see ./openwip " path " --help)") }
 
 function print_help(   n) {
-    for (n = 1; n <= nof_help; n++) print help[n]
+    for (n = 1; n <= nof_help; n++) print as_called(help[n])
     exit 3
 }
 
@@ -51,6 +58,7 @@ function read_section(name,   n, c, i, names, nof) {
         if (c[1] == "help") help[++nof_help] = substr(lines[n], 6)
         else if (c[1] == "words") { least_words = c[2]; most_words = c[3]; split(c[4], word_name, "|"); rest = c[5] }
         else if (c[1] == "word") word_choices[c[2]] = c[3]
+        else if (c[1] == "earlier") option[c[2]] = option[c[3]]
         else if (c[1] == "split") split_option[c[2]] = c[3]
         else if (c[1] == "option") {
             nof_options++

@@ -32,6 +32,7 @@ commit() {
 }
 
 version() {
+    if [ -n "$is_installation" ]; then sed -n 's/^version: //p' "$top/installation"; return; fi
     number=$(sed -n 's/^project(openwip VERSION \([0-9.]*\).*/\1/p' "$top/CMakeLists.txt")
     made_of=$(commit)
     say "openwip $number${made_of:+ ($made_of)}"
@@ -44,5 +45,15 @@ answer() {
     case $answered in
         2) exit 2 ;;
         3) exit 0 ;;
+    esac
+}
+
+# check_installed COMMAND [ARGUMENT...]: refuses what only a source tree can do, and what was not installed.
+check_installed() {
+    case "$1 ${2:-}" in
+        'setup --campaigns' | 'setup --virtual-time') return ;;
+        setup\ *) fail 'setup: this is an installation, which has its programs; valid here: setup --campaigns, setup --virtual-time' ;;
+        build\ * | test\ * | bench\ * | curves\ *) fail "$1: this is an installation; valid: ./openwip $1 in a source tree" ;;
+        monitor\ *) [ -x "$build/openwip-monitor" ] || fail 'monitor: the window is not installed here (package openwip-monitor)' ;;
     esac
 }

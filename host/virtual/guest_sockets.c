@@ -75,9 +75,7 @@ int window_of(int s) {
     return bytes;
 }
 
-int accepted(int listener) {
-    return keep_window(accept(listener, NULL, NULL));
-}
+int accepted(int listener) { return keep_window(accept(listener, NULL, NULL)); }
 
 static ssize_t taken(int s, size_t most, int flags) {
     const ssize_t n = recv(s, NULL, most, MSG_TRUNC | flags);  // thrown away
@@ -85,13 +83,9 @@ static ssize_t taken(int s, size_t most, int flags) {
     return n;
 }
 
-ssize_t take(int s) {
-    return taken(s, 1 << 17, 0);
-}
+ssize_t take(int s) { return taken(s, 1 << 17, 0); }
 
-ssize_t take_until_woken(int s) {
-    return taken(s, 1 << 30, MSG_WAITALL);
-}
+ssize_t take_until_woken(int s) { return taken(s, 1 << 30, MSG_WAITALL); }
 
 void limit_time(int s, time_t seconds) {
     struct timeval t = {seconds, 0};

@@ -65,8 +65,9 @@ def parse(arguments: list[str]) -> Any:
         help="runs of each build, 1..100 (default 3)",
     )
     p.value(
-        "--seconds",
+        "--duration",
         Real(1, 600),
+        was="--seconds",
         metavar="S",
         default=4.0,
         help="measured of each run, 1..600 (default 4)",

@@ -434,7 +434,7 @@ class CommandLine(InQemu):
                 "shadowing",
                 "-o",
                 trace,
-                "--seconds",
+                "--duration",
                 "0.1",
                 "--snr",
                 "20",

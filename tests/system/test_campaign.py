@@ -253,7 +253,7 @@ class KilledWorkers(unittest.TestCase):
         out = io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
             code = command.main(
-                [str(self.folder / "S1.yaml"), "--out", str(self.out), "--cores", "1"],
+                [str(self.folder / "S1.yaml"), "--out", str(self.out), "--machine-cores", "1"],
                 PLACES,
                 [sys.executable, str(self.folder / "run.py")],
             )

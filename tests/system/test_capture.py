@@ -229,7 +229,7 @@ class Refusals(unittest.TestCase):
         self.assertIn(word, done.stderr)
 
     def test_bad_arguments_are_named(self):
-        self.assert_refused("--seconds", "capture", "--seconds", "0")
+        self.assert_refused("--duration", "capture", "--duration", "0")
         self.assert_refused("--count", "capture", "--count", "many")
         self.assert_refused("--only", "capture", "--only", "tcp")
         self.assert_refused("--snap", "capture", "--snap", "10")

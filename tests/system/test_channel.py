@@ -39,7 +39,7 @@ class Traces(unittest.TestCase):
             cls.trace,
             "--speed-kmh",
             "75",
-            "--seconds",
+            "--duration",
             "60",
             "--snr",
             "13",
@@ -146,7 +146,7 @@ class Traces(unittest.TestCase):
 
     def test_bins_are_correlated_as_the_delays_say(self):
         file = self.file("jakes.h5")
-        self.command("render", "jakes", "-o", file, "--seconds", "120", "--shadowing", "off")
+        self.command("render", "jakes", "-o", file, "--duration", "120", "--shadowing", "off")
         taps = numpy.array(
             [
                 (0, -5.7),
@@ -180,7 +180,7 @@ class Traces(unittest.TestCase):
 
     def test_same_seed_same_values_and_other_seed_others(self):
         def values(name, *more):
-            self.command("render", "winner", "-o", self.file(name), "--seconds", "1", *more)
+            self.command("render", "winner", "-o", self.file(name), "--duration", "1", *more)
             with h5py.File(self.file(name), "r") as f:
                 return f["snr_db"][:]
 
@@ -191,7 +191,7 @@ class Traces(unittest.TestCase):
     def test_the_receivers_predictor_is_better_than_the_marks_of_the_text(self):
         file = self.file("predicted.h5")
         out = self.command(
-            "render", "jakes", "-o", file, "--seconds", "30", "--shadowing", "off", "--predictor"
+            "render", "jakes", "-o", file, "--duration", "30", "--shadowing", "off", "--predictor"
         )
         self.assertIn("predictor, 3 slots ahead", out)
         about = json.loads(self.command("info", file, "--json"))
@@ -201,7 +201,7 @@ class Traces(unittest.TestCase):
     def test_csv_out_and_in_is_the_same_trace(self):
         csv, back = self.file("flat.csv"), self.file("back.h5")
         short = self.file("short.h5")
-        self.command("render", "jakes", "-o", short, "--seconds", "2", "--prediction-nmse", "0.05")
+        self.command("render", "jakes", "-o", short, "--duration", "2", "--prediction-nmse", "0.05")
         self.command("export", short, "--csv", csv)
         self.command("import", csv, "-o", back, "--channel", "again")
         with h5py.File(short, "r") as a, h5py.File(back, "r") as b:
@@ -447,7 +447,7 @@ class Traces(unittest.TestCase):
         self.assertEqual(
             done.stderr, "openwip: /dev/full: cannot be written: No space left on device\n"
         )
-        done = self.run_it("render", "flat", "-o", "/dev/full", "--seconds", "1")
+        done = self.run_it("render", "flat", "-o", "/dev/full", "--duration", "1")
         self.assertEqual((done.returncode, done.stdout), (1, ""), done)
         self.assertEqual(
             done.stderr, "openwip: /dev/full: cannot be written: No space left on device\n"
@@ -464,7 +464,7 @@ class Traces(unittest.TestCase):
                 "sh",
                 "-c",
                 """mount -t tmpfs -o size=64k none "$0" && echo yesterday >"$0/x.h5" &&
-                               "$@" render jakes -o "$0/x.h5" --seconds 20; echo "rc $?"; cat "$0/x.h5"; ls -A "$0" """,
+                               "$@" render jakes -o "$0/x.h5" --duration 20; echo "rc $?"; cat "$0/x.h5"; ls -A "$0" """,
                 str(small),
                 PROGRAM,
             ],
@@ -506,7 +506,7 @@ class Traces(unittest.TestCase):
                 ("plot", self.trace, "-o"),
                 ("export", self.trace, "--csv"),
                 ("export", self.trace, "--mahimahi"),
-                ("render", "flat", "--seconds", "1", "-o"),
+                ("render", "flat", "--duration", "1", "-o"),
                 ("import", self.file("rows.csv"), "-o"),
             )
         ):
@@ -523,7 +523,7 @@ class Traces(unittest.TestCase):
         for pattern, arguments in (
             ("valid is list, render", ("paint",)),
             ("'mars': unknown", ("render", "mars", "-o", x)),
-            ("--seconds = -1: must be", ("render", "jakes", "-o", x, "--seconds", "-1")),
+            ("--duration = -1: must be", ("render", "jakes", "-o", x, "--duration", "-1")),
             ("--seed", ("render", "jakes", "-o", x, "--seed", "-1")),
             ("--snr is '99'; valid: -60..80", ("render", "jakes", "-o", x, "--snr", "99")),
             ("--horizon = 65: must be 0 .. 64", ("render", "jakes", "-o", x, "--horizon", "65")),
@@ -595,7 +595,7 @@ class Traces(unittest.TestCase):
                         "tdl-c",
                         "-o",
                         str(folder / "long.h5"),
-                        "--seconds",
+                        "--duration",
                         "20000",
                     ],
                     stderr=subprocess.PIPE,

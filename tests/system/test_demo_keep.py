@@ -125,7 +125,7 @@ class Kept(unittest.TestCase):
 
     def test_4_every_slot_of_its_receiver_can_be_recorded(self):
         file = str(pathlib.Path(self.folder.name, "measured.h5"))
-        done = openwip("channel", "record", "--name", CELL, "-o", file, "--seconds", "2")
+        done = openwip("channel", "record", "--name", CELL, "-o", file, "--duration", "2")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("3000 slots", done.stdout)
         self.assertIn("prediction: predictor, 3 slots ahead", done.stdout)

@@ -48,7 +48,7 @@ class Experiment(unittest.TestCase):
         self.file = self.folder / "S1.yaml"
 
     def arguments(self, *more):
-        return ["experiment", str(self.file), "--cores", "1", "--out", str(self.out), *more]
+        return ["experiment", str(self.file), "--machine-cores", "1", "--out", str(self.out), *more]
 
     def runs(self):
         return [json.loads(p.read_text()) for p in (self.out / "runs").glob("*.json")]
@@ -132,7 +132,7 @@ class Experiment(unittest.TestCase):
             (self.arguments(), "workload is 'ftp'; valid: tcp|flows|voip"),
             (["experiment", "A9"], "unknown experiment A9"),
             (["experiment", "A1", "--out", "/proc/x"], "cannot be written"),
-            (["campaign", "A1", "--cores", "x"], "--cores is 'x'"),
+            (["campaign", "A1", "--machine-cores", "x"], "--machine-cores is 'x'"),
             (["campaign", "A1", "--profile", "slurm"], "valid: --time virtual"),
         ):
             with self.subTest(arguments):

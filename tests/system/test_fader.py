@@ -215,7 +215,7 @@ class Cabled(unittest.TestCase):
                     fader.file,
                     "--record",
                     pathlib.Path(fader.folder.name) / "run",
-                    "--seconds",
+                    "--duration",
                     "0.01",
                 ],
                 env=environment(),
@@ -348,7 +348,15 @@ class OnItsOwnCable(unittest.TestCase):
 
     def record(self, fader, folder):
         process = subprocess.Popen(
-            [TOP / "openwip", "fader", fader.file, "--record", folder / "run", "--seconds", "0.02"],
+            [
+                TOP / "openwip",
+                "fader",
+                fader.file,
+                "--record",
+                folder / "run",
+                "--duration",
+                "0.02",
+            ],
             env=environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

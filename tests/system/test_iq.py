@@ -145,7 +145,7 @@ class Iq(unittest.TestCase):
         self.assertGreater(result["frames"], 1000)
 
         # The cell is still up: some of its slots, and an end by Ctrl-C.
-        done = openwip("iq", "record", "--name", CELL, "--seconds", "0.3", later)
+        done = openwip("iq", "record", "--name", CELL, "--duration", "0.3", later)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assert_valid(later)
         result = self.replayed(later)
@@ -162,7 +162,7 @@ class Iq(unittest.TestCase):
                 "record",
                 "--name",
                 CELL,
-                "--seconds",
+                "--duration",
                 "60",
                 self.folder / "cut",
             ],

@@ -523,7 +523,7 @@ class SeveralTerminals(MonitorTest):
         )
         self.addCleanup(lambda: (sender.kill(), sender.wait()))
         recorder = subprocess.Popen(
-            [TOP / "openwip", "record", "--name", name, "--seconds", "12", record],
+            [TOP / "openwip", "record", "--name", name, "--duration", "12", record],
             env=environment(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -63,7 +63,7 @@ class Radio(unittest.TestCase):
         of = self.found(
             "radio",
             "levels",
-            "--seconds",
+            "--duration",
             "0.1",
             "--receive-gain",
             str(receive_gain),
@@ -98,7 +98,7 @@ class Radio(unittest.TestCase):
             "type=vusrp,noise_dbfs=-57.5",
             "--receive-gain",
             "20",
-            "--seconds",
+            "--duration",
             "0.1",
         )
         self.assertAlmostEqual(of["noise_dbfs"], -37.5, delta=0.3)
@@ -117,7 +117,7 @@ class Radio(unittest.TestCase):
             "0",
             "--tone",
             "0",
-            "--seconds",
+            "--duration",
             "0.1",
             code=1,
         )
@@ -139,7 +139,7 @@ class Radio(unittest.TestCase):
                 air.args("terminal") + ",product=b210,ppm=-1",
                 "--receive-gain",
                 "10",
-                "--seconds",
+                "--duration",
                 "0.1",
                 "--tone",
                 "--tone-radio",
@@ -167,7 +167,7 @@ class Radio(unittest.TestCase):
                 "0",
                 "--out",
                 str(picture),
-                "--seconds",
+                "--duration",
                 "0.1",
             )
             self.assertEqual(picture.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
@@ -207,7 +207,7 @@ class Radio(unittest.TestCase):
                 "80",
                 "--receive-gain",
                 "0",
-                "--seconds",
+                "--duration",
                 "1",
                 "--json",
                 str(file),
@@ -235,7 +235,7 @@ class Radio(unittest.TestCase):
                 "type=vusrp,product=x310,master_clock_rate=184.32e6,gain_db=-150",
                 "--receive-gain",
                 "0",
-                "--seconds",
+                "--duration",
                 "1",
                 "--json",
                 str(file),

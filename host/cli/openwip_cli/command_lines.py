@@ -237,6 +237,7 @@ def of_parser(
                     *values_of(action),
                 )
             )
+    lines += [row("earlier", *names) for names in getattr(p, "earlier", {}).items()]
     lines += [row("split", old, why) for old in SPLIT if (why := why_split(p, old))]
     return lines + of_help(help_of(p))
 

@@ -16,7 +16,7 @@ void for_each_point(const openwip::telemetry::ReceiverSample& s, F f) {
     if (s.symbols_of_bin().size() != nof_bins || s.bits_per_symbol().size() != nof_bins) return;
     std::size_t at = 0;
     for (std::size_t b = 0; b < nof_bins; ++b) {
-        const int bits = s.bits_per_symbol()[b];
+        const int bits = static_cast<std::uint8_t>(s.bits_per_symbol()[b]);
         for (int k = 0; k < static_cast<std::uint8_t>(s.symbols_of_bin()[b]); ++k, at += 2)
             if (bits >= 1 && bits <= 8)
                 f(bits, static_cast<signed char>(s.points()[at]),

@@ -20,6 +20,8 @@ from openwip_cli import __main__ as launcher
 from openwip_cli import command_lines
 from openwip_cli.errors import BadInput
 from openwip_cli.machine import places
+from openwip_cli.settings.command_line import Parser
+from openwip_cli.settings.kinds import Real
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"))
@@ -112,7 +114,7 @@ class FirstWords(unittest.TestCase):
             ("demo --snr", "argument --snr: a value is missing"),
             ("demo --keep=yes", "argument --keep: it takes no value"),
             ("record", "the following arguments are required: FILE.h5"),
-            ("channel render x", "the following arguments are required: -o --output"),
+            ("channel render x", "the following arguments are required: -o --out"),
             ("exec bass -- ls", "is 'bass'; valid: base|terminal"),
             ("demo and more", "unrecognized arguments: and more"),
             ("setup --ns4", "unrecognized arguments: --ns4"),
@@ -403,6 +405,43 @@ class Environment(unittest.TestCase):
             seen.add(process.returncode)
         self.assertLessEqual(seen, {-signal.SIGINT, 130, 2})  # 2: it was over before
         self.assertGreaterEqual(len(seen & {-signal.SIGINT, 130}), 1)
+
+
+class EarlierNames(unittest.TestCase):
+    """An option that was renamed is taken under its earlier name for a release, with a warning."""
+
+    def parse(self, *words):
+        p = Parser("record", "Telemetry into a file.")
+        p.value("--duration", Real(0.1, 1e6), was="--seconds", metavar="S", help="ends after S")
+        p.add_argument("words", nargs="*")
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            given = p.parse_args(list(words))
+        return given, said.getvalue(), p
+
+    def test_both_names_give_the_same_value_and_the_earlier_one_warns(self):
+        given, said, _ = self.parse("--duration", "5")
+        self.assertEqual((given.seconds, said), (5, ""))
+        for words in (("--seconds", "5"), ("--seconds=5",)):
+            given, said, _ = self.parse(*words)
+            self.assertEqual(given.seconds, 5)
+            self.assertEqual(
+                said,
+                "openwip: --seconds is called --duration now; the next release does not take"
+                " --seconds\n",
+            )
+
+    def test_a_word_behind_two_dashes_is_no_option(self):
+        given, said, _ = self.parse("--", "--seconds")
+        self.assertEqual((given.words, said), (["--seconds"], ""))
+
+    def test_help_and_errors_have_the_name_of_today(self):
+        _, _, p = self.parse()
+        self.assertIn("--duration S", p.format_help())
+        self.assertNotIn("--seconds", p.format_help())
+        with self.assertRaisesRegex(BadInput, "^--duration is '0'; valid"):
+            self.parse("--seconds", "0")
+        self.assertEqual(p.said(self.parse("--duration", "5")[0]), ["--duration"])
 
 
 if __name__ == "__main__":

@@ -222,7 +222,7 @@ class Loop(unittest.TestCase):
 
     def test_too_few_bursts_and_lost_samples_cost_something(self):
         self.assertIn(
-            "more --seconds", self.found(transmit__late_at_most=2e-4)["a burst has to leave"].mend
+            "more --duration", self.found(transmit__late_at_most=2e-4)["a burst has to leave"].mend
         )
         self.assertFalse(self.found(receive__gaps=2)["a slot is in hand"].ok)
 
@@ -261,7 +261,7 @@ class Options(unittest.TestCase):
                 )
         self.refused("--transmit-gain 3", radio.main, "spectrum", "--transmit-gain", "3")
         self.refused("unrecognized arguments: --receive 3", radio.main, "levels", "--receive", "3")
-        self.refused("--seconds is '0'; valid", radio.main, "levels", "--seconds", "0")
+        self.refused("--duration is '0'; valid", radio.main, "levels", "--duration", "0")
         self.refused(
             "--transmit-gain .*without --tone", radio.main, "levels", "--transmit-gain", "3"
         )
@@ -273,7 +273,7 @@ class Options(unittest.TestCase):
             "--gain",
             "5",
         )
-        self.refused("--seconds without --loop", doctor.main, "--seconds", "5")
+        self.refused("--duration without --loop", doctor.main, "--duration", "5")
         self.refused("not built yet", radio.main, "probe", "--radio", "type=vusrp")
 
     def test_a_refused_command_leaves_the_report_that_was_there(self):

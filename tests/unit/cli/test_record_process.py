@@ -173,7 +173,7 @@ class Recorder(unittest.TestCase):
     def test_the_time(self):
         self.start(seconds="1")
         self.send(7)
-        self.assertIn("ended by --seconds", self.ended()[1])
+        self.assertIn("ended by --duration", self.ended()[1])
         self.assertEqual(
             self.record().about["silent"], {"terminal": None, "observer": None, "keeper": None}
         )

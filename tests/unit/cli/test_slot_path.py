@@ -20,7 +20,7 @@ from openwip_cli.air import SAMPLE_RATE
 from openwip_cli.errors import BadInput
 from openwip_cli.figures import checks, report, standstills
 from openwip_cli.figures.facts import Core, Facts
-from openwip_cli.machine import placement, slot_path
+from openwip_cli.machine import placement, places, slot_path
 from openwip_cli.measure import pace
 
 sys.path.append(str(pathlib.Path(__file__).parents[2] / "bench"))
@@ -350,7 +350,7 @@ class Cost(unittest.TestCase):
     def test_what_cannot_be_benched_is_refused(self):
         for arguments, words in (
             (["--runs", "0"], "--runs is '0'"),
-            (["--seconds", "0.1"], "--seconds is '0.1'"),
+            (["--duration", "0.1"], "--duration is '0.1'"),
             (["--against", "/nowhere"], "a checkout whose demo is built"),
         ):
             with self.assertRaisesRegex(BadInput, words):
@@ -365,7 +365,7 @@ class Standstills(unittest.TestCase):
             program.write_text(f"#!/bin/sh\n{script}\n")
             program.chmod(0o755)
             watch = slot_path.StandstillWatch(
-                list(cores), types.SimpleNamespace(build=pathlib.Path(folder))
+                list(cores), places.Places(pathlib.Path(folder), pathlib.Path(folder), "")
             )
             meanwhile(watch)
             return watch.report()
@@ -439,9 +439,7 @@ class Standstills(unittest.TestCase):
         build = pathlib.Path(
             os.environ.get("OPENWIP_BUILD", pathlib.Path(__file__).parents[3] / "build")
         )
-        watch = slot_path.StandstillWatch(
-            [placement.usable()[0]], types.SimpleNamespace(build=build)
-        )
+        watch = slot_path.StandstillWatch([placement.usable()[0]], places.Places(build, build, ""))
         until = time.monotonic() + 5  # it looks from then on, or ends without its priority
         witness = watch.processes[0]
         while (

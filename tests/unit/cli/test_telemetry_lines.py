@@ -102,7 +102,7 @@ class Commands(unittest.TestCase):
             "--topics is 'slots'; valid: all, or some of",
             self.refuse("telemetry", "--topics", "slots"),
         )
-        self.assertIn("--seconds is 'x'", self.refuse("telemetry", "--seconds", "x"))
+        self.assertIn("--duration is 'x'", self.refuse("telemetry", "--duration", "x"))
         self.assertIn("--port is '70000'", self.refuse("metrics", "--port", "70000"))
         self.assertIn("--listen is 'everywhere'", self.refuse("metrics", "--listen", "everywhere"))
         self.assertIn("--topics", self.refuse("record", "--topics", "none", "x.h5"))

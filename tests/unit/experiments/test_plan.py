@@ -714,8 +714,8 @@ class Refused(unittest.TestCase):
         for arguments, pattern in (
             (["A9"], "unknown experiment A9; known: A1, A2"),
             ([], "name an experiment"),
-            (["A1", "--cores", "0"], "--cores is '0'; valid: 1..999"),
-            (["A1", "--cores", "many"], "--cores is"),
+            (["A1", "--machine-cores", "0"], "--machine-cores is '0'; valid: 1..999"),
+            (["A1", "--machine-cores", "many"], "--machine-cores is"),
             (
                 ["A1", "--profile", "slurm"],
                 "--profile slurm with --time real.*valid: --time virtual",

@@ -360,9 +360,9 @@ class Recorded(unittest.TestCase):
             (["frob"], "record, replay, import, info"),
             ([], "record, replay, import, info"),
             (["record", "--slots", "9..3", self.folder / "x"], "A..B"),
-            (["record", "--seconds", "-1", self.folder / "x"], "--seconds"),
-            (["record", "--seconds", "1", "--slots", "1..2", self.folder / "x"], "exclude"),
-            (["record", "--seconds", "80000", self.folder / "x"], "GB"),
+            (["record", "--duration", "-1", self.folder / "x"], "--duration"),
+            (["record", "--duration", "1", "--slots", "1..2", self.folder / "x"], "exclude"),
+            (["record", "--duration", "80000", self.folder / "x"], "GB"),
             (["record", self.folder / "no" / "x"], "cannot be written"),
         ):
             said, _ = run(*arguments)

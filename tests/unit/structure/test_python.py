@@ -267,7 +267,9 @@ class Types(unittest.TestCase):
         return typed, done
 
     def test_mypy_finds_nothing(self):
-        _, done = self.found_by_mypy("-p", PACKAGE.name, *(f"-m{name}" for name in apps()))
+        _, done = self.found_by_mypy(
+            "-p", PACKAGE.name, "-p", "openwip", *(f"-m{name}" for name in apps())
+        )
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout[-6000:])
 
     def test_mypy_finds_a_field_that_a_message_does_not_have(self):

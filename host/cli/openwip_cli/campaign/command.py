@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import INVALID, VALID, BadInput, Terminated
 from ..machine import rights, system
-from ..machine.places import Places
+from ..machine.places import Places, built
 from ..runs import emulate, ns3, pool, split_tcp, virtual
 from ..runs.options import CLOCKS
 from . import metrics, plan, report, settings, statements, tcp_settings
@@ -92,9 +92,11 @@ def digests(e: Experiment, build: pathlib.Path) -> dict[str, str]:
     names = PROGRAMS[e.time] + SPLIT * any(
         name.startswith("split_tcp.") for name in e.settings.keys() | e.varied
     )
-    there = [build / name for name in names if (build / name).exists()]
+    there = {pathlib.Path(name).name: built(build, name) for name in names}
     return {
-        program.name: hashlib.sha256(program.read_bytes()).hexdigest()[:16] for program in there
+        name: hashlib.sha256(program.read_bytes()).hexdigest()[:16]
+        for name, program in there.items()
+        if program.exists()
     }
 
 

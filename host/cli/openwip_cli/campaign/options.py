@@ -77,12 +77,13 @@ def parser(command: str) -> Parser:
         help="seeds of each point, 1 to N (default: what the experiment says)",
     )
     p.value(
-        "--cores",
+        "--machine-cores",
         Integer(1, 999),
+        was="--cores",
         metavar="N",
         default=len(placement.usable()),
         help=(
-            f"of this machine (default all); runs at the same time on each: {PER_CORE['real']},"
+            f"cores of this machine to use (default all); runs at the same time on each: {PER_CORE['real']},"
             f" without its clock {PER_CORE['virtual']}"
         ),
     )

@@ -32,7 +32,13 @@ END_PATIENCE_S = 10
 
 
 def add_limits(p: Parser) -> None:
-    p.value("--seconds", Real(0.001, 1e6), metavar="S", help="end after S seconds of air time")
+    p.value(
+        "--duration",
+        Real(0.001, 1e6),
+        was="--seconds",
+        metavar="S",
+        help="end after S seconds of air time",
+    )
     p.value("--count", Integer(1, 1 << 40), metavar="N", help="end after N packets")
     p.add_argument(
         "--only", metavar="ip|frames", help="IP at the TUNs, or link frames (default both)"

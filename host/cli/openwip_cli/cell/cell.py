@@ -543,7 +543,7 @@ def cell_processes(
     arguments of a station's flowgraph, by station; `record_to`: descriptors of the files that it
     records to."""
     more, files = record_iq or {}, record_to or {}
-    build, run = places.build, cell.run
+    run = cell.run
     common, radio = {"OPENWIP_RUN": str(run)}, radio_environment(cell, places)
     radio_of = radios.radios(scenario)
 
@@ -570,7 +570,7 @@ def cell_processes(
     def mac(role: str) -> "Process":
         return Process(
             f"{role}.macd",
-            [str(build / MACD), "--config", str(run / f"{role}.yaml")],
+            [str(places.path(MACD)), "--config", str(run / f"{role}.yaml")],
             common,
             cell.namespace(role),
             slot_path=True,
@@ -580,7 +580,12 @@ def cell_processes(
         [
             Process(
                 "fader",
-                [str(build / FADER), "--config", str(run / "fader.yaml"), *more.get("fader", ())],
+                [
+                    str(places.path(FADER)),
+                    "--config",
+                    str(run / "fader.yaml"),
+                    *more.get("fader", ()),
+                ],
                 radio,
                 slot_path=True,
                 apart=True,
@@ -593,7 +598,7 @@ def cell_processes(
     return [
         Process(
             "air",
-            [str(build / MEDIUM), "--config", str(run / "air.yaml")],
+            [str(places.path(MEDIUM)), "--config", str(run / "air.yaml")],
             common,
             slot_path=True,
             capabilities=rights.SLOT_PATH,

@@ -149,7 +149,7 @@ def processes(
     return [
         Process(
             f"{role}.macd",
-            [str(places.build / MACD), "--config", config],
+            [str(places.path(MACD)), "--config", config],
             {"OPENWIP_RUN": str(cell.run)},
             slot_path=True,
         ),

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 
 from ..errors import cause_of
+from ..machine.places import built
 
 PROGRAM = "host/gui/openwip-monitor"
 NO_DISPLAY_S = 0.5
@@ -19,7 +20,7 @@ NO_DISPLAY_S = 0.5
 
 def why_not(build: pathlib.Path, environment: Mapping[str, str] = os.environ) -> str | None:
     """What keeps a window from opening, in words; None: nothing that can be seen from here."""
-    program = pathlib.Path(build) / PROGRAM
+    program = built(build, PROGRAM)
     if not os.access(program, os.X_OK):
         return (
             "the monitor is not part of this build (it needs qt6-base-dev and QCustomPlot for Qt 6:"
@@ -42,7 +43,7 @@ def open_for(
         with tempfile.TemporaryFile() as complaints:
             try:
                 process = subprocess.Popen(
-                    [str(pathlib.Path(build) / PROGRAM), "--name", name],
+                    [str(built(build, PROGRAM)), "--name", name],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=complaints,

@@ -124,9 +124,9 @@ def render(arguments: list[str], places: Places) -> int:
     p.add_argument(
         "channel", metavar="NAME", help="a definition (openwip channel list) or FILE.yaml"
     )
-    p.add_argument("-o", "--output", required=True, metavar="FILE.h5")
+    p.add_argument("-o", "--out", was="--output", required=True, metavar="FILE.h5")
     p.setting(table.setting("seed", "emulate"), help="realisation")
-    p.add_argument("--seconds", default="30", help="length (default 30)")
+    p.add_argument("--duration", was="--seconds", default="30", help="length (default 30)")
     p.setting(table.setting("channel.snr_db", "emulate"), help="mean of the linear SNR")
     p.setting(table.setting("channel.speed_kmh", "emulate"))
     p.add_argument("--carrier-hz", help="default: the definition's")
@@ -210,7 +210,7 @@ def info(arguments: list[str], places: Places) -> int:
 def plot(arguments: list[str], places: Places) -> int:
     p = Parser("channel plot")
     p.add_argument("file", metavar="FILE.h5")
-    p.add_argument("-o", "--output", required=True, metavar="FILE.png")
+    p.add_argument("-o", "--out", was="--output", required=True, metavar="FILE.png")
     p.value(
         "--heat-seconds", Real(0.001, 86400), default=1.0, help="length of the heat map (default 1)"
     )
@@ -231,7 +231,7 @@ def plot(arguments: list[str], places: Places) -> int:
 def import_csv(arguments: list[str], places: Places) -> int:
     p = Parser("channel import")
     p.add_argument("file", metavar="FILE.csv")
-    p.add_argument("-o", "--output", required=True, metavar="FILE.h5")
+    p.add_argument("-o", "--out", was="--output", required=True, metavar="FILE.h5")
     p.add_argument("--channel", default="imported", help="name (default imported)")
     p.add_argument(
         "--rate",
@@ -339,8 +339,10 @@ def export(arguments: list[str], places: Places) -> int:
 
 def record(arguments: list[str], places: Places) -> int:
     p = Parser("channel record", cell="demo")
-    p.add_argument("-o", "--output", required=True, metavar="FILE.h5")
-    p.value("--seconds", Real(0.01, 86400), default=30.0, help="length (default 30)")
+    p.add_argument("-o", "--out", was="--output", required=True, metavar="FILE.h5")
+    p.value(
+        "--duration", Real(0.01, 86400), was="--seconds", default=30.0, help="length (default 30)"
+    )
     p.add_argument(
         "--gaps",
         choices=["refuse", "hold"],

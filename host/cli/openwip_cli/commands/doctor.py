@@ -410,7 +410,7 @@ def check_versions(m: Machine, _radio: str) -> Iterator[Finding]:
 
 def check_opened(places: Places, radio: str) -> Iterator[Finding]:
     """Reference, time and locks: the radio is opened for it."""
-    if not (places.build / PROGRAM).exists():
+    if not places.path(PROGRAM).exists():
         yield Finding(
             "reference, time, locks",
             "not asked: that program is not built; ./openwip radio probe builds it",
@@ -474,7 +474,11 @@ def main(arguments: list[str], places: Places) -> int:
         ),
     )
     p.value(
-        "--seconds", Real(1, 3600), metavar="S", help="of bursts and slots, at most (default 60)"
+        "--duration",
+        Real(1, 3600),
+        was="--seconds",
+        metavar="S",
+        help="of bursts and slots, at most (default 60)",
     )
     receive_options(p)
     transmit_options(p)
@@ -483,13 +487,14 @@ def main(arguments: list[str], places: Places) -> int:
     meant = [
         o
         for o in (
-            "--seconds",
+            "--duration",
             "--receive-gain",
             "--antenna",
             "--transmit-gain",
             "--transmit-antenna",
         )
-        if getattr(given, o[2:].replace("-", "_")) not in (None, "")
+        if getattr(given, {"--duration": "seconds"}.get(o, o[2:].replace("-", "_")))
+        not in (None, "")
     ]
     if meant and not given.loop:
         raise BadInput(

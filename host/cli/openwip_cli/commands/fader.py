@@ -366,8 +366,9 @@ def main(arguments: list[str], places: Places) -> int:
         ),
     )
     p.value(
-        "--seconds",
+        "--duration",
         Real(0.001, 3600),
+        was="--seconds",
         metavar="S",
         help="of each; with --record (default 2; 61 MB/s)",
     )
@@ -380,7 +381,7 @@ def main(arguments: list[str], places: Places) -> int:
     given = p.parse_args(arguments)
     os.environ.setdefault("UHD_MODULE_PATH", str(places.build / "uhd_modules"))
     if given.seconds is not None and not given.record:
-        raise BadInput("--seconds without --record; valid: together")
+        raise BadInput("--duration without --record; valid: together")
     with reachable(given, places):
         if given.record:
             return run_recording(given, places)

@@ -86,7 +86,7 @@ def of_transmission(found: dict[str, Any]) -> Finding:
         says,
         t["late_at_most"] <= SHARE,
         "not shown for one in 10,000",
-        "more --seconds (about 30,000 bursts are needed)",
+        "more --duration (about 30,000 bursts are needed)",
     )
 
 

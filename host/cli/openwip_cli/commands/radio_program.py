@@ -66,7 +66,12 @@ def radio_parser(command: str, receives: bool = False) -> Parser:
     if receives:
         receive_options(p)
         p.value(
-            "--seconds", Real(0.02, 10), metavar="S", default=0.5, help="of samples (default 0.5)"
+            "--duration",
+            Real(0.02, 10),
+            was="--seconds",
+            metavar="S",
+            default=0.5,
+            help="of samples (default 0.5)",
         )
     p.add_argument(
         "--json",

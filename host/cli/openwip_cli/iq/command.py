@@ -23,7 +23,7 @@ from . import replay as replays
 
 ANSWER_S = 5.0
 START_SLOTS = 300  # until a recording has its queue: 64 MB of memory
-USAGE = """./openwip iq record [--name CELL] [--station terminal|base] [--seconds S | --slots A..B] FILE
+USAGE = """./openwip iq record [--name CELL] [--station terminal|base] [--duration S | --slots A..B] FILE
        ./openwip iq replay FILE [--json]
        ./openwip iq import [--sample-rate HZ] [--datatype cf32_le|ci16_le|ci8] [--recording NAME] FILE OUT
        ./openwip iq info FILE [--json]"""
@@ -86,12 +86,12 @@ def record(arguments: list[str]) -> int:
         default="terminal",
         help="samples received by the terminal (default) or transmitted by the base station",
     )
-    p.value("--seconds", Real(0.001, 86400), help="of air time; default: 2")
+    p.value("--duration", Real(0.001, 86400), was="--seconds", help="of air time; default: 2")
     p.add_argument("--slots", metavar="A..B", help="these slots, both included")
     p.add_argument("file", metavar="FILE", help="FILE.sigmf-data, FILE.sigmf-meta")
     given = p.parse_args(arguments)
     if given.seconds and given.slots:
-        raise BadInput("--seconds and --slots exclude each other")
+        raise BadInput("--duration and --slots exclude each other")
     begin, end = slots_range(given.slots) if given.slots else (-1, -1)
     seconds = (end + 1 - begin) / SLOTS_PER_SECOND if given.slots else given.seconds or 2.0
     base = recordings.check_place(given.file, seconds, "FILE")

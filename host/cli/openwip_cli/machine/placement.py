@@ -199,7 +199,7 @@ def measured(places: Places) -> dict[str, float]:
     """Round trips of wake-ups, us, by where; {} when the probe is not there or fails."""
     try:
         done = subprocess.run(
-            [places.build / PROBE], capture_output=True, text=True, timeout=5, check=True
+            [places.path(PROBE)], capture_output=True, text=True, timeout=5, check=True
         )
         found = json.loads(done.stdout)
         return {

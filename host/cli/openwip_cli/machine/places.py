@@ -31,6 +31,17 @@ def isolated() -> list[str]:
     return ["-I", *(("-X", f"pycache_prefix={compiled}") if compiled else ("-B",))]
 
 
+def built(build: pathlib.Path | str, name: str) -> pathlib.Path:
+    """Path of a file of the build: `name` itself below a build folder; in an installation, whose
+    programs lie in one folder, openwip-NAME (cmake/openwip_install.cmake gives the same name)."""
+    path = pathlib.Path(build, name)
+    if not path.exists():
+        last = path.name.removeprefix("openwip-").removeprefix("wip_").replace("_", "-")
+        installed = pathlib.Path(build, f"openwip-{last}")
+        return installed if installed.exists() else path
+    return path
+
+
 class Places(NamedTuple):
     top: pathlib.Path
     build: pathlib.Path
@@ -39,10 +50,14 @@ class Places(NamedTuple):
     def program(self, name: str) -> str:
         """Path of one of the build; BadInput: it is not there."""
         self.check_built(name)
-        return str(self.build / name)
+        return str(self.path(name))
+
+    def path(self, name: str) -> pathlib.Path:
+        """Where a file of the build is, or would be."""
+        return built(self.build, name)
 
     def check_built(self, *parts: str) -> None:
-        missing = [p for p in parts if not (self.build / p).exists()]
+        missing = [p for p in parts if not self.path(p).exists()]
         if missing:
             raise BadInput(
                 f"not built yet ({', '.join(missing)} missing in {self.build}): run ./openwip build"
@@ -60,9 +75,14 @@ class Places(NamedTuple):
 
 def default() -> "Places":
     top = pathlib.Path(os.environ.get("OPENWIP_TOP", pathlib.Path(__file__).resolve().parents[4]))
+    build = top / "build"
+    with contextlib.suppress(OSError):  # of an installation
+        for line in (top / "installation").read_text().splitlines():
+            if line.startswith("programs: "):
+                build = (top / line.removeprefix("programs: ")).resolve()
     return Places(
         top,
-        pathlib.Path(os.environ.get("OPENWIP_BUILD", top / "build")),
+        pathlib.Path(os.environ.get("OPENWIP_BUILD", build)),
         os.environ.get("OPENWIP_PYTHON", sys.executable),
     )
 
@@ -110,7 +130,11 @@ def first_line(*argv: str) -> str:
 @functools.cache
 def version(top: pathlib.Path | str) -> str:
     """As `git describe --dirty` has it, which itself writes the index: with sudo that would be
-    root's in a user's clone."""
+    root's in a user's clone. An installation says which commit it was made of."""
+    with contextlib.suppress(OSError):
+        for line in pathlib.Path(top, "installation").read_text().splitlines():
+            if line.startswith("commit: "):
+                return line.removeprefix("commit: ")
     if not pathlib.Path(top, ".git").exists():  # a folder above may be another clone
         return "unknown"
     git = (

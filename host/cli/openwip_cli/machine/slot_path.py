@@ -182,7 +182,7 @@ class StandstillWatch:
         self.cores = cores
         self.processes = [
             subprocess.Popen(
-                [places.build / placement.PROBE, "standstills", str(core), f"{NO_STALL_S * 1e3:g}"],
+                [places.path(placement.PROBE), "standstills", str(core), f"{NO_STALL_S * 1e3:g}"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

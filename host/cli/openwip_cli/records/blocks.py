@@ -65,7 +65,12 @@ def main(arguments: list[str]) -> int:
     )
     p.add_argument("record", metavar="RUN.h5", help="of a cell with --link ofdm")
     p.add_argument(
-        "-o", "--output", required=True, metavar="FILE", help="0 and 1 (lost), a block each"
+        "-o",
+        "--out",
+        was="--output",
+        required=True,
+        metavar="FILE",
+        help="0 and 1 (lost), a block each",
     )
     p.value(
         "--tti-ms", Real(0.1, 1000), default=10.0, help="of the bearer: a block each (default 10)"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip record: telemetry of a running cell into a run record, in a process of its own, so that
-nothing of the cell ever waits for a disk. It ends at --seconds, at SIGINT or SIGTERM, or when the
+nothing of the cell ever waits for a disk. It ends at --duration, at SIGINT or SIGTERM, or when the
 cell ends, and leaves a complete file each time. `--record` of demo and emulate starts it
 (Launched)."""
 
@@ -279,7 +279,7 @@ def record(
                 time.sleep(TOGETHER_S)
             now = time.monotonic()
             if deadline is not None and now >= deadline:
-                over.append("--seconds")
+                over.append("--duration")
             if isinstance(reader, pipe.Reader) and reader.over:
                 over.append("the window")
             if launched and not heard and select.select([0], [], [], 0)[0]:
@@ -360,8 +360,9 @@ def main(arguments: list[str], places: Places) -> int:
         help="topics, separated by commas, or all (default all but frames and ip)",
     )
     p.value(
-        "--seconds",
+        "--duration",
         Real(0.1, 1e6),
+        was="--seconds",
         metavar="S",
         help="end after so long (default: until Ctrl-C, or until the cell ends)",
     )
@@ -398,12 +399,14 @@ def recover(arguments: list[str]) -> int:
 
     p = Parser("record recover", "Makes a record of what a killed recorder has left.")
     p.add_argument("file", metavar="FILE.h5.part")
-    p.add_argument("-o", "--output", metavar="FILE.h5", help="its name (default: without .part)")
+    p.add_argument(
+        "-o", "--out", was="--output", metavar="FILE.h5", help="its name (default: without .part)"
+    )
     given = p.parse_args(arguments)
     part = pathlib.Path(given.file)
     if given.output is None and part.suffix != record_seal.PART:
         raise BadInput(
-            f"{part}: has no name that ends in {record_seal.PART}; valid: such a file, or --output"
+            f"{part}: has no name that ends in {record_seal.PART}; valid: such a file, or --out"
             " FILE.h5"
         )
     target = pathlib.Path(given.output or part.with_suffix(""))

@@ -168,7 +168,7 @@ def run(
     split_tcp.check(scenario)
     runs.check(given, where, (PROGRAM, OBSERVER))
     with with_predictions(scenario, where) as as_run:
-        check_config(str(where.build / PROGRAM), config(cells.Cell(given.name), as_run))
+        check_config(str(where.path(PROGRAM)), config(cells.Cell(given.name), as_run))
         if split_tcp.asked(scenario):
             check_config(
                 where.program(split_tcp.PROGRAM),

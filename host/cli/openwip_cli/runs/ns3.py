@@ -77,7 +77,7 @@ class SimulatorRun(virtual.FlowsRun):
 
 def check(places: Places, program: str = PROGRAM) -> None:
     places.check_built(emulate.PROGRAM, "python/openwip_schema")
-    if not (places.build / program).exists():
+    if not places.path(program).exists():
         raise BadInput("--time ns3: this build has no ns-3 in it: run ./openwip setup --ns3")
 
 

@@ -266,7 +266,7 @@ def prepared(
 ) -> None:
     """The root file system of the kernel: its only program, and what that does."""
     shutil.copy(places.build / KERNEL, root / "linux")
-    shutil.copy(places.build / GUEST, root / "init")
+    shutil.copy(places.path(GUEST), root / "init")
     if plan.proxy:
         shutil.copy(places.program(split_tcp.GUEST), root / "split")
     (root / "plan").write_text(plan.text(seed, list(map(str, sides))))

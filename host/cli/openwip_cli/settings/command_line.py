@@ -3,6 +3,7 @@
 would be valid."""
 
 import argparse
+import sys
 import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -135,6 +136,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(
         self, command: str, description: str | None = None, cell: str | None = None, **more: Any
     ) -> None:
+        self.earlier: dict[str, str] = {}  # earlier name of an option -> its name
         super().__init__(
             prog=f"./openwip {command}", allow_abbrev=False, description=description, **more
         )
@@ -145,6 +147,33 @@ class Parser(argparse.ArgumentParser):
                 default=cell,
                 help=f"name of the cell (default {cell})",
             )
+
+    def add_argument(self, *flags: str, was: str = "", **more: Any) -> argparse.Action:
+        """`was`: the name of the option in an earlier release, which is taken for one release more
+        and says so. It stays the name of the value."""
+        if was:
+            more.setdefault("dest", was.lstrip("-").replace("-", "_"))
+            self.earlier[was] = flags[-1]
+        return super().add_argument(*flags, **more)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        words = list(args or ())
+        ends = words.index("--") if "--" in words else len(words)
+        return super().parse_known_args(
+            [*map(self.name_of_today, words[:ends]), *words[ends:]], namespace
+        )
+
+    def name_of_today(self, word: str) -> str:
+        """The word, with the name that an option of an earlier release has now."""
+        name, equal, value = word.partition("=")
+        if name not in self.earlier:
+            return word
+        print(
+            f"openwip: {name} is called {self.earlier[name]} now; the next release does not take"
+            f" {name}",
+            file=sys.stderr,
+        )
+        return f"{self.earlier[name]}{equal}{value}"
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
         given, unknown = self.parse_known_args(args, namespace)

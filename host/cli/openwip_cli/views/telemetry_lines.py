@@ -47,8 +47,9 @@ def main(arguments: list[str], _places: Places) -> int:
         help="topics, separated by commas, or all (default all but frames and ip)",
     )
     p.value(
-        "--seconds",
+        "--duration",
         Real(0.1, 1e6),
+        was="--seconds",
         metavar="S",
         help="end after so long (default: until Ctrl-C, or until the cell ends)",
     )
