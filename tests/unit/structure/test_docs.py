@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The pages lead to each other: the table of README.md names each one, no link is dead, every
+"""The pages lead to each other: no link is dead, every page can be reached from README.md, every
 figure is shown."""
 
 import pathlib
@@ -19,7 +19,7 @@ HEADING = re.compile(r"^#+ (.*)$", re.M)
 
 
 def pages():
-    return [TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))]
+    return [TOP / "README.md", *sorted((TOP / "docs").rglob("*.md"))]
 
 
 def links(page):
@@ -31,7 +31,7 @@ def links(page):
 
 
 def anchors(page):
-    """Of its headings, as they are made of them on the web."""
+    """The anchors that a web page makes of the headings."""
     return {
         re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-")
         for h in HEADING.findall(page.read_text())
@@ -49,6 +49,15 @@ class Docs(unittest.TestCase):
         self.assertGreater(seen, 100)
         self.assertEqual(dead, [])
 
+    def test_every_page_can_be_reached_from_the_readme(self):
+        reached, waiting = set(), [TOP / "README.md"]
+        while waiting:
+            page = waiting.pop()
+            if page.suffix == ".md" and page not in reached and page.exists():
+                reached.add(page)
+                waiting.extend(path for path, _ in links(page))
+        self.assertEqual([str(p.relative_to(TOP)) for p in pages() if p not in reached], [])
+
     def test_every_figure_is_shown_on_a_page(self):
         named = {path for page in pages() for path, _ in links(page)}
         figures = sorted((TOP / "docs" / "figures").iterdir())
@@ -58,12 +67,12 @@ class Docs(unittest.TestCase):
     def test_the_page_of_settings_is_the_table_of_settings(self):
         self.assertEqual(
             page.markdown(),
-            (TOP / "docs/settings.md").read_text(),
+            (TOP / "docs/reference/settings.md").read_text(),
             "made by ./openwip get --describe --markdown",
         )
 
     def test_the_page_of_experiments_settings_is_what_they_can_set(self):
-        text = (TOP / "docs/experiment-settings.md").read_text()
+        text = (TOP / "docs/reference/experiment-settings.md").read_text()
         self.assertEqual(
             page_of_experiments.markdown(), text, "made by ./openwip experiment --describe"
         )

@@ -49,7 +49,7 @@ RESTLESS = (
     "sums: packets still passed after the traffic had ended, so what went in at one end was not"
     " compared with what came out at the other"
 )
-# of the time an application may be ready and without a core (docs/demo.md)
+# of the time an application may be ready and without a core (docs/reference/demo.md)
 WAITING_LIMIT = 0.5
 
 

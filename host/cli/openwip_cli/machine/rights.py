@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a process of a cell may do as root, and how it comes to be able to do less (docs/rights.md
+"""What a process of a cell may do as root, and how it comes to be able to do less (docs/explanation/rights.md
 has the table).
 
 The keeper is root; what it starts gets, with limit(), a bounding set of the few capabilities that

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The programmable attenuator in the cable of a run (docs/attenuator.md): a process of the cell,
+"""The programmable attenuator in the cable of a run (docs/how-to/attenuator.md): a process of the cell,
 which plays a table or an SNR trace from the begin of the measured time on, or from the edge at its
 trigger input, or takes levels; and what the run asks of it.
 

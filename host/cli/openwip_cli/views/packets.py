@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip packets: where the time of each packet of a running cell went (docs/packet-delay.md):
+"""./openwip packets: where the time of each packet of a running cell went (docs/explanation/packet-delay.md):
 of the downlink; of a UMTS bearer both ways."""
 
 import argparse
