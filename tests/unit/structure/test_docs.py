@@ -47,7 +47,7 @@ class Docs(unittest.TestCase):
                 if not path.exists() or (anchor and anchor not in anchors(path)):
                     dead.append(f"{source.relative_to(TOP)}: {path.name}#{anchor}")
         self.assertGreater(seen, 100)
-        self.assertEqual(dead, [])
+        self.assertEqual([], dead, "\n".join(dead))
 
     def test_every_page_can_be_reached_from_the_readme(self):
         reached, waiting = set(), [TOP / "README.md"]

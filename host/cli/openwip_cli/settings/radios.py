@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The radios of a demo: device arguments and gains of both stations, and the path that joins them
 at the level that radios without faults would have. What a product is stands in
-channels/vusrp/devices.yaml (docs/how-to/radios.md)."""
+channels/vusrp/devices.yaml (docs/reference/devices.md)."""
 
 import dataclasses
 import functools
@@ -48,7 +48,7 @@ def parts(setting: str, text: str) -> dict[str, str]:
             )
         if key in ("type", "air", "node"):
             raise BadInput(
-                f"{setting} is '{text}'; valid: device arguments (docs/how-to/radios.md) but type, air and"
+                f"{setting} is '{text}'; valid: device arguments (docs/reference/devices.md) but type, air and"
                 " node, which are the cell's"
             )
         found[key] = value
