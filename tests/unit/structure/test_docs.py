@@ -14,6 +14,23 @@ from openwip_cli.campaign.settings import EMULATOR, SETTINGS
 from openwip_cli.runs import ns3_tcp
 from openwip_cli.settings import page
 
+ROOMS = "blocks channels cmake docs firmware flowgraphs host mac tests .ci".split()
+NAMED = re.compile(r"\bdocs/[\w/-]+\.md\b")
+TEXT = {
+    ".h",
+    ".cpp",
+    ".py",
+    ".sh",
+    ".yaml",
+    ".yml",
+    ".proto",
+    ".cmake",
+    ".txt",
+    ".md",
+    ".lua",
+    ".in",
+    "",
+}
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.M)
 
@@ -48,6 +65,18 @@ class Docs(unittest.TestCase):
                     dead.append(f"{source.relative_to(TOP)}: {path.name}#{anchor}")
         self.assertGreater(seen, 100)
         self.assertEqual([], dead, "\n".join(dead))
+
+    def test_a_page_that_is_named_in_the_tree_exists(self):
+        wrong, seen = [], 0
+        for folder in [TOP / f for f in ROOMS] + [TOP]:
+            for path in sorted(folder.rglob("*") if folder != TOP else folder.iterdir()):
+                if path.suffix in TEXT and path.is_file() and "__pycache__" not in path.parts:
+                    for name in NAMED.findall(path.read_text(errors="replace")):
+                        seen += 1
+                        if not (TOP / name).exists():
+                            wrong.append(f"{path.relative_to(TOP)}: {name}")
+        self.assertGreater(seen, 200)
+        self.assertEqual([], wrong, "\n".join(wrong))
 
     def test_every_page_can_be_reached_from_the_readme(self):
         reached, waiting = set(), [TOP / "README.md"]
