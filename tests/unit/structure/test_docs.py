@@ -2,6 +2,7 @@
 """The pages lead to each other: no link is dead, every page can be reached from README.md, every
 figure is shown."""
 
+import collections
 import pathlib
 import re
 import sys
@@ -14,6 +15,7 @@ from openwip_cli.campaign.settings import EMULATOR, SETTINGS
 from openwip_cli.runs import ns3_tcp
 from openwip_cli.settings import page
 
+QUESTIONS = TOP / "tests/documentation/questions.tsv"
 ROOMS = "blocks channels cmake docs firmware flowgraphs host mac tests .ci".split()
 NAMED = re.compile(r"\bdocs/[\w/-]+\.md\b")
 TEXT = {
@@ -77,6 +79,18 @@ class Docs(unittest.TestCase):
                             wrong.append(f"{path.relative_to(TOP)}: {name}")
         self.assertGreater(seen, 200)
         self.assertEqual([], wrong, "\n".join(wrong))
+
+    def test_pages_with_questions_have_ten(self):
+        rows = [
+            line.split("\t")
+            for line in QUESTIONS.read_text().splitlines()
+            if line and not line.startswith("#")
+        ]
+        self.assertEqual(rows[0], ["page", "question", "answer in the page", "cold reader"])
+        asked = collections.Counter(row[0] for row in rows[1:])
+        self.assertEqual({p: n for p, n in asked.items() if n != 10}, {})
+        self.assertEqual([p for p in asked if not (TOP / p).exists()], [])
+        self.assertGreaterEqual(len(asked), 17)
 
     def test_every_page_can_be_reached_from_the_readme(self):
         reached, waiting = set(), [TOP / "README.md"]

@@ -151,7 +151,7 @@ def read_over(words: Iterable[str], realisations: int | None) -> Over:
 HEAD = """# Settings of experiments and of ns-3's TCP
 
 Made by `./openwip experiment --describe > docs/reference/experiment-settings.md`. In an experiment's file ([experiments](../how-to/experiments.md)) stand, beside these, the settings of
-the emulator ([settings.md](settings.md)) by their keys or by a short name.
+the emulator ([settings](settings.md)) by their keys or by a short name.
 """
 
 
