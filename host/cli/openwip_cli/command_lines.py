@@ -375,12 +375,9 @@ def of_shell() -> list[str]:
         "Installs and builds what the tests need and runs them all; the options are ctest's.",
     )
     for values, names in OF_CTEST.items():
+        arity: dict[str, Any] = {"action": "store_true"} if values == 0 else {"metavar": "X"}
         for option in names:
-            test.add_argument(
-                option,
-                dest=option,
-                **({"action": "store_true"} if values == 0 else {"metavar": "X"}),
-            )  # type: ignore[arg-type]
+            test.add_argument(option, dest=option, **arity)
     for option, dest in (("-j", "--parallel"), ("-N", "--show-only")):
         test.add_argument(option, dest, nargs="?", metavar="X")
     version = Parser("version", "The version and the commit of this tree; also --version.")
