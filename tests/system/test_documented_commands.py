@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The commands of the tutorial and of the how-to pages, run as a reader runs them: page by page, each
-block behind the one before, in a folder that looks like the top of the tree; files that the page
-says to save are saved. Every command has to end with 0.
+"""The commands of the tutorial, the how-to pages and the lab course, run as a reader runs them:
+page by page, each block behind the one before, in a folder that looks like the top of the tree;
+files that the page says to save are saved. Every command has to end with 0.
 
 A quarter of an hour, with cells in real time: only for `ctest -C documented`, or here by hand.
 OPENWIP_DOCUMENTED=first-cell,tcp: these pages alone."""
@@ -23,7 +23,7 @@ LIMIT_S = 900  # of a page
 ASKED = [name for name in os.environ.get("OPENWIP_DOCUMENTED", "").split(",") if name]
 PAGES = [
     page
-    for page in documented.pages("docs/tutorial", "docs/how-to")
+    for page in documented.pages("docs/tutorial", "docs/how-to", "docs/lab")
     if not ASKED or page.stem in ASKED
 ]
 

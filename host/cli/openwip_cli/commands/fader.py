@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip fader CONFIG: the channel between radios on cables, and its recordings; ./openwip fader
-calibrate CONFIG: what its radios do beside the channel (docs/how-to/cabled.md). Calibration: exit code 0:
-nothing is wrong, 1: something is, 2: bad input, or a radio that is not there."""
+calibrate CONFIG: what its radios do beside the channel (docs/how-to/cabled.md). Calibration: exit
+code 0: nothing is wrong, 1: something is, 2: bad input, or a radio that is not there."""
 
 import argparse
 import contextlib

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip tcp-l: transfers over a line with residual bit errors, with the host's TCP alone and
-with the relay that takes damaged segments (docs/explanation/corrupt-delivery.md; Alfredsson 2012, section 4.4).
+with the relay that takes damaged segments (docs/explanation/corrupt-delivery.md; Alfredsson 2012,
+section 4.4).
 
 run_one(point, ...) is one transfer in namespaces of its own; main() runs the points of a scenario,
 several at a time, each in a process of its own so that a kill of any of them is cleaned up as
@@ -323,7 +324,8 @@ def transfer(
 
 
 def run_virtual(point: dict[str, Any], s: Scenario, places: Places) -> dict[str, Any]:
-    """As run_one(), with the TCP of a Linux kernel in virtual time (docs/explanation/virtual-time.md)."""
+    """As run_one(), with the TCP of a Linux kernel in virtual time
+    (docs/explanation/virtual-time.md)."""
     tree = config(Cell(NAME), s, point)
     tree["relay"]["ports"] = str(virtual.PORT)
     size, limit = s["traffic.bytes"], s["traffic.limit_s"]
@@ -378,8 +380,8 @@ def run_virtual(point: dict[str, Any], s: Scenario, places: Places) -> dict[str,
 
 
 def run_ns3(point: dict[str, Any], s: Scenario, places: Places) -> dict[str, Any]:
-    """As run_one(), with the TCP of ns-3 (docs/explanation/ns3.md). Segments are as long as the MTU lets them
-    be; bytes are not compared, since what is damaged does not come up."""
+    """As run_one(), with the TCP of ns-3 (docs/explanation/ns3.md). Segments are as long as the MTU
+    lets them be; bytes are not compared, since what is damaged does not come up."""
     size, limit, sender = s["traffic.bytes"], s["traffic.limit_s"], s["traffic.tcp_cc"]
     timestamps = sender not in ns3_tcp.WITHOUT_TIMESTAMPS
     # It goes on to the limit, as Linux does for longer than that.
