@@ -344,7 +344,8 @@ def of_shell() -> list[str]:
     setup.add_argument(
         "--campaigns",
         action="store_true",
-        help="instead: Snakemake for campaigns, with SLURM and Kubernetes (docs/how-to/campaigns.md)",
+        help="instead: Snakemake for campaigns, with SLURM and Kubernetes"
+        " (docs/how-to/campaigns.md)",
     )
     build = Parser(
         "build",

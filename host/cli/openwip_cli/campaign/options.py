@@ -47,7 +47,8 @@ def parser(command: str) -> Parser:
         default="real",
         help=(
             "virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both as fast as"
-            " the machine can, without root (docs/explanation/virtual-time.md, docs/explanation/ns3.md; default real)"
+            " the machine can, without root (docs/explanation/virtual-time.md,"
+            " docs/explanation/ns3.md; default real)"
         ),
     )
     p.add_argument(
@@ -57,7 +58,8 @@ def parser(command: str) -> Parser:
         default=[],
         help=(
             "of TCP in all runs, over what the experiment says, such as congestion_control=bbr"
-            " (docs/how-to/experiments.md) or, in ns-3, sender=tahoe (docs/explanation/ns3.md); repeatable"
+            " (docs/how-to/experiments.md) or, in ns-3, sender=tahoe (docs/explanation/ns3.md);"
+            " repeatable"
         ),
     )
     p.add_argument(
@@ -66,7 +68,8 @@ def parser(command: str) -> Parser:
         action="append",
         default=[],
         help=(
-            "of the emulator (docs/reference/settings.md) in all runs, over what the experiment says, such as"
+            "of the emulator (docs/reference/settings.md) in all runs, over what the experiment"
+            " says, such as"
             " umts.status_prohibit_ms=20; repeatable"
         ),
     )

@@ -135,7 +135,8 @@ def read_over(words: Iterable[str], realisations: int | None) -> Over:
             or name.startswith("traffic.")
         ):
             raise BadInput(
-                f"--set {word}: {name} is no setting of the emulator (docs/reference/settings.md); valid:"
+                f"--set {word}: {name} is no setting of the emulator (docs/reference/settings.md);"
+                " valid:"
                 " such as umts.status_prohibit_ms; of TCP: --tcp"
             )
         if key_of(name) in ELSEWHERE:

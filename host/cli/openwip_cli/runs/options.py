@@ -315,7 +315,8 @@ def parse_emulate(arguments: list[str]) -> Options:
         default="real",
         help=(
             "virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both as fast as"
-            " the machine can, the same seed the same packets, without root (docs/explanation/virtual-time.md,"
+            " the machine can, the same seed the same packets, without root"
+            " (docs/explanation/virtual-time.md,"
             " docs/explanation/ns3.md; default real)"
         ),
     )
@@ -331,7 +332,8 @@ def parse_emulate(arguments: list[str]) -> Options:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="of ns-3's TCP, such as sender=eifel, min_rto_ms=20 (docs/explanation/ns3.md); repeatable",
+        help="of ns-3's TCP, such as sender=eifel, min_rto_ms=20 (docs/explanation/ns3.md);"
+        " repeatable",
     )
     given = parser.parse_args(arguments)
     if given.generator and given.time != "real":

@@ -77,7 +77,8 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, str, Scenario]:
         default="real",
         help=(
             "virtual: with a Linux kernel of its own; ns3: with the TCP of ns-3, only with --relay"
-            " off; no root (docs/explanation/virtual-time.md, docs/explanation/ns3.md; default real)"
+            " off; no root (docs/explanation/virtual-time.md, docs/explanation/ns3.md; default"
+            " real)"
         ),
     )
     given = parser.parse_args(arguments)

@@ -293,7 +293,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         default="real",
         help=(
             "of TCP; virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both"
-            " without root (docs/explanation/virtual-time.md, docs/explanation/ns3.md; default real)"
+            " without root (docs/explanation/virtual-time.md, docs/explanation/ns3.md; default"
+            " real)"
         ),
     )
     given = p.parse_args(arguments)

@@ -48,7 +48,8 @@ def parts(setting: str, text: str) -> dict[str, str]:
             )
         if key in ("type", "air", "node"):
             raise BadInput(
-                f"{setting} is '{text}'; valid: device arguments (docs/reference/devices.md) but type, air and"
+                f"{setting} is '{text}'; valid: device arguments (docs/reference/devices.md) but"
+                " type, air and"
                 " node, which are the cell's"
             )
         found[key] = value
