@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Programs for 64-bit ARM, made on another machine by Debian's cross compiler (package g++-aarch64-linux-gnu) and run there by QEMU
 # (package qemu-user-static). OPENWIP_SYSROOT, a variable of CMake or of the environment, is a folder with the libraries of 64-bit ARM as
-# debootstrap fetches them: `python3 tests/bench/arm_core.py` makes it (docs/platforms.md).
+# debootstrap fetches them: `python3 tests/bench/arm_core.py` makes it (docs/reference/platforms.md).
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
@@ -13,7 +13,7 @@ if(NOT OPENWIP_SYSROOT)
 endif()
 if(NOT EXISTS "${OPENWIP_SYSROOT}/usr/lib/aarch64-linux-gnu")
   message(FATAL_ERROR "OPENWIP_SYSROOT is '${OPENWIP_SYSROOT}'; valid is a folder with usr/lib/aarch64-linux-gnu, such as "
-                      "python3 tests/bench/arm_core.py makes (docs/platforms.md)")
+                      "python3 tests/bench/arm_core.py makes (docs/reference/platforms.md)")
 endif()
 set(CMAKE_SYSROOT "${OPENWIP_SYSROOT}")
 # Compiler checks configure projects of their own, which read this file again.

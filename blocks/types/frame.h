@@ -2,7 +2,7 @@
 // A link frame is the payload of one bin in one slot: 108 k bits. All sizes are multiples of four
 // bits, so segmentation counts in nibbles and never splits one. In the `radio` profile the last 24
 // bits are the frame's CRC, which the PHY appends and checks; in `wipemu` detection is ideal and
-// costs nothing (docs/air-interface.md).
+// costs nothing (docs/reference/air-interface.md).
 #pragma once
 
 #include <cstdint>

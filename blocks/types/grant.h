@@ -34,8 +34,8 @@
 //
 // The border of a frame is the first nibble in it where a packet begins, or the padding behind the
 // last one. The payload is one stream of packets: a terminal that lost a part of it cannot know
-// from the rest where the next packet begins, so it is told. docs/air-interface.md is the same for
-// those who write a receiver of their own (tests/vectors does).
+// from the rest where the next packet begins, so it is told. docs/reference/air-interface.md is the
+// same for those who write a receiver of their own (tests/vectors does).
 #pragma once
 
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The numbers of the grid, written once: 5 MHz = 25 bins x 20 subcarriers, a slot of 6 OFDM symbols
-// in 5120 samples at 7.68 MS/s (Alfredsson 2012, section 5.2; sampling: docs/air-interface.md).
+// in 5120 samples at 7.68 MS/s (Alfredsson 2012, section 5.2; sampling:
+// docs/reference/air-interface.md).
 #pragma once
 
 #include <array>

@@ -17,7 +17,7 @@
 // the one at the reference distance.
 //
 // Attenuator: shadowing and path loss as the programmable attenuator on a cable plays them
-// (docs/attenuator.md): one level for each tick of its controller, that of the tick's begin,
+// (docs/how-to/attenuator.md): one level for each tick of its controller, that of the tick's begin,
 // rounded to its steps; 0 dB of it are `headroom_db` above the mean, `range_db` is the most it has.
 // Blackouts are not its business.
 //

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A radio's clock: the reference that it follows, the edge of the second, its time. What is
-// connected is said by device arguments (docs/software-usrp.md); nothing is, unless they say so.
+// connected is said by device arguments (docs/explanation/software-usrp.md); nothing is, unless
+// they say so.
 #include <algorithm>
 #include <cmath>
 #include <uhd/exception.hpp>

@@ -2,7 +2,8 @@
 // What kind of radio the device is, and its state between property tree and streams: the ideal one,
 // which has no faults and the medium's rate alone, or a product with its master clock, rates,
 // oscillator, levels and latencies. Clock, oscillator and transport are common to its channels;
-// each has rates, analog filters and faults of its own. Device arguments: docs/radios.md.
+// each has rates, analog filters and faults of its own. Device arguments:
+// docs/reference/devices.md.
 #pragma once
 
 #include <array>

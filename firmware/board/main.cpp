@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The controller on its board. Three interrupts, the serial line's above the tick's above nothing:
-// a byte at 921600 baud is there for 11 us, a tick takes 79 at most (docs/attenuator.md, computed).
-// The main loop has what is left. No heap; nothing waits but for SPI's eight bits.
+// a byte at 921600 baud is there for 11 us, a tick takes 79 at most (docs/how-to/attenuator.md,
+// computed). The main loop has what is left. No heap; nothing waits but for SPI's eight bits.
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Lines of people and their scripts: SCPI-99 on IEEE 488.2's common commands (docs/attenuator.md
-// has the list). A command error ends its line, an execution error only its command. *OPC? and *WAI
-// wait for playback and chips: the rest of the line waits with them, and the line after it; frames
-// go on meanwhile.
+// Lines of people and their scripts: SCPI-99 on IEEE 488.2's common commands
+// (docs/how-to/attenuator.md has the list). A command error ends its line, an execution error only
+// its command. *OPC? and *WAI wait for playback and chips: the rest of the line waits with them,
+// and the line after it; frames go on meanwhile.
 #pragma once
 
 #include <array>

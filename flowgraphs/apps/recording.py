@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Samples of a station to a SigMF recording, while it runs (docs/iq.md).
+"""Samples of a station to a SigMF recording, while it runs (docs/how-to/iq.md).
 
 The block records (wip.slot_receiver, wip.slot_transmitter: start_recording); here are the metadata,
 and the socket over which ./openwip iq record starts and stops it: a stream of the file system, one

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// wip_capture: telemetry of a running cell into a pcapng file (docs/captures.md). Ends on a signal,
-// when there is enough, when the cell or the reader of the output ends; the file is whole in each
-// case.
+// wip_capture: telemetry of a running cell into a pcapng file (docs/how-to/captures.md). Ends on a
+// signal, when there is enough, when the cell or the reader of the output ends; the file is whole
+// in each case.
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>

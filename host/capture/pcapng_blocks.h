@@ -5,7 +5,7 @@
 //   type u32 | length u32 | body | options: code u16, length u16, value, padded to 4 | length u32
 //
 // Own code, because no packaged library writes all of: several interfaces, options of packets and
-// statistics (docs/captures.md). test_capture has the files read by capinfos and tshark.
+// statistics (docs/how-to/captures.md). test_capture has the files read by capinfos and tshark.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What a trace means for somebody else's network emulator: a link without retransmissions or with
-// ideal ones, over the bins with the highest predicted SNR. Layouts: docs/channel-traces.md.
+// ideal ones, over the bins with the highest predicted SNR. Layouts: docs/how-to/channel-traces.md.
 //
 // Every slot: the n bins with the highest predicted SNR (the true one where the trace has no
 // predictions), each with the bits per symbol that the switch table gives for the prediction, or

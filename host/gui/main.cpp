@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// openwip-monitor: the window onto a running cell (docs/monitor.md).
+// openwip-monitor: the window onto a running cell (docs/how-to/monitor.md).
 #include <google/protobuf/stubs/logging.h>
 #include <unistd.h>
 

@@ -5,7 +5,7 @@
 // nobody waits for it.
 //
 // Messages of ten milliseconds go to ZeroMQ together: its thread wakes up once for all of them and
-// writes them in few system calls. docs/speed.md has what that saves.
+// writes them in few system calls. docs/results/speed.md has what that saves.
 //
 // A subscription is the beginning of a topic's name ("" is the beginning of all). Of each topic one
 // word holds which beginnings are subscribed to, so whatever strangers send, nothing grows here;

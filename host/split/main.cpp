@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// wip_split: the proxy of split TCP, in the controller's namespace (docs/umts.md). It gives up all
-// rights but CAP_NET_RAW, by which a socket may have the address of somebody else.
+// wip_split: the proxy of split TCP, in the controller's namespace (docs/explanation/umts.md). It
+// gives up all rights but CAP_NET_RAW, by which a socket may have the address of somebody else.
 #include <linux/capability.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>

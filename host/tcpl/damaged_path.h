@@ -7,8 +7,8 @@
 //   sender <-- line <----------------- relay <-- receiver
 //
 // Errors hit the direction of the data. The IP header is spared by default, as a link spares it
-// that delivers damaged packets (docs/mac.md); a host drops a packet with a damaged one anyway.
-// Time is nanoseconds of the owner's clock, which never goes back.
+// that delivers damaged packets (docs/explanation/mac.md); a host drops a packet with a damaged one
+// anyway. Time is nanoseconds of the owner's clock, which never goes back.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // wip_tcpl: a line with residual bit errors between two network interfaces, and the relay for
-// damaged TCP segments behind it (docs/corrupt-delivery.md), in real time: one thread that sleeps
-// until the next packet leaves, one comes, or somebody asks. Start order as in macd: configuration,
-// interfaces, sockets, then privileges are given up, and only then anything is read from outside.
+// damaged TCP segments behind it (docs/explanation/corrupt-delivery.md), in real time: one thread
+// that sleeps until the next packet leaves, one comes, or somebody asks. Start order as in macd:
+// configuration, interfaces, sockets, then privileges are given up, and only then anything is read
+// from outside.
 #include <poll.h>
 #include <spdlog/spdlog.h>
 #include <time.h>

@@ -38,7 +38,8 @@ struct confined_trace {
     std::optional<int> horizon_slots;  // of its predictions, if it holds any
 };
 
-// The account of a cell's processes, or nobody where that was not made (docs/rights.md).
+// The account of a cell's processes, or nobody where that was not made
+// (docs/explanation/rights.md).
 std::string reading_account();
 
 // Throws error, one line: what the reader says, or that it was ended by a signal. `user` is

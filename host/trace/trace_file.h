@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// SNR traces as HDF5 files (docs/channel-traces.md). Both directions stream: a trace of hours takes
-// the memory of some chunks of a second. Everything that is read is checked, values included.
+// SNR traces as HDF5 files (docs/how-to/channel-traces.md). Both directions stream: a trace of
+// hours takes the memory of some chunks of a second. Everything that is read is checked, values
+// included.
 #pragma once
 
 #include <array>

@@ -155,7 +155,8 @@ int open_device(const tun_settings& s) {
                         ": not there: the kernel has no TUN support, or the container "
                         "does not pass it through (modprobe tun; docker: --device /dev/net/tun)");
     if (e == EACCES || e == EPERM)
-        throw bad_input(s.device + ": no permission to open it (start as root, see docs/macd.md)");
+        throw bad_input(s.device +
+                        ": no permission to open it (start as root, see docs/explanation/macd.md)");
     throw bad_input(s.device + ": " + strerror(e));
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The way of one IP packet over the downlink, from its arrival at the base station to its delivery
-// at the terminal, in sample time (types/slot_time.h). docs/packet-delay.md has the picture. Every
-// border between two parts is an event of the MAC or of a slot, nothing is estimated:
+// at the terminal, in sample time (types/slot_time.h). docs/explanation/packet-delay.md has the
+// picture. Every border between two parts is an event of the MAC or of a slot, nothing is
+// estimated:
 //
 //   arrived     the packet was handed to the base station's MAC
 //   queue       until it was first in the queue: the slot in which the last nibble of the packet

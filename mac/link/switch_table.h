@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Adaptive modulation: bits per symbol of a bin from its predicted SNR. The thresholds are computed
 // when the project is built, by the program `switch_table` (mac/link/switch_table_main.cpp), which
-// also prints them with the curves behind them; method and table: docs/mac.md.
+// also prints them with the curves behind them; method and table: docs/explanation/mac.md.
 //
 // Three kinds: for perfect prediction, for a prediction NMSE of 0.1 at 16 dB mean SNR, and for the
 // prediction error as it is measured, the level of which is set by set_error() (what it is and

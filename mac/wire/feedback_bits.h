@@ -13,7 +13,7 @@
 //   15  zero
 //
 // A terminal that is not locked sends nothing. Steps of 0.5 dB are a sixth of the narrowest
-// interval of the switch table (docs/mac.md); uniform quantisation adds 0.14 dB rms.
+// interval of the switch table (docs/explanation/mac.md); uniform quantisation adds 0.14 dB rms.
 #pragma once
 
 #include <array>

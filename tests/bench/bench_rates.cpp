@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // channels/sample/rate_converter.h beside liquid-dsp's rresamp_crcf, which takes the ratio as P/Q,
-// too: the rates of docs/radios-measured.md, both ways, slot by slot, by turns in one run. Both
+// too: the rates of docs/results/radios.md, both ways, slot by slot, by turns in one run. Both
 // have the same filter (the kernel of rate_converter.h, as many taps an output), and are held
 // against the signal itself: tones over the band of the carrier.
 //

@@ -55,7 +55,7 @@ SCENARIO = [
     "--pings",
     "20",
 ]
-CORES_A_PATH = 0.12  # docs/cabled-measured.md, Cost
+CORES_A_PATH = 0.12  # docs/results/cabled.md, Cost
 
 one_way_air, one_way_fader = cells.air_config, cells.fader_config
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What ./openwip bridge carries (docs/wlan-measured.md): datagrams as fast as one socket sends
+"""What ./openwip bridge carries (docs/results/wlan.md): datagrams as fast as one socket sends
 them, from the wired side to the mobile one; packets a second, and the bridge's processor time for
 each. `python3 tests/bench/bridge_rate.py [SECONDS]`, as root."""
 

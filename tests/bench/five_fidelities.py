@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Twenty points of the grid of chapter 6 on several fidelities, in one plot with 95 % intervals
-(docs/ns3-measured.md):
+(docs/results/ns3.md):
 
     five_fidelities.py OUT [--fidelities formula,ns3,virtual,real,as-radio,sample] [--seeds 6]
     [--seconds 10] [--points A1,B3] [--sender cubic]
@@ -33,9 +33,9 @@ time.
 
 EXPECTED of the sample level (written before the first run): the mean of its runs lies in the 95 %
 interval of the six of as-radio, or within 5 % of the mean of the same seeds there. Receiver and bin
-level differ in an SNR of 0.3 to 0.5 dB rms (docs/curves.md), the receiver loses 0.1 dB, and within
-bin and slot the bin level does not fade, which costs at 75 km/h; against these 2 % of real time for
-TCP. Against virtual itself the sample level is slower, by the CRC: no limit."""
+level differ in an SNR of 0.3 to 0.5 dB rms (docs/results/curves.md), the receiver loses 0.1 dB, and
+within bin and slot the bin level does not fade, which costs at 75 km/h; against these 2 % of real
+time for TCP. Against virtual itself the sample level is slower, by the CRC: no limit."""
 
 import argparse
 import csv
@@ -122,7 +122,8 @@ class Point:
         return self.experiment.spec(plans.Point(tuple(wanted.items())), seed) | {}
 
     def settings(self, seed: int) -> dict[str, Any]:
-        # computed: the same mean as a noise for every symbol (docs/emulator.md), and faster
+        # computed: the same mean as a noise for every symbol (docs/explanation/emulator.md), and
+        # faster
         return self.spec(seed)["emulator"] | {
             "channel.symbol_noise": "off",
             "traffic.duration_s": self.experiment.duration_s,

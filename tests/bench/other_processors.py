@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The same runs of virtual time and ns-3 on other kinds of processor and under another kernel:
 guests of QEMU with Debian's own kernel, which have this machine's files read-only
-(docs/virtual-time-measured.md). The SHA-256 of the packet captures are compared. As root; packages:
+(docs/results/virtual-time.md). The SHA-256 of the packet captures are compared. As root; packages:
 qemu-system-x86 (on 64-bit ARM: qemu-system-arm) busybox-static cpio; the kernel is fetched (apt-get
 download) and nothing of it installed.
 
     OPENWIP_BUILD=BUILD other_processors.py OUT [--machines tcg:max,tcg:Nehalem] [--runs cubic,ns3]
     [--seconds 60] OPENWIP_BUILD=BUILD other_processors.py OUT --machines none --runs all --expect
-    docs/virtual-time-measured.md
+    docs/results/virtual-time.md
 
 The second one runs here alone, without root, and compares with what a page has: lines with the
 `NAME` of a run and its SHA-256. A machine is ACCELERATOR:PROCESSOR of QEMU (kvm or tcg); tcg
@@ -53,7 +53,7 @@ MODULES = (
     "9pnet_virtio",
     "9p",
 )
-# 60 s of bulk CUBIC, 10 bins of jakes, window 48 KiB: the run of docs/virtual-time-measured.md;
+# 60 s of bulk CUBIC, 10 bins of jakes, window 48 KiB: the run of docs/results/virtual-time.md;
 # then what computes with other things, the last one with the predictor's own predictions in the
 # place of drawn ones.
 RUNS = {
@@ -378,7 +378,7 @@ def main() -> int:
         "--expect",
         type=pathlib.Path,
         metavar="PAGE",
-        help="a page with the SHA-256, such as docs/virtual-time-measured.md",
+        help="a page with the SHA-256, such as docs/results/virtual-time.md",
     )
     p.add_argument("--seconds", type=float, default=60)
     p.add_argument("--limit", type=float, default=3600, help="seconds of a guest")

@@ -2,7 +2,7 @@
 // Packets of 1500 octets that a UMTS bearer of 384 kbit/s gives up after 1 to 4 transmissions, 10 %
 // of blocks lost: each alone, and so close together that one takes the next along; alone also where
 // what polls repeat is counted, with PDUs of 40 octets and with one a block
-// (docs/umts-measured.md). Beside each share the half of its 95 % interval, and 1 - (1 - p^m)^N for
+// (docs/results/umts.md). Beside each share the half of its 95 % interval, and 1 - (1 - p^m)^N for
 // N blocks.
 //   rlc_losses [packets]     default 200000 a point; JSON lines
 #include <cmath>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Allocation shares (A5) at the sample level: shadowing of 4 dB, 2 m on one path, as the medium
-makes it and in the steps in which the programmable attenuator plays it (docs/attenuator.md);
+makes it and in the steps in which the programmable attenuator plays it (docs/how-to/attenuator.md);
 software USRPs in lockstep, the same seeds. JSON:
 
   share      of the frames by bits per symbol, in %: of each with its 95 % interval over the seeds,

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Split TCP in real time (docs/umts.md): one download over the bearers of experiment U-B8, with the
-proxy between 105 ms of wired network and 30 ms of bearer, and over the same way whole, each without
-errors and with 10 % of the blocks lost. TCP is set as in the experiment, the seed is one for all.
-JSON:
+"""Split TCP in real time (docs/explanation/umts.md): one download over the bearers of experiment
+U-B8, with the proxy between 105 ms of wired network and 30 ms of bearer, and over the same way
+whole, each without errors and with 10 % of the blocks lost. TCP is set as in the experiment, the
+seed is one for all. JSON:
 
   download_s   from the server's call of connect() to the terminal's last byte
   connect_s    until that call returned

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From Tahoe to BBR over the bearer of 384 kbit/s, packets of 576 byte, 10 % of the blocks lost:
 what a download of 4 Mbyte loses to the errors, the senders of ns-3 and of Linux in one figure
-(docs/umts-measured.md).
+(docs/results/umts.md).
 
     ./openwip experiment U-B7 --time ns3 --tcp tick_ms=100 --out b7
     ./openwip experiment U-B6 --time virtual --out b6

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Real applications over a bearer of UMTS in real time (docs/umts-measured.md): ping, a page and a
+"""Real applications over a bearer of UMTS in real time (docs/results/umts.md): ping, a page and a
 file by curl from the base station's web server. JSON, for each bearer:
 
   ping_ms   of 84 octets, mean, least and most of ten, a second apart

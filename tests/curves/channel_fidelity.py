@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One definition, one seed, two fidelities: channel_fidelity.cpp run and judged, as a test; with
---png FILE the figure of docs/curves.md, with --table its table."""
+--png FILE the figure of docs/results/curves.md, with --table its table."""
 
 import argparse
 import json

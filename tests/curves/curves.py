@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip curves: runs curve_points, writes CSV and PNG, holds the results against their targets.
 
-What is measured and how: docs/curves.md and the heads of tests/curves/*_curve.cpp."""
+What is measured and how: docs/results/curves.md and the heads of tests/curves/*_curve.cpp."""
 
 import argparse
 import concurrent.futures

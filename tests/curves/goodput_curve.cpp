@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Expected goodput of all 25 bins per switch table against mean SNR, Rayleigh fading, by the model
-// behind the tables (docs/mac.md): gain g = g^ + e, E|e|^2 = s, NMSE = s - s^2/2, predicted power
-// |g^|^2 + s, true power |g^ + e|^2; a frame's 108 k - 24 payload bits count when no symbol is
-// wrong. Each table at each NMSE of the literature's marks and at 0.1; the table `measured` gets
-// what the base station would make of the reported NMSE (link/prediction_error.h), so its way to
-// the error level is part of the measurement. Beside them the best choice of one fixed modulation.
-// The average over fading: `draws` pairs (g^, e) from a fixed seed, the same for all points.
+// behind the tables (docs/explanation/mac.md): gain g = g^ + e, E|e|^2 = s, NMSE = s - s^2/2,
+// predicted power |g^|^2 + s, true power |g^ + e|^2; a frame's 108 k - 24 payload bits count when
+// no symbol is wrong. Each table at each NMSE of the literature's marks and at 0.1; the table
+// `measured` gets what the base station would make of the reported NMSE (link/prediction_error.h),
+// so its way to the error level is part of the measurement. Beside them the best choice of one
+// fixed modulation. The average over fading: `draws` pairs (g^, e) from a fixed seed, the same for
+// all points.
 #include "curve_world.h"
 #include "link/prediction_error.h"
 #include "link/switch_table.h"

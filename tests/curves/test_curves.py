@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The short set of the curves with tolerances, and the parts of the program that draws them. The
-tolerances hold what is reached (few trials: wider than the figures of docs/curves.md); the targets
+tolerances hold what is reached (few trials: wider than the figures of docs/results/curves.md); the targets
 are judged by ./openwip curves --all."""
 
 import contextlib

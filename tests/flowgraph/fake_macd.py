@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """macd's end of the slot link, played by a thread of the test, and a writer of grants of its own
-(docs/ air-interface.md), so that the blocks are not tested against the code they use."""
+(docs/reference/air-interface.md), so that the blocks are not tested against the code they use."""
 
 import pathlib
 import random

@@ -2,7 +2,7 @@
 """The flowgraphs in a real window of GNU Radio Companion, opened by ./openwip grc on an X server of
 their own: every one opens without an error and runs from there, shows in the pixels of its window
 what it is there to show, and ends in order when Companion stops it. The pictures of
-docs/gnuradio.md are those that this test takes (target grc_figures)."""
+docs/reference/gnuradio.md are those that this test takes (target grc_figures)."""
 
 import os
 import pathlib

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Runs a fuzz target where there is no libFuzzer (it comes with clang): first the given files, then
 // mutations of them for some seconds. It takes libFuzzer's options, so that
-// tests/fuzz/CMakeLists.txt and docs/develop.md are the same for both:
+// tests/fuzz/CMakeLists.txt and docs/how-to/develop.md are the same for both:
 //
 //   fuzz_NAME [-runs=N] [-max_total_time=S] [-seed=N] [-max_len=N] [-artifact_prefix=P] FILE...
 //   fuzz_NAME -merge=1 TO FROM...     the files that reach all that they reach, the shortest first

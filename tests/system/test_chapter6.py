@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Experiments A1 to C2 in virtual time, small size, some minutes on two cores: a tier of its own,
-`./openwip test -C chapter6 -R chapter6` (docs/develop.md)."""
+`./openwip test -C chapter6 -R chapter6` (docs/how-to/develop.md)."""
 
 import unittest
 

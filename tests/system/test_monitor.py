@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The real window on real cells, under Xvfb: every view that the cell feeds has data, values and
 pixels; settings are changed with the keyboard, read back, and seen in the telemetry; the end of the
-cell is said. The pictures of docs/monitor.md are those that this test takes (target
+cell is said. The pictures of docs/how-to/monitor.md are those that this test takes (target
 monitor_figures).
 
 Every wait is for a condition, none for a time: a busy machine is slow, not wrong."""

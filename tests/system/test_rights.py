@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""After the start no process of a cell has a capability but those of docs/rights.md: /proc of
+"""After the start no process of a cell has a capability but those of docs/explanation/rights.md: /proc of
 running cells is read, every thread of every process."""
 
 import os
@@ -19,7 +19,7 @@ from openwip_cli.machine import rights, slot_path
 CELL = f"r{os.getpid() % 100000}"
 STATED = {
     name: set(re.findall(r"`CAP_(\w+)`", line.split("|")[3]))
-    for line in (TOP / "docs/rights.md").read_text().splitlines()
+    for line in (TOP / "docs/explanation/rights.md").read_text().splitlines()
     if line.startswith("|") and line.count("|") == 5
     for name in re.findall(r"`([\w.]+)`|(recorder)", line.split("|")[1])
     for name in name

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Experiments of UMTS that Linux runs, small size: a tier of its own, `./openwip test -C umts -R
-umts_statements` (docs/develop.md). At this size some statements come out otherwise than on the
+umts_statements` (docs/how-to/develop.md). At this size some statements come out otherwise than on the
 pages."""
 
 import unittest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A receiver as docs/air-interface.md has it: IQ in, IP packets out. It knows the cell and nothing
+"""A receiver as docs/reference/air-interface.md has it: IQ in, IP packets out. It knows the cell and nothing
 else. No code of it comes from the C++, but its author had read that before; page_reader.py is by
 somebody who had not. Frames are put together from every copy and fragment that the grants name.
 

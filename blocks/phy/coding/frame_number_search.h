@@ -14,7 +14,8 @@
 // bits that are what they claim to be it is another one than the sender's at most once in e^20 for
 // each other number; they come from pilots that sequential_test has confirmed. A count that is
 // wrong all the same is corrected by three grants (slot_receiver).
-// tests/unit/phy/test_frame_number_search.cpp; what it is worth: docs/curves.md, cold start.
+// tests/unit/phy/test_frame_number_search.cpp; what it is worth: docs/results/curves.md, cold
+// start.
 #pragma once
 
 #include <cstdint>

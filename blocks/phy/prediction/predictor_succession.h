@@ -4,10 +4,11 @@
 // slots ahead. So it learns first, from what the one in use is given, and then takes its place with
 // all that it has learned, its NMSE included.
 //
-// learning_slots: all methods are then within 10 % of what they are in the end (docs/curves.md).
-// Slots without a measurement count, for a receiver that has lost its signal must be able to
-// change, too. It takes over at the beginning of the slot after them, so what a slot says comes
-// from current(). Allocates and frees nothing; what is replaced waits to be fetched.
+// learning_slots: all methods are then within 10 % of what they are in the end
+// (docs/results/curves.md). Slots without a measurement count, for a receiver that has lost its
+// signal must be able to change, too. It takes over at the beginning of the slot after them, so
+// what a slot says comes from current(). Allocates and frees nothing; what is replaced waits to be
+// fetched.
 #pragma once
 
 #include <algorithm>

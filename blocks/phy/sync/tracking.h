@@ -17,7 +17,7 @@
 // needs. In the same way every step of the timing tilts the phase over the band: `shift` is what
 // the steps have added up to in samples, the drift left out, and the channel of subcarrier k times
 // exp(-j 2 pi k shift / 768) is free of them. Without that the NMSE of the prediction three slots
-// ahead is 0.39 on typical urban at 125 Hz (docs/curves.md has the figure with it).
+// ahead is 0.39 on typical urban at 125 Hz (docs/results/curves.md has the figure with it).
 //
 // Positions are an integer sample and a fraction: the integer moves when the fraction leaves
 // +-0.6.

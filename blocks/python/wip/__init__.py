@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""OpenWIP: slot transmitter and slot receiver of a 5 MHz OFDM downlink (docs/gnuradio.md)."""
+"""OpenWIP: slot transmitter and slot receiver of a 5 MHz OFDM downlink
+(docs/reference/gnuradio.md)."""
 
 from gnuradio import gr  # the base classes have to be known before the bindings load  # noqa: F401
 

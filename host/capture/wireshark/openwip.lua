@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-3.0-or-later
--- Wireshark dissector of OpenWIP captures (docs/captures.md): link frames with their slot, bin, modulation and
+-- Wireshark dissector of OpenWIP captures (docs/how-to/captures.md): link frames with their slot, bin, modulation and
 -- fate, the IP packets inside them, and the way of each packet from TUN to TUN.
 --
 -- A link frame comes as LINKTYPE_WIRESHARK_UPPER_PDU, which names its dissector: no preference is needed. The

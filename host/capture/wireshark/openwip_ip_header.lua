@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-3.0-or-later
 -- How long an IP packet is, of a string of hexadecimal digits, one digit a nibble: link frames hold a whole
--- number of nibbles but not of bytes, so a packet may begin in the middle of one (docs/air-interface.md).
+-- number of nibbles but not of bytes, so a packet may begin in the middle of one (docs/reference/air-interface.md).
 local M = {}
 
 -- Of the packet at position `at`: its length in nibbles; nil when there is none; false when more of the string

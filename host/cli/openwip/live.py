@@ -19,7 +19,7 @@ def telemetry(
     """The messages of a running cell as they come, until the cell ends or the time is over.
 
     cell     its name (`openwip demo --name NAME`)
-    topics   such as ["slot", "tcp"] (docs/telemetry.md); None: all but "frames" and "ip", which are
+    topics   such as ["slot", "tcp"] (docs/reference/telemetry.md); None: all but "frames" and "ip", which are
              17 MB a second
     seconds  of wall clock; None: until the cell ends
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run records (docs/run-record.md) as data frames of pandas."""
+"""Run records (docs/how-to/run-record.md) as data frames of pandas."""
 
 import pathlib
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ class Record:
         )
 
     def tables(self) -> list[tuple[str, str]]:
-        """(topic, source) of each table, such as ("slot", "base"); docs/telemetry.md lists them."""
+        """(topic, source) of each table, such as ("slot", "base"); docs/reference/telemetry.md lists them."""
         return list(self._record.tables())
 
     def frame(self, topic: str, source: str, child: str | None = None) -> "pandas.DataFrame":

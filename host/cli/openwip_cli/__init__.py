@@ -19,6 +19,7 @@ checks who may import whom):
   runs          from the start of a cell to the verdict: demo, emulate, replay, tcp-l, validate; one
   of them is run.py
   campaign      experiments: many runs, and what they say together
+  lab           worksheets for students, and the check of their answers
   views         of a cell that is up, or of a record; a view starts nothing
   commands      what is left: down, status, exec, set, get, doctor, radio, benchmarks
 

@@ -37,6 +37,7 @@ COMMANDS = {
     "station": "runs.station",
     "tcp-l": "runs.tcpl",
     "validate": "runs.validate",
+    "lab": "lab.command",
     "top": "views.top",
     "telemetry": "views.telemetry_lines",
     "packets": "views.packets",

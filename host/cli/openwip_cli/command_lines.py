@@ -335,15 +335,18 @@ def of_shell() -> list[str]:
     setup.add_argument(
         "--virtual-time",
         action="store_true",
-        help="instead: build the Linux kernel of --time virtual (docs/virtual-time.md)",
+        help="instead: build the Linux kernel of --time virtual (docs/explanation/virtual-time.md)",
     )
     setup.add_argument(
-        "--ns3", action="store_true", help="instead: install ns-3 for --time ns3 (docs/ns3.md)"
+        "--ns3",
+        action="store_true",
+        help="instead: install ns-3 for --time ns3 (docs/explanation/ns3.md)",
     )
     setup.add_argument(
         "--campaigns",
         action="store_true",
-        help="instead: Snakemake for campaigns, with SLURM and Kubernetes (docs/campaigns.md)",
+        help="instead: Snakemake for campaigns, with SLURM and Kubernetes"
+        " (docs/how-to/campaigns.md)",
     )
     build = Parser(
         "build",

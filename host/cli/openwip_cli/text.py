@@ -11,7 +11,7 @@ try:
     import yaml
 
     from . import core_schema
-except ImportError:  # a reader of run records in another Python (docs/run-record.md) needs none
+except ImportError:  # a reader of run records needs none (docs/how-to/run-record.md)
     yaml = None
 
 from .errors import BadInput

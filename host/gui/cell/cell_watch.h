@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which cells run on this machine, as their run directories tell (docs/demo.md). Looking disturbs
-// nobody: the lock of the directory, which a launcher tries for, is not touched.
+// Which cells run on this machine, as their run directories tell (docs/reference/demo.md). Looking
+// disturbs nobody: the lock of the directory, which a launcher tries for, is not touched.
 #pragma once
 
 #include <map>

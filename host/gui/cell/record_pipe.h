@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Run records (docs/run-record.md), written and read by `openwip record` at the other end of a
-// pipe: their format stands there and nowhere else, and libhdf5, which trusts its files, reads them
-// in a process that has no rights. Either way messages pass as they were heard (messages/pipe.py):
-// time of reception in ns, source, topic, body, as a QDataStream has them. What is read begins with
-// its length in time, then comes faster than it was recorded; a file without a name keeps it, so
-// that a replay can go back.
+// Run records (docs/how-to/run-record.md), written and read by `openwip record` at the other end of
+// a pipe: their format stands there and nowhere else, and libhdf5, which trusts its files, reads
+// them in a process that has no rights. Either way messages pass as they were heard
+// (messages/pipe.py): time of reception in ns, source, topic, body, as a QDataStream has them. What
+// is read begins with its length in time, then comes faster than it was recorded; a file without a
+// name keeps it, so that a replay can go back.
 #pragma once
 
 #include <QDataStream>

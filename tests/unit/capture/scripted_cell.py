@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A cell that follows a script, in virtual time: IP packets become link frames, some of them fail,
-are sent again whole or cut, and arrive. It is an independent model of mac/rlc (docs/mac.md), in
+are sent again whole or cut, and arrive. It is an independent model of mac/rlc (docs/explanation/mac.md), in
 hexadecimal strings: one character is one nibble. Its telemetry is what base station and terminal
 would publish."""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table of docs/radios.md from channels/vusrp/devices.yaml. Run: writes it between its two
+"""The table of docs/reference/devices.md from channels/vusrp/devices.yaml. Run: writes it between its two
 marks."""
 
 import pathlib
@@ -7,7 +7,7 @@ import pathlib
 import yaml
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
-TABLE, PAGE = TOP / "channels/vusrp/devices.yaml", TOP / "docs/radios.md"
+TABLE, PAGE = TOP / "channels/vusrp/devices.yaml", TOP / "docs/reference/devices.md"
 MARKS = "<!-- devices: made by tests/unit/cli/devices_page.py -->\n", "<!-- devices end -->\n"
 
 

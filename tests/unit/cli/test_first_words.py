@@ -358,7 +358,7 @@ class Environment(unittest.TestCase):
         )
 
     def test_a_record_is_read_with_numpy_and_h5py_only(self):
-        """As docs/run-record.md says, in a Python that has nothing else."""
+        """As docs/how-to/run-record.md says, in a Python that has nothing else."""
         code = (
             "import sys\nfor name in ('yaml', 'zmq', 'google', 'scipy', 'matplotlib', 'jinja2',"
             " 'openwip_schema', 'gnuradio'): sys.modules[name] = None\nfrom"

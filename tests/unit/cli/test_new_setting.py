@@ -135,7 +135,7 @@ class NewSetting(unittest.TestCase):
             " link is|\n",
             page,
         )
-        self.assertNotIn("eagerness", (TOP / "docs/settings.md").read_text())
+        self.assertNotIn("eagerness", (TOP / "docs/reference/settings.md").read_text())
 
 
 if __name__ == "__main__":

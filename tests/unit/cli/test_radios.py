@@ -188,7 +188,7 @@ class Page(unittest.TestCase):
         self.assertEqual(
             devices_page.PAGE.read_text(encoding="utf-8"),
             devices_page.page(),
-            "docs/radios.md is not what tests/unit/cli/devices_page.py writes",
+            "docs/reference/devices.md is not what tests/unit/cli/devices_page.py writes",
         )
 
     def test_every_value_has_a_source_or_is_said_to_be_assumed(self):

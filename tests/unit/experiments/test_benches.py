@@ -259,7 +259,7 @@ class Processors(unittest.TestCase):
                 page.write_text(f"`ns3` {mine}")
                 code, line = code_of(other, *command)
             self.assertEqual((code, "has no SHA-256 of umts" in line), (2, True))
-        known = other.expected(other.TOP / "docs" / "virtual-time-measured.md", list(other.RUNS))
+        known = other.expected(other.TOP / "docs/results/virtual-time.md", list(other.RUNS))
         self.assertEqual(len(set(known.values())), len(other.RUNS))
 
     def test_runs_of_other_seconds_programs_and_options_are_made_again(self):

@@ -879,7 +879,7 @@ class Shipped(unittest.TestCase):
             len(plan.unique_runs(options.load(TOP, ["chapter6"], mode, "virtual")))
             for mode in plan.MODES
         ]
-        self.assertEqual(runs, [927, 32580])  # docs/virtual-time.md says so
+        self.assertEqual(runs, [927, 32580])  # docs/explanation/virtual-time.md says so
         with self.assertRaisesRegex(
             BadInput, "unknown experiment chapter6; known: A1, .*; alone: all, chapter6$"
         ):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Window of the acknowledged RLC: as a peer grants it, and why more than half of the numbers is
-// refused (docs/umts.md).
+// refused (docs/explanation/umts.md).
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -28,7 +28,7 @@ TEST(Window, ThePeerMayMakeItSmaller) {
 // A number of 12 bits alone tells an old PDU from a new one as long as the window is not above half
 // of the numbers. Beyond that one that comes again, two or more behind the window, is taken for one
 // ahead: the status says so and the sender resets the link, or, worse, its octets come to stand
-// where the number is used next. So `emulate` refuses more than half (docs/umts.md).
+// where the number is used next. So `emulate` refuses more than half (docs/explanation/umts.md).
 TEST(Window, AnOldPduIsOutsideUpToHalfOfTheNumbersAndTakenForANewOneBeyond) {
     for (const auto& [window, taken] : {std::pair(2047, false), {2048, false}, {4095, true}}) {
         am_config c;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The 802.11b cell against what can be said about it on paper (docs/wlan.md).
+// The 802.11b cell against what can be said about it on paper (docs/explanation/wlan.md).
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -154,7 +154,7 @@ TEST(DirectConversion, DISABLED_sent_table) {
         }
 }
 
-// The table of docs/radios-measured.md: --gtest_also_run_disabled_tests --gtest_filter=*table
+// The table of docs/results/radios.md: --gtest_also_run_disabled_tests --gtest_filter=*table
 TEST(DirectConversion, DISABLED_table) {
     for (const double khz : {0.0, 3.0, 6.0, 9.0, 10.0, 10.5}) {
         listener ideal(false), corrected(true, uncalibrated), uncorrected(false, uncalibrated),

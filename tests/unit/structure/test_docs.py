@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The pages lead to each other: the table of README.md names each one, no link is dead, every
+"""The pages lead to each other: no link is dead, every page can be reached from README.md, every
 figure is shown."""
 
+import collections
 import pathlib
 import re
 import sys
@@ -14,12 +15,30 @@ from openwip_cli.campaign.settings import EMULATOR, SETTINGS
 from openwip_cli.runs import ns3_tcp
 from openwip_cli.settings import page
 
+QUESTIONS = TOP / "tests/documentation/questions.tsv"
+ROOMS = "blocks channels cmake docs firmware flowgraphs host mac tests .ci".split()
+NAMED = re.compile(r"\bdocs/[\w/-]+\.md\b")
+TEXT = {
+    ".h",
+    ".cpp",
+    ".py",
+    ".sh",
+    ".yaml",
+    ".yml",
+    ".proto",
+    ".cmake",
+    ".txt",
+    ".md",
+    ".lua",
+    ".in",
+    "",
+}
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.M)
 
 
 def pages():
-    return [TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))]
+    return [TOP / "README.md", *sorted((TOP / "docs").rglob("*.md"))]
 
 
 def links(page):
@@ -31,7 +50,7 @@ def links(page):
 
 
 def anchors(page):
-    """Of its headings, as they are made of them on the web."""
+    """The anchors that a web page makes of the headings."""
     return {
         re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-")
         for h in HEADING.findall(page.read_text())
@@ -47,7 +66,40 @@ class Docs(unittest.TestCase):
                 if not path.exists() or (anchor and anchor not in anchors(path)):
                     dead.append(f"{source.relative_to(TOP)}: {path.name}#{anchor}")
         self.assertGreater(seen, 100)
-        self.assertEqual(dead, [])
+        self.assertEqual([], dead, "\n".join(dead))
+
+    def test_a_page_that_is_named_in_the_tree_exists(self):
+        wrong, seen = [], 0
+        for folder in [TOP / f for f in ROOMS] + [TOP]:
+            for path in sorted(folder.rglob("*") if folder != TOP else folder.iterdir()):
+                if path.suffix in TEXT and path.is_file() and "__pycache__" not in path.parts:
+                    for name in NAMED.findall(path.read_text(errors="replace")):
+                        seen += 1
+                        if not (TOP / name).exists():
+                            wrong.append(f"{path.relative_to(TOP)}: {name}")
+        self.assertGreater(seen, 200)
+        self.assertEqual([], wrong, "\n".join(wrong))
+
+    def test_pages_with_questions_have_ten(self):
+        rows = [
+            line.split("\t")
+            for line in QUESTIONS.read_text().splitlines()
+            if line and not line.startswith("#")
+        ]
+        self.assertEqual(rows[0], ["page", "question", "answer in the page", "cold reader"])
+        asked = collections.Counter(row[0] for row in rows[1:])
+        self.assertEqual({p: n for p, n in asked.items() if n != 10}, {})
+        self.assertEqual([p for p in asked if not (TOP / p).exists()], [])
+        self.assertGreaterEqual(len(asked), 23)
+
+    def test_every_page_can_be_reached_from_the_readme(self):
+        reached, waiting = set(), [TOP / "README.md"]
+        while waiting:
+            page = waiting.pop()
+            if page.suffix == ".md" and page not in reached and page.exists():
+                reached.add(page)
+                waiting.extend(path for path, _ in links(page))
+        self.assertEqual([str(p.relative_to(TOP)) for p in pages() if p not in reached], [])
 
     def test_every_figure_is_shown_on_a_page(self):
         named = {path for page in pages() for path, _ in links(page)}
@@ -58,12 +110,12 @@ class Docs(unittest.TestCase):
     def test_the_page_of_settings_is_the_table_of_settings(self):
         self.assertEqual(
             page.markdown(),
-            (TOP / "docs/settings.md").read_text(),
+            (TOP / "docs/reference/settings.md").read_text(),
             "made by ./openwip get --describe --markdown",
         )
 
     def test_the_page_of_experiments_settings_is_what_they_can_set(self):
-        text = (TOP / "docs/experiment-settings.md").read_text()
+        text = (TOP / "docs/reference/experiment-settings.md").read_text()
         self.assertEqual(
             page_of_experiments.markdown(), text, "made by ./openwip experiment --describe"
         )

@@ -48,6 +48,7 @@ ALLOWED = {
         "iq",
     },
     "campaign": {"programs", "machine", "settings", "figures", "cell", "measure", "runs"},
+    "lab": {"machine", "settings"},
     "views": {"machine", "messages", "settings", "figures", "cell", "records"},
     "commands": {"machine", "messages", "settings", "figures", "cell", "measure", "iq"},
     "__main__": {"machine"},

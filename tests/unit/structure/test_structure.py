@@ -332,7 +332,7 @@ class Structure(unittest.TestCase):
         )
 
     def test_clang_14_compiles_it(self):
-        """The compiler of the fuzz targets in Debian 12 (docs/develop.md): with libstdc++ 12 it has
+        """The compiler of the fuzz targets in Debian 12 (docs/how-to/develop.md): with libstdc++ 12 it has
         no std::ranges::subrange, which these return."""
         lacking = re.compile(
             r"std::(views::|ranges::(unique|remove|remove_if|rotate|partition|stable_partition|equal_range|search|search_n|find_end|subrange)\b)"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The sums of docs/umts-measured.md are those of its tables. A table counts where its last column
+"""The sums of docs/results/umts.md are those of its tables. A table counts where its last column
 is `holds`: `yes` or `no` is a statement, `yes (4)` four,
 `(not sure)` changes nothing, `again: ...` is told twice and counts where it does not say so, `not
 measurable` is neither. A row is of the texts unless its first cell (that of above where it is
@@ -9,7 +9,7 @@ import pathlib
 import re
 import unittest
 
-PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs/umts-measured.md"
+PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs/results/umts.md"
 ANSWER = re.compile(r"(yes|no|not measurable|again:.*)(?: \((?:(\d+)(?:, [^)]*)?|[^)\d][^)]*)\))?$")
 SUM = re.compile(r"\*\*(\d+) of (\d+) hold\*\*.*?of ours \*\*(\d+) of (\d+)\*\*", re.S)
 

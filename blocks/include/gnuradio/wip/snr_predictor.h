@@ -20,7 +20,7 @@ the SNR that came. A jump of the slot number starts the
 learning again.
 
 horizon    slots, 0..64
-predictor  last, ar, ls, kalman or delay (docs/phy.md)
+predictor  last, ar, ls, kalman or delay (docs/explanation/phy.md)
 
 ValueError, in C++ invalid_argument, names parameter, value and range.)";
 

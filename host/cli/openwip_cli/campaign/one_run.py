@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip experiment-run SPEC OUT: one run, one file (docs/campaigns.md). Campaigns call it, here
-or on another machine."""
+"""./openwip experiment-run SPEC OUT: one run, one file (docs/how-to/campaigns.md). Campaigns call
+it, here or on another machine."""
 
 import contextlib
 import errno

@@ -47,7 +47,8 @@ def parser(command: str) -> Parser:
         default="real",
         help=(
             "virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both as fast as"
-            " the machine can, without root (docs/virtual-time.md, docs/ns3.md; default real)"
+            " the machine can, without root (docs/explanation/virtual-time.md,"
+            " docs/explanation/ns3.md; default real)"
         ),
     )
     p.add_argument(
@@ -57,7 +58,8 @@ def parser(command: str) -> Parser:
         default=[],
         help=(
             "of TCP in all runs, over what the experiment says, such as congestion_control=bbr"
-            " (docs/experiments.md) or, in ns-3, sender=tahoe (docs/ns3.md); repeatable"
+            " (docs/how-to/experiments.md) or, in ns-3, sender=tahoe (docs/explanation/ns3.md);"
+            " repeatable"
         ),
     )
     p.add_argument(
@@ -66,7 +68,8 @@ def parser(command: str) -> Parser:
         action="append",
         default=[],
         help=(
-            "of the emulator (docs/settings.md) in all runs, over what the experiment says, such as"
+            "of the emulator (docs/reference/settings.md) in all runs, over what the experiment"
+            " says, such as"
             " umts.status_prohibit_ms=20; repeatable"
         ),
     )
@@ -138,7 +141,7 @@ def parser(command: str) -> Parser:
     p.add_argument(
         "--describe",
         action="store_true",
-        help="what a file can set, and --tcp: docs/experiment-settings.md",
+        help="what a file can set, and --tcp: docs/reference/experiment-settings.md",
     )
     return p
 

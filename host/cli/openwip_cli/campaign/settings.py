@@ -135,7 +135,8 @@ def read_over(words: Iterable[str], realisations: int | None) -> Over:
             or name.startswith("traffic.")
         ):
             raise BadInput(
-                f"--set {word}: {name} is no setting of the emulator (docs/settings.md); valid:"
+                f"--set {word}: {name} is no setting of the emulator (docs/reference/settings.md);"
+                " valid:"
                 " such as umts.status_prohibit_ms; of TCP: --tcp"
             )
         if key_of(name) in ELSEWHERE:
@@ -146,12 +147,12 @@ def read_over(words: Iterable[str], realisations: int | None) -> Over:
     return Over(given, realisations)
 
 
-# --- docs/experiment-settings.md ---
+# --- docs/reference/experiment-settings.md ---
 
 HEAD = """# Settings of experiments and of ns-3's TCP
 
-Made by `./openwip experiment --describe > docs/experiment-settings.md`. In an experiment's file ([experiments.md](experiments.md)) stand, beside these, the settings of
-the emulator ([settings.md](settings.md)) by their keys or by a short name.
+Made by `./openwip experiment --describe > docs/reference/experiment-settings.md`. In an experiment's file ([experiments](../how-to/experiments.md)) stand, beside these, the settings of
+the emulator ([settings](settings.md)) by their keys or by a short name.
 """
 
 
@@ -194,5 +195,6 @@ def markdown() -> str:
         + "\n## Short names of the emulator's\n\n"
         + page.table_of(("name", "setting"), short)
         + "\n## Of `--tcp` with `--time ns3`\n\nBeside `sender` and any attribute of ns-3"
-        " ([ns3.md](ns3.md)):\n\n" + page.table_of(("name", "valid", "meaning", "of ns-3"), ns3)
+        " ([ns-3](../explanation/ns3.md)):\n\n"
+        + page.table_of(("name", "valid", "meaning", "of ns-3"), ns3)
     )

@@ -33,7 +33,7 @@ def read(words: Iterable[str]) -> dict[str, Any]:
         if name not in SETTINGS or name not in known and SETTINGS[name].role != TCP:
             raise BadInput(
                 f"--tcp {name}={given[name]}; valid: {', '.join(known)}, sysctl.tcp_NAME; with"
-                " --time ns3 others (docs/ns3.md)"
+                " --time ns3 others (docs/explanation/ns3.md)"
             )
     first: dict[str, str] = {}
     for name in given:
@@ -45,7 +45,7 @@ def read(words: Iterable[str]) -> dict[str, Any]:
     if (control := given.get("congestion_control", OF_LINUX[0])) not in OF_LINUX:
         raise BadInput(
             f"--tcp congestion_control is {control!r}; valid: {', '.join(OF_LINUX)}; with --time"
-            " ns3 others (docs/ns3.md)"
+            " ns3 others (docs/explanation/ns3.md)"
         )
     return {
         name: command_line.read(f"--tcp {name}", SETTINGS[name].kind, value)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip capture: IP and link frames of a running cell as pcapng (docs/captures.md). The work is
-done by wip_capture (host/capture); here it is found out what it needs to know of the cell."""
+"""./openwip capture: IP and link frames of a running cell as pcapng (docs/how-to/captures.md). The
+work is done by wip_capture (host/capture); here it is found out what it needs to know of the
+cell."""
 
 import argparse
 import contextlib

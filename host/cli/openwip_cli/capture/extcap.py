@@ -5,7 +5,7 @@ Every cell that is up is one interface, `openwip-CELL`.
 A cell belongs to root, and Wireshark mostly does not run as root: then the capture itself is
 started through
 `sudo -n` as the account of the cells, by a program that can do nothing else; both have to be
-allowed (docs/captures.md)."""
+allowed (docs/how-to/captures.md)."""
 
 import argparse
 import os
@@ -20,7 +20,7 @@ from ..settings.command_line import Parser, check_cell_name
 from . import capture
 
 PREFIX = "openwip-"
-HELP = "docs/captures.md"
+HELP = "docs/how-to/captures.md"
 LIVE_CAPTURE = "/usr/local/lib/openwip/openwip-live-capture"
 UPPER_PDU = 252  # the interfaces inside the capture have link types of their own
 

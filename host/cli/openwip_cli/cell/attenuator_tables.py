@@ -107,7 +107,7 @@ def check_levels(channels: Sequence[int], table: bytes, most: Sequence[int]) -> 
 
 
 def mean_snr(path: str, places: Places) -> Any:
-    """Mean over the bins of an SNR trace (docs/channel-traces.md) in each slot, dB."""
+    """Mean over the bins of an SNR trace (docs/how-to/channel-traces.md) in each slot, dB."""
     import numpy
 
     return 10 * numpy.log10(

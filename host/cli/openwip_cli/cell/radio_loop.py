@@ -2,7 +2,7 @@
 """What the program that opens radios (host/radio) finds, and the loop of a cell from what a radio
 and its computer take: the lead and the retransmission delay that follow.
 
-A lead has two halves (docs/radios.md, A clock that does not wait): one for macd, one for modulation
+A lead has two halves (docs/explanation/free-running.md): one for macd, one for modulation
 and transport. Each has to survive a standstill of the machine, which shows in the reception: what
 one slot in 10,000 takes longer than half of them. In the second half a slot is made, which takes up
 to a slot, and its burst has to leave so long before its time that one in 10,000 is late. Beside the

@@ -42,7 +42,7 @@ class Peer:
 
 
 # The carrier that tests/bench/adjacent_channel.py holds to be inside the mask of TS 36.104, Local
-# Area (docs/radios-measured.md).
+# Area (docs/results/radios.md).
 MASKED_DBM = -5
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""openwip channel: SNR traces (docs/channel-traces.md). Files are written and checked by one
+"""openwip channel: SNR traces (docs/how-to/channel-traces.md). Files are written and checked by one
 program, wip_channel (host/channel); this is its command line, and what Python is better at: CSV,
 plots, and recording from a running cell."""
 

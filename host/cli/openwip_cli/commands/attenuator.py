@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip attenuator list|qemu|status|set|play|sweep: the programmable attenuator
-(docs/attenuator.md), on a serial port or in QEMU.
+(docs/how-to/attenuator.md), on a serial port or in QEMU.
 
 Exit code of play and sweep: 0 if every step was there when it was due, 1 if not, 2 for bad input, 3
 if nothing answers."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip fader CONFIG: the channel between radios on cables, and its recordings; ./openwip fader
-calibrate CONFIG: what its radios do beside the channel (docs/cabled.md). Calibration: exit code 0:
-nothing is wrong, 1: something is, 2: bad input, or a radio that is not there."""
+calibrate CONFIG: what its radios do beside the channel (docs/how-to/cabled.md). Calibration: exit
+code 0: nothing is wrong, 1: something is, 2: bad input, or a radio that is not there."""
 
 import argparse
 import contextlib
@@ -34,7 +34,7 @@ from .finding import Finding, as_json, judged, show
 
 PROGRAM = "host/cabled/wip_fader"
 MOST_BEND_DB = 0.1  # of the gain over its three levels
-LEAST_IMAGE_DB = 25  # docs/radios-measured.md: costs 256-QAM about 1 dB
+LEAST_IMAGE_DB = 25  # docs/results/radios.md: costs 256-QAM about 1 dB
 
 
 def parser(command: str, description: str) -> Parser:
@@ -355,7 +355,7 @@ def main(arguments: list[str], places: Places) -> int:
         "fader",
         "The channel between radios that are joined to the stations by cables, until it is ended;"
         " `fader calibrate` measures the radios and `fader compare` what a distant terminal heard"
-        " (docs/cabled.md).",
+        " (docs/how-to/cabled.md).",
     )
     p.add_argument(
         "--record",

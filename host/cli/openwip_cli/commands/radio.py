@@ -31,12 +31,12 @@ USAGE = """usage: ./openwip radio COMMAND [--radio ARGS] [--json [FILE]] [OPTION
 --radio: UHD device arguments, such as type=b200 (without: the first radio found); type=vusrp is a software one that hears itself.
 COMMAND --help: its options."""
 
-RESAMPLING = "a sixth of a core for each direction"  # docs/radios-measured.md, Rates
+RESAMPLING = "a sixth of a core for each direction"  # docs/results/radios.md, Rates
 # Their mixers are corrected from a file that one has to make; the others measure and correct
 # themselves.
 CORRECTED_FROM_A_FILE = ("n200", "n210", "x300", "x310")
 SOFTWARE = "air_connected"  # the sensor that software USRPs alone have
-LEAST_IMAGE_DB = 25  # docs/radios-measured.md: costs 256-QAM about 1 dB
+LEAST_IMAGE_DB = 25  # docs/results/radios.md: costs 256-QAM about 1 dB
 MOST_DC_DBFS = -20  # of full scale: above it headroom is lost
 
 

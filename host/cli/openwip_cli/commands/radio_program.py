@@ -49,7 +49,7 @@ def transmit_options(p: Parser) -> None:
         metavar="DB",
         help=(
             "gain of the transmitter (default: its lowest). An attenuator of 30 dB or more "
-            "belongs between transmitter and receiver (docs/radios.md)"
+            "belongs between transmitter and receiver (docs/how-to/radios.md)"
         ),
     )
     p.add_argument(

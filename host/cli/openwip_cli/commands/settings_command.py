@@ -248,7 +248,7 @@ def parser(command: str, usage: str) -> Parser:
     p.add_argument(
         "--path",
         metavar="SENDER:RECEIVER",
-        help="channel.* of this path of the medium or fader (docs/cabled.md)",
+        help="channel.* of this path of the medium or fader (docs/how-to/cabled.md)",
     )
     return p
 
@@ -334,7 +334,7 @@ def get_main(arguments: list[str], _places: Places) -> int:
     p.add_argument(
         "--markdown",
         action="store_true",
-        help="with --describe: every setting of every program, docs/settings.md",
+        help="with --describe: every setting of every program, docs/reference/settings.md",
     )
     p.add_argument("--kind", choices=controls.CELLS, help="with --describe: of one kind of cell")
     given = p.parse_args(arguments)

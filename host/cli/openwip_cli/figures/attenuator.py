@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The programmable attenuator in the cable of a run: what a report says of it
-(docs/attenuator.md)."""
+(docs/how-to/attenuator.md)."""
 
 from typing import Any
 

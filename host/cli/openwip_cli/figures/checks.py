@@ -33,7 +33,7 @@ LATEST_MS = 20.0
 # so of its own receiver from there on.
 CLIPPED_SHARE = 1e-4
 LATE_SHARE = 1e-3  # of the slots, on a clock that runs freely
-# An application may be ready and without a core for this share of the time (docs/demo.md).
+# An application may be ready and without a core for this share of the time (docs/reference/demo.md).
 WAITING_LIMIT = 0.5
 REMEDY = (
     "remedy: more cores for the slot path (--cores), less to compute, or sudo sysctl -w"

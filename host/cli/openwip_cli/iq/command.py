@@ -367,7 +367,7 @@ COMMANDS = {"record": record, "replay": replay, "import": import_, "info": info}
 def main(arguments: list[str], _places: Places) -> int:
     return run_command(
         "iq",
-        f"usage: {USAGE}\n\nSamples of a cell as SigMF recordings (docs/iq.md).",
+        f"usage: {USAGE}\n\nSamples of a cell as SigMF recordings (docs/how-to/iq.md).",
         COMMANDS,
         arguments or ["without a command"],
     )

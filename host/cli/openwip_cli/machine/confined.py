@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Files that somebody else made are parsed by a child process that has nothing to lose
-(docs/rights.md). A library that trusts its files (HDF5 follows links to other files, waits for a
-FIFO, and writes beyond its memory after one changed byte) does so there.
+(docs/explanation/rights.md). A library that trusts its files (HDF5 follows links to other files,
+waits for a FIFO, and writes beyond its memory after one changed byte) does so there.
 
   parent  opens the file with the rights of whoever asked, takes regular files only, and hands over
   the descriptor. It asks

@@ -3,10 +3,10 @@
 
 A slot goes through five processes, one after the other, and each hands over by waking the next. On
 one core that costs a few microseconds; across two it costs what the machine asks for, 35 to 80 us
-on some, ten times a slot (docs/slot-path.md). So the slot path (the medium, both macd, both radios)
-has one core, and everything else (the applications, telemetry, the launcher) the others. Nothing is
-split over two cores: the processes of a slot wait for each other, so a second core gains little
-even where wake-ups are cheap.
+on some, ten times a slot (docs/explanation/slot-path.md). So the slot path (the medium, both macd,
+both radios) has one core, and everything else (the applications, telemetry, the launcher) the
+others. Nothing is split over two cores: the processes of a slot wait for each other, so a second
+core gains little even where wake-ups are cheap.
 
 One process of it may do without the others' core: a fader, whose delay lies between it and them, if
 nobody's clock waits for it. It is a third of a core to one that the rest of a cell half fills, and

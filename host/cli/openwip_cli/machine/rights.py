@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a process of a cell may do as root, and how it comes to be able to do less (docs/rights.md
-has the table).
+"""What a process of a cell may do as root, and how it comes to be able to do less
+(docs/explanation/rights.md has the table).
 
 The keeper is root; what it starts gets, with limit(), a bounding set of the few capabilities that
 the process needs, and no way to gain others. From there a process goes on itself: become_account(),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rows of an SNR trace (docs/channel-traces.md). wip_channel reads them, as every run does that
-plays one: in a process without rights, which refuses what is no trace."""
+"""The rows of an SNR trace (docs/how-to/channel-traces.md). wip_channel reads them, as every run
+does that plays one: in a process without rights, which refuses what is no trace."""
 
 import contextlib
 import subprocess

@@ -6,7 +6,7 @@ The kernel counts for every thread the time during which it was ready to run and
 thread that was ready at two looks and did not run between them, is added here: a starved one waits
 for seconds. That is of the traffic's own processes: the pressure of the whole machine
 (/proc/pressure/cpu) is also high when the radio or a stranger waits and the applications do not
-(docs/measurements.md has both). And what a verdict needs besides that has to be watched all the
+(docs/results/cells.md has both). And what a verdict needs besides that has to be watched all the
 time: telemetry."""
 
 import contextlib

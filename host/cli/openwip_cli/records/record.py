@@ -31,7 +31,8 @@ from ..settings.command_line import Parser
 from ..settings.kinds import Real
 from ..text import shown
 
-# What applications sent belongs into a capture (docs/run-record.md: what it would cost here).
+# What applications sent belongs into a capture (docs/how-to/run-record.md: what it would cost
+# here).
 LEFT_OUT = ("frames", "ip")
 EVERY_DAY = tuple(t for t in telemetry.TOPICS if t not in LEFT_OUT)
 TOGETHER_S = 0.02  # messages that come in this time are taken at once: fewer wake-ups

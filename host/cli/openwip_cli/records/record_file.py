@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes a run record (docs/run-record.md): HDF5, written as FILE.part and renamed when it is
-complete. Rows wait in memory until there are enough for whole chunks, or until checkpoint(); a few
-megabytes are the most that waits. What the last checkpoint() has written is found however the
+"""Writes a run record (docs/how-to/run-record.md): HDF5, written as FILE.part and renamed when it
+is complete. Rows wait in memory until there are enough for whole chunks, or until checkpoint(); a
+few megabytes are the most that waits. What the last checkpoint() has written is found however the
 recorder ends (records/record_storage.py)."""
 
 import contextlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads a run record (docs/run-record.md), with or without the rest of OpenWIP: needs h5py and
-numpy only. libhdf5 runs in a process without rights (records/contents.py, machine/confined.py);
+"""Reads a run record (docs/how-to/run-record.md), with or without the rest of OpenWIP: needs h5py
+and numpy only. libhdf5 runs in a process without rights (records/contents.py, machine/confined.py);
 what comes from there is checked here.
 
     with RunRecord("demo.h5") as r:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The programmable attenuator in the cable of a run (docs/attenuator.md): a process of the cell,
-which plays a table or an SNR trace from the begin of the measured time on, or from the edge at its
-trigger input, or takes levels; and what the run asks of it.
+"""The programmable attenuator in the cable of a run (docs/how-to/attenuator.md): a process of the
+cell, which plays a table or an SNR trace from the begin of the measured time on, or from the edge
+at its trigger input, or takes levels; and what the run asks of it.
 
   python -m openwip_cli cable-attenuator FILE [--check]     FILE: attenuator.* of the scenario,
   endpoints; --check: is it there, can it do that"""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The bin-level emulator: one process between two interfaces, in two namespaces (docs/emulator.md).
+"""The bin-level emulator: one process between two interfaces, in two namespaces
+(docs/explanation/emulator.md).
 
 run(options, workload, progress) is the entry for programs: it starts a cell, lets `workload` run
 whatever it likes in the namespaces, drains the link, checks the sums and returns the report with

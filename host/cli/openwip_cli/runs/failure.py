@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs that ended without a result: why, as data, and the file that says so in the place of the
-result (docs/campaigns.md).
+result (docs/how-to/campaigns.md).
 
 A failed run is a result with a reason. Its file has `valid: false`, no `result`, and `failure` with
 the fields of Failure. Causes of the machine say nothing about the run itself: such a run is tried

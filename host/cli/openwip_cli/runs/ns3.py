@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""emulate --time ns3: the emulator's links with the TCP of ns-3 at both their ends (docs/ns3.md).
-run(scenario, ...) is the entry for programs, with the plans of runs/virtual.py."""
+"""emulate --time ns3: the emulator's links with the TCP of ns-3 at both their ends
+(docs/explanation/ns3.md). run(scenario, ...) is the entry for programs, with the plans of
+runs/virtual.py."""
 
 import json
 import pathlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """TCP of ns-3: its senders, the settings of all of a run (`--tcp NAME=VALUE`), and which of Linux's
-they are (docs/ns3.md)."""
+they are (docs/explanation/ns3.md)."""
 
 import re
 from collections.abc import Iterable

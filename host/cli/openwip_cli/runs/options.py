@@ -58,7 +58,7 @@ def settings_parser(
     """The settings, and what every run has around them; of one cell its cores and what is left of
     it, too."""
     p = Parser(command, description, usage=f"./openwip {command} [OPTIONS]")
-    rooms: dict[str, Any] = {"": p}  # headings of the help, as of docs/settings.md
+    rooms: dict[str, Any] = {"": p}  # headings of the help, as of docs/reference/settings.md
     for s in settings:
         if s.flag is None:
             continue
@@ -315,8 +315,9 @@ def parse_emulate(arguments: list[str]) -> Options:
         default="real",
         help=(
             "virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both as fast as"
-            " the machine can, the same seed the same packets, without root (docs/virtual-time.md,"
-            " docs/ns3.md; default real)"
+            " the machine can, the same seed the same packets, without root"
+            " (docs/explanation/virtual-time.md,"
+            " docs/explanation/ns3.md; default real)"
         ),
     )
     parser.add_argument(
@@ -331,7 +332,8 @@ def parse_emulate(arguments: list[str]) -> Options:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="of ns-3's TCP, such as sender=eifel, min_rto_ms=20 (docs/ns3.md); repeatable",
+        help="of ns-3's TCP, such as sender=eifel, min_rto_ms=20 (docs/explanation/ns3.md);"
+        " repeatable",
     )
     given = parser.parse_args(arguments)
     if given.generator and given.time != "real":

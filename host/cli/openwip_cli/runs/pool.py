@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Many runs, several at a time, by Snakemake (host/campaign/Snakefile, docs/campaigns.md): a run is
-a process of its own, from one file, FOLDER/specs/KEY.json, to another, FOLDER/runs/KEY.json,
+"""Many runs, several at a time, by Snakemake (host/campaign/Snakefile, docs/how-to/campaigns.md): a
+run is a process of its own, from one file, FOLDER/specs/KEY.json, to another, FOLDER/runs/KEY.json,
 written under another name and renamed, so whole or absent. Another process supervises it
 (supervise.py) and writes that file where the run has left none. Snakemake knows an empty file
 FOLDER/ended/KEY instead: it removes what a job that failed has made, and what is there before a job

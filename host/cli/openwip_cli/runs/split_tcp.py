@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""emulate --split-tcp (docs/umts.md): a controller between the wired network and the bearer, in a
-namespace of its own, with a proxy that splits TCP connections in two.
+"""emulate --split-tcp (docs/explanation/umts.md): a controller between the wired network and the
+bearer, in a namespace of its own, with a proxy that splits TCP connections in two.
 
     base: wip0 -- emulator "wired" -- wired0 :controller: wip0 -- emulator -- wip0: terminal
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip station base|terminal: one side of a cell on this computer, the other one on another
-(docs/radios.md)."""
+(docs/how-to/two-computers.md)."""
 
 import collections
 import contextlib

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip tcp-l: transfers over a line with residual bit errors, with the host's TCP alone and
-with the relay that takes damaged segments (docs/corrupt-delivery.md; Alfredsson 2012, section 4.4).
+with the relay that takes damaged segments (docs/explanation/corrupt-delivery.md; Alfredsson 2012,
+section 4.4).
 
 main() runs the points of a scenario, several at a time, each in a process of its own so that a kill
 of any of them is cleaned up as always; transfers.py is one of them."""
@@ -53,7 +54,8 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, str, Scenario]:
         default="real",
         help=(
             "virtual: with a Linux kernel of its own; ns3: with the TCP of ns-3, only with --relay"
-            " off; no root (docs/virtual-time.md, docs/ns3.md; default real)"
+            " off; no root (docs/explanation/virtual-time.md, docs/explanation/ns3.md; default"
+            " real)"
         ),
     )
     given = parser.parse_args(arguments)

@@ -235,7 +235,7 @@ class WithoutClock(Transfer):
 
 
 class InVirtualTime(WithoutClock):
-    """The TCP of a Linux kernel (docs/virtual-time.md)."""
+    """The TCP of a Linux kernel (docs/explanation/virtual-time.md)."""
 
     def traffic(self) -> None:
         point, s = self.point, self.scenario
@@ -289,7 +289,7 @@ def damaged_segments(programs: list[dict[str, Any]]) -> int:
 
 
 class InNs3(WithoutClock):
-    """The TCP of ns-3 (docs/ns3.md). Segments are as long as the MTU lets them be; bytes are not
+    """The TCP of ns-3 (docs/explanation/ns3.md). Segments are as long as the MTU lets them be; bytes are not
     compared, since what is damaged does not come up."""
 
     more = ("ns3", "virtual_seconds", "wall_seconds")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The emulator against theory: tables 5.3 to 5.5 and 5.7 of Alfredsson 2012, with TCP (in real
 time, of a kernel in virtual time, or of ns-3) and in virtual time with the packet generator
-(docs/emulator.md).
+(docs/explanation/emulator.md).
 
   total = goodput of the receiving application + headers + what the last frame of a packet leaves
   empty
@@ -295,7 +295,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         default="real",
         help=(
             "of TCP; virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both"
-            " without root (docs/virtual-time.md, docs/ns3.md; default real)"
+            " without root (docs/explanation/virtual-time.md, docs/explanation/ns3.md; default"
+            " real)"
         ),
     )
     given = p.parse_args(arguments)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """emulate --time virtual: the emulated cell with the TCP of a Linux kernel at both its ends, on one
-calendar, in two processes without privileges (docs/virtual-time.md). run(scenario, ...) is the
-entry for programs."""
+calendar, in two processes without privileges (docs/explanation/virtual-time.md). run(scenario, ...)
+is the entry for programs."""
 
 import dataclasses
 import ipaddress

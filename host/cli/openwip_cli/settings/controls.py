@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What can be set in a running cell, and where: the table of settings (table.py) behind ./openwip
-set and get and, as JSON, for other programs (docs/controls.md).
+set and get and, as JSON, for other programs (docs/how-to/controls.md).
 
 A key is the key of the scenario file. Its process is asked under the process's own key. A key that
 cannot change has a reason instead of a process that takes it. What a medium or fader takes of its

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""docs/settings.md, made from the table of settings."""
+"""docs/reference/settings.md, made from the table of settings."""
 
 from collections.abc import Callable, Iterable
 
@@ -8,7 +8,7 @@ from .kinds import with_unit
 
 HEAD = """# Settings
 
-Made from `mac/schema/settings.yaml` by `./openwip get --describe --markdown > docs/settings.md`.
+Made from `mac/schema/settings.yaml` by `./openwip get --describe --markdown > docs/reference/settings.md`.
 
 - **Who**: processes read a YAML file (`--config FILE`), then `--set key=value`; `--print-config` prints what holds. Commands take the option, or the key in a
   scenario file (`--config FILE`), and hand it on. *mac*: macd, emulator; *cell*: these, demo and emulate; *emulation*: emulator, emulate;
@@ -20,9 +20,9 @@ Made from `mac/schema/settings.yaml` by `./openwip get --describe --markdown > d
   What is not finite (`.inf`, `.nan`) is no number of any setting.
   Tags, a second document and a key that stands twice are refused, too; `<<` merges mappings.
   `--set` and the options take the same numbers.
-- **Live**: who takes it while a cell runs ([controls.md](controls.md)); `./openwip get --describe` says of the others why not.
+- **Live**: who takes it while a cell runs ([controls](../how-to/controls.md)); `./openwip get --describe` says of the others why not.
 """
-OF_OTHER_PAGE = ("experiment", "ns3")  # docs/experiment-settings.md
+OF_OTHER_PAGE = ("experiment", "ns3")  # docs/reference/experiment-settings.md
 COLUMNS = ("key", "option", "default", "valid", "who", "live", "meaning")
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The radios of a demo: device arguments and gains of both stations, and the path that joins them
 at the level that radios without faults would have. What a product is stands in
-channels/vusrp/devices.yaml (docs/radios.md)."""
+channels/vusrp/devices.yaml (docs/reference/devices.md)."""
 
 import dataclasses
 import functools
@@ -48,7 +48,8 @@ def parts(setting: str, text: str) -> dict[str, str]:
             )
         if key in ("type", "air", "node"):
             raise BadInput(
-                f"{setting} is '{text}'; valid: device arguments (docs/radios.md) but type, air and"
+                f"{setting} is '{text}'; valid: device arguments (docs/reference/devices.md) but"
+                " type, air and"
                 " node, which are the cell's"
             )
         found[key] = value
@@ -100,7 +101,7 @@ def radio(role: str, setting: str, product: str, arguments: str) -> Radio:
 
 def radios(values: Any) -> dict[str, Radio]:
     """By station, and those of a fader: what the base station sends to receives, what the terminal
-    hears sends. They have one clock (docs/cabled.md), so no error of their own. `values`: a
+    hears sends. They have one clock (docs/how-to/cabled.md), so no error of their own. `values`: a
     scenario."""
     found = {
         role: radio(role, f"--{role}-radio", values["radio.product"], values[f"radio.{role}"])

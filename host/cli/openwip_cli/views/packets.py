@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip packets: where the time of each packet of a running cell went (docs/packet-delay.md):
-of the downlink; of a UMTS bearer both ways."""
+"""./openwip packets: where the time of each packet of a running cell went
+(docs/explanation/packet-delay.md): of the downlink; of a UMTS bearer both ways."""
 
 import argparse
 import json

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip report: a run record as one page (docs/run-record.md)."""
+"""./openwip report: a run record as one page (docs/how-to/run-record.md)."""
