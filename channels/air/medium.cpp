@@ -222,6 +222,7 @@ void medium::detach(std::size_t i) {
     node.commands.written.store(0);
     node.commands.taken.store(0);
     node.transmit_latency.store(0);
+    node.judges.store(0);
     changed_from(now_);
 }
 
@@ -410,8 +411,8 @@ medium::counters medium::count() const {
     counters c;
     for (std::size_t i = 0; i < air_.nodes(); ++i) {
         const node_block& n = air_.node(i);
-        c.late += n.lates.load();
-        c.underflows += n.underflows.load();
+        c.late += n.lates.load() + n.judged_late.load();
+        c.underflows += n.underflows.load() + n.judged_dry.load();
         c.overflows += n.overflows.load();
     }
     return c;

@@ -91,6 +91,16 @@ sample_format format_of(const uhd::stream_args_t& args, const radio_model& model
     return *f;
 }
 
+// UHD sets it on a B2xx only; an RFNoC radio keeps what the FPGA begins with.
+fpga::error_policy policy_of(const uhd::stream_args_t& args, const radio_model& model) {
+    const std::string policy = args.args.get("underflow_policy", "next_packet");
+    if (policy != "next_packet" && policy != "next_burst")
+        throw uhd::value_error("vusrp: stream argument underflow_policy=" + policy +
+                               ": valid is next_packet or next_burst");
+    const bool burst = policy == "next_burst" && model.control().name == "b200";
+    return burst ? fpga::error_policy::next_burst : fpga::error_policy::next_packet;
+}
+
 }  // namespace
 
 std::string node_of(const uhd::device_addr_t& args) { return args.get("node", "radio"); }
@@ -459,7 +469,8 @@ uhd::tx_streamer::sptr device::get_tx_stream(const uhd::stream_args_t& args) {
     const std::vector<std::size_t> places = chosen(args, side::transmit);
     const sample_format format = format_of(args, model_.of(places[0]), side::transmit);
     auto stream = std::make_shared<transmit_stream>(
-        lanes(places), format, packet_of(args), args.args.get("hold", hold_ ? "1" : "0") == "1");
+        lanes(places), format, packet_of(args), policy_of(args, model_),
+        args.args.get("hold", hold_ ? "1" : "0") == "1");
     for (const std::size_t i : places) channels_[i].transmit = stream;
     return stream;
 }

@@ -19,7 +19,7 @@
 #include "vusrp/radio_model.h"
 #include "vusrp/sample_format.h"
 #include "vusrp/sampled_reader.h"
-#include "vusrp/sampled_writer.h"
+#include "vusrp/transmit_core.h"
 
 namespace wip::vusrp {
 
@@ -67,11 +67,12 @@ private:
     std::mutex mutex_, command_mutex_;  // of recv(), and of commands while it waits
 };
 
+// What send() makes of a call: packets of at most samples_per_packet, each with its time, the last
+// with the end of burst; no samples are a packet of one zero (docs/software-usrp.md).
 class transmit_stream : public uhd::tx_streamer {
 public:
     transmit_stream(std::vector<stream_channel> channels, sample_format format,
-                    std::size_t samples_per_packet, bool hold);
-    ~transmit_stream() override;
+                    std::size_t samples_per_packet, fpga::error_policy policy, bool hold);
 
     size_t get_num_channels() const override { return lanes_.size(); }
     size_t get_max_num_samps() const override { return samples_per_packet_; }
@@ -85,29 +86,18 @@ public:
 
 private:
     using clock = std::chrono::steady_clock;
-    struct lane {
-        std::shared_ptr<node_port> port;
-        radio_model model;
-        sampled_writer writer;
-        std::uint64_t announced, delivered;
-        std::size_t done = 0;  // of the samples of this call; left when it ends: of the next one
-        bool opened_here = false;
-    };
-    bool open(lane& l, tick time, clock::time_point deadline);
-    bool close(lane& l, clock::time_point deadline);
-    // Writes what there is room for; gave_up: the table of bursts has none in time.
-    enum class step { nothing, some, gave_up };
-    step write(lane& l, const void* from, std::size_t size, tick time, clock::time_point deadline);
+    bool send_packet(const buffs_type* buffs, std::size_t done, std::size_t size,
+                     const uhd::tx_metadata_t& metadata, double timeout);
     std::span<const air::cf32> samples(const void* from, std::size_t done, std::size_t size);
-    void announce_events() noexcept;  // "U" and "L" on the console, as UHD does
     bool take_event(std::size_t channel, uhd::async_metadata_t& message);
 
-    std::deque<lane> lanes_;
+    std::deque<transmit_core> lanes_;  // stay where they are
     sample_format format_;
     std::size_t samples_per_packet_;
-    bool hold_;
+    exact_rate rate_;
+    std::optional<uhd::tx_metadata_t> kept_{};  // of a start of burst without samples
     std::vector<air::cf32> scratch_;
-    std::mutex mutex_, announce_mutex_, message_mutex_;
+    std::mutex mutex_, message_mutex_;
 };
 
 }  // namespace wip::vusrp
