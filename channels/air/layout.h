@@ -152,7 +152,11 @@ struct node_block {
     // N: it judges by itself what is late or dry, as a radio with a control logic of its own does
     // (vusrp/transmit_core.h), and counts it. What it hands over is on the air.
     std::atomic<std::uint32_t> judges;
-    std::atomic<std::uint64_t> judged_late, judged_dry;
+    std::atomic<std::uint64_t> judged_late, judged_dry, judged_full;
+    // N: packets that were on the air at another time than the node was told, and by how many
+    // ticks the first of them was.
+    std::atomic<std::uint64_t> displaced;
+    std::atomic<tick> displaced_by;
 
     table<window, 256> windows;                    // M -> N: more gaps than a ring can hold
     alignas(64) std::atomic<tick> read;            // N, samples before this are consumed

@@ -109,6 +109,7 @@ std::string medium::run() {
         if (const std::int64_t wall = runtime::monotonic_ns(); wall >= next_watch) {
             next_watch = wall + watch_interval_ns;
             reason = find_dead();
+            if (reason.empty()) reason = find_displaced();
             if (!reason.empty()) break;
         }
         if (!started_) {
@@ -313,6 +314,24 @@ std::string medium::find_dead() {
     return {};
 }
 
+// A radio's software that says when its samples belong on the air is wrong when they are there at
+// another time: nothing that is received then is what it seems to be.
+std::string medium::find_displaced() {
+    for (std::size_t i = 0; i < air_.nodes(); ++i) {
+        const std::uint64_t displaced = air_.node(i).displaced.load(std::memory_order_acquire);
+        if (displaced <= known_[i].displaced) continue;
+        const bool first = known_[i].displaced == 0;
+        known_[i].displaced = displaced;
+        if (!first) continue;
+        const std::string what = "node '" + air_.node_name(i) + "': samples were on the air " +
+                                 std::to_string(air_.node(i).displaced_by.load()) +
+                                 " ticks beside their time (late is positive)";
+        if (!config_.stations_may_die) return what;
+        say_(what);
+    }
+    return {};
+}
+
 bool medium::ready_to_start() {
     int transmitters = config_.wait_transmitters, receivers = config_.wait_receivers;
     for (const auto& t : transmitters_) transmitters -= t.ever_opened();
@@ -413,7 +432,7 @@ medium::counters medium::count() const {
         const node_block& n = air_.node(i);
         c.late += n.lates.load() + n.judged_late.load();
         c.underflows += n.underflows.load() + n.judged_dry.load();
-        c.overflows += n.overflows.load();
+        c.overflows += n.overflows.load() + n.judged_full.load();
     }
     return c;
 }

@@ -139,7 +139,8 @@ void radio_model::read_control(const uhd::device_addr_t& args) {
     receive_store_ = kind_->receive_store;
     if (kind_->frames > 0) {
         transmit_store_ += frames("num_send_frames") * frame("send_frame_size");
-        receive_frames_ = frames("num_recv_frames") * frame("recv_frame_size");
+        usb_frame_ = frame("recv_frame_size");
+        receive_frames_ = frames("num_recv_frames") * usb_frame_;
     } else {
         receive_frames_ = static_cast<std::int64_t>(
             number_of(args, "recv_buff_size", kind_->socket_bytes, 1, most_bytes) / 4);

@@ -82,6 +82,8 @@ public:
     // Samples that wait on their way to the converter, and from it, at most.
     std::int64_t transmit_store() const noexcept { return transmit_store_; }
     std::int64_t receive_store() const noexcept { return receive_store_; }
+    // Samples of a packet that a transfer of USB takes; 0: there is no USB.
+    std::int64_t usb_frame() const noexcept { return usb_frame_; }
     std::int64_t receive_frames() const noexcept { return receive_frames_; }
 
     // Device time runs in ticks of its own: the medium's rate by its clock.
@@ -141,7 +143,7 @@ private:
     const product* kind_ = nullptr;
     const fpga::family* control_ = nullptr;
     bool restarts_ = true;
-    std::int64_t transmit_store_ = 0, receive_store_ = 0, receive_frames_ = 0;
+    std::int64_t transmit_store_ = 0, receive_store_ = 0, receive_frames_ = 0, usb_frame_ = 0;
     std::int64_t clock_hz_, parts_ = 0, own_parts_ = 0;
     bool automatic_ = false, faults_ = true, calibrated_ = false;
     std::vector<channel_state> channels_;

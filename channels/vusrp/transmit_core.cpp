@@ -16,7 +16,8 @@ using fpga::transmit_event_kind;
 
 constexpr exact_rate medium_rate{7'680'000};
 constexpr int sequence_numbers = 4096;
-constexpr tick before_time = 64;      // lockstep: the way of a packet through the logic, at least
+// Lockstep: what is in time has come as early as its way through the logic may take.
+constexpr tick before_time = fpga::long_ago / 16;
 constexpr tick untimed_lead = 25600;  // an ideal burst without a time, of the medium: 3.3 ms
 constexpr tick report_slack = 8;      // lockstep: reports do not wait for the next quantum
 constexpr auto look_again = 1ms;
@@ -65,11 +66,11 @@ bool transmit_core::wait_room(std::size_t samples, clock::time_point deadline) {
         tick until = 0;  // of the medium
         {
             const std::lock_guard lock(mutex_);
-            const std::size_t stored = stored_at(master_at(port_->now()));
-            if (stored == 0 || stored + samples <= store_) return true;
+            const std::size_t inside = stored_at(master_at(port_->now()));
+            if (inside == 0 || inside + samples <= store_) return true;
             std::size_t gone = 0;
             auto last = store_ends_.begin();
-            while (stored - gone + samples > store_ && last != store_ends_.end()) {
+            while (inside - gone + samples > store_ && last != store_ends_.end()) {
                 gone += last->samples;
                 until = (last++)->until;
             }
@@ -86,13 +87,11 @@ bool transmit_core::wait_room(std::size_t samples, clock::time_point deadline) {
     }
 }
 
-tick transmit_core::arrival(const std::optional<tick>& time, std::size_t samples) {
+tick transmit_core::arrival(const std::optional<tick>& time) {
     const tick now = port_->now();
     if (lockstep_) {
         const tick here = master_at(now + latency_);
-        const tick way = static_cast<tick>(samples) * rate_.divider + before_time;
-        if (control_.is_open()) return control_.due() - way;
-        return time && *time >= here ? *time - way : here;
+        return control_.is_open() || (time && *time >= here) ? before_time : here;
     }
     const tick late = latency_ + std::uniform_int_distribution<tick>(0, spread_)(random_);
     const bool leads = ideal_ && !time && !control_.is_open();
@@ -107,9 +106,12 @@ void transmit_core::packet(std::optional<tick> time, std::span<const air::cf32> 
         const tick half = rate_.divider / 2;
         *time = sample_model::floor_divide(*time + half, rate_.divider) * rate_.divider;
     }
-    const tick at = arrival(time, samples.size());
+    const tick at = arrival(time);
     arrived_ = lockstep_ ? at : std::max(arrived_, at);
-    packets_.push_back({number_, sent_});
+    if (time) told_ = time;
+    packets_.push_back({number_, sent_, told_});
+    if (told_) *told_ += static_cast<tick>(samples.size()) * rate_.divider;
+    if (end_of_burst) told_.reset();
     control_.packet({.arrival = arrived_,
                      .time = time,
                      .samples = static_cast<int>(samples.size()),
@@ -139,6 +141,7 @@ void transmit_core::play(std::span<const air::cf32> samples) {
         const auto same = [packet](const held_packet& p) { return p.number == packet; };
         return std::find_if(packets_.begin(), packets_.end(), same)->position + first;
     };
+    for (const fpga::air_run& r : o.air) check_time(r);
     std::int64_t over = played_;
     for (std::size_t i = 0; i < o.air.size();) {
         const fpga::air_run& first = o.air[i];
@@ -174,6 +177,18 @@ void transmit_core::play(std::span<const air::cf32> samples) {
     while (packets_.size() > 1 && packets_[1].position <= played_) packets_.pop_front();
     if (played_ == sent_) packets_.clear();
     current_ = {};
+}
+
+// Times that are rounded to ticks may be a sample apart.
+void transmit_core::check_time(const fpga::air_run& run) {
+    if (run.first != 0) return;
+    const auto same = [&run](const held_packet& p) { return p.number == run.packet; };
+    const std::optional<tick> told = std::find_if(packets_.begin(), packets_.end(), same)->told;
+    if (!told || std::abs(run.start - *told) <= rate_.divider) return;
+    auto& block = port_->block();
+    if (block.displaced.load() == 0)
+        block.displaced_by.store(to_medium_.of(run.start - *told).whole);
+    block.displaced.fetch_add(1, std::memory_order_release);
 }
 
 void transmit_core::write(tick start, std::int64_t position, std::size_t samples) {

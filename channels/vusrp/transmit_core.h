@@ -45,19 +45,21 @@ public:
 private:
     struct held_packet {
         std::int64_t number, position;
+        std::optional<tick> told;  // the time of its first sample, by its own or earlier ones
     };
     struct stored {
         tick until;
         std::size_t samples;
     };
     tick master_at(tick medium) const noexcept { return to_medium_.at_or_after(medium); }
-    tick arrival(const std::optional<tick>& time, std::size_t samples);
+    tick arrival(const std::optional<tick>& time);
     void advance();  // what has happened since the last packet
     void play(std::span<const air::cf32> samples);
     void write(tick start, std::int64_t position, std::size_t samples);
     void close_burst();
     std::size_t stored_at(tick now);
     void note(const fpga::transmit_event& e);
+    void check_time(const fpga::air_run& run);
     std::optional<fpga::transmit_event> due_report();
 
     std::shared_ptr<node_port> port_;
@@ -77,8 +79,9 @@ private:
     std::deque<stored> store_ends_;
     // Positions count all samples that were sent.
     std::int64_t sent_ = 0;
-    std::int64_t played_ = 0;  // up to there they are on the air or dropped
-    std::int64_t ahead_ = 0;   // up to there they are written
+    std::int64_t played_ = 0;     // up to there they are on the air or dropped
+    std::int64_t ahead_ = 0;      // up to there they are written
+    std::optional<tick> told_{};  // of the next sample, if the burst has times
     std::deque<held_packet> packets_;
     std::vector<air::cf32> held_;  // from played_ on: wait in the DUC
     std::span<const air::cf32> current_{};

@@ -84,7 +84,7 @@ private:
     std::optional<converter> converter_;
     deframer deframer_;
     state state_ = state::idle;
-    tick free_ = 0;             // idle: of the next decision; discarding: of the next word
+    tick free_ = long_ago;      // idle: of the next decision; discarding: of the next word
     tick due_ = 0;              // open: of the next sample on the air
     tick lost_at_ = -1;         // a packet that arrives in this tick is lost [5]
     bool until_burst_ = false;  // discarding
