@@ -16,6 +16,7 @@ constexpr tick before_time = 64;  // lockstep: the way of a command through the 
 constexpr tick soon = 2 * 5120;   // of the medium: it may have begun before a command gets there
 constexpr tick looked_ahead = 8;  // the logic knows by then whether a command is late
 constexpr auto look_again = 20ms;
+constexpr std::int64_t parts_a_second = 1000;
 
 fpga::receive_setting setting_of(const radio_model& model, std::int64_t samples_per_packet) {
     return {.ticks_per_sample = model.rate(side::receive).divider,
@@ -79,18 +80,21 @@ void receive_core::update() {
         close_window();
         return;
     }
-    const tick from = control_.now();
-    if (from >= now) return;
-    if (!lockstep_) {
-        const std::int64_t stored = control_.stored();
-        const std::int64_t room = frames_ - (waiting_ + control_.unfinished() - stored);
-        const tick full = room <= 0        ? from
-                          : stored >= room ? from + room
-                                           : from + (room - stored) * rate_.divider;
-        if (full < now) control_.refuse({full, now});
+    // By parts: what the host's frames have room for is known where a part begins.
+    const tick part = std::max<tick>(master_.clock / parts_a_second, 1);
+    while (control_.now() < now) {
+        const tick from = control_.now(), to = std::min(now, from + part);
+        if (!lockstep_ && control_.is_running()) {
+            const std::int64_t stored = control_.stored();
+            const std::int64_t room = frames_ - (waiting_ + control_.unfinished() - stored);
+            const tick full = room <= 0        ? from
+                              : stored >= room ? from + room
+                                               : from + (room - stored) * rate_.divider;
+            if (full < to) control_.refuse({full, to});
+        }
+        control_.advance(to);
+        note(control_.take());
     }
-    control_.advance(now);
-    note(control_.take());
     close_window();
 }
 

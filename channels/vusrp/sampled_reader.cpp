@@ -60,7 +60,7 @@ sampled_reader::state sampled_reader::look(tick wanted) {
     const auto s = ring();
     if (s.what == s.nothing) return {0, false};
     if (s.position > input_) {
-        if (!fresh_) return {0, true};
+        if (!fresh_ || s.position - input_ > longest_reach) return {0, true};
         // The stream began before the medium did.
         if (!converts_) {
             position_ += s.position - input_;

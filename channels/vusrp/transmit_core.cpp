@@ -124,6 +124,12 @@ void transmit_core::packet(std::optional<tick> time, std::span<const air::cf32> 
     store_ends_.push_back({until, samples.size()});
 }
 
+void transmit_core::announce(std::optional<tick> time) {
+    const std::lock_guard lock(mutex_);
+    if (port_->running() || writer_.is_open()) return;
+    if (writer_.open(time.value_or(0), hold_)) close_burst();
+}
+
 void transmit_core::advance() {
     if (!lockstep_) {
         control_.advance(master_at(port_->now() + latency_));

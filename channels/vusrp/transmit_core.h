@@ -34,6 +34,8 @@ public:
     // The store takes so many samples at a time. false: it did not in time.
     bool wait_room(std::size_t samples, std::chrono::steady_clock::time_point deadline);
     void packet(std::optional<tick> time, std::span<const air::cf32> samples, bool end_of_burst);
+    // Packets will follow: a medium that waits for a transmitter need not wait any more.
+    void announce(std::optional<tick> time);
     // A report whose time has come.
     std::optional<fpga::transmit_event> take_report();
     // Until a report can have come, or the timeout.

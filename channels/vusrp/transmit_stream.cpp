@@ -43,6 +43,10 @@ size_t transmit_stream::send(const buffs_type& buffs, size_t size,
     const std::lock_guard lock(mutex_);
     if (size == 0 && metadata.start_of_burst && !metadata.end_of_burst) {
         kept_ = metadata;
+        std::optional<tick> time;
+        if (metadata.has_time_spec)
+            time = to_sample(metadata.time_spec, lanes_[0].master(), lanes_[0].port().offset());
+        for (transmit_core& l : lanes_) l.announce(time);
         return 0;
     }
     uhd::tx_metadata_t sent = metadata;
