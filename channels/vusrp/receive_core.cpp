@@ -211,9 +211,10 @@ receive_core::state receive_core::look() {
             return s;
         }
         // What lies before all that can still be wanted makes room in the ring.
-        const tick wanted = control_.is_running()
-                                ? reader_.first_tick(control_.packet_start() - strobe_)
-                                : port_->now() - sampled_reader::longest_reach;
+        const tick wanted =
+            control_.is_running()
+                ? reader_.first_tick(control_.packet_start() - strobe_)
+                : to_medium_.of(control_.now()).whole - sampled_reader::longest_reach;
         reader_.drain(wanted);
         return {};
     }

@@ -10,6 +10,7 @@ namespace {
 
 using air::never;
 constexpr std::size_t feed_size = 2048;  // ticks at a time
+constexpr tick most_before = 4096;       // that a stream begins before the medium fills the ring
 constexpr exact_rate medium_rate{7'680'000};
 
 }  // namespace
@@ -60,12 +61,13 @@ sampled_reader::state sampled_reader::look(tick wanted) {
     const auto s = ring();
     if (s.what == s.nothing) return {0, false};
     if (s.position > input_) {
-        if (!fresh_ || s.position - input_ > longest_reach) return {0, true};
+        if (!fresh_ || s.position - input_ > most_before) return {0, true};
         // The stream began before the medium did.
         if (!converts_) {
             position_ += s.position - input_;
         } else {
-            converter_->restart(s.position);
+            const std::vector<air::cf32> zeros(static_cast<std::size_t>(s.position - input_));
+            converter_->feed(zeros);
         }
         input_ = s.position;
     }
@@ -74,6 +76,15 @@ sampled_reader::state sampled_reader::look(tick wanted) {
     };
     const tick there = std::max<tick>(0, upto(input_ + s.available) - position_);
     const bool gap = s.end != never && upto(s.end) - position_ < wanted;
+    // Nothing is lost where one window ends and another begins.
+    if (const tick rest = s.end - input_; gap && !s.cut && converts_ && s.available >= rest &&
+                                          rest <= static_cast<tick>(inputs_.size())) {
+        const std::span<air::cf32> part(inputs_.data(), static_cast<std::size_t>(rest));
+        reader_.take(part);
+        converter_->feed(part);
+        input_ = s.end;
+        return look(wanted);
+    }
     return {std::min(there, wanted), gap && s.available >= s.end - s.position};
 }
 

@@ -108,10 +108,7 @@ void transmit_core::packet(std::optional<tick> time, std::span<const air::cf32> 
     }
     const tick at = arrival(time);
     arrived_ = lockstep_ ? at : std::max(arrived_, at);
-    if (time) told_ = time;
-    packets_.push_back({number_, sent_, told_});
-    if (told_) *told_ += static_cast<tick>(samples.size()) * rate_.divider;
-    if (end_of_burst) told_.reset();
+    packets_.push_back({number_, sent_, time});
     control_.packet({.arrival = arrived_,
                      .time = time,
                      .samples = static_cast<int>(samples.size()),
@@ -126,8 +123,11 @@ void transmit_core::packet(std::optional<tick> time, std::span<const air::cf32> 
 
 void transmit_core::announce(std::optional<tick> time) {
     const std::lock_guard lock(mutex_);
-    if (port_->running() || writer_.is_open()) return;
-    if (writer_.open(time.value_or(0), hold_)) close_burst();
+    const bool holds = lockstep_ && time;  // the clock stands until they are there
+    if ((port_->running() && !holds) || writer_.is_open()) return;
+    if (!writer_.open(time.value_or(0), hold_)) return;
+    next_ = time.value_or(0);
+    if (!holds) close_burst();
 }
 
 void transmit_core::advance() {

@@ -47,7 +47,7 @@ public:
 private:
     struct held_packet {
         std::int64_t number, position;
-        std::optional<tick> told;  // the time of its first sample, by its own or earlier ones
+        std::optional<tick> told;  // the time that it has
     };
     struct stored {
         tick until;
@@ -81,9 +81,8 @@ private:
     std::deque<stored> store_ends_;
     // Positions count all samples that were sent.
     std::int64_t sent_ = 0;
-    std::int64_t played_ = 0;     // up to there they are on the air or dropped
-    std::int64_t ahead_ = 0;      // up to there they are written
-    std::optional<tick> told_{};  // of the next sample, if the burst has times
+    std::int64_t played_ = 0;  // up to there they are on the air or dropped
+    std::int64_t ahead_ = 0;   // up to there they are written
     std::deque<held_packet> packets_;
     std::vector<air::cf32> held_;  // from played_ on: wait in the DUC
     std::span<const air::cf32> current_{};
