@@ -52,7 +52,7 @@ constexpr tick bounded_time(tick t) noexcept {
     return t < -farthest_time ? -farthest_time : t > farthest_time ? farthest_time : t;
 }
 
-inline constexpr std::uint32_t layout_version = 5;
+inline constexpr std::uint32_t layout_version = 6;
 inline constexpr std::size_t max_nodes = 64;
 inline constexpr std::size_t name_size = 32;
 inline constexpr std::uint64_t transmit_fifo_size = std::uint64_t{1} << 18;  // 34 ms
@@ -149,6 +149,14 @@ struct node_block {
     alignas(64) std::atomic<std::uint64_t> fifo_freed;    // M
     gate room;                                            // M wakes N: FIFO, bursts, commands
     std::atomic<tick> transmit_latency;  // N, ticks that its samples are on their way
+    // N: it judges by itself what is late or dry, as a radio with a control logic of its own does
+    // (vusrp/transmit_core.h), and counts it. What it hands over is on the air.
+    std::atomic<std::uint32_t> judges;
+    std::atomic<std::uint64_t> judged_late, judged_dry, judged_full;
+    // N: packets that were on the air at another time than the node was told, and by how many
+    // ticks the first of them was.
+    std::atomic<std::uint64_t> displaced;
+    std::atomic<tick> displaced_by;
 
     table<window, 256> windows;                    // M -> N: more gaps than a ring can hold
     alignas(64) std::atomic<tick> read;            // N, samples before this are consumed

@@ -109,6 +109,7 @@ std::string medium::run() {
         if (const std::int64_t wall = runtime::monotonic_ns(); wall >= next_watch) {
             next_watch = wall + watch_interval_ns;
             reason = find_dead();
+            if (reason.empty()) reason = find_displaced();
             if (!reason.empty()) break;
         }
         if (!started_) {
@@ -222,6 +223,7 @@ void medium::detach(std::size_t i) {
     node.commands.written.store(0);
     node.commands.taken.store(0);
     node.transmit_latency.store(0);
+    node.judges.store(0);
     changed_from(now_);
 }
 
@@ -308,6 +310,24 @@ std::string medium::find_dead() {
         // As it would have let go of the node itself.
         if (node.process.compare_exchange_strong(process, leaving_process))
             node.claims.fetch_add(1);
+    }
+    return {};
+}
+
+// A radio's software that says when its samples belong on the air is wrong when they are there at
+// another time: nothing that is received then is what it seems to be.
+std::string medium::find_displaced() {
+    for (std::size_t i = 0; i < air_.nodes(); ++i) {
+        const std::uint64_t displaced = air_.node(i).displaced.load(std::memory_order_acquire);
+        if (displaced <= known_[i].displaced) continue;
+        const bool first = known_[i].displaced == 0;
+        known_[i].displaced = displaced;
+        if (!first) continue;
+        const std::string what = "node '" + air_.node_name(i) + "': samples were on the air " +
+                                 std::to_string(air_.node(i).displaced_by.load()) +
+                                 " ticks beside their time (late is positive)";
+        if (!config_.stations_may_die) return what;
+        say_(what);
     }
     return {};
 }
@@ -410,9 +430,9 @@ medium::counters medium::count() const {
     counters c;
     for (std::size_t i = 0; i < air_.nodes(); ++i) {
         const node_block& n = air_.node(i);
-        c.late += n.lates.load();
-        c.underflows += n.underflows.load();
-        c.overflows += n.overflows.load();
+        c.late += n.lates.load() + n.judged_late.load();
+        c.underflows += n.underflows.load() + n.judged_dry.load();
+        c.overflows += n.overflows.load() + n.judged_full.load();
     }
     return c;
 }

@@ -66,8 +66,8 @@ public:
     medium(shared_air& air, const medium_config& config,
            std::function<void(const std::string&)> say);
 
-    // Until stop(): returns an empty string; or until a node dies (unless stations may): returns
-    // who.
+    // Until stop(): returns an empty string; or until a node dies or is on the air at another time
+    // than it was told (unless stations may): returns who.
     std::string run();
     void stop() noexcept;  // any thread, also a signal handler
 
@@ -90,6 +90,7 @@ private:
     void changed_from(tick time) noexcept;
     void lose_samples(std::size_t i, tick from, tick to);
     std::string find_dead();
+    std::string find_displaced();
     bool ready_to_start();
     bool something_new() const;
     bool can_compute(tick to) const;
@@ -114,6 +115,7 @@ private:
         std::uint32_t claims = 0;          // the claim that is served
         std::uint64_t commands_taken = 0;  // of that claim
         bool refused = false;              // until the next claim
+        std::uint64_t displaced = 0;       // said
         process_watch watch;
         std::atomic<std::uint64_t> malformed{0};  // values that were refused, for status
     };

@@ -68,6 +68,12 @@ void receive_reader::take(std::span<cf32> out) noexcept {
     header_.work.notify();
 }
 
+void receive_reader::skip(tick n) noexcept {
+    position_ += n;
+    node_.read.store(position_, std::memory_order_seq_cst);
+    header_.work.notify();
+}
+
 bool receive_writer::push(tick start, tick end, std::uint32_t flags) noexcept {
     auto& table = node_.windows;
     // A node that takes windows and does not read them has no room for more of them either.

@@ -36,6 +36,7 @@ public:
     bool wait(tick n, std::chrono::nanoseconds timeout);
     // Copies and consumes; n must be available.
     void take(std::span<cf32> out) noexcept;
+    void skip(tick n) noexcept;  // consumes without copying
 
 private:
     window* current() noexcept;

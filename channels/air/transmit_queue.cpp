@@ -131,7 +131,12 @@ transmit_reader::news transmit_reader::collect(tick now, tick asap_time) noexcep
         const tick opened_at = snapshot(shared.opened_at);
         local_burst b{&shared, timed ? bounded_time(said_time) : std::max(asap_time, earliest),
                       first, false};
-        if (no_time || (timed && (b.start < opened_at || b.start < now || b.start < earliest))) {
+        const bool judged = node_.judges.load(std::memory_order_relaxed) != 0;
+        // Too late for the medium all the same: the node was interrupted between judging and
+        // writing. What is left of the burst is heard.
+        if (judged && timed && b.start < now) node_.lates.fetch_add(1, std::memory_order_relaxed);
+        const bool late = !judged && (b.start < opened_at || b.start < now);
+        if (no_time || (timed && (late || b.start < earliest))) {
             shared.state.fetch_or(burst_refused | burst_late, std::memory_order_seq_cst);
             post_event(node_, event_kind::late, opened_at);
             n.malformed += no_time;
@@ -196,6 +201,7 @@ bool transmit_reader::read(tick from, std::span<cf32> out) const noexcept {
 }
 
 bool transmit_reader::starve(tick time) noexcept {
+    if (node_.judges.load(std::memory_order_relaxed) != 0) return false;
     for (local_burst& b : bursts_) {
         std::uint64_t s = b.shared->state.load(std::memory_order_acquire);
         if (s & (burst_closed | burst_refused)) continue;

@@ -55,6 +55,14 @@ rate_map::rate_map(const exact_rate& in, const exact_rate& out) {
 }
 
 rate_map::position rate_map::of(std::int64_t output) const noexcept {
+    position p = at(output);
+    const std::uint64_t sum = p.fraction + shift_.fraction;
+    p.whole += shift_.whole + (sum < p.fraction);
+    p.fraction = sum;
+    return p;
+}
+
+rate_map::position rate_map::at(std::int64_t output) const noexcept {
     const wide product = output * numerator_;
     const wide whole = floor_of(product, denominator_);
     wide rest = product - whole * denominator_;
@@ -69,7 +77,11 @@ rate_map::position rate_map::of(std::int64_t output) const noexcept {
 }
 
 std::int64_t rate_map::at_or_after(std::int64_t input) const noexcept {
-    return static_cast<std::int64_t>(-floor_of(-input * denominator_, numerator_));
+    const wide from = wide{input} - shift_.whole;
+    auto first = static_cast<std::int64_t>(-floor_of(-from * denominator_, numerator_));
+    // The rest of the shift is less than one input.
+    while (shift_.fraction != 0 && of(first - 1).whole >= input) --first;
+    return first;
 }
 
 double rate_map::step() const noexcept {

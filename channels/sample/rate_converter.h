@@ -30,13 +30,17 @@ public:
         std::uint64_t fraction;  // 2^-64
     };
     position of(std::int64_t output) const noexcept;
+    // From now on output n is at n fin/fout + `by`: of a grid that does not begin at zero.
+    void shift(position by) noexcept { shift_ = by; }
     // The first output at or after an input.
     std::int64_t at_or_after(std::int64_t input) const noexcept;
     double step() const noexcept;
 
 private:
     __extension__ typedef __int128 wide;
+    position at(std::int64_t output) const noexcept;
     wide numerator_, denominator_;
+    position shift_{0, 0};
 };
 
 class rate_converter {
@@ -45,6 +49,7 @@ public:
 
     // Output n needs the inputs [whole(p(n)) - before(), whole(p(n)) + after()].
     const rate_map& map() const noexcept { return map_; }
+    rate_map& map() noexcept { return map_; }
     std::int64_t before() const noexcept { return half_; }
     std::int64_t after() const noexcept { return half_; }
 

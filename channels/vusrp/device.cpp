@@ -91,6 +91,16 @@ sample_format format_of(const uhd::stream_args_t& args, const radio_model& model
     return *f;
 }
 
+// UHD sets it on a B2xx only; an RFNoC radio keeps what the FPGA begins with.
+fpga::error_policy policy_of(const uhd::stream_args_t& args, const radio_model& model) {
+    const std::string policy = args.args.get("underflow_policy", "next_packet");
+    if (policy != "next_packet" && policy != "next_burst")
+        throw uhd::value_error("vusrp: stream argument underflow_policy=" + policy +
+                               ": valid is next_packet or next_burst");
+    const bool burst = policy == "next_burst" && model.control().name == "b200";
+    return burst ? fpga::error_policy::next_burst : fpga::error_policy::next_packet;
+}
+
 }  // namespace
 
 std::string node_of(const uhd::device_addr_t& args) { return args.get("node", "radio"); }
@@ -434,11 +444,16 @@ void device::make_rate(side s, std::size_t i) {
             });
 }
 
-std::size_t device::packet_of(const uhd::stream_args_t& args) const {
+// A B2xx takes any `spp` up to its own limit when it receives, whatever a transfer of USB holds
+// (b200_io_impl.cpp); other radios cut it to what their network takes.
+std::size_t device::packet_of(const uhd::stream_args_t& args, side s) const {
+    constexpr double most_of_b200 = 4092;
     const double usual =
         model_.ideal() ? static_cast<double>(default_samples_per_packet) : model_.kind().packet;
     const double asked = number_of(args.args, "spp", usual, 1, 65536);
-    return static_cast<std::size_t>(model_.ideal() ? asked : std::min(asked, usual));
+    if (model_.ideal()) return static_cast<std::size_t>(asked);
+    const bool usb = model_.usb_frame() > 0 && s == side::receive;
+    return static_cast<std::size_t>(std::min(asked, usb ? most_of_b200 : usual));
 }
 
 std::vector<stream_channel> device::lanes(const std::vector<std::size_t>& places) const {
@@ -450,7 +465,8 @@ std::vector<stream_channel> device::lanes(const std::vector<std::size_t>& places
 uhd::rx_streamer::sptr device::get_rx_stream(const uhd::stream_args_t& args) {
     const std::vector<std::size_t> places = chosen(args, side::receive);
     const sample_format format = format_of(args, model_.of(places[0]), side::receive);
-    auto stream = std::make_shared<receive_stream>(lanes(places), format, packet_of(args));
+    auto stream =
+        std::make_shared<receive_stream>(lanes(places), format, packet_of(args, side::receive));
     for (const std::size_t i : places) channels_[i].receive = stream;
     return stream;
 }
@@ -459,7 +475,8 @@ uhd::tx_streamer::sptr device::get_tx_stream(const uhd::stream_args_t& args) {
     const std::vector<std::size_t> places = chosen(args, side::transmit);
     const sample_format format = format_of(args, model_.of(places[0]), side::transmit);
     auto stream = std::make_shared<transmit_stream>(
-        lanes(places), format, packet_of(args), args.args.get("hold", hold_ ? "1" : "0") == "1");
+        lanes(places), format, packet_of(args, side::transmit), policy_of(args, model_),
+        args.args.get("hold", hold_ ? "1" : "0") == "1");
     for (const std::size_t i : places) channels_[i].transmit = stream;
     return stream;
 }

@@ -77,7 +77,7 @@ private:
     void tune(side s, std::size_t i);
     void set_level(side s, std::size_t i, double gain);
     std::vector<stream_channel> lanes(const std::vector<std::size_t>& places) const;
-    std::size_t packet_of(const uhd::stream_args_t& args) const;
+    std::size_t packet_of(const uhd::stream_args_t& args, side s) const;
 
     radio_model model_;
     std::vector<channel> channels_;

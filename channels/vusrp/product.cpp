@@ -82,7 +82,10 @@ front_end read_front(const place& p, const std::string& side, const char* bits, 
 }
 
 product read_product(const std::string& name, const place& p) {
-    const place front = p.at("front"), calibrated = p.at("calibrated");
+    const place front = p.at("front"), calibrated = p.at("calibrated"), buffers = p.at("buffers");
+    buffers.expect_keys({"transmit", "receive", "frames", "socket", "frame"});
+    const place frames = buffers.at("frames"), socket = buffers.at("socket");
+    const std::array families{"b200", "rfnoc_duc"};
     product made{.name = name,
                  .board = text(p, "board"),
                  .gain_name = text(p, "gain_name"),
@@ -103,7 +106,13 @@ product read_product(const std::string& name, const place& p) {
                  .timed_commands = p.at("command_timing").one_of({"exact", "at_once"}) == 0,
                  .settling_us = p.at("settling_us").number(),
                  .calibrated = calibrated.given() && calibrated.one_of({"false", "true"}) == 1,
-                 .command_queue = p.at("command_queue").number<int>()};
+                 .command_queue = p.at("command_queue").number<int>(),
+                 .control = families[p.at("control").one_of({families[0], families[1]})],
+                 .transmit_store = buffers.at("transmit").number<std::int64_t>(),
+                 .receive_store = buffers.at("receive").number<std::int64_t>(),
+                 .frames = frames.given() ? frames.number<int>() : 0,
+                 .socket_bytes = socket.given() ? socket.number() : 0,
+                 .frame_bytes = buffers.at("frame").number<int>()};
     if (const place said = p.at("offered_gpsdo"); said.given()) made.offered_gpsdo = said.texts();
     p.at("decimation").each_item([&made](const place& rule) {
         const auto r = rule.just<3, std::int64_t>();

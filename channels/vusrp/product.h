@@ -90,6 +90,12 @@ struct product {
     double settling_us;
     bool calibrated;  // its power, by UHD itself
     int command_queue;
+    std::string control;  // family of the FPGA's logic
+    // Samples in the device; then frames or, without any, bytes of a socket; bytes of a frame.
+    std::int64_t transmit_store, receive_store;
+    int frames;
+    double socket_bytes;
+    int frame_bytes;
 
     // All that the master clock can be divided by, in rising order.
     std::vector<std::int64_t> ratios() const;

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::int64_t medium_hz = 7'680'000;
 static_assert(medium_hz == air::sample_rate);
+constexpr int header_bytes = 16;      // of a packet with its time
 constexpr double default_rate = 1e6;  // of UHD's DSP cores, before one is set
 
 std::string megahertz(double hz, int digits) {
@@ -94,6 +95,7 @@ radio_model::radio_model(const uhd::device_addr_t& args)
         microseconds(number_of(args, "latency_us", kind_ ? kind_->latency_us : 0, 0, 20'000));
     spread_ = microseconds(number_of(args, "spread_us", kind_ ? kind_->spread_us : 0, 0, 20'000));
     settling_ = kind_ ? microseconds(kind_->settling_us) : 0;
+    read_control(args);
     if (!kind_) return;
     faults_ = number_of(args, "faults", 1, 0, 1) != 0;
     calibrated_ = number_of(args, "calibrated", kind_->calibrated, 0, 1) != 0;
@@ -105,6 +107,44 @@ radio_model::radio_model(const uhd::device_addr_t& args)
             set_bandwidth(s, i, front(s).bandwidth.initial);
         }
     divide_clock();
+}
+
+// Without a product the radio has the logic of most of them, and as much room as the medium gives.
+void radio_model::read_control(const uhd::device_addr_t& args) {
+    const std::string release = args.get("uhd", "4.9");
+    const std::string control = args.get("control", kind_ ? kind_->control : "rfnoc_duc");
+    if (control != "ideal" && control != "rfnoc" && control != "rfnoc_duc" && control != "b200")
+        throw uhd::value_error("vusrp: device argument control=" + control +
+                               ": valid is ideal, rfnoc, rfnoc_duc or b200");
+    try {
+        control_ = &fpga::family_of_release(control, release);
+    } catch (const std::invalid_argument&) {
+        throw uhd::value_error("vusrp: device argument uhd=" + release +
+                               ": valid is a release from 4.0 to 4.10");
+    }
+    restarts_ = control == "ideal" || (release != "4.0" && release != "4.1");
+    transmit_store_ = air::transmit_fifo_size / 2;
+    receive_store_ = air::receive_ring_size / 8;
+    receive_frames_ = air::receive_ring_size / 2;
+    if (!kind_) return;
+    constexpr double most_bytes = 1e9;
+    const auto frame = [&](const char* key) {
+        const double bytes = number_of(args, key, kind_->frame_bytes, 40, 65536);
+        return static_cast<std::int64_t>(bytes - header_bytes) / 4;
+    };
+    const auto frames = [&](const char* key) {
+        return static_cast<std::int64_t>(number_of(args, key, kind_->frames, 1, 65536));
+    };
+    transmit_store_ = kind_->transmit_store;
+    receive_store_ = kind_->receive_store;
+    if (kind_->frames > 0) {
+        transmit_store_ += frames("num_send_frames") * frame("send_frame_size");
+        usb_frame_ = frame("recv_frame_size");
+        receive_frames_ = frames("num_recv_frames") * usb_frame_;
+    } else {
+        receive_frames_ = static_cast<std::int64_t>(
+            number_of(args, "recv_buff_size", kind_->socket_bytes, 1, most_bytes) / 4);
+    }
 }
 
 void radio_model::divide_clock() {

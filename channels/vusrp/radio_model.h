@@ -21,6 +21,7 @@
 #include "sample/exact_rate.h"
 #include "sample/rate_converter.h"
 #include "sample/stage_chain.h"
+#include "vusrp/fpga/family.h"
 #include "vusrp/product.h"
 
 namespace wip::vusrp {
@@ -73,6 +74,19 @@ public:
     // On a reference, which is exact, or with the oscillator's own error; of streams made from then
     // on.
     void follow_reference(bool on);
+    // --- control logic in the FPGA ---
+    const fpga::family& control() const noexcept { return *control_; }
+    bool ideal_control() const noexcept { return control_ == &fpga::ideal_family(); }
+    // UHD starts the receiver anew after an overflow; it did not before 4.2.
+    bool restarts() const noexcept { return restarts_; }
+    exact_rate master() const noexcept { return {clock_hz_, 1, parts_}; }
+    // Samples that wait on their way to the converter, and from it, at most.
+    std::int64_t transmit_store() const noexcept { return transmit_store_; }
+    std::int64_t receive_store() const noexcept { return receive_store_; }
+    // Samples of a packet that a transfer of USB takes; 0: there is no USB.
+    std::int64_t usb_frame() const noexcept { return usb_frame_; }
+    std::int64_t receive_frames() const noexcept { return receive_frames_; }
+
     // Device time runs in ticks of its own: the medium's rate by its clock.
     const exact_rate& base() const noexcept { return base_; }
     tick own_of_medium(tick t) const noexcept { return own_.at_or_after(t); }
@@ -125,7 +139,12 @@ private:
     void divide_clock();
     const channel_state& own() const noexcept { return channels_[channel_]; }
 
+    void read_control(const uhd::device_addr_t& args);
+
     const product* kind_ = nullptr;
+    const fpga::family* control_ = nullptr;
+    bool restarts_ = true;
+    std::int64_t transmit_store_ = 0, receive_store_ = 0, receive_frames_ = 0, usb_frame_ = 0;
     std::int64_t clock_hz_, parts_ = 0, own_parts_ = 0;
     bool automatic_ = false, faults_ = true, calibrated_ = false;
     std::vector<channel_state> channels_;

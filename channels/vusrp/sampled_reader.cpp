@@ -2,164 +2,158 @@
 #include "vusrp/sampled_reader.h"
 
 #include <algorithm>
-#include <utility>
+
+#include "sample/floor_divide.h"
 
 namespace wip::vusrp {
 namespace {
 
 using air::never;
 constexpr std::size_t feed_size = 2048;  // ticks at a time
+constexpr tick most_before = 4096;       // that a stream begins before the medium fills the ring
 constexpr exact_rate medium_rate{7'680'000};
 
 }  // namespace
 
-sampled_reader::sampled_reader(node_port& port, const radio_model& model, tick samples_per_packet)
-    : port_(port),
-      reader_(port.header(), port.block(), port.ring()),
+sampled_reader::sampled_reader(node_port& port, const radio_model& model)
+    : reader_(port.header(), port.block(), port.ring()),
       rate_(model.rate(side::receive)),
+      to_medium_(medium_rate, model.master()),
       filter_(model, side::receive),
       faults_(model.impairments(side::receive), {rate_.hz(), model.seed(), 0x5100}),
-      packet_(samples_per_packet),
-      latency_(model.latency()),
-      spread_(model.spread()),
-      random_(model.seed() + 1),
       inputs_(feed_size) {
     const sample_model::rate_map map(medium_rate, rate_);
     if (map.step() == 1) return;
     converter_.emplace(medium_rate, rate_);
-    before_ = converter_->before();
-    after_ = converter_->after();
+    reach_ = converter_->before() + 1;
 }
 
-tick sampled_reader::start_tick(tick sample, tick count) {
-    if (!converter_) return sample;
-    const tick at = converter_->map().of(sample).whole - before_;
-    const std::lock_guard lock(mutex_);
-    commands_.push_back({at, sample, count > 0 ? sample + count : never});
-    if (commands_.size() > 64) commands_.pop_front();
-    return at;
-}
-
-tick sampled_reader::count_ticks(tick sample, tick count) const {
-    if (!converter_ || count == 0) return count;
-    return last_input(sample + count - 1) + 1 - (converter_->map().of(sample).whole - before_);
-}
-
-// Which sample is the first is not known yet, only that it comes within a step.
-tick sampled_reader::count_ticks_now(tick count) {
-    if (!converter_) return count;
-    const std::lock_guard lock(mutex_);
-    count_now_ = count;
-    return count_ticks(0, count) + converter_->map().of(1).whole + 1;
-}
-
-tick sampled_reader::stop_tick(tick sample) const {
-    return converter_ ? last_input(sample - 1) + 1 : sample;
-}
-
-// A window of the medium has begun: with the sample that was commanded, or with the first that its
-// ticks suffice for (after an overflow, or as soon as possible).
-void sampled_reader::begin(const state& window) {
-    window_ = window.start;
-    input_ = window.position;
-    converter_->restart(window.start);
-    start_ = converter_->map().at_or_after(window.start + before_);
-    end_ = never;
-    const std::lock_guard lock(mutex_);
-    while (!commands_.empty() && commands_.front().start_tick < window.start) commands_.pop_front();
-    if (!commands_.empty() && commands_.front().start_tick == window.start) {
-        start_ = commands_.front().sample;
-        end_ = commands_.front().end;
-    } else if (count_now_ > 0) {
-        end_ = start_ + std::exchange(count_now_, 0);
+void sampled_reader::begin(tick master) {
+    position_ = sample_model::floor_divide(master, rate_.divider);
+    phase_ = master - position_ * rate_.divider;
+    if (phase_ != 0 && !converter_) {
+        converter_.emplace(medium_rate, rate_);
+        reach_ = converter_->before() + 1;
     }
-    position_ = start_;
-    lag_packet_ = -1;
+    converts_ = converter_ && (phase_ != 0 || converter_->map().step() != 1);
+    input_ = position_;
+    fresh_ = true;
+    if (!converts_) return;
+    converter_->map().shift(to_medium_.of(phase_));
+    input_ = converter_->map().of(position_).whole - converter_->before();
+    converter_->restart(input_);
 }
 
-tick sampled_reader::lag_at(tick sample) {
-    if (!delays()) return 0;
-    const tick number = (sample - start_) / packet_;
-    if (number == lag_packet_) return lag_;
-    const tick drawn =
-        latency_ + std::uniform_int_distribution<tick>(0, std::max<tick>(spread_, 0))(random_);
-    // The next packet of a stream does not overtake.
-    const double ticks_a_packet = static_cast<double>(packet_) * air::sample_rate / rate_.hz();
-    const tick left = number == lag_packet_ + 1 ? lag_ - static_cast<tick>(ticks_a_packet) : 0;
-    lag_packet_ = number;
-    return lag_ = std::max(drawn, left);
-}
-
-sampled_reader::state sampled_reader::look() {
+// The ring at the next input, or what stands in the way of it.
+air::receive_reader::state sampled_reader::ring() {
     for (;;) {
-        state s = reader_.look();
-        if (s.what == state::nothing) return s;
-        if (!converter_) {
-            if (s.what == state::samples) {
-                if (window_ != s.start) window_ = start_ = s.start, lag_packet_ = -1;
-                position_ = s.position;
-                if (delays() && !(s.end != never && port_.now() >= s.end))
-                    s.available = std::clamp<tick>(port_.now() - lag_at(position_) - s.position, 0,
-                                                   s.available);
-            }
-            return s;
+        const auto s = reader_.look();
+        if (s.what == s.nothing) return s;
+        if (s.what != s.samples) continue;
+        if (s.position >= input_) return s;
+        const tick n = std::min({input_ - s.position, s.available, s.end - s.position});
+        if (n == 0) return {};
+        reader_.skip(n);
+    }
+}
+
+sampled_reader::state sampled_reader::look(tick wanted) {
+    const auto s = ring();
+    if (s.what == s.nothing) return {0, false};
+    if (s.position > input_) {
+        if (!fresh_ || s.position - input_ > most_before) return {0, true};
+        // The stream began before the medium did.
+        if (!converts_) {
+            position_ += s.position - input_;
+        } else {
+            const std::vector<air::cf32> zeros(static_cast<std::size_t>(s.position - input_));
+            converter_->feed(zeros);
         }
-        if (s.what != state::samples) {
-            const tick at =
-                window_ == s.start ? position_ : converter_->map().at_or_after(s.start + before_);
-            window_ = never;
-            s.position = at;
-            s.available = 0;
-            return s;
-        }
-        if (window_ != s.start) begin(s);
-        const tick end =
-            s.end == never ? end_ : std::min(end_, converter_->map().at_or_after(s.end - after_));
-        if (position_ >= end && s.end != never) {
-            // The ticks that only the filter would have wanted.
-            if (s.available < s.end - s.position) return {};
-            for (tick left = s.end - s.position; left > 0;) {
-                const std::size_t n = std::min(inputs_.size(), static_cast<std::size_t>(left));
-                reader_.take({inputs_.data(), n});
-                left -= static_cast<tick>(n);
-            }
+        input_ = s.position;
+    }
+    const auto upto = [&](tick end) {
+        return converts_ ? converter_->map().at_or_after(end - converter_->after()) : end;
+    };
+    const tick there = std::max<tick>(0, upto(input_ + s.available) - position_);
+    const bool gap = s.end != never && upto(s.end) - position_ < wanted;
+    // Nothing is lost where one window ends and another begins.
+    if (const tick rest = s.end - input_; gap && !s.cut && converts_ && s.available >= rest &&
+                                          rest <= static_cast<tick>(inputs_.size())) {
+        const std::span<air::cf32> part(inputs_.data(), static_cast<std::size_t>(rest));
+        reader_.take(part);
+        converter_->feed(part);
+        input_ = s.end;
+        return look(wanted);
+    }
+    return {std::min(there, wanted), gap && s.available >= s.end - s.position};
+}
+
+std::optional<tick> sampled_reader::behind_gap() {
+    // What is left of the window is too short for the filter.
+    for (;;) {
+        const auto s = reader_.look();
+        if (s.what == s.nothing) return std::nullopt;
+        if (s.what != s.samples) continue;
+        const bool over = s.end != never && last_input(position_) >= s.end;
+        if (s.position <= input_ && over) {
+            const tick n = std::min(s.available, s.end - s.position);
+            if (n == 0) return std::nullopt;
+            reader_.skip(n);
             continue;
         }
-        tick until = s.position + s.available;
-        if (delays() && !(s.end != never && port_.now() >= s.end))
-            until = std::min(until, port_.now() - lag_at(position_));
-        state own{state::samples, position_, 0, start_, end, s.cut};
-        const tick ready = std::min(end, converter_->map().at_or_after(until - after_));
-        own.available = std::max<tick>(0, ready - position_);
-        return own;
+        if (converts_) {
+            position_ = converter_->map().at_or_after(s.position + converter_->before());
+            converter_->restart(s.position);
+        } else {
+            position_ = s.position;
+        }
+        input_ = s.position;
+        return position_ * rate_.divider + phase_;
     }
 }
 
-bool sampled_reader::wait(tick n, std::chrono::nanoseconds timeout) {
-    const state s = look();
-    if (s.what == state::nothing && window_ == never) return reader_.wait(1, timeout);
-    if (s.what != state::samples && s.what != state::nothing) return true;
-    // Of a window that is only left to be read over: up to its end.
-    tick ticks = s.what == state::samples ? n : static_cast<tick>(air::receive_ring_size);
-    tick lag = 0;
-    if (s.what == state::samples) {
-        lag = lag_at(position_);
-        if (converter_) ticks = last_input(position_ + n - 1) + 1 - input_;
+void sampled_reader::drain(tick medium) {
+    for (;;) {
+        const auto s = reader_.look();
+        if (s.what == s.nothing) return;
+        if (s.what != s.samples) continue;
+        const tick n = std::min({s.available, s.end - s.position, medium - s.position});
+        if (n <= 0) return;
+        reader_.skip(n);
     }
-    if (port_.lockstep()) return reader_.wait(ticks + lag, timeout);
-    if (!reader_.wait(ticks, timeout)) return false;
-    if (lag > 0) {
-        const tick at = (converter_ ? input_ : position_) + ticks + lag;
-        port_.wait_until(at, std::chrono::duration<double>(timeout).count());
+}
+
+void sampled_reader::wait(tick medium, std::chrono::nanoseconds timeout) {
+    const auto s = reader_.look();
+    const bool reads = s.what == s.samples;
+    reader_.wait(reads ? std::max<tick>(1, medium - s.position) : 1, timeout);
+}
+
+void sampled_reader::skip(tick samples) noexcept {
+    const tick first = position_ + samples;
+    position_ = first;
+    if (!converts_) input_ = position_;
+    while (converts_) {
+        const tick needed = converter_->map().of(position_).whole - converter_->before();
+        if (needed <= input_) return;
+        const auto s = ring();
+        if (s.what != s.samples || s.position > input_ || s.available == 0) return;
+        const std::size_t n = std::min({inputs_.size(), static_cast<std::size_t>(s.available),
+                                        static_cast<std::size_t>(needed - input_)});
+        reader_.take({inputs_.data(), n});
+        converter_->feed({inputs_.data(), n});
+        input_ += static_cast<tick>(n);
     }
-    return true;
 }
 
 void sampled_reader::take(std::span<air::cf32> out) {
     const tick first = position_;
-    if (!converter_) {
+    fresh_ = false;
+    if (!converts_) {
+        ring();
         reader_.take(out);
         position_ += static_cast<tick>(out.size());
+        input_ = position_;
     } else {
         for (std::size_t done = 0; done < out.size();) {
             // As many as the inputs of one piece suffice for.
@@ -172,7 +166,7 @@ void sampled_reader::take(std::span<air::cf32> out) {
                 converter_->feed(part);
                 input_ = upto;
             }
-            const tick ready = converter_->map().at_or_after(input_ - after_);
+            const tick ready = converter_->map().at_or_after(input_ - converter_->after());
             const std::size_t n = std::min(
                 out.size() - done, static_cast<std::size_t>(std::max<tick>(0, ready - position_)));
             converter_->work(position_, out.subspan(done, n));

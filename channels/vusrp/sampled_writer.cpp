@@ -3,10 +3,11 @@
 
 #include <algorithm>
 
+#include "sample/floor_divide.h"
+
 namespace wip::vusrp {
 namespace {
 
-using air::as_soon_as_possible;
 constexpr std::size_t piece = 1024;  // samples at a time
 constexpr exact_rate medium_rate{7'680'000};
 
@@ -18,33 +19,28 @@ sampled_writer::sampled_writer(node_port& port, const radio_model& model)
       rate_(model.rate(side::transmit)),
       filter_(model, side::transmit),
       faults_(model.impairments(side::transmit), {rate_.hz(), model.seed(), 0x5200}),
-      latency_(model.latency()),
-      spread_(model.spread()),
-      random_(model.seed() + 2),
       scratch_(piece) {
     const sample_model::rate_map map(rate_, medium_rate);
     if (map.step() != 1) converter_.emplace(rate_, medium_rate);
 }
 
-tick sampled_writer::end_time() const noexcept { return timed_ ? position_ : as_soon_as_possible; }
+// The samples' grid has a phase against that of the rate: the burst begins on any master tick.
+void sampled_writer::start_grid(tick master) {
+    position_ = sample_model::floor_divide(master, rate_.divider);
+    const tick phase = master - position_ * rate_.divider;
+    if (phase != 0 && !converter_) converter_.emplace(rate_, medium_rate);
+    converts_ = converter_ && (phase != 0 || converter_->map().step() != 1);
+    if (!converts_) return;
+    const sample_model::rate_map part({1}, {rate_.divider});
+    converter_->map().shift(part.of(-phase));
+}
 
-bool sampled_writer::open(tick sample, bool hold) {
-    const tick now = port_.now();
-    const tick late = latency_ + std::uniform_int_distribution<tick>(0, spread_)(random_);
-    timed_ = sample != as_soon_as_possible;
-    if (!converter_) {
-        if (!writer_.open(sample, now + late, hold)) return false;
-        position_ = timed_ ? sample : now;
-    } else {
-        // Without a time the phase is that of now.
-        const sample_model::rate_map own(medium_rate, rate_);
-        const tick first = timed_ ? sample : own.at_or_after(now);
-        const tick tick_of_first = converter_->map().at_or_after(first);
-        if (!writer_.open(timed_ ? tick_of_first : as_soon_as_possible, now + late, hold))
-            return false;
-        position_ = first;
-        output_ = tick_of_first;
-        converter_->restart(first);
+bool sampled_writer::open(tick master, bool hold) {
+    start_grid(master);
+    output_ = converts_ ? converter_->map().at_or_after(position_) : position_;
+    if (!writer_.open(output_, air::never, hold)) return false;
+    if (converts_) {
+        converter_->restart(position_);
         pending_.clear();
         published_ = 0;
     }
@@ -53,41 +49,36 @@ bool sampled_writer::open(tick sample, bool hold) {
     return true;
 }
 
-sampled_writer::outcome sampled_writer::publish_pending() {
+bool sampled_writer::publish_pending() {
     while (published_ < pending_.size()) {
         const std::span<air::cf32> room = writer_.claim(pending_.size() - published_);
         if (room.empty()) break;
         std::copy_n(pending_.begin() + static_cast<std::ptrdiff_t>(published_), room.size(),
                     room.begin());
-        const outcome o = writer_.publish(room.size());
-        if (o != outcome::published) {
+        if (writer_.publish(room.size()) != air::transmit_writer::outcome::published) {
             open_ = false;
-            return o;
+            return false;
         }
         published_ += room.size();
     }
     if (published_ == pending_.size()) pending_.clear(), published_ = 0;
-    return outcome::published;
+    return true;
 }
 
-sampled_writer::taken sampled_writer::write(std::span<const air::cf32> in) {
-    if (!converter_) {
+std::size_t sampled_writer::write(std::span<const air::cf32> in) {
+    if (!converts_) {
         const std::span<air::cf32> room = writer_.claim(in.size());
-        if (room.empty()) return {outcome::published, 0};
+        if (room.empty()) return 0;
         filter_.work(position_, in.first(room.size()), room);
         if (!faults_.empty()) faults_.work(position_, room, room);
-        const outcome o = writer_.publish(room.size());
-        if (o != outcome::published) {
-            open_ = false;
-            return {o, 0};
-        }
+        open_ = writer_.publish(room.size()) == air::transmit_writer::outcome::published;
         position_ += static_cast<tick>(room.size());
-        return {o, room.size()};
+        return room.size();
     }
     std::size_t done = 0;
     for (;;) {
-        if (const outcome o = publish_pending(); o != outcome::published) return {o, done};
-        if (!pending_.empty() || done == in.size()) return {outcome::published, done};
+        if (!publish_pending()) return in.size();
+        if (!pending_.empty() || done == in.size()) return done;
         const std::size_t n = std::min(piece, in.size() - done);
         const std::span<air::cf32> part(scratch_.data(), n);
         filter_.work(position_, in.subspan(done, n), part);
@@ -105,8 +96,8 @@ sampled_writer::taken sampled_writer::write(std::span<const air::cf32> in) {
 
 bool sampled_writer::close() {
     if (!open_) return true;
-    if (converter_ && !flushed_) {
-        if (publish_pending() != outcome::published) return true;
+    if (converts_ && !flushed_) {
+        if (!publish_pending()) return true;
         if (!pending_.empty()) return false;
         const std::vector<air::cf32> zeros(static_cast<std::size_t>(converter_->after()));
         converter_->feed(zeros);
@@ -117,8 +108,8 @@ bool sampled_writer::close() {
         }
         flushed_ = true;
     }
-    if (converter_) {
-        if (publish_pending() != outcome::published) return true;
+    if (converts_) {
+        if (!publish_pending()) return true;
         if (!pending_.empty()) return false;
     }
     abandon();

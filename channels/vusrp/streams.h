@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The two streamers of a software USRP (uhd::rx_streamer, uhd::tx_streamer), each over nodes of a
-// medium, one for each channel. Time stamps are device time: samples of the stream's rate, plus an
+// medium, one for each channel. Time stamps are device time: ticks of the master clock, plus an
 // offset. Channels of one stream go together, sample for sample: after a gap in one of them, what
 // the others have of that time is skipped, as UHD does.
 #pragma once
@@ -17,9 +17,9 @@
 
 #include "vusrp/node_port.h"
 #include "vusrp/radio_model.h"
+#include "vusrp/receive_core.h"
 #include "vusrp/sample_format.h"
-#include "vusrp/sampled_reader.h"
-#include "vusrp/sampled_writer.h"
+#include "vusrp/transmit_core.h"
 
 namespace wip::vusrp {
 
@@ -32,10 +32,9 @@ struct stream_channel {
 
 class receive_stream : public uhd::rx_streamer {
 public:
-    // At the rate that the radio has now.
-    receive_stream(const std::vector<stream_channel>& channels, sample_format format,
+    // At the rate that the radio has now. A packet that does not fit into a transfer of USB fails.
+    receive_stream(std::vector<stream_channel> channels, sample_format format,
                    std::size_t samples_per_packet);
-    ~receive_stream() override;
 
     size_t get_num_channels() const override { return lanes_.size(); }
     size_t get_max_num_samps() const override { return samples_per_packet_; }
@@ -50,28 +49,34 @@ public:
 
 private:
     using clock = std::chrono::steady_clock;
-    struct lane {
-        lane(const stream_channel& c, tick packet) : port(c.port), reader(*port, c.model, packet) {}
-        std::shared_ptr<node_port> port;
-        sampled_reader reader;
-    };
+    using state = receive_core::state;
     // What all have next: the event of one, or samples from the same time on.
-    sampled_reader::state look();
-    bool wait(tick n, clock::time_point deadline);
-    void command(lane& l, const uhd::stream_cmd_t& command);
+    state look(std::size_t& lane);
+    // false: the timeout.
+    bool wait(clock::time_point deadline);
+    void report(std::size_t lane, const state& s, uhd::rx_metadata_t& metadata);
+    void restart(std::size_t lane);
+    void command(receive_core& l, const uhd::stream_cmd_t& command);
 
-    std::deque<lane> lanes_;  // stay where they are
+    std::deque<receive_core> lanes_;  // stay where they are
     sample_format format_;
     std::size_t samples_per_packet_;
+    bool in_stream_;  // the family's reports stand in the stream
+    bool restarts_, ideal_;
+    bool is_overlong_;         // a packet does not fit into a transfer
+    bool continuous_ = false;  // the last command
+    bool late_ = false;        // a report beside the stream waits to be said
     std::vector<air::cf32> scratch_;
-    std::mutex mutex_, command_mutex_;  // of recv(), and of commands while it waits
+    std::mutex mutex_;          // of recv()
+    std::mutex command_mutex_;  // of commands while it waits
 };
 
+// What send() makes of a call: packets of at most samples_per_packet, each with its time, the last
+// with the end of burst; no samples are a packet of one zero (docs/explanation/software-usrp.md).
 class transmit_stream : public uhd::tx_streamer {
 public:
-    transmit_stream(const std::vector<stream_channel>& channels, sample_format format,
-                    std::size_t samples_per_packet, bool hold);
-    ~transmit_stream() override;
+    transmit_stream(std::vector<stream_channel> channels, sample_format format,
+                    std::size_t samples_per_packet, fpga::error_policy policy, bool hold);
 
     size_t get_num_channels() const override { return lanes_.size(); }
     size_t get_max_num_samps() const override { return samples_per_packet_; }
@@ -85,29 +90,18 @@ public:
 
 private:
     using clock = std::chrono::steady_clock;
-    struct lane {
-        std::shared_ptr<node_port> port;
-        radio_model model;
-        sampled_writer writer;
-        std::uint64_t announced, delivered;
-        std::size_t done = 0;  // of the samples of this call; left when it ends: of the next one
-        bool opened_here = false;
-    };
-    bool open(lane& l, tick time, clock::time_point deadline);
-    bool close(lane& l, clock::time_point deadline);
-    // Writes what there is room for; gave_up: the table of bursts has none in time.
-    enum class step { nothing, some, gave_up };
-    step write(lane& l, const void* from, std::size_t size, tick time, clock::time_point deadline);
+    bool send_packet(const buffs_type* buffs, std::size_t done, std::size_t size,
+                     const uhd::tx_metadata_t& metadata, double timeout);
     std::span<const air::cf32> samples(const void* from, std::size_t done, std::size_t size);
-    void announce_events() noexcept;  // "U" and "L" on the console, as UHD does
     bool take_event(std::size_t channel, uhd::async_metadata_t& message);
 
-    std::deque<lane> lanes_;
+    std::deque<transmit_core> lanes_;  // stay where they are
     sample_format format_;
     std::size_t samples_per_packet_;
-    bool hold_;
+    exact_rate rate_;
+    std::optional<uhd::tx_metadata_t> kept_{};  // of a start of burst without samples
     std::vector<air::cf32> scratch_;
-    std::mutex mutex_, announce_mutex_, message_mutex_;
+    std::mutex mutex_, message_mutex_;
 };
 
 }  // namespace wip::vusrp

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 # a network have 20 ms in the socket's buffer if net.core.rmem_max grants it (doctor says so), and
 # their frames are as large as the network takes.
 BUFFERS: Mapping[str, Mapping[str, int]] = {"b200": {"num_recv_frames": 256}}
-SOFTWARE = "vusrp"  # has no such buffers; searching for other devices would take a second
+SOFTWARE = "vusrp"  # has those of its product; searching for other devices would take a second
+PLAYED = {"b200": "b200", "b210": "b200"}  # UHD's type of device of a product
 
 
 def parts(arguments: str) -> dict[str, str]:
@@ -31,7 +32,7 @@ def with_defaults(arguments: str, find: Callable[[str], Sequence[Mapping[str, st
         kinds = {found.get("type", "") for found in find(arguments)}
         kind = kinds.pop() if len(kinds) == 1 else ""
     if kind == SOFTWARE:
-        return arguments
+        kind = PLAYED.get(given.get("product", ""), "")
     more = [f"{key}={value}" for key, value in BUFFERS.get(kind, {}).items() if key not in given]
     return ",".join(filter(None, (arguments, *more)))
 

@@ -12,7 +12,7 @@ std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b
 
 }  // namespace
 
-std::optional<unit> deframer::take(const transmit_packet& p, int packet) {
+std::optional<unit> deframer::take(const transmit_packet& p, std::int64_t packet) {
     unit u{.arrival = p.arrival,
            .per_tick = rules_.word_samples,
            .time = p.time,
@@ -45,7 +45,7 @@ void converter::begin(const transmit_packet& p) {
     last_clock_.reset();
 }
 
-std::vector<unit> converter::take(const transmit_packet& p, int packet) {
+std::vector<unit> converter::take(const transmit_packet& p, std::int64_t packet) {
     if (stuck_ || p.samples == 0) return {};
     const bool first = !open_;
     if (first) begin(p);

@@ -19,6 +19,9 @@
 
 namespace wip::vusrp::fpga {
 
+// A packet may have come before the time that is called 0.
+constexpr tick long_ago = -(tick{1} << 60);
+
 struct transmit_packet {
     tick arrival = 0;
     std::optional<tick> time{};
@@ -32,7 +35,9 @@ struct transmit_packet {
 
 // The samples [first, first + samples) of a host's packet, in a unit from that word on.
 struct piece {
-    int word, packet, first, samples;
+    int word;
+    std::int64_t packet;
+    int first, samples;
 };
 
 // The control takes units. The words of one are samples of the host, or, behind a converter, of the
@@ -59,17 +64,17 @@ struct unit {
 class deframer {
 public:
     explicit deframer(const transmit_rules& rules) : rules_(rules) {}
-    std::optional<unit> take(const transmit_packet& p, int packet);
+    std::optional<unit> take(const transmit_packet& p, std::int64_t packet);
 
 private:
-    const transmit_rules rules_;
-    tick free_ = 0;
+    transmit_rules rules_;
+    tick free_ = long_ago;
 };
 
 class converter {
 public:
     converter(const transmit_rules& rules, tick ratio) : rules_(rules), ratio_(ratio) {}
-    std::vector<unit> take(const transmit_packet& p, int packet);
+    std::vector<unit> take(const transmit_packet& p, std::int64_t packet);
 
 private:
     struct segment {  // samples that are taken one every ratio clocks
@@ -77,8 +82,8 @@ private:
         tick clock;
     };
     struct origin {
-        std::int64_t sample;
-        int packet, samples;
+        std::int64_t sample, packet;
+        int samples;
     };
     tick output_clock(std::int64_t word) const;
     std::vector<piece> pieces(std::int64_t word, std::int64_t words) const;
@@ -86,12 +91,12 @@ private:
     unit make(std::int64_t words, bool end);
     void forget();
 
-    const transmit_rules rules_;
-    const tick ratio_;
+    transmit_rules rules_;
+    tick ratio_;
     bool open_ = false;
     bool unmatched_ = false;  // a lone sample waits, and its burst's count with it
     bool stuck_ = false;
-    tick free_ = 0;               // the clock from which on a sample can be taken
+    tick free_ = long_ago;        // the clock from which on a sample can be taken
     std::int64_t taken_ = 0;      // samples
     std::int64_t sent_ = 0;       // words, in units
     std::int64_t length_ = 0;     // words of a unit

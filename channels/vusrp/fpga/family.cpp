@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "vusrp/fpga/family.h"
 
+#include <charconv>
 #include <stdexcept>
 #include <string>
 
@@ -67,6 +68,32 @@ std::vector<family> make_families() {
 const std::vector<family>& families() {
     static const std::vector<family> all = make_families();
     return all;
+}
+
+const family& ideal_family() {
+    static const family ideal{.name = "ideal",
+                              .versions = "any",
+                              .transmit = {.restart_ticks = 0,
+                                           .word_samples = 1 << 20,
+                                           .reads_time_in_burst = true,
+                                           .dry_packet_is_dropped = false},
+                              .receive = {}};
+    return ideal;
+}
+
+const family& family_of_release(std::string_view name, std::string_view release) {
+    const std::string_view minor =
+        release.starts_with("4.") ? release.substr(2) : std::string_view();
+    int number = -1;
+    const auto [end, error] = std::from_chars(minor.data(), minor.data() + minor.size(), number);
+    if (error != std::errc() || end != minor.data() + minor.size() || number < 0 || number > 10)
+        throw std::invalid_argument("UHD " + std::string(release) + ": valid is 4.0 to 4.10");
+    if (name == ideal_family().name) return ideal_family();
+    if (name == "b200") return find_family(name, "4.0-4.10");
+    return find_family(name, number <= 3   ? "4.0-4.3"
+                             : number <= 8 ? "4.4-4.8"
+                             : number == 9 ? "4.9"
+                                           : "4.10");
 }
 
 const family& find_family(std::string_view name, std::string_view versions) {

@@ -3,6 +3,10 @@
 // that may refuse to packets and reports. It has no thread, no clock and no samples: a packet is
 // the tick of its first sample and a count.
 //
+// Every tick is worked out where something begins, ends or is full. Between, what happens in the
+// ticks of one word of the store is what happened in those of the word before, with counters that
+// have gone on by as much; so many words as no counter comes near a limit are counted at once.
+//
 // Commands stand in a queue; the one at the head waits for its time, or is refused if that has
 // passed. While the receiver runs, samples go through a store to the sink; when the store is full,
 // the packet ends, the overflow is reported and the receiver stands until a new start comes, on any
@@ -57,6 +61,8 @@ struct receive_setting {
     tick report_ticks = 0;  // the host takes so long to acknowledge a report
     int samples_per_packet = 0;
     int store_samples = 0;
+    tick begin = 0;           // the first tick
+    bool counts_runs = true;  // off: each tick by itself, for a test that they are the same
 };
 
 class receive_control {
@@ -70,9 +76,45 @@ public:
     void advance(tick end);
     receive_outcome take();
 
+    tick now() const noexcept { return now_; }
+    // Nothing runs and nothing waits to begin.
+    bool is_idle() const noexcept {
+        return state_ == state::idle && queue_.empty() && written_.empty();
+    }
+    bool is_running() const noexcept { return state_ == state::running; }
+    // When the packet that is received now began, and when it will be full; running only.
+    tick packet_start() const noexcept {
+        return next_sample_ - packet_.samples * setting_.ticks_per_sample;
+    }
+    tick packet_end() const noexcept {
+        return next_sample_ +
+               (setting_.samples_per_packet - packet_.samples - 1) * setting_.ticks_per_sample;
+    }
+    // Samples that have been received and have not left for the sink, and those of the packet in
+    // the making.
+    std::int64_t stored() const noexcept {
+        return (in_ - out_ + output_in_ - sunk_) * rules_.word_samples;
+    }
+    std::int64_t unfinished() const noexcept { return packet_.samples; }
+
 private:
     enum class state { idle, running };
 
+    // What goes on with every word.
+    struct counters {
+        tick at = -1;
+        std::int64_t in, out, output_in, sunk;
+        std::array<std::int64_t, 4> lead_in, lead_out;
+        std::int64_t refusals_over;
+        bool refused;
+        std::size_t cuts, ends, reports;
+        bool framing;
+        int header_left, delivered;
+    };
+    counters count() const;
+    // How many words from here on are as the last one was, up to this tick.
+    std::int64_t words_alike(const counters& before, const counters& now, tick end) const;
+    void leap(tick end);
     void step(tick t);
     tick next_event() const;
     bool is_busy() const;
@@ -117,6 +159,8 @@ private:
     int header_left_ = 0;
     std::int64_t output_in_ = 0, sunk_ = 0;
     std::deque<std::int64_t> output_ends_;
+    std::int64_t refusals_over_ = 0;
+    counters counted_{};                 // at the last word's end
     int delivered_ = 0;                  // packets
     std::deque<receive_event> reports_;  // wait behind the data
     receive_outcome outcome_;

@@ -27,7 +27,7 @@ transmit_control::transmit_control(const transmit_rules& rules, tick ticks_per_s
 }
 
 void transmit_control::packet(const transmit_packet& p) {
-    const int index = packets_++;
+    const std::int64_t index = packets_++;
     if (converter_) {
         for (const unit& u : converter_->take(p, index)) take_unit(u);
     } else if (const auto u = deframer_.take(p, index)) {
@@ -123,7 +123,7 @@ void transmit_control::drop(const unit& u, tick from, int word, int dropped) {
     const tick start = std::max(from, u.available(word));
     const tick last =
         std::max(start + (words + u.per_tick - 1) / u.per_tick - 1, u.available(u.words - 1));
-    trace(u, dropped, u.words - dropped, [&](int packet, int first, int samples, int) {
+    trace(u, dropped, u.words - dropped, [&](std::int64_t packet, int first, int samples, int) {
         outcome_.dropped.push_back({packet, first, samples});
     });
     expected_sequence_ = (u.sequence + 1) % sequence_numbers;
@@ -170,7 +170,7 @@ void transmit_control::report(transmit_event_kind kind, tick found) {
 }
 
 void transmit_control::on_air(const unit& u, int first, int count, tick start) {
-    trace(u, first, count, [&](int packet, int sample, int samples, int word) {
+    trace(u, first, count, [&](std::int64_t packet, int sample, int samples, int word) {
         outcome_.air.push_back({start + (word - first) * step_, packet, sample, samples});
     });
 }

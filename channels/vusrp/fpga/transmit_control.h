@@ -30,11 +30,13 @@ struct transmit_event {
 
 struct air_run {
     tick start;  // of its first sample
-    int packet, first, samples;
+    std::int64_t packet;
+    int first, samples;
 };
 
 struct dropped_run {
-    int packet, first, samples;
+    std::int64_t packet;
+    int first, samples;
 };
 
 struct transmit_outcome {
@@ -56,6 +58,9 @@ public:
     // No packet arrives up to this tick that has not been given: an open burst may be dry.
     void advance(tick now);
     transmit_outcome take();
+    // A burst is open, and its next sample is due on the air then.
+    bool is_open() const noexcept { return state_ == state::open; }
+    tick due() const noexcept { return due_; }
 
 private:
     enum class state { idle, open, discarding };
@@ -71,20 +76,20 @@ private:
     template <class F>
     void trace(const unit& u, int first, int count, F&& each) const;
 
-    const transmit_rules rules_;
-    const tick step_;      // ticks a sample of a unit
-    const tick pipeline_;  // between a sample's tick on the air and the tick in which it is taken
-    const error_policy policy_;
-    const tick report_ticks_;
+    transmit_rules rules_;
+    tick step_;      // ticks a sample of a unit
+    tick pipeline_;  // between a sample's tick on the air and the tick in which it is taken
+    error_policy policy_;
+    tick report_ticks_;
     std::optional<converter> converter_;
     deframer deframer_;
     state state_ = state::idle;
-    tick free_ = 0;             // idle: of the next decision; discarding: of the next word
+    tick free_ = long_ago;      // idle: of the next decision; discarding: of the next word
     tick due_ = 0;              // open: of the next sample on the air
     tick lost_at_ = -1;         // a packet that arrives in this tick is lost [5]
     bool until_burst_ = false;  // discarding
     int expected_sequence_ = 0;
-    int packets_ = 0;
+    std::int64_t packets_ = 0;
     tick last_event_ = 0;           // its time
     std::deque<tick> report_ends_;  // of the reports that are kept
     transmit_outcome outcome_;

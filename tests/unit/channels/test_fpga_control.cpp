@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <iostream>
+#include <random>
 #include <set>
 
 #include "fpga_scenarios.h"
@@ -193,6 +194,51 @@ TEST(FpgaControl, says_the_same_when_it_is_asked_step_by_step) {
             EXPECT_EQ(text_of(all, with::all), run(s, f, with::all));
         }
     }
+}
+
+// Random commands and refusals, over so many packets that nearly all of them are counted at once.
+TEST(FpgaControl, counts_runs_as_it_counts_ticks) {
+    std::mt19937 random(1);
+    const auto up_to = [&random](tick most) {
+        return std::uniform_int_distribution<tick>(0, most)(random);
+    };
+    const command_kind kinds[] = {command_kind::start, command_kind::stop, command_kind::finite,
+                                  command_kind::chained};
+    int events = 0;
+    for (int round = 0; round < 400; ++round) {
+        const family& f = families()[static_cast<std::size_t>(up_to(8))];
+        receive_setting setting{.ticks_per_sample = 1 + up_to(5),
+                                .report_ticks = up_to(50),
+                                .samples_per_packet = static_cast<int>(2 + up_to(300)),
+                                .store_samples = static_cast<int>(64 + 2 * up_to(1000))};
+        receive_control runs(f.receive, setting);
+        setting.counts_runs = false;
+        receive_control ticks(f.receive, setting);
+        tick at = 0, refused = 0;
+        for (tick t = 0; t < 60'000;) {
+            while (at < t + 8000) {
+                receive_command c{
+                    .written = at, .kind = kinds[up_to(3)], .samples = 1 + up_to(2000)};
+                if (c.kind != command_kind::stop && up_to(1)) c.time = at + up_to(3000) - 100;
+                runs.command(c);
+                ticks.command(c);
+                at += 1 + up_to(9000);
+            }
+            while (refused < t + 8000) {
+                const refusal r{refused + up_to(9000), 0};
+                refused = r.from + 1 + up_to(4000);
+                runs.refuse({r.from, refused});
+                ticks.refuse({r.from, refused});
+            }
+            t += 1 + up_to(4000);
+            runs.advance(t);
+            ticks.advance(t);
+            const receive_outcome a = runs.take(), b = ticks.take();
+            ASSERT_EQ(text_of(a, with::all), text_of(b, with::all)) << f.name << " round " << round;
+            events += static_cast<int>(a.events.size());
+        }
+    }
+    EXPECT_GT(events, 1000);
 }
 
 // A model that breaks a rule. Each scenario of `caught_by` has to notice it; they are of the

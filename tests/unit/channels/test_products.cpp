@@ -140,6 +140,8 @@ constexpr const char* table = R"yaml(products:
     command_timing: at_once
     settling_us: 20
     command_queue: 3
+    control: b200
+    buffers: {transmit: 1, receive: 2, frames: 3, frame: 416}
   other:
     <<: *plain
     board: O

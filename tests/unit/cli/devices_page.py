@@ -124,6 +124,19 @@ ROWS = (  # title, key of its source, text of a product
     ),
     ("commands that wait", "command_queue", lambda p: p["command_queue"]),
     ("samples in a packet", "packet", lambda p: p["packet"]),
+    ("control logic", "control", lambda p: p["control"]),
+    (
+        "samples held: to be sent; received, then at the computer",
+        "buffers",
+        lambda p: (
+            f"{p['buffers']['transmit']}; {p['buffers']['receive']}, then "
+            + (
+                f"{p['buffers']['frames']} frames"
+                if "frames" in p["buffers"]
+                else f"{p['buffers']['socket'] / 1e6:g} MB"
+            )
+        ),
+    ),
 )
 
 

@@ -35,6 +35,11 @@ class RadioBuffers(unittest.TestCase):
                 wanted,
             )
 
+    def test_a_software_radio_has_those_of_what_it_plays(self):
+        for product, more in (("b210", ",num_recv_frames=256"), ("x310", "")):
+            given = f"type=vusrp,product={product}"
+            self.assertEqual(radio_buffers.with_defaults(given, never), given + more)
+
     def test_what_the_user_gives_wins(self):
         given = "type=b200, num_recv_frames=32"
         self.assertEqual(radio_buffers.with_defaults(given, never), given)

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "vusrp/receive_core.h"
+
+#include <algorithm>
+#include <uhd/utils/log.hpp>
+
+namespace wip::vusrp {
+namespace {
+
+using namespace std::chrono_literals;
+using fpga::command_kind;
+using fpga::receive_event_kind;
+
+constexpr exact_rate medium_rate{7'680'000};
+constexpr tick before_time = 64;  // lockstep: the way of a command through the logic, at least
+constexpr tick soon = 2 * 5120;   // of the medium: it may have begun before a command gets there
+constexpr tick looked_ahead = 8;  // the logic knows by then whether a command is late
+constexpr auto look_again = 20ms;
+constexpr std::int64_t parts_a_second = 1000;
+
+fpga::receive_setting setting_of(const radio_model& model, std::int64_t samples_per_packet) {
+    return {.ticks_per_sample = model.rate(side::receive).divider,
+            .report_ticks = 0,
+            .samples_per_packet = static_cast<int>(samples_per_packet),
+            .store_samples = static_cast<int>(model.receive_store()),
+            .begin = -4 * before_time};
+}
+
+// From a start's time to its first sample in the logic, which has no filters: a device begins with
+// the sample of that time.
+tick strobe_of(const radio_model& model) {
+    const fpga::receive_rules& rules = model.control().receive;
+    return model.rate(side::receive).divider - 1 + rules.start_ticks - rules.check_ticks;
+}
+
+}  // namespace
+
+receive_core::receive_core(std::shared_ptr<node_port> port, const radio_model& model,
+                           std::int64_t samples_per_packet)
+    : port_(std::move(port)),
+      lockstep_(port_->lockstep()),
+      ideal_(model.ideal_control()),
+      master_(model.master()),
+      rate_(model.rate(side::receive)),
+      to_medium_(medium_rate, master_),
+      latency_(model.latency()),
+      spread_(model.spread()),
+      strobe_(strobe_of(model)),
+      frames_(model.receive_frames()),
+      random_(model.seed() + 1),
+      control_(model.control().receive, setting_of(model, samples_per_packet)),
+      reader_(*port_, model),
+      written_(control_.now()) {
+    // The medium's ring holds it all.
+    const double most = static_cast<double>(air::receive_ring_size) * 3 / 4 * rate_.hz() /
+                        static_cast<double>(air::sample_rate);
+    frames_ = std::min(frames_, static_cast<std::int64_t>(most) - model.receive_store());
+    frames_ = std::max(frames_, samples_per_packet);
+}
+
+receive_core::~receive_core() {
+    try {
+        port_->command(air::command_kind::receive_stop, air::as_soon_as_possible, 0);
+    } catch (const std::exception&) {  // the medium is gone: nothing to stop
+    }
+}
+
+tick receive_core::drawn_lag() {
+    return latency_ + std::uniform_int_distribution<tick>(0, std::max<tick>(spread_, 0))(random_);
+}
+
+// The logic up to now. From when the host's frames are full until now it finds nobody who takes
+// anything.
+void receive_core::update() {
+    const tick now = master_at(port_->now());
+    if (control_.is_idle()) {
+        const tick idle = lockstep_ ? now - before_time : now;
+        if (idle > control_.now()) control_.advance(idle);
+        note(control_.take());
+        close_window();
+        return;
+    }
+    // By parts: what the host's frames have room for is known where a part begins.
+    const tick part = std::max<tick>(master_.clock / parts_a_second, 1);
+    while (control_.now() < now) {
+        const tick from = control_.now(), to = std::min(now, from + part);
+        if (!lockstep_ && control_.is_running()) {
+            const std::int64_t stored = control_.stored();
+            const std::int64_t room = frames_ - (waiting_ + control_.unfinished() - stored);
+            const tick full = room <= 0        ? from
+                              : stored >= room ? from + room
+                                               : from + (room - stored) * rate_.divider;
+            if (full < to) control_.refuse({full, to});
+        }
+        control_.advance(to);
+        note(control_.take());
+    }
+    close_window();
+}
+
+void receive_core::note(const fpga::receive_outcome& o) {
+    for (const fpga::received_packet& p : o.packets) {
+        const tick time = p.time - strobe_;
+        const tick end = time + p.samples * rate_.divider;
+        const tick there = reader_.last_tick(end - rate_.divider) + 1;
+        last_ready_ = std::max(last_ready_, there + drawn_lag());
+        const bool begins = ended_ || time != last_end_;
+        last_end_ = end;
+        ended_ = p.end_of_burst;
+        packets_.push_back({time, p.samples, p.end_of_burst, begins, last_ready_});
+        waiting_ += p.samples;
+    }
+    if (!packets_.empty()) drop_until(thrown_until_);
+    for (const fpga::receive_event& e : o.events) {
+        events_.push_back(e);
+        if (e.kind == receive_event_kind::late) UHD_LOG_FASTPATH("L")
+        if (e.kind != receive_event_kind::overflow) continue;
+        UHD_LOG_FASTPATH("O")
+        port_->block().judged_full.fetch_add(1, std::memory_order_relaxed);
+    }
+}
+
+void receive_core::open_window(std::optional<tick> time, std::int64_t samples) {
+    const tick now = port_->now();
+    const tick first = time ? std::max<tick>(reader_.first_tick(*time), 0) : now;
+    const bool at_once = !time || first <= now || (!lockstep_ && first < now + soon);
+    tick count = 0;
+    if (samples > 0 && !at_once)
+        count = reader_.last_tick(*time + (samples - 1) * rate_.divider) + 1 - first;
+    port_->command(air::command_kind::receive_start, at_once ? air::as_soon_as_possible : first, 0,
+                   count);
+    open_ = true;
+}
+
+void receive_core::close_window() {
+    if (!open_ || !control_.is_idle() || restarts_) return;
+    open_ = false;
+    port_->command(air::command_kind::receive_stop, reader_.last_tick(last_end_) + 2, 0);
+}
+
+void receive_core::command(command_kind kind, std::optional<tick> time, std::int64_t samples,
+                           tick after) {
+    const std::lock_guard lock(mutex_);
+    update();
+    const bool starts = kind != command_kind::stop;
+    bool window = false;
+    if (starts && !time && lockstep_ && !open_) {
+        // The medium's time goes on until it knows of the stream.
+        open_window(time, samples);
+        window = true;
+        const auto& commands = port_->block().commands;
+        const auto known = [&] { return commands.taken.load() == commands.written.load(); };
+        while (!known()) {
+            port_->check();
+            port_->block().room.wait(known, 100ms);
+        }
+    }
+    const tick now = port_->now();
+    tick written = master_at(now + (lockstep_ ? 0 : drawn_lag())) + after;
+    if (lockstep_ && time && *time >= master_at(now))
+        written = std::min(written, *time - before_time);
+    written_ = std::max({written_, written, control_.now()});
+    const bool was_idle = control_.is_idle();
+    control_.command({.written = written_, .kind = kind, .time = time, .samples = samples});
+    const std::size_t events = events_.size();
+    if (!starts || (was_idle && time)) {
+        control_.advance(written_ + looked_ahead);
+        note(control_.take());
+    }
+    const bool is_late = events_.size() > events;
+    if (starts && !is_late && !window && !open_) open_window(time, samples);
+    restarts_ = false;
+    close_window();
+    port_->block().samples.wake();  // who waits for a stream
+}
+
+void receive_core::restart(std::optional<tick> time, tick after) {
+    {
+        const std::lock_guard lock(mutex_);
+        restarts_ = true;  // the medium goes on
+    }
+    if (time) command(command_kind::stop, {}, 0);
+    {
+        const std::lock_guard lock(mutex_);
+        packets_.clear();
+        events_.clear();
+        waiting_ = 0;
+        thrown_until_ = time.value_or(control_.now());
+    }
+    command(command_kind::start, time, 0, after);
+}
+
+receive_core::state receive_core::look() {
+    const std::lock_guard lock(mutex_);
+    update();
+    if (lost_) return {.what = state::lost, .position = *lost_};
+    if (resumes_) {
+        const auto next = reader_.behind_gap();
+        if (!next) return {};
+        resumes_ = false;
+        drop_until(*next);
+    }
+    if (packets_.empty()) {
+        if (!events_.empty()) {
+            const fpga::receive_event& e = events_.front();
+            state s{.position = e.time};
+            s.what = e.kind == receive_event_kind::late       ? state::late
+                     : e.kind == receive_event_kind::overflow ? state::overflow
+                                                              : state::broken_chain;
+            if (s.what == state::overflow) s.first_lost = last_end_;
+            return s;
+        }
+        // What lies before all that can still be wanted makes room in the ring.
+        const tick wanted =
+            control_.is_running()
+                ? reader_.first_tick(control_.packet_start() - strobe_)
+                : to_medium_.of(control_.now()).whole - sampled_reader::longest_reach;
+        reader_.drain(wanted);
+        return {};
+    }
+    packet& p = packets_.front();
+    if (p.begins && !p.begun) {
+        reader_.begin(p.time);
+        p.begun = true;
+    }
+    const tick now = port_->now();
+    const bool over = control_.is_idle();
+    tick wanted = 0;
+    for (std::size_t i = 0; i < packets_.size(); ++i) {
+        const packet& q = packets_[i];
+        if (!over && q.ready > now) break;
+        if (i > 0 && (q.begins || packets_[i - 1].ends)) break;
+        wanted += q.samples;
+    }
+    if (wanted == 0) return {};
+    const sampled_reader::state there = reader_.look(wanted);
+    if (there.gap && there.there == 0) {
+        lost_ = p.time;
+        return {.what = state::lost, .position = p.time};
+    }
+    state s{.what = state::samples,
+            .position = p.time,
+            .left = p.samples,
+            .starts = p.begins && p.taken == 0,
+            .taken = p.taken};
+    // Whole packets, but for what a gap leaves of one.
+    for (const packet& q : packets_) {
+        const tick n = std::min<tick>(q.samples, there.there - s.available);
+        if (n < q.samples && !there.gap) break;
+        s.available += n;
+        s.ends = q.ends && n == q.samples;
+        if (s.available >= wanted || n < q.samples) break;
+    }
+    if (s.available == 0) return {};
+    s.left = std::min(s.left, s.available);
+    return s;
+}
+
+void receive_core::take_event() {
+    const std::lock_guard lock(mutex_);
+    if (!lost_) {
+        events_.pop_front();
+        return;
+    }
+    lost_.reset();
+    resumes_ = true;
+}
+
+// Behind a gap of the medium: what is lost of packets that were received is gone from them.
+void receive_core::drop_until(tick next) {
+    thrown_until_ = next;
+    while (!packets_.empty()) {
+        packet& p = packets_.front();
+        const tick gone =
+            std::min<tick>(p.samples, (next - p.time + rate_.divider - 1) / rate_.divider);
+        if (gone <= 0) break;
+        waiting_ -= gone;
+        p.time += gone * rate_.divider;
+        p.samples -= gone;
+        p.taken += gone;
+        p.begun = true;
+        p.begins = false;
+        if (p.samples > 0) break;
+        packets_.pop_front();
+    }
+}
+
+void receive_core::skip_to(tick position) {
+    const std::lock_guard lock(mutex_);
+    if (packets_.empty()) return;
+    const tick n = (position - packets_.front().time + rate_.divider - 1) / rate_.divider;
+    if (n <= 0) return;
+    reader_.skip(n);
+    drop_until(position);
+}
+
+void receive_core::wait(std::chrono::nanoseconds timeout) {
+    tick ready = 0;  // of the medium
+    bool knows = true;
+    {
+        const std::lock_guard lock(mutex_);
+        if (!packets_.empty()) {
+            const packet& p = packets_.front();
+            ready = control_.is_idle()
+                        ? reader_.last_tick(p.time + (p.samples - 1) * rate_.divider) + 1
+                        : p.ready;
+        } else if (control_.is_running()) {
+            ready = reader_.last_tick(control_.packet_end()) + 1 + latency_;
+        } else {
+            knows = false;
+        }
+    }
+    const auto most = std::min<std::chrono::nanoseconds>(timeout, look_again);
+    if (!knows)
+        return reader_.wait(port_->now() + 1, std::min<std::chrono::nanoseconds>(most, 1ms));
+    reader_.wait(ready, most);
+    if (!lockstep_) port_->wait_until(ready, std::chrono::duration<double>(most).count());
+}
+
+void receive_core::take(std::span<air::cf32> out) {
+    const std::lock_guard lock(mutex_);
+    reader_.take(out);
+    for (tick left = static_cast<tick>(out.size()); left > 0;) {
+        packet& p = packets_.front();
+        const tick n = std::min<tick>(left, p.samples);
+        left -= n;
+        waiting_ -= n;
+        p.time += n * rate_.divider;
+        p.samples -= n;
+        p.taken += n;
+        if (p.samples == 0) packets_.pop_front();
+    }
+}
+
+}  // namespace wip::vusrp

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A channel's way from the host's packets to the medium: the store in front of the radio, the
+// FPGA's control logic (fpga/transmit_control.h), which says what is on the air and when, and the
+// reports that come back. All times are ticks of the radio's master clock from its beginning.
+//
+// A packet arrives `latency` plus 0 to `spread` after it was sent, and not before the one in front
+// of it. In lockstep time stands still until a packet that is due has come: nothing runs dry, and
+// what is late was late when it was sent; all other rules hold.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "vusrp/fpga/transmit_control.h"
+#include "vusrp/node_port.h"
+#include "vusrp/radio_model.h"
+#include "vusrp/sampled_writer.h"
+
+namespace wip::vusrp {
+
+class transmit_core {
+public:
+    transmit_core(std::shared_ptr<node_port> port, const radio_model& model,
+                  fpga::error_policy policy, bool hold);
+    ~transmit_core();
+
+    // The store takes so many samples at a time. false: it did not in time.
+    bool wait_room(std::size_t samples, std::chrono::steady_clock::time_point deadline);
+    void packet(std::optional<tick> time, std::span<const air::cf32> samples, bool end_of_burst);
+    // Packets will follow: a medium that waits for a transmitter need not wait any more.
+    void announce(std::optional<tick> time);
+    // A report whose time has come.
+    std::optional<fpga::transmit_event> take_report();
+    // Until a report can have come, or the timeout.
+    void wait_report(std::chrono::nanoseconds timeout);
+
+    node_port& port() noexcept { return *port_; }
+    const exact_rate& master() const noexcept { return master_; }
+
+private:
+    struct held_packet {
+        std::int64_t number, position;
+        std::optional<tick> told;  // the time that it has
+    };
+    struct stored {
+        tick until;
+        std::size_t samples;
+    };
+    tick master_at(tick medium) const noexcept { return to_medium_.at_or_after(medium); }
+    tick arrival(const std::optional<tick>& time);
+    void advance();  // what has happened since the last packet
+    void play(std::span<const air::cf32> samples);
+    void write(tick start, std::int64_t position, std::size_t samples);
+    void close_burst();
+    std::size_t stored_at(tick now);
+    void note(const fpga::transmit_event& e);
+    void check_time(const fpga::air_run& run);
+    std::optional<fpga::transmit_event> due_report();
+
+    std::shared_ptr<node_port> port_;
+    const bool lockstep_, ideal_, hold_;
+    exact_rate master_, rate_;
+    sample_model::rate_map to_medium_;  // master tick -> position in the medium's ticks
+    tick latency_, spread_;
+    std::size_t store_;
+    std::minstd_rand random_;
+
+    std::mutex mutex_;  // of what follows
+    std::condition_variable reported_;
+    fpga::transmit_control control_;
+    sampled_writer writer_;
+    tick arrived_;             // the last packet
+    std::int64_t number_ = 0;  // of the next packet
+    std::deque<stored> store_ends_;
+    // Positions count all samples that were sent.
+    std::int64_t sent_ = 0;
+    std::int64_t played_ = 0;  // up to there they are on the air or dropped
+    std::int64_t ahead_ = 0;   // up to there they are written
+    std::deque<held_packet> packets_;
+    std::vector<air::cf32> held_;  // from played_ on: wait in the DUC
+    std::span<const air::cf32> current_{};
+    tick next_ = 0;  // behind the last sample that was written
+    std::deque<fpga::transmit_event> reports_;
+};
+
+}  // namespace wip::vusrp
