@@ -79,9 +79,7 @@ void control_region::order(std::span<const float, code_sent_bits> soft, int slot
 
 // The code of bit i is in steps i .. i + code_memory.
 bit_run control_region::padding(std::span<const float, code_sent_bits> ordered) noexcept {
-    float half = 0;
-    for (const float s : ordered) half += std::abs(s);
-    half /= 2 * code_sent_bits;
+    const float half = mean_magnitude(ordered) / 2;
     float sum = 0, most = 0, wrong = 0, wrong_there = 0;
     int first = content_end;
     int n = first_sent(content_end);

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "phy/math/lane_sum.h"
+
 namespace wip::phy {
 
 namespace {
@@ -43,12 +45,18 @@ void convolutional_code::encode(std::span<const std::uint8_t, code_information_b
     }
 }
 
+float mean_magnitude(std::span<const float, code_sent_bits> soft) noexcept {
+    const float sum = lane_sum(code_sent_bits, [&](auto at) {
+                          const auto s = at(soft.data());
+                          return lane_terms{s < 0 ? -s : s};
+                      }).of[0];
+    return sum / code_sent_bits;
+}
+
 void convolutional_code::decode(std::span<const float, code_sent_bits> soft,
                                 std::span<std::uint8_t, code_information_bits> bits,
                                 bit_run zeros) noexcept {
-    float mean = 0;
-    for (const float s : soft) mean += std::abs(s);
-    mean /= code_sent_bits;
+    const float mean = mean_magnitude(soft);
     // The kernel keeps six of eight bits: the mean magnitude takes half of the range.
     const float scale = mean > 0 && std::isfinite(mean) ? -64 / mean : 0;
     std::uint8_t quantised[code_sent_bits];  // 0 for what is no number: so max() takes its words

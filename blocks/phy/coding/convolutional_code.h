@@ -41,6 +41,9 @@ constexpr bool code_output(unsigned encoder, int which) {
     return std::popcount(encoder & (which == 0 ? 0x4fU : 0x6dU)) % 2 != 0;
 }
 
+// Mean of |soft|.
+float mean_magnitude(std::span<const float, code_sent_bits> soft) noexcept;
+
 class convolutional_code {
 public:
     convolutional_code();

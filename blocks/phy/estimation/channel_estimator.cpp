@@ -14,16 +14,30 @@ namespace {
 constexpr std::array<double, 5> spreads_us{0.2, 1, 2, 4, 7};
 constexpr double narrowest_at_centre = 0.5;
 constexpr double slope_power = 0.003;
-constexpr double snr_step_db = 6;
-constexpr double mean_t2 = 35.0 / 12;  // of symbol_time over the slot
+constexpr float lowest_snr = 1, highest_snr = 15849;  // 0 to 42 dB
+constexpr double mean_t2 = 35.0 / 12;                 // of symbol_time over the slot
 
 constexpr std::size_t rows_at_once = 4;
 
 std::size_t whole(std::size_t n, std::size_t group) { return (n + group - 1) / group * group; }
 
-int step_of(float snr) {
-    if (!(snr > 1)) return 0;
-    return std::clamp(static_cast<int>(std::lround(10 * std::log10(snr) / snr_step_db)), 0, 7);
+// Not a number becomes the lowest.
+float within_range(float snr) { return snr > lowest_snr ? std::min(snr, highest_snr) : lowest_snr; }
+
+// `Registers` of both sums over the rows of a matrix, each row times a complex number.
+template <std::size_t Registers>
+void combine(const lanes* matrix, std::size_t row_registers, std::size_t rows, const float* re,
+             const float* im, lanes* re_out, lanes* im_out) noexcept {
+    lanes sum_re[Registers]{}, sum_im[Registers]{};
+    for (std::size_t i = 0; i < rows; ++i)
+        for (std::size_t k = 0; k < Registers; ++k) {
+            sum_re[k] += matrix[i * row_registers + k] * re[i];
+            sum_im[k] += matrix[i * row_registers + k] * im[i];
+        }
+    for (std::size_t k = 0; k < Registers; ++k) {
+        re_out[k] = sum_re[k];
+        im_out[k] = sum_im[k];
+    }
 }
 
 // Score of generalised cross-validation; the degrees of freedom count three quarters.
@@ -69,48 +83,64 @@ void channel_estimator::design(side& s) {
         }
         Eigen::VectorXd power(order);
         for (int d = 0; d < order; ++d) power[d] = basis.variance(d);
-        const Eigen::MatrixXd gram = x * x.transpose();
-        for (std::size_t step = 0; step < nof_snrs; ++step) {
-            const double noise = std::pow(10, -snr_step_db * static_cast<double>(step) / 10);
-            Eigen::MatrixXd a = gram;
-            a.diagonal().head(order) += noise * power.cwiseInverse();
-            a.diagonal().tail(order) += noise / slope_power * power.cwiseInverse();
-            const Eigen::LLT<Eigen::MatrixXd> solver(a);
-            const Eigen::MatrixXd fit = solver.solve(x);
-            auto& f = s.filters[w][step];
-            f.matrix.assign(whole(static_cast<std::size_t>(n), rows_at_once) * padded, 0.F);
-            double dof = 0;
-            f.bin_freedom = {};
-            for (int r = 0; r < s.count; ++r) {
-                const auto at = static_cast<std::size_t>(r);
-                for (int i = 0; i < n; ++i)
-                    f.matrix[static_cast<std::size_t>(i) * padded + at] =
-                        static_cast<float>(fit(i, r));
-                const double own =
-                    fit.col(r).dot(x.col(r));  // of the element itself in the fit there
-                dof += own;
-                f.bin_freedom[static_cast<std::size_t>(s.n[at] / subcarriers_per_bin)] +=
-                    static_cast<float>(1 - own);
+        Eigen::VectorXd root(n);  // of the prior variance
+        root << power.cwiseSqrt(), std::sqrt(slope_power) * power.cwiseSqrt();
+        const Eigen::MatrixXd scaled = root.asDiagonal() * x;
+        const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(scaled * scaled.transpose());
+        const Eigen::VectorXd eigenvalue = solver.eigenvalues().cwiseMax(0);
+        const Eigen::MatrixXd to_modes = solver.eigenvectors().transpose() * scaled;
+        const Eigen::MatrixXd from_modes = root.asDiagonal() * solver.eigenvectors();
+
+        filter& f = s.filters[w];
+        f.to_modes.assign(whole(static_cast<std::size_t>(n), rows_at_once) * padded, 0.F);
+        const std::size_t wide = whole(static_cast<std::size_t>(n), nof_lanes);
+        f.from_modes.assign(static_cast<std::size_t>(n) * wide, 0.F);
+        for (int i = 0; i < n; ++i) {
+            const auto row = static_cast<std::size_t>(i);
+            f.eigenvalue[row] = static_cast<float>(eigenvalue[i]);
+            for (int r = 0; r < s.count; ++r)
+                f.to_modes[row * padded + static_cast<std::size_t>(r)] =
+                    static_cast<float>(to_modes(i, r));
+            for (int d = 0; d < n; ++d)
+                f.from_modes[row * wide + static_cast<std::size_t>(d)] =
+                    static_cast<float>(from_modes(d, i));
+        }
+
+        // The figures below are sums over the modes with 1 / (eigenvalue + noise) as the factor. In
+        // a bin they are means over its middle subcarriers.
+        const Eigen::MatrixXd own = to_modes.cwiseAbs2();  // of the element itself in the fit there
+        std::array<Eigen::VectorXd, nof_bins> level, slope;
+        std::array<double, nof_bins> all{};
+        for (std::size_t b = 0; b < nof_bins; ++b) {
+            level[b] = slope[b] = Eigen::VectorXd::Zero(n);
+            for (const int c : {2, 7, 12, 17}) {
+                Eigen::VectorXd q(order);
+                for (int d = 0; d < order; ++d)
+                    q[d] = static_cast<double>(
+                        basis.at(d, static_cast<int>(b) * subcarriers_per_bin + c));
+                level[b] += (from_modes.topRows(order).transpose() * q).cwiseAbs2();
+                slope[b] += (from_modes.bottomRows(order).transpose() * q).cwiseAbs2();
+                all[b] += power.dot(q.cwiseAbs2());
             }
-            f.dof = static_cast<float>(dof);
-            // Diagonal blocks of the inverse, seen in the middle subcarriers of each bin. Of a
-            // channel a of covariance K the estimate has K - noise A^-1.
-            const Eigen::MatrixXd inverse = solver.solve(Eigen::MatrixXd::Identity(n, n));
+        }
+        for (std::size_t step = 0; step < nof_snrs; ++step) {
+            const double noise = std::pow(10, -0.1 * static_cast<double>(step));
+            const Eigen::VectorXd factor = (eigenvalue.array() + noise).inverse();
+            quality& at = f.qualities[step];
+            double dof = 0;
+            for (int r = 0; r < s.count; ++r) {
+                const double share = own.col(r).dot(factor);
+                dof += share;
+                at.bin_freedom[static_cast<std::size_t>(s.n[static_cast<std::size_t>(r)] /
+                                                        subcarriers_per_bin)] +=
+                    static_cast<float>(1 - share);
+            }
+            at.dof = static_cast<float>(dof);
+            // Of a channel a of covariance K the estimate has K - noise (the inverse).
             for (std::size_t b = 0; b < nof_bins; ++b) {
-                double error = 0, missing = 0, all = 0;
-                for (const int c : {2, 7, 12, 17}) {
-                    Eigen::VectorXd q(order);
-                    for (int d = 0; d < order; ++d)
-                        q[d] = static_cast<double>(
-                            basis.at(d, static_cast<int>(b) * subcarriers_per_bin + c));
-                    const double level = q.dot(inverse.topLeftCorner(order, order) * q);
-                    const double slope = q.dot(inverse.bottomRightCorner(order, order) * q);
-                    error += (level + mean_t2 * slope) / 4;
-                    missing += noise * level;
-                    all += power.dot(q.cwiseAbs2());
-                }
-                f.bin_error[b] = static_cast<float>(error);
-                f.bin_share[b] = static_cast<float>(1 - missing / all);
+                at.bin_error[b] =
+                    static_cast<float>((level[b] + mean_t2 * slope[b]).dot(factor) / 4);
+                at.bin_share[b] = static_cast<float>(1 - noise * level[b].dot(factor) / all[b]);
             }
         }
     }
@@ -137,15 +167,15 @@ void channel_estimator::load(const side& s, const std::array<plane, symbols_per_
 }
 
 // Four rows at once: each load of z serves four products.
-void channel_estimator::apply(const side& s, int spread, int snr_step) noexcept {
-    const auto rows =
+void channel_estimator::apply(const side& s, int spread, float snr) noexcept {
+    const auto modes =
         static_cast<std::size_t>(2 * bases_[static_cast<std::size_t>(spread)].order());
     const auto padded = static_cast<std::size_t>(s.padded);
+    const filter& f = s.filters[static_cast<std::size_t>(spread)];
     const auto* zr = reinterpret_cast<const lanes*>(z_.re);
     const auto* zi = reinterpret_cast<const lanes*>(z_.im);
-    const float* matrix = filter_of(s, spread, snr_step).matrix.data();
-    for (std::size_t row = 0; row < rows; row += rows_at_once) {
-        const auto* m0 = reinterpret_cast<const lanes*>(matrix + row * padded);
+    for (std::size_t row = 0; row < modes; row += rows_at_once) {
+        const auto* m0 = reinterpret_cast<const lanes*>(f.to_modes.data() + row * padded);
         const std::size_t blocks = padded / nof_lanes;
         lanes re[rows_at_once]{}, im[rows_at_once]{};
         for (std::size_t b = 0; b < blocks; ++b)
@@ -154,26 +184,52 @@ void channel_estimator::apply(const side& s, int spread, int snr_step) noexcept 
                 im[i] += m0[i * blocks + b] * zi[b];
             }
         for (std::size_t i = 0; i < rows_at_once; ++i) {
-            re_[row + i] = sum_of(re[i]);
-            im_[row + i] = sum_of(im[i]);
+            mode_re_[row + i] = sum_of(re[i]);
+            mode_im_[row + i] = sum_of(im[i]);
         }
     }
+    const float noise = 1 / snr;
+    for (std::size_t i = 0; i < modes; ++i) {
+        const float factor = 1 / (f.eigenvalue[i] + noise);
+        mode_re_[i] *= factor;
+        mode_im_[i] *= factor;
+    }
+    const std::size_t blocks = whole(modes, nof_lanes) / nof_lanes;
+    const auto* from = reinterpret_cast<const lanes*>(f.from_modes.data());
+    auto* re_out = reinterpret_cast<lanes*>(re_.data());
+    auto* im_out = reinterpret_cast<lanes*>(im_.data());
+    std::size_t at = 0;
+    for (; at + 3 <= blocks; at += 3)
+        combine<3>(from + at, blocks, modes, mode_re_.data(), mode_im_.data(), re_out + at,
+                   im_out + at);
+    for (; at < blocks; ++at)
+        combine<1>(from + at, blocks, modes, mode_re_.data(), mode_im_.data(), re_out + at,
+                   im_out + at);
 }
 
-void channel_estimator::estimate(const side& s, int spread, int snr_step,
+void channel_estimator::estimate(const side& s, int spread, float snr,
                                  channel_estimate& out) noexcept {
-    apply(s, spread, snr_step);
+    snr = within_range(snr);
+    apply(s, spread, snr);
     const auto& basis = bases_[static_cast<std::size_t>(spread)];
     basis.expand<2>(re_.data(), im_.data(), basis.order(), {&out.middle, &out.slope});
-    const auto& f = filter_of(s, spread, snr_step);
-    out.error = f.dof / static_cast<float>(s.count);
-    out.bin_share = f.bin_share;
-    out.bin_error = f.bin_error;
-    out.bin_freedom = f.bin_freedom;
+    const float snr_db = 10 * std::log10(snr);
+    const int step = std::min(static_cast<int>(snr_db), nof_snrs - 2);
+    const float part = std::min(snr_db - static_cast<float>(step), 1.F);
+    const quality* q =
+        &s.filters[static_cast<std::size_t>(spread)].qualities[static_cast<std::size_t>(step)];
+    const auto between = [part](float a, float b) { return a + part * (b - a); };
+    const float dof = between(q[0].dof, q[1].dof);
+    out.error = dof / static_cast<float>(s.count);
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        out.bin_share[b] = between(q[0].bin_share[b], q[1].bin_share[b]);
+        out.bin_error[b] = between(q[0].bin_error[b], q[1].bin_error[b]);
+        out.bin_freedom[b] = between(q[0].bin_freedom[b], q[1].bin_freedom[b]);
+    }
     residual(s, out);
     float sum = 0;
     for (const float r : out.bin_residual) sum += r;
-    out.noise = sum / (static_cast<float>(s.count) - f.dof);
+    out.noise = sum / (static_cast<float>(s.count) - dof);
 }
 
 // Of the known elements in z_, bin by bin.
@@ -200,35 +256,34 @@ void channel_estimator::from_pilots(const std::array<plane, symbols_per_slot>& y
                                     const cf32* pilot_values, float snr,
                                     channel_estimate& out) noexcept {
     load(pilots_, y, pilot_values, nullptr);
-    estimate(pilots_, spread_, step_of(snr), out);
+    estimate(pilots_, spread_, snr, out);
 }
 
 void channel_estimator::from_all(const std::array<plane, symbols_per_slot>& y,
                                  const cf32* pilot_values, const cf32* control_values, float snr,
                                  channel_estimate& out) noexcept {
-    const int step = step_of(snr);
     load(all_, y, pilot_values, control_values);
-    estimate(all_, spread_, step, out);
+    estimate(all_, spread_, snr, out);
     // Every eighth slot one other spread.
     if (++trial_turn_ % 8 == 0)
-        consider(all_, static_cast<int>(trial_turn_ / 8 % nof_spreads), step, out);
+        consider(all_, static_cast<int>(trial_turn_ / 8 % nof_spreads), snr, out);
 }
 
 void channel_estimator::try_wider(float snr, const channel_estimate& in_use) noexcept {
     const int wider = nof_spreads - 1 - spread_;
     if (wider <= 0) return;
     const auto turn = static_cast<int>(++wider_turn_ % static_cast<unsigned>(wider));
-    consider(pilots_, spread_ + 1 + turn, step_of(snr), in_use);
+    consider(pilots_, spread_ + 1 + turn, snr, in_use);
 }
 
 // Tries a spread on the elements in z_; the ratio of its score to that of the spread in use is
 // averaged (in the logarithm) over its turns. A spread takes over when it has been better by more
 // than half a per cent.
-void channel_estimator::consider(const side& s, int candidate, int snr_step,
+void channel_estimator::consider(const side& s, int candidate, float snr,
                                  const channel_estimate& in_use) noexcept {
     const float gcv_in_use = gcv_of(in_use);
     if (candidate == spread_ || !(gcv_in_use > 0)) return;
-    estimate(s, candidate, snr_step, trial_);
+    estimate(s, candidate, snr, trial_);
     const float gcv = gcv_of(trial_);
     if (!(gcv > 0) || !std::isfinite(gcv)) return;
     float& score = gcv_[static_cast<std::size_t>(candidate)];

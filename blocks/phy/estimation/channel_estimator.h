@@ -8,11 +8,15 @@
 // the delay basis of a spread of W around the tracked timing, in which the prior is diagonal:
 // K = diag(variance of the member) for a, 0.003 K (100 Hz of Doppler at full power) for b.
 //
-// With z = y conj(x) on the known elements (|x| = 1), design matrix X and SNR g, the coefficients
-// are (X'X + diag(K, 0.003 K)^-1 / g)^-1 X' z: one real matrix for each W, SNR step and set of
-// known elements (pilots only; pilots and decoded control), all made in the constructor. The
-// inverse is also the covariance of what the estimate misses, in units of the noise variance: its
-// mean over a bin is what |h|^2 of the estimate lacks there (more at the ends of the band).
+// With z = y conj(x) on the known elements (|x| = 1), design matrix X, prior P = diag(K, 0.003 K)
+// and SNR g, the coefficients are (X'X + P^-1 / g)^-1 X' z. With the eigenvectors V and eigenvalues
+// m of P^1/2 X'X P^1/2 that is P^1/2 V diag(1 / (m + 1/g)) (V' P^1/2 X') z: two real matrices for
+// each W and set of known elements (pilots only; pilots and decoded control), made in the
+// constructor, and between them one factor a mode, in which alone the SNR stands. Any SNR has its
+// own filter, so no rounding of it decides anything. The inverse is also the covariance of what the
+// estimate misses, in units of the noise variance: its mean over a bin is what |h|^2 of the
+// estimate lacks there (more at the ends of the band). Such figures stand in a table over the SNR,
+// a decibel apart, and are interpolated.
 //
 // W is 0.2, 1, 2, 4 or 7 us (the narrowest, with half of its power on the tracked timing itself, is
 // for a single path): the narrower, the fewer degrees of freedom, the less noise passes. It
@@ -55,7 +59,7 @@ public:
     channel_estimator();
 
     // y: the six symbols, normalised to unit energy per element. pilot and control values as sent.
-    // snr: mean signal to noise ratio (linear), chooses the filter.
+    // snr: mean signal to noise ratio (linear); the filters are those of 0 to 42 dB.
     void from_pilots(const std::array<plane, symbols_per_slot>& y, const cf32* pilot_values,
                      float snr, channel_estimate& out) noexcept;
     void from_all(const std::array<plane, symbols_per_slot>& y, const cf32* pilot_values,
@@ -74,14 +78,22 @@ public:
     }
 
 private:
-    struct filter {
-        aligned_vector<float> matrix;  // 2 D rows (a, then b), filled up to whole groups
+    static constexpr int nof_spreads = 5;
+    static constexpr int nof_snrs = 43;  // 0 to 42 dB
+    static constexpr int capacity = 320;
+    static constexpr std::size_t most_modes = 2 * delay_basis::max_order;  // whole registers, too
+
+    // The filter's figures at one SNR.
+    struct quality {
         float dof = 0;
         std::array<float, nof_bins> bin_error{}, bin_share{}, bin_freedom{};
     };
-    static constexpr int nof_spreads = 5;
-    static constexpr int nof_snrs = 8;
-    static constexpr int capacity = 320;
+    struct filter {
+        aligned_vector<float> to_modes;    // a row for each mode, filled up to whole groups
+        aligned_vector<float> from_modes;  // a row for each mode, of the coefficients of a, then b
+        std::array<float, most_modes> eigenvalue{};
+        std::array<quality, nof_snrs> qualities;
+    };
 
     // A set of known elements: the pilots, in their order, and behind them the control symbols.
     struct side {
@@ -89,25 +101,23 @@ private:
         std::array<std::int32_t, capacity> place{};  // of y, from the first float of the planes
         std::array<std::int32_t, capacity> n{};      // occupied subcarrier
         alignas(vector_alignment) std::array<float, capacity> time{};
-        std::array<std::array<filter, nof_snrs>, nof_spreads> filters;
+        std::array<filter, nof_spreads> filters;
         void add(int symbol, int subcarrier);
     };
     void design(side& s);
     void load(const side& s, const std::array<plane, symbols_per_slot>& y, const cf32* pilot_values,
               const cf32* control_values) noexcept;
-    const filter& filter_of(const side& s, int spread, int snr_step) const noexcept {
-        return s.filters[static_cast<std::size_t>(spread)][static_cast<std::size_t>(snr_step)];
-    }
-    void estimate(const side& s, int spread, int snr_step, channel_estimate& out) noexcept;
-    void apply(const side& s, int spread, int snr_step) noexcept;
+    void estimate(const side& s, int spread, float snr, channel_estimate& out) noexcept;
+    void apply(const side& s, int spread, float snr) noexcept;
     void residual(const side& s, channel_estimate& e) const noexcept;
-    void consider(const side& s, int candidate, int snr_step,
-                  const channel_estimate& in_use) noexcept;
+    void consider(const side& s, int candidate, float snr, const channel_estimate& in_use) noexcept;
 
     std::vector<delay_basis> bases_;
     side pilots_, all_;
     plane z_;
-    std::array<float, 2 * delay_basis::max_order + 4> re_{}, im_{};  // coefficients of a, then b
+    // Amplitudes of the modes; coefficients of a and behind them those of b.
+    alignas(vector_alignment) std::array<float, most_modes> mode_re_{}, mode_im_{};
+    alignas(vector_alignment) std::array<float, most_modes> re_{}, im_{};
     channel_estimate trial_;
     int spread_ = 3;
     unsigned trial_turn_ = 0, wider_turn_ = 0;

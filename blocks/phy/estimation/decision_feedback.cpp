@@ -3,6 +3,7 @@
 
 #include "phy/estimation/sent_image.h"
 #include "phy/grid/resource_map.h"
+#include "phy/math/lane_sum.h"
 
 namespace wip::phy {
 
@@ -162,10 +163,10 @@ void decision_feedback::equalise(const grid& y, bin_index bin, grid& out,
 
 // The ramp over the window has the mean square (768 / 853)^2 / 12 of a symbol's time squared.
 float intercarrier_power(const channel_estimate& channel) noexcept {
-    float sum = 0;
-    for (int n = 0; n < nof_subcarriers; ++n)
-        sum +=
-            channel.slope.re[n] * channel.slope.re[n] + channel.slope.im[n] * channel.slope.im[n];
+    const float sum = lane_sum(nof_subcarriers, [&](auto at) {
+                          const auto re = at(channel.slope.re), im = at(channel.slope.im);
+                          return lane_terms{re * re + im * im};
+                      }).of[0];
     constexpr float window = fft_size * symbols_per_slot / static_cast<float>(slot_samples);
     return sum / nof_subcarriers * window * window / 12;
 }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "phy/math/lane_sum.h"
+
 namespace wip::phy {
 
 pilot_row pilots_of(const slot_planes& y) noexcept {
@@ -27,20 +29,26 @@ pilot_products products_of(const pilot_row& v) noexcept {
     return out;
 }
 
+using pilot_floats = std::array<float, std::tuple_size_v<pilot_products>>;
+
 pilot_score score_pilots(const pilot_row& received, const pilot_row& sent) noexcept {
     const auto p = products_of(received);
     const auto c = products_of(sent);
-    cf32 sum{};
-    float magnitude = 0, energy = 0;
+    pilot_floats re, im, square, root;
     for (std::size_t i = 0; i < p.size(); ++i) {
-        sum += p[i] * std::conj(c[i]);
-        const float square = std::norm(p[i]);
-        energy += square;
-        magnitude += std::sqrt(square);
+        const cf32 aligned = p[i] * std::conj(c[i]);
+        re[i] = aligned.real();
+        im[i] = aligned.imag();
+        square[i] = std::norm(p[i]);
+        root[i] = std::sqrt(square[i]);
     }
+    const auto [sum_re, sum_im, energy, magnitude] =
+        lane_sum(p.size(), [&](auto at) {
+            return lane_terms{at(re.data()), at(im.data()), at(square.data()), at(root.data())};
+        }).of;
     if (!(magnitude > 0) || !std::isfinite(energy) || !(energy > 0)) return {};
-    return {std::abs(sum) / magnitude,
-            std::numbers::sqrt2_v<float> * sum.real() / std::sqrt(energy)};
+    return {std::hypot(sum_re, sum_im) / magnitude,
+            std::numbers::sqrt2_v<float> * sum_re / std::sqrt(energy)};
 }
 
 }  // namespace wip::phy

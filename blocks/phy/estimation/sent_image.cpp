@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "phy/math/lane_sum.h"
+
 namespace wip::phy {
 namespace {
 
@@ -17,14 +19,22 @@ void sent_image::learn(const planes& equalised, const planes& power) noexcept {
     for (const int l : payload_alone) {
         const plane& z = equalised[static_cast<std::size_t>(l)];
         const float* p = power[static_cast<std::size_t>(l)].re;
-        for (int n = 0; n < nof_subcarriers / 2; ++n) {
-            const int m = nof_subcarriers - 1 - n;
-            const float a = z.re[n], b = z.im[n], c = z.re[m], d = z.im[m];
-            const float w = p[n] * p[m];
-            re += w * (a * c - b * d);
-            im += w * (a * d + b * c);
-            all += w * (a * a + b * b + c * c + d * d);
-        }
+        constexpr std::size_t half = nof_subcarriers / 2;
+        std::array<float, half> mirrored_re, mirrored_im, mirrored_power;
+        std::reverse_copy(z.re + half, z.re + nof_subcarriers, mirrored_re.begin());
+        std::reverse_copy(z.im + half, z.im + nof_subcarriers, mirrored_im.begin());
+        std::reverse_copy(p + half, p + nof_subcarriers, mirrored_power.begin());
+        const auto [of_re, of_im, of_all] =
+            lane_sum(half, [&](auto at) {
+                const auto a = at(z.re), b = at(z.im);
+                const auto c = at(mirrored_re.data()), d = at(mirrored_im.data());
+                const auto w = at(p) * at(mirrored_power.data());
+                return lane_terms{w * (a * c - b * d), w * (a * d + b * c),
+                                  w * (a * a + b * b + c * c + d * d)};
+            }).of;
+        re += of_re;
+        im += of_im;
+        all += of_all;
     }
     if (!(all > 0)) return;
     slots_ = std::min(slots_ + 1, longest);

@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "phy/math/lane_sum.h"
 #include "phy/prediction/band_level.h"
 #include "phy/prediction/clarke_filters.h"
 #include "phy/prediction/doppler_search.h"
@@ -115,14 +116,13 @@ private:
     void settle(const bin_gains& now) noexcept {
         const auto& f = forecasts_[due_];
         if (!f.valid) return;
-        float between = 0;
-        float towards = 0;
-        for (std::size_t b = 0; b < bin_gains::padded; ++b) {
-            const float dr = f.other.re[b] - f.own.re[b];
-            const float di = f.other.im[b] - f.own.im[b];
-            between += dr * dr + di * di;
-            towards += dr * (now.re[b] - f.own.re[b]) + di * (now.im[b] - f.own.im[b]);
-        }
+        const auto [between, towards] =
+            lane_sum(bin_gains::padded, [&](auto at) {
+                const auto own_re = at(f.own.re.data()), own_im = at(f.own.im.data());
+                const auto dr = at(f.other.re.data()) - own_re, di = at(f.other.im.data()) - own_im;
+                return lane_terms{dr * dr + di * di, dr * (at(now.re.data()) - own_re) +
+                                                         di * (at(now.im.data()) - own_im)};
+            }).of;
         between_ = mix_forget * between_ + static_cast<double>(between);
         towards_ = mix_forget * towards_ + static_cast<double>(towards);
         mix_ = between_ > 0 ? std::clamp(towards_ / between_, 0.0, 1.0) : 0;

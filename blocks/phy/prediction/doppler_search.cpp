@@ -6,6 +6,8 @@
 #include <cstring>
 #include <numbers>
 
+#include "phy/math/lane_sum.h"
+
 namespace wip::phy {
 
 namespace {
@@ -51,12 +53,11 @@ void doppler_search::learn(const bin_gains& now) noexcept {
     const auto product = [&](unsigned i, unsigned k, float& re, float& im) {  // conj(past i) past k
         const auto& a = history_[(now_ - i) % 32];
         const auto& b = history_[(now_ - k) % 32];
-        float sum_re = 0;
-        float sum_im = 0;
-        for (std::size_t n = 0; n < bin_gains::padded; ++n) {
-            sum_re += a.re[n] * b.re[n] + a.im[n] * b.im[n];
-            sum_im += a.re[n] * b.im[n] - a.im[n] * b.re[n];
-        }
+        const auto [sum_re, sum_im] = lane_sum(bin_gains::padded, [&](auto at) {
+                                          const auto ar = at(a.re.data()), ai = at(a.im.data());
+                                          const auto br = at(b.re.data()), bi = at(b.im.data());
+                                          return lane_terms{ar * br + ai * bi, ar * bi - ai * br};
+                                      }).of;
         re = forget * re + sum_re;
         im = forget * im + sum_im;
     };
@@ -72,10 +73,7 @@ void doppler_search::learn(const bin_gains& now) noexcept {
         phi_re_[0][i] = first_re_[i];
         phi_im_[0][i] = -first_im_[i];
     }
-    double power = 0;
-    for (std::size_t n = 0; n < bin_gains::padded; ++n)
-        power += static_cast<double>(now.re[n] * now.re[n] + now.im[n] * now.im[n]);
-    present_ = static_cast<double>(forget) * present_ + power;
+    present_ = static_cast<double>(forget) * present_ + static_cast<double>(power_of(now));
 }
 
 void doppler_search::turn(double radians) noexcept {
@@ -110,8 +108,9 @@ double doppler_search::error_of(doppler_index doppler) const noexcept {
     alignas(64) std::array<float, padded> v{};
     for (std::size_t i = 0; i < order; ++i)
         for (std::size_t k = 0; k < padded; ++k) v[k] += w[i] * turned_[i][k];
-    float sum = 0;
-    for (std::size_t k = 0; k < padded; ++k) sum += w[k] * (v[k] - 2 * turned_cross_[k]);
+    const float sum = lane_sum(padded, [&](auto at) {
+                          return lane_terms{at(w) * (at(v.data()) - 2 * at(turned_cross_.data()))};
+                      }).of[0];
     return present_ + static_cast<double>(sum);
 }
 

@@ -6,6 +6,7 @@
 #include <numbers>
 #include <type_traits>
 
+#include "phy/math/lane_sum.h"
 #include "types/grid.h"
 
 namespace wip::phy {
@@ -61,12 +62,11 @@ void fading_components<Count, Depth>::reset() noexcept {
 template <std::size_t Count, std::size_t Depth>
 void fading_components<Count, Depth>::project(const row& points_re, const row& points_im) noexcept {
     for (std::size_t i = 0; i < Count; ++i) {
-        float re = 0;
-        float im = 0;
-        for (std::size_t p = 0; p < padded; ++p) {
-            re += to_re_[i][p] * points_re[p] - to_im_[i][p] * points_im[p];
-            im += to_re_[i][p] * points_im[p] + to_im_[i][p] * points_re[p];
-        }
+        const auto [re, im] = lane_sum(padded, [&](auto at) {
+                                  const auto xr = at(to_re_[i].data()), xi = at(to_im_[i].data());
+                                  const auto yr = at(points_re.data()), yi = at(points_im.data());
+                                  return lane_terms{xr * yr - xi * yi, xr * yi + xi * yr};
+                              }).of;
         component_re_[i] = re;
         component_im_[i] = im;
     }
@@ -137,11 +137,10 @@ std::size_t fading_components<Count, Depth>::innovations(
         const float* pr = past_re_[i].data() + start_;
         const float* pi = past_im_[i].data() + start_;
         auto& o = out[count++];
-        float sr = 0, si = 0;
-        for (std::size_t n = 0; n < Depth; ++n) {
-            sr += w[n] * pr[n];
-            si += w[n] * pi[n];
-        }
+        const auto [sr, si] = lane_sum(Depth, [&](auto at) {
+                                  const auto weight = at(w.data());
+                                  return lane_terms{weight * at(pr), weight * at(pi)};
+                              }).of;
         o.to_re[0] = o.to_im[0] = 0;
         o.to_re[1] = sr;
         o.to_im[1] = si;
@@ -197,10 +196,15 @@ float fading_components<Count, Depth>::store(const row& points_re, const row& po
         float re = 0, im = 0, inherited = 0;
         if (counts > 0) {
             next.weights(doppler, place_[i], w);
-            for (std::size_t n = 0; n < Depth; ++n) {
-                re += w[n] * past_re_[i][newest + n];
-                im += w[n] * past_im_[i][newest + n];
-            }
+            const float* pr = past_re_[i].data() + newest;
+            const float* pi = past_im_[i].data() + newest;
+            const auto [filtered_re, filtered_im] =
+                lane_sum(Depth, [&](auto at) {
+                    const auto weight = at(w.data());
+                    return lane_terms{weight * at(pr), weight * at(pi)};
+                }).of;
+            re = filtered_re;
+            im = filtered_im;
             inherited = w[0] * w[0] * std::max(0.F, extra_[i]);  // from the slot before
         }
         // What the filters suppose is left of it, and what is.
@@ -384,12 +388,10 @@ void fading_components<Count, Depth>::filter(const clarke_filters& filters, dopp
         filters.weights(doppler, place_[i], w);
         const float* pr = past_re_[i].data() + start_;
         const float* pi = past_im_[i].data() + start_;
-        float sr = 0;
-        float si = 0;
-        for (std::size_t n = 0; n < Depth; ++n) {
-            sr += w[n] * pr[n];
-            si += w[n] * pi[n];
-        }
+        const auto [sr, si] = lane_sum(Depth, [&](auto at) {
+                                  const auto weight = at(w.data());
+                                  return lane_terms{weight * at(pr), weight * at(pi)};
+                              }).of;
         const float tr = sr * c - si * s;
         const float ti = sr * s + si * c;
         for (std::size_t p = 0; p < padded; ++p) {  // times conj(unitary)

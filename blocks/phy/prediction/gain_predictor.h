@@ -22,6 +22,7 @@
 #include <string_view>
 
 #include "phy/grid/resource_map.h"
+#include "phy/math/lane_sum.h"
 #include "types/grid.h"
 
 namespace wip::phy {
@@ -31,6 +32,16 @@ struct bin_gains {
     alignas(64) std::array<float, padded> re{};
     std::array<float, padded> im{};
 };
+
+// Sum of |gain|^2 over the bins.
+inline float power_of(const bin_gains& g) noexcept {
+    return lane_sum(bin_gains::padded,
+                    [&](auto at) {
+                        const auto re = at(g.re.data()), im = at(g.im.data());
+                        return lane_terms{re * re + im * im};
+                    })
+        .of[0];
+}
 
 struct gain_sample {
     bin_gains gain;

@@ -69,10 +69,7 @@ public:
 
     bool update(const gain_sample& now, bin_gains& ahead) noexcept override {
         search_.update(now);
-        double power = 0;
-        for (std::size_t b = 0; b < bin_gains::padded; ++b)
-            power += static_cast<double>(now.gain.re[b] * now.gain.re[b] +
-                                         now.gain.im[b] * now.gain.im[b]);
+        const auto power = static_cast<double>(power_of(now.gain));
         ++seen_;
         const double weight = std::max(1.0 / static_cast<double>(seen_), 1.0 / 256);
         noise_ += weight * (static_cast<double>(now.error) - noise_);

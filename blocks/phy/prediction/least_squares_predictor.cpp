@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "phy/math/lane_sum.h"
 #include "phy/prediction/predictors.h"
 
 namespace wip::phy {
@@ -81,12 +82,11 @@ private:
     // stays positive definite.
     void learn() noexcept {
         const auto product = [](const bin_gains& a, const bin_gains& b) {  // sum conj(a) b
-            float re = 0;
-            float im = 0;
-            for (std::size_t i = 0; i < bin_gains::padded; ++i) {
-                re += a.re[i] * b.re[i] + a.im[i] * b.im[i];
-                im += a.re[i] * b.im[i] - a.im[i] * b.re[i];
-            }
+            const auto [re, im] = lane_sum(bin_gains::padded, [&](auto at) {
+                                      const auto ar = at(a.re.data()), ai = at(a.im.data());
+                                      const auto br = at(b.re.data()), bi = at(b.im.data());
+                                      return lane_terms{ar * br + ai * bi, ar * bi - ai * br};
+                                  }).of;
             return std::complex<double>(re, im);
         };
         for (std::size_t i = order - 1; i > 0; --i)

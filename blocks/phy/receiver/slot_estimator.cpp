@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "phy/math/lane_sum.h"
+
 namespace wip::phy {
 
 namespace {
@@ -16,6 +18,16 @@ constexpr float snr_at_start = 100;   // chooses the estimator's filter until no
 constexpr float mean_t2 = 35.F / 12;  // mean square of symbol_time over a slot
 constexpr float tiny = 1e-30F;
 
+// Sum of |x|^2 over the used subcarriers.
+float power_of(const plane& p) noexcept {
+    return lane_sum(nof_subcarriers,
+                    [&](auto at) {
+                        const auto re = at(p.re), im = at(p.im);
+                        return lane_terms{re * re + im * im};
+                    })
+        .of[0];
+}
+
 }  // namespace
 
 std::array<cf32, nof_bins> mean_gains(std::span<const cf32, nof_subcarriers> channel, double turn,
@@ -25,12 +37,15 @@ std::array<cf32, nof_bins> mean_gains(std::span<const cf32, nof_subcarriers> cha
     const auto to_bin = std::polar(1.0, tilt * subcarriers_per_bin);
     auto turned = std::polar(1.0, turn - tilt * (nof_bins / 2 * subcarriers_per_bin));
     for (std::size_t b = 0; b < nof_bins; ++b) {
-        float re = 0, im = 0;
-        for (std::size_t c = 0; c < subcarriers_per_bin; ++c) {
-            const auto& h = channel[b * subcarriers_per_bin + c];
-            re += h.real();
-            im += h.imag();
-        }
+        // Four subcarriers at once, in lanes that the compiler may put into registers of any width.
+        constexpr std::size_t at_once = 8;
+        static_assert(2 * subcarriers_per_bin % at_once == 0);
+        const auto* h = reinterpret_cast<const float*>(&channel[b * subcarriers_per_bin]);
+        std::array<float, at_once> sum{};
+        for (std::size_t c = 0; c < 2 * subcarriers_per_bin; c += at_once)
+            for (std::size_t l = 0; l < at_once; ++l) sum[l] += h[c + l];
+        const float re = (sum[0] + sum[4]) + (sum[2] + sum[6]);
+        const float im = (sum[1] + sum[5]) + (sum[3] + sum[7]);
         out[b] = cf32(turned) * cf32(re, im) / float{subcarriers_per_bin};
         turned *= to_bin;
     }
@@ -68,8 +83,7 @@ bool slot_estimator::estimate(const slot_planes& y, int slot_in_frame,
     grant_.reset();
     energy_ = 0;
     float energy = 0;
-    for (const auto& p : y)
-        for (int n = 0; n < nof_subcarriers; ++n) energy += p.re[n] * p.re[n] + p.im[n] * p.im[n];
+    for (const auto& p : y) energy += power_of(p);
     if (!std::isfinite(energy) || !(energy > 0)) return false;
     energy_ = energy;
     slot_in_frame_ = slot_in_frame;
@@ -119,15 +133,16 @@ void slot_estimator::decode_control(const slot_planes& y, int slot_in_frame,
     // The only profile on the air: wipemu has no frame check.
     grant_ = unpack_grant(bytes, link_profile::radio);
     if (!grant_) return;
-    float error = 0;
+    std::array<float, count> error;
     const auto* x = reinterpret_cast<const float*>(known_.data());
     for (std::size_t i = 0; i < count; ++i) {
         const float inverse = 1 / (hr[i] * hr[i] + hi[i] * hi[i] + tiny);
         const float dr = soft[2 * i] * inverse - x[2 * i];
         const float di = soft[2 * i + 1] * inverse - x[2 * i + 1];
-        error += dr * dr + di * di;
+        error[i] = dr * dr + di * di;
     }
-    evm_percent_ = 100 * std::sqrt(static_cast<double>(error) / nof_control_symbols);
+    const float sum = lane_sum(count, [&](auto at) { return lane_terms{at(error.data())}; }).of[0];
+    evm_percent_ = 100 * std::sqrt(static_cast<double>(sum) / nof_control_symbols);
 }
 
 // Two thirds of the known elements mirror known ones. The others mirror payload: what the pilots'
@@ -171,13 +186,7 @@ void slot_estimator::update_noise() noexcept {
 // w = 2 pi f times a symbol, the slope has the power w^2/2 and the curvature c = h''/2 (3/32) w^4;
 // (t^2 - 35/12) has the mean square 6.2 over the slot.
 float slot_estimator::curvature_power(const channel_estimate& channel) noexcept {
-    float slope = 0, power = 0;
-    for (int n = 0; n < nof_subcarriers; ++n) {
-        const auto& a = channel.middle;
-        const auto& b = channel.slope;
-        power += a.re[n] * a.re[n] + a.im[n] * a.im[n];
-        slope += b.re[n] * b.re[n] + b.im[n] * b.im[n];
-    }
+    const float slope = power_of(channel.slope), power = power_of(channel.middle);
     return 6.2F * 3 / 8 * slope * slope / (power + tiny) / nof_subcarriers;
 }
 
@@ -200,12 +209,15 @@ void slot_estimator::find_interference() noexcept {
 void slot_estimator::measure_snr() noexcept {
     const auto& a = channel_.middle;
     const auto& s = channel_.slope;
+    std::array<float, nof_subcarriers> mean;
+    for (std::size_t n = 0; n < nof_subcarriers; ++n)
+        mean[n] = a.re[n] * a.re[n] + a.im[n] * a.im[n] +
+                  mean_t2 * (s.re[n] * s.re[n] + s.im[n] * s.im[n]);
     float total = 0;
     for (std::size_t b = 0; b < nof_bins; ++b) {
         float power = 0;
         for (std::size_t n = b * subcarriers_per_bin; n < (b + 1) * subcarriers_per_bin; ++n)
-            power += a.re[n] * a.re[n] + a.im[n] * a.im[n] +
-                     mean_t2 * (s.re[n] * s.re[n] + s.im[n] * s.im[n]);
+            power += mean[n];
         power = power / subcarriers_per_bin + channel_.bin_error[b] * bin_noise_[b];
         total += power;
         power_[b] = power;

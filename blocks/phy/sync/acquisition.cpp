@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "phy/math/lane_sum.h"
 #include "phy/ofdm/slot_extractor.h"
 
 namespace wip::phy {
@@ -39,10 +40,13 @@ std::optional<acquired> acquisition::step(const cf32* end, std::size_t available
                                           std::int64_t end_time) noexcept {
     if (available < slot_samples + fft_size) return std::nullopt;
     const cf32* block = end - slot_samples;
-    double energy = 0;
-    for (int i = -fft_size; i < slot_samples; ++i)
-        energy += static_cast<double>(std::norm(block[i]));
-    energy *= static_cast<double>(slot_samples) / (slot_samples + fft_size);
+    constexpr std::size_t looked_at = slot_samples + fft_size;
+    const auto* x = reinterpret_cast<const float*>(block - fft_size);
+    const float sum = lane_sum(2 * looked_at, [&](auto at) {
+                          const auto part = at(x);
+                          return lane_terms{part * part};
+                      }).of[0];
+    const double energy = static_cast<double>(sum) * slot_samples / looked_at;
     if (!std::isfinite(energy)) {
         reset();
         return std::nullopt;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "phy/math/lane_sum.h"
+
 namespace wip::phy {
 
 namespace {
@@ -21,12 +23,10 @@ constexpr double slot_seconds = slot_samples / static_cast<double>(sample_rate_h
 // sum conj(a[n]) b[n]
 std::complex<double> correlate(const float* ar, const float* ai, const float* br, const float* bi,
                                int n) {
-    float re = 0;
-    float im = 0;
-    for (int i = 0; i < n; ++i) {
-        re += ar[i] * br[i] + ai[i] * bi[i];
-        im += ar[i] * bi[i] - ai[i] * br[i];
-    }
+    const auto [re, im] = lane_sum(static_cast<std::size_t>(n), [&](auto at) {
+                              const auto xr = at(ar), xi = at(ai), yr = at(br), yi = at(bi);
+                              return lane_terms{xr * yr + xi * yi, xr * yi - xi * yr};
+                          }).of;
     return {re, im};
 }
 
