@@ -96,7 +96,7 @@ public:
             control_ = std::make_unique<::wip::air::control_server>(
                 controlled(control, config),
                 [this](const std::string& line) { GR_LOG_INFO(d_logger, line); },
-                [](const std::string&) {});
+                [](const ::wip::host::stop_reason&) {});
         // For whom the process's umask lets: a medium, of the same group, asks there too
         // (flowgraphs/apps/base_station.py).
         if (control.starts_with("ipc://")) {
