@@ -33,7 +33,7 @@ struct stream_channel {
 class receive_stream : public uhd::rx_streamer {
 public:
     // At the rate that the radio has now. A packet that does not fit into a transfer of USB fails.
-    receive_stream(std::vector<stream_channel> channels, sample_format format,
+    receive_stream(const std::vector<stream_channel>& channels, sample_format format,
                    std::size_t samples_per_packet);
 
     size_t get_num_channels() const override { return lanes_.size(); }
