@@ -18,7 +18,7 @@ namespace {
 constexpr slot_count largest_gap{slots_per_second};
 constexpr std::size_t most_open_requests = 64;
 constexpr int requests_without_clock = 3;
-constexpr slot_count longest_loop{48};
+constexpr slot_count most_settled{48};  // slots that one turn publishes at most
 // An uplink packet may be up to 15000 slots on its way (uplink.delay_slots).
 constexpr slot_count longest_uplink{15000 + slots_per_second};
 
@@ -163,7 +163,7 @@ void base_station::send_plan(const slot_plan& plan) {
 void base_station::publish_settled() {
     auto& out = port_->telemetry();
     const slot last = mac_.settled();
-    for (slot j = std::max(published_ + slot_count(1), last - longest_loop); j <= last; ++j) {
+    for (slot j = std::max(published_ + slot_count(1), last - most_settled); j <= last; ++j) {
         published_ = j;
         if (!out.due(topic::slot, j) || mac_.record(j).air != j) continue;
         auto& sample = *out.message(topic::slot).mutable_slot_sample();

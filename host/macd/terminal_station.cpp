@@ -15,7 +15,7 @@ namespace wip::host {
 
 namespace {
 
-constexpr std::uint32_t longest_loop = 64;
+constexpr std::uint32_t longest_loop = 64;  // slots from a report to the slot that uses it
 
 // Topic `receiver`: what the receiver saw in one slot, from the report's detail, its grant and the
 // receiver's last state. nullptr when all is well, else what is not; `out` is unfinished then.
