@@ -20,6 +20,22 @@ inline std::string show(const YAML::Node& n) {
     return n.IsMap() ? "a mapping" : "a list";
 }
 
+// The words of a table's column: one word, a list, or the keys and values of a mapping in turn;
+// none where the column is missing.
+inline std::vector<std::string> words_of(const YAML::Node& n) {
+    std::vector<std::string> words;
+    if (!n.IsDefined()) return words;
+    if (n.IsScalar()) words.push_back(n.Scalar());
+    if (n.IsSequence())
+        for (const auto& item : n) words.push_back(item.Scalar());
+    if (n.IsMap())
+        for (const auto& pair : n) {
+            words.push_back(pair.first.Scalar());
+            words.push_back(pair.second.Scalar());
+        }
+    return words;
+}
+
 // FILE:LINE, or the file where no line is known.
 inline std::string where(const std::string& file, const YAML::Mark& mark) {
     if (mark.is_null() || mark.line < 0) return file;

@@ -8,15 +8,10 @@
 #include <cstdio>
 
 #include "config/schema.h"
+#include "yaml/walk.h"
 
 namespace wip::config {
 namespace {
-
-std::vector<std::string> words_of(const YAML::Node& list) {
-    std::vector<std::string> words;
-    for (const auto& word : list) words.push_back(word.Scalar());
-    return words;
-}
 
 std::string word_of(const YAML::Node& columns, const char* name) {
     return columns[name] ? columns[name].Scalar() : "";
@@ -31,13 +26,13 @@ key_figure figure_of(const std::string& name, const YAML::Node& columns) {
     f.topic = of.substr(0, space);
     if (space != std::string::npos) f.fields = {of.substr(space + 1)};
     for (const auto& part : columns["parts"]) f.fields.push_back(part["of"].as<std::string>());
-    f.needs = words_of(columns["needs"]);
+    f.needs = yaml::words_of(columns["needs"]);
     f.title = word_of(columns, "title");
     f.unit = word_of(columns, "unit");
     if (columns["factor"]) f.factor = columns["factor"].as<double>();
     if (columns["digits"]) f.digits = columns["digits"].as<int>();
     f.row = word_of(columns, "row");
-    f.views = words_of(columns["views"]);
+    f.views = yaml::words_of(columns["views"]);
     return f;
 }
 

@@ -23,19 +23,6 @@ const std::set<std::string> view_names{
 const std::set<std::string> inherited{"type",    "range", "unit",    "words",
                                       "choices", "check", "default", "most"};
 
-std::vector<std::string> words_of(const YAML::Node& n) {
-    std::vector<std::string> words;
-    if (n.IsScalar()) words.push_back(n.Scalar());
-    if (n.IsSequence())
-        for (const auto& item : n) words.push_back(item.Scalar());
-    if (n.IsMap())
-        for (const auto& pair : n) {
-            words.push_back(pair.first.Scalar());
-            words.push_back(pair.second.Scalar());
-        }
-    return words;
-}
-
 bool contains(const std::vector<std::string>& words, const std::string& word) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
@@ -75,7 +62,7 @@ settings_table::settings_table(const std::string& yaml, const std::string& origi
                                   const auto& and_views) {
         each(map, [&](const auto& name, const YAML::Node& value, const YAML::Mark& at) {
             if (column_names.contains(name))
-                into[name] = words_of(value);
+                into[name] = yaml::words_of(value);
             else if (!and_views(name, value))
                 bad(at, of + ": unknown column " + name);
         });
@@ -99,7 +86,7 @@ settings_table::settings_table(const std::string& yaml, const std::string& origi
         each(root["impairments"], [&](const auto& name, const YAML::Node& value, const auto&) {
             const YAML::Node short_name = value["short"];
             impairments_.push_back(
-                {name, short_name ? short_name.Scalar() : "", words_of(value["fields"])});
+                {name, short_name ? short_name.Scalar() : "", yaml::words_of(value["fields"])});
         });
     });
     for (const auto& e : entries_)
