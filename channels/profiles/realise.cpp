@@ -40,10 +40,10 @@ double constant_doppler(const channel_definition& d, const channel_choice& choic
     }
     const std::uint32_t key =
         derive_key(seed, motion_purpose ^ static_cast<std::uint32_t>(choice.user));
-    const double kmh = choice.speed_kmh.value_or(
+    const double speed_kmh = choice.speed_kmh.value_or(
         d.speed.lowest_kmh + uniform(0, key) * (d.speed.highest_kmh - d.speed.lowest_kmh));
-    check_range("speed_kmh", kmh, 0, 500);
-    const double hz = kmh / 3.6 * carrier / speed_of_light;
+    check_range("speed_kmh", speed_kmh, 0, 500);
+    const double hz = speed_kmh / 3.6 * carrier / speed_of_light;
     check_range("doppler_hz of this speed", hz, 0, max_doppler_hz);
     return hz;
 }

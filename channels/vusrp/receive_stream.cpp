@@ -13,7 +13,8 @@ using namespace std::chrono_literals;
 using mode = uhd::stream_cmd_t;
 using fpga::command_kind;
 
-// How long UHD takes from an overflow to the start that follows (docs/explanation/software-usrp.md).
+// How long UHD takes from an overflow to the start that follows
+// (docs/explanation/software-usrp.md).
 constexpr double network_restart_s = 0.05;
 constexpr double usb_restart_s = 0.001, usb_restart_of_two_s = 0.01;
 

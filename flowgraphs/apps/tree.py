@@ -10,8 +10,7 @@ if _cli not in sys.path:
     sys.path.append(_cli)
 
 from openwip_cli.air import SAMPLE_RATE, SLOT_SAMPLES
-from openwip_cli.cell import reason
-from openwip_cli.machine import rights
+from openwip_cli.machine import reason, rights
 from openwip_cli.machine.outputs import NewFiles
 from openwip_cli.settings import command_line, table
 

@@ -9,8 +9,8 @@ import unittest
 from google.protobuf import json_format
 from openwip_schema import stop_pb2
 
-from openwip_cli.cell import reason
-from openwip_cli.cell.reason import Cause, Reason
+from openwip_cli.machine import reason
+from openwip_cli.machine.reason import Cause, Reason
 
 
 class Reasons(unittest.TestCase):

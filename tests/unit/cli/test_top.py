@@ -18,9 +18,8 @@ from openwip_schema import telemetry_pb2 as pb
 from scripted_publisher import Publisher
 
 from openwip_cli.cell import cell as cells
-from openwip_cli.cell import reason
 from openwip_cli.figures import top_figures
-from openwip_cli.machine import system
+from openwip_cli.machine import reason, system
 from openwip_cli.messages import telemetry
 from openwip_cli.views import top, top_screen, top_text
 

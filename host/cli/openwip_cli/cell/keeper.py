@@ -32,12 +32,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from ..errors import BadInput, CellDied, describe_os_error, how_ended, without_middle
-from ..machine import outputs, own_files, rights, system
+from ..machine import outputs, own_files, reason, rights, system
 from ..machine.placement import Placement
+from ..machine.reason import Cause, Reason
 from ..machine.surroundings import Surroundings
-from . import reason
 from .cell import FIRST_DESCRIPTOR, KEEPER, Cell, Process
-from .reason import Cause, Reason
 
 GRACE_S = 1.3  # for SIGTERM; the contract of the processes is 1 s
 CAUSE_S = 0.1  # to tell the cause of a death from what it causes

@@ -15,12 +15,12 @@ from typing import Any
 from ..errors import BadInput, CellDied, Terminated, catch
 from ..machine import placement, rights, system
 from ..machine.places import Places, versions
+from ..machine.reason import Cause
 from ..messages import control
 from ..settings.scenario import Scenario
 from . import cell as cells
 from .cell import Cell
 from .keeper import KeeperClient, not_ended
-from .reason import Cause
 
 START_TIMEOUT_S = 30
 OBSERVER = "host/observer/wip_observer"

@@ -23,12 +23,11 @@ from openwip_schema import telemetry_pb2
 
 from ..air import SAMPLE_RATE
 from ..cell import cell as cells
-from ..cell import reason
 from ..cell.keeper import Noted
 from ..cell.running import tun_counts
 from ..errors import SIGNALS
 from ..figures import attenuator, checks, conservation, facts, link_counts, meaning
-from ..machine import own_files, rights
+from ..machine import own_files, reason, rights
 from ..machine.places import Places
 from ..messages import control
 from ..messages.telemetry import Publisher

@@ -15,11 +15,10 @@ import sys
 import threading
 
 from ..cell import cell as cells
-from ..cell import reason
 from ..cell.cell import Cell
 from ..errors import BAD_INPUT, DIED, BadInput
 from ..iq.recordings import Recording
-from ..machine import own_files, rights
+from ..machine import own_files, reason, rights
 from ..machine.places import Places
 
 OVER = "replayed.json"

@@ -14,12 +14,11 @@ import os
 import sys
 import time
 
-from ..cell import reason
 from ..cell.cell import Cell
 from ..cell.running import running_cell
 from ..errors import DIED, INVALID, VALID, BadInput
 from ..figures import top_figures
-from ..machine import system
+from ..machine import reason, system
 from ..machine.places import Places
 from ..messages import telemetry
 from ..settings.command_line import Parser

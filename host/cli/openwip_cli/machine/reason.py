@@ -7,7 +7,7 @@ import enum
 import json
 import pathlib
 
-from ..machine import own_files
+from . import own_files
 
 FILE = "why"
 
