@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# An installation, which may be moved as a whole (docs/installing.md):
+# An installation, which may be moved as a whole (docs/how-to/installing.md):
 #   bin/openwip, bin/openwip-monitor     the commands of a user
 #   lib/openwip                          the programs of a cell, openwip-NAME, what Python imports, the UHD module
 #   share/openwip                        the launcher, scenarios, schemas, pages: the folders of this tree

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Debian packages by CPack (docs/installing.md): openwip, openwip-monitor, openwip-dev, each a component of the installation.
+# Debian packages by CPack (docs/how-to/installing.md): openwip, openwip-monitor, openwip-dev, each a component of the installation.
 #   cmake --preset debian && cmake --build --preset debian && cd build-debian && cpack
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME openwip)

@@ -13,7 +13,7 @@
     for message in openwip.telemetry("demo", topics=["slot"], seconds=10):
         print(message.source, message.telemetry.slot)
 
-docs/python.md has an example of each. Errors are OpenWipError; what it says is one line."""
+docs/reference/python.md has an example of each. Errors are OpenWipError; what it says is one line."""
 
 from openwip_cli.errors import Stop as OpenWipError
 
