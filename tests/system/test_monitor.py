@@ -348,7 +348,7 @@ class OnADemo(MonitorTest):
         )
         said = w.wait_for(
             lambda w: re.match("(IN)?VALID", w["health"]["verdict"])
-            and "CPU" in w["health"]["cpu"],
+            and "cores" in w["health"]["cpu"],
             "verdict and CPU",
         )
         self.assertEqual(said["health"]["stream"], f"Cell '{name}'")

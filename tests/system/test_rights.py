@@ -126,6 +126,10 @@ class Rights(unittest.TestCase):
             ),
         )
 
+    def metrics_page(self):
+        with urllib.request.urlopen(self.page, timeout=10) as page:
+            return page.read()
+
     def check(self, processes):
         _, account, _ = system.account()
         for name, pid in processes.items():
@@ -137,8 +141,8 @@ class Rights(unittest.TestCase):
                     if stated:
                         self.assertEqual(names_of(bounding) - stated, set())
                         self.assertEqual(no_new, "1")
-        with urllib.request.urlopen(self.page, timeout=10) as page:
-            self.assertIn(b"openwip_up", page.read())
+        # A page that is asked for before the first message names no publisher yet.
+        self.assertTrue(wait_until(lambda: b"openwip_up" in self.metrics_page(), 15))
         # With what is left the judge reaches the stations.
         top = lambda: openwip("top", "--name", CELL, "--once").stdout
         self.assertTrue(wait_until(lambda: re.search(r" [1-9][\d.]* s measured", top()), 15), top())
