@@ -70,8 +70,10 @@ receive_stream::state receive_stream::look(std::size_t& lane) {
 
 bool receive_stream::wait(clock::time_point deadline) {
     const std::chrono::nanoseconds left = deadline - clock::now();
-    for (receive_core& l : lanes_) l.port().check();
+    // With no time left nothing is asked: gr-uhd empties its stream in that way while it unwinds
+    // from an exception, and a second one would end the process.
     if (left <= 0ns) return false;
+    for (receive_core& l : lanes_) l.port().check();
     for (receive_core& l : lanes_)
         if (l.look().what == state::nothing) {
             l.wait(left);
