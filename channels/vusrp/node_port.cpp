@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <thread>
 
 #include "air/medium.h"
@@ -56,7 +57,7 @@ struct node_port::private_air {
         sigset_t all, before;  // signals are for the program's own threads
         sigfillset(&all);
         pthread_sigmask(SIG_BLOCK, &all, &before);
-        thread = std::thread([this] { medium.run(); });
+        thread = std::thread([this] { end_reason.set_value(medium.run()); });
         pthread_sigmask(SIG_SETMASK, &before, nullptr);
     }
     ~private_air() {
@@ -67,6 +68,8 @@ struct node_port::private_air {
     std::unique_ptr<air::shared_air> memory;
     air::medium medium;
     std::thread thread;
+    std::promise<std::string> end_reason;
+    std::shared_future<std::string> why = end_reason.get_future().share();  // waits for the end
 };
 
 std::shared_ptr<node_port> node_port::attach(const std::string& name, const std::string& node,
@@ -174,7 +177,10 @@ bool node_port::connected() const noexcept {
 }
 
 void node_port::check() const {
-    if (!connected()) throw peer_error("the medium of " + description_ + " is gone");
+    if (connected()) return;
+    const std::string why = private_ ? private_->why.get() : "";
+    throw peer_error("the medium of " + description_ + " is gone" +
+                     (why.empty() ? "" : ": " + why));
 }
 
 void node_port::command(air::command_kind kind, tick time, double value, std::int64_t count) {

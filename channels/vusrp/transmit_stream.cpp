@@ -41,7 +41,7 @@ transmit_stream::transmit_stream(std::vector<stream_channel> channels, sample_fo
 size_t transmit_stream::send(const buffs_type& buffs, size_t size,
                              const uhd::tx_metadata_t& metadata, double timeout) {
     const std::lock_guard lock(mutex_);
-    if (size == 0 && metadata.start_of_burst && !metadata.end_of_burst) {
+    if (size == 0 && metadata.start_of_burst) {
         kept_ = metadata;
         std::optional<tick> time;
         if (metadata.has_time_spec)
@@ -50,9 +50,13 @@ size_t transmit_stream::send(const buffs_type& buffs, size_t size,
         return 0;
     }
     uhd::tx_metadata_t sent = metadata;
+    // A time of its own goes before the kept one; the end of a burst is the kept call's in any case.
     if (kept_) {
-        sent.has_time_spec = kept_->has_time_spec;
-        sent.time_spec = kept_->time_spec;
+        if (!sent.has_time_spec) {
+            sent.has_time_spec = kept_->has_time_spec;
+            sent.time_spec = kept_->time_spec;
+        }
+        sent.end_of_burst = kept_->end_of_burst;
         kept_.reset();
     }
     if (size == 0) {
