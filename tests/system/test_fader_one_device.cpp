@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <future>
 #include <random>
 
 #include "cabled/fader_config.h"
@@ -134,8 +135,11 @@ TEST(FaderOneDevice, both_ways_every_bit_is_the_mixers_also_when_it_is_begun_aga
             command.time_spec = uhd::time_spec_t::from_ticks(begin + delay, 7.68e6);
             rx->issue_stream_cmd(command);
         }
+        // Neither device holds all of it, and time goes on when both have sent.
+        auto sent = std::async(std::launch::async,
+                               [&] { return from_terminal->send(up.data(), n, m, 20); });
         ASSERT_EQ(from_base->send(down.data(), n, m, 20), n);
-        ASSERT_EQ(from_terminal->send(up.data(), n, m, 20), n);
+        ASSERT_EQ(sent.get(), n);
         samples at_terminal(n), at_base(n);
         uhd::rx_metadata_t heard;
         ASSERT_EQ(to_terminal->recv(at_terminal.data(), n, heard, 60), n);

@@ -45,7 +45,7 @@ class Radio(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("ok    sample rate: 7.68 MS/s", done.stdout)
 
-    def check_product(self, name, image_within):
+    def check_product(self, name, within):
         p = PRODUCTS[name]
         receive_gain, attenuator, noise = 10, -20, -100
         transmit_gain = (
@@ -74,21 +74,20 @@ class Radio(unittest.TestCase):
             f"type=vusrp,product={name},noise_dbfs={noise},gain_db={attenuator}",
         )
         heard = of["tone"]
-        self.assertAlmostEqual(of["dc_dbfs"], p["receive_dc_dbfs"], delta=0.3)
+        self.assertAlmostEqual(of["dc_dbfs"], p["receive_dc_dbfs"], delta=within)
         self.assertAlmostEqual(heard["dbfs"], tone + level, delta=0.3)
+        self.assertAlmostEqual(heard["receive_image"]["db"], p["receive_image_db"], delta=within)
+        self.assertAlmostEqual(heard["transmit_image"]["db"], p["transmit_image_db"], delta=within)
         self.assertAlmostEqual(
-            heard["receive_image"]["db"], p["receive_image_db"], delta=image_within
+            heard["leakage"]["db"], tone - p["transmit_leakage_dbfs"], delta=within
         )
-        self.assertAlmostEqual(
-            heard["transmit_image"]["db"], p["transmit_image_db"], delta=image_within
-        )
-        self.assertAlmostEqual(heard["leakage"]["db"], tone - p["transmit_leakage_dbfs"], delta=0.3)
         self.assertEqual(of["clipped"], 0)
 
     def test_image_constant_and_leakage_of_a_product_are_found(self):
-        for name, image_within in (("b210", 0.3), ("n210", 0.3), ("x410", 1)):
+        # The x410's lines are so weak that noise moves them by 0.4 dB from one second to the next.
+        for name, within in (("b210", 0.3), ("n210", 0.3), ("x410", 1)):
             with self.subTest(name):
-                self.check_product(name, image_within)
+                self.check_product(name, within)
 
     def test_noise_is_found_and_the_gain_is_taken_off_it(self):
         of = self.found(
@@ -121,7 +120,9 @@ class Radio(unittest.TestCase):
             "0.1",
             code=1,
         )
-        self.assertAlmostEqual(of["clipped"], 4 / math.pi * math.acos(1 / high), delta=0.01)
+        # Of a tone of 160 phases: how many of them lie beyond depends on where the first one is.
+        share = 4 / math.pi * math.acos(1 / high)
+        self.assertAlmostEqual(of["clipped"], share, delta=4 / 160)
         self.assertIn(
             "less --receive-gain", next(f for f in of["findings"] if f["what"] == "level")["mend"]
         )
