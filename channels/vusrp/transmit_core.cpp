@@ -37,7 +37,7 @@ transmit_core::transmit_core(std::shared_ptr<node_port> port, const radio_model&
       to_medium_(medium_rate, master_),
       latency_(model.latency()),
       spread_(model.spread()),
-      store_(static_cast<std::size_t>(model.transmit_store())),
+      store_(model.transmit_store()),
       random_(model.seed() + 2),
       control_(model.control().transmit, rate_.divider, policy, report_ticks),
       writer_(*port_, model),
@@ -47,17 +47,24 @@ transmit_core::transmit_core(std::shared_ptr<node_port> port, const radio_model&
     // Never more than half of what the medium holds.
     const double most = static_cast<double>(air::transmit_fifo_size / 2) * rate_.hz() /
                         static_cast<double>(air::sample_rate);
-    store_ = std::min(store_, static_cast<std::size_t>(most));
+    store_ = std::min(store_, static_cast<std::int64_t>(most));
 }
 
 transmit_core::~transmit_core() {
     if (!writer_.close()) writer_.abandon();
 }
 
-std::size_t transmit_core::stored_at(tick now) {
+// Samples of the first packet are in the store until their own time, not until the packet's end:
+// in lockstep the clock waits for samples beyond the next slot while this waits for the clock.
+std::int64_t transmit_core::unplayed(const stored& s, tick now) const {
+    return std::clamp<std::int64_t>((s.until - now + rate_.divider - 1) / rate_.divider, 0,
+                                    s.samples);
+}
+
+std::int64_t transmit_core::stored_at(tick now) {
     while (!store_ends_.empty() && store_ends_.front().until <= now) store_ends_.pop_front();
-    std::size_t all = 0;
-    for (const stored& s : store_ends_) all += s.samples;
+    std::int64_t all = 0;
+    for (const stored& s : store_ends_) all += unplayed(s, now);
     return all;
 }
 
@@ -66,13 +73,15 @@ bool transmit_core::wait_room(std::size_t samples, clock::time_point deadline) {
         tick until = 0;  // of the medium
         {
             const std::lock_guard lock(mutex_);
-            const std::size_t inside = stored_at(master_at(port_->now()));
-            if (inside == 0 || inside + samples <= store_) return true;
-            std::size_t gone = 0;
-            auto last = store_ends_.begin();
-            while (inside - gone + samples > store_ && last != store_ends_.end()) {
-                gone += last->samples;
-                until = (last++)->until;
+            const tick now = master_at(port_->now());
+            const std::int64_t inside = stored_at(now);
+            std::int64_t excess = inside + static_cast<std::int64_t>(samples) - store_;
+            if (inside == 0 || excess <= 0) return true;
+            for (const stored& s : store_ends_) {
+                const std::int64_t here = unplayed(s, now), out = std::min(here, excess);
+                until = s.until - (here - out) * rate_.divider;
+                excess -= out;
+                if (excess == 0) break;
             }
             until = to_medium_.of(until).whole + 1;
         }
@@ -118,7 +127,7 @@ void transmit_core::packet(std::optional<tick> time, std::span<const air::cf32> 
     sent_ += static_cast<std::int64_t>(samples.size());
     play(samples);
     const tick until = control_.is_open() ? control_.due() : std::max(next_, arrived_);
-    store_ends_.push_back({until, samples.size()});
+    store_ends_.push_back({until, static_cast<std::int64_t>(samples.size())});
 }
 
 void transmit_core::announce(std::optional<tick> time) {

@@ -50,8 +50,8 @@ private:
         std::optional<tick> told;  // the time that it has
     };
     struct stored {
-        tick until;
-        std::size_t samples;
+        tick until;  // the end of its last sample
+        std::int64_t samples;
     };
     tick master_at(tick medium) const noexcept { return to_medium_.at_or_after(medium); }
     tick arrival(const std::optional<tick>& time);
@@ -59,7 +59,8 @@ private:
     void play(std::span<const air::cf32> samples);
     void write(tick start, std::int64_t position, std::size_t samples);
     void close_burst();
-    std::size_t stored_at(tick now);
+    std::int64_t unplayed(const stored& s, tick now) const;
+    std::int64_t stored_at(tick now);
     void note(const fpga::transmit_event& e);
     void check_time(const fpga::air_run& run);
     std::optional<fpga::transmit_event> due_report();
@@ -69,7 +70,7 @@ private:
     exact_rate master_, rate_;
     sample_model::rate_map to_medium_;  // master tick -> position in the medium's ticks
     tick latency_, spread_;
-    std::size_t store_;
+    std::int64_t store_;
     std::minstd_rand random_;
 
     std::mutex mutex_;  // of what follows
