@@ -67,7 +67,9 @@ std::vector<YAML::Node> merged_into(const YAML::Node& key, const YAML::Node& val
     else
         all.push_back(value);
     for (const auto& one : all)
-        if (!one.IsMap()) refuse(key, "a merge key must name mappings, not " + show(one));
+        if (!one.IsMap())
+            refuse(key,
+                   "a merge key names " + show(one) + "; valid: a mapping or a list of mappings");
     return all;
 }
 

@@ -176,7 +176,7 @@ TEST(YamlDocuments, merge_what_a_merge_key_names_and_end_when_it_names_itself) {
     s.merge_yaml("nodes:\n  a: &a {name: one}\n  b: {<<: *a}\n  c: {<<: [*a], name: two}", "f");
     EXPECT_EQ(s.text("nodes.b.name"), "one");
     EXPECT_EQ(s.text("nodes.c.name"), "two");
-    EXPECT_NE(refusal_of("nodes: {a: {<<: 3}}").find("must name mappings, not '3'"),
+    EXPECT_NE(refusal_of("nodes: {a: {<<: 3}}").find("names '3'; valid: a mapping"),
               std::string::npos);
     EXPECT_NE(refusal_of("nodes: {a: &a {<<: *a}}").find("; valid: fewer"), std::string::npos);
     EXPECT_NE(refusal_of("nodes: {a: &a {<<: [*a, *a]}}").find("; valid: fewer"),
