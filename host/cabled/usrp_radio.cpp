@@ -23,6 +23,10 @@ using mix::tick;
 constexpr double rate_tolerance_hz = 1e-3;
 constexpr double wait_s = 0.1;
 constexpr double send_timeout_s = 1;
+// How long a transmitter that was late or ran dry is silent: a device takes as long to drop samples
+// as to send them, so one that is late stays late until a gap in the times, behind an end of burst
+// (docs/explanation/software-usrp.md, rules 7 and 12).
+constexpr tick rest = 76'800;
 
 uhd::time_spec_t to_time(tick t) { return uhd::time_spec_t::from_ticks(t, sample_rate); }
 tick to_tick(const uhd::time_spec_t& t) { return t.to_ticks(sample_rate); }
@@ -165,33 +169,47 @@ fading_radio::received usrp_radio::receive(std::span<mix::cf32> out) {
 }
 
 void usrp_radio::send(tick time, std::span<const mix::cf32> x) {
+    if (resumes_ && time < *resumes_) return;
+    if (resumes_) {
+        listen();  // what has been said meanwhile is of the old burst
+        resumes_.reset();
+        is_behind_ = false;
+    }
     uhd::tx_metadata_t metadata;
     metadata.has_time_spec = true;
     metadata.start_of_burst = burst_begins_;
-    burst_begins_ = false;
+    burst_begins_ = metadata.end_of_burst = is_behind_;
+    if (is_behind_) resumes_ = time + static_cast<tick>(x.size()) + rest;
     for (std::size_t done = 0; done < x.size();) {
         metadata.time_spec = to_time(time + static_cast<tick>(done));
         const std::size_t n =
             transmitter_->send(x.data() + done, x.size() - done, metadata, send_timeout_s);
         metadata.start_of_burst = false;
         if (n == 0) {  // no event of the device says so
-            ++stalls_;
+            ++events_.stalls;
+            is_behind_ = true;  // what follows would be early by what is missing
             return;
         }
         done += n;
     }
 }
 
-fading_radio::events usrp_radio::take_events() {
-    events e{.stalls = std::exchange(stalls_, 0)};
+void usrp_radio::listen() {
     uhd::async_metadata_t m;
     while (transmitter_->recv_async_msg(m, 0)) {
         using code = uhd::async_metadata_t;
-        e.late += m.event_code == code::EVENT_CODE_TIME_ERROR;
-        e.underflows += m.event_code == code::EVENT_CODE_UNDERFLOW ||
-                        m.event_code == code::EVENT_CODE_UNDERFLOW_IN_PACKET;
+        const bool late = m.event_code == code::EVENT_CODE_TIME_ERROR;
+        const bool dry = m.event_code == code::EVENT_CODE_UNDERFLOW ||
+                         m.event_code == code::EVENT_CODE_UNDERFLOW_IN_PACKET;
+        events_.late += late;
+        events_.underflows += dry;
+        is_behind_ |= late || dry;
     }
-    return e;
+}
+
+fading_radio::events usrp_radio::take_events() {
+    listen();
+    return std::exchange(events_, {});
 }
 
 void usrp_radio::stop() {
@@ -202,6 +220,8 @@ void usrp_radio::stop() {
         transmitter_->send("", 0, metadata, send_timeout_s);
     }
     burst_begins_ = true;
+    is_behind_ = false;
+    resumes_.reset();
     receiver_.reset();
     transmitter_.reset();
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <uhd/usrp/multi_usrp.hpp>
 #include <vector>
@@ -29,13 +30,17 @@ public:
     std::string identity() const;
 
 private:
+    void listen();  // to what the device says of its transmitter
+
     uhd::usrp::multi_usrp::sptr device_;
     radio_config config_;
     uhd::rx_streamer::sptr receiver_;
     uhd::tx_streamer::sptr transmitter_;
     uhd::property<uhd::time_spec_t>* now_ = nullptr;  // of the device, where UHD keeps it
     bool burst_begins_ = true;
-    std::uint64_t stalls_ = 0;  // since take_events()
+    bool is_behind_ = false;  // the burst has to end: what is sent in it is not on its time
+    std::optional<mix::tick> resumes_{};  // the first time of the next burst, while it is silent
+    events events_{};                     // since take_events()
 };
 
 // Opens each device once, and gives them a common time (common_time.h). Throws as usrp_radio.

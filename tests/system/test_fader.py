@@ -201,6 +201,11 @@ class Cabled(unittest.TestCase):
                 answer("set", air.endpoint, "--path=base", "channel.snr_db=3", code=2),
             )
 
+    def is_on_time_for(self, fader, seconds):
+        late = fader.ask().fader_radios.late
+        time.sleep(seconds)
+        return fader.ask().fader_radios.late == late
+
     def test_what_is_lost_is_said_at_its_end_and_is_its_exit_code(self):
         """Alone and with recordings: 0.3 s without the fader, on a clock that does not wait."""
         with Medium("clock: realtime", NODES, CABLES) as air:
@@ -238,6 +243,8 @@ class Cabled(unittest.TestCase):
                     10,
                 )
             )
+            # A device that was late stays late until its burst has ended and a gap has passed.
+            self.assertTrue(wait_until(lambda: self.is_on_time_for(fader, 0.3), 10))
             time.sleep(1.5)
             run.terminate()
             text = run.communicate(timeout=20)[0]
