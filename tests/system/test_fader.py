@@ -201,10 +201,12 @@ class Cabled(unittest.TestCase):
                 answer("set", air.endpoint, "--path=base", "channel.snr_db=3", code=2),
             )
 
-    def is_on_time_for(self, fader, seconds):
+    def is_mostly_on_time(self, fader):
+        """Fewer than 100 of the thousand packets of 0.3 s are late: a machine that does other work
+        may make some of them late, a burst that stays late all."""
         late = fader.ask().fader_radios.late
-        time.sleep(seconds)
-        return fader.ask().fader_radios.late == late
+        time.sleep(0.3)
+        return fader.ask().fader_radios.late - late < 100
 
     def test_what_is_lost_is_said_at_its_end_and_is_its_exit_code(self):
         """Alone and with recordings: 0.3 s without the fader, on a clock that does not wait."""
@@ -244,7 +246,7 @@ class Cabled(unittest.TestCase):
                 )
             )
             # A device that was late stays late until its burst has ended and a gap has passed.
-            self.assertTrue(wait_until(lambda: self.is_on_time_for(fader, 0.3), 10))
+            self.assertTrue(wait_until(lambda: self.is_mostly_on_time(fader), 10))
             time.sleep(1.5)
             run.terminate()
             text = run.communicate(timeout=20)[0]
