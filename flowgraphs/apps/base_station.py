@@ -13,6 +13,8 @@ from typing import Any
 import station
 from tree import SLOT_SAMPLES
 
+# 43 ms: gr-uhd's sink never has 100 ms without an event then
+BURST_SLOTS = 64
 CHANNEL_BUFFER = 3 * SLOT_SAMPLES  # as the transmitter's
 
 
@@ -43,6 +45,7 @@ def build(options: argparse.Namespace) -> station.Watch:
         lambda: uhd.usrp_sink(options.args, uhd.stream_args(cpu_format="fc32", channels=[0]), ""),
         station.settings(options, "--transmit-gain", options.transmit_gain),
         options,
+        station.TRANSMITTER_PRIORITY,
     )
     slot, _, _ = options.start_time
     try:
@@ -66,6 +69,8 @@ def build(options: argparse.Namespace) -> station.Watch:
         station.bad_input(str(e))
     transmitter.set_log_level("off")  # what it has to say at its end is said by Watch
     transmitter.set_edge_samples(options.edge_samples)
+    if options.lead:
+        transmitter.set_burst_slots(BURST_SLOTS)
     if options.bursts_first:
         transmitter.send_bursts_first()
     if options.tx_power is not None:
@@ -84,6 +89,7 @@ def build(options: argparse.Namespace) -> station.Watch:
         station.recording_of(transmitter, options, "base"),
         tick=station.tell_time(sink, transmitter) if options.lead else lambda: None,
         real_time=not options.no_realtime,
+        priority=station.TRANSMITTER_PRIORITY,
     )
 
 
