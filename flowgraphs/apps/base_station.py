@@ -13,8 +13,6 @@ from typing import Any
 import station
 from tree import SLOT_SAMPLES
 
-# 43 ms: gr-uhd's sink never has 100 ms without an event then
-BURST_SLOTS = 64
 CHANNEL_BUFFER = 3 * SLOT_SAMPLES  # as the transmitter's
 
 
@@ -70,7 +68,7 @@ def build(options: argparse.Namespace) -> station.Watch:
     transmitter.set_log_level("off")  # what it has to say at its end is said by Watch
     transmitter.set_edge_samples(options.edge_samples)
     if options.lead:
-        transmitter.set_burst_slots(BURST_SLOTS)
+        transmitter.set_burst_slots(options.defaults.burst_slots)
     if options.bursts_first:
         transmitter.send_bursts_first()
     if options.tx_power is not None:

@@ -300,12 +300,14 @@ def open_radio(
 ) -> Any:
     """A UHD block of gr-uhd, set up, with its clock and time as they have to be; ends the program
     in one line when the device refuses, or what it needs does not come. From then on
-    options.start_time is the start."""
+    options.start_time is the start, and
+    options.defaults are those of the device."""
     from gnuradio import uhd
 
     options.early_s = 0
     try:
-        options.args = radio_buffers.with_defaults(options.args, find_devices)
+        options.defaults = radio_buffers.defaults_for(options.args, find_devices)
+        options.args = radio_buffers.with_defaults(options.args, options.defaults)
         with started_with_priority(not options.no_realtime, priority):
             radio = make()
         for setting in settings:
