@@ -160,6 +160,9 @@ PYBIND11_MODULE(wip_python, m) {
         .def("set_edge_samples", &slot_transmitter::set_edge_samples, py::arg("samples"),
              "Symbols fade into each other over so many samples, 0..40; 0: hard edges.",
              without_gil())
+        .def("set_burst_slots", &slot_transmitter::set_burst_slots, py::arg("slots"),
+             "With a lead: bursts of so many slots, 2..1500, whose ends the radio acknowledges; 0:"
+             " as long as nothing is late. Before the flowgraph runs.")
         .def("send_bursts_first", &slot_transmitter::send_bursts_first,
              "Known bursts before the first slot, for a fader; before the flowgraph runs.")
         .def("set_modulation", &slot_transmitter::set_modulation, py::arg("bits_per_symbol"),
