@@ -89,8 +89,12 @@ void bin_power_filter::skip() noexcept {
     const fading_components<nof_band_points, depth>::row none{};
     components_.store(none, none, std::numeric_limits<float>::infinity(), noise_, next_,
                       search_.doppler());
-    if (++skipped_ > longest_bridge) components_.forget();
-    search_.update(last_);
+    if (++skipped_ > longest_bridge) {
+        components_.forget();
+        search_.skip();
+    } else {
+        search_.update(last_);
+    }
 }
 
 }  // namespace wip::phy

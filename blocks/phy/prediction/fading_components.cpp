@@ -375,6 +375,7 @@ void fading_components<Count, Depth>::rotate(std::size_t i, std::size_t k, doubl
 }
 
 template <std::size_t Count, std::size_t Depth>
+template <std::size_t Taps>
 void fading_components<Count, Depth>::filter(const clarke_filters& filters, doppler_index doppler,
                                              row& re, row& im) const noexcept {
     re.fill(0);
@@ -382,13 +383,13 @@ void fading_components<Count, Depth>::filter(const clarke_filters& filters, dopp
     const double angle = phase_ + offset_ * filters.ahead();
     const auto c = static_cast<float>(std::cos(angle));
     const auto s = static_cast<float>(std::sin(angle));
-    std::array<float, Depth> w;
+    std::array<float, Taps> w;
     for (std::size_t i = 0; i < Count; ++i) {
         if (!(place_[i].part > 0)) continue;
         filters.weights(doppler, place_[i], w);
         const float* pr = past_re_[i].data() + start_;
         const float* pi = past_im_[i].data() + start_;
-        const auto [sr, si] = lane_sum(Depth, [&](auto at) {
+        const auto [sr, si] = lane_sum(Taps, [&](auto at) {
                                   const auto weight = at(w.data());
                                   return lane_terms{weight * at(pr), weight * at(pi)};
                               }).of;
@@ -416,7 +417,18 @@ void fading_components<Count, Depth>::error(const clarke_filters& first,
     }
 }
 
-template class fading_components<nof_bins, 64>;      // delay_predictor
-template class fading_components<2 * nof_bins, 16>;  // bin_power_filter
+using predicted = fading_components<nof_bins, 64>;     // delay_predictor
+using filtered = fading_components<2 * nof_bins, 16>;  // bin_power_filter
+template class fading_components<nof_bins, 64>;
+template class fading_components<2 * nof_bins, 16>;
+using filters = const clarke_filters&;
+template void predicted::filter<1>(filters, doppler_index, row&, row&) const noexcept;
+template void predicted::filter<2>(filters, doppler_index, row&, row&) const noexcept;
+template void predicted::filter<4>(filters, doppler_index, row&, row&) const noexcept;
+template void predicted::filter<8>(filters, doppler_index, row&, row&) const noexcept;
+template void predicted::filter<16>(filters, doppler_index, row&, row&) const noexcept;
+template void predicted::filter<32>(filters, doppler_index, row&, row&) const noexcept;
+template void predicted::filter<64>(filters, doppler_index, row&, row&) const noexcept;
+template void filtered::filter<16>(filters, doppler_index, row&, row&) const noexcept;
 
 }  // namespace wip::phy

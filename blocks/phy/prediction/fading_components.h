@@ -61,9 +61,12 @@ public:
     // The history counts as empty.
     void forget() noexcept { filled_ = 0; }
     bool full() const noexcept { return filled_ == static_cast<int>(Depth); }
+    int filled() const noexcept { return filled_; }     // slots of the history, up to Depth
     int learned() const noexcept { return averaged_; }  // slots, up to those of the covariance
 
-    // The points at the time for which `filters` (of order Depth) are made.
+    // The points at the time for which `filters` (of order Taps) are made, from the last Taps
+    // slots.
+    template <std::size_t Taps = Depth>
     void filter(const clarke_filters& filters, doppler_index doppler, row& re,
                 row& im) const noexcept;
     // Error variance of each point of that, mean of two times.
