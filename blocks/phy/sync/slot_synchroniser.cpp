@@ -13,9 +13,23 @@ constexpr std::int64_t longest_gap = std::int64_t{longest_hold} * slot_samples;
 constexpr std::int64_t history = 3 * slot_samples;  // what acquisition looks back on
 constexpr std::int64_t margin = 64;                 // tracking may move a slot's start back
 constexpr std::int64_t near_enough = 32;            // of a held timing: a third of a prefix
+constexpr double near_enough_hz = 750;              // of a held CFO: what tracking can follow
 constexpr float pilot_pass = 0.25F;  // a slot that may steer the tracking: chance passes 1 in 40
 
 std::int64_t modulo(std::int64_t a, std::int64_t m) { return (a % m + m) % m; }
+
+// The slot nearest to sample `time`, of the signal that was found.
+acquired at_time(acquired found, std::int64_t time) {
+    const std::int64_t ahead = (time - found.slot_start + slot_samples / 2) / slot_samples;
+    found.slot_start += ahead * slot_samples;
+    found.slot_in_frame = static_cast<int>(modulo(found.slot_in_frame + ahead, slots_per_frame));
+    return found;
+}
+
+bool is_near(const acquired& a, const acquired& b) {
+    return std::abs(a.slot_start - b.slot_start) <= near_enough && a.cell == b.cell &&
+           a.slot_in_frame == b.slot_in_frame && std::abs(a.cfo_hz - b.cfo_hz) <= near_enough_hz;
+}
 
 }  // namespace
 
@@ -156,9 +170,10 @@ void slot_synchroniser::search(slot_user& user) {
 
 // With the slot nearest to next_.
 void slot_synchroniser::begin_candidate(const acquired& found, slot_user& user) {
-    const std::int64_t ahead = (next_ - found.slot_start + slot_samples / 2) / slot_samples;
-    next_ = found.slot_start + ahead * slot_samples;
-    slot_in_frame_ = static_cast<int>(modulo(found.slot_in_frame + ahead, slots_per_frame));
+    const acquired next = at_time(found, next_);
+    next_ = next.slot_start;
+    slot_in_frame_ = next.slot_in_frame;
+    cell_ = found.cell;
     pilots_ = pilots(found.cell);
     track_.start(next_, found.cfo_hz);
     test_.start();
@@ -167,7 +182,19 @@ void slot_synchroniser::begin_candidate(const acquired& found, slot_user& user) 
     user.start(found.cell);
 }
 
-// After a slot at the held timing. What acquisition finds there is left to the pilots to confirm.
+// Of the signal that acquisition found while another one is held. A cell or slot that is found
+// where there are no pilots is wrong in one of a hundred tries, so it has to be found twice.
+bool slot_synchroniser::is_another(const acquired& found) noexcept {
+    const acquired next = at_time(found, next_);
+    if (std::abs(next.slot_start - next_) > near_enough) return true;
+    const acquired held{next_, cell_, slot_in_frame_, track_.cfo_hz()};
+    const bool again = suspected_ && is_near(next, at_time(*suspected_, next_));
+    suspected_.reset();
+    if (!is_near(next, held)) suspected_ = found;
+    return again && suspected_;
+}
+
+// After a slot at the held timing. The held signal is left to the pilots to confirm.
 void slot_synchroniser::hold(slot_user& user) {
     test_.keep_open();
     std::optional<acquired> found;
@@ -176,11 +203,7 @@ void slot_synchroniser::hold(slot_user& user) {
         found = acquisition_.step(buffer_.data() + (to - buffer_start_),
                                   static_cast<std::size_t>(to - buffer_start_), to);
     }
-    const auto away = [this](const acquired& a) {
-        const std::int64_t off = modulo(a.slot_start - next_, slot_samples);
-        return std::min(off, slot_samples - off) > near_enough;
-    };
-    if (found && away(*found)) {
+    if (found && is_another(*found)) {
         lose(sync_loss::pilots_missing, user);
         begin_candidate(*found, user);
     } else if (++held_ >= longest_hold) {
@@ -199,6 +222,7 @@ void slot_synchroniser::begin_hold() {
     state_ = sync_state::holding;
     held_ = 0;
     beside_ = next_ - slot_samples;
+    suspected_.reset();
     acquisition_.reset();
     test_.start();
 }

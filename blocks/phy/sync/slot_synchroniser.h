@@ -6,7 +6,10 @@
 //   synchronised  the pilots of several slots agreed (sequential_test.h)
 //   holding       the pilots are missing, and timing and CFO stay as they were last: they are
 //                 synchronised again as soon as pilots agree there. Acquisition looks beside it, so
-//                 that a signal that comes back elsewhere is not found later than by a search
+//                 that a signal that comes back elsewhere is not found later than by a search. One
+//                 that it finds at the held timing is taken as another signal when it has found it
+//                 twice with the same cell, slot in frame and CFO, and these are not the held ones:
+//                 a base station that was started anew by the same clock
 //
 // Back to searching: the candidate was refuted, the pilots were missing while timing was held, more
 // samples are missing than it would be held for, or the sample count jumped back. Fewer missing
@@ -17,6 +20,7 @@
 #include <array>
 #include <complex>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -100,6 +104,7 @@ private:
     void begin_candidate(const acquired& found, slot_user& user);
     void begin_hold();
     void hold(slot_user& user);
+    bool is_another(const acquired& found) noexcept;
     void follow(slot_user& user);
     void lose(sync_loss why, slot_user& user);
     void trim();
@@ -124,8 +129,9 @@ private:
     std::int64_t next_ = 0;    // start of the next slot (of the next 5120 samples while searching)
     int held_ = 0;             // slots
     std::int64_t beside_ = 0;  // start of the next 5120 samples for acquisition while holding
+    std::optional<acquired> suspected_;         // found at the held timing, but not what is held
     std::int64_t lost_from_ = 0, lost_to_ = 0;  // missing samples, replaced by zeros
-    int slot_in_frame_ = 0;
+    int cell_ = 0, slot_in_frame_ = 0;
 
     struct gain_step {
         std::int64_t from = 0;
