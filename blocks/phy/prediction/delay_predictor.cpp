@@ -17,7 +17,7 @@
 // with the a in 0..1 that would have been best over the last 150 slots or so.
 //
 // A slot that was not measured is bridged with what the slots before say about it. Of more than
-// three in a row too little is known for that: the memory begins anew, with filters of fewer taps
+// two in a row too little is known for that: the memory begins anew, with filters of fewer taps
 // until it is full again, and what was learned about the channel stays.
 #include <algorithm>
 #include <array>
@@ -35,7 +35,7 @@ namespace wip::phy {
 namespace {
 
 constexpr double mix_forget = 1 - 1.0 / 150;
-constexpr int longest_bridge = 3;  // slots
+constexpr int longest_bridge = 2;  // slots
 
 void times(bin_gains& gains, float factor) noexcept {
     for (auto& v : gains.re) v *= factor;

@@ -23,6 +23,8 @@ constexpr double resolution = 1e-12;  // of the power of one component in that o
 constexpr int recent_slots = 24;
 constexpr float chance = 0.5F;  // recent power over the noise, where there is nothing but noise
 constexpr snr_class strong{3};  // from which it says something of the level: 5 dB
+// So many strong components say nothing of the level, and twice as many all that they can.
+constexpr float too_few = 2;
 constexpr double two_pi = 2 * std::numbers::pi;
 
 }  // namespace
@@ -130,9 +132,11 @@ std::size_t fading_components<Count, Depth>::innovations(
     const auto s = static_cast<float>(std::sin(angle));
     std::array<float, Depth> w;
     std::size_t count = 0;
+    float all = 0;
     for (std::size_t i = 0; i < Count; ++i) {
         const float counts = place_[i].counts_from(strong);
         if (!(counts > 0)) continue;
+        all += counts;
         next.weights(doppler, place_[i], w);
         const float* pr = past_re_[i].data() + start_;
         const float* pi = past_im_[i].data() + start_;
@@ -152,6 +156,9 @@ std::size_t fading_components<Count, Depth>::innovations(
         o.im = component_im_[i] * c - component_re_[i] * s - si;
         o.variance = (power_of(i) * next.error(doppler, place_[i]) + noise + 1e-30F) / counts;
     }
+    const float share = std::clamp(all / too_few - 1, 0.F, 1.F);
+    if (!(share > 0)) return 0;
+    for (auto& o : out.first(count)) o.variance /= share;
     return count;
 }
 

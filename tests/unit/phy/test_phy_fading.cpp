@@ -17,6 +17,7 @@ using namespace wip::phy::test;
 
 struct fading_result {
     double nmse;               // of the prediction, measured here
+    double measured_nmse;      // the same against the SNR that the receiver measures
     double bias_db;            // mean predicted over mean true SNR
     double frame_error_rate;   // 4-QAM, of slots with a grant
     double genie_error_rate;   // the same, by theory, from the true SNR of each slot
@@ -30,12 +31,14 @@ double frame_right(double g) {
     return std::pow((1 - bit) * (1 - bit), 108);
 }
 
-fading_result run(double doppler_hz, double snr_db, int slots, int horizon = 3) {
+fading_result run(double doppler_hz, double snr_db, int slots, int horizon = 3,
+                  std::uint32_t seed = 5) {
     slot_modulator modulator({});
     slot_receiver receiver({.horizon_slots = horizon});
     slot_source source(2);
-    sample_channel channel({.snr_db = snr_db, .doppler_hz = doppler_hz, .seed = 5});
+    sample_channel channel({.snr_db = snr_db, .doppler_hz = doppler_hz, .seed = seed});
     std::vector<double> predicted(static_cast<std::size_t>(slots + horizon + 1), -1);
+    double measured_error = 0, measured_power = 0;
     double error = 0, power = 0, sum_predicted = 0, sum_true = 0, squared = 0;
     double genie_wrong = 0;
     int bins = 0, wrong = 0, elements = 0;
@@ -54,6 +57,9 @@ fading_result run(double doppler_hz, double snr_db, int slots, int horizon = 3) 
                 power += snr * snr;
                 sum_predicted += predicted[at];
                 sum_true += snr;
+                const double measured = std::pow(10, static_cast<double>(r.snr_db[12]) / 10);
+                measured_error += (measured - predicted[at]) * (measured - predicted[at]);
+                measured_power += measured * measured;
             }
             predicted[at + static_cast<std::size_t>(horizon)] =
                 std::pow(10, static_cast<double>(r.predicted_snr_db[12]) / 10);
@@ -75,6 +81,7 @@ fading_result run(double doppler_hz, double snr_db, int slots, int horizon = 3) 
         });
     }
     return {error / power,
+            measured_error / measured_power,
             10 * std::log10(sum_predicted / sum_true),
             static_cast<double>(wrong) / bins,
             genie_wrong / bins,
@@ -100,6 +107,14 @@ TEST(fading, prediction_two_milliseconds_ahead_passes_the_marks_of_the_literatur
     EXPECT_LT(slow.nmse, 0.005);
     const auto fast = run(125, 16, 4000);
     EXPECT_LT(fast.nmse, 0.02);
+}
+
+// One component is all there is: what its filter misses must not be taken for shadowing.
+TEST(fading, prediction_of_a_flat_channel_finds_no_shadowing_in_it) {
+    for (const double snr_db : {30.0, 35.0, 40.0})
+        for (const double doppler : {60.0, 125.0})
+            EXPECT_LT(run(doppler, snr_db, 1500, 3, 7).measured_nmse, 0.03)
+                << doppler << ' ' << snr_db;
 }
 
 TEST(fading, prediction_is_unbiased) {
