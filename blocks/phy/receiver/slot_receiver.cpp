@@ -265,6 +265,7 @@ slot_receiver::~slot_receiver() = default;
 void slot_receiver::process(sample first, std::span<const cf32> in, const on_slot_fn& on_slot) {
     impl_->process(first, in, on_slot);
 }
+void slot_receiver::set_grid(double later) noexcept { impl_->synchroniser.set_grid(later); }
 void slot_receiver::set_gain(sample from, db gain, bool exact) noexcept {
     impl_->synchroniser.set_gain(from, gain, exact);
 }

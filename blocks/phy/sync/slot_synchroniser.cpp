@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 namespace wip::phy {
 
@@ -49,6 +50,7 @@ void slot_synchroniser::process(sample first, std::span<const cf32> in, slot_use
         lost_to_ = first.value;
         feed(nullptr, gap, user);
     }
+    if (grid_ != tracked_grid_) track_.move_grid(grid_ - std::exchange(tracked_grid_, grid_));
     feed(in.data(), static_cast<std::int64_t>(in.size()), user);
 }
 

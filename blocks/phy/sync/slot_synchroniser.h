@@ -83,6 +83,11 @@ public:
     // Samples in order; a jump in `first`, the sample time of in[0], is a gap.
     void process(sample first, std::span<const cf32> in, slot_user& user);
 
+    // From the next call of process() on, sample n is taken at n + `later` sample times, -0.5 to
+    // 0.5. A receiver that a radio starts anew after an overflow begins at any tick of the radio's
+    // clock. What is tracked stays where it is in time.
+    void set_grid(double later) noexcept { grid_ = later; }
+
     // The radio's gain from that sample on, dB. Samples are brought to the scale of gain 0, so that
     // a step is none for what learns from slot to slot. Not `exact`: the step may come at another
     // time (gain_watch.h), and the slot it falls into is missing. At most 4 may be announced ahead;
@@ -126,6 +131,7 @@ private:
     std::int64_t buffer_start_ = 0, filled_ = 0;
     const int early_;  // samples
     bool started_ = false;
+    double grid_ = 0, tracked_grid_ = 0;  // set_grid(): as told, as the timing is tracked in it
     std::int64_t next_ = 0;    // start of the next slot (of the next 5120 samples while searching)
     int held_ = 0;             // slots
     std::int64_t beside_ = 0;  // start of the next 5120 samples for acquisition while holding

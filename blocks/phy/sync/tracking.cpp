@@ -96,6 +96,12 @@ void tracking::update_cfo(const channel_estimate& channel) noexcept {
     have_last_ = true;
 }
 
+void tracking::move_grid(double later) noexcept {
+    exact_fraction_ -= later;
+    fraction_ = exact_fraction_;
+    phase_ += two_pi * cfo_ * later / static_cast<double>(sample_rate_hz);
+}
+
 double tracking::turn() const noexcept {
     return turn_at_start_ + two_pi * (cfo_ - reference_cfo_) * slot_seconds / 2;
 }

@@ -37,6 +37,9 @@ public:
     void update(const channel_estimate& channel) noexcept;
     // To the next slot.
     void advance() noexcept;
+    // From this slot on the samples are taken so much later than before, by a part of a sample:
+    // everything else comes so much earlier among them.
+    void move_grid(double later) noexcept;
     // The sums across a missing slot make no sense.
     void forget_last() noexcept { have_last_ = false; }
 
