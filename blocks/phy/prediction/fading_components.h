@@ -20,6 +20,7 @@
 #pragma once
 
 #include <array>
+#include <complex>
 #include <cstddef>
 #include <span>
 
@@ -52,6 +53,11 @@ public:
     std::size_t innovations(const row& re, const row& im, float noise, const clarke_filters& next,
                             doppler_index doppler,
                             std::span<band_level::innovation, Count> out) noexcept;
+    // By which factor the points of the next slot, not yet stored, have grown over what is
+    // expected; `noise` as in learn(). A level of 1 is supposed before, to within 1 dB, and any
+    // phase. 1 where the channel says too little.
+    std::complex<float> growth(const row& re, const row& im, float noise,
+                               const clarke_filters& next, doppler_index doppler) noexcept;
     // The last slots of the history times these factors, the newest first.
     void rescale(std::span<const float> factors) noexcept;
     // Learns from the points stored last. noise: variance of their error along any unit direction

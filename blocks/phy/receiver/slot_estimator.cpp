@@ -273,6 +273,16 @@ band_points slot_estimator::points(double turn, double shift) const noexcept {
     return out;
 }
 
+void slot_estimator::rescale(float factor) noexcept {
+    noise_ *= factor;
+    signal_ *= factor;
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        residual_[b] *= factor;
+        bin_noise_[b] *= factor;
+        snr_[b] /= factor;
+    }
+}
+
 void slot_estimator::equalise(const slot_planes& y, cf32* out, float noise) const noexcept {
     for (int l = 0; l < symbols_per_slot; ++l) {
         const auto& row = y[static_cast<std::size_t>(l)];

@@ -81,6 +81,9 @@ public:
     bin_measurement measurement(double turn, double shift) const noexcept;
     // What the filter of the bins' power sees; in the units of measurement().
     band_points points(double turn, double shift) const noexcept;
+    // A signal of another level by this factor (of the power) has the SNR of before: what was
+    // learned of noise and power, and the noise of the last slot, times this.
+    void rescale(float factor) noexcept;
     // Elements divided by the channel, 6 x 500; with `noise`: with least mean square error.
     void equalise(const slot_planes& y, cf32* out, float noise = 0) const noexcept;
 

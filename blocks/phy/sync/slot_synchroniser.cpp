@@ -58,7 +58,7 @@ void slot_synchroniser::restart(std::int64_t first, sync_loss why, slot_user& us
     if (started_) lose(why, user);
     // The count that steps were announced for is over: the radio has made them, or does so now.
     if (started_ && why == sync_loss::jump_back && nof_steps_ > 0) {
-        set_scale(steps_[nof_steps_ - 1].scale);
+        set_scale(steps_[nof_steps_ - 1].scale, first);
         nof_steps_ = 0;
     }
     started_ = true;
@@ -102,7 +102,7 @@ void slot_synchroniser::take(const cf32* in, std::int64_t count) noexcept {
                 n = std::min(n, steps_[0].from - end());
                 break;
             }
-            set_scale(steps_[0].scale);
+            set_scale(steps_[0].scale, end());
             if (scale_ == scale_behind_) watch_.applied(true);
             std::move(steps_.begin() + 1, steps_.end(), steps_.begin());
             --nof_steps_;
@@ -126,9 +126,10 @@ void slot_synchroniser::set_gain(sample from, db gain, bool exact) noexcept {
                                                static_cast<double>(scale_behind_))));
 }
 
-void slot_synchroniser::set_scale(float scale) noexcept {
+void slot_synchroniser::set_scale(float scale, std::int64_t from) noexcept {
     if (scale == scale_) return;
     scale_ = scale;
+    stepped_at_ = from;
     input_.gain_stepped();
 }
 
@@ -139,7 +140,7 @@ bool slot_synchroniser::gain_changed_within() noexcept {
     if (!found.changes) return found.mixed;
     const float before = scale_;
     watch_.applied(!watch_.applied());
-    set_scale(watch_.applied() ? scale_behind_ : scale_before_);
+    set_scale(watch_.applied() ? scale_behind_ : scale_before_, next_ + slot_samples);
     for (std::int64_t n = next_ + slot_samples - buffer_start_; n < filled_; ++n)
         buffer_[static_cast<std::size_t>(n)] *= scale_ / before;
     return true;
@@ -248,10 +249,16 @@ void slot_synchroniser::follow(slot_user& user) {
             state_ = sync_state::synchronised;
         if (state_ == sync_state::synchronised) test_.hold();
     }
+    const bool stepped = !missing && stepped_at_ && next_ + slot_samples / 2 > *stepped_at_;
+    if (stepped) {
+        stepped_at_.reset();
+        track_.forget_last();
+    }
     const auto* channel =
         user.slot({.state = state_,
                    .start = sample(next_),
                    .missing = missing,
+                   .gain_stepped = stepped,
                    .slot_in_frame = slot_in_frame_,
                    .samples = std::span<const cf32, slot_samples>(samples, slot_samples),
                    .elements = elements_,

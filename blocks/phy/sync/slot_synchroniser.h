@@ -51,6 +51,9 @@ struct aligned_slot {
     // Samples are missing, or the radio's gain changed within the slot: nothing below is valid but
     // the slot in frame.
     bool missing = false;
+    // The radio's gain has changed since the last slot that was not missing. Its level is known as
+    // well as the radio knows it, the phase is any.
+    bool gain_stepped = false;
     int slot_in_frame = 0;  // 0..29
     // At the scale of gain 0, without the radio's DC offset and image; the last window_advance may
     // not have come yet (see the constructor).
@@ -115,7 +118,7 @@ private:
     void trim();
     void take(const cf32* in, std::int64_t count) noexcept;
     bool gain_changed_within() noexcept;
-    void set_scale(float scale) noexcept;
+    void set_scale(float scale, std::int64_t from) noexcept;
     std::int64_t end() const noexcept { return buffer_start_ + filled_; }
 
     direct_conversion input_;
@@ -144,6 +147,7 @@ private:
         float scale = 1;
     };
     float scale_ = 1;
+    std::optional<std::int64_t> stepped_at_;     // until the first slot behind it is measured
     float scale_before_ = 1, scale_behind_ = 1;  // of the step that is watched
     gain_watch watch_;
     std::array<gain_step, 4> steps_;  // announced, in order
