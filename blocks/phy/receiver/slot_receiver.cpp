@@ -268,7 +268,7 @@ struct slot_receiver::impl final : slot_user {
     // Predictors and filter see the channel at the gain of their history.
     void measure_snr(bool gain_stepped) {
         const auto& track = synchroniser.track();
-        auto m = estimator.measurement(track.turn(), track.shift());
+        auto m = estimator.measurement(track.turn(), track.shift(), track.window());
         auto points = estimator.points(track.turn(), track.shift());
         scale(m, points, 1.F / radio_gain);
         if (gain_stepped) {

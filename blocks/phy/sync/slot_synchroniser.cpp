@@ -15,6 +15,7 @@ constexpr std::int64_t history = 3 * slot_samples;  // what acquisition looks ba
 constexpr std::int64_t margin = 64;                 // tracking may move a slot's start back
 constexpr std::int64_t near_enough = 32;            // of a held timing: a third of a prefix
 constexpr double near_enough_hz = 750;              // of a held CFO: what tracking can follow
+constexpr float direction_pace = 1.0F / 8;          // slots: of the delay of a fading channel
 constexpr float pilot_pass = 0.25F;  // a slot that may steer the tracking: chance passes 1 in 40
 
 std::int64_t modulo(std::int64_t a, std::int64_t m) { return (a % m + m) % m; }
@@ -180,6 +181,7 @@ void slot_synchroniser::begin_candidate(const acquired& found, slot_user& user) 
     pilots_ = pilots(found.cell);
     track_.start(next_, found.cfo_hz);
     test_.start();
+    pilot_direction_ = 1;
     state_ = sync_state::confirming;
     watch_.reset();
     user.start(found.cell);
@@ -243,11 +245,15 @@ void slot_synchroniser::follow(slot_user& user) {
         watch_.forget();
     }
     if (!missing) {
-        score = score_pilots(pilots_of(elements_), pilots_.of(slot_in_frame_));
+        score = score_pilots(pilots_of(elements_), pilots_.of(slot_in_frame_), pilot_direction_);
         test_.add(score.z);
         if (state_ < sync_state::synchronised && test_.confirmed())
             state_ = sync_state::synchronised;
-        if (state_ == sync_state::synchronised) test_.hold();
+        if (state_ == sync_state::synchronised) {
+            test_.hold();
+            if (score.magnitude > pilot_pass)
+                pilot_direction_ += direction_pace * (score.direction - pilot_direction_);
+        }
     }
     const bool stepped = !missing && stepped_at_ && next_ + slot_samples / 2 > *stepped_at_;
     if (stepped) {

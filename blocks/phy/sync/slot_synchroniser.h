@@ -127,6 +127,7 @@ private:
     tracking track_;
     pilots pilots_;
     sequential_test test_;
+    cf32 pilot_direction_ = 1;  // of pilot_score.h, mean of the last slots
     slot_planes elements_;
 
     sync_state state_ = sync_state::searching;

@@ -131,20 +131,20 @@ TEST(fading, prediction_far_ahead_ends_at_the_mean_and_not_beyond) {
 TEST(fading, lock_is_held_at_walking_speed) { EXPECT_EQ(run(5, 16, 6000).losses, 0U); }
 
 // Two paths of equal phase, the second `delay` samples later; the mean SNR is kept.
-double worst_bin_frames(std::size_t delay, double echo_db) {
+double worst_bin_frames(std::size_t delay, double echo_db, int bits_per_symbol = 2) {
     slot_modulator modulator({});
     slot_receiver receiver({});
-    slot_source source(2);
+    slot_source source(bits_per_symbol);
     sample_channel channel({.snr_db = 30});
     const auto echo = static_cast<float>(std::pow(10, echo_db / 20));
     const float scale = 1 / std::sqrt(1 + echo * echo);
     two_paths paths(delay);
     int good = 0, all = 0;
-    for (std::int64_t i = 0; i < 400; ++i) {
+    for (std::int64_t i = 0; i < 600; ++i) {
         const auto x = modulate(modulator, source.make(slot(150 + i)));
         const auto y = paths.pass(x, scale, scale * echo);
         receiver.process(first_sample(slot(150 + i)), channel.pass(y), [&](const received_slot& r) {
-            if (i < 200) return;
+            if (i < 400) return;
             for (const auto& b : r.bins) {
                 ++all;
                 good += b.outcome == bin_outcome::good;
@@ -158,6 +158,12 @@ TEST(echoes, within_three_microseconds_cost_no_frame_at_30_db) {
     EXPECT_EQ(worst_bin_frames(4, -3), 1);   // 0.5 us
     EXPECT_EQ(worst_bin_frames(15, -3), 1);  // 2 us
     EXPECT_EQ(worst_bin_frames(23, -6), 1);  // 3 us
+}
+
+// Further from the mean delay than half of the widest window.
+TEST(echoes, five_microseconds_late_or_early_cost_hardly_a_frame_at_30_db) {
+    for (const double echo_db : {-9.0, 9.0})
+        EXPECT_GT(worst_bin_frames(38, echo_db, 4), 0.99) << echo_db;
 }
 
 }  // namespace
