@@ -161,7 +161,8 @@ std::size_t fading_components<Count, Depth>::innovations(
     }
     const float share = std::clamp(all / too_few - 1, 0.F, 1.F);
     if (!(share > 0)) return 0;
-    for (auto& o : out.first(count)) o.variance /= share;
+    if (share < 1)
+        for (auto& o : out.first(count)) o.variance /= share;
     return count;
 }
 
