@@ -54,9 +54,9 @@ py::dict to_dict(const gr::wip::recording_status& s) {
     using namespace py::literals;
     py::list stretches;
     for (const auto& stretch : s.stretches)
-        stretches.append(py::dict("index"_a = stretch.index,
-                                  "first_sample"_a = stretch.first_sample,
-                                  "lost_by_recorder"_a = stretch.lost_by_recorder));
+        stretches.append(
+            py::dict("index"_a = stretch.index, "first_sample"_a = stretch.first_sample,
+                     "later"_a = stretch.later, "lost_by_recorder"_a = stretch.lost_by_recorder));
     return py::dict("running"_a = s.running, "complete"_a = s.complete, "samples"_a = s.samples,
                     "samples_lost"_a = s.samples_lost, "reports"_a = s.reports,
                     "reports_lost"_a = s.reports_lost, "stretches"_a = stretches,
