@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <deque>
 #include <optional>
 #include <span>
@@ -140,8 +141,8 @@ private:
     bool on_time(const pmt::pmt_t& key, const pmt::pmt_t& value) {
         const auto time = ::wip::read_seconds(value);
         if (!time) return true;
-        const std::int64_t sample =
-            model::sample_of_time({static_cast<std::int64_t>(time->full), time->fraction}, in_);
+        const model::seconds exact{static_cast<std::int64_t>(time->full), time->fraction};
+        const std::int64_t sample = model::sample_of_time(exact, in_);
         // A radio that transmits looks at a time only where a burst begins.
         const bool transmits = pmt::symbol_to_string(key) == "tx_time";
         if (sample != position_ && next_ < converter_.map().at_or_after(position_)) {
@@ -151,7 +152,11 @@ private:
         if (sample != position_ && counted_ && transmits) burst_ = true;
         if (sample != position_ || !counted_) begin(sample);
         counted_ = true;
-        marks_.push_back({std::max(next_, converter_.map().at_or_after(sample)), key, burst_});
+        const model::seconds whole = model::time_of_sample(sample, in_);
+        const double later =
+            static_cast<double>(exact.full - whole.full) + (exact.fraction - whole.fraction);
+        marks_.push_back({std::max(next_, converter_.map().at_or_after(sample)), key, burst_,
+                          transmits ? 0 : later});
         burst_ = false;
         return true;
     }
@@ -168,9 +173,16 @@ private:
         std::int64_t sample;
         pmt::pmt_t key;
         bool burst;
+        double later;  // seconds by which the inputs are taken later than their numbers say
     };
     void tag(std::uint64_t item, const mark& m) {
-        const auto time = model::time_of_sample(m.sample, out_);
+        auto time = model::time_of_sample(m.sample, out_);
+        time.fraction += m.later;
+        const double carry = std::floor(time.fraction);
+        time.full += static_cast<std::int64_t>(carry);
+        time.fraction -= carry;
+        // Less than rounding from a full second, or before time 0: without the part of a sample.
+        if (time.full < 0 || !(time.fraction < 1)) time = model::time_of_sample(m.sample, out_);
         add_item_tag(0, item, m.key,
                      pmt::make_tuple(pmt::from_uint64(static_cast<std::uint64_t>(time.full)),
                                      pmt::from_double(time.fraction)));

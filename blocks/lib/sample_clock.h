@@ -23,6 +23,18 @@ inline sample sample_of_time(std::uint64_t full, double fraction) {
                                     std::llround(fraction * static_cast<double>(sample_rate_hz))));
 }
 
+// A time among the samples: the nearest one, and by how much of a sample, -0.5 to 0.5, the time is
+// later.
+struct sample_time {
+    sample nearest;
+    double later = 0;
+};
+inline sample_time sample_time_of(std::uint64_t full, double fraction) {
+    const double samples = fraction * static_cast<double>(sample_rate_hz);
+    const sample nearest = sample_of_time(full, fraction);
+    return {nearest, samples - static_cast<double>((nearest - sample_of_time(full, 0.0)).value)};
+}
+
 struct split_time {
     std::uint64_t full;
     double fraction;
@@ -45,11 +57,14 @@ public:
     sample at(std::uint64_t item) const {
         return base_ + sample_count(static_cast<std::int64_t>(item - base_item_));
     }
+    // By how much of a sample the items are later than at() says.
+    double later() const { return later_; }
     // The item has this time. True when samples are missing (or repeated) before it: never for the
     // first tag, which only says when the stream began.
-    bool set(std::uint64_t item, sample time) {
-        const bool jump = tagged_ && at(item) != time;
-        base_ = time;
+    bool set(std::uint64_t item, sample_time time) {
+        const bool jump = tagged_ && at(item) != time.nearest;
+        base_ = time.nearest;
+        later_ = time.later;
         base_item_ = item;
         tagged_ = true;
         return jump;
@@ -57,6 +72,7 @@ public:
 
 private:
     sample base_;
+    double later_ = 0;
     std::uint64_t base_item_ = 0;
     bool tagged_ = false;
 };

@@ -63,7 +63,7 @@ sample_recorder::sample_recorder(const sample_recorder_config& config)
 
 sample_recorder::~sample_recorder() { finish(); }
 
-void sample_recorder::samples(sample first, std::span<const cf32> in) noexcept {
+void sample_recorder::samples(sample first, std::span<const cf32> in, double later) noexcept {
     if (sample_queue_.fd < 0) return;
     if (first < config_.begin) {
         const auto skip = std::min<std::int64_t>((config_.begin - first).value,
@@ -82,15 +82,16 @@ void sample_recorder::samples(sample first, std::span<const cf32> in) noexcept {
         (end_ - sample(0)).value - first.value, static_cast<std::int64_t>(in.size()))));
     if (in.empty()) return;
     const auto n = static_cast<std::int64_t>(in.size());
-    const bool jump = facts_.stretches.empty() || first != expected_;
+    const bool jump = facts_.stretches.empty() || first != expected_ || later != later_;
     if (failed_.load(std::memory_order_relaxed) || sample_queue_.room() < in.size_bytes() ||
         (jump && facts_.stretches.size() == most_stretches)) {
         facts_.samples_lost += n;
         lost_ = true;
         return;
     }
-    if (jump) facts_.stretches.push_back({facts_.samples, first.value, lost_});
+    if (jump) facts_.stretches.push_back({facts_.samples, first.value, later, lost_});
     lost_ = false;
+    later_ = later;
     expected_ = first + sample_count(n);
     sample_queue_.put({reinterpret_cast<const std::uint8_t*>(in.data()), in.size_bytes()});
     sample_queue_.written.store(sample_queue_.position, std::memory_order_release);

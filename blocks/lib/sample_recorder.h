@@ -7,9 +7,10 @@
 //   samples file  cf32, as they came, one piece after the other
 //   reports file  "OWSLOTS1", then for each report its length (uint32, little endian) and bytes
 //
-// Where the sample time jumps, a stretch begins: at the beginning, after samples that the radio
-// lost (a gap of the radio) and after samples that this class lost. Threads: samples() and report()
-// by the block, under its lock; finish() by another one when the block no longer calls.
+// Where the sample time jumps, if only by a part of a sample, a stretch begins: at the beginning,
+// after samples that the radio lost (a gap of the radio) and after samples that this class lost.
+// Threads: samples() and report() by the block, under its lock; finish() by another one when the
+// block no longer calls.
 #pragma once
 
 #include <gnuradio/wip/recording.h>
@@ -47,7 +48,8 @@ public:
     sample_recorder(const sample_recorder&) = delete;
     sample_recorder& operator=(const sample_recorder&) = delete;
 
-    void samples(sample first, std::span<const cf32> in) noexcept;
+    // `later`: by what part of a sample they were taken later than their numbers say.
+    void samples(sample first, std::span<const cf32> in, double later = 0) noexcept;
     // One serialised report, of the slot that starts at `start`.
     void report(sample start, std::span<const std::uint8_t> message) noexcept;
     // The end was reached: nothing more will be recorded.
@@ -78,6 +80,7 @@ private:
     byte_queue report_queue_;
     gr::wip::recording_status facts_;
     sample expected_;
+    double later_ = 0;
     bool begun_ = false;
     bool lost_ = false;  // since the last sample that was taken
     std::atomic<std::int64_t> taken_{0};

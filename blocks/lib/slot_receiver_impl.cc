@@ -83,12 +83,13 @@ public:
         get_tags_in_window(tags_, 0, 0, static_cast<std::uint64_t>(noutput_items), rx_time);
         std::size_t done = 0;
         for (const auto& tag : tags_) {
-            const auto time = ::wip::read_time(tag.value);
+            const auto time = ::wip::read_sample_time(tag.value);
             if (!time) continue;
             const auto here = static_cast<std::size_t>(tag.offset - begin);
             if (here > done) take(clock_.at(begin + done), in.subspan(done, here - done));
             done = here;
             if (clock_.set(tag.offset, *time)) account_.overflow();
+            receiver_.set_grid(clock_.later());
         }
         if (done < in.size()) take(clock_.at(begin + done), in.subspan(done));
         if (link_) {
@@ -110,7 +111,7 @@ private:
     void take(::wip::sample first, std::span<const gr_complex> in) {
         // Held over the whole piece: a recording that is stopped has the reports of its samples.
         const auto recording = hold_recording();
-        if (recorder_) recorder_->samples(first, in);
+        if (recorder_) recorder_->samples(first, in, clock_.later());
         if (spectrum_) spectrum_->samples(first, in);
         clipped_ += ::wip::phy::nof_clipped(in);
         if (receiver_.state().locks == 0)

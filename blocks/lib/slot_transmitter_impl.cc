@@ -51,6 +51,15 @@ constexpr std::size_t most_not_sent = 64;
     return paced ? ::wip::slot_count(1) : restart;
 }
 
+// A radio that waits: room for a slot beside one that the sink has not taken yet, so that the next
+// one is asked for at once. With a lead, room for every slot that can be made before its time: a
+// radio with a small store leaves most of the lead in front of it, and a transmitter that waited
+// there for room would make its slots too late. GNU Radio keeps one item of a buffer free.
+int buffer_samples(const ::wip::transmit_pace& pace) {
+    const std::int64_t slots = pace ? pace.lead().value + 2 : 3;
+    return static_cast<int>(slots * ::wip::slot_samples);
+}
+
 // As CLOCK_MONOTONIC.
 std::int64_t now_ns() {
     return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -82,9 +91,7 @@ public:
         if (link_) pattern_.reset();
         status_.next_slot = stretch_.next().value;
         set_output_multiple(::wip::slot_samples);
-        // Room for a slot beside one that the sink has not taken yet: the next one is asked for at
-        // once.
-        set_min_output_buffer(3 * ::wip::slot_samples);
+        set_min_output_buffer(buffer_samples(pace_));
         const auto port = pmt::mp("async");
         message_port_register_in(port);
         set_msg_handler(port, [this](const pmt::pmt_t& m) { on_async(m); });
@@ -96,13 +103,20 @@ public:
         const auto holding = link_.hold();
         const slot_span out(static_cast<gr_complex*>(output_items[0]),
                             static_cast<std::size_t>(::wip::slot_samples));
-        if (stretch_.broken()) return end_broken_stretch(out);
+        if (stretch_.broken()) {
+            if (stretch_.is_open()) return end_broken_stretch(out);
+            leave_broken_stretch();
+        }
         if (nof_slots_ > 0 && status_.slots >= static_cast<std::uint64_t>(nof_slots_))
             return WORK_DONE;
         if (pace_) {
             const auto turn = await_turn();
             if (!turn) return link_.ended() ? WORK_DONE : 0;
-            if (*turn > stretch_.next()) return end_stretch_before(*turn, out);
+            if (*turn > stretch_.next()) {
+                if (stretch_.is_open()) return end_stretch_before(*turn, out);
+                leave_out_before(*turn);
+                return 0;
+            }
         }
         switch (make_slot(out)) {
             case outcome::nothing:
@@ -112,13 +126,15 @@ public:
             case outcome::made:
                 break;
         }
-        if (stretch_.begins() || pace_) tag_start();
         record(out);
+        const int made = stretch_.resumes() ? resume_burst(out) : ::wip::slot_samples;
+        if (stretch_.begins() || pace_) tag_start(::wip::slot_samples - made);
+        if (stretch_.ends_burst()) tag_end(made);
         stretch_.made();
         std::lock_guard lock(mutex_);
         ++status_.slots;
         status_.next_slot = stretch_.next().value;
-        return ::wip::slot_samples;
+        return made;
     }
 
     slot_transmitter_status status() const override {
@@ -145,6 +161,14 @@ public:
         ::wip::phy::slot_modulator made({.cell = cell_, .edge_samples = samples});
         const std::lock_guard lock(content_mutex_);
         std::swap(modulator_, made);
+    }
+
+    void set_burst_slots(int slots) override {
+        if (slots != 0 && (!pace_ || slots < 2 || slots > 1500))
+            throw std::invalid_argument("slots: " + std::to_string(slots) +
+                                        " is neither 0 (bursts end with their stretch) nor, with a"
+                                        " lead, 2 .. 1500");
+        stretch_.set_burst(::wip::slot_count(slots));
     }
 
     void send_bursts_first() override { bursts_left_ = ::wip::cabled::known_burst::nof_slots; }
@@ -248,8 +272,8 @@ private:
     int end_stretch(slot_span out) {
         const auto filler = out.first<::wip::transmit_stretch::filler_samples>();
         std::ranges::fill(filler, gr_complex(0, 0));
-        if (pace_) tag_time();
-        add_item_tag(0, nitems_written(0) + filler.size() - 1, pmt::mp("tx_eob"), pmt::PMT_T);
+        if (pace_) tag_time(0);
+        tag_end(static_cast<int>(filler.size()));
         record(filler);
         return static_cast<int>(filler.size());
     }
@@ -260,13 +284,16 @@ private:
     }
     int end_broken_stretch(slot_span out) {
         const int made = end_stretch(out);
+        leave_broken_stretch();
+        return made;
+    }
+    void leave_broken_stretch() {
         const ::wip::slot before = stretch_.next();
         stretch_.ended();
         const std::lock_guard lock(mutex_);
         if (pace_) count_left_out(stretch_.next() - before);
         ++status_.restarts;
         status_.next_slot = stretch_.next().value;
-        return made;
     }
     void leave_out_before(::wip::slot next) {
         const std::lock_guard lock(mutex_);
@@ -320,9 +347,14 @@ private:
             count_not_sent(late ? stretch_.made_until(then) : then, counter);
         }
         // The radio may have left the burst, or be behind in it: only a new burst has a time.
-        const auto now = stretch_.next();
-        const auto then = event.time ? std::optional(::wip::slot_of(*event.time)) : std::nullopt;
-        stretch_.fault(pace_ && then ? std::min(*then, now) : then);
+        const auto next = stretch_.next();
+        if (!pace_ || !event.time)
+            stretch_.fault(event.time ? std::optional(::wip::slot_of(*event.time)) : std::nullopt);
+        else if (late)
+            stretch_.was_late(*event.time);
+        else
+            stretch_.ran_dry(*event.time);
+        count_left_out(stretch_.next() - next);
     }
 
     // With a lead each slot is counted once: not for each packet of it that is late, and not if it
@@ -334,15 +366,28 @@ private:
         not_sent(s);
     }
 
-    void tag_start() {
-        if (stretch_.begins()) add_item_tag(0, nitems_written(0), pmt::mp("tx_sob"), pmt::PMT_T);
-        tag_time();
+    // The first samples of a burst that follows another one without a gap are not sent.
+    static int resume_burst(slot_span out) {
+        const auto rest = out.subspan<::wip::transmit_stretch::pause_samples>();
+        std::ranges::copy(rest, out.begin());
+        return static_cast<int>(rest.size());
     }
 
-    void tag_time() {
-        const auto time = ::wip::time_of_sample(::wip::first_sample(stretch_.next()));
+    void tag_start(std::int64_t skipped) {
+        if (!stretch_.is_open()) add_item_tag(0, nitems_written(0), pmt::mp("tx_sob"), pmt::PMT_T);
+        tag_time(skipped);
+    }
+
+    void tag_time(std::int64_t skipped) {
+        const auto time = ::wip::time_of_sample(::wip::first_sample(stretch_.next()) +
+                                                ::wip::sample_count(skipped));
         add_item_tag(0, nitems_written(0), pmt::mp("tx_time"),
                      pmt::make_tuple(pmt::from_uint64(time.full), pmt::from_double(time.fraction)));
+    }
+
+    void tag_end(int items) {
+        add_item_tag(0, nitems_written(0) + static_cast<std::uint64_t>(items) - 1,
+                     pmt::mp("tx_eob"), pmt::PMT_T);
     }
 
     void on_link_end(const std::string& reason) {

@@ -94,7 +94,7 @@ private:
     int feed(const gr_complex* in, int size, std::uint64_t item) {
         int count = std::min(size, ::wip::slot_samples);
         for (const auto& tag : times_) {
-            const auto time = ::wip::read_time(tag.value);
+            const auto time = ::wip::read_sample_time(tag.value);
             if (!time || tag.offset < item) continue;
             if (tag.offset == item)
                 clock_.set(item, *time);
@@ -102,6 +102,7 @@ private:
                 count = static_cast<int>(
                     std::min<std::uint64_t>(static_cast<std::uint64_t>(count), tag.offset - item));
         }
+        synchroniser_.set_grid(clock_.later());
         synchroniser_.process(clock_.at(item), {in, static_cast<std::size_t>(count)}, *this);
         return count;
     }

@@ -117,7 +117,7 @@ public:
         auto tag = tags_.begin();
         for (std::uint64_t item = first; item < end;) {
             for (; tag != tags_.end() && tag->offset == item; ++tag)
-                if (const auto time = ::wip::read_time(tag->value)) clock_.set(item, *time);
+                if (const auto time = ::wip::read_sample_time(tag->value)) clock_.set(item, *time);
             std::uint64_t stop = std::min(end, item + piece);
             if (tag != tags_.end()) stop = std::min(stop, tag->offset);
             const auto size = static_cast<std::size_t>(stop - item);

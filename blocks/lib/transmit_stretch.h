@@ -6,11 +6,23 @@
 // The filler is shorter than one slot, for a burst whose time is not behind the end of the one
 // before is late; and it has more than one sample, for the FPGA of some radios loses the end of a
 // burst of one sample.
+//
+// A radio that has run dry without the end of a burst is behind: by the time from the first sample
+// that was missing (underflow) until the next packet came and was too late (the first late event
+// after it). It stays so up to the end of the burst, for the FPGA of some radios drops what is late
+// no faster than it would send it. A stretch that began within that time would be late from its
+// first sample on, and so would each one after it: so the gap is longer by it.
+//
+// Bursts may be asked to be short. Each one that ends is acknowledged, and GNU Radio's sink, which
+// looks for news of the radio only every other tenth of a second while there is none, then always
+// looks: news of an underflow come at once, not 150 slots later. Such a burst ends with its last
+// slot, and the next one begins some samples later, in the cyclic prefix of its first slot.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "types/grid.h"
 
@@ -21,14 +33,31 @@ public:
     static constexpr std::int64_t filler_samples = 256;
     static_assert(filler_samples >= 2 && filler_samples < slot_samples / 2);
 
+    // More than any radio needs between two bursts (3 ticks of its master clock), less than a fifth
+    // of a prefix.
+    static constexpr std::int64_t pause_samples = 16;
+    static_assert(pause_samples * 5 < prefix_samples[0]);
+
     transmit_stretch(slot first, slot_count restart)
-        : restart_(restart), next_(first), left_out_(first), after_(first) {}
+        : restart_(restart), next_(first), first_(first), left_out_(first), after_(first) {}
+
+    // Bursts end before each slot whose number is a multiple of this; 0: with their stretch.
+    void set_burst(slot_count slots) { burst_ = slots.value; }
+    // The next slot is the last of its burst.
+    bool ends_burst() const { return is_first_of_burst(next_ + slot_count(1)); }
+    // The next slot begins a burst within its stretch.
+    bool resumes() const { return !begins_ && is_first_of_burst(next_); }
+    // The radio has a burst that has not ended.
+    bool is_open() const { return !begins_ && !resumes(); }
 
     slot next() const { return next_; }
     bool begins() const { return begins_; }  // the next slot is the first of its stretch
     bool broken() const { return broken_; }  // the filler that ends it is next
 
+    slot first() const { return first_; }  // of the last stretch of which a slot was made
+
     void made() {
+        if (begins_) first_ = next_;
         begins_ = false;
         ++next_;
     }
@@ -55,12 +84,57 @@ public:
         broken_ = true;
         resume_ = std::max(happened, next_) + restart_;
     }
+    // Of a radio whose clock does not wait: it had no sample from then on.
+    void ran_dry(sample at) {
+        dry_ = at;
+        fault(std::min(slot_of(at), next_));
+    }
+    // It found a packet too late at that time.
+    void was_late(sample at) {
+        if (dry_) {
+            const sample_count behind = at - *std::exchange(dry_, std::nullopt);
+            return resume_behind(slots_of(behind));
+        }
+        if (begins_ || slot_of(at) < resume_) return;
+        fault(std::min(slot_of(at), next_));
+        const sample_count behind = at - first_sample(began_before(slot_of(at)));
+        if (behind < first_sample(slot(most_behind)) - first_sample(slot(0)))
+            resume_ = resume_ + slots_of(behind);
+    }
 
 private:
+    // Only the first packet of a burst is late by itself; what is later than this behind a burst's
+    // first slot has another cause, and says nothing about the radio.
+    static constexpr std::int64_t most_behind = 16;
+
+    slot began_before(slot s) const {
+        return burst_ > 0 ? std::max(first_, slot(s.value - s.value % burst_)) : first_;
+    }
+    bool is_first_of_burst(slot s) const { return burst_ > 0 && s.value % burst_ == 0; }
+    // That a gap is longer by where the radio is behind by so much: the filler is sent as late.
+    static slot_count slots_of(sample_count behind) {
+        return slot_count((std::max<std::int64_t>(behind.value, 0) + 2 * filler_samples) /
+                          slot_samples);
+    }
+    // The radio is behind with the stretch that has been ended, or is to be.
+    void resume_behind(slot_count behind) {
+        if (broken_) {
+            resume_ = std::max(resume_, next_ + restart_ + behind);
+            return;
+        }
+        const slot earliest = left_out_ + restart_ + behind;
+        if (earliest <= (begins_ ? next_ : first_)) return;
+        if (begins_) return skip_to(earliest);
+        broken_ = true;  // the one after it has begun too early
+        resume_ = next_ + restart_ + (earliest - first_);
+    }
+
     slot_count restart_;
-    slot next_;
-    slot left_out_, after_;  // the last gap
-    slot resume_{0};         // where the next stretch begins, when broken
+    std::int64_t burst_ = 0;
+    slot next_, first_;
+    slot left_out_, after_;      // the last gap
+    std::optional<sample> dry_;  // no late event has come since
+    slot resume_{0};             // where the next stretch begins, when broken
     bool broken_ = false;
     bool begins_ = true;
 };

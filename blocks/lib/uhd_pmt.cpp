@@ -40,9 +40,14 @@ std::optional<split_time> read_seconds(const pmt::pmt_t& spec) {
     return split_time{seconds, f};
 }
 
-std::optional<sample> read_time(const pmt::pmt_t& spec) {
+std::optional<sample_time> read_sample_time(const pmt::pmt_t& spec) {
     const auto t = read_seconds(spec);
-    return t ? std::optional(sample_of_time(t->full, t->fraction)) : std::nullopt;
+    return t ? std::optional(sample_time_of(t->full, t->fraction)) : std::nullopt;
+}
+
+std::optional<sample> read_time(const pmt::pmt_t& spec) {
+    const auto t = read_sample_time(spec);
+    return t ? std::optional(t->nearest) : std::nullopt;
 }
 
 uhd_event read_uhd_event(const pmt::pmt_t& message) {

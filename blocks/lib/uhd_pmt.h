@@ -21,8 +21,9 @@ struct uhd_event {
     std::optional<sample> time;  // device time of the event
 };
 
-// A time as it is, and as a sample of the cell's rate.
+// A time as it is, among the samples of the cell's rate, and as the nearest of them.
 std::optional<split_time> read_seconds(const pmt::pmt_t& value);
+std::optional<sample_time> read_sample_time(const pmt::pmt_t& value);
 std::optional<sample> read_time(const pmt::pmt_t& value);
 uhd_event read_uhd_event(const pmt::pmt_t& message);
 

@@ -150,7 +150,8 @@ struct node_block {
     gate room;                                            // M wakes N: FIFO, bursts, commands
     std::atomic<tick> transmit_latency;  // N, ticks that its samples are on their way
     // N: it judges by itself what is late or dry, as a radio with a control logic of its own does
-    // (vusrp/transmit_core.h), and counts it. What it hands over is on the air.
+    // (vusrp/transmit_core.h), and counts it: slots of the medium in which something was late, in
+    // which it ran dry, and overflows. What it hands over is on the air.
     std::atomic<std::uint32_t> judges;
     std::atomic<std::uint64_t> judged_late, judged_dry, judged_full;
     // N: packets that were on the air at another time than the node was told, and by how many

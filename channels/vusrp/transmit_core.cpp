@@ -6,6 +6,7 @@
 #include <uhd/utils/log.hpp>
 
 #include "sample/floor_divide.h"
+#include "types/grid.h"
 
 namespace wip::vusrp {
 namespace {
@@ -255,16 +256,24 @@ void transmit_core::note(const fpga::transmit_event& e) {
         case transmit_event_kind::acknowledged:
             return;
         case transmit_event_kind::underflow:
-            port_->block().judged_dry.fetch_add(1, std::memory_order_relaxed);
+            count_slot(e.time, dry_slot_, port_->block().judged_dry);
             UHD_LOG_FASTPATH("U")
             return;
         case transmit_event_kind::late:
-            port_->block().judged_late.fetch_add(1, std::memory_order_relaxed);
+            count_slot(e.time, late_slot_, port_->block().judged_late);
             UHD_LOG_FASTPATH("L")
             return;
         default:
             UHD_LOG_FASTPATH("S")
     }
+}
+
+// A DUC reports a late packet as often as it cuts it.
+void transmit_core::count_slot(tick time, tick& last, std::atomic<std::uint64_t>& counter) {
+    const tick slot = sample_model::floor_divide(to_medium_.of(time).whole, wip::slot_samples);
+    if (slot == last) return;
+    last = slot;
+    counter.fetch_add(1, std::memory_order_relaxed);
 }
 
 std::optional<fpga::transmit_event> transmit_core::due_report() {

@@ -8,9 +8,11 @@
 // what is late was late when it was sent; all other rules hold.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -45,6 +47,7 @@ public:
     const exact_rate& master() const noexcept { return master_; }
 
 private:
+    static constexpr tick no_slot = std::numeric_limits<tick>::min();
     struct held_packet {
         std::int64_t number, position;
         std::optional<tick> told;  // the time that it has
@@ -62,6 +65,8 @@ private:
     std::int64_t unplayed(const stored& s, tick now) const;
     std::int64_t stored_at(tick now);
     void note(const fpga::transmit_event& e);
+    // One for each slot of the medium in which there are reports; `last` is that of the one before.
+    void count_slot(tick time, tick& last, std::atomic<std::uint64_t>& counter);
     void check_time(const fpga::air_run& run);
     std::optional<fpga::transmit_event> due_report();
 
@@ -89,6 +94,7 @@ private:
     std::span<const air::cf32> current_{};
     tick next_ = 0;  // behind the last sample that was written
     std::deque<fpga::transmit_event> reports_;
+    tick late_slot_ = no_slot, dry_slot_ = no_slot;
 };
 
 }  // namespace wip::vusrp

@@ -43,6 +43,7 @@ def build(options: argparse.Namespace) -> station.Watch:
         lambda: uhd.usrp_sink(options.args, uhd.stream_args(cpu_format="fc32", channels=[0]), ""),
         station.settings(options, "--transmit-gain", options.transmit_gain),
         options,
+        station.TRANSMITTER_PRIORITY,
     )
     slot, _, _ = options.start_time
     try:
@@ -66,6 +67,8 @@ def build(options: argparse.Namespace) -> station.Watch:
         station.bad_input(str(e))
     transmitter.set_log_level("off")  # what it has to say at its end is said by Watch
     transmitter.set_edge_samples(options.edge_samples)
+    if options.lead:
+        transmitter.set_burst_slots(options.defaults.burst_slots)
     if options.bursts_first:
         transmitter.send_bursts_first()
     if options.tx_power is not None:
@@ -84,6 +87,7 @@ def build(options: argparse.Namespace) -> station.Watch:
         station.recording_of(transmitter, options, "base"),
         tick=station.tell_time(sink, transmitter) if options.lead else lambda: None,
         real_time=not options.no_realtime,
+        priority=station.TRANSMITTER_PRIORITY,
     )
 
 

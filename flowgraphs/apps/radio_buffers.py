@@ -4,14 +4,9 @@ user gives win."""
 
 from collections.abc import Callable, Mapping, Sequence
 
-# By UHD's type of device. A B2xx over USB has 16 frames of 2040 samples, 4.2 ms of the cell, and
-# nothing behind them: a terminal that is late for longer overflows. 256 frames are 68 ms, as long
-# as a receiver holds its timing, and 2.1 MB of the 16 MB that Linux gives to all of USB. Radios on
-# a network have 20 ms in the socket's buffer if net.core.rmem_max grants it (doctor says so), and
-# their frames are as large as the network takes.
-BUFFERS: Mapping[str, Mapping[str, int]] = {"b200": {"num_recv_frames": 256}}
-SOFTWARE = "vusrp"  # has those of its product; searching for other devices would take a second
-PLAYED = {"b200": "b200", "b210": "b200"}  # UHD's type of device of a product
+from tree import radios
+
+SOFTWARE = "vusrp"  # it is what it plays; searching for other devices would take a second
 
 
 def parts(arguments: str) -> dict[str, str]:
@@ -23,17 +18,24 @@ def parts(arguments: str) -> dict[str, str]:
     }
 
 
-def with_defaults(arguments: str, find: Callable[[str], Sequence[Mapping[str, str]]]) -> str:
-    """Device arguments with what is missing for the device. find(): devices that fit to arguments,
-    each with its type."""
+def defaults_for(
+    arguments: str, find: Callable[[str], Sequence[Mapping[str, str]]]
+) -> radios.StationDefaults:
+    """By product (channels/vusrp/devices.yaml) of the device that the arguments name. find():
+    devices that fit to arguments, each with its type."""
     given = parts(arguments)
-    kind = given.get("type")
-    if kind is None:
-        kinds = {found.get("type", "") for found in find(arguments)}
-        kind = kinds.pop() if len(kinds) == 1 else ""
-    if kind == SOFTWARE:
-        kind = PLAYED.get(given.get("product", ""), "")
-    more = [f"{key}={value}" for key, value in BUFFERS.get(kind, {}).items() if key not in given]
+    if given.get("type") == SOFTWARE:
+        return radios.station_defaults(given.get("product", ""))
+    if "product" in given or "type" in given:
+        return radios.station_defaults(given.get("product", ""), given.get("type", ""))
+    found = {(one.get("product", ""), one.get("type", "")) for one in find(arguments)}
+    return radios.station_defaults(*found.pop()) if len(found) == 1 else radios.station_defaults()
+
+
+def with_defaults(arguments: str, defaults: radios.StationDefaults) -> str:
+    """Device arguments with what is missing of the device's defaults."""
+    given = parts(arguments)
+    more = [f"{key}={value}" for key, value in defaults.arguments.items() if key not in given]
     return ",".join(filter(None, (arguments, *more)))
 
 

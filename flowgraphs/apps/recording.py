@@ -158,6 +158,8 @@ class Recording:
                     "openwip:slot_sample": first % SLOT_SAMPLES,
                 }
             )
+            if stretch["later"]:
+                captures[-1]["openwip:later"] = stretch["later"]
             if previous_end is not None:
                 by = "recorder" if stretch["lost_by_recorder"] else "radio"
                 gaps.append(

@@ -42,6 +42,13 @@ EARLY_SAMPLES = 64
 TICK_S = 0.1  # of the watch over the flowgraph; nothing of the radio waits for it
 STOP_LIMIT_S = 0.6  # then the process ends even if a thread hangs in a driver
 
+# As host/runtime/realtime.h has it for the other processes of the slot path.
+SLOT_PATH_PRIORITY = 10
+# Of a transmitter, above the others on its core: what its radio holds lasts for 1 ms in some
+# products, while samples that are received wait for their turn.
+TRANSMITTER_PRIORITY = SLOT_PATH_PRIORITY + 1
+LONGEST_RUN_US = 300_000
+
 PROGRAM = pathlib.Path(sys.argv[0]).stem
 
 
@@ -286,17 +293,23 @@ def reason_for_signal() -> tuple[str, int]:
 
 
 def open_radio(
-    make: Callable[[], Any], settings: Iterable[Callable[[Any], None]], options: argparse.Namespace
+    make: Callable[[], Any],
+    settings: Iterable[Callable[[Any], None]],
+    options: argparse.Namespace,
+    priority: int,
 ) -> Any:
     """A UHD block of gr-uhd, set up, with its clock and time as they have to be; ends the program
     in one line when the device refuses, or what it needs does not come. From then on
-    options.start_time is the start."""
+    options.start_time is the start, and
+    options.defaults are those of the device."""
     from gnuradio import uhd
 
     options.early_s = 0
     try:
-        options.args = radio_buffers.with_defaults(options.args, find_devices)
-        radio = make()
+        options.defaults = radio_buffers.defaults_for(options.args, find_devices)
+        options.args = radio_buffers.with_defaults(options.args, options.defaults)
+        with started_with_priority(not options.no_realtime, priority):
+            radio = make()
         for setting in settings:
             setting(radio)
         radio_time.prepare(radio, options.clock_source, options.time_source, uhd.time_spec)
@@ -450,12 +463,14 @@ class Watch:
         tick: Callable[[], None] = lambda: None,
         real_time: bool = True,
         before: Callable[[Callable[[], bool]], None] = lambda over: None,
+        priority: int = SLOT_PATH_PRIORITY,
     ) -> None:
         # Until _stop() lets go of them.
         self.before: Any = before  # the start, with its priority
         self.tick: Any = tick
         self.recording: Any = recording
-        self.top, self.block, self.radio, self.real_time = top, block, radio, real_time
+        self.top, self.block, self.radio = top, block, radio
+        self.real_time, self.priority = real_time, priority
         self.finished = threading.Event()
         self.signalled: tuple[str, int] | None = None
         # A software USRP says when its medium is gone; its streams may only fall silent.
@@ -469,7 +484,7 @@ class Watch:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
         follow_parent()
-        with realtime(self.real_time):
+        with realtime(self.real_time, self.priority):
             self.before(lambda: self.signalled is not None)
             self.top.start()
         print("ready", flush=True)
@@ -597,13 +612,21 @@ def quiet() -> None:
         gr.logging().set_default_level(gr.log_levels.off)
 
 
-# As host/runtime/realtime.h has it for the other processes of the slot path.
-SLOT_PATH_PRIORITY = 10
-LONGEST_RUN_US = 300_000
+@contextlib.contextmanager
+def started_with_priority(wanted: bool, priority: int) -> Iterator[None]:
+    """The threads that begin meanwhile have real-time priority at the end, if the system grants
+    it: those of a radio's driver. One of them brings the transmit events, and as long as an
+    underflow waits for a core nothing that follows it is on the air. This thread has none, since
+    opening a radio may take seconds of computing."""
+    before = set(os.listdir("/proc/self/task"))
+    yield
+    for thread in set(os.listdir("/proc/self/task")) - before if wanted else ():
+        with contextlib.suppress(OSError):
+            os.sched_setscheduler(int(thread), os.SCHED_FIFO, os.sched_param(priority))
 
 
 @contextlib.contextmanager
-def realtime(wanted: bool) -> Iterator[None]:
+def realtime(wanted: bool, priority: int) -> Iterator[None]:
     """The threads that begin meanwhile have real-time priority, if the system grants it; this one
     has not, before or after. One that runs for 0.3 s without a pause takes it from all of them. And
     the process locks its memory."""
@@ -625,7 +648,7 @@ def realtime(wanted: bool) -> Iterator[None]:
                 resource.RLIMIT_RTTIME,
                 (LONGEST_RUN_US if unlimited else min(most, LONGEST_RUN_US), most),
             )
-            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(SLOT_PATH_PRIORITY))
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
     except OSError:
         pass
     try:

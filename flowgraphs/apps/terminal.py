@@ -45,6 +45,7 @@ def build(options: argparse.Namespace) -> station.Watch:
         ),
         station.settings(options, "--receive-gain", options.receive_gain),
         options,
+        station.SLOT_PATH_PRIORITY,
     )
     slot, _, _ = options.start_time
     gain = lowest = highest = source.get_gain(0)

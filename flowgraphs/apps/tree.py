@@ -12,6 +12,15 @@ if _cli not in sys.path:
 from openwip_cli.air import SAMPLE_RATE, SLOT_SAMPLES
 from openwip_cli.machine import reason, rights
 from openwip_cli.machine.outputs import NewFiles
-from openwip_cli.settings import command_line, table
+from openwip_cli.settings import command_line, radios, table
 
-__all__ = ["SAMPLE_RATE", "SLOT_SAMPLES", "NewFiles", "command_line", "reason", "rights", "table"]
+__all__ = [
+    "SAMPLE_RATE",
+    "SLOT_SAMPLES",
+    "NewFiles",
+    "command_line",
+    "radios",
+    "reason",
+    "rights",
+    "table",
+]

@@ -23,6 +23,7 @@ constexpr struct {
               {"tracking", tracking_curve},
               {"snr", snr_curve},
               {"prediction", prediction_curve},
+              {"spectra", spectra_curve},
               {"goodput", goodput_curve}};
 
 int usage() {

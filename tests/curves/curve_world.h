@@ -206,6 +206,7 @@ void clock20_curve(const options& o);
 void tracking_curve(const options& o);
 void snr_curve(const options& o);
 void prediction_curve(const options& o);
+void spectra_curve(const options& o);
 void goodput_curve(const options& o);
 
 }  // namespace wip::curves

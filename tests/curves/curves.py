@@ -29,6 +29,7 @@ TRIALS = {  # curve: (short, full)
     "tracking": (1, 8),
     "snr": (2, 10),
     "prediction": (4, 12),
+    "spectra": (4, 12),
     "goodput": (1, 20),
 }
 # Alfredsson 2012, at 75 km/h, 1800 MHz, 16 dB: 1..4 slots ahead
@@ -360,6 +361,16 @@ def judge(data, bound):
                 f"{p['nmse']:.4f} (last value {p['last']:.3f}, AR/Burg {p['ar']:.4f}, LS"
                 f" {p['ls']:.4f}, Kalman {p['kalman']:.4f})",
             )
+    for p in data.get("spectra", []):
+        others = {m: p[m] for m in ("ar", "ls", "kalman", "last")}
+        rows.put(
+            f"prediction NMSE, spectrum {p['spectrum'].replace('_', ' ')}, 75 km/h, {p['horizon']}"
+            " ahead",
+            "no method better",
+            f"{p['delay']:.4f} (last value {p['last']:.3f}, AR/Burg {p['ar']:.4f}, LS"
+            f" {p['ls']:.4f}, Kalman {p['kalman']:.4f}; Wiener bound {p['bound']:.4f})",
+            p["delay"] <= min(others.values()),
+        )
     for p in data.get("goodput", []):
         if p["snr_db"] == 16:
             gain = p["table_0_1_at_0_1"] / p["table_0_at_0_1"] - 1

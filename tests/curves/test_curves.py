@@ -124,6 +124,18 @@ class Curves(unittest.TestCase):
             self.assertLess(p["own"], 2.5 * p["nmse"], p)
             self.assertLess(abs(p["bias_db"]), 0.2, p)
 
+    def test_on_asymmetric_doppler_spectra_no_method_is_better_and_directional_ones_reach_the_bound(
+        self,
+    ):
+        for p in self.points("spectra"):
+            for method in ("ar", "ls", "kalman", "last"):
+                self.assertLess(p["delay"], 0.75 * p[method], p)
+        for spectrum in ("clarke", "directional"):
+            # the bound is for 32 slots, and the predictor has 64
+            (p,) = self.points("spectra", spectrum=spectrum)
+            self.assertLess(p["delay"], 1.3 * p["bound"], p)
+            self.assertGreater(p["delay"], 0.75 * p["bound"], p)
+
     def test_with_shadowing_prediction_reaches_its_aim(self):
         for p in self.points("prediction", kmh=75, shadowing=1):
             self.assertLess(p["nmse"], 1.1 * curves.SHADOWING_AIM[p["horizon"]], p)

@@ -49,7 +49,7 @@ class Graphs(unittest.TestCase):
         }
         cls.environment.pop("DISPLAY", None)
 
-    def output_of(self, graph, *arguments):
+    def output_of(self, graph, *arguments, change=lambda program: program):
         compiled = subprocess.run(
             ["grcc", "-o", self.folder, GRAPHS / f"{graph}.grc"],
             capture_output=True,
@@ -61,6 +61,7 @@ class Graphs(unittest.TestCase):
         self.assertEqual(compiled.returncode, 0, output)
         program = self.folder / f"{graph}.py"
         self.assertTrue(program.exists(), output)
+        program.write_text(change(program.read_text()))
         ran = subprocess.run(
             [sys.executable, "-u", program, *arguments],
             capture_output=True,
@@ -128,6 +129,12 @@ class Graphs(unittest.TestCase):
         self.assertEqual(single[0], combined[0])  # nothing to combine with yet
         self.assertGreater(single[-1], 0)
         self.assertLess(combined[-1], 0.8 * single[-1])
+
+    def test_a_transmitter_that_is_late_at_its_start_begins_anew(self):
+        """The clock of the device runs before the first samples come: a slot at 0.7 ms is late."""
+        now = lambda program: program.replace("start_slot=1500", "start_slot=1")
+        shown = self.output_of("cabled", "--nof-slots", "900", change=now)
+        self.assertRegex(shown, "'slots_locked': [1-9]")
 
     def test_spectrum_runs_on_a_software_usrp_until_its_time_is_over(self):
         shown = self.output_of("spectrum", "--seconds", "2")

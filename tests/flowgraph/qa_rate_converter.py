@@ -132,6 +132,27 @@ class RateConverter(unittest.TestCase):
         after = out[tags[1][0] :]
         self.near(after[50:], sampled(start + 50, len(after) - 50, CELL))
 
+    def test_a_part_of_a_sample_of_the_radio_is_told_of_the_cells_samples(self):
+        # As behind an overflow: the receiver begins at any tick of the radio's clock.
+        clock, divider = N210
+        rate = fractions.Fraction(clock, divider)
+        for later in (fractions.Fraction(3, 12), fractions.Fraction(-5, 12), 0):
+            # exactly a second of the radio: the part of a sample leads over it, or before it
+            a, b = 1_000_000, 8_333_334 if later == 0 else int(2 * rate)
+            samples = np.concatenate(
+                [sampled(a, 10_000, rate), sampled(float(b + later), 10_000, rate)]
+            )
+            tags = [
+                tag(0, "rx_time", time_of(a, rate)),
+                tag(10_000, "rx_time", time_of(b + later, rate)),
+            ]
+            out, said = through(samples, tags, clock, divider, CELL, 1)
+            start = seconds(said[1][2]) * CELL
+            nominal = -(-b * CELL // rate)
+            self.assertAlmostEqual(float(start - nominal), float(later * CELL / rate), places=5)
+            after = out[said[1][0] :]
+            self.near(after[50:], sampled(float(start) + 50, len(after) - 50, CELL))
+
     def test_a_time_that_is_counted_anyway_is_said_again_and_changes_nothing(self):
         clock, divider = N210
         for key, rates, first in (

@@ -34,9 +34,9 @@ def samples_of(nof_slots, *chain, **settings):
     return np.array(sink.data(), dtype=np.complex64)
 
 
-def rx_time(offset, sample):
+def rx_time(offset, sample, later=0):
     full, rest = divmod(sample, wip.SAMPLE_RATE)
-    value = pmt.make_tuple(pmt.from_uint64(full), pmt.from_double(rest / wip.SAMPLE_RATE))
+    value = pmt.make_tuple(pmt.from_uint64(full), pmt.from_double((rest + later) / wip.SAMPLE_RATE))
     return gr.tag_utils.python_to_tag((offset, pmt.intern("rx_time"), value, pmt.intern("qa")))
 
 
@@ -152,6 +152,15 @@ class Synchroniser(unittest.TestCase):
             block, _, out = synchronise(kept, tags)
             self.assertEqual(block.locks(), locks)
             self.assertEqual(out[-1]["slot"], 259 + missing)
+
+    def test_timing_stays_in_time_when_an_overflow_moves_the_grid_of_the_samples(self):
+        tags = [rx_time(0, 150 * SLOT), rx_time(60 * SLOT, 220 * SLOT, 0.375)]
+        samples = samples_of(80)
+        kept = np.concatenate([samples[: 60 * SLOT], samples[70 * SLOT :]])
+        _, _, out = synchronise(kept, tags)
+        timing = [(t["timing_samples"] + SLOT / 2) % SLOT - SLOT / 2 for t in out]
+        self.assertAlmostEqual(timing[-12], 0, delta=0.02)
+        self.assertAlmostEqual(timing[-7], -0.375, delta=0.02)
 
     def test_any_cell_is_found_and_the_estimator_follows(self):
         top = gr.top_block()

@@ -23,9 +23,9 @@ def slots_of_pattern(nof_slots, **settings):
     return np.array(sink.data(), dtype=np.complex64)
 
 
-def rx_time(offset, sample):
+def rx_time(offset, sample, later=0):
     full, rest = divmod(sample, wip.SAMPLE_RATE)
-    value = pmt.make_tuple(pmt.from_uint64(full), pmt.from_double(rest / wip.SAMPLE_RATE))
+    value = pmt.make_tuple(pmt.from_uint64(full), pmt.from_double((rest + later) / wip.SAMPLE_RATE))
     return gr.tag_utils.python_to_tag((offset, pmt.intern("rx_time"), value, pmt.intern("qa")))
 
 
@@ -90,6 +90,27 @@ class SlotReceiver(unittest.TestCase):
         self.assertEqual(receiver.status()["overflows"], 1)
         self.assertTrue(receiver.status()["locked"])
         self.assertIn(messages[-1]["air"], (388, 389))
+
+    def test_timing_stays_in_time_when_an_overflow_moves_the_grid_of_the_samples(self):
+        slots = slots_of_pattern(240)
+        spectrum, turns = np.fft.fft(slots), np.fft.fftfreq(len(slots))
+        for later, told in ((0.4, 0.4), (-0.3, -0.3), (0.4, 0)):
+            moved = np.fft.ifft(spectrum * np.exp(2j * np.pi * turns * later)).astype(np.complex64)
+            kept = np.concatenate([slots[: 100 * SLOT], moved[120 * SLOT : 136 * SLOT]])
+            tags = [rx_time(0, 150 * SLOT), rx_time(100 * SLOT, 270 * SLOT, told)]
+            with Endpoint() as endpoint:
+                macd = Recorder(endpoint)
+                macd.start()
+                receiver, _ = receive(kept, tags, endpoint=endpoint)
+                nof_slots = receiver.status()["slots"]
+                for _ in range(100):
+                    if len(macd.reports) == nof_slots:
+                        break
+                    time.sleep(0.02)
+                macd.end()
+            timing = [r.state.timing_samples for r in macd.reports if r.HasField("state")][-1]
+            # among the samples; in so few slots nothing is corrected that was not told
+            self.assertAlmostEqual((timing + SLOT / 2) % SLOT - SLOT / 2, -told, delta=0.1)
 
     def test_a_second_tag_that_agrees_with_the_count_is_no_overflow(self):
         tags = [rx_time(0, 150 * SLOT), rx_time(777, 150 * SLOT + 777)]

@@ -351,6 +351,53 @@ class FreeRunning(unittest.TestCase):
                     top.stop()
                     top.wait()
 
+    def test_slots_wait_for_the_radio_where_the_transmitter_does_not(self):
+        """A radio that holds less than the lead takes a slot late; whoever makes slots must not
+        wait for it."""
+        for lead, slots in ((0, 3), (6, 8), (20, 22)):
+            self.assertEqual(
+                wip.slot_transmitter(lead_slots=lead).min_output_buffer(0), slots * SLOT
+            )
+
+    def test_bursts_of_some_slots_end_and_begin_without_a_gap_of_slots(self):
+        top = gr.top_block()
+        transmitter = wip.slot_transmitter(nof_slots=200, lead_slots=6, start_slot=30)
+        transmitter.set_burst_slots(16)
+        sink = blocks.vector_sink_c()
+        top.connect(transmitter, sink)
+        began = time.monotonic_ns()
+        top.start()
+        while transmitter.status()["slots"] < 200:
+            now = time.monotonic_ns()
+            s = (now - began) * 1e-9
+            transmitter.set_radio_time(int(s), s - int(s), now)
+            time.sleep(0.02)
+        top.stop()
+        top.wait()
+        at = {
+            key: {t.offset: t.value for t in sink.tags() if pmt.symbol_to_string(t.key) == key}
+            for key in ("tx_sob", "tx_time", "tx_eob")
+        }
+        samples = [
+            round(
+                (pmt.to_uint64(pmt.tuple_ref(t, 0)) + pmt.to_double(pmt.tuple_ref(t, 1))) * 7.68e6
+            )
+            for t in (at["tx_time"][offset] for offset in sorted(at["tx_sob"]))
+        ]
+        pauses = [n for n in samples if n % SLOT]
+        self.assertEqual({n % SLOT for n in pauses}, {16})
+        self.assertEqual({n // SLOT % 16 for n in pauses}, {0})
+        # a busy machine leaves slots out, and a stretch may begin where a burst would
+        self.assertGreaterEqual(len(pauses), 6)
+        for begin in sorted(at["tx_sob"])[1:]:
+            self.assertIn(begin - 1, at["tx_eob"])
+
+    def test_bursts_that_cannot_be_are_refused(self):
+        for settings, slots in (({"lead_slots": 6}, 1), ({"lead_slots": 6}, 1501), ({}, 64)):
+            with self.assertRaises(ValueError) as raised:
+                wip.slot_transmitter(**settings).set_burst_slots(slots)
+            self.assertIn("2 .. 1500", str(raised.exception))
+
     def test_a_lead_that_is_no_lead_is_refused(self):
         for lead in (-1, 1, 49):
             with self.assertRaises(ValueError) as raised:

@@ -26,6 +26,13 @@
 // that appears outside of the W in use is not in the estimate: no grant is decoded with it and the
 // tracking does not see it either. So slots without a grant look for a wider W with the pilots
 // alone; never for a narrower one, which a slot of nothing but noise would prefer.
+//
+// The middle of the window is the tracked timing, and the tracking follows the mean delay, which is
+// early where weak paths come late (3GPP's ETU: 0.6 us behind the first path and 4.4 before the
+// last, so that W would have to be 8.8 us). So the place of the window is cross-validated, too,
+// with the same matrices: another place is another timing, a phase that grows over the subcarriers.
+// Tried are an eighth of W to both sides, and with the widest W a quarter of it, which finds a path
+// that is alone over there. The tracking is asked to move.
 #pragma once
 
 #include <array>
@@ -46,6 +53,9 @@ struct channel_estimate {
     plane slope;      // b, per OFDM symbol
     float noise = 0;  // variance seen in the residual of this slot
     float error = 0;  // error variance of the estimate, as a multiple of the noise variance
+    // Samples by which the tracked timing should be later from the next slot on, so that the window
+    // has the channel.
+    int move_window = 0;
     // The same for each bin, mean over its elements and the slot.
     std::array<float, nof_bins> bin_error{};
     // How much of a channel as supposed is in `middle`, the mean of <a^, a> / <a, a> over the bin.
@@ -111,6 +121,8 @@ private:
     void apply(const side& s, int spread, float snr) noexcept;
     void residual(const side& s, channel_estimate& e) const noexcept;
     void consider(const side& s, int candidate, float snr, const channel_estimate& in_use) noexcept;
+    void consider_place(unsigned turn, float snr, channel_estimate& in_use) noexcept;
+    bool is_better(float& score, float by, const channel_estimate& in_use) noexcept;
 
     std::vector<delay_basis> bases_;
     side pilots_, all_;
@@ -122,6 +134,9 @@ private:
     int spread_ = 3;
     unsigned trial_turn_ = 0, wider_turn_ = 0;
     std::array<float, nof_spreads> gcv_{};
+    static constexpr unsigned nof_places = 4;  // earlier and later, as it is and with the widest W
+    std::array<float, nof_places> place_gcv_{};
+    std::array<cf32, fft_size> turns_;  // e^(2 pi j n / fft_size)
 };
 
 }  // namespace wip::phy

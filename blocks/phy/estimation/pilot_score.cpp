@@ -31,7 +31,7 @@ pilot_products products_of(const pilot_row& v) noexcept {
 
 using pilot_floats = std::array<float, std::tuple_size_v<pilot_products>>;
 
-pilot_score score_pilots(const pilot_row& received, const pilot_row& sent) noexcept {
+pilot_score score_pilots(const pilot_row& received, const pilot_row& sent, cf32 expected) noexcept {
     const auto p = products_of(received);
     const auto c = products_of(sent);
     pilot_floats re, im, square, root;
@@ -47,8 +47,11 @@ pilot_score score_pilots(const pilot_row& received, const pilot_row& sent) noexc
             return lane_terms{at(re.data()), at(im.data()), at(square.data()), at(root.data())};
         }).of;
     if (!(magnitude > 0) || !std::isfinite(energy) || !(energy > 0)) return {};
+    const cf32 d = expected == cf32() ? 1 : expected / std::abs(expected);
+    const float along = sum_re * d.real() + sum_im * d.imag();
     return {std::hypot(sum_re, sum_im) / magnitude,
-            std::numbers::sqrt2_v<float> * sum_re / std::sqrt(energy)};
+            std::numbers::sqrt2_v<float> * along / std::sqrt(energy),
+            cf32(sum_re, sum_im) / magnitude};
 }
 
 }  // namespace wip::phy

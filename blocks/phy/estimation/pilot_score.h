@@ -6,7 +6,8 @@
 // left turns with the delay, 2 pi 10 / 768 a sample. The same products of the values sent are c_i,
 // powers of j. With S = sum conj(c_i) p_i:
 //   magnitude  |S| / sum |p_i|: about SNR / (SNR + 1) for the right values, 0.13 for others
-//   z          sqrt 2 Re S / sqrt(sum |p_i|^2), for a receiver whose timing is right
+//   z          sqrt 2 Re(conj(d) S) / sqrt(sum |p_i|^2), d the direction that S is expected to
+//              have: 1 for a receiver whose timing is the mean delay, or that of the slots before
 // Without a signal the phases of y are independent and uniform, those of the p_i as well, and given
 // their magnitudes E exp(a z) = prod I0(sqrt 2 a |p_i| / sqrt(sum |p|^2)) <= exp(a^2 / 2): z has
 // the tails of a normal variable of unit variance, whatever the level and distribution of the
@@ -47,8 +48,11 @@ pilot_products products_of(const pilot_row& v) noexcept;
 struct pilot_score {
     float magnitude = 0;
     float z = 0;
+    cf32 direction{};  // S / sum |p_i|
 };
-// All zero when the pilots are zeros or not finite.
-pilot_score score_pilots(const pilot_row& received, const pilot_row& sent) noexcept;
+// All zero when the pilots are zeros or not finite. `expected`: d, of any size; 0
+// stands for 1.
+pilot_score score_pilots(const pilot_row& received, const pilot_row& sent,
+                         cf32 expected = 1) noexcept;
 
 }  // namespace wip::phy

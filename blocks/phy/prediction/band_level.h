@@ -12,7 +12,8 @@
 // sum. All components have the same l, each another x: some twenty equations for a few unknowns,
 // so that the past levels are found as well, and corrected in the history. (The part of e along x^
 // alone, how much larger the band is than expected, would be a single equation: 0.060 instead of
-// 0.048 of NMSE three slots ahead.)
+// 0.048 of NMSE three slots ahead.) One or two components do not tell a level from what the filters
+// miss of their fading, so on a flat channel no level is taken out.
 //
 // Prior: l_0 = 0.95 l_1 + b + white, b = 0.6 b + white; a Kalman filter over b and 15 levels, one
 // equation after the other. What changes over more than 20 slots stays in the components, whose

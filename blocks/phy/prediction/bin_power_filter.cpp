@@ -13,8 +13,9 @@ constexpr double aperture = 0.31549;  // sqrt((8 * 1.5^2 + 4 * 2.5^2) / 12) / 6:
 constexpr int enough = 40;            // slots learned from
 constexpr int learning = 300;         // slots until every second one is enough to learn from
 constexpr int search_every = 4;
-constexpr float surprise = 6;      // squared innovation over its mean: the model does not hold
-constexpr int longest_bridge = 1;  // slots; at 125 Hz more cannot be guessed
+constexpr float surprise = 6;       // squared innovation over its mean: the model does not hold
+constexpr float largest_step = 10;  // of a power: beyond it is a fade and no step
+constexpr int longest_bridge = 1;   // slots; at 125 Hz more cannot be guessed
 
 // A slot of which a number is none, or whose squares are none, would stay in what is learned.
 bool is_measured(const bin_measurement& m, const band_points& points) {
@@ -84,13 +85,28 @@ void bin_power_filter::update(const bin_measurement& m, const band_points& point
     }
 }
 
+cf32 bin_power_filter::step(const bin_measurement& m, const band_points& points) noexcept {
+    if (!search_.ready() || components_.learned() < enough || !components_.full() ||
+        !is_measured(m, points))
+        return 1;
+    const cf32 growth = components_.growth(points.re, points.im,
+                                           m.noise * points_per_bin / static_cast<float>(m.known),
+                                           next_, search_.doppler());
+    const float power = std::norm(growth);
+    return power > 1 / largest_step && power < largest_step ? growth : 1;
+}
+
 void bin_power_filter::skip() noexcept {
     filtered_ = false;
     const fading_components<nof_band_points, depth>::row none{};
     components_.store(none, none, std::numeric_limits<float>::infinity(), noise_, next_,
                       search_.doppler());
-    if (++skipped_ > longest_bridge) components_.forget();
-    search_.update(last_);
+    if (++skipped_ > longest_bridge) {
+        components_.forget();
+        search_.skip();
+    } else {
+        search_.update(last_);
+    }
 }
 
 }  // namespace wip::phy

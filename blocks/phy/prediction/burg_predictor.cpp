@@ -4,7 +4,8 @@
 // minimises the sum of forward and backward prediction errors,
 //     k_m = -2 sum f[n] conj(b[n-1]) / sum (|f[n]|^2 + |b[n-1]|^2).
 // The model iterated `horizon` times is one set of 16 weights, made with it. In every slot the
-// models of three bins are fitted anew, so each of them every 9 slots.
+// models of three bins are fitted anew, so each of them every 9 slots. Behind a slot that is
+// missing they stay as they are until the window is whole again.
 #include <algorithm>
 #include <complex>
 
@@ -35,8 +36,8 @@ public:
         }
         start_ = (start_ + 1) % window;
         filled_ = std::min(filled_ + 1, window);
-        if (filled_ < window) return false;
-        for (int n = 0; n < fits_a_slot; ++n) {
+        if (filled_ < order) return false;
+        for (int n = 0; n < fits_a_slot && filled_ == window; ++n) {
             fit(bin_index(next_));
             next_ = (next_ + 1) % nof_bins;
         }

@@ -16,9 +16,12 @@
 // holds) least_squares_predictor may know better: the forecast is d + a (l - d), d this, l that,
 // with the a in 0..1 that would have been best over the last 150 slots or so.
 //
-// A slot that was not measured is bridged with the forecast that was made for it, or the last gains
-// when there is none; after 8 in a row the memory begins anew.
+// A slot that was not measured is bridged with what the slots before say about it. Of more than
+// two in a row too little is known for that: the memory begins anew, with filters of fewer taps
+// until it is full again, and what was learned about the channel stays.
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <vector>
 
 #include "phy/math/lane_sum.h"
@@ -32,7 +35,7 @@ namespace wip::phy {
 namespace {
 
 constexpr double mix_forget = 1 - 1.0 / 150;
-constexpr int longest_bridge = 8;  // slots
+constexpr int longest_bridge = 2;  // slots
 
 void times(bin_gains& gains, float factor) noexcept {
     for (auto& v : gains.re) v *= factor;
@@ -45,6 +48,9 @@ public:
         : horizon_(horizon),
           filters_(horizon, order),
           next_(1, order),
+          first_{clarke_filters(horizon, 1),  clarke_filters(horizon, 2),
+                 clarke_filters(horizon, 4),  clarke_filters(horizon, 8),
+                 clarke_filters(horizon, 16), clarke_filters(horizon, 32)},
           other_(make_least_squares_predictor(horizon)),
           forecasts_(static_cast<std::size_t>(horizon)) {
         reset();
@@ -73,10 +79,10 @@ public:
         if (search_.ready()) components_.set_offset(search_.offset());
         auto& f = forecasts_[due_];
         due_ = (due_ + 1) % forecasts_.size();
-        const bool own = search_.ready() && components_.full();
+        const bool own = search_.ready();
+        if (own) predict(f.own);
         const bool other = other_->update(fading, f.other);
         f.valid = own && other;
-        if (own) components_.filter(filters_, search_.doppler(), f.own.re, f.own.im);
         if (!own) f.own = f.other;
         const float ahead_amplitude = level_.amplitude_ahead(horizon_);
         times(f.own, ahead_amplitude);
@@ -93,13 +99,18 @@ public:
     }
 
     void skip() noexcept override {
-        auto& f = forecasts_[due_];
+        forecasts_[due_].valid = false;
         due_ = (due_ + 1) % forecasts_.size();
-        if (f.valid) last_.gain = f.own;
-        f.valid = false;
-        if (++skipped_ > longest_bridge) components_.forget();
         level_.advance();
-        const gain_sample fading = without_level(last_);
+        if (++skipped_ > longest_bridge) {
+            components_.forget();
+            search_.skip();
+            other_->skip();
+            return;
+        }
+        gain_sample fading = without_level(last_);
+        if (components_.full() && search_.ready())
+            components_.filter(next_, search_.doppler(), fading.gain.re, fading.gain.im);
         components_.store(fading.gain.re, fading.gain.im);
         search_.update(fading);
         bin_gains unused;
@@ -108,6 +119,22 @@ public:
 
 private:
     static constexpr std::size_t order = 64;
+    // With no more taps than there are slots in the history.
+    void predict(bin_gains& out) const noexcept {
+        const doppler_index doppler = search_.doppler();
+        if (components_.full())
+            components_.filter(filters_, doppler, out.re, out.im);
+        else
+            predict_with<32>(doppler, out);
+    }
+    template <std::size_t Taps>
+    void predict_with(doppler_index doppler, bin_gains& out) const noexcept {
+        if constexpr (Taps > 1)
+            if (components_.filled() < static_cast<int>(Taps))
+                return predict_with<Taps / 2>(doppler, out);
+        components_.template filter<Taps>(first_[std::countr_zero(Taps)], doppler, out.re, out.im);
+    }
+
     struct forecast {
         bool valid = false;
         bin_gains own, other;
@@ -149,6 +176,7 @@ private:
 
     int horizon_;
     clarke_filters filters_, next_;
+    std::array<clarke_filters, 6> first_;  // of 1, 2, 4 .. 32 taps
     doppler_search search_;
     std::unique_ptr<gain_predictor> other_;
 

@@ -13,7 +13,8 @@ namespace wip::phy {
 namespace {
 
 constexpr float forget = 1 - 1.0F / 48;
-constexpr int enough = 56;  // slots learned from
+constexpr int enough = 56;             // slots learned from
+constexpr float least_weight = 1e-3F;  // of what is too old to count
 constexpr double better = 0.995;
 constexpr double hz = 2 * std::numbers::pi / 1500;  // radians a slot
 constexpr double widest_offset = 400 * hz;
@@ -28,11 +29,10 @@ doppler_search::doppler_search(int every) : every_(every), filters_(lag, order) 
 
 void doppler_search::reset() noexcept {
     history_.fill({});
-    for (std::size_t i = 0; i < order; ++i) {
-        phi_re_[i].fill(0);
-        phi_im_[i].fill(0);
-        turned_[i].fill(0);
-    }
+    for (matrix* m :
+         {&phi_re_, &phi_im_, &turned_, &before_re_, &before_im_, &begin_re_, &begin_im_})
+        for (auto& r : *m) r.fill(0);
+    before_weight_ = begin_weight_ = 0;
     cross_re_.fill(0);
     cross_im_.fill(0);
     first_re_.fill(0);
@@ -40,27 +40,51 @@ void doppler_search::reset() noexcept {
     turned_cross_.fill(0);
     present_ = signal_ = noise_ = 0;
     learned_ = 0;
+    to_wait_ = 0;
     snr_ = snr_class{clarke_filters::nof_snrs / 2};
     doppler_ = 0;
     offset_ = 0;
     ready_ = false;
 }
 
+// Adds conj(past i) past k, summed over the bins, to what is remembered of such products.
+void doppler_search::product(unsigned i, unsigned k, float& re, float& im) const noexcept {
+    const auto& a = history_[(now_ - i) % 32];
+    const auto& b = history_[(now_ - k) % 32];
+    const auto [sum_re, sum_im] = lane_sum(bin_gains::padded, [&](auto at) {
+                                      const auto ar = at(a.re.data()), ai = at(a.im.data());
+                                      const auto br = at(b.re.data()), bi = at(b.im.data());
+                                      return lane_terms{ar * br + ai * bi, ar * bi - ai * br};
+                                  }).of;
+    re = forget * re + sum_re;
+    im = forget * im + sum_im;
+}
+
+// The past is whole again, behind slots that are missing. The step along the diagonal is that of a
+// sum over slots in a row, so what was learned before them stands apart from now on. The first slot
+// has no step behind it: its products are added to those of the diagonals.
+void doppler_search::begin_segment() noexcept {
+    for (std::size_t i = 0; i < order; ++i) {
+        for (std::size_t k = 0; k < padded; ++k) {
+            before_re_[i][k] = phi_re_[i][k] + before_weight_ * before_re_[i][k];
+            before_im_[i][k] = phi_im_[i][k] + before_weight_ * before_im_[i][k];
+        }
+        phi_re_[i].fill(0);
+        phi_im_[i].fill(0);
+        begin_re_[i].fill(0);
+        begin_im_[i].fill(0);
+    }
+    before_weight_ = 1;
+    first_re_.fill(0);
+    first_im_.fill(0);
+    for (unsigned i = 1; i < order; ++i)
+        for (unsigned k = 1; k < order; ++k)
+            product(lag + i, lag + k, begin_re_[i][k], begin_im_[i][k]);
+    begin_weight_ = 1 / forget;
+}
+
 // A step along the diagonal is exact because the past before the first slot is zero.
 void doppler_search::learn(const bin_gains& now) noexcept {
-    ++now_;
-    history_[now_ % 32] = now;
-    const auto product = [&](unsigned i, unsigned k, float& re, float& im) {  // conj(past i) past k
-        const auto& a = history_[(now_ - i) % 32];
-        const auto& b = history_[(now_ - k) % 32];
-        const auto [sum_re, sum_im] = lane_sum(bin_gains::padded, [&](auto at) {
-                                          const auto ar = at(a.re.data()), ai = at(a.im.data());
-                                          const auto br = at(b.re.data()), bi = at(b.im.data());
-                                          return lane_terms{ar * br + ai * bi, ar * bi - ai * br};
-                                      }).of;
-        re = forget * re + sum_re;
-        im = forget * im + sum_im;
-    };
     for (std::size_t i = order - 1; i > 0; --i) {
         std::memcpy(&phi_re_[i][1], phi_re_[i - 1].data(), (order - 1) * sizeof(float));
         std::memcpy(&phi_im_[i][1], phi_im_[i - 1].data(), (order - 1) * sizeof(float));
@@ -73,6 +97,14 @@ void doppler_search::learn(const bin_gains& now) noexcept {
         phi_re_[0][i] = first_re_[i];
         phi_im_[0][i] = -first_im_[i];
     }
+    before_weight_ *= forget;
+    begin_weight_ *= forget;
+    if (begin_weight_ > least_weight)
+        for (std::size_t i = 1; i < order; ++i)
+            for (std::size_t k = 1; k < order; ++k) {
+                phi_re_[i][k] += begin_weight_ * begin_re_[i][k];
+                phi_im_[i][k] += begin_weight_ * begin_im_[i][k];
+            }
     present_ = static_cast<double>(forget) * present_ + static_cast<double>(power_of(now));
 }
 
@@ -99,6 +131,10 @@ void doppler_search::turn(double radians) noexcept {
         const float* si = s.data() + (order - 1 - i);
         for (std::size_t k = 0; k < padded; ++k)
             turned_[i][k] = phi_re_[i][k] * ci[k] - phi_im_[i][k] * si[k];
+        if (before_weight_ > least_weight)
+            for (std::size_t k = 0; k < padded; ++k)
+                turned_[i][k] +=
+                    before_weight_ * (before_re_[i][k] * ci[k] - before_im_[i][k] * si[k]);
         turned_cross_[i] = cross_re_[i] * cross_c[lag + i] + cross_im_[i] * cross_s[lag + i];
     }
 }
@@ -115,7 +151,8 @@ double doppler_search::error_of(doppler_index doppler) const noexcept {
 }
 
 void doppler_search::start() noexcept {
-    offset_ = std::atan2(static_cast<double>(first_im_[1]), static_cast<double>(first_re_[1]));
+    offset_ = std::atan2(static_cast<double>(first_im_[1] + before_weight_ * before_im_[1][0]),
+                         static_cast<double>(first_re_[1] + before_weight_ * before_re_[1][0]));
     offset_ = std::clamp(offset_, -widest_offset, widest_offset);
     offset_at_start_ = offset_;
     step_ = 0;
@@ -162,6 +199,11 @@ void doppler_search::search() noexcept {
 }
 
 void doppler_search::update(const gain_sample& now) noexcept {
+    history_[++now_ % 32] = now.gain;
+    if (to_wait_ > 0) {
+        if (--to_wait_ > 0) return;
+        begin_segment();
+    }
     learn(now.gain);
     double power = 0;
     for (std::size_t n = 0; n < bin_gains::padded; ++n)

@@ -33,6 +33,9 @@ public:
     void reset() noexcept;
     // One slot; for one that was not measured, what was predicted for it.
     void update(const gain_sample& now) noexcept;
+    // A slot for which nothing can be predicted, either: nothing is learned until the past of a
+    // slot was measured again.
+    void skip() noexcept { to_wait_ = reach; }
 
     bool ready() const noexcept { return ready_; }
     doppler_index doppler() const noexcept { return doppler_index{doppler_}; }
@@ -40,6 +43,8 @@ public:
 
 private:
     static constexpr int order = 24, lag = 2, padded = 32, reach = order + lag;
+    void product(unsigned i, unsigned k, float& re, float& im) const noexcept;
+    void begin_segment() noexcept;
     void learn(const bin_gains& now) noexcept;
     void turn(double radians) noexcept;                     // fills turned_ and turned_cross_
     double error_of(doppler_index doppler) const noexcept;  // at the offset of turn()
@@ -50,11 +55,16 @@ private:
     clarke_filters filters_;
     std::array<bin_gains, 32> history_;
     unsigned now_ = 0;
-    alignas(64) std::array<std::array<float, padded>, order> phi_re_, phi_im_, turned_;
+    using matrix = std::array<std::array<float, padded>, order>;
+    alignas(64) matrix phi_re_, phi_im_, turned_;
+    // Phi of what was learned before slots that are missing, and the first products behind them.
+    alignas(64) matrix before_re_, before_im_, begin_re_, begin_im_;
+    float before_weight_ = 0, begin_weight_ = 0;
     alignas(64) std::array<float, padded> cross_re_, cross_im_, first_re_, first_im_, turned_cross_;
     double present_ = 0;             // pooled |h[j]|^2
     double signal_ = 0, noise_ = 0;  // of a gain
     std::int64_t learned_ = 0;       // slots
+    int to_wait_ = 0;                // slots until the past is whole
     snr_class snr_{};
     unsigned step_ = 0;
     int doppler_ = 0;

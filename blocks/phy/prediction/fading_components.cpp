@@ -21,8 +21,13 @@ constexpr int pairs = 8;
 constexpr double coherence = 0.005;   // squared, between components: below it is chance
 constexpr double resolution = 1e-12;  // of the power of one component in that of another
 constexpr int recent_slots = 24;
+// Inverses of the variance of a factor: one that tells nothing, and what is known of its logarithm
+// before, to within 1 dB.
+constexpr float least_known = 25, known_of_level = 75;
 constexpr float chance = 0.5F;  // recent power over the noise, where there is nothing but noise
 constexpr snr_class strong{3};  // from which it says something of the level: 5 dB
+// So many strong components say nothing of the level, and twice as many all that they can.
+constexpr float too_few = 2;
 constexpr double two_pi = 2 * std::numbers::pi;
 
 }  // namespace
@@ -130,9 +135,11 @@ std::size_t fading_components<Count, Depth>::innovations(
     const auto s = static_cast<float>(std::sin(angle));
     std::array<float, Depth> w;
     std::size_t count = 0;
+    float all = 0;
     for (std::size_t i = 0; i < Count; ++i) {
         const float counts = place_[i].counts_from(strong);
         if (!(counts > 0)) continue;
+        all += counts;
         next.weights(doppler, place_[i], w);
         const float* pr = past_re_[i].data() + start_;
         const float* pi = past_im_[i].data() + start_;
@@ -152,7 +159,45 @@ std::size_t fading_components<Count, Depth>::innovations(
         o.im = component_im_[i] * c - component_re_[i] * s - si;
         o.variance = (power_of(i) * next.error(doppler, place_[i]) + noise + 1e-30F) / counts;
     }
+    const float share = std::clamp(all / too_few - 1, 0.F, 1.F);
+    if (!(share > 0)) return 0;
+    if (share < 1)
+        for (auto& o : out.first(count)) o.variance /= share;
     return count;
+}
+
+template <std::size_t Count, std::size_t Depth>
+std::complex<float> fading_components<Count, Depth>::growth(const row& points_re,
+                                                            const row& points_im, float noise,
+                                                            const clarke_filters& next,
+                                                            doppler_index doppler) noexcept {
+    project(points_re, points_im);
+    const double angle = phase_ + offset_;
+    const auto c = static_cast<float>(std::cos(angle));
+    const auto s = static_cast<float>(std::sin(angle));
+    std::array<float, Depth> w;
+    std::complex<float> towards{};
+    float known = 0;
+    for (std::size_t i = 0; i < Count; ++i) {
+        if (!(place_[i].part > 0)) continue;
+        next.weights(doppler, place_[i], w);
+        const float* pr = past_re_[i].data() + start_;
+        const float* pi = past_im_[i].data() + start_;
+        const auto [re, im] = lane_sum(Depth, [&](auto at) {
+                                  const auto weight = at(w.data());
+                                  return lane_terms{weight * at(pr), weight * at(pi)};
+                              }).of;
+        const float dr = component_re_[i] * c + component_im_[i] * s - re;
+        const float di = component_im_[i] * c - component_re_[i] * s - im;
+        const float counts =
+            place_[i].part / (power_of(i) * next.error(doppler, place_[i]) + noise + 1e-30F);
+        towards += counts * std::complex<float>(re * dr + im * di, re * di - im * dr);
+        known += counts * (re * re + im * im);
+    }
+    if (!(known > least_known)) return 1;
+    const std::complex<float> factor = 1.F + towards / known;
+    const float level = 0.5F * std::log(std::norm(factor)) * known / (known + known_of_level);
+    return std::polar(std::exp(level), std::arg(factor));
 }
 
 template <std::size_t Count, std::size_t Depth>
@@ -375,6 +420,7 @@ void fading_components<Count, Depth>::rotate(std::size_t i, std::size_t k, doubl
 }
 
 template <std::size_t Count, std::size_t Depth>
+template <std::size_t Taps>
 void fading_components<Count, Depth>::filter(const clarke_filters& filters, doppler_index doppler,
                                              row& re, row& im) const noexcept {
     re.fill(0);
@@ -382,13 +428,13 @@ void fading_components<Count, Depth>::filter(const clarke_filters& filters, dopp
     const double angle = phase_ + offset_ * filters.ahead();
     const auto c = static_cast<float>(std::cos(angle));
     const auto s = static_cast<float>(std::sin(angle));
-    std::array<float, Depth> w;
+    std::array<float, Taps> w;
     for (std::size_t i = 0; i < Count; ++i) {
         if (!(place_[i].part > 0)) continue;
         filters.weights(doppler, place_[i], w);
         const float* pr = past_re_[i].data() + start_;
         const float* pi = past_im_[i].data() + start_;
-        const auto [sr, si] = lane_sum(Depth, [&](auto at) {
+        const auto [sr, si] = lane_sum(Taps, [&](auto at) {
                                   const auto weight = at(w.data());
                                   return lane_terms{weight * at(pr), weight * at(pi)};
                               }).of;
@@ -416,7 +462,18 @@ void fading_components<Count, Depth>::error(const clarke_filters& first,
     }
 }
 
-template class fading_components<nof_bins, 64>;      // delay_predictor
-template class fading_components<2 * nof_bins, 16>;  // bin_power_filter
+using predicted = fading_components<nof_bins, 64>;     // delay_predictor
+using filtered = fading_components<2 * nof_bins, 16>;  // bin_power_filter
+template class fading_components<nof_bins, 64>;
+template class fading_components<2 * nof_bins, 16>;
+using filters = const clarke_filters&;
+template void predicted::filter<1>(filters, doppler_index, row&, row&) const noexcept;
+template void predicted::filter<2>(filters, doppler_index, row&, row&) const noexcept;
+template void predicted::filter<4>(filters, doppler_index, row&, row&) const noexcept;
+template void predicted::filter<8>(filters, doppler_index, row&, row&) const noexcept;
+template void predicted::filter<16>(filters, doppler_index, row&, row&) const noexcept;
+template void predicted::filter<32>(filters, doppler_index, row&, row&) const noexcept;
+template void predicted::filter<64>(filters, doppler_index, row&, row&) const noexcept;
+template void filtered::filter<16>(filters, doppler_index, row&, row&) const noexcept;
 
 }  // namespace wip::phy

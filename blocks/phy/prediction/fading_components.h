@@ -20,6 +20,7 @@
 #pragma once
 
 #include <array>
+#include <complex>
 #include <cstddef>
 #include <span>
 
@@ -47,10 +48,16 @@ public:
     float store(const row& re, const row& im, float noise, float usual, const clarke_filters& next,
                 doppler_index doppler) noexcept;
     // What the points of the next slot, not yet stored, have that was not expected, of each strong
-    // component. noise: as in learn(). Returns how many there are.
+    // component. noise: as in learn(). Returns how many there are; none where there are too few to
+    // tell a level from the fading.
     std::size_t innovations(const row& re, const row& im, float noise, const clarke_filters& next,
                             doppler_index doppler,
                             std::span<band_level::innovation, Count> out) noexcept;
+    // By which factor the points of the next slot, not yet stored, have grown over what is
+    // expected; `noise` as in learn(). A level of 1 is supposed before, to within 1 dB, and any
+    // phase. 1 where the channel says too little.
+    std::complex<float> growth(const row& re, const row& im, float noise,
+                               const clarke_filters& next, doppler_index doppler) noexcept;
     // The last slots of the history times these factors, the newest first.
     void rescale(std::span<const float> factors) noexcept;
     // Learns from the points stored last. noise: variance of their error along any unit direction
@@ -61,9 +68,12 @@ public:
     // The history counts as empty.
     void forget() noexcept { filled_ = 0; }
     bool full() const noexcept { return filled_ == static_cast<int>(Depth); }
+    int filled() const noexcept { return filled_; }     // slots of the history, up to Depth
     int learned() const noexcept { return averaged_; }  // slots, up to those of the covariance
 
-    // The points at the time for which `filters` (of order Depth) are made.
+    // The points at the time for which `filters` (of order Taps) are made, from the last Taps
+    // slots.
+    template <std::size_t Taps = Depth>
     void filter(const clarke_filters& filters, doppler_index doppler, row& re,
                 row& im) const noexcept;
     // Error variance of each point of that, mean of two times.

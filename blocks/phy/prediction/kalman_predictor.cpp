@@ -7,7 +7,8 @@
 // carrier offset come from doppler_search.h. The state is the last 16 values. All bins have the
 // same model and noise, so one covariance and one gain serve all; a bin has a state of its own.
 // The forecast is the state times the first row of the model's transition to the power `horizon`.
-// A slot that was not measured is a step without an observation.
+// A slot that was not measured is a step without an observation. Of more than four in a row nothing
+// is learned about the Doppler frequency.
 //
 // Powers are relative to the mean power of the bins. Above a model order of 16 the covariance would
 // have to be kept in double precision with a square root; here symmetry is enforced instead.
@@ -24,6 +25,7 @@ namespace wip::phy {
 namespace {
 
 constexpr double loading = 1e-5;
+constexpr int longest_bridge = 4;  // slots
 constexpr double two_pi = 2 * std::numbers::pi;
 
 bin_gains turned(const bin_gains& g, double radians) noexcept {
@@ -65,10 +67,12 @@ public:
         forget();
         power_ = noise_ = phase_ = offset_ = 0;
         seen_ = 0;
+        skipped_ = 0;
     }
 
     bool update(const gain_sample& now, bin_gains& ahead) noexcept override {
         search_.update(now);
+        skipped_ = 0;
         const auto power = static_cast<double>(power_of(now.gain));
         ++seen_;
         const double weight = std::max(1.0 / static_cast<double>(seen_), 1.0 / 256);
@@ -99,7 +103,10 @@ public:
         gain_sample expected;
         expected.gain = turned(state_[0], phase_);
         expected.error = static_cast<float>(noise_);
-        search_.update(expected);
+        if (++skipped_ > longest_bridge)
+            search_.skip();
+        else
+            search_.update(expected);
     }
 
 private:
@@ -184,6 +191,7 @@ private:
     double power_ = 0, noise_ = 0;
     double phase_ = 0, offset_ = 0;
     std::int64_t seen_ = 0, modelled_ = 0;  // slots; with a model
+    int skipped_ = 0;                       // slots in a row
 };
 
 }  // namespace

@@ -27,18 +27,25 @@ constexpr int solve_every = 16;
 constexpr int enough = 64;
 constexpr double least_loading = 1e-4;
 constexpr double near_slots = 6;
+constexpr double least_weight = 1e-3;  // of what is too old to count
 
 class least_squares_predictor final : public gain_predictor {
 public:
     explicit least_squares_predictor(int horizon)
         : horizon_(horizon),
           loading_(least_loading * std::max(1.0, horizon * horizon / (near_slots * near_slots))),
-          history_(static_cast<std::size_t>(horizon + order)) {}
+          history_(static_cast<std::size_t>(horizon + order)),
+          whole_(horizon + order) {}
 
     void reset() noexcept override {
         std::fill(history_.begin(), history_.end(), bin_gains{});
-        run_ = learned_ = 0;
+        run_ = 0;
+        learned_ = 0;
+        whole_ = horizon_ + order;
         correlation_.fill({});
+        before_.fill({});
+        begin_.fill({});
+        before_weight_ = begin_weight_ = 0;
         cross_.fill({});
         first_column_.fill({});
         solved_ = false;
@@ -48,7 +55,12 @@ public:
         now_ = (now_ + 1) % history_.size();
         history_[now_] = now.gain;
         run_ = std::min(run_ + 1, order);
-        learn();
+        if (whole_ == horizon_ + order) {
+            learn();
+        } else if (++whole_ == horizon_ + order) {
+            begin_segment();
+            learn();
+        }
         if (learned_ >= enough && learned_ % solve_every == 0) solve();
         if (!solved_ || run_ < order) return false;
         ahead = {};
@@ -63,12 +75,7 @@ public:
         return true;
     }
 
-    void skip() noexcept override {
-        now_ = (now_ + 1) % history_.size();
-        history_[now_] = {};
-        learn();
-        run_ = 0;
-    }
+    void skip() noexcept override { run_ = whole_ = 0; }
 
 private:
     static constexpr int order = 16;
@@ -77,21 +84,46 @@ private:
         return history_[(now_ + n - static_cast<std::size_t>(slots)) % n];
     }
 
-    // Adds this slot and its past to the correlations. The past before the first slot is zero, and
-    // so is a slot that was not measured: that way the step along the diagonal is exact and Phi
-    // stays positive definite.
+    static std::complex<double> product(const bin_gains& a, const bin_gains& b) noexcept {
+        const auto [re, im] = lane_sum(bin_gains::padded,
+                                       [&](auto at) {  // sum conj(a) b
+                                           const auto ar = at(a.re.data()), ai = at(a.im.data());
+                                           const auto br = at(b.re.data()), bi = at(b.im.data());
+                                           return lane_terms{ar * br + ai * bi, ar * bi - ai * br};
+                                       })
+                                  .of;
+        return {re, im};
+    }
+
+    // The past is whole again, behind slots that are missing. The step along the diagonal is that
+    // of a sum over slots in a row, so what was learned before them stands apart from now on. The
+    // first slot has no step behind it: its products are added to those of the diagonals.
+    void begin_segment() noexcept {
+        for (std::size_t i = 0; i < correlation_.size(); ++i)
+            before_[i] = correlation_[i] + before_weight_ * before_[i];
+        before_weight_ = 1;
+        correlation_.fill({});
+        first_column_.fill({});
+        for (std::size_t i = 1; i < order; ++i)
+            for (std::size_t k = 1; k <= i; ++k)
+                begin_[i * order + k] = product(past(horizon_ + static_cast<int>(i)),
+                                                past(horizon_ + static_cast<int>(k)));
+        begin_weight_ = 1 / forget;
+    }
+
+    // Adds this slot and its past to the correlations. The past before the first slot is zero; a
+    // slot whose past is not whole is not learned from. That way the step along the diagonal is
+    // exact and Phi stays positive definite.
     void learn() noexcept {
-        const auto product = [](const bin_gains& a, const bin_gains& b) {  // sum conj(a) b
-            const auto [re, im] = lane_sum(bin_gains::padded, [&](auto at) {
-                                      const auto ar = at(a.re.data()), ai = at(a.im.data());
-                                      const auto br = at(b.re.data()), bi = at(b.im.data());
-                                      return lane_terms{ar * br + ai * bi, ar * bi - ai * br};
-                                  }).of;
-            return std::complex<double>(re, im);
-        };
         for (std::size_t i = order - 1; i > 0; --i)
             for (std::size_t k = i; k > 0; --k)
                 correlation_[i * order + k] = correlation_[(i - 1) * order + k - 1];
+        before_weight_ *= forget;
+        begin_weight_ *= forget;
+        if (begin_weight_ > least_weight)
+            for (std::size_t i = 1; i < order; ++i)
+                for (std::size_t k = 1; k <= i; ++k)
+                    correlation_[i * order + k] += begin_weight_ * begin_[i * order + k];
         const auto& newest = past(horizon_);
         for (std::size_t i = 0; i < order; ++i) {
             const auto& a = past(horizon_ + static_cast<int>(i));
@@ -106,6 +138,8 @@ private:
         using matrix = Eigen::Matrix<std::complex<double>, order, order, Eigen::RowMajor>;
         using column = Eigen::Matrix<std::complex<double>, order, 1>;
         matrix a = Eigen::Map<const matrix>(correlation_.data());
+        if (before_weight_ > least_weight)
+            a += before_weight_ * Eigen::Map<const matrix>(before_.data());
         a.diagonal().array() += std::complex<double>(loading_ * a.diagonal().real().sum() / order);
         const Eigen::LLT<matrix> solver(a);  // of fixed size: nothing is allocated
         if (solver.info() != Eigen::Success) return;
@@ -119,10 +153,14 @@ private:
     int horizon_;
     double loading_;
     std::vector<bin_gains> history_;
+    int whole_;                 // the last slots of it that are in a row, up to all
     std::size_t now_ = 0;       // index of the newest entry of history_
-    int run_ = 0;               // measured slots in a row
+    int run_ = 0;               // measured slots in a row, up to those that a forecast needs
     std::int64_t learned_ = 0;  // slots
     std::array<std::complex<double>, order * order> correlation_{};
+    // What was learned before slots that are missing, and the first products behind them.
+    std::array<std::complex<double>, order * order> before_{}, begin_{};
+    double before_weight_ = 0, begin_weight_ = 0;
     std::array<std::complex<double>, order> cross_{}, first_column_{};
     std::array<std::complex<float>, order> weights_{};
     bool solved_ = false;

@@ -28,25 +28,67 @@ float power_of(const plane& p) noexcept {
         .of[0];
 }
 
+// Sums over the bins in lanes of four subcarriers, so that the compiler may put them into registers
+// of any width.
+constexpr std::size_t sum_lanes = 8, bin_floats = 2 * subcarriers_per_bin;
+static_assert(bin_floats % sum_lanes == 0);
+using bin_sums = std::array<cf32, nof_bins>;
+
+const float* floats_of(std::span<const cf32, nof_subcarriers> channel, std::size_t bin) noexcept {
+    return reinterpret_cast<const float*>(&channel[bin * subcarriers_per_bin]);
+}
+
+bin_sums sums_of(std::span<const cf32, nof_subcarriers> channel) noexcept {
+    bin_sums out;
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        const float* h = floats_of(channel, b);
+        std::array<float, sum_lanes> v{};
+        for (std::size_t c = 0; c < bin_floats; c += sum_lanes)
+            for (std::size_t l = 0; l < sum_lanes; ++l) v[l] += h[c + l];
+        out[b] = {(v[0] + v[4]) + (v[2] + v[6]), (v[1] + v[5]) + (v[3] + v[7])};
+    }
+    return out;
+}
+
+// Each subcarrier times e^(-2 pi j c window / fft_size), c from the middle of the bin.
+bin_sums sums_about(std::span<const cf32, nof_subcarriers> channel, int window) noexcept {
+    alignas(vector_alignment) std::array<float, bin_floats> for_re, for_im;
+    const double step = -2 * std::numbers::pi * window / fft_size;
+    const auto to_next = std::polar(1.0, step);
+    auto turned = std::polar(1.0, -step * (subcarriers_per_bin - 1) / 2);
+    for (std::size_t c = 0; c < bin_floats; c += 2, turned *= to_next) {
+        const cf32 by(turned);
+        for_re[c] = for_im[c + 1] = by.real();
+        for_re[c + 1] = -by.imag();
+        for_im[c] = by.imag();
+    }
+    const auto sum = [](const std::array<float, sum_lanes>& v) {
+        return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
+    };
+    bin_sums out;
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        const float* h = floats_of(channel, b);
+        std::array<float, sum_lanes> re{}, im{};
+        for (std::size_t c = 0; c < bin_floats; c += sum_lanes)
+            for (std::size_t l = 0; l < sum_lanes; ++l) {
+                re[l] += h[c + l] * for_re[c + l];
+                im[l] += h[c + l] * for_im[c + l];
+            }
+        out[b] = {sum(re), sum(im)};
+    }
+    return out;
+}
+
 }  // namespace
 
 std::array<cf32, nof_bins> mean_gains(std::span<const cf32, nof_subcarriers> channel, double turn,
-                                      double shift) noexcept {
-    std::array<cf32, nof_bins> out;
+                                      double shift, int window) noexcept {
+    bin_sums out = window == 0 ? sums_of(channel) : sums_about(channel, window);
     const double tilt = -2 * std::numbers::pi * shift / fft_size;  // radians a subcarrier
     const auto to_bin = std::polar(1.0, tilt * subcarriers_per_bin);
     auto turned = std::polar(1.0, turn - tilt * (nof_bins / 2 * subcarriers_per_bin));
-    for (std::size_t b = 0; b < nof_bins; ++b) {
-        // Four subcarriers at once, in lanes that the compiler may put into registers of any width.
-        constexpr std::size_t at_once = 8;
-        static_assert(2 * subcarriers_per_bin % at_once == 0);
-        const auto* h = reinterpret_cast<const float*>(&channel[b * subcarriers_per_bin]);
-        std::array<float, at_once> sum{};
-        for (std::size_t c = 0; c < 2 * subcarriers_per_bin; c += at_once)
-            for (std::size_t l = 0; l < at_once; ++l) sum[l] += h[c + l];
-        const float re = (sum[0] + sum[4]) + (sum[2] + sum[6]);
-        const float im = (sum[1] + sum[5]) + (sum[3] + sum[7]);
-        out[b] = cf32(turned) * cf32(re, im) / float{subcarriers_per_bin};
+    for (auto& gain : out) {
+        gain = cf32(turned) * gain / float{subcarriers_per_bin};
         turned *= to_bin;
     }
     return out;
@@ -66,6 +108,10 @@ void slot_estimator::set_cell(int cell) noexcept {
 void slot_estimator::reset() noexcept {
     estimator_.reset();
     noise_ = signal_ = 0;
+    forget_noise();
+}
+
+void slot_estimator::forget_noise() noexcept {
     noise_slots_ = 0;
     residual_.fill(0);
     freedom_.fill(0);
@@ -103,6 +149,7 @@ bool slot_estimator::estimate(const slot_planes& y, int slot_in_frame,
         middle_[n] = {channel_.middle.re[n], channel_.middle.im[n]};
     update_noise();
     measure_snr();
+    if (channel_.move_window != 0) forget_noise();  // some of it was the channel
     return true;
 }
 
@@ -227,9 +274,9 @@ void slot_estimator::measure_snr() noexcept {
 }
 
 // Bins with interference are scaled to the noise of the others: power over noise stays the SNR.
-bin_measurement slot_estimator::measurement(double turn, double shift) const noexcept {
+bin_measurement slot_estimator::measurement(double turn, double shift, int window) const noexcept {
     bin_measurement m;
-    m.gain = mean_gains(middle_, turn, shift);
+    m.gain = mean_gains(middle_, turn, shift, window);
     m.power = power_;
     m.noise = noise_;
     m.gain_noise = channel_.error * noise_;
@@ -271,6 +318,16 @@ band_points slot_estimator::points(double turn, double shift) const noexcept {
         turned *= to_bin;
     }
     return out;
+}
+
+void slot_estimator::rescale(float factor) noexcept {
+    noise_ *= factor;
+    signal_ *= factor;
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        residual_[b] *= factor;
+        bin_noise_[b] *= factor;
+        snr_[b] /= factor;
+    }
 }
 
 void slot_estimator::equalise(const slot_planes& y, cf32* out, float noise) const noexcept {

@@ -39,9 +39,11 @@ namespace wip::phy {
 using channel_row = std::array<cf32, nof_subcarriers>;
 
 // Means of the channel over each bin with the steps of the tracking loops taken out again (see
-// tracking.h): `turn` of the CFO in radians, `shift` of the timing in samples.
+// tracking.h): `turn` of the CFO in radians, `shift` of the timing in samples. `window`: samples by
+// which the timing is later than the mean delay; the mean over a bin is that of a channel about its
+// mean delay.
 std::array<cf32, nof_bins> mean_gains(std::span<const cf32, nof_subcarriers> channel, double turn,
-                                      double shift) noexcept;
+                                      double shift, int window = 0) noexcept;
 
 // Range in which SNR is reported, -20 .. 60 dB; the lower end also stands for nothing received.
 inline constexpr float least_snr_db = -20;
@@ -77,10 +79,13 @@ public:
     const std::array<float, nof_bins>& bin_noise() const noexcept { return bin_noise_; }
     const std::array<float, nof_bins>& power() const noexcept { return power_; }  // mean |h|^2
     const std::array<float, nof_bins>& snr() const noexcept { return snr_; }      // linear
-    // What the predictor learns from; `turn` and `shift` as in mean_gains().
-    bin_measurement measurement(double turn, double shift) const noexcept;
+    // What the predictor learns from; `turn`, `shift` and `window` as in mean_gains().
+    bin_measurement measurement(double turn, double shift, int window = 0) const noexcept;
     // What the filter of the bins' power sees; in the units of measurement().
     band_points points(double turn, double shift) const noexcept;
+    // A signal of another level by this factor (of the power) has the SNR of before: what was
+    // learned of noise and power, and the noise of the last slot, times this.
+    void rescale(float factor) noexcept;
     // Elements divided by the channel, 6 x 500; with `noise`: with least mean square error.
     void equalise(const slot_planes& y, cf32* out, float noise = 0) const noexcept;
 
@@ -90,6 +95,7 @@ private:
                         const std::optional<grant_due>& due) noexcept;
     void add_image(const slot_planes& y) noexcept;
     void update_noise() noexcept;
+    void forget_noise() noexcept;
     void find_interference() noexcept;
     static float curvature_power(const channel_estimate& channel) noexcept;
     void measure_snr() noexcept;

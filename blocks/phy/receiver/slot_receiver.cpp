@@ -31,6 +31,24 @@ int checked(const slot_receiver_config& c) {
     return c.cell == any_cell ? 0 : c.cell;
 }
 
+// The channel times `factor`.
+void scale(bin_measurement& m, band_points& points, cf32 factor) {
+    if (factor == cf32(1)) return;
+    const float power = std::norm(factor);
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        m.gain[b] *= factor;
+        m.power[b] *= power;
+        points.between[b] *= power;
+    }
+    m.noise *= power;
+    m.gain_noise *= power;
+    for (std::size_t p = 0; p < nof_band_points; ++p) {
+        const cf32 turned = factor * cf32(points.re[p], points.im[p]);
+        points.re[p] = turned.real();
+        points.im[p] = turned.imag();
+    }
+}
+
 }  // namespace
 
 struct slot_receiver::impl final : slot_user {
@@ -54,6 +72,7 @@ struct slot_receiver::impl final : slot_user {
     std::int64_t contradiction = -1;
     int contradictions = 0;
     bool held_lock = false;  // what is held was locked
+    cf32 radio_gain = 1;     // by what the gain steps were not those that the radio was told
 
     explicit impl(const slot_receiver_config& c)
         : synchroniser(c.cell),
@@ -83,6 +102,7 @@ struct slot_receiver::impl final : slot_user {
         number.reset();
         counted = -1;
         since_believed = longest_unheard;
+        radio_gain = 1;
     }
 
     void lost(sync_loss why) noexcept override {
@@ -188,7 +208,7 @@ struct slot_receiver::impl final : slot_user {
             accept(*estimator.grant(), s.slot_in_frame);
         else if (!state.locked)
             add_up(s);
-        measure_snr();
+        measure_snr(s.gain_stepped);
         if (report.grant_ok) {
             const auto known = estimator.known();
             detector.detect(s.elements, estimator.channel(), estimator.bin_noise(), report.grant,
@@ -245,12 +265,23 @@ struct slot_receiver::impl final : slot_user {
         hyper = slot_in_hyperframe;
     }
 
-    void measure_snr() {
+    // Predictors and filter see the channel at the gain of their history.
+    void measure_snr(bool gain_stepped) {
         const auto& track = synchroniser.track();
-        const auto m = estimator.measurement(track.turn(), track.shift());
+        auto m = estimator.measurement(track.turn(), track.shift(), track.window());
+        auto points = estimator.points(track.turn(), track.shift());
+        scale(m, points, 1.F / radio_gain);
+        if (gain_stepped) {
+            const cf32 step = filter.step(m, points);
+            radio_gain *= step;
+            estimator.rescale(std::norm(step));
+            m.noise *= std::norm(step);
+            m.gain_noise *= std::norm(step);
+            scale(m, points, 1.F / step);
+        }
         std::array<float, nof_bins> predicted, power;
         predictor.update(m, predicted);
-        filter.update(m, estimator.points(track.turn(), track.shift()), power);
+        filter.update(m, points, power);
         for (std::size_t b = 0; b < nof_bins; ++b) {
             report.snr_db[b] = reported_snr(power[b] / (m.noise + 1e-30F)).single();
             report.predicted_snr_db[b] = reported_snr(predicted[b]).single();
@@ -265,6 +296,7 @@ slot_receiver::~slot_receiver() = default;
 void slot_receiver::process(sample first, std::span<const cf32> in, const on_slot_fn& on_slot) {
     impl_->process(first, in, on_slot);
 }
+void slot_receiver::set_grid(double later) noexcept { impl_->synchroniser.set_grid(later); }
 void slot_receiver::set_gain(sample from, db gain, bool exact) noexcept {
     impl_->synchroniser.set_gain(from, gain, exact);
 }

@@ -48,6 +48,10 @@ public:
     // unlocked, once for every 5120 samples with locked = false (it is also the clock).
     void process(sample first, std::span<const cf32> in, const on_slot_fn& on_slot);
 
+    // By how much of a sample, -0.5 to 0.5, the samples of the calls that follow are taken later
+    // than their whole numbers say: an overflow moves the grid of the samples by any fraction.
+    void set_grid(double later) noexcept;
+
     // The radio's gain from that sample on (gain_control.h): what is measured and learned stays
     // valid over the step. Levels are reported as they are behind that gain. Not `exact`: the radio
     // may make the step at another time, which is looked for (gain_watch.h); the slot it falls into

@@ -53,19 +53,24 @@ gain_watch::verdict gain_watch::look(const slot_planes& y, std::int64_t start) n
         return std::max(from, to) > null * mean_ && (by > 1 ? to > from * by : to < from * by);
     };
     verdict v;
+    bool may_fall_here = false;  // into the symbol before
     for (const int symbol : looked_at) {
         const double level = level_of(y[static_cast<std::size_t>(symbol)], symbol);
         const double to = v.changes ? 1 / away : away;
         const bool a_little = last_ > 0 && moves(last_, level, to > 1 ? within : 1 / within);
-        v.mixed |= a_little;
-        if (a_little && moves(last_, level, to))
+        if (a_little && moves(last_, level, to)) {
             v.changes = !v.changes;
-        else if (a_little)
+            v.mixed = true;
+        } else if (a_little && !may_fall_here && !rescaled_) {
+            may_fall_here = true;
             continue;
+        }
+        may_fall_here = rescaled_ = false;
         last_ = level;
     }
-    v.mixed |= v.changes;
+    v.mixed |= may_fall_here;
     if (v.changes) last_ /= away * away;
+    rescaled_ = v.changes;
     learn(last_);
     return v;
 }

@@ -8,8 +8,10 @@
 // compared, each with the one before. Where the level moves by more than half of the step in its
 // direction, from there on the other gain holds than the one that is taken for true, until it moves
 // back; where it moves by more than a decibel, the step may fall into that symbol, and the next one
-// is compared with the last that was whole. Such a slot is mixed, for no scale fits it, and to be
-// ignored; its last symbol tells which gain holds behind it.
+// is compared with the last that was whole: where it has not moved by half of the step then, it was
+// a fade. A slot into which the step falls, or its last symbol may, is mixed, for no scale fits it,
+// and to be ignored; its last symbol tells which gain holds behind it. Where the scale changes, a
+// level that is not quite the one before is the step's error, for radios are not exact.
 //
 // Levels are means of 50 or 100 elements over the band, 0.3 dB of spread at 10 dB, so a step that
 // can be told is one of least_step dB or more; smaller ones are believed to be in time. A fade is
@@ -47,7 +49,10 @@ public:
     // The radio's gain grows by `step` at `from`.
     void expect(sample from, db step) noexcept;
     // The samples are scaled for the new gain from here on.
-    void applied(bool on) noexcept { applied_ = on; }
+    void applied(bool on) noexcept {
+        rescaled_ = on != applied_;
+        applied_ = on;
+    }
     bool applied() const noexcept { return applied_; }
     // Of each slot in turn, elements at the scale of the gain that is taken for true.
     verdict look(const slot_planes& y, std::int64_t start) noexcept;
@@ -59,8 +64,9 @@ private:
     std::int64_t until_ = INT64_MIN;
     double half_ = 1;  // half of the step, as a ratio of powers
     bool applied_ = true;
-    double last_ = 0;  // level of the symbol before; 0: none
-    double mean_ = 0;  // of the levels
+    bool rescaled_ = false;  // since the last symbol
+    double last_ = 0;        // level of the symbol before; 0: none
+    double mean_ = 0;        // of the levels
 };
 
 }  // namespace wip::phy

@@ -4,18 +4,36 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 namespace wip::phy {
 
 namespace {
 
-constexpr std::int64_t longest_gap = std::int64_t{longest_hold} * slot_samples;
+// A gap in the stream is bridged for 133 ms: UHD begins anew 50 ms after an overflow of a radio on a
+// network, and the standstill that made it comes on top. Timing is off by two samples then.
+constexpr std::int64_t longest_gap = std::int64_t{2 * longest_hold} * slot_samples;
 constexpr std::int64_t history = 3 * slot_samples;  // what acquisition looks back on
 constexpr std::int64_t margin = 64;                 // tracking may move a slot's start back
 constexpr std::int64_t near_enough = 32;            // of a held timing: a third of a prefix
+constexpr double near_enough_hz = 750;              // of a held CFO: what tracking can follow
+constexpr float direction_pace = 1.0F / 8;          // slots: of the delay of a fading channel
 constexpr float pilot_pass = 0.25F;  // a slot that may steer the tracking: chance passes 1 in 40
 
 std::int64_t modulo(std::int64_t a, std::int64_t m) { return (a % m + m) % m; }
+
+// The slot nearest to sample `time`, of the signal that was found.
+acquired at_time(acquired found, std::int64_t time) {
+    const std::int64_t ahead = (time - found.slot_start + slot_samples / 2) / slot_samples;
+    found.slot_start += ahead * slot_samples;
+    found.slot_in_frame = static_cast<int>(modulo(found.slot_in_frame + ahead, slots_per_frame));
+    return found;
+}
+
+bool is_near(const acquired& a, const acquired& b) {
+    return std::abs(a.slot_start - b.slot_start) <= near_enough && a.cell == b.cell &&
+           a.slot_in_frame == b.slot_in_frame && std::abs(a.cfo_hz - b.cfo_hz) <= near_enough_hz;
+}
 
 }  // namespace
 
@@ -35,6 +53,7 @@ void slot_synchroniser::process(sample first, std::span<const cf32> in, slot_use
         lost_to_ = first.value;
         feed(nullptr, gap, user);
     }
+    if (grid_ != tracked_grid_) track_.move_grid(grid_ - std::exchange(tracked_grid_, grid_));
     feed(in.data(), static_cast<std::int64_t>(in.size()), user);
 }
 
@@ -42,7 +61,7 @@ void slot_synchroniser::restart(std::int64_t first, sync_loss why, slot_user& us
     if (started_) lose(why, user);
     // The count that steps were announced for is over: the radio has made them, or does so now.
     if (started_ && why == sync_loss::jump_back && nof_steps_ > 0) {
-        set_scale(steps_[nof_steps_ - 1].scale);
+        set_scale(steps_[nof_steps_ - 1].scale, first);
         nof_steps_ = 0;
     }
     started_ = true;
@@ -86,7 +105,7 @@ void slot_synchroniser::take(const cf32* in, std::int64_t count) noexcept {
                 n = std::min(n, steps_[0].from - end());
                 break;
             }
-            set_scale(steps_[0].scale);
+            set_scale(steps_[0].scale, end());
             if (scale_ == scale_behind_) watch_.applied(true);
             std::move(steps_.begin() + 1, steps_.end(), steps_.begin());
             --nof_steps_;
@@ -110,9 +129,10 @@ void slot_synchroniser::set_gain(sample from, db gain, bool exact) noexcept {
                                                static_cast<double>(scale_behind_))));
 }
 
-void slot_synchroniser::set_scale(float scale) noexcept {
+void slot_synchroniser::set_scale(float scale, std::int64_t from) noexcept {
     if (scale == scale_) return;
     scale_ = scale;
+    stepped_at_ = from;
     input_.gain_stepped();
 }
 
@@ -123,7 +143,7 @@ bool slot_synchroniser::gain_changed_within() noexcept {
     if (!found.changes) return found.mixed;
     const float before = scale_;
     watch_.applied(!watch_.applied());
-    set_scale(watch_.applied() ? scale_behind_ : scale_before_);
+    set_scale(watch_.applied() ? scale_behind_ : scale_before_, next_ + slot_samples);
     for (std::int64_t n = next_ + slot_samples - buffer_start_; n < filled_; ++n)
         buffer_[static_cast<std::size_t>(n)] *= scale_ / before;
     return true;
@@ -156,18 +176,32 @@ void slot_synchroniser::search(slot_user& user) {
 
 // With the slot nearest to next_.
 void slot_synchroniser::begin_candidate(const acquired& found, slot_user& user) {
-    const std::int64_t ahead = (next_ - found.slot_start + slot_samples / 2) / slot_samples;
-    next_ = found.slot_start + ahead * slot_samples;
-    slot_in_frame_ = static_cast<int>(modulo(found.slot_in_frame + ahead, slots_per_frame));
+    const acquired next = at_time(found, next_);
+    next_ = next.slot_start;
+    slot_in_frame_ = next.slot_in_frame;
+    cell_ = found.cell;
     pilots_ = pilots(found.cell);
     track_.start(next_, found.cfo_hz);
     test_.start();
+    pilot_direction_ = 1;
     state_ = sync_state::confirming;
     watch_.reset();
     user.start(found.cell);
 }
 
-// After a slot at the held timing. What acquisition finds there is left to the pilots to confirm.
+// Of the signal that acquisition found while another one is held. A cell or slot that is found
+// where there are no pilots is wrong in one of a hundred tries, so it has to be found twice.
+bool slot_synchroniser::is_another(const acquired& found) noexcept {
+    const acquired next = at_time(found, next_);
+    if (std::abs(next.slot_start - next_) > near_enough) return true;
+    const acquired held{next_, cell_, slot_in_frame_, track_.cfo_hz()};
+    const bool again = suspected_ && is_near(next, at_time(*suspected_, next_));
+    suspected_.reset();
+    if (!is_near(next, held)) suspected_ = found;
+    return again && suspected_;
+}
+
+// After a slot at the held timing. The held signal is left to the pilots to confirm.
 void slot_synchroniser::hold(slot_user& user) {
     test_.keep_open();
     std::optional<acquired> found;
@@ -176,11 +210,7 @@ void slot_synchroniser::hold(slot_user& user) {
         found = acquisition_.step(buffer_.data() + (to - buffer_start_),
                                   static_cast<std::size_t>(to - buffer_start_), to);
     }
-    const auto away = [this](const acquired& a) {
-        const std::int64_t off = modulo(a.slot_start - next_, slot_samples);
-        return std::min(off, slot_samples - off) > near_enough;
-    };
-    if (found && away(*found)) {
+    if (found && is_another(*found)) {
         lose(sync_loss::pilots_missing, user);
         begin_candidate(*found, user);
     } else if (++held_ >= longest_hold) {
@@ -199,6 +229,7 @@ void slot_synchroniser::begin_hold() {
     state_ = sync_state::holding;
     held_ = 0;
     beside_ = next_ - slot_samples;
+    suspected_.reset();
     acquisition_.reset();
     test_.start();
 }
@@ -216,16 +247,26 @@ void slot_synchroniser::follow(slot_user& user) {
         watch_.forget();
     }
     if (!missing) {
-        score = score_pilots(pilots_of(elements_), pilots_.of(slot_in_frame_));
+        score = score_pilots(pilots_of(elements_), pilots_.of(slot_in_frame_), pilot_direction_);
         test_.add(score.z);
         if (state_ < sync_state::synchronised && test_.confirmed())
             state_ = sync_state::synchronised;
-        if (state_ == sync_state::synchronised) test_.hold();
+        if (state_ == sync_state::synchronised) {
+            test_.hold();
+            if (score.magnitude > pilot_pass)
+                pilot_direction_ += direction_pace * (score.direction - pilot_direction_);
+        }
+    }
+    const bool stepped = !missing && stepped_at_ && next_ + slot_samples / 2 > *stepped_at_;
+    if (stepped) {
+        stepped_at_.reset();
+        track_.forget_last();
     }
     const auto* channel =
         user.slot({.state = state_,
                    .start = sample(next_),
                    .missing = missing,
+                   .gain_stepped = stepped,
                    .slot_in_frame = slot_in_frame_,
                    .samples = std::span<const cf32, slot_samples>(samples, slot_samples),
                    .elements = elements_,

@@ -6,7 +6,10 @@
 //   synchronised  the pilots of several slots agreed (sequential_test.h)
 //   holding       the pilots are missing, and timing and CFO stay as they were last: they are
 //                 synchronised again as soon as pilots agree there. Acquisition looks beside it, so
-//                 that a signal that comes back elsewhere is not found later than by a search
+//                 that a signal that comes back elsewhere is not found later than by a search. One
+//                 that it finds at the held timing is taken as another signal when it has found it
+//                 twice with the same cell, slot in frame and CFO, and these are not the held ones:
+//                 a base station that was started anew by the same clock
 //
 // Back to searching: the candidate was refuted, the pilots were missing while timing was held, more
 // samples are missing than it would be held for, or the sample count jumped back. Fewer missing
@@ -17,6 +20,7 @@
 #include <array>
 #include <complex>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -47,6 +51,9 @@ struct aligned_slot {
     // Samples are missing, or the radio's gain changed within the slot: nothing below is valid but
     // the slot in frame.
     bool missing = false;
+    // The radio's gain has changed since the last slot that was not missing. Its level is known as
+    // well as the radio knows it, the phase is any.
+    bool gain_stepped = false;
     int slot_in_frame = 0;  // 0..29
     // At the scale of gain 0, without the radio's DC offset and image; the last window_advance may
     // not have come yet (see the constructor).
@@ -79,6 +86,11 @@ public:
     // Samples in order; a jump in `first`, the sample time of in[0], is a gap.
     void process(sample first, std::span<const cf32> in, slot_user& user);
 
+    // From the next call of process() on, sample n is taken at n + `later` sample times, -0.5 to
+    // 0.5. A receiver that a radio starts anew after an overflow begins at any tick of the radio's
+    // clock. What is tracked stays where it is in time.
+    void set_grid(double later) noexcept { grid_ = later; }
+
     // The radio's gain from that sample on, dB. Samples are brought to the scale of gain 0, so that
     // a step is none for what learns from slot to slot. Not `exact`: the step may come at another
     // time (gain_watch.h), and the slot it falls into is missing. At most 4 may be announced ahead;
@@ -100,12 +112,13 @@ private:
     void begin_candidate(const acquired& found, slot_user& user);
     void begin_hold();
     void hold(slot_user& user);
+    bool is_another(const acquired& found) noexcept;
     void follow(slot_user& user);
     void lose(sync_loss why, slot_user& user);
     void trim();
     void take(const cf32* in, std::int64_t count) noexcept;
     bool gain_changed_within() noexcept;
-    void set_scale(float scale) noexcept;
+    void set_scale(float scale, std::int64_t from) noexcept;
     std::int64_t end() const noexcept { return buffer_start_ + filled_; }
 
     direct_conversion input_;
@@ -114,6 +127,7 @@ private:
     tracking track_;
     pilots pilots_;
     sequential_test test_;
+    cf32 pilot_direction_ = 1;  // of pilot_score.h, mean of the last slots
     slot_planes elements_;
 
     sync_state state_ = sync_state::searching;
@@ -121,17 +135,20 @@ private:
     std::int64_t buffer_start_ = 0, filled_ = 0;
     const int early_;  // samples
     bool started_ = false;
+    double grid_ = 0, tracked_grid_ = 0;  // set_grid(): as told, as the timing is tracked in it
     std::int64_t next_ = 0;    // start of the next slot (of the next 5120 samples while searching)
     int held_ = 0;             // slots
     std::int64_t beside_ = 0;  // start of the next 5120 samples for acquisition while holding
+    std::optional<acquired> suspected_;         // found at the held timing, but not what is held
     std::int64_t lost_from_ = 0, lost_to_ = 0;  // missing samples, replaced by zeros
-    int slot_in_frame_ = 0;
+    int cell_ = 0, slot_in_frame_ = 0;
 
     struct gain_step {
         std::int64_t from = 0;
         float scale = 1;
     };
     float scale_ = 1;
+    std::optional<std::int64_t> stepped_at_;     // until the first slot behind it is measured
     float scale_before_ = 1, scale_behind_ = 1;  // of the step that is watched
     gain_watch watch_;
     std::array<gain_step, 4> steps_;  // announced, in order

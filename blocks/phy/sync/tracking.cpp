@@ -16,7 +16,10 @@ constexpr int pull_in_slots = 4;  // CFO from the slope within the slot
 constexpr int settled = 40;       // slots after which the windows are long
 constexpr double slowest_gain = 1.0 / 8;
 constexpr int slowest_after = 24;  // updates: 4 / (8 + 24)
-constexpr int long_window = 256;   // many fades, so that their Doppler averages out
+constexpr double slowest_gain_beside = 1.0 / 64;
+constexpr int slowest_after_beside = 248;
+constexpr int furthest_window = 21;  // samples: 2.7 us
+constexpr int long_window = 256;     // many fades, so that their Doppler averages out
 constexpr double symbol_seconds = slot_samples / 6.0 / static_cast<double>(sample_rate_hz);
 constexpr double slot_seconds = slot_samples / static_cast<double>(sample_rate_hz);
 
@@ -41,7 +44,17 @@ void tracking::start(std::int64_t slot_start, double cfo_hz) noexcept {
 void tracking::update(const channel_estimate& channel) noexcept {
     update_timing(channel);
     update_cfo(channel);
+    move_window(channel.move_window);
     age_ = std::min(age_ + 1, settled + 1);
+}
+
+void tracking::move_window(int later) noexcept {
+    if (later == 0 || std::abs(window_ + later) > furthest_window) return;
+    window_ += later;
+    exact_fraction_ += later;
+    shift_ += later;
+    delay_sum_ = {};
+    delay_slots_ = 0;
 }
 
 void tracking::update_timing(const channel_estimate& channel) noexcept {
@@ -52,15 +65,17 @@ void tracking::update_timing(const channel_estimate& channel) noexcept {
     if (++delay_slots_ < window) return;
     // Five of the 495 pairs lie across DC, six subcarriers apart.
     constexpr double mean_apart = (490 * 5 + 5 * 6) / 495.0;
-    const double delay = -std::arg(delay_sum_) * fft_size / (two_pi * mean_apart);
+    const double delay = -std::arg(delay_sum_) * fft_size / (two_pi * mean_apart) + window_;
     if (std::isfinite(delay)) {
+        const double slowest = window_ == 0 ? slowest_gain : slowest_gain_beside;
         const double gain = age_ < 4         ? 1
                             : age_ < settled ? 0.5
-                                             : std::max(4.0 / (8 + delay_updates_), slowest_gain);
+                                             : std::max(4.0 / (8 + delay_updates_), slowest);
         exact_fraction_ += gain * delay;
         shift_ += gain * delay;
         if (age_ >= settled) {
-            delay_updates_ = std::min(delay_updates_ + 1, slowest_after);
+            delay_updates_ =
+                std::min(delay_updates_ + 1, window_ == 0 ? slowest_after : slowest_after_beside);
             drift_ = std::clamp(drift_ + gain * gain / 32 * delay, -0.2, 0.2);
         }
     }
@@ -96,6 +111,12 @@ void tracking::update_cfo(const channel_estimate& channel) noexcept {
     have_last_ = true;
 }
 
+void tracking::move_grid(double later) noexcept {
+    exact_fraction_ -= later;
+    fraction_ = exact_fraction_;
+    phase_ += two_pi * cfo_ * later / static_cast<double>(sample_rate_hz);
+}
+
 double tracking::turn() const noexcept {
     return turn_at_start_ + two_pi * (cfo_ - reference_cfo_) * slot_seconds / 2;
 }
@@ -107,12 +128,10 @@ void tracking::advance() noexcept {
     const auto before = start_;
     start_ += slot_samples;
     exact_fraction_ += drift_;
-    if (exact_fraction_ > 0.6) {
-        ++start_;
-        exact_fraction_ -= 1;
-    } else if (exact_fraction_ < -0.6) {
-        --start_;
-        exact_fraction_ += 1;
+    if (std::abs(exact_fraction_) > 0.6) {
+        const std::int64_t whole = std::llround(exact_fraction_);
+        start_ += whole;
+        exact_fraction_ -= static_cast<double>(whole);
     }
     if (std::abs(exact_fraction_) > 1) exact_fraction_ = std::clamp(exact_fraction_, -1.0, 1.0);
     fraction_ = exact_fraction_;

@@ -11,6 +11,11 @@
 // of a fading channel wanders by a sample within 10 ms, and there is nothing to gain in following
 // that. The integrator's gain K^2/32 makes the loop critically damped.
 //
+// Timing is where the estimator's window has its middle. That is the mean delay, until the
+// estimator finds the channel better in a window that is elsewhere (channel_estimator.h). Then it
+// stays that far from the mean delay of a second or so, K falling to 1/64: a late path that is the
+// strongest for a while must not take the window with it.
+//
 // Every step of the CFO bends the phase of the measured channel. `turn` is what the steps since the
 // loop settled have added up to at the middle of the present slot: the channel times exp(j turn) is
 // the one that a receiver with constant CFO correction would have seen, which is what a predictor
@@ -37,6 +42,9 @@ public:
     void update(const channel_estimate& channel) noexcept;
     // To the next slot.
     void advance() noexcept;
+    // From this slot on the samples are taken so much later than before, by a part of a sample:
+    // everything else comes so much earlier among them.
+    void move_grid(double later) noexcept;
     // The sums across a missing slot make no sense.
     void forget_last() noexcept { have_last_ = false; }
 
@@ -46,20 +54,23 @@ public:
     double phase() const noexcept { return phase_; }  // of the CFO at slot_start
     double turn() const noexcept;                     // radians
     double shift() const noexcept { return shift_; }  // samples
-    // Of the slot's start, samples, modulo 5120.
+    int window() const noexcept { return window_; }   // samples later than the mean delay
+    // Of the slot's start by the mean delay, samples, modulo 5120.
     double timing() const noexcept {
-        return static_cast<double>(start_ % slot_samples) + exact_fraction_;
+        return static_cast<double>(start_ % slot_samples) + exact_fraction_ - window_;
     }
 
 private:
     void update_timing(const channel_estimate& channel) noexcept;
     void update_cfo(const channel_estimate& channel) noexcept;
+    void move_window(int later) noexcept;
 
     std::int64_t start_ = 0;
     double fraction_ = 0;
     double exact_fraction_ = 0;
     double drift_ = 0;  // samples a slot
     double shift_ = 0;
+    int window_ = 0;  // samples by which the middle of the window is later than the mean delay
     int delay_updates_ = 0;
     double cfo_ = 0;
     double phase_ = 0;

@@ -54,9 +54,9 @@ py::dict to_dict(const gr::wip::recording_status& s) {
     using namespace py::literals;
     py::list stretches;
     for (const auto& stretch : s.stretches)
-        stretches.append(py::dict("index"_a = stretch.index,
-                                  "first_sample"_a = stretch.first_sample,
-                                  "lost_by_recorder"_a = stretch.lost_by_recorder));
+        stretches.append(
+            py::dict("index"_a = stretch.index, "first_sample"_a = stretch.first_sample,
+                     "later"_a = stretch.later, "lost_by_recorder"_a = stretch.lost_by_recorder));
     return py::dict("running"_a = s.running, "complete"_a = s.complete, "samples"_a = s.samples,
                     "samples_lost"_a = s.samples_lost, "reports"_a = s.reports,
                     "reports_lost"_a = s.reports_lost, "stretches"_a = stretches,
@@ -160,6 +160,9 @@ PYBIND11_MODULE(wip_python, m) {
         .def("set_edge_samples", &slot_transmitter::set_edge_samples, py::arg("samples"),
              "Symbols fade into each other over so many samples, 0..40; 0: hard edges.",
              without_gil())
+        .def("set_burst_slots", &slot_transmitter::set_burst_slots, py::arg("slots"),
+             "With a lead: bursts of so many slots, 2..1500, whose ends the radio acknowledges; 0:"
+             " as long as nothing is late. Before the flowgraph runs.")
         .def("send_bursts_first", &slot_transmitter::send_bursts_first,
              "Known bursts before the first slot, for a fader; before the flowgraph runs.")
         .def("set_modulation", &slot_transmitter::set_modulation, py::arg("bits_per_symbol"),

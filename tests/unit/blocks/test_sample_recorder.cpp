@@ -72,6 +72,20 @@ TEST_F(a_recording, holds_what_came_and_says_where_the_sample_time_jumped) {
     EXPECT_EQ(written(), expected);
 }
 
+TEST_F(a_recording, says_where_the_grid_of_the_samples_has_moved) {
+    sample_recorder recorder({.samples_file = file("data")});
+    recorder.samples(sample(100), ramp(100, 50), 0.25);
+    recorder.samples(sample(150), ramp(150, 50), 0.25);
+    recorder.samples(sample(200), ramp(200, 10), -0.375);
+    recorder.samples(sample(300), ramp(300, 10), -0.375);
+    const auto facts = recorder.finish();
+    ASSERT_EQ(facts.stretches.size(), 3U);
+    EXPECT_EQ(facts.stretches[0].later, 0.25);
+    EXPECT_EQ(facts.stretches[1].later, -0.375);
+    EXPECT_EQ(facts.stretches[1].index, 100);
+    EXPECT_EQ(facts.stretches[2].later, -0.375);
+}
+
 TEST_F(a_recording, of_some_slots_begins_and_ends_within_a_piece) {
     sample_recorder recorder(
         {.samples_file = file("data"), .begin = sample(105), .end = sample(120)});

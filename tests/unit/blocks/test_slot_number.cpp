@@ -143,11 +143,33 @@ TEST(sample_clock, times_split_and_join_exactly) {
 TEST(sample_clock, counts_from_the_last_tag_and_calls_only_later_disagreement_a_jump) {
     sample_clock clock{sample(1000)};
     EXPECT_EQ(clock.at(5).value, 1005);
-    EXPECT_FALSE(clock.set(0, sample(768000)));  // the first tag says when the stream began
+    EXPECT_FALSE(clock.set(0, {sample(768000)}));  // the first tag says when the stream began
     EXPECT_EQ(clock.at(5120).value, 773120);
-    EXPECT_FALSE(clock.set(5120, sample(773120)));  // a retune: no samples missing
-    EXPECT_TRUE(clock.set(6000, sample(800000)));   // an overflow
+    EXPECT_FALSE(clock.set(5120, {sample(773120)}));  // a retune: no samples missing
+    EXPECT_TRUE(clock.set(6000, {sample(800000)}));   // an overflow
     EXPECT_EQ(clock.at(6001).value, 800001);
+}
+
+// A receiver that a radio starts anew begins at any tick of its clock, here of 61.44 MHz, eight of
+// them a sample.
+TEST(sample_clock, keeps_the_part_of_a_sample) {
+    for (const std::uint64_t full : {std::uint64_t{0}, std::uint64_t{1'760'000'000}})
+        for (int tick = 0; tick < 100; ++tick) {
+            const auto t = sample_time_of(full, (0.25 * 61.44e6 + tick) / 61.44e6);
+            const std::int64_t whole = (tick + 4) / 8;
+            const auto nearest = static_cast<std::int64_t>(full) * sample_rate_hz + 1'920'000;
+            if (tick % 8 != 4) {
+                EXPECT_EQ(t.nearest.value, nearest + whole) << tick;
+            }
+            EXPECT_NEAR(static_cast<double>((t.nearest - sample(nearest)).value) + t.later,
+                        tick / 8.0, 1e-6)
+                << tick;
+            EXPECT_LE(std::abs(t.later), 0.5);
+        }
+    sample_clock clock{sample(1000)};
+    EXPECT_EQ(clock.later(), 0);
+    clock.set(0, {sample(768000), 0.25});
+    EXPECT_EQ(clock.later(), 0.25);
 }
 
 }  // namespace

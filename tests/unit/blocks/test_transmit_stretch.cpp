@@ -85,6 +85,82 @@ TEST(TransmitStretch, LeftOutIsWhatLiesBetweenTwoStretches) {
     for (const int n : {149, 152, 158}) EXPECT_FALSE(s.is_left_out(slot(n))) << n;
 }
 
+// 150 slots were made up to 156; at 152.5 the radio had no sample, the next one came at 154.8.
+constexpr sample dry_at(152 * 5120 + 2560), next_came_at(154 * 5120 + 4096);
+
+TEST(TransmitStretch, AfterARadioRanDryTheGapIsAsLongAsItIsBehind) {
+    transmit_stretch s(slot(150), slot_count(1));
+    for (int i = 0; i < 6; ++i) s.made();
+    s.ran_dry(dry_at);
+    EXPECT_TRUE(s.broken());
+    s.was_late(next_came_at);  // 2.3 slots behind
+    s.ended();
+    EXPECT_EQ(s.next(), slot(156 + 1 + 2));
+    s.was_late(sample(155 * 5120));  // what else is dropped of the old burst
+    EXPECT_EQ(s.next(), slot(159));
+}
+
+TEST(TransmitStretch, AStretchThatHasNotBegunYetBeginsBehindTheLateRadio) {
+    transmit_stretch s(slot(150), slot_count(1));
+    for (int i = 0; i < 6; ++i) s.made();
+    s.skip_to(slot(157));  // left out, since the transmitter was late as well
+    s.ran_dry(dry_at);
+    EXPECT_EQ(s.next(), slot(157));
+    s.was_late(next_came_at);
+    EXPECT_EQ(s.next(), slot(159));
+    EXPECT_FALSE(s.broken());
+}
+
+TEST(TransmitStretch, AStretchThatBeganBehindByLessThanTheRadioIsEnded) {
+    transmit_stretch s(slot(150), slot_count(1));
+    for (int i = 0; i < 6; ++i) s.made();
+    s.skip_to(slot(157));
+    s.made();
+    s.made();
+    s.ran_dry(dry_at);
+    s.was_late(next_came_at);  // up to 158.3, so that the stretch from 157 on is late by 1.3
+    EXPECT_TRUE(s.broken());
+    s.ended();
+    EXPECT_EQ(s.next(), slot(159 + 1 + 2));
+}
+
+TEST(TransmitStretch, AStretchThatBeganInTimeGoesOn) {
+    transmit_stretch s(slot(150), slot_count(1));
+    for (int i = 0; i < 6; ++i) s.made();
+    s.skip_to(slot(165));
+    s.made();
+    s.ran_dry(dry_at);
+    s.was_late(next_came_at);
+    EXPECT_FALSE(s.broken());
+}
+
+TEST(TransmitStretch, WhatIsLateWithoutRunningDryIsLateSinceItsStretchBegan) {
+    transmit_stretch s(slot(150), slot_count(1));
+    for (int i = 0; i < 3; ++i) s.made();
+    s.was_late(sample(151 * 5120 + 512));  // the first packet, 1.1 slots after its time
+    s.ended();
+    EXPECT_EQ(s.next(), slot(153 + 1 + 1));
+}
+
+TEST(TransmitStretch, BurstsOfSomeSlotsFollowOneAnotherWithoutAGap) {
+    transmit_stretch s(slot(61), slot_count(1));
+    s.set_burst(slot_count(64));
+    EXPECT_FALSE(s.is_open());
+    s.made();
+    EXPECT_TRUE(s.is_open());
+    EXPECT_FALSE(s.ends_burst());
+    s.made();
+    EXPECT_TRUE(s.ends_burst());  // 63
+    s.made();
+    EXPECT_TRUE(s.resumes());
+    EXPECT_FALSE(s.is_open());
+    EXPECT_FALSE(s.begins());
+    s.made();
+    EXPECT_TRUE(s.is_open());
+    s.skip_to(slot(128));
+    EXPECT_FALSE(s.resumes());  // it is the first of its stretch
+}
+
 TEST(PlanMessage, WhatIsNoPlanIsRefused) {
     openwip::slot_link::SlotPlan plan;
     EXPECT_FALSE(read_plan(plan));

@@ -126,6 +126,18 @@ ROWS = (  # title, key of its source, text of a product
     ("samples in a packet", "packet", lambda p: p["packet"]),
     ("control logic", "control", lambda p: p["control"]),
     (
+        "a station's lead, delay, burst, slots; what it asks for",
+        None,
+        lambda p: (
+            ", ".join(
+                str(p["station"][key] or "-")
+                for key in ("lead_slots", "delay_slots", "burst_slots")
+            )
+            + "; "
+            + (",".join(f"{k}={v}" for k, v in p["station"]["arguments"].items()) or "-")
+        ),
+    ),
+    (
         "samples held: to be sent; received, then at the computer",
         "buffers",
         lambda p: (

@@ -4,9 +4,10 @@
 import pathlib
 import sys
 import unittest
+import unittest.mock
 
 from openwip_cli.cell import cell
-from openwip_cli.settings import radios
+from openwip_cli.settings import radios, scenario
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "flowgraphs/apps"))
 import radio_buffers
@@ -16,11 +17,14 @@ def never(arguments):
     raise AssertionError(f"searched for {arguments}")
 
 
+def asked(arguments, find=never):
+    return radio_buffers.with_defaults(arguments, radio_buffers.defaults_for(arguments, find))
+
+
 class RadioBuffers(unittest.TestCase):
     def test_a_b210_gets_more_frames_than_its_own_4_ms(self):
         self.assertEqual(
-            radio_buffers.with_defaults("type=b200,serial=30AB", never),
-            "type=b200,serial=30AB,num_recv_frames=256",
+            asked("type=b200,serial=30AB"), "type=b200,serial=30AB,num_recv_frames=256"
         )
 
     def test_a_device_that_is_named_by_its_serial_number_alone_is_searched_for(self):
@@ -29,30 +33,50 @@ class RadioBuffers(unittest.TestCase):
             ("", "num_recv_frames=256"),
         ):
             self.assertEqual(
-                radio_buffers.with_defaults(
-                    given, lambda asked: [{"type": "b200", "serial": "30AB"}]
-                ),
+                asked(given, lambda _: [{"type": "b200", "product": "B210", "serial": "30AB"}]),
                 wanted,
             )
 
     def test_a_software_radio_has_those_of_what_it_plays(self):
         for product, more in (("b210", ",num_recv_frames=256"), ("x310", "")):
             given = f"type=vusrp,product={product}"
-            self.assertEqual(radio_buffers.with_defaults(given, never), given + more)
+            self.assertEqual(asked(given), given + more)
 
     def test_what_the_user_gives_wins(self):
         given = "type=b200, num_recv_frames=32"
-        self.assertEqual(radio_buffers.with_defaults(given, never), given)
+        self.assertEqual(asked(given), given)
 
     def test_devices_that_have_enough_or_are_unknown_or_several_get_nothing(self):
         for kind in ("x300", "mpmd", "vusrp", "another"):
-            self.assertEqual(
-                radio_buffers.with_defaults(f"type={kind},addr=1", never), f"type={kind},addr=1"
-            )
+            self.assertEqual(asked(f"type={kind},addr=1"), f"type={kind},addr=1")
         for found in ([], [{"type": "b200"}, {"type": "x300"}], [{}]):
-            self.assertEqual(
-                radio_buffers.with_defaults("name=a", lambda asked, found=found: found), "name=a"
-            )
+            self.assertEqual(asked("name=a", lambda _, found=found: found), "name=a")
+
+    def test_a_radio_whose_duc_drops_all_until_an_end_of_burst_gets_short_bursts(self):
+        for product, slots in (("b210", 0), ("N310", 64), ("e320", 64), ("X310", 64)):
+            self.assertEqual(radios.station_defaults(product).burst_slots, slots, product)
+        self.assertEqual(radio_buffers.defaults_for("type=b200", never).burst_slots, 0)
+
+    def test_every_product_has_a_loop_that_a_cell_can_have(self):
+        for product in radios.products():
+            of = radios.station_defaults(product)
+            self.assertGreaterEqual(of.delay_slots, of.lead_slots + scenario.FEEDBACK_SLOTS)
+            cell_of = scenario.Scenario({"air.clock": "realtime", "radio.product": product})
+            self.assertEqual(cell_of["link.transmit_lead_slots"], of.lead_slots)
+
+    def test_the_lead_is_that_of_the_base_stations_radio(self):
+        table = {"one": dict(radios.products()["x310"])}
+        table["one"]["station"] = table["one"]["station"] | {"lead_slots": 4, "delay_slots": 9}
+        with (
+            unittest.mock.patch.object(
+                radios, "products", lambda: radios._table()["products"] | table
+            ),
+            unittest.mock.patch.object(radios, "model", lambda name: name),
+        ):
+            for values in ({"radio.product": "one"}, {"radio.base": "product=one"}):
+                made = scenario.Scenario({"air.clock": "realtime"} | values)
+                self.assertEqual(made["link.transmit_lead_slots"], 4)
+                self.assertEqual(made.retransmission_delay_slots, 9)
 
     def test_no_length_of_packets_is_asked_for_unless_the_user_tells_one(self):
         self.assertEqual(radio_buffers.stream_arguments(None), "")

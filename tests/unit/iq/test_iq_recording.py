@@ -16,6 +16,7 @@ import unittest
 import unittest.mock
 
 import numpy
+import pmt
 from gnuradio import blocks, gr, wip
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
@@ -152,13 +153,14 @@ class Recorded(unittest.TestCase):
                 "reports_lost": 0,
                 "error": "",
                 "stretches": [
-                    {"index": 0, "first_sample": 5120, "lost_by_recorder": False},
-                    {"index": 10, "first_sample": 5137, "lost_by_recorder": True},
-                    {"index": 20, "first_sample": 5150, "lost_by_recorder": False},
+                    {"index": 0, "first_sample": 5120, "later": 0, "lost_by_recorder": False},
+                    {"index": 10, "first_sample": 5137, "later": 0, "lost_by_recorder": True},
+                    {"index": 20, "first_sample": 5150, "later": 0.25, "lost_by_recorder": False},
                 ],
             }
         )
         self.assertEqual([c["core:global_index"] for c in meta["captures"]], [5120, 5137, 5150])
+        self.assertEqual([c.get("openwip:later") for c in meta["captures"]], [None, None, 0.25])
         self.assertEqual(
             [
                 (a["core:sample_start"], a["openwip:lost_samples"], a["openwip:lost_by"])
@@ -251,6 +253,20 @@ class Recorded(unittest.TestCase):
         self.assertGreaterEqual(paced.slots, 10)
         self.assertEqual(paced.slots, source.at // 5120)
 
+    def test_replay_tells_the_receiver_where_the_grid_of_the_samples_has_moved(self):
+        for first, later in ((152 * 5120, 0.375), (7_680_000, -0.25), (7_680_000, 0.5)):
+
+            def move(meta, first=first, later=later):
+                meta["captures"][0].update({"core:global_index": first, "openwip:later": later})
+
+            source = Source(recordings.Recording(self.copy("moved", move)))
+            top, sink = gr.top_block(), blocks.vector_sink_c()
+            top.connect(source, blocks.head(8, 10), sink)
+            top.run()
+            ((full, fraction),) = [pmt.to_python(t.value) for t in sink.tags()]
+            self.assertTrue(0 <= fraction < 1)
+            self.assertAlmostEqual(full * 7.68e6 + fraction * 7.68e6, first + later, places=6)
+
     def test_samples_that_cannot_be_given_out_are_no_end_of_the_recording(self):
         class Broken(Pace):
             def wait(self, samples):
@@ -303,6 +319,11 @@ class Recorded(unittest.TestCase):
                 "frequency", lambda m: m["captures"][0].update({"core:frequency": "1.8 GHz"})
             ),
             "captures/0/core:frequency is '1.8 GHz'; valid: a finite number",
+            command_name="info",
+        )
+        self.assert_refused(
+            self.copy("part", lambda m: m["captures"][0].update({"openwip:later": 0.75})),
+            "captures/0/openwip:later is 0.75; valid: a number, -0.5 to 0.5",
             command_name="info",
         )
         self.assert_refused(

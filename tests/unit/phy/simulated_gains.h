@@ -18,9 +18,11 @@ namespace wip::phy::test {
 using cf64 = std::complex<double>;
 
 inline constexpr double two_pi = 2 * std::numbers::pi;
-inline constexpr float noise = 0.0251F;  // 16 dB
+inline constexpr float noise_variance = 0.0251F;  // 16 dB
 
-enum class spectrum { clarke, flat, line_of_sight };
+// directional: from within 60 degrees to both sides of 40 degrees from the direction of movement.
+// two_clusters: the first three paths from within 25 degrees of 30, all others of 130.
+enum class spectrum { clarke, flat, line_of_sight, directional, two_clusters };
 
 class gains {
 public:
@@ -41,9 +43,8 @@ public:
             const double power = std::pow(10, db[p] / 10) / all;
             const double turned = uniform();
             for (int w = 0; w < waves; ++w) {
-                const double shift = kind == spectrum::flat
-                                         ? 2 * (w + turned) / waves - 1
-                                         : std::cos(two_pi * (w + turned) / waves);
+                const double place = (w + turned) / waves;
+                const double shift = shift_of(kind, p, place);
                 path.waves.push_back(
                     {shift, std::polar(std::sqrt(power / waves), two_pi * uniform()), 1});
             }
@@ -69,10 +70,10 @@ public:
         }
         doppler_ = doppler_hz;
         for (auto& v : h) v *= std::pow(10, level_db / 20);
-        m.noise = noise;
-        m.gain_noise = noise / 12;
+        m.noise = noise_variance;
+        m.gain_noise = noise_variance / 12;
         for (std::size_t b = 0; b < nof_bins; ++b) {
-            truth[b] = std::norm(h[b]) / double{noise};
+            truth[b] = std::norm(h[b]) / double{noise_variance};
             m.gain[b] = cf32(h[b] + cf64(normal_(random_), normal_(random_)));
             m.power[b] = std::norm(m.gain[b]);
         }
@@ -80,8 +81,40 @@ public:
     }
     std::array<double, nof_bins> truth{};
 
+    // What there is to know: gain of bin b = sum over the paths of a process times over_bins[b],
+    // and the correlation of that process over so many slots, E conj(a(t)) a(t + slots).
+    std::size_t nof_paths() const { return paths_.size(); }
+    const std::array<cf64, nof_bins>& over_bins(std::size_t path) const {
+        return paths_[path].over_bins;
+    }
+    cf64 correlation(std::size_t path, double slots, double doppler_hz) const {
+        cf64 sum{};
+        for (const auto& w : paths_[path].waves)
+            sum += std::norm(w.now) *
+                   std::polar(1.0, two_pi * w.shift * doppler_hz * slots / slots_per_second);
+        return sum;
+    }
+
 private:
     static constexpr int waves = 40;
+    // Over the largest one, of the wave at `place` from 0 to 1 among those of path p.
+    static double shift_of(spectrum kind, std::size_t p, double place) {
+        const auto within = [place](double degrees, double around) {
+            return std::cos(two_pi / 360 * (around + degrees * (2 * place - 1)));
+        };
+        switch (kind) {
+            case spectrum::flat:
+                return 2 * place - 1;
+            case spectrum::directional:
+                return within(60, 40);
+            case spectrum::two_clusters:
+                return p < 3 ? within(25, 30) : within(25, 130);
+            case spectrum::clarke:
+            case spectrum::line_of_sight:
+                break;
+        }
+        return std::cos(two_pi * place);
+    }
     struct wave {
         double shift;
         cf64 now, step;
@@ -92,7 +125,7 @@ private:
     };
     std::vector<echo> paths_;
     std::mt19937_64 random_;
-    std::normal_distribution<> normal_{0, std::sqrt(double{noise} / 12 / 2)};
+    std::normal_distribution<> normal_{0, std::sqrt(double{noise_variance} / 12 / 2)};
     double doppler_ = -1;
 };
 

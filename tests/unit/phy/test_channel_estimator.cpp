@@ -267,6 +267,34 @@ std::vector<cf64> moved_by_the_ramp(const plane& b, const plane& c, const grid& 
     return moved;
 }
 
+// A strong path at the tracked timing and a weak one on one side of it: the window moves until it
+// holds both, and not on a channel that it holds.
+TEST(channel_estimator, asks_for_a_window_that_holds_the_channel) {
+    for (const double late_us : {4.4, -4.4, 3.0, 0.0}) {
+        channel_estimator estimator;
+        channel_estimate e;
+        double timing_us = 0;
+        std::mt19937 random(3);
+        std::uniform_real_distribution<double> angle(0, two_pi);
+        for (unsigned i = 0; i < 1500; ++i) {
+            const cf64 near = std::polar(0.9, angle(random)), far = std::polar(0.4, angle(random));
+            const auto h = [&](int, int n) {
+                return near * std::polar(1.0, two_pi * hertz(n) * timing_us * 1e-6) +
+                       far * std::polar(1.0, -two_pi * hertz(n) * (late_us - timing_us) * 1e-6);
+            };
+            const known_slot s(h, 0.001, i);
+            estimator.from_all(s.y, s.pilots.data(), s.control.data(), 1000, e);
+            timing_us += e.move_window / 7.68;
+        }
+        EXPECT_LT(std::abs(late_us - timing_us), 3.5) << late_us;
+        EXPECT_LT(std::abs(timing_us), 3.5) << late_us;
+        EXPECT_NEAR(static_cast<double>(e.noise), 0.001, 0.0002) << late_us;
+        if (late_us == 0) {
+            EXPECT_NEAR(timing_us, 0, 0.3);
+        }
+    }
+}
+
 TEST(intercarrier, is_what_a_linear_change_within_the_window_moves_between_subcarriers) {
     std::mt19937 random(5);
     std::normal_distribution<double> normal;

@@ -270,12 +270,14 @@ TEST(gain_control, a_step_announced_before_the_sample_count_jumped_back_holds_up
 }
 
 // Steps of 8 dB up and down every 40 slots, 16-QAM at 35 dB, each made `error` samples later than
-// it was announced for the first sample of a slot.
+// it was announced for the first sample of a slot. The higher gain is not 8 dB above the lower one
+// but that times `inexact`.
 struct stepped {
-    int bad_slots = 0, steps = 0, slots = 0;
+    int bad_slots = 0, steps = 0, slots = 0, missing = 0;
     double lowest_snr = 1e9, highest_snr = -1e9, nmse = 0;
 };
-stepped step_at(std::int64_t error, double doppler_hz = 0, bool watched = true) {
+stepped step_at(std::int64_t error, double doppler_hz = 0, bool watched = true,
+                std::complex<double> inexact = 1) {
     slot_modulator modulator({});
     slot_source source(4);
     sample_channel channel({.snr_db = 35, .cfo_hz = 700, .doppler_hz = doppler_hz});
@@ -289,11 +291,12 @@ stepped step_at(std::int64_t error, double doppler_hz = 0, bool watched = true) 
         const std::int64_t first = std::int64_t{i} * slot_samples;
         for (std::size_t n = 0; n < x.size(); ++n) {
             if (first + static_cast<std::int64_t>(n) == at) gain = next;
-            x[n] *= static_cast<float>(std::pow(10, gain / 20));
+            x[n] *= cf32(std::pow(10, gain / 20) * (gain == 0 ? 1 : inexact));
         }
         receiver.process(sample(first), x, [&](const received_slot& r) {
             if (i < 100) return;
             ++out.slots;
+            out.missing += r.bin_power.empty();
             int bad = 0;
             for (const auto& b : r.bins) bad += b.outcome != bin_outcome::good;
             out.bad_slots += bad > 0;
@@ -345,6 +348,22 @@ TEST(gain_control, steps_at_the_wrong_time_leave_the_predictor_alone) {
     const auto exact = step_at(0, 20, false), early = step_at(-12 * one_slot + 1000, 20);
     EXPECT_LT(early.nmse, 1.5 * exact.nmse + 1e-3);
     EXPECT_LE(early.bad_slots, exact.bad_slots + 2 * early.steps);
+}
+
+TEST(gain_control, fades_are_not_taken_for_steps) { EXPECT_LE(step_at(16, 60).missing, 2); }
+
+// Gains of a radio are not what its scale says, by a decibel or more, and each has a phase of its
+// own.
+TEST(gain_control, the_level_and_the_phase_of_a_step_are_measured) {
+    for (const auto& inexact : {std::polar(1.0, 2.0), std::polar(0.8, -0.7), std::polar(1.2, 3.1)})
+        for (const std::int64_t late : {std::int64_t{0}, one_slot / 2}) {
+            const auto exact = step_at(late, 60, true), found = step_at(late, 60, true, inexact);
+            EXPECT_LT(found.nmse, 1.2 * exact.nmse) << inexact << ' ' << late;
+            EXPECT_LE(found.bad_slots, exact.bad_slots + 1) << inexact << ' ' << late;
+            const auto still = step_at(late, 0, true, inexact);
+            EXPECT_GT(still.lowest_snr, 33.5) << inexact << ' ' << late;
+            EXPECT_LT(still.highest_snr, 36.5) << inexact << ' ' << late;
+        }
 }
 
 }  // namespace

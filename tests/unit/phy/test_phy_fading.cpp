@@ -17,6 +17,7 @@ using namespace wip::phy::test;
 
 struct fading_result {
     double nmse;               // of the prediction, measured here
+    double measured_nmse;      // the same against the SNR that the receiver measures
     double bias_db;            // mean predicted over mean true SNR
     double frame_error_rate;   // 4-QAM, of slots with a grant
     double genie_error_rate;   // the same, by theory, from the true SNR of each slot
@@ -30,12 +31,14 @@ double frame_right(double g) {
     return std::pow((1 - bit) * (1 - bit), 108);
 }
 
-fading_result run(double doppler_hz, double snr_db, int slots, int horizon = 3) {
+fading_result run(double doppler_hz, double snr_db, int slots, int horizon = 3,
+                  std::uint32_t seed = 5) {
     slot_modulator modulator({});
     slot_receiver receiver({.horizon_slots = horizon});
     slot_source source(2);
-    sample_channel channel({.snr_db = snr_db, .doppler_hz = doppler_hz, .seed = 5});
+    sample_channel channel({.snr_db = snr_db, .doppler_hz = doppler_hz, .seed = seed});
     std::vector<double> predicted(static_cast<std::size_t>(slots + horizon + 1), -1);
+    double measured_error = 0, measured_power = 0;
     double error = 0, power = 0, sum_predicted = 0, sum_true = 0, squared = 0;
     double genie_wrong = 0;
     int bins = 0, wrong = 0, elements = 0;
@@ -54,6 +57,9 @@ fading_result run(double doppler_hz, double snr_db, int slots, int horizon = 3) 
                 power += snr * snr;
                 sum_predicted += predicted[at];
                 sum_true += snr;
+                const double measured = std::pow(10, static_cast<double>(r.snr_db[12]) / 10);
+                measured_error += (measured - predicted[at]) * (measured - predicted[at]);
+                measured_power += measured * measured;
             }
             predicted[at + static_cast<std::size_t>(horizon)] =
                 std::pow(10, static_cast<double>(r.predicted_snr_db[12]) / 10);
@@ -75,6 +81,7 @@ fading_result run(double doppler_hz, double snr_db, int slots, int horizon = 3) 
         });
     }
     return {error / power,
+            measured_error / measured_power,
             10 * std::log10(sum_predicted / sum_true),
             static_cast<double>(wrong) / bins,
             genie_wrong / bins,
@@ -102,6 +109,14 @@ TEST(fading, prediction_two_milliseconds_ahead_passes_the_marks_of_the_literatur
     EXPECT_LT(fast.nmse, 0.02);
 }
 
+// One component is all there is: what its filter misses must not be taken for shadowing.
+TEST(fading, prediction_of_a_flat_channel_finds_no_shadowing_in_it) {
+    for (const double snr_db : {30.0, 35.0, 40.0})
+        for (const double doppler : {60.0, 125.0})
+            EXPECT_LT(run(doppler, snr_db, 1500, 3, 7).measured_nmse, 0.03)
+                << doppler << ' ' << snr_db;
+}
+
 TEST(fading, prediction_is_unbiased) {
     for (const double doppler : {50.0, 125.0})
         EXPECT_NEAR(run(doppler, 16, 4000).bias_db, 0, 0.2) << doppler;
@@ -116,20 +131,20 @@ TEST(fading, prediction_far_ahead_ends_at_the_mean_and_not_beyond) {
 TEST(fading, lock_is_held_at_walking_speed) { EXPECT_EQ(run(5, 16, 6000).losses, 0U); }
 
 // Two paths of equal phase, the second `delay` samples later; the mean SNR is kept.
-double worst_bin_frames(std::size_t delay, double echo_db) {
+double worst_bin_frames(std::size_t delay, double echo_db, int bits_per_symbol = 2) {
     slot_modulator modulator({});
     slot_receiver receiver({});
-    slot_source source(2);
+    slot_source source(bits_per_symbol);
     sample_channel channel({.snr_db = 30});
     const auto echo = static_cast<float>(std::pow(10, echo_db / 20));
     const float scale = 1 / std::sqrt(1 + echo * echo);
     two_paths paths(delay);
     int good = 0, all = 0;
-    for (std::int64_t i = 0; i < 400; ++i) {
+    for (std::int64_t i = 0; i < 600; ++i) {
         const auto x = modulate(modulator, source.make(slot(150 + i)));
         const auto y = paths.pass(x, scale, scale * echo);
         receiver.process(first_sample(slot(150 + i)), channel.pass(y), [&](const received_slot& r) {
-            if (i < 200) return;
+            if (i < 400) return;
             for (const auto& b : r.bins) {
                 ++all;
                 good += b.outcome == bin_outcome::good;
@@ -143,6 +158,12 @@ TEST(echoes, within_three_microseconds_cost_no_frame_at_30_db) {
     EXPECT_EQ(worst_bin_frames(4, -3), 1);   // 0.5 us
     EXPECT_EQ(worst_bin_frames(15, -3), 1);  // 2 us
     EXPECT_EQ(worst_bin_frames(23, -6), 1);  // 3 us
+}
+
+// Further from the mean delay than half of the widest window.
+TEST(echoes, five_microseconds_late_or_early_cost_hardly_a_frame_at_30_db) {
+    for (const double echo_db : {-9.0, 9.0})
+        EXPECT_GT(worst_bin_frames(38, echo_db, 4), 0.99) << echo_db;
 }
 
 }  // namespace

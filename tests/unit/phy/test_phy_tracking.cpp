@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <random>
 
 #include "phy_link.h"
+#include "sample/fractional_delay.h"
 
 namespace {
 
@@ -87,6 +90,59 @@ TEST(tracking, timing_is_as_exact_in_the_year_2025_as_in_1970) {
     }
     EXPECT_NEAR(in_1970.state().timing_samples, 301, 0.5);
     EXPECT_EQ(in_2025.state().timing_samples, in_1970.state().timing_samples);
+}
+
+// Overflows: two slots are missing every 40 slots, and behind each gap the samples are taken at
+// another part of a sample time. Typical speed, one path.
+struct overflowed {
+    double nmse = 0, worst_timing = 0;
+    std::uint64_t losses = 0;
+};
+overflowed overflow(bool moves, bool told) {
+    constexpr int slots = 1200, turn = 40, missing = 1, late = 300;
+    slot_modulator modulator({});
+    slot_receiver receiver({});
+    slot_source source(2);
+    sample_channel channel({.snr_db = 20, .cfo_hz = 1700, .delay = late, .doppler_hz = 60});
+    std::vector<cf32> heard(16);  // what is before the slot
+    const sample_model::delay_kernel kernel(8, false);
+    std::mt19937 random(5);
+    double later = 0;
+    overflowed out;
+    for (int i = 0; i < slots; ++i) {
+        const auto x = channel.pass(modulate(modulator, source.make(slot(150 + i))));
+        if (i % turn == turn - 1 && moves)
+            later = std::uniform_real_distribution<>(-0.5, 0.5)(random);
+        // y[n] = x(n + later - 8)
+        std::vector<cf32> all(heard);
+        all.insert(all.end(), x.begin(), x.end());
+        std::array<float, 17> weights;
+        for (int k = 0; k < 17; ++k)
+            weights[static_cast<std::size_t>(k)] = static_cast<float>(kernel.exact(k - 8 + later));
+        std::vector<cf32> y(x.size());
+        for (std::size_t n = 0; n < y.size(); ++n)
+            for (std::size_t k = 0; k < 17; ++k) y[n] += weights[k] * all[n + heard.size() - k];
+        heard.assign(x.end() - static_cast<std::ptrdiff_t>(heard.size()), x.end());
+        if (i % turn >= turn - missing) continue;
+        if (told) receiver.set_grid(later);
+        receiver.process(first_sample(slot(150 + i)), y, [](const received_slot&) {});
+        if (i < 200) continue;
+        const double timing = receiver.state().timing_samples + (told ? later : 0);
+        out.worst_timing = std::max(out.worst_timing, std::abs(timing - (late + 8)));
+    }
+    out.nmse = receiver.state().prediction_nmse;
+    out.losses = receiver.state().losses_gap + receiver.state().losses_pilots;
+    return out;
+}
+
+TEST(tracking, an_overflow_that_moves_the_grid_of_the_samples_is_none_for_timing_and_prediction) {
+    const auto whole = overflow(false, true), told = overflow(true, true),
+               rounded = overflow(true, false);
+    EXPECT_EQ(told.losses, 0U);
+    EXPECT_LT(told.worst_timing, whole.worst_timing + 0.05);
+    EXPECT_LT(told.nmse, 1.1 * whole.nmse);
+    EXPECT_GT(rounded.worst_timing, 0.4);  // or there is nothing to be told
+    EXPECT_GT(rounded.nmse, 1.3 * whole.nmse);
 }
 
 struct moved {

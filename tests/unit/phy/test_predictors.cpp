@@ -32,6 +32,7 @@ struct run_config {
     double offset_hz = 0;
     int skip_every = 0;
     double shadowing_db = 0;
+    int gap_from = 0, gap_slots = 0;  // slots that are missing in a row
 };
 
 // Shadowing as the channel models make it (large_scale.h), 2 m at 75 km/h: an AR(1) process whose
@@ -82,9 +83,10 @@ score run(const run_config& c, Speed kmh, int from, int to) {
                 s.real += channel.truth[b];
             }
         std::array<float, nof_bins> ahead{};
-        if (c.skip_every > 0 && i % c.skip_every == 0) {
+        const bool missing = i >= c.gap_from && i < c.gap_from + c.gap_slots;
+        if (missing || (c.skip_every > 0 && i % c.skip_every == 0)) {
             predictor.skip();
-            ahead.fill(static_cast<float>(1 / noise));  // nothing said: the mean
+            ahead.fill(1 / noise_variance);  // nothing said: the mean
         } else {
             predictor.update(m, ahead);
         }
@@ -269,6 +271,41 @@ TEST(predictors, take_out_a_carrier_offset) {
 TEST(predictors, bridge_a_missing_slot) {
     const double whole = mean_nmse({}, steady(75));
     EXPECT_LT(mean_nmse({.skip_every = 50}, steady(75)), whole + 3 * 0.02 / 2);
+}
+
+// One side of the spectrum only, so that the autocorrelation of the gains is complex, or each path
+// with a spectrum of its own. Wiener with all of it known: 0.0070 and 0.0017 (spectra_curve.cpp).
+TEST(predictors, in_the_delay_domain_are_the_best_on_asymmetric_spectra_too) {
+    for (const auto& [kind, limit] :
+         {std::pair(spectrum::directional, 0.009), {spectrum::two_clusters, 0.02}}) {
+        const double best = mean_nmse({.kind = kind}, steady(75));
+        EXPECT_LT(best, limit) << static_cast<int>(kind);
+        for (const auto method : predictor_names)
+            if (method != default_predictor) {
+                EXPECT_LT(best, 0.75 * mean_nmse({.method = method, .kind = kind}, steady(75)))
+                    << method << ' ' << static_cast<int>(kind);
+            }
+    }
+}
+
+// Gaps as overflows make them. What was learned about the channel stays, so that only the memory of
+// the last slots has to fill again; the default makes use of the first of them, too.
+TEST(predictors, are_themselves_again_64_slots_after_a_gap) {
+    constexpr int from = 1000;
+    for (const auto method : predictor_names)
+        for (const int slots : {1, 4, 8, 15, 75})
+            for (const double kmh : {30.0, 75.0}) {
+                const int end = from + slots;
+                const run_config gap{.method = method, .gap_from = from, .gap_slots = slots};
+                const double whole = mean_nmse({.method = method}, steady(kmh), end, end + 300);
+                EXPECT_LT(mean_nmse(gap, steady(kmh), end + 64, end + 300), 1.25 * whole)
+                    << method << ' ' << slots << ' ' << kmh;
+                if (method != default_predictor) continue;
+                EXPECT_LT(mean_nmse(gap, steady(kmh), end + 16, end + 64), 2 * whole)
+                    << slots << ' ' << kmh;
+                EXPECT_LT(mean_nmse(gap, steady(kmh), end + 3, end + 16), kmh < 75 ? 0.05 : 0.25)
+                    << slots << ' ' << kmh;
+            }
 }
 
 TEST(predictors, lose_nothing_to_least_squares_where_the_channel_is_not_clarkes) {

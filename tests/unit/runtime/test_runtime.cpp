@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "runtime/memory_lock.h"
+#include "runtime/monotonic.h"
 #include "runtime/pacing.h"
 #include "runtime/privileges.h"
 #include "runtime/realtime.h"
@@ -242,6 +243,28 @@ TEST(Pacing, summarises_to_the_microsecond) {
     p.reset();
     EXPECT_EQ(p.summary().slots, 0u);
     EXPECT_EQ(p.summary().p99_us, 0);
+}
+
+// A reader of ordinary priority may have no core for 100 ms while it reads.
+TEST(Pacing, who_adds_does_not_wait_for_who_reads) {
+    wip::runtime::pacing p(100);
+    p.add(49'000);  // a summary goes through all of it
+    std::atomic<bool> over = false;
+    std::thread reader([&] {
+        while (!over) (void)p.summary();
+    });
+    std::vector<std::int64_t> took;
+    for (int i = 0; i < 2001; ++i) {
+        const std::int64_t before = wip::runtime::monotonic_ns();
+        p.add(49'000);
+        took.push_back(wip::runtime::monotonic_ns() - before);
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+    over = true;
+    reader.join();
+    std::nth_element(took.begin(), took.begin() + 1000, took.end());
+    EXPECT_LT(took[1000], 10'000);  // with a lock: the rest of a summary, 30 us and more
+    EXPECT_EQ(p.summary().slots, 2002u);
 }
 
 TEST(Privileges, what_has_no_file_is_not_handed_over) {

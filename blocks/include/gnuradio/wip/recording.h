@@ -14,6 +14,7 @@ namespace gr::wip {
 struct recorded_stretch {
     std::int64_t index = 0;         // in the file
     std::int64_t first_sample = 0;  // sample time of that one
+    double later = 0;               // part of a sample by which it was taken later, -0.5 to 0.5
     bool lost_by_recorder = false;  // what is missing before it; else the radio lost it
 };
 

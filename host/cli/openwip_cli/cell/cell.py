@@ -45,6 +45,9 @@ CONTROLLER = "controller"  # between the base station's server and the bearer (r
 FIRST_DESCRIPTOR = 10  # of those that a process is handed
 # above the stations' (host/runtime/realtime.h), where its clock does not wait for them
 FADER_PRIORITY = 11
+# above a transmitter's (flowgraphs/apps/station.py), where its clock waits for nobody: a clock that
+# stood still while others worked would then go on by more than a radio's store lasts
+MEDIUM_PRIORITY = 12
 KEEPER = "owip-keeper"  # the name of that process
 MARK = "openwip cell "  # in a namespace, before the name of its cell
 
@@ -356,6 +359,8 @@ def air_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
         "control": cell.endpoint("air.control"),
         "user": system.account()[0],
     }
+    if s["air.clock"] == "realtime":
+        air["priority"] = MEDIUM_PRIORITY
     if s.fade_in_transmitter:
         return {
             "air": air | {"fader": cell.endpoint(TRANSMITTER)},

@@ -24,6 +24,7 @@ from ..machine.places import Places
 from ..settings.command_line import Parser
 from ..settings.kinds import Real
 from .finding import Finding, as_json, judged, show
+from .radio_defaults import of_defaults
 from .radio_findings import findings_of_loop, of_sensors, of_sources
 from .radio_program import asked, radio_option, receive_options, transmit_options
 
@@ -222,6 +223,8 @@ def check_radio(m: Machine, radio: str) -> Iterator[Finding]:
         yield Finding("device", name)
         if "addr" in device:
             yield from check_network(m, device)
+        if device.get("type") != "vusrp":  # with --radio, what is opened says the same
+            yield from of_defaults(m, device.get("product", device.get("type", "")), False)
     if any(d.get("type") == "b200" for d in found):
         yield from check_usb(m)
 

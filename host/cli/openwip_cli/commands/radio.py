@@ -3,7 +3,6 @@
 is ok, or what it costs and what mends it. Exit code 0: nothing costs anything, 1: something does,
 2: bad input, or a radio that is not there."""
 
-import re
 import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -18,6 +17,7 @@ from ..settings.command_line import run_command
 from ..settings.kinds import Real
 from . import doctor
 from .finding import Finding, as_json, judged, show
+from .radio_defaults import of_defaults
 from .radio_findings import of_sensors, of_sources
 from .radio_program import asked, parsed, radio_parser, transmit_options
 
@@ -48,12 +48,6 @@ def span(r: dict[str, Any], scale: float = 1) -> str:
     """A range in words."""
     low, high = f"{r['lowest'] / scale:g}", f"{r['highest'] / scale:g}"
     return low if low == high else f"{low}..{high}"
-
-
-def model(product: str) -> str:
-    """N210r4 -> n210"""
-    found = re.match(r"[a-z]+[0-9]+", product.lower())
-    return found[0] if found else product.lower()
 
 
 # --- list ---
@@ -99,7 +93,7 @@ def list_radios(arguments: list[str], places: Places) -> int:
 
 
 def of_clock(found: dict[str, Any], radio: str) -> Iterator[Finding]:
-    product = radios.products().get(model(found["product"]))
+    product = radios.products().get(radios.model(found["product"]))
     # What UHD says is the range of the moment: of devices with some clocks, the one they were
     # opened with.
     others = (
@@ -148,7 +142,7 @@ def of_calibration(found: dict[str, Any], radio: str) -> Iterator[Finding]:
             else "not calibrated: levels in dBFS, not in dBm"
         ),
     )
-    if model(found["product"]) not in CORRECTED_FROM_A_FILE:
+    if radios.model(found["product"]) not in CORRECTED_FROM_A_FILE:
         yield Finding("images", "the device corrects its mixers by itself")
         return
     lacking = [s for s in sides if not sides[s]["image_calibrated"]]
@@ -189,6 +183,7 @@ def findings_of_probe(found: dict[str, Any], radio: str) -> Iterator[Finding]:
     yield from of_sensors(found)
     yield from of_sources(found)
     yield from of_calibration(found, radio)
+    yield from of_defaults(doctor.Machine(), found["product"], SOFTWARE in found["sensors"])
 
 
 def finish(said: Iterable[Finding], found: dict[str, Any], file: str | None) -> int:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Types of the fields of SigMF's core that are used here, as its standard has them: metadata come
-from any program."""
+"""Types of the fields of SigMF's core that are used here, as its standard has them, and of the
+field of our extension that replay reckons with: metadata come from any program."""
 
 import math
 from typing import Any
@@ -16,6 +16,10 @@ def _is_whole(value: Any) -> bool:
 
 def _is_number(value: Any) -> bool:
     return type(value) in (int, float) and math.isfinite(value) and abs(value) < 1e300
+
+
+def _is_part(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) <= 0.5
 
 
 def _is_text(value: Any) -> bool:
@@ -41,6 +45,7 @@ CAPTURE = {
     "core:header_bytes": WHOLE,
     "core:frequency": NUMBER,
     "core:datetime": TEXT,
+    "openwip:later": (_is_part, "a number, -0.5 to 0.5"),
 }
 ANNOTATION = {
     "core:sample_start": WHOLE,

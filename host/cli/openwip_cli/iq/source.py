@@ -54,7 +54,8 @@ class Source(gr.sync_block):
         # what work() raised: GNU Radio would log it and end as if the samples were over
         self.failure = ""
         self.stretches = [
-            (c["core:sample_start"], c["core:global_index"]) for c in recording.captures
+            (c["core:sample_start"], c["core:global_index"], c.get("openwip:later", 0))
+            for c in recording.captures
         ]
 
     def work(self, _inputs: object, outputs: Samples) -> int:
@@ -72,13 +73,17 @@ class Source(gr.sync_block):
             n = min(n, SLOT_SAMPLES)
             self.pace.wait(self.at + n)
         while self.stretches and self.stretches[0][0] < self.at + n:
-            index, sample = self.stretches.pop(0)
+            index, sample, later = self.stretches.pop(0)
             full, rest = divmod(sample, SAMPLE_RATE)
+            if rest + later < 0:
+                full, rest = full - 1, rest + SAMPLE_RATE
             self.add_item_tag(
                 0,
                 index,
                 pmt.intern("rx_time"),
-                pmt.make_tuple(pmt.from_uint64(full), pmt.from_double(rest / SAMPLE_RATE)),
+                pmt.make_tuple(
+                    pmt.from_uint64(full), pmt.from_double((rest + later) / SAMPLE_RATE)
+                ),
             )
         outputs[0][:n] = self.data[self.at : self.at + n]
         self.at += n

@@ -7,6 +7,8 @@ import dataclasses
 import functools
 import math
 import pathlib
+import re
+from collections.abc import Mapping
 from typing import Any
 
 from ..air import SAMPLE_RATE
@@ -21,9 +23,47 @@ BELOW_FULL_POWER_DB = 10.0  # what a station leaves of its transmitter
 
 
 @functools.cache
-def products() -> dict[str, Any]:
-    tree: dict[str, Any] = of_yaml(FILE.read_text(encoding="utf-8"))["products"]
+def _table() -> dict[str, Any]:
+    tree: dict[str, Any] = of_yaml(FILE.read_text(encoding="utf-8"))
     return tree
+
+
+def products() -> dict[str, Any]:
+    tree: dict[str, Any] = _table()["products"]
+    return tree
+
+
+def model(product: str) -> str:
+    """N210r4 -> n210: a product of the table by what UHD calls the board."""
+    found = re.match(r"[a-z]+[0-9]+", product.lower())
+    return found[0] if found else product.lower()
+
+
+@dataclasses.dataclass(frozen=True)
+class StationDefaults:
+    """What a station asks of its radio unless it is told something else."""
+
+    lead_slots: int  # on a clock that does not wait
+    delay_slots: int
+    burst_slots: int  # 0: bursts end only where slots are left out
+    arguments: Mapping[str, int]  # of the device: frames, buffers
+
+
+def station_defaults(product: str = "", transport: str = "") -> StationDefaults:
+    """Of a product as UHD or the table calls it; where that is not known, of all products of UHD's
+    type of device if they have the same; otherwise of any radio."""
+    table = products()
+    if (name := model(product)) in table:
+        return StationDefaults(**table[name]["station"])
+    of_type = [p["station"] for p in table.values() if p["transport"] == transport]
+    same = of_type and all(one == of_type[0] for one in of_type)
+    return StationDefaults(**(of_type[0] if same else _table()["station"]))
+
+
+def product_of(values: Mapping[str, Any]) -> str:
+    """Of the base station's radio in a demo; "": it has none, or is no software radio."""
+    given = parts("--base-radio", values.get("radio.base") or NONE)
+    return str(given.get("product", values.get("radio.product") or ""))
 
 
 @dataclasses.dataclass

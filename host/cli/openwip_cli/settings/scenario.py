@@ -36,13 +36,14 @@ def text_of(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def by_clock(clock: str | None, fader_slots: int = 0) -> dict[str, Any]:
-    """Defaults that depend on clock and way: a radio that does not wait has to be asked early, and
-    is answered later; a fader adds its own."""
+def by_clock(clock: str | None, fader_slots: int = 0, product: str = "") -> dict[str, Any]:
+    """Defaults that depend on clock, way and radio: a radio that does not wait has to be asked
+    early, and is answered later; a fader adds its own. `product`: of the base station's radio."""
     free = clock == "realtime"
-    delay = (12 if free else 3) + fader_slots
+    of = radios.station_defaults(product)
+    delay = (of.delay_slots if free else 3) + fader_slots
     return {
-        "link.transmit_lead_slots": 6 if free else 0,
+        "link.transmit_lead_slots": of.lead_slots if free else 0,
         "link.retransmission_delay_ms": delay * 1000 / SLOTS_PER_SECOND,
     }
 
@@ -55,7 +56,8 @@ class Scenario:
     ) -> None:
         self.values = {s.key: s.default for s in settings or SETTINGS}
         self.values.update(values or {})
-        for key, default in by_clock(self.values.get("air.clock"), self.fader_slots).items():
+        clock, product = self.values.get("air.clock"), radios.product_of(self.values)
+        for key, default in by_clock(clock, self.fader_slots, product).items():
             if key in self.values and self.values[key] is None:
                 self.values[key] = default
         if self.values.get("channel.snr_db", 0) is None:
