@@ -7,6 +7,7 @@
 #include <set>
 
 #include "config/endpoint.h"
+#include "types/extension_name.h"
 #include "types/number_text.h"
 #include "yaml/walk.h"
 
@@ -32,9 +33,15 @@ std::string capitalised(std::string text) {
     return text;
 }
 
+std::string check_extension(std::string_view text) {
+    if (text == no_extension || read_extension_name(text)) return {};
+    return std::string(no_extension) + ", " + std::string(valid_extension);
+}
+
 const text_checks& common_checks() {
     static const text_checks checks{{"endpoint", check_endpoint},
                                     {"endpoint_or_none", check_endpoint_or_none},
+                                    {"extension", check_extension},
                                     {"folder_or_none", check_folder_or_none},
                                     {"line_endpoint", check_line_endpoint},
                                     {"namespace", check_namespace},

@@ -88,9 +88,13 @@ ALLOWED = {
     # What a process is to the operating system and to others; of the MAC it knows nothing.
     "host/runtime": {"types", "config", "peer", "schema"},
     "host/trace": {"types", "bin", "sample", "runtime"},
+    # Code of the user's own, loaded and checked; flowgraphs and host alike ask for it.
+    "host/extension": {"types", "port", "runtime", "phy/prediction"},
     # What lies around a MAC, in macd and in the emulator.
-    "host/station": {"packet", "relay", "runtime", "schema", "tun"} | MAC,
-    "host/macd": {"packet", "runtime", "station", "schema", "config", "peer", "tun"} | MAC,
+    "host/station": {"packet", "relay", "runtime", "schema", "tun", "extension"} | MAC,
+    "host/macd": (
+        {"packet", "runtime", "station", "schema", "config", "peer", "tun", "extension"} | MAC
+    ),
     # A Linux kernel as a participant of the calendar.
     "host/virtual": {"types", "port", "calendar"},
     "host/emulator": (
@@ -99,6 +103,7 @@ ALLOWED = {
             "sample",
             "calendar",
             "cell",
+            "extension",
             "umts",
             "packet",
             "profiles",

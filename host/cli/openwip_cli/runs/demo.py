@@ -34,6 +34,7 @@ from ..machine import places as whereabouts
 from ..machine.places import Places
 from ..measure import pace, traffic
 from ..messages import control
+from ..settings import inputs
 from ..settings.command_line import check_cell_name
 from ..settings.scenario import SETTINGS, Scenario, check_together, scenario_of
 from ..shapes import Interface
@@ -276,6 +277,9 @@ def check(options: Options, places: Places) -> None:
     check_config(places.program(cells.MEDIUM), cells.air_config(cell, scenario))
     if fader:
         check_config(places.program(cells.FADER), cells.fader_config(cell, scenario))
+    # The code is loaded by the base station's process; of a check, too.
+    if inputs.names_of(scenario.values, inputs.that_name_code(SETTINGS)):
+        check_config(places.program(cells.MACD), cells.mac_config(cell, scenario, "base"))
     cable_attenuator.check(scenario, places)
 
 

@@ -16,6 +16,7 @@ from .kinds import (
     ON_OFF,
     Choice,
     ChoiceOrFile,
+    Extension,
     Impairments,
     Integer,
     Kind,
@@ -106,6 +107,8 @@ def kind_of(key: str, of: Views) -> Kind:
         return (
             Ports()
             if has("check") == "split_ports"
+            else Extension()
+            if has("check") == "extension"
             else TextOrFile(tuple(has("files")))
             if has("files")
             else Text()

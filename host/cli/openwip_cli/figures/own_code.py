@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What code of the user's own (link.scheduler, link.adaptation, phy.predictor) has cost in a run."""
+
+from typing import Any
+
+from ..shapes import MacStatus
+from . import link_counts
+
+
+def rows(*statuses: MacStatus) -> list[dict[str, Any]]:
+    """Of both ends, a row each: setting, value, calls, the time of a call in microseconds, and how
+    many calls took longer than a slot (2/3 ms)."""
+    return [link_counts.counts_of(rule, "") for s in statuses for rule in s.own_rules]
+
+
+def lines(found: list[dict[str, Any]] | None) -> list[str]:
+    return [
+        f"  own code     {r['setting']} = {r['value']}: {r['calls']} calls, median"
+        f" {r['median_us']:.0f}, p99 {r['p99_us']:.0f}, max {r['max_us']:.0f} us;"
+        f" {r['longer_than_slot']} of them longer than a slot"
+        for r in found or ()
+    ]
