@@ -157,6 +157,18 @@ key settings_table::make_key(const entry& e, const views& of, const text_checks&
         else
             bad("check = " + name + ": the program has none");
     }
+    // A choice, or code of the user's own.
+    if (k.type == kind::choice && k.check) {
+        k.type = kind::text;
+        k.check = [choices = k.choices](std::string_view text) -> std::string {
+            if (std::find(choices.begin(), choices.end(), text) != choices.end() ||
+                read_extension_name(text))
+                return {};
+            std::string valid;
+            for (const auto& choice : choices) valid += choice + ", ";
+            return valid + std::string(valid_extension);
+        };
+    }
     k.fallback_doc = word(e, of, "shown");
     k.required = !word(e, of, "required").empty();
     k.runtime = !word(e, of, "live").empty();

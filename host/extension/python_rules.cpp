@@ -224,7 +224,7 @@ int predictor_update(void* rule, openwip_gains* gains, openwip_error* why) {
                    [&] {
                        const py::object now =
                            gains->measured != 0 ? py::object(gains_of(*gains)) : py::none();
-                       const py::object ahead = r.work(now, gains->gain_error, gains->noise);
+                       const py::object ahead = r.work(now, gains->gain_error);
                        if (!ahead.is_none()) read_gains(ahead, *gains);
                    })
                ? 0

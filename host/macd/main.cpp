@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include "extension/own_rules.h"
 #include "link/cell_scheduler.h"
 #include "macd/base_station.h"
 #include "macd/event_loop.h"
@@ -34,9 +35,14 @@ void check_reachable(const std::string& endpoint, const std::string& user) {
 void check_rules(config::settings& settings) {
     const macd_config config = translate(settings);
     extension::check_files(config.rules);
+    const bool own_predictor = read_extension_name(config.predictor).has_value();
+    if (own_predictor) extension::check_file("phy.predictor", config.predictor);
     become(settings, config.user);
     if (config.role == station_role_kind::base)
         extension::link_rules(config.rules, cell_of(config.link, 1, cell_config{}.averaging_slots));
+    else if (own_predictor)
+        extension::own_predictor("phy.predictor", config.predictor,
+                                 config.link.retransmission_delay_slots);
 }
 
 int run(config::settings& settings) {

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import pwd
+import re
 import shutil
 import subprocess
 import sys
@@ -20,7 +21,7 @@ sys.path.insert(0, str(TOP / "tests/support"))
 import documented
 from openwip_cli.machine import system
 
-PAGE = TOP / "docs/how-to/extend.md"
+PAGES = (TOP / "docs/how-to/extend.md", TOP / "docs/how-to/own-predictor.md")
 BUILD = pathlib.Path(environment()["OPENWIP_BUILD"])
 KERNEL = BUILD / "virtual-time/linux"
 THREE = ("--terminals", "3", "--users-db", "8,14,20", "--channel", "jakes", "--seed", "7")
@@ -49,6 +50,12 @@ WRONG = """
             for bin in range(slot.bins):
                 if slot.users[0].wants:
                     slot.give(0, bin)
+    class Blind:
+        def __init__(self, horizon):
+            self.slots = 0
+        def update(self, gains, gain_error):
+            self.slots += 1
+            return None if self.slots < 800 else 1 / 0
 """
 
 
@@ -67,7 +74,9 @@ class OwnCode(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
         cls.folder.chmod(0o755)  # the account reads in it
-        cls.texts = {b.save_as: b.text for b in documented.blocks(PAGE) if b.save_as}
+        cls.texts = {
+            b.save_as: b.text for page in PAGES for b in documented.blocks(page) if b.save_as
+        }
         for name, text in cls.texts.items():
             (cls.folder / name).write_text(text)
             if name.endswith(".cpp"):
@@ -174,7 +183,7 @@ class OwnCode(unittest.TestCase):
             ),
             (
                 ("--scheduler", self.value("python", "wrong.py:Right")),
-                f"{at} has no class Right; valid: Wrong, Who, Idle",
+                f"{at} has no class Right; valid: Wrong, Who, Idle, Blind",
             ),
             (("--scheduler", "python:no.py:A"), "no.py: No such file or directory; valid: a file"),
             (
@@ -210,6 +219,47 @@ class OwnCode(unittest.TestCase):
                 said = self.refused(*options)
                 self.assertIn(words, " ".join(said.split()))
                 self.assertNotIn("Traceback", said)
+
+    def nmse(self, method):
+        done = openwip(
+            *("channel", "render", "jakes", "-o", self.folder / "trace.h5", "--duration", "10"),
+            *("--speed-kmh", "30", "--predictor", "--method", method),
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return re.search(r"NMSE ([0-9.]+)", done.stdout)[1]
+
+    def test_the_predictor_of_the_page_is_the_same_in_both_languages_and_better_than_none(self):
+        line = self.nmse(self.value("python", "line.py:Line"))
+        self.assertEqual(line, self.nmse(self.value("library", "line.so")))
+        self.assertLess(float(line), 0.25 * float(self.nmse("last")))
+        self.assertGreater(float(line), 2 * float(self.nmse("delay")))
+
+    def test_a_cell_in_virtual_time_uses_what_a_predictor_says(self):
+        options = ("--channel", "jakes", "--speed-kmh", "30", "--prediction-nmse", "predictor")
+
+        def failed(method):
+            return self.emulate(*options, "--predictor", method)["link"]["frame_error_rate"]
+
+        line = failed(self.value("python", "line.py:Line"))
+        self.assertEqual(line, failed(self.value("library", "line.so")))
+        self.assertLess(line, failed("last"))
+        self.assertIn(
+            "--predictor is 'last' without a receiver; valid: with --prediction-nmse predictor",
+            self.refused("--predictor", "last"),
+        )
+
+    def test_a_predictor_that_fails_is_named(self):
+        for name, words in (
+            ("wrong.py:Blind", "wrong.py:29: in update: ZeroDivisionError: division by zero"),
+            ("line.py:Curve", "line.py has no class Curve; valid: Line"),
+        ):
+            done = openwip(
+                *("channel", "render", "jakes", "-o", self.folder / "trace.h5", "--duration", "1"),
+                *("--predictor", "--method", self.value("python", name)),
+            )
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(words, done.stderr)
+            self.assertFalse((self.folder / "trace.h5").exists())
 
     def test_another_kind_of_link_has_no_rule_of_ones_own(self):
         done = openwip(
@@ -300,18 +350,35 @@ class OwnCode(unittest.TestCase):
             "demo",
             *("--speed", "0.5", "--pings", "5", "--adaptation", rule),
             *("--scheduler", self.value("library", "fair.so")),
+            *("--predictor", self.value("python", "line.py:Line")),
         )
         self.assertIn(done.returncode, (0, 1), done.stderr)
         report = self.report()
         self.assertEqual(report["verdict"]["reasons"], [])
         self.assertEqual(
-            [r["setting"] for r in report["own_code"]], ["link.scheduler", "link.adaptation"]
+            [r["setting"] for r in report["own_code"]],
+            ["link.scheduler", "link.adaptation", "phy.predictor"],
         )
         for cost in report["own_code"]:
             self.assertGreater(cost["calls"], 3000)
-        done = self.cell("demo", "--adaptation", self.value("python", "outer.py:Nobody"))
+        for option, name, words in (
+            ("--adaptation", "outer.py:Nobody", "outer.py has no class Nobody; valid: OuterLoop"),
+            ("--predictor", "line.py:Curve", "line.py has no class Curve; valid: Line"),
+        ):
+            done = self.cell("demo", option, self.value("python", name))
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(words, done.stderr)
+        line = self.value("python", "line.py:Line")
+        done = self.cell("demo", "--predictor", line, "--record-iq", self.folder / "iq")
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn("outer.py has no class Nobody; valid: OuterLoop", done.stderr)
+        self.assertIn("with a predictor of your own; valid: with a built-in one", done.stderr)
+
+    @unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
+    @unittest.skipUnless(built() and (BUILD / "uhd_modules").exists(), "no radios in this build")
+    def test_a_cell_with_radios_ends_when_its_predictor_fails(self):
+        done = self.cell("demo", "--predictor", self.value("python", "wrong.py:Blind"))
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("wrong.py:29: in update: ZeroDivisionError: division by zero", done.stderr)
 
 
 if __name__ == "__main__":

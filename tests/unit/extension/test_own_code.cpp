@@ -13,6 +13,7 @@
 #include <string>
 
 #include "extension/link_rules.h"
+#include "extension/own_predictors.h"
 #include "extension/own_rules.h"
 #include "extension/trusted_file.h"
 
@@ -363,10 +364,10 @@ class A:
         self.horizon, self.last = horizon, None
     def reset(self):
         self.last = None
-    def update(self, gains, gain_error, noise):
+    def update(self, gains, gain_error):
         if gains is None:
             return None
-        assert abs(gain_error - 0.25) < 1e-9 and noise == 0.5
+        assert gain_error == 0.25
         last, self.last = self.last, gains
         return last and [g + self.horizon * (g - l) for g, l in zip(gains, last)]
 )"),
@@ -374,7 +375,7 @@ class A:
     openwip_gains g{};
     const auto update = [&](float re, float im) {
         g.measured = 1;
-        g.gain_error = 0.25F, g.noise = 0.5F;
+        g.gain_error = 0.25F;
         g.known = 0;
         for (int b = 0; b < OPENWIP_BINS; ++b) g.re[b] = re, g.im[b] = im;
         p.update(g);
@@ -391,6 +392,67 @@ class A:
     g.measured = 0;
     p.update(g);
     EXPECT_EQ(g.known, 0);
+}
+
+// Says 1 for every gain, as a method of the tree.
+class ones final : public phy::gain_predictor {
+public:
+    void reset() noexcept override {}
+    bool update(const phy::gain_sample&, phy::bin_gains& ahead) noexcept override {
+        ahead.re.fill(1);
+        return true;
+    }
+    void skip() noexcept override {}
+};
+
+TEST_F(OwnPython, AReceiverMakesBuiltInPredictorsAndItsOwnInOnePlace) {
+    own_predictors makers([](std::string_view name, int) -> std::unique_ptr<phy::gain_predictor> {
+        if (name != "ones") throw std::invalid_argument("predictor: is not one of ones");
+        return std::make_unique<ones>();
+    });
+    phy::gain_sample now;
+    phy::bin_gains ahead;
+    EXPECT_TRUE(makers.make("ones", 3)->update(now, ahead));
+    EXPECT_EQ(ahead.re[7], 1);
+    EXPECT_THROW(makers.make("twos", 3), std::invalid_argument);
+    EXPECT_FALSE(makers.cost());
+    EXPECT_THROW(makers.make("library:/nowhere.so", 3), bad_input);
+
+    const auto own = makers.make(good, 3);
+    EXPECT_TRUE(own->update(now, ahead));
+    EXPECT_EQ(ahead.re[0], 3);
+    own->skip();
+    own->reset();
+    EXPECT_EQ(makers.cost()->of_call.slots, 2U);
+    EXPECT_FALSE(makers.has_failed());
+    EXPECT_EQ(makers.failure(), "");
+}
+
+TEST_F(OwnPython, APredictorThatFailsSaysSoOnceAndIsAskedNoMore) {
+    own_predictors makers([](std::string_view, int) { return std::make_unique<ones>(); });
+    const auto own = makers.make(file(R"(
+class A:
+    def __init__(self, horizon):
+        self.calls = 0
+    def update(self, gains, gain_error):
+        self.calls += 1
+        raise ValueError(f"call {self.calls}")
+)"),
+                                 3);
+    phy::gain_sample now;
+    phy::bin_gains ahead;
+    for (int i = 0; i < 3; ++i) EXPECT_FALSE(own->update(now, ahead));
+    own->skip();
+    own->reset();
+    EXPECT_TRUE(makers.has_failed());
+    EXPECT_TRUE(makers.failure().ends_with("rule.py:7: in update: ValueError: call 1"))
+        << makers.failure();
+    EXPECT_EQ(makers.cost()->of_call.slots, 1U);
+
+    own_predictors others([](std::string_view, int) { return std::make_unique<ones>(); });
+    EXPECT_EQ(others.try_to_make("library:/nowhere.so", 3), nullptr);
+    EXPECT_TRUE(others.has_failed());
+    EXPECT_NE(others.failure().find("/nowhere.so: No such file"), std::string::npos);
 }
 
 TEST_F(OwnPython, LinkRulesAreTheOnesThatTheSettingsName) {

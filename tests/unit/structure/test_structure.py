@@ -55,6 +55,7 @@ ALLOWED = {
     "blocks/include": {"types", "wip"} | RECEIVING,
     "blocks/lib": (
         {"types", "port", "schema", "sample", "profiles", "mix", "fader", "medium", "peer", "wip"}
+        | {"extension"}
         | RECEIVING
     ),
     "blocks/python": {"types", "port", "schema", "wip"} | RECEIVING,
@@ -187,6 +188,7 @@ ALLOWED = {
         "trace",
         "config",
         "runtime",
+        "extension",
         "phy/prediction",
     },
     # UHD's radios, looked at without a cell.

@@ -521,7 +521,7 @@ def receiver_options(scenario: Scenario) -> list[str]:
         "--combining",
         scenario["link.combining"],
         "--predictor",
-        scenario["phy.predictor"],
+        inputs.for_process(scenario.values, SETTINGS)["phy.predictor"],
         "--gain-control",
         scenario["phy.gain_control"],
     ]

@@ -10,7 +10,8 @@ from . import link_counts
 def rows(*statuses: MacStatus) -> list[dict[str, Any]]:
     """Of both ends, a row each: setting, value, calls, the time of a call in microseconds, and how
     many calls took longer than a slot (2/3 ms)."""
-    return [link_counts.counts_of(rule, "") for s in statuses for rule in s.own_rules]
+    rules = (rule for s in statuses for rule in (*s.own_rules, *s.radio.own_rules))
+    return [link_counts.counts_of(rule, "") for rule in rules]
 
 
 def lines(found: list[dict[str, Any]] | None) -> list[str]:

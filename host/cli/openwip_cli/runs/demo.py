@@ -277,9 +277,10 @@ def check(options: Options, places: Places) -> None:
     check_config(places.program(cells.MEDIUM), cells.air_config(cell, scenario))
     if fader:
         check_config(places.program(cells.FADER), cells.fader_config(cell, scenario))
-    # The code is loaded by the base station's process; of a check, too.
+    # Loaded by a check of the base station's process, and of the terminal's for its receiver.
     if inputs.names_of(scenario.values, inputs.that_name_code(SETTINGS)):
-        check_config(places.program(cells.MACD), cells.mac_config(cell, scenario, "base"))
+        for role in ("base", "terminal"):
+            check_config(places.program(cells.MACD), cells.mac_config(cell, scenario, role))
     cable_attenuator.check(scenario, places)
 
 

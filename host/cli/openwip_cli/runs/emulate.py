@@ -53,7 +53,13 @@ TRACE_MARGIN_S = 30  # start, draining, sums; the emulator would begin a trace a
 def with_predictions(s: Scenario, places: Places) -> Iterator[Scenario]:
     """The scenario as the emulator takes it: for `predictor`, a trace of the channel that holds
     what the receiver's predictor says from noisy gains (the emulator has no receiver)."""
+    method = inputs.for_process(s.values, SETTINGS)["phy.predictor"]
     if s["channel.prediction_nmse"] != "predictor":
+        if method != table.column("phy.predictor", "default", ()):
+            raise BadInput(
+                f"--predictor is {method!r} without a receiver; valid: with --prediction-nmse"
+                " predictor"
+            )
         yield s
         return
     for key, flag, plain in (("terminals", "--terminals", 1), ("channel.bins_db", "--bins-db", [])):
@@ -80,6 +86,7 @@ def with_predictions(s: Scenario, places: Places) -> Iterator[Scenario]:
             f"--snr={s['channel.snr_db']:g}",
             f"--horizon={s.retransmission_delay_slots}",
             "--predictor",
+            f"--method={method}",
         ]
         if s["channel.speed_kmh"] is not None:
             arguments.append(f"--speed-kmh={s['channel.speed_kmh']:g}")

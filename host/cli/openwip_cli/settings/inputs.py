@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import BadInput
 from ..text import of_file, of_yaml
-from .kinds import ChoiceOrFile, Extension, TextOrFile, file_of, with_file
+from .kinds import CODE, ChoiceOrFile, TextOrFile, file_of, with_file
 from .table import Setting
 
 # ending of a channel definition, which may be based on another one
@@ -23,12 +23,12 @@ DEFINITION = ".yaml"
 
 def that_name_files(settings: Iterable[Setting]) -> list[Setting]:
     """Settings of the table with a value that can be a file's name."""
-    return [s for s in settings if isinstance(s.kind, (ChoiceOrFile, Extension, TextOrFile))]
+    return [s for s in settings if isinstance(s.kind, (ChoiceOrFile, *CODE, TextOrFile))]
 
 
 def that_name_code(settings: Iterable[Setting]) -> list[Setting]:
     """Those of them with a value that can be code of the user's own."""
-    return [s for s in settings if isinstance(s.kind, Extension)]
+    return [s for s in settings if isinstance(s.kind, CODE)]
 
 
 def for_process(values: dict[str, Any], settings: Iterable[Setting]) -> dict[str, Any]:

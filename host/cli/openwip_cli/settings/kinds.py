@@ -180,6 +180,10 @@ class Extension(Text):
         return text
 
     @staticmethod
+    def is_code(value: Any) -> bool:
+        return Extension._parts(value) is not None
+
+    @staticmethod
     def _parts(value: Any) -> tuple[str, str, str] | None:
         """What stands before the file's name, the name, and what stands behind it."""
         found = re.fullmatch(r"(python:)(.+)(:[^:]+)|(library:)([^:]+)(:.*)?", str(value))
@@ -196,6 +200,29 @@ class Extension(Text):
         """The same code in the file `name`."""
         parts = self._parts(value)
         return f"{parts[0]}{name}{parts[2]}" if parts else value
+
+
+class ChoiceOrExtension(Choice):
+    """Or code of the user's own."""
+
+    name = "text"  # what it may be is no list
+
+    def __init__(self, *words: str) -> None:
+        super().__init__(*words)
+        self.code = Extension()
+        self.valid += "|python:FILE:CLASS|library:FILE[:ARGUMENT]"
+
+    def read(self, value: Any) -> Any:
+        return value if Extension.is_code(value) else super().read(value)
+
+    def file_of(self, value: Any) -> str | None:
+        return self.code.file_of(value)
+
+    def with_file(self, value: Any, name: str) -> str:
+        return self.code.with_file(value, name)
+
+
+CODE = (Extension, ChoiceOrExtension)
 
 
 class Ports(Text):
@@ -263,7 +290,7 @@ ON_OFF = Choice("on", "off")
 
 def file_of(kind: Kind, value: Any) -> str | None:
     """The file that a value of this kind names; None: it names none."""
-    if isinstance(kind, Extension):
+    if isinstance(kind, CODE):
         return kind.file_of(value)
     is_file = isinstance(kind, (ChoiceOrFile, TextOrFile)) and kind.names_file(value)
     return value if is_file else None
@@ -271,7 +298,7 @@ def file_of(kind: Kind, value: Any) -> str | None:
 
 def with_file(kind: Kind, value: Any, name: str) -> Any:
     """A value that names a file, naming another one."""
-    return kind.with_file(value, name) if isinstance(kind, Extension) else name
+    return kind.with_file(value, name) if isinstance(kind, CODE) else name
 
 
 def number_of(kind: Kind) -> Kind:

@@ -15,6 +15,7 @@ import yaml
 from .kinds import (
     ON_OFF,
     Choice,
+    ChoiceOrExtension,
     ChoiceOrFile,
     Extension,
     Impairments,
@@ -95,6 +96,8 @@ def kind_of(key: str, of: Views) -> Kind:
         return (
             ChoiceOrFile(tuple(has("choices")), tuple(has("files")))
             if has("files")
+            else ChoiceOrExtension(*has("choices"))
+            if has("check") == "extension"
             else Choice(*has("choices"))
         )
     if type_ == "impairments":

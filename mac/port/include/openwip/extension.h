@@ -138,7 +138,9 @@ typedef struct openwip_gains {
     float re[OPENWIP_BINS]; /* the complex channel gain of each bin */
     float im[OPENWIP_BINS];
     float gain_error; /* variance of the error of one gain */
-    float noise;      /* variance of the noise: the SNR of a bin is |gain|^2 / noise */
+    /* Variance of the error along any direction in the space of the 25 gains: the noise of a bin
+     * over its known elements. */
+    float direction_error;
     /* The decision: the gains `horizon` slots later, and 1 in `known`; 0: too little is known yet,
      * and the last gain stands in. They are zero when the predictor is called. */
     int32_t known;
