@@ -65,7 +65,7 @@ def without_clock(report):
 
 @unittest.skipUnless((BUILD / "host/emulator/wip_emulator").exists(), "the emulator is not built")
 @unittest.skipUnless(
-    (BUILD / "host/extension/openwip_python.so").exists(), "rules in Python are not built"
+    (BUILD / "host/extension/openwip-python.so").exists(), "rules in Python are not built"
 )
 class OwnCode(unittest.TestCase):
     @classmethod
