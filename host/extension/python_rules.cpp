@@ -25,10 +25,18 @@ using namespace wip::extension;
 
 // --- the interpreter ---
 
+// In a flowgraph other threads run Python, too. Whoever has the interpreter gives it up so long
+// after it was asked for, which a slot waits for; usually that is 5 ms.
+constexpr double switch_interval_s = 50e-6;
+
 // Once in a process. Signals stay the process's, and no file is written beside the user's.
 void start_python() {
     static const bool started = [] {
-        if (Py_IsInitialized() != 0) return true;
+        if (Py_IsInitialized() != 0) {
+            const py::gil_scoped_acquire lock;
+            py::module_::import("sys").attr("setswitchinterval")(switch_interval_s);
+            return true;
+        }
         PyConfig config;
         PyConfig_InitPythonConfig(&config);
         config.install_signal_handlers = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "extension/trusted_file.h"
 
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,6 +24,15 @@ std::optional<uid_t> caller() {
 
 bool is_trusted(uid_t owner) { return owner == 0 || owner == caller(); }
 
+// What errno says of a file or folder that cannot be looked at.
+std::string not_readable(const std::string& path, int error) {
+    const std::string text = path + ": " + std::strerror(error) + "; valid: a file that ";
+    if (error != EACCES) return text + "can be read";
+    const passwd* me = ::getpwuid(::geteuid());
+    return text + "user " + (me != nullptr ? me->pw_name : std::to_string(::geteuid())) +
+           " can read, in folders that let that user pass (chmod o+x)";
+}
+
 // Of a file or folder, for root.
 std::string why_not_trusted(const std::string& path, const struct stat& found) {
     if (!is_trusted(found.st_uid))
@@ -40,17 +50,15 @@ std::string why_not_trusted(const std::string& path, const struct stat& found) {
 
 std::string why_not_loaded(const std::string& path) {
     struct stat found {};
-    if (::stat(path.c_str(), &found) != 0)
-        return path + ": " + std::strerror(errno) + "; valid: a file that can be read";
+    if (::stat(path.c_str(), &found) != 0) return not_readable(path, errno);
     if (!S_ISREG(found.st_mode)) return path + " is no regular file; valid: a file";
     if (::geteuid() != 0) return {};
     // Links are followed first, so that what is judged is what is loaded.
     std::error_code error;
     const auto real = std::filesystem::canonical(path, error);
-    if (error) return path + ": " + error.message() + "; valid: a file that can be read";
+    if (error) return not_readable(path, error.value());
     for (auto at = real;; at = at.parent_path()) {
-        if (::stat(at.c_str(), &found) != 0)
-            return at.string() + ": " + std::strerror(errno) + "; valid: a file that can be read";
+        if (::stat(at.c_str(), &found) != 0) return not_readable(at.string(), errno);
         if (const auto why = why_not_trusted(at.string(), found); !why.empty()) return why;
         if (at == at.parent_path()) return {};
     }

@@ -315,6 +315,13 @@ class OwnCode(unittest.TestCase):
         self.assertIn(f"{who} may be changed by other users; valid in a process of root's", check())
         who.chmod(0o600)
         self.assertIn("PermissionError", check("--set", f"user={account}"))
+        self.folder.chmod(0o700)
+        self.addCleanup(self.folder.chmod, 0o755)
+        self.assertIn(
+            f"{who}: Permission denied; valid: a file that user {account} can read, in folders that"
+            " let that user pass (chmod o+x)",
+            check("--set", f"user={account}"),
+        )
 
     def cell(self, command, *options):
         return openwip(
