@@ -15,7 +15,7 @@ struct link_rules_config {
     std::string scheduler{no_extension}, adaptation{no_extension};
 };
 
-// What can be said before anything is loaded: the files may be. Throws bad_input.
+// Checks before anything is loaded that the files may be. Throws bad_input.
 void check_files(const link_rules_config& config);
 
 class link_rules {

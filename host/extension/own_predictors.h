@@ -41,13 +41,13 @@ public:
         return nullptr;
     }
 
-    // What the user's code has failed with; empty: nothing.
+    // The reason with which the user's code has failed; empty: it has not.
     bool has_failed() const noexcept { return kept_->failed.load(std::memory_order_acquire); }
     std::string failure() const {
         const std::lock_guard lock(kept_->mutex);
         return kept_->why;
     }
-    // Of the user's predictor that was made last; nothing: there is none.
+    // The cost of the user's predictor that was made last; nothing: there is none.
     std::optional<rule_cost> cost() const {
         const std::lock_guard lock(kept_->mutex);
         const auto rule = kept_->rule.lock();

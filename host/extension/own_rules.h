@@ -14,7 +14,7 @@
 
 namespace wip::extension {
 
-// What one rule has cost so far.
+// The cost of one rule so far.
 struct rule_cost {
     std::string key, value;  // the setting
     runtime::pacing_summary of_call;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a rule in Python is handed: the structures of openwip/extension.h as objects with attributes
-// (docs/how-to/extend.md lists them), and how its answers are read.
+// The objects that a rule in Python is handed: the structures of openwip/extension.h as objects
+// with attributes (docs/how-to/extend.md lists them), and how its answers are read.
 #pragma once
 
 #include <openwip/extension.h>

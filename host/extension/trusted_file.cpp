@@ -24,7 +24,7 @@ std::optional<uid_t> caller() {
 
 bool is_trusted(uid_t owner) { return owner == 0 || owner == caller(); }
 
-// What errno says of a file or folder that cannot be looked at.
+// The error of a file or folder that cannot be looked at.
 std::string not_readable(const std::string& path, int error) {
     const std::string text = path + ": " + std::strerror(error) + "; valid: a file that ";
     if (error != EACCES) return text + "can be read";
@@ -33,7 +33,7 @@ std::string not_readable(const std::string& path, int error) {
            " can read, in folders that let that user pass (chmod o+x)";
 }
 
-// Of a file or folder, for root.
+// The reason why a process of root's must not load a file, or one through this folder; empty: none.
 std::string why_not_trusted(const std::string& path, const struct stat& found) {
     if (!is_trusted(found.st_uid))
         return path + " is owned by user " + std::to_string(found.st_uid) +

@@ -14,7 +14,7 @@
 namespace wip::host {
 
 void fill_base(const base_statistics& s, openwip::control::MacStatus& status);
-// What rules of the user's own have cost at this end.
+// The cost of rules of the user's own at this end.
 void fill_rules(const std::vector<extension::rule_cost>& costs,
                 openwip::control::MacStatus& status);
 // The base station's end of the downlink: in, sent, queued and dropped at the MAC.

@@ -25,7 +25,7 @@ PAGES = (TOP / "docs/how-to/extend.md", TOP / "docs/how-to/own-predictor.md")
 BUILD = pathlib.Path(environment()["OPENWIP_BUILD"])
 KERNEL = BUILD / "virtual-time/linux"
 THREE = ("--terminals", "3", "--users-db", "8,14,20", "--channel", "jakes", "--seed", "7")
-# Of the wall clock, which is another one in every run.
+# These rows are of the wall clock, which is another one in every run.
 OF_THE_CLOCK = ("own_code", "realtime", "config", "effective", "seconds", "versions")
 WRONG = """
     import os

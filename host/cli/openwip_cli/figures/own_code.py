@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What code of the user's own (link.scheduler, link.adaptation, phy.predictor) has cost in a run."""
+"""The cost of code of the user's own (link.scheduler, link.adaptation, phy.predictor) in a run."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from . import link_counts
 
 
 def rows(*statuses: MacStatus) -> list[dict[str, Any]]:
-    """Of both ends, a row each: setting, value, calls, the time of a call in microseconds, and how
+    """A row for each rule of both ends: setting, value, calls, the time of a call in microseconds, and how
     many calls took longer than a slot (2/3 ms)."""
     rules = (rule for s in statuses for rule in (*s.own_rules, *s.radio.own_rules))
     return [link_counts.counts_of(rule, "") for rule in rules]

@@ -185,7 +185,7 @@ class Extension(Text):
 
     @staticmethod
     def _parts(value: Any) -> tuple[str, str, str] | None:
-        """What stands before the file's name, the name, and what stands behind it."""
+        """The text before the file's name, the name, and the text behind it."""
         found = re.fullmatch(r"(python:)(.+)(:[^:]+)|(library:)([^:]+)(:.*)?", str(value))
         if not found:
             return None

@@ -49,9 +49,9 @@ typedef struct openwip_cell {
 
 typedef struct openwip_user {
     int32_t hears; /* 1: the terminal is locked and was heard from lately; else it gets nothing */
-    /* What waits for the terminal, in the order in which bins take it: one piece for each frame
-     * that has failed, then the queue. A bin takes as much of the first piece as its frame carries,
-     * and nothing of the next piece. */
+    /* The data that waits for the terminal, in the order in which bins take it: one piece for each
+     * frame that has failed, then the queue. A bin takes as much of the first piece as its frame
+     * carries, and nothing of the next piece. */
     int32_t pieces;
     int32_t piece_bits[OPENWIP_BINS];
     float predicted_snr_db[OPENWIP_BINS];  /* as the terminal predicts it for this slot */
@@ -119,12 +119,12 @@ typedef struct openwip_report {
     int32_t heard; /* 1: a report came and the terminal is locked; 0: the rest is of the last one */
     float predicted_snr_db[OPENWIP_BINS]; /* for the slot that is planned next */
     float prediction_nmse; /* of these predictions, as the terminal measures it; NaN: not known */
-    /* Of this slot's frames: bits per symbol with which the bin was sent (0: not sent), how often
+    /* The frames of this slot: bits per symbol with which the bin was sent (0: not sent), how often
      * its frame had been sent before, and whether it was received (1) or not (0). */
     uint8_t sent_bits_per_symbol[OPENWIP_BINS];
     uint8_t retransmissions[OPENWIP_BINS];
     uint8_t received[OPENWIP_BINS];
-    /* What the switch table of link.switch_table says, 1..8. */
+    /* The modulation by the table of link.switch_table, 1..8. */
     uint8_t table_bits_per_symbol[OPENWIP_BINS];
     /* The decision, 1..8; it is the table's when the rule is called. Retransmissions keep theirs.
      */
