@@ -111,7 +111,7 @@ function(openwip_install_core)
       # Sources lie where they are, in an installation all headers lie in one folder.
       get_target_property(folders ${library} INTERFACE_INCLUDE_DIRECTORIES)
       if(folders)
-        set_target_properties(${library} PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "$<BUILD_INTERFACE:${folders}>;$<INSTALL_INTERFACE:include/openwip>")
+        set_target_properties(${library} PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "$<BUILD_INTERFACE:${folders}>;$<INSTALL_INTERFACE:include/openwip;include>")
       endif()
     endif()
   endforeach()
@@ -129,8 +129,10 @@ function(openwip_install_core)
   install(EXPORT openwip NAMESPACE openwip:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/openwip FILE openwipTargets.cmake COMPONENT dev)
   foreach(folder blocks/types blocks/phy mac/port mac/wire mac/rlc mac/journal mac/link mac/calendar mac/relay mac/umts mac/wlan
                  channels/yaml channels/sample channels/mix channels/bin channels/packet channels/profiles channels/cell channels/fader)
-    install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION include/openwip COMPONENT dev FILES_MATCHING PATTERN "*.h")
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION include/openwip COMPONENT dev FILES_MATCHING PATTERN "*.h" PATTERN port/include EXCLUDE)
   endforeach()
+  # The header of libraries of a user's own, as <openwip/extension.h>; it needs none of the others.
+  install(FILES mac/port/include/openwip/extension.h DESTINATION include/openwip COMPONENT dev)
   include(CMakePackageConfigHelpers)
   file(WRITE ${PROJECT_BINARY_DIR}/installed/openwipConfig.cmake "# SPDX-License-Identifier: GPL-3.0-or-later
 include(CMakeFindDependencyMacro)

@@ -27,8 +27,19 @@ public:
     // The rest only while holding, but for end_reason().
     explicit operator bool() const { return link_.has_value(); }
     slot_link* operator->() { return &*link_; }
-    // True when there is a link and it has ended.
+    // Ends the block for a reason of its own, with a link or without.
+    void end(const std::string& reason) {
+        {
+            const std::lock_guard lock(mutex_);
+            if (!end_reason_.empty()) return;
+            end_reason_ = reason;
+        }
+        has_ended_ = true;
+        on_end_(reason);
+    }
+    // True when there is a link and it has ended, or end() was called.
     bool ended() {
+        if (has_ended_) return true;
         if (!link_ || !link_->ended()) return false;
         std::unique_lock lock(mutex_);
         if (!end_reason_.empty()) return true;
@@ -53,6 +64,7 @@ private:
     on_end_fn on_end_;
     std::mutex mutex_;  // end_reason_
     std::string end_reason_;
+    bool has_ended_ = false;  // by end()
 };
 
 }  // namespace wip

@@ -8,8 +8,10 @@
 #include <atomic>
 #include <cmath>
 #include <span>
+#include <string_view>
 
 #include "checked_parameter.h"
+#include "checked_predictor.h"
 #include "phy/grid/sequence.h"
 #include "phy/prediction/snr_predictor.h"
 #include "phy/receiver/slot_estimator.h"
@@ -116,7 +118,11 @@ public:
               "snr_predictor",
               gr::io_signature::makev(2, 2, std::vector<int>{int{channel_bytes}, int{bins_bytes}}),
               gr::io_signature::make(1, 1, bins_bytes)),
-          predictor_(horizon, predictor),
+          own_(::wip::phy::make_gain_predictor),
+          predictor_(horizon, predictor,
+                     [this](std::string_view name, int ahead) {
+                         return ::wip::make_checked(own_, name, ahead);
+                     }),
           count_(0) {
         set_tag_propagation_policy(TPP_CUSTOM);  // the tags of both inputs are the same
     }
@@ -141,6 +147,10 @@ public:
         }
         nmse_ = predictor_.nmse();
         last_value_nmse_ = predictor_.last_value_nmse();
+        if (own_.has_failed()) {
+            GR_LOG_ERROR(d_logger, own_.failure());
+            return WORK_DONE;
+        }
         return n;
     }
 
@@ -169,6 +179,7 @@ private:
         std::transform(predicted.begin(), predicted.end(), predicted_db, reported_db);
     }
 
+    ::wip::extension::own_predictors own_;
     ::wip::phy::snr_predictor predictor_;
     slot_count_on count_;
     bool started_ = false;

@@ -19,7 +19,8 @@ namespace wip {
 
 class predictor_builder {
 public:
-    predictor_builder() = default;
+    explicit predictor_builder(phy::gain_predictor_maker make = phy::make_gain_predictor)
+        : make_(std::move(make)) {}
     predictor_builder(const predictor_builder&) = delete;
     predictor_builder& operator=(const predictor_builder&) = delete;
     ~predictor_builder() {
@@ -67,7 +68,7 @@ private:
             lock.unlock();
             old.reset();
             std::unique_ptr<phy::snr_predictor> made;
-            if (job) made = std::make_unique<phy::snr_predictor>(job->horizon, job->method);
+            if (job) made = std::make_unique<phy::snr_predictor>(job->horizon, job->method, make_);
             lock.lock();
             if (!made) continue;
             done_ = std::move(made);
@@ -75,6 +76,7 @@ private:
         }
     }
 
+    const phy::gain_predictor_maker make_;
     std::mutex mutex_;
     std::condition_variable wake_;
     std::optional<phy::predictor_choice> order_;

@@ -2,6 +2,21 @@
 #include "receiver_settings.h"
 
 namespace wip {
+namespace {
+
+constexpr int slots_between_costs = 150;
+
+void fill_cost(const extension::rule_cost& cost, openwip::receiver::OwnRule& rule) {
+    rule.set_setting(cost.key);
+    rule.set_value(cost.value);
+    rule.set_calls(cost.of_call.slots);
+    rule.set_longer_than_slot(cost.of_call.behind);
+    rule.set_median_us(cost.of_call.median_us);
+    rule.set_p99_us(cost.of_call.p99_us);
+    rule.set_max_us(cost.of_call.max_us);
+}
+
+}  // namespace
 
 void receiver_settings::change(const openwip::slot_link::ReceiverSettings& settings,
                                phy::slot_receiver& receiver) {
@@ -14,12 +29,18 @@ void receiver_settings::change(const openwip::slot_link::ReceiverSettings& setti
     if (settings.has_horizon()) wanted.horizon = static_cast<int>(settings.horizon());
     // Said again until it holds; to be made and to learn takes time and must not begin anew.
     if (wanted == wanted_) return;
-    if (!phy::available(wanted)) {
+    if (!can_be(wanted)) {
         ++refused_;
         return;
     }
     wanted_ = wanted;
     builder_.order(std::move(wanted));
+}
+
+bool receiver_settings::can_be(const phy::predictor_choice& wanted) const {
+    if (phy::available(wanted)) return true;
+    const bool same_code = wanted.method == first_method_ && read_extension_name(wanted.method);
+    return same_code && phy::available({.horizon = wanted.horizon});
 }
 
 void receiver_settings::take_predictor(phy::slot_receiver& receiver) {
@@ -29,13 +50,18 @@ void receiver_settings::take_predictor(phy::slot_receiver& receiver) {
     if (auto replaced = receiver.take_retired_predictor()) builder_.retire(std::move(replaced));
 }
 
-void receiver_settings::fill(const phy::slot_receiver& receiver,
-                             openwip::receiver::State& state) const {
+void receiver_settings::fill(const phy::slot_receiver& receiver, openwip::receiver::State& state) {
     const auto& predictor = receiver.predictor_in_use();
     state.set_combining(combining_);
     state.set_predictor(predictor.method);
     state.set_horizon(static_cast<std::uint32_t>(predictor.horizon));
     state.set_settings_refused(refused_);
+    state.clear_own_rules();
+    if (!read_extension_name(predictor.method)) return;
+    // Quantiles are no work for every slot.
+    if (slots_since_cost_++ % slots_between_costs == 0)
+        if (const auto cost = own_->cost()) fill_cost(*cost, cost_);
+    *state.add_own_rules() = cost_;
 }
 
 }  // namespace wip

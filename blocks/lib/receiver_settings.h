@@ -5,8 +5,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include "extension/own_predictors.h"
 #include "phy/receiver/slot_receiver.h"
 #include "predictor_builder.h"
 #include "schema/slot_link.pb.h"
@@ -15,18 +18,33 @@ namespace wip {
 
 class receiver_settings {
 public:
-    receiver_settings(bool combining, phy::predictor_choice predictor)
-        : combining_(combining), wanted_(std::move(predictor)) {}
+    // `own`: makes the predictors, which may be code of the user's own. That is loaded when the
+    // receiver is made; a running one can change its horizon alone.
+    receiver_settings(bool combining, phy::predictor_choice predictor,
+                      extension::own_predictors& own)
+        : combining_(combining),
+          first_method_(predictor.method),
+          wanted_(std::move(predictor)),
+          own_(&own),
+          builder_([&own](std::string_view name, int horizon) {
+              return own.try_to_make(name, horizon);
+          }) {}
 
     void change(const openwip::slot_link::ReceiverSettings& settings, phy::slot_receiver& receiver);
     // Hands over a predictor that has been made, and takes back what it replaced.
     void take_predictor(phy::slot_receiver& receiver);
-    void fill(const phy::slot_receiver& receiver, openwip::receiver::State& state) const;
+    void fill(const phy::slot_receiver& receiver, openwip::receiver::State& state);
 
 private:
+    bool can_be(const phy::predictor_choice& wanted) const;
+
     bool combining_;
+    const std::string first_method_;
     phy::predictor_choice wanted_;  // asked for last, of those that there are
     std::uint64_t refused_ = 0;
+    const extension::own_predictors* own_;
+    openwip::receiver::OwnRule cost_;  // as of some slots ago
+    int slots_since_cost_ = 0;
     predictor_builder builder_;
 };
 

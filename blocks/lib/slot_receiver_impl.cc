@@ -9,10 +9,12 @@
 #include <optional>
 #include <span>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 
 #include "block_link.h"
 #include "checked_parameter.h"
+#include "checked_predictor.h"
 #include "fader/known_burst.h"
 #include "phy/receiver/slot_receiver.h"
 #include "phy/sync/gain_control.h"
@@ -50,12 +52,17 @@ public:
                        double highest_gain_db, bool timed_gain)
         : gr::sync_block("slot_receiver", gr::io_signature::make(1, 1, sizeof(gr_complex)),
                          gr::io_signature::make(0, 0, 0)),
+          own_(::wip::phy::make_gain_predictor),
           receiver_({.cell = cell,
                      .profile = ::wip::link_profile::radio,
                      .combining = combining,
                      .horizon_slots = horizon,
-                     .predictor = predictor}),
-          settings_(combining, {predictor, horizon}),
+                     .predictor = predictor,
+                     .make_predictor =
+                         [this](std::string_view name, int ahead) {
+                             return ::wip::make_checked(own_, name, ahead);
+                         }}),
+          settings_(combining, {predictor, horizon}, own_),
           gain_({.gain_db = gain_db, .lowest_db = lowest_gain_db, .highest_db = highest_gain_db}),
           on_slot_([this](const ::wip::phy::received_slot& s) { on_slot(s); }),
           clock_(::wip::first_sample(::wip::slot(checked_start_slot(start_slot)))),
@@ -98,8 +105,9 @@ public:
             if (const auto* settings = link_->take_settings())
                 settings_.change(*settings, receiver_);
             settings_.take_predictor(receiver_);
-            if (link_.ended()) return WORK_DONE;
         }
+        if (own_.has_failed()) link_.end(own_.failure());
+        if (link_.ended()) return WORK_DONE;
         return noutput_items;
     }
 
@@ -206,6 +214,7 @@ private:
             message_port_pub(pmt::mp("symbols"), symbols);
     }
 
+    ::wip::extension::own_predictors own_;
     ::wip::phy::slot_receiver receiver_;
     ::wip::receiver_settings settings_;
     ::wip::phy::gain_control gain_;

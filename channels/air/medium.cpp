@@ -455,6 +455,7 @@ medium_status medium::status() {
     s.overflows = c.overflows - base_overflows_;
     for (std::size_t i = 0; i < air_.nodes(); ++i) {
         node_block& n = air_.node(i);
+        s.packets_at_wrong_time += n.displaced.load();
         const std::int64_t process = n.process.load();
         const std::uint32_t active = activity_[i].load();
         const std::uint64_t malformed = known_[i].malformed.load();

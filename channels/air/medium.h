@@ -57,6 +57,8 @@ struct medium_status {
     double real_time_factor = 0;
     runtime::pacing_summary pacing;
     std::uint64_t late = 0, underflows = 0, overflows = 0;
+    // Since the start, of all nodes that are told when their samples belong on the air.
+    std::uint64_t packets_at_wrong_time = 0;
     std::vector<std::string> nodes;
 };
 

@@ -133,6 +133,10 @@ public:
         return terminals_[static_cast<std::size_t>(user)].journal;
     }
 
+    // Rules of the user's own, from the next slot on (cell_scheduler::use).
+    void use(scheduler_port* own_scheduler, adaptation_port* own_adaptation) {
+        scheduler_.use(own_scheduler, own_adaptation);
+    }
     // From the next slot on. Everything of the cell but the users and the profile.
     void reconfigure(const cell_config& cell);
     void reconfigure(const uplink_config& uplink);

@@ -50,7 +50,8 @@ size_t transmit_stream::send(const buffs_type& buffs, size_t size,
         return 0;
     }
     uhd::tx_metadata_t sent = metadata;
-    // A time of its own goes before the kept one; the end of a burst is the kept call's in any case.
+    // A time of its own goes before the kept one; the end of a burst is the kept call's in any
+    // case.
     if (kept_) {
         if (!sent.has_time_spec) {
             sent.has_time_spec = kept_->has_time_spec;

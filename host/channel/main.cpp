@@ -185,7 +185,8 @@ int main(int argc, char** argv) {
     rendering->add_option("--shadowing-db", r.choice.shadowing_db)->transform(number_in<double>());
     rendering->add_option("--horizon", r.horizon_slots)->transform(number_in<int>());
     auto* nmse = rendering->add_option("--prediction-nmse", r.nmse)->transform(number_in<double>());
-    rendering->add_flag("--predictor", r.predictor)->excludes(nmse);
+    auto* predictor = rendering->add_flag("--predictor", r.predictor)->excludes(nmse);
+    rendering->add_option("--method", r.method)->needs(predictor);
     rendering->add_option("--software", r.software);
 
     write_config w;

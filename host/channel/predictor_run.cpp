@@ -25,9 +25,12 @@ std::size_t place(std::int64_t s, std::size_t size) {
 
 }  // namespace
 
-predictor_run::predictor_run(const bin_model::fading_config& config, int horizon_slots)
+predictor_run::predictor_run(const bin_model::fading_config& config, int horizon_slots,
+                             const std::string& method)
     : channel_(config),
-      predictor_(horizon_slots),
+      predictor_(
+          horizon_slots, method,
+          [this](std::string_view name, int horizon) { return makers_.make(name, horizon); }),
       key_(sample_model::derive_key(config.seed, 0x50524400u ^ config.purpose)),
       predicted_(static_cast<std::size_t>(horizon_slots) + 1),
       truth_(predicted_.size()) {
@@ -50,12 +53,12 @@ void predictor_run::measure(slot s) noexcept {
     predictor_.update(m, predicted_[place(target.value, predicted_.size())]);
 }
 
-void predictor_run::next(std::span<float, nof_bins> linear,
-                         std::span<float, nof_bins> predicted) noexcept {
+void predictor_run::next(std::span<float, nof_bins> linear, std::span<float, nof_bins> predicted) {
     // measure(s) makes the prediction for s + horizon, in one of horizon + 1 places: it does not
     // touch the one for s, unless the horizon is 0 and that is what is asked for.
     const std::size_t at = place(next_, predicted_.size());
     measure(slot(next_));
+    if (makers_.has_failed()) throw bad_input(makers_.failure());
     std::copy_n(predicted_[at].begin(), nof_bins, predicted.begin());
     std::copy_n(truth_[at].begin(), nof_bins, linear.begin());
     ++next_;

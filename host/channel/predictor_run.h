@@ -8,26 +8,33 @@
 // knows nothing yet.
 #pragma once
 
-#include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "bin/fading_channel.h"
+#include "extension/own_predictors.h"
 #include "phy/prediction/snr_predictor.h"
 
 namespace wip::channel_program {
 
 class predictor_run {
 public:
-    predictor_run(const bin_model::fading_config& config, int horizon_slots);
+    // Throws bad_input when the method is code of the user's own that cannot be loaded.
+    predictor_run(const bin_model::fading_config& config, int horizon_slots,
+                  const std::string& method);
 
-    // Slots 0, 1, 2, ... one after the other: true SNR and the prediction made for it.
-    void next(std::span<float, nof_bins> linear, std::span<float, nof_bins> predicted) noexcept;
+    // Slots 0, 1, 2, ... one after the other: true SNR and the prediction made for it. Throws
+    // bad_input when code of the user's own has failed.
+    void next(std::span<float, nof_bins> linear, std::span<float, nof_bins> predicted);
+    std::optional<extension::rule_cost> cost() const { return makers_.cost(); }
 
 private:
     static constexpr std::int64_t warm_up = slots_per_second;
     void measure(slot s) noexcept;
 
     bin_model::fading_channel channel_;
+    extension::own_predictors makers_{phy::make_gain_predictor};
     phy::snr_predictor predictor_;
     std::uint32_t key_;
     std::int64_t next_ = 0;

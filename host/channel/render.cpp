@@ -57,7 +57,7 @@ void render(const render_config& c) {
     if (c.nmse)
         given = std::make_unique<bin_model::gain_prediction>(fading, *c.nmse,
                                                              slot_count(c.horizon_slots));
-    if (c.predictor) predictor = std::make_unique<predictor_run>(fading, c.horizon_slots);
+    if (c.predictor) predictor = std::make_unique<predictor_run>(fading, c.horizon_slots, c.method);
 
     const sample_model::motion movement(fading.channel.movement,
                                         static_cast<double>(sample_rate_hz));

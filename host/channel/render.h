@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "phy/prediction/gain_predictor.h"
 #include "profiles/channel_definition.h"
 
 namespace wip::channel_program {
@@ -18,8 +19,9 @@ struct render_config {
     double seconds = 30;
     double mean_snr_db = 16;
     int horizon_slots = 3;
-    std::optional<double> nmse{};  // predictions of this quality
-    bool predictor = false;        // or those of the receiver's predictor
+    std::optional<double> nmse{};                // predictions of this quality
+    bool predictor = false;                      // or those of the receiver's predictor
+    std::string method{phy::default_predictor};  // of it
     std::string file, software;
 };
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "config/endpoint.h"
+#include "types/extension_name.h"
 #include "types/number_text.h"
 #include "yaml/walk.h"
 
@@ -32,9 +33,15 @@ std::string capitalised(std::string text) {
     return text;
 }
 
+std::string check_extension(std::string_view text) {
+    if (text == no_extension || read_extension_name(text)) return {};
+    return std::string(no_extension) + ", " + std::string(valid_extension);
+}
+
 const text_checks& common_checks() {
     static const text_checks checks{{"endpoint", check_endpoint},
                                     {"endpoint_or_none", check_endpoint_or_none},
+                                    {"extension", check_extension},
                                     {"folder_or_none", check_folder_or_none},
                                     {"line_endpoint", check_line_endpoint},
                                     {"namespace", check_namespace},
@@ -149,6 +156,18 @@ key settings_table::make_key(const entry& e, const views& of, const text_checks&
             k.check = c->second;
         else
             bad("check = " + name + ": the program has none");
+    }
+    // A choice, or code of the user's own.
+    if (k.type == kind::choice && k.check) {
+        k.type = kind::text;
+        k.check = [choices = k.choices](std::string_view text) -> std::string {
+            if (std::find(choices.begin(), choices.end(), text) != choices.end() ||
+                read_extension_name(text))
+                return {};
+            std::string valid;
+            for (const auto& choice : choices) valid += choice + ", ";
+            return valid + std::string(valid_extension);
+        };
     }
     k.fallback_doc = word(e, of, "shown");
     k.required = !word(e, of, "required").empty();

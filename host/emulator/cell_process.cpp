@@ -38,7 +38,10 @@ public:
 private:
     packet_path& path() override { return *path_; }
     delayed_pair& links() override { return path_->links; }
-    void prepare() override { cell_.prepare_errors(); }
+    void prepare() override {
+        cell_.prepare_errors();
+        path_->load_rules(config);
+    }
     // Not the slot itself: what has come until now is read first.
     void advance(std::int64_t t, std::int64_t due) override {
         if (links().next_wakeup() < due) links().advance(std::min(t, due - 1));

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "emulator/cell_status.h"
+#include "station/mac_status.h"
 #include "station/packet_gate.h"
 
 namespace wip::emulator {
@@ -36,8 +37,15 @@ void cell_path::black_out(slot from, double ms) {
     cell.black_out(from, from + slot_count(static_cast<std::int64_t>(slots)));
 }
 
+void cell_path::load_rules(const emulator_config& config) {
+    const cell_config& c = config.cell.cell;
+    rules.emplace(config.rules, cell_of(c.link, c.users, c.averaging_slots));
+    cell.use(rules->scheduler(), rules->adaptation());
+}
+
 void cell_path::fill_base(MacStatus& status) const {
     emulator::fill_base(cell, status);
+    if (rules) host::fill_rules(rules->costs(), status);
     add_held(links, status);
     fill_delay_injection(links, status);
 }

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "cell/emulated_cell.h"
 #include "emulator/delayed_pair.h"
 #include "emulator/link_pair.h"
+#include "extension/link_rules.h"
 
 namespace wip::emulator {
 
@@ -19,9 +21,11 @@ public:
     void black_out(slot from, double ms);
     packet_link& downlink() override { return links.downlink(); }
     packet_link& uplink() override { return links.uplink(); }
+    void load_rules(const emulator_config& config) override;
     void fill_base(openwip::control::MacStatus& status) const override;
     void fill_terminal(openwip::control::MacStatus& status) const override;
 
+    std::optional<extension::link_rules> rules;  // before the cell that uses them
     emulated_cell cell;
     delayed_pair links;
 };

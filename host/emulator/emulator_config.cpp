@@ -337,6 +337,15 @@ emulator_config translate(config::settings& s) {
     const std::string& method = s.text("scheduling.method");
     cell.cell.scheduling =
         *scheduling_of(method == "as_allocation" ? s.text("link.allocation") : method);
+    c.rules = host::link_rules_from(s);
+    for (const char* key : {"link.scheduler", "link.adaptation"})
+        if (c.kind != link_kind::ofdm && s.text(key) != no_extension)
+            throw s.refuse(key, "a link of kind " + kind + " has no rule of your own; valid: " +
+                                    std::string(no_extension) + ", or link.kind = ofdm");
+    if (c.rules.scheduler != no_extension && method != "as_allocation")
+        throw s.refuse("scheduling.method",
+                       "link.scheduler = " + c.rules.scheduler +
+                           " shares out the bins; valid: as_allocation, its default");
     cell.cell.averaging_slots = static_cast<int>(s.integer("scheduling.averaging_slots"));
     cell.uplink = host::uplink_from(s);
     std::tie(cell.to_base, cell.from_base) = host::wired_from(s);

@@ -50,6 +50,7 @@ struct emulator_config {
     umts::cell_config umts_cell;
     double spike_ms = 0, outage_ms = 0;  // from the moment at which it is set
     emulation_config cell;
+    extension::link_rules_config rules;  // of the OFDM cell
     wlan_path_config wlan;
     // Of acknowledgements on their way to the terminals, and to the server.
     delay_injection_config delay_down, delay_up;

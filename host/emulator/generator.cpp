@@ -8,7 +8,7 @@
 #include <ostream>
 #include <vector>
 
-#include "emulator/cell_status.h"
+#include "emulator/delayed_path.h"
 #include "emulator/status_json.h"
 #include "wire/ip_header.h"
 
@@ -59,7 +59,9 @@ private:
 
 void generate(const emulator_config& config, const generator_config& g, std::ostream& out) {
     if (config.kind != link_kind::ofdm) throw config::error("--generate: of link.kind ofdm only");
-    emulated_cell cell(config.cell, make_sources(config));
+    cell_path path(config);
+    path.load_rules(config);
+    emulated_cell& cell = path.cell;
     const int users = cell.users();
     packet_maker maker(g.packet_bytes), checker(g.packet_bytes);
     std::vector<std::uint32_t> next(static_cast<std::size_t>(users), 1), seen = next;
@@ -103,8 +105,8 @@ void generate(const emulator_config& config, const generator_config& g, std::ost
     cell.deliver_to(take);
     const auto statuses = [&](const char* when) {
         openwip::control::MacStatus base, terminal;
-        fill_base(cell, base);
-        fill_terminal(cell, terminal);
+        path.fill_base(base);
+        path.fill_terminal(terminal);
         // What the interface of the server would have been given: nothing comes up here.
         base.mutable_uplink()->mutable_delivered();
         out << "\"" << when << "\": {\"base\": " << to_json(base)

@@ -58,6 +58,9 @@ public:
     virtual ~packet_path() = default;
     virtual packet_link& downlink() = 0;
     virtual packet_link& uplink() = 0;
+    // Loads the code of the user's own that the configuration names, before the first slot, with
+    // the rights that the process has then. Throws bad_input. What has none does nothing.
+    virtual void load_rules(const emulator_config& /*config*/) {}
     // Of an empty status, what either end counts, but for the interfaces' part.
     virtual void fill_base(openwip::control::MacStatus& status) const = 0;
     virtual void fill_terminal(openwip::control::MacStatus& status) const = 0;

@@ -10,6 +10,7 @@
 #include <iostream>
 
 #include "config/number_option.h"
+#include "emulator/delayed_path.h"
 #include "emulator/emulator_process.h"
 #include "emulator/generator.h"
 #include "emulator/path_run_program.h"
@@ -34,11 +35,17 @@ struct modes {
 void check_channel(config::settings& settings) {
     const sample_model::distinct_streams streams;
     const emulator_config config = translate(settings);
-    if (config.kind == link_kind::ofdm) make_sources(config);
+    extension::check_files(config.rules);
+    if (config.kind != link_kind::ofdm) return;
+    cell_path path(config);
+    // The user's own code runs as who the process of a run becomes.
+    host::become(settings, config.user);
+    path.load_rules(config);
 }
 
 int run(config::settings& settings, const modes& mode) {
     const emulator_config config = translate(settings);
+    extension::check_files(config.rules);
     if (mode.generate->count() > 0) {
         const sample_model::distinct_streams streams;
         generate(config, mode.generator, std::cout);

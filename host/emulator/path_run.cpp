@@ -59,6 +59,7 @@ struct path_run::told {
 
 path_run::path_run(const emulator_config& config, const run_times& times)
     : path_(make_path(config)), times_(times), sides_(config.terminals.size() + 1) {
+    path_->load_rules(config);
     if (!times.packets.empty()) packets_.emplace(times.packets);
     if (times.telemetry.empty()) return;
     telemetry_ = std::make_unique<told>(config, host::telemetry_file::open(times.telemetry));

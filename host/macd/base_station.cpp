@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "link/cell_scheduler.h"
 #include "macd/slot_codec.h"
 #include "station/mac_status.h"
 #include "station/slot_sample.h"
@@ -47,6 +48,7 @@ base_station::base_station(const macd_config& config, tun_device& tun, station_p
       lead_(config.transmit_lead_slots),
       loop_(feedback_slots + config.fader_slots),
       free_running_(config.transmit_lead_slots > 0),
+      rules_config_(config.rules),
       mac_(config.link),
       packets_(config.telemetry.packets_per_second, mac_, port),
       to_base_(config.to_base, packet_model::to_base_purpose),
@@ -60,6 +62,13 @@ base_station::base_station(const macd_config& config, tun_device& tun, station_p
         ip_.add(ip_log::way::out, ip_log::link::up, p.data, p.due_ns);
         return gate_.write(p.data);
     });
+}
+
+void base_station::load_rules() {
+    const openwip_cell cell = cell_of(link_, 1, cell_config{}.averaging_slots);
+    rules_.emplace(rules_config_, cell);
+    mac_.use(rules_->scheduler(), cell);
+    mac_.use(rules_->adaptation());
 }
 
 void base_station::on_report(const openwip::slot_link::SlotReport&) {
@@ -339,6 +348,7 @@ void base_station::fill(openwip::control::MacStatus& status) const {
     add_wired(to_base_.sums(), from_base_.sums(), status);
 
     fill_base(s, status);
+    if (rules_) fill_rules(rules_->costs(), status);
     auto& r = *status.mutable_radio();
     r.set_late_slots(since(missed_at_reset_.late, missed_.late));
     r.set_underflows(since(missed_at_reset_.underflows, missed_.underflows));

@@ -19,8 +19,10 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <vector>
 
+#include "extension/link_rules.h"
 #include "link/base_station_mac.h"
 #include "macd/macd_config.h"
 #include "macd/packet_watch.h"
@@ -37,6 +39,7 @@ class base_station final : public station {
 public:
     base_station(const macd_config& config, tun_device& tun, station_port& port);
 
+    void load_rules() override;
     void on_request(const openwip::slot_link::SlotRequest& request) override;
     void on_report(const openwip::slot_link::SlotReport& report) override;
     void on_peer(std::span<const std::uint8_t> message) override;
@@ -80,6 +83,8 @@ private:
     link_config link_;
     const slot_count lead_, loop_;  // loop_: the plan of slot k waits for the report of k - loop_
     const bool free_running_;
+    const extension::link_rules_config rules_config_;
+    std::optional<extension::link_rules> rules_;  // before the MAC that uses them
     base_station_mac mac_;
     packet_watch packets_;
 

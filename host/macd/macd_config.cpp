@@ -86,6 +86,17 @@ link_config link_from(const config::settings& s) {
     return checked(c);
 }
 
+extension::link_rules_config link_rules_from(const config::settings& s) {
+    const extension::link_rules_config c{s.text("link.scheduler"), s.text("link.adaptation")};
+    if (c.scheduler != no_extension && s.text("link.allocation") != "best")
+        throw s.refuse("link.allocation", "link.scheduler = " + c.scheduler +
+                                              " shares out the bins; valid: best, its default");
+    if (c.adaptation != no_extension && s.text("link.modulation") != "adaptive")
+        throw s.refuse("link.modulation", "link.adaptation = " + c.adaptation +
+                                              " chooses the modulation; valid: adaptive");
+    return c;
+}
+
 bool tcp_l_from(const config::settings& s) {
     const bool on = s.flag("link.tcp_l");
     if (on && !s.flag("link.deliver_corrupt"))
@@ -156,6 +167,7 @@ macd_config translate(config::settings& s) {
                        "not possible on a radio: its error detection is ideal and leaves no room "
                        "for a CRC; expected radio");
     c.link = link_from(s);
+    if (c.role == station_role_kind::base) c.rules = link_rules_from(s);
     c.transmit_lead_slots = lead_from(s, c.link.retransmission_delay_slots);
     c.fader_slots = static_cast<int>(s.integer("link.fader_slots"));
     c.tcp_l = tcp_l_from(s);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/schema.h"
+#include "extension/link_rules.h"
 #include "link/link_config.h"
 #include "packet/emulated_uplink.h"
 #include "packet/wired_link.h"
@@ -23,6 +24,7 @@ struct macd_config {
     station_role_kind role = station_role_kind::base;
     std::string name;
     link_config link;
+    extension::link_rules_config rules;  // of the base station
     // The flowgraph asks for a slot so long before it is on the air, for its radio's clock runs
     // freely; 0: that clock waits, and macd says when a slot is planned.
     int transmit_lead_slots = 0;
@@ -52,6 +54,8 @@ const std::vector<config::key>& macd_keys();
 
 // The keys `link.*`, `uplink.*`, `to_base.*` and `from_base.*`, `telemetry.*` of checked settings.
 link_config link_from(const config::settings& settings);
+// Checks that nothing is asked for that the user's own rules take the place of.
+extension::link_rules_config link_rules_from(const config::settings& settings);
 bool tcp_l_from(const config::settings& settings);
 uplink_config uplink_from(const config::settings& settings);
 std::pair<packet_model::wired_config, packet_model::wired_config> wired_from(

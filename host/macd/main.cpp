@@ -4,6 +4,8 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include "extension/own_rules.h"
+#include "link/cell_scheduler.h"
 #include "macd/base_station.h"
 #include "macd/event_loop.h"
 #include "macd/terminal_station.h"
@@ -29,8 +31,23 @@ void check_reachable(const std::string& endpoint, const std::string& user) {
                         folder + ": " + strerror(errno));
 }
 
+// The user's own code runs as who the process of a run becomes.
+void check_rules(config::settings& settings) {
+    const macd_config config = translate(settings);
+    extension::check_files(config.rules);
+    const bool own_predictor = read_extension_name(config.predictor).has_value();
+    if (own_predictor) extension::check_file("phy.predictor", config.predictor);
+    become(settings, config.user);
+    if (config.role == station_role_kind::base)
+        extension::link_rules(config.rules, cell_of(config.link, 1, cell_config{}.averaging_slots));
+    else if (own_predictor)
+        extension::own_predictor("phy.predictor", config.predictor,
+                                 config.link.retransmission_delay_slots);
+}
+
 int run(config::settings& settings) {
     const macd_config config = translate(settings);
+    extension::check_files(config.rules);
     const privileged_start start(settings, config.user);
     tun_device tun = make_tun_in(config.tun_namespace, config.tun, "tun.namespace");
     if (!tun.warning().empty()) spdlog::warn("{}", tun.warning());
@@ -48,6 +65,7 @@ int run(config::settings& settings) {
     start.give_up(loop.bound_paths());
     if (config.role == station_role_kind::terminal)
         check_reachable(config.uplink_endpoint, config.user);
+    end->load_rules();
     spdlog::info("{} {}: {} {} is up; effective configuration:\n{}", config.name,
                  settings.text("role"), config.tun.name, config.tun.address, settings.to_yaml());
     return run_to_its_end([&] { return loop.run(); });
@@ -58,7 +76,12 @@ int run(config::settings& settings) {
 int main(int argc, char** argv) {
     google::protobuf::SetLogHandler(
         nullptr);  // damaged messages are counted, not logged one by one
-    return run_program({"macd", "OpenWIP: TUN, MAC and link control of one station", &macd_keys(),
-                        [](config::settings& s) { translate(s); }, run},
+    return run_program({"macd",
+                        "OpenWIP: TUN, MAC and link control of one station",
+                        &macd_keys(),
+                        [](config::settings& s) { translate(s); },
+                        run,
+                        {},
+                        check_rules},
                        argc, argv);
 }

@@ -56,6 +56,10 @@ public:
     // False when a read of any slot has found that the interface is gone.
     virtual bool tun_alive() const = 0;
 
+    // Loads code of the user's own that the configuration names, before the first message, with the
+    // rights that the process has then. Throws bad_input.
+    virtual void load_rules() {}
+
     // The first slot that a change made now has an effect on.
     virtual slot next_slot() const = 0;
 

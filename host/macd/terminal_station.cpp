@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "macd/terminal_station.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -8,6 +9,7 @@
 #include "station/mac_status.h"
 #include "station/packet_words.h"
 #include "station/slot_sample.h"
+#include "types/extension_name.h"
 #include "types/grid.h"
 #include "types/slot_time.h"
 
@@ -263,6 +265,11 @@ void terminal_station::reconfigure(config::settings& next,
             throw next.refuse(
                 key, std::string(key.starts_with("link.") ? "the link" : "the wired network") +
                          " is configured at the base station");
+    if (read_extension_name(next.text("phy.predictor")) &&
+        std::ranges::find(changed, "phy.predictor") != changed.end())
+        throw next.refuse("phy.predictor",
+                          "code of your own is loaded at the start of a run; valid in a running "
+                          "cell: last, ar, ls, kalman, delay");
     const macd_config wanted = translate(next);
     uplink_.reconfigure(wanted.uplink);
     for (const auto& key : changed) {

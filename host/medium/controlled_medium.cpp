@@ -36,6 +36,7 @@ controlled controlled_medium(const medium_config& config, medium& m) {
         a.set_late(s.late);
         a.set_underflows(s.underflows);
         a.set_overflows(s.overflows);
+        a.set_packets_at_wrong_time(s.packets_at_wrong_time);
         for (const std::string& n : s.nodes) a.add_nodes(n);
     };
     return {config.control,

@@ -2,6 +2,7 @@
 #include "runtime/privileged_start.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace wip::host {
 namespace {
@@ -14,6 +15,13 @@ std::optional<account> known(const config::settings& settings, const std::string
 }
 
 }  // namespace
+
+void become(const config::settings& settings, const std::string& user) {
+    const auto found = ::geteuid() == 0 ? known(settings, user) : std::nullopt;
+    if (!found) return;
+    forbid_new_privileges();
+    drop_privileges(*found);
+}
 
 privileged_start::privileged_start(const config::settings& settings, const std::string& user)
     : account_(known(settings, user)), signals_(make_signal_descriptor()) {

@@ -15,6 +15,10 @@
 
 namespace wip::host {
 
+// Becomes `user` for good, where the process is root's and a user is named: of a check, which makes
+// nothing. Throws config::error when there is no such user.
+void become(const config::settings& settings, const std::string& user);
+
 class privileged_start {
 public:
     // Blocks the signals that end the process, ties it to its parent, makes files for nobody else.

@@ -3,6 +3,9 @@
 // around the MAC (interface, wired network, radio) is added by its owner.
 #pragma once
 
+#include <vector>
+
+#include "extension/own_rules.h"
 #include "link/link_statistics.h"
 #include "packet/emulated_uplink.h"
 #include "port/packet_link.h"
@@ -11,6 +14,9 @@
 namespace wip::host {
 
 void fill_base(const base_statistics& s, openwip::control::MacStatus& status);
+// The cost of rules of the user's own at this end.
+void fill_rules(const std::vector<extension::rule_cost>& costs,
+                openwip::control::MacStatus& status);
 // The base station's end of the downlink: in, sent, queued and dropped at the MAC.
 void fill_downlink_sent(const base_statistics& s, openwip::control::Direction& d);
 

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "link/own_sharing.h"
 #include "link/prediction_error.h"
 #include "link/retransmission_planner.h"
 #include "link/switch_table.h"
@@ -55,16 +57,17 @@ struct base_station_mac::state {
     slot_record& record(std::int64_t s) { return records[place(s)]; }
 
     void settle(std::int64_t j);
+    void ask_own_rule(std::int64_t j, bool locked, float nmse, std::uint32_t ack);
     void answer(std::int64_t j, bool decoded, std::uint32_t ack);
     void note(const slot_plan& plan);
     void advance(slot air);
     void rate_bins() {
         if (error.known()) table.set_error(error.level());
-        view.rate = table.bits_per_symbol(predicted);
+        view.rate = own_rule != nullptr ? own_rates : table.bits_per_symbol(predicted);
         if (config.modulation != 0) view.rate.fill(static_cast<std::uint8_t>(config.modulation));
     }
     void take_view();
-    void choose_bins();
+    void choose_bins(slot air);
     void use_bins(std::uint32_t set);
     void make_plan(slot air, slot_plan& plan);
     std::size_t plan_retransmissions(slot_grant& grant);
@@ -98,6 +101,11 @@ struct base_station_mac::state {
     int without_borders = 0;  // bits of this slot's grant, but for borders of new frames
     base_statistics statistics;
     packet_journal* journal = nullptr;
+
+    std::optional<own_sharing> own_scheduler;
+    adaptation_port* own_rule = nullptr;
+    int own_number = 0;  // of this terminal, for it
+    std::array<std::uint8_t, nof_bins> own_rates{};
 };
 
 base_station_mac::base_station_mac(const link_config& config, frame_sn first_sn) {
@@ -122,6 +130,19 @@ void base_station_mac::reconfigure(const link_config& config) {
     s.rate_bins();
     s.queue.set_packing(config.packing);
     s.queue.set_limit(config.queue_packets);
+}
+
+void base_station_mac::use(scheduler_port* own_scheduler, const openwip_cell& cell) {
+    state_->own_scheduler.reset();
+    if (own_scheduler != nullptr) state_->own_scheduler.emplace(*own_scheduler, cell);
+}
+
+void base_station_mac::use(adaptation_port* own_adaptation, int user) {
+    auto& s = *state_;
+    s.own_rule = own_adaptation;
+    s.own_number = user;
+    s.own_rates = s.table.bits_per_symbol(s.predicted);
+    s.rate_bins();
 }
 
 const base_statistics& base_station_mac::statistics() const { return state_->statistics; }
@@ -198,13 +219,38 @@ void base_station_mac::state::settle(std::int64_t j) {
     } else if (silent_slots < blind_slots && ++silent_slots == blind_slots) {
         terminal_hears = false;
     }
+    const float nmse = here ? fb->prediction_nmse : std::numeric_limits<float>::quiet_NaN();
     fb.reset();
     if (sent(j).used != 0 && !here) ++statistics.feedback_missing;
+    if (own_rule != nullptr) ask_own_rule(j, locked, nmse, ack);
     answer(j, decoded, ack);
     if (slot_record& r = record(j); r.air.value == j) {
         r.heard = decoded;
         r.acknowledged = ack;
     }
+}
+
+// The modulation of the bins from now on, before what was sent in slot j is forgotten.
+void base_station_mac::state::ask_own_rule(std::int64_t j, bool locked, float nmse,
+                                           std::uint32_t ack) {
+    openwip_report r{};
+    r.slot = j;
+    r.user = own_number;
+    r.heard = locked ? 1 : 0;
+    r.prediction_nmse = nmse;
+    const sent_slot& out = sent(j);
+    const auto by_table = table.bits_per_symbol(predicted);
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        const bool used = (out.used >> b & 1U) != 0;
+        r.predicted_snr_db[b] = predicted[b];
+        r.sent_bits_per_symbol[b] = used ? out.unit[b].bits_per_symbol : std::uint8_t{0};
+        r.retransmissions[b] = used ? out.unit[b].retransmissions : std::uint8_t{0};
+        r.received[b] = used ? static_cast<std::uint8_t>(ack >> b & 1U) : std::uint8_t{0};
+        r.table_bits_per_symbol[b] = r.bits_per_symbol[b] = by_table[b];
+    }
+    own_rule->choose(r);
+    std::ranges::copy(r.bits_per_symbol, own_rates.begin());
+    rate_bins();
 }
 
 // What becomes of the frames and borders of slot j; once.
@@ -248,10 +294,15 @@ void base_station_mac::on_not_sent(slot air) {
 
 // Which bins the terminal gets in this slot, and at what rate. Of `best` no more than what waits
 // needs: otherwise a short packet would fill the lowest of the best bins, not the best of them.
-void base_station_mac::state::choose_bins() {
+void base_station_mac::state::choose_bins(slot air) {
     const auto n = static_cast<std::size_t>(config.bins);
     std::uint32_t chosen = 0;
-    if (config.allocation == allocation_kind::best) {
+    if (own_scheduler) {
+        take_view();
+        own_scheduler->show(0, view, statistics.payload_bits_acknowledged, config);
+        own_scheduler->share(air, config.bins);
+        chosen = own_scheduler->given(0);
+    } else if (config.allocation == allocation_kind::best) {
         take_view();
         const auto order = strongest_first(predicted);
         open_pieces open(view);
@@ -415,7 +466,7 @@ void base_station_mac::state::take_view() {
 
 slot_plan base_station_mac::plan(slot air) {
     state_->advance(air);
-    state_->choose_bins();
+    state_->choose_bins(air);
     slot_plan plan;
     state_->make_plan(air, plan);
     return plan;

@@ -26,6 +26,7 @@
 #include "link/scheduling_view.h"
 #include "link/slot_record.h"
 #include "port/link_port.h"
+#include "port/own_rules.h"
 
 namespace wip {
 
@@ -57,6 +58,12 @@ public:
     // At run time, from the next plan on: everything but the profile and the eight points. A new
     // retransmission delay also holds for what is on the way. Throws as the constructor does.
     void reconfigure(const link_config& config);
+
+    // From the next plan on: who shares out the bins instead of `allocation` in plan(air), and who
+    // chooses the modulation instead of the switch table; nullptr: none. They stay with the caller,
+    // and know this terminal by its number.
+    void use(scheduler_port* own_scheduler, const openwip_cell& cell);
+    void use(adaptation_port* own_adaptation, int user = 0);
 
     const base_statistics& statistics() const;
     // Of a slot that was planned not more than 60 slots ago; its `air` tells whether it is there.

@@ -60,6 +60,14 @@ void cell_scheduler::follow_packets(int user, packet_journal* journal) {
     users_.at(static_cast<std::size_t>(user)).mac.follow_packets(journal);
 }
 
+void cell_scheduler::use(scheduler_port* own_scheduler, adaptation_port* own_adaptation) {
+    own_.reset();
+    if (own_scheduler != nullptr)
+        own_.emplace(*own_scheduler, cell_of(config_.link, users(), config_.averaging_slots));
+    for (int u = 0; u < users(); ++u)
+        users_[static_cast<std::size_t>(u)].mac.use(own_adaptation, u);
+}
+
 bool cell_scheduler::idle() const {
     return std::ranges::all_of(users_, [](const served_user& u) { return u.mac.idle(); });
 }
@@ -159,9 +167,28 @@ void cell_scheduler::share_by_value() {
     }
 }
 
+void cell_scheduler::share_as_told(slot air) {
+    for (int u = 0; u < users(); ++u) {
+        const served_user& of = users_[static_cast<std::size_t>(u)];
+        own_->show(u, *of.view, of.acknowledged, config_.link);
+    }
+    own_->share(air, config_.link.bins);
+    for (int u = 0; u < users(); ++u) users_[static_cast<std::size_t>(u)].given = own_->given(u);
+}
+
 std::span<const slot_plan> cell_scheduler::plan(slot air) {
     look(air);
     free_ = all_bins;
+    if (own_)
+        share_as_told(air);
+    else
+        share();
+    for (std::size_t n = 0; n < users_.size(); ++n)
+        users_[n].mac.plan(air, users_[n].given, plans_[n]);
+    return plans_;
+}
+
+void cell_scheduler::share() {
     switch (config_.scheduling) {
         case scheduling_kind::fixed:
             share_fixed();
@@ -177,9 +204,6 @@ std::span<const slot_plan> cell_scheduler::plan(slot air) {
             share_by_value();
             break;
     }
-    for (std::size_t n = 0; n < users_.size(); ++n)
-        users_[n].mac.plan(air, users_[n].given, plans_[n]);
-    return plans_;
 }
 
 }  // namespace wip

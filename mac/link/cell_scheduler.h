@@ -22,6 +22,8 @@
 //   proportional_fair  the highest rate relative to T, what the user has been getting; T is the
 //                      exponential mean over `averaging_slots` of acknowledged payload bits
 //
+// A scheduler of the user's own (link/own_sharing.h) takes the place of all of these.
+//
 // Rate: expected payload bits in error-free frames, at the modulation that the user's MAC would
 // send in the bin and the SNR that its terminal predicts. Payload bits alone would rate a deep fade
 // as high as a good bin of a far user, for k = 1 has no lower end. Of equal offers the user's whose
@@ -36,6 +38,7 @@
 #include <vector>
 
 #include "link/base_station_mac.h"
+#include "link/own_sharing.h"
 
 namespace wip {
 
@@ -68,6 +71,10 @@ public:
     // Of one user: base_station_mac::follow_packets.
     void follow_packets(int user, packet_journal* journal);
 
+    // From the next slot on, instead of `scheduling` and of the switch table; nullptr: none. They
+    // stay with the caller.
+    void use(scheduler_port* own_scheduler, adaptation_port* own_adaptation);
+
     // At run time: all but the users and the profile.
     void reconfigure(const cell_config& config);
 
@@ -96,16 +103,19 @@ private:
     bool wants(const served_user& u) const;
     void give(user_index u, bin_index bin);
     double value(const served_user& u, bin_index bin) const;
+    void share();
     void share_fixed();
     void share_best();
     void share_in_turn();
     void share_by_value();
+    void share_as_told(slot air);
 
     cell_config config_;
     std::vector<served_user> users_;
     std::vector<slot_plan> plans_;
     std::uint32_t free_ = 0;
     user_index turn_ = 0;
+    std::optional<own_sharing> own_;
 };
 
 }  // namespace wip

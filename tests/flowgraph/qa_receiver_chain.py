@@ -145,7 +145,7 @@ class Synchroniser(unittest.TestCase):
         self.assertFalse(block.locked())
 
     def test_timing_is_kept_over_a_short_jump_of_rx_time_and_found_again_after_a_long_one(self):
-        for missing, locks in ((10, 1), (90, 1), (120, 2)):
+        for missing, locks in ((10, 1), (190, 1), (220, 2)):
             samples = samples_of(110 + missing)
             kept = np.concatenate([samples[: 50 * SLOT], samples[(50 + missing) * SLOT + 100 :]])
             tags = [rx_time(0, 150 * SLOT), rx_time(50 * SLOT, (200 + missing) * SLOT + 100)]

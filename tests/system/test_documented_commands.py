@@ -60,6 +60,7 @@ class Documented(unittest.TestCase):
     def run_page(self, page):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
+            folder.chmod(0o755)  # the account of a cell reads code of the user's own in it
             as_top_of_the_tree(folder)
             text, any_ = script(page, folder)
             if not any_:

@@ -30,6 +30,32 @@ def may_mount():
     )
 
 
+RULE_IN_PYTHON = """
+class First:
+    def __init__(self, cell):
+        pass
+    def share_bins(self, slot):
+        for bin in range(slot.bins):
+            if slot.users[0].wants:
+                slot.give(0, bin)
+"""
+RULE_IN_CPP = """
+#include <openwip/extension.h>
+static void* make(const char*, const openwip_cell*, openwip_error*) { return new int; }
+static int choose(void*, openwip_report*, openwip_error*) { return 0; }
+static void end(void* own) { delete static_cast<int*>(own); }
+const openwip_extension_table* openwip_extension() {
+    static openwip_extension_table table{};
+    table.abi = OPENWIP_EXTENSION_ABI;
+    table.size = sizeof table;
+    table.adaptation_make = make;
+    table.adaptation_choose_modulation = choose;
+    table.adaptation_free = end;
+    return &table;
+}
+"""
+
+
 class Installation(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -63,6 +89,29 @@ class Installation(unittest.TestCase):
         names = {p.name for p in (self.prefix / "lib/openwip").iterdir() if p.is_file()}
         self.assertEqual({n for n in names if not n.startswith("openwip-")}, set())
         self.assertLessEqual({f"openwip-{name}" for name in PROGRAMS}, names)
+
+    def test_code_of_ones_own_is_made_with_the_installed_header_and_runs(self):
+        header = self.prefix / "include/openwip/extension.h"
+        self.assertEqual(
+            list(self.prefix.rglob("extension.h")), [header], "installed once, for users"
+        )
+        (self.folder / "rule.cpp").write_text(RULE_IN_CPP)
+        (self.folder / "rule.py").write_text(RULE_IN_PYTHON)
+        subprocess.run(
+            [
+                *("c++", "-std=c++20", "-shared", "-fPIC", "-I", self.prefix / "include"),
+                *(self.folder / "rule.cpp", "-o", self.folder / "rule.so"),
+            ],
+            check=True,
+        )
+        done = self.run_hidden(
+            *("emulate", "--generator", "--duration", "1"),
+            *("--scheduler", f"python:{self.folder}/rule.py:First"),
+            *("--adaptation", f"library:{self.folder}/rule.so"),
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for line in ("link.scheduler = python:", "link.adaptation = library:"):
+            self.assertIn("own code     " + line, done.stdout)
 
     def test_nothing_points_back_into_the_source_or_the_build(self):
         back = []

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -81,5 +82,10 @@ inline bool available(const predictor_choice& c) noexcept {
 
 // horizon 1..64. Throws std::invalid_argument naming the value and what is valid.
 std::unique_ptr<gain_predictor> make_gain_predictor(std::string_view name, int horizon);
+
+// As make_gain_predictor, and perhaps of more names: whoever knows a predictor of the user's own
+// hands such a function to the receiver.
+using gain_predictor_maker =
+    std::function<std::unique_ptr<gain_predictor>(std::string_view name, int horizon)>;
 
 }  // namespace wip::phy

@@ -39,8 +39,10 @@ struct bin_measurement {
 
 class snr_predictor {
 public:
-    // Throws std::invalid_argument: horizon 0..64, method one of predictor_names.
-    explicit snr_predictor(int horizon_slots, std::string_view method = default_predictor);
+    // Throws std::invalid_argument: horizon 0..64, method one that `make` knows, which are those of
+    // predictor_names.
+    explicit snr_predictor(int horizon_slots, std::string_view method = default_predictor,
+                           const gain_predictor_maker& make = make_gain_predictor);
     void reset() noexcept;
 
     // One slot. Writes the prediction of the SNR (linear) `horizon` slots later. What no signal can

@@ -78,7 +78,8 @@ struct slot_receiver::impl final : slot_user {
         : synchroniser(c.cell),
           estimator(checked(c)),
           detector(checked(c), c.combining),
-          predictor(std::make_unique<snr_predictor>(c.horizon_slots, c.predictor)) {
+          predictor(
+              std::make_unique<snr_predictor>(c.horizon_slots, c.predictor, c.make_predictor)) {
         synchroniser.correct_input(c.correct_input);
     }
 

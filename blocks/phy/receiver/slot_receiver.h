@@ -32,8 +32,9 @@ struct slot_receiver_config {
         link_profile::radio;  // the only one: wipemu has no frame check on the air
     bool combining = true;
     int horizon_slots = 3;                     // prediction is for slot air + horizon
-    std::string predictor{default_predictor};  // one of predictor_names
-    bool correct_input = true;                 // direct_conversion.h
+    std::string predictor{default_predictor};  // one that make_predictor knows
+    gain_predictor_maker make_predictor = make_gain_predictor;
+    bool correct_input = true;  // direct_conversion.h
 };
 
 class slot_receiver {

@@ -45,26 +45,34 @@ TEST(ReceiverMessage, HasAllThatTheReceiverAndItsSettingsKnow) {
     EXPECT_EQ(state.mode(), "synchronised");
     EXPECT_EQ(state.losses_jump(), 8U);
     phy::slot_receiver receiver({.cell = 17, .profile = link_profile::radio, .horizon_slots = 3});
-    receiver_settings settings(true, receiver.predictor_in_use());
+    extension::own_predictors own(phy::make_gain_predictor);
+    receiver_settings settings(true, receiver.predictor_in_use(), own);
     openwip::slot_link::ReceiverSettings unknown;
     unknown.set_predictor("oracle");
     settings.change(unknown, receiver);
     settings.fill(receiver, state);
     EXPECT_EQ(state.settings_refused(), 1U);
-    // The rest is the block's (bursts, sample time, full scale, gain control, mean) and the base
-    // station's.
+    // Nobody makes a running receiver load code.
+    unknown.set_predictor("python:/tmp/somebody.py:A");
+    settings.change(unknown, receiver);
+    settings.fill(receiver, state);
+    EXPECT_EQ(state.settings_refused(), 2U);
+    EXPECT_FALSE(own.has_failed());
+    // The rest is of code of the user's own, the block's (bursts, sample time, full scale, gain
+    // control, mean) and the base station's.
     EXPECT_EQ(empty_fields(state),
-              (std::set<std::string>{"bursts", "overflows", "clipped", "gain_db", "gain_changes",
-                                     "mean_snr_db", "late_slots", "underflows", "late_plans",
-                                     "slots_left_out"}));
+              (std::set<std::string>{"own_rules", "bursts", "overflows", "clipped", "gain_db",
+                                     "gain_changes", "mean_snr_db", "late_slots", "underflows",
+                                     "late_plans", "slots_left_out"}));
 }
 
 TEST(ReceiverMessage, HasANameAndAValueForEveryField) {
     State state;
     fill_state(full_state(), state);
     const auto values = values_of(state);
-    EXPECT_EQ(values.size(), static_cast<std::size_t>(State::descriptor()->field_count() - 1));
+    EXPECT_EQ(values.size(), static_cast<std::size_t>(State::descriptor()->field_count() - 2));
     EXPECT_FALSE(values.contains("bursts"));  // no value
+    EXPECT_FALSE(values.contains("own_rules"));
     EXPECT_EQ(std::get<bool>(values.at("locked")), true);
     EXPECT_EQ(std::get<std::int64_t>(values.at("cell")), 17);
     EXPECT_EQ(std::get<std::int64_t>(values.at("losses_gap")), 7);

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -245,6 +246,50 @@ TEST_F(RealtimeMediumWithAnAttacker, goes_on_whatever_latency_and_counts_there_a
         goes_on();
     }
     EXPECT_FALSE(is_refused());
+}
+
+// Of a node whose radio put three packets on the air at another time than it was told.
+struct displaced_end {
+    std::string reason;
+    std::vector<std::string> lines;
+    std::uint64_t counted;
+};
+displaced_end end_with_displaced(bool stations_may_die) {
+    medium_config config;
+    config.priority = 0;
+    config.stations_may_die = stations_may_die;
+    config.nodes.push_back({"a", {}});
+    const auto memory = shared_air::create_private({"a"}, config.clock, config.speed);
+    displaced_end found{};
+    medium* running = nullptr;
+    medium m(*memory, config, [&](const std::string& line) {
+        found.lines.push_back(line);
+        if (line == "clock started" || line.find("beside their time") != std::string::npos)
+            running->stop();
+    });
+    running = &m;
+    memory->node(0).displaced_by = -5120;
+    memory->node(0).displaced = 3;
+    found.reason = m.run();
+    found.counted = m.status().packets_at_wrong_time;
+    return found;
+}
+
+TEST(Medium, ends_when_samples_were_on_the_air_at_a_wrong_time) {
+    const displaced_end found = end_with_displaced(false);
+    EXPECT_EQ(found.reason,
+              "node 'a': samples were on the air -5120 ticks beside their time (late is positive)");
+    EXPECT_EQ(found.counted, 3U);
+}
+
+TEST(Medium, counts_what_was_at_a_wrong_time_where_its_stations_may_die) {
+    const displaced_end found = end_with_displaced(true);
+    EXPECT_EQ(found.reason, "");
+    EXPECT_EQ(found.counted, 3U);
+    EXPECT_EQ(std::ranges::count_if(
+                  found.lines,
+                  [](const std::string& l) { return l.find("-5120 ticks beside") != l.npos; }),
+              1);
 }
 
 TEST(Medium, a_station_that_is_about_to_say_that_it_is_there_lives) {

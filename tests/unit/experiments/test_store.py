@@ -442,11 +442,31 @@ class Inputs(unittest.TestCase):
 
     def test_only_settings_whose_kind_says_so_name_files(self):
         self.assertEqual(
-            [s.key for s in inputs.that_name_files(emulator.SETTINGS)], ["channel.model"]
+            [s.key for s in inputs.that_name_files(emulator.SETTINGS)],
+            ["link.scheduler", "link.adaptation", "phy.predictor", "channel.model"],
         )
         self.assertEqual(
             inputs.names_of({"channel.model": "jakes", "seed": 1}, emulator.SETTINGS), {}
         )
+
+    def test_code_of_the_users_own_is_a_file_that_a_run_depends_on(self):
+        for value, name, other in (
+            ("python:a:b.py:Best", "a:b.py", "python:/top/a:b.py:Best"),
+            ("library:own.so", "own.so", "library:/top/own.so"),
+            ("library:own.so:k=3:4", "own.so", "library:/top/own.so:k=3:4"),
+            ("built_in", None, "built_in"),
+        ):
+            values = {"link.scheduler": value, "channel.model": "jakes"}
+            found = inputs.names_of(values, emulator.SETTINGS)
+            self.assertEqual(found, {"link.scheduler": name} if name else {})
+            self.assertEqual(
+                inputs.under(values, emulator.SETTINGS, pathlib.Path("/top")),
+                values | {"link.scheduler": other},
+            )
+        kind = next(s.kind for s in emulator.SETTINGS if s.key == "link.scheduler")
+        for wrong in ("python:a.py", "python::A", "library:", "a.py:A", "", 3):
+            with self.assertRaises(ValueError):
+                kind.read(wrong)
 
     def test_a_file_that_is_not_there_or_is_none_is_refused_before_anything_runs(self):
         os.mkfifo(self.top / "fifo.h5")

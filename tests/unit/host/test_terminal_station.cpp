@@ -237,6 +237,10 @@ TEST_F(Terminal, TheLinkIsNotConfiguredHereAndTheUplinkIs) {
     s.merge_assignment("role=terminal");
     EXPECT_THROW(terminal->reconfigure(s, {"link.bins"}), config::error);
     EXPECT_THROW(terminal->reconfigure(s, {"to_base.delay_ms"}), config::error);
+    // Code is loaded at the start, and nobody makes a running cell load any.
+    config::settings code = s;
+    code.merge_assignment("phy.predictor=library:/tmp/somebody.so");
+    EXPECT_THROW(terminal->reconfigure(code, {"phy.predictor"}), config::error);
     s.merge_assignment("uplink.loss=1");
     terminal->reconfigure(s, {"uplink.loss"});
     run(150, 150);

@@ -55,6 +55,7 @@ ALLOWED = {
     "blocks/include": {"types", "wip"} | RECEIVING,
     "blocks/lib": (
         {"types", "port", "schema", "sample", "profiles", "mix", "fader", "medium", "peer", "wip"}
+        | {"extension"}
         | RECEIVING
     ),
     "blocks/python": {"types", "port", "schema", "wip"} | RECEIVING,
@@ -88,9 +89,13 @@ ALLOWED = {
     # What a process is to the operating system and to others; of the MAC it knows nothing.
     "host/runtime": {"types", "config", "peer", "schema"},
     "host/trace": {"types", "bin", "sample", "runtime"},
+    # Code of the user's own, loaded and checked; flowgraphs and host alike ask for it.
+    "host/extension": {"types", "port", "runtime", "phy/prediction"},
     # What lies around a MAC, in macd and in the emulator.
-    "host/station": {"packet", "relay", "runtime", "schema", "tun"} | MAC,
-    "host/macd": {"packet", "runtime", "station", "schema", "config", "peer", "tun"} | MAC,
+    "host/station": {"packet", "relay", "runtime", "schema", "tun", "extension"} | MAC,
+    "host/macd": (
+        {"packet", "runtime", "station", "schema", "config", "peer", "tun", "extension"} | MAC
+    ),
     # A Linux kernel as a participant of the calendar.
     "host/virtual": {"types", "port", "calendar"},
     "host/emulator": (
@@ -99,6 +104,7 @@ ALLOWED = {
             "sample",
             "calendar",
             "cell",
+            "extension",
             "umts",
             "packet",
             "profiles",
@@ -182,6 +188,7 @@ ALLOWED = {
         "trace",
         "config",
         "runtime",
+        "extension",
         "phy/prediction",
     },
     # UHD's radios, looked at without a cell.

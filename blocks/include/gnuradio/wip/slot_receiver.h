@@ -55,7 +55,8 @@ endpoint        address of macd's slot link (shm://PATH, ipc://PATH); empty: no 
 message_period  messages for every n-th slot; 0: none
 start_slot      slot of the first sample when no rx_time tag says otherwise
 timeout_s       macd counts as gone after this silence of its socket, 0.1 .. 60 s
-predictor       of the SNR: last, ar, ls, kalman or delay (docs/explanation/phy.md)
+predictor       of the SNR: last, ar, ls, kalman or delay (docs/explanation/phy.md), or code of the
+                user's own (docs/how-to/own-predictor.md)
 gain_db         gain of the radio at the beginning, dB; within its range
 lowest_gain_db, highest_gain_db  its range; the same: gain control is off
 timed_gain      the radio takes the time of "gain" seriously; false: it may be another, which

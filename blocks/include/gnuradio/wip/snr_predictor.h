@@ -20,7 +20,8 @@ the SNR that came. A jump of the slot number starts the
 learning again.
 
 horizon    slots, 0..64
-predictor  last, ar, ls, kalman or delay (docs/explanation/phy.md)
+predictor  last, ar, ls, kalman or delay (docs/explanation/phy.md), or code of the user's own
+           (docs/how-to/own-predictor.md)
 
 ValueError, in C++ invalid_argument, names parameter, value and range.)";
 

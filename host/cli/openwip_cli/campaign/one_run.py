@@ -89,11 +89,7 @@ def seat(prefix: str) -> Iterator[tuple[str, placement.Placement]]:
 
 def emulator_of(spec: dict[str, Any], places: Places) -> dict[str, Any]:
     """Its settings. Files are named from the top of the tree, wherever the run is made."""
-    settings: dict[str, Any] = spec["emulator"]
-    return settings | {
-        key: str(places.top / name)
-        for key, name in inputs.names_of(settings, emulator.SETTINGS).items()
-    }
+    return inputs.under(spec["emulator"], emulator.SETTINGS, places.top)
 
 
 def inputs_of(spec: dict[str, Any], places: Places) -> dict[str, str]:

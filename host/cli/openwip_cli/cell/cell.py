@@ -28,8 +28,8 @@ from ..air import SLOT_SAMPLES
 from ..errors import BadInput
 from ..machine import media, own_files, rights, system
 from ..machine.places import Places
-from ..settings import radios, table
-from ..settings.scenario import NOMINAL_TRANSMIT_DBFS, Scenario, text_of
+from ..settings import inputs, radios, table
+from ..settings.scenario import NOMINAL_TRANSMIT_DBFS, SETTINGS, Scenario, text_of
 from ..text import to_yaml
 
 # of the build
@@ -300,10 +300,11 @@ def up() -> list[str]:
 def mac_config(cell: Cell, scenario: Scenario, role: str) -> dict[str, Any]:
     """Of a macd: every setting of the scenario that it has, and what belongs to the cell."""
     s = scenario
+    given = inputs.for_process(s.values, SETTINGS)
     values = {
-        theirs: s[ours]
+        theirs: given[ours]
         for theirs, ours in table.process_keys("macd", "demo").items()
-        if s.values.get(ours) is not None
+        if given.get(ours) is not None
     }
     values |= {"link.fader_slots": s.fader_slots}
     return table.nested(values) | {
@@ -525,7 +526,7 @@ def receiver_options(scenario: Scenario) -> list[str]:
         "--combining",
         scenario["link.combining"],
         "--predictor",
-        scenario["phy.predictor"],
+        inputs.for_process(scenario.values, SETTINGS)["phy.predictor"],
         "--gain-control",
         scenario["phy.gain_control"],
     ]

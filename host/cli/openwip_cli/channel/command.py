@@ -144,7 +144,13 @@ def render(arguments: list[str], places: Places) -> int:
     p.add_argument(
         "--predictor", action="store_true", help="add the predictions of the receiver's predictor"
     )
+    kind = table.setting("phy.predictor", "demo").kind
+    p.value(
+        "--method", kind, metavar="X", help=f"with --predictor: which; {kind.valid} (default delay)"
+    )
     given = vars(p.parse_args(arguments))
+    if given["method"] is not None and not given["predictor"]:
+        raise BadInput(f"--method is {given['method']!r} without --predictor; valid: with it")
     given["output"] = outputs.checked("-o", given["output"], given["channel"])
     if isinstance(given["shadowing"], float):
         given["shadowing_db"] = given.pop("shadowing")

@@ -20,7 +20,7 @@ from ..shapes import (
     ThroughRadios,
     Verdict,
 )
-from . import attenuator, key_figures, link_counts, meaning, timing
+from . import attenuator, key_figures, link_counts, meaning, own_code, timing
 from . import standstills as standing
 from .meaning import MODULATIONS
 
@@ -201,7 +201,7 @@ def generator_screen(r: dict[str, Any]) -> str:
             f"  terminal {n:<3} {u['delivered_packets']} packets, mean"
             f" {key_figures.words('snr', u['mean_snr_db'])}, {u['frames_sent']} frames sent, {u['frames_failed']} failed"
         )
-    lines += link_lines(r["link"]) + packet_lines(r)
+    lines += link_lines(r["link"]) + packet_lines(r) + own_code.lines(r["own_code"])
     lines.append(
         f"  virtual time {rt['factor']:.1f} times as fast as real time ({rt['slots']} slots in "
         f"{rt['wall_seconds']:.2f} s)"
@@ -245,7 +245,7 @@ def screen(r: dict[str, Any]) -> str:
     lines += link_lines(link) + packet_lines(r)
     lines += change_lines(r)
     lines += radio_lines(r) if "radio" in r else emulator_lines(r)
-    lines += split_lines(r.get("split_tcp"))
+    lines += split_lines(r.get("split_tcp")) + own_code.lines(r.get("own_code"))
     if rt["clock"] == "virtual":
         return "\n".join(
             [

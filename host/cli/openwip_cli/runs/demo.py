@@ -34,6 +34,7 @@ from ..machine import places as whereabouts
 from ..machine.places import Places
 from ..measure import pace, traffic
 from ..messages import control
+from ..settings import inputs
 from ..settings.command_line import check_cell_name
 from ..settings.scenario import SETTINGS, Scenario, check_together, scenario_of
 from ..shapes import Interface
@@ -276,6 +277,10 @@ def check(options: Options, places: Places) -> None:
     check_config(places.program(cells.MEDIUM), cells.air_config(cell, scenario))
     if fader:
         check_config(places.program(cells.FADER), cells.fader_config(cell, scenario))
+    # Loaded by a check of the base station's process, and of the terminal's for its receiver.
+    if inputs.names_of(scenario.values, inputs.that_name_code(SETTINGS)):
+        for role in ("base", "terminal"):
+            check_config(places.program(cells.MACD), cells.mac_config(cell, scenario, role))
     cable_attenuator.check(scenario, places)
 
 

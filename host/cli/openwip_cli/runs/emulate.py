@@ -24,12 +24,12 @@ from ..cell.program_check import check_config, refusal
 from ..cell.session import OBSERVER, identity, owned_cell, start_observers, start_process
 from ..channel import command as channel
 from ..errors import BadInput
-from ..figures import capacities, conservation, link_counts
+from ..figures import capacities, conservation, link_counts, own_code
 from ..figures.facts import Facts
 from ..machine import places as whereabouts
 from ..machine import scratch, system
 from ..machine.places import Places
-from ..settings import table
+from ..settings import inputs, table
 from ..settings.command_line import check_cell_name
 from ..settings.emulator import NAME, SETTINGS, scenario_of
 from ..settings.scenario import Scenario, text_of
@@ -53,7 +53,13 @@ TRACE_MARGIN_S = 30  # start, draining, sums; the emulator would begin a trace a
 def with_predictions(s: Scenario, places: Places) -> Iterator[Scenario]:
     """The scenario as the emulator takes it: for `predictor`, a trace of the channel that holds
     what the receiver's predictor says from noisy gains (the emulator has no receiver)."""
+    method = inputs.for_process(s.values, SETTINGS)["phy.predictor"]
     if s["channel.prediction_nmse"] != "predictor":
+        if method != table.column("phy.predictor", "default", ()):
+            raise BadInput(
+                f"--predictor is {method!r} without a receiver; valid: with --prediction-nmse"
+                " predictor"
+            )
         yield s
         return
     for key, flag, plain in (("terminals", "--terminals", 1), ("channel.bins_db", "--bins-db", [])):
@@ -80,6 +86,7 @@ def with_predictions(s: Scenario, places: Places) -> Iterator[Scenario]:
             f"--snr={s['channel.snr_db']:g}",
             f"--horizon={s.retransmission_delay_slots}",
             "--predictor",
+            f"--method={method}",
         ]
         if s["channel.speed_kmh"] is not None:
             arguments.append(f"--speed-kmh={s['channel.speed_kmh']:g}")
@@ -126,10 +133,11 @@ def config(cell: Cell, s: Scenario) -> dict[str, Any]:
             "telemetry": cell.endpoint(f"{status}.telemetry"),
         }
 
+    given = inputs.for_process(s.values, SETTINGS)
     values = {
-        theirs: text_of(s[ours])
+        theirs: text_of(given[ours])
         for theirs, ours in table.process_keys("emulator", NAME).items()
-        if s[ours] is not None
+        if given[ours] is not None
     }
     return table.nested(values | {"channel.errors": errors}) | {
         "name": cell.name,
@@ -347,6 +355,7 @@ class WithoutClock(Run):
             "link": self.link,
             "packets": {name: path.report() for name, path in self.paths.items()},
             "emulator": emulator_report(self.base, self.terminal),
+            "own_code": own_code.rows(self.base, self.terminal),
             "users": users_of(self.base, self.terminal),
             "effective": {"emulator": to_yaml(self.tree)},
         } | identity(self.scenario, self.places)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..cell.running import drain
-from ..figures import capacities, conservation, facts, link_counts, live_changes
+from ..figures import capacities, conservation, facts, link_counts, live_changes, own_code
 from ..machine import slot_path
 from ..measure.applications import ApplicationClock, heard, watching
 from ..messages.control import Control, TelemetryWatch
@@ -112,6 +112,7 @@ class MeasuredRun(phases.Run):
             "link": link,
             "changes": changes,
             "packets": packets,
+            "own_code": own_code.rows(now.base, now.terminal),
             "telemetry": {
                 "received": sum(self.watch.received.values()),
                 "lost": sum(self.watch.lost.values()),

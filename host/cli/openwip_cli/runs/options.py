@@ -10,7 +10,7 @@ from ..cell import remote
 from ..errors import BadInput
 from ..iq import recordings
 from ..machine import outputs, placement
-from ..settings import emulator, episodes
+from ..settings import emulator, episodes, inputs
 from ..settings.command_line import Parser, check_cell_name, read, remember_kind
 from ..settings.kinds import Real, with_unit
 from ..settings.scenario import SETTINGS, Scenario, check_together, read_file, text_of
@@ -262,6 +262,12 @@ def parse_demo(arguments: list[str]) -> Options:
         raise BadInput(
             f"--record-iq-fader is {given.record_iq_fader!r} without a fader; valid: with --air"
             " cabled"
+        )
+    code = inputs.names_of(options.scenario.values, inputs.that_name_code(SETTINGS))
+    if given.record_iq and "phy.predictor" in code:
+        raise BadInput(
+            f"--record-iq is {given.record_iq!r} with a predictor of your own; valid: with a"
+            " built-in one, because a recording that is played again starts no code that it names"
         )
     if any(wanted.values()):
         seconds = read("--record-iq-seconds", Real(0.01, 3600), given.record_iq_seconds)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Files that a run reads because its settings name them: a trace of SNR, a channel definition and
-what that is based on. What they hold decides the outcome as the settings do, so it is part of the
+what that is based on, code of the user's own. What they hold decides the outcome as the settings do, so it is part of the
 identity of a run."""
 
 import functools
@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import BadInput
 from ..text import of_file, of_yaml
-from .kinds import ChoiceOrFile, TextOrFile, names_file
+from .kinds import CODE, ChoiceOrFile, TextOrFile, file_of, with_file
 from .table import Setting
 
 # ending of a channel definition, which may be based on another one
@@ -23,15 +23,35 @@ DEFINITION = ".yaml"
 
 def that_name_files(settings: Iterable[Setting]) -> list[Setting]:
     """Settings of the table with a value that can be a file's name."""
-    return [s for s in settings if isinstance(s.kind, (ChoiceOrFile, TextOrFile))]
+    return [s for s in settings if isinstance(s.kind, (ChoiceOrFile, *CODE, TextOrFile))]
+
+
+def that_name_code(settings: Iterable[Setting]) -> list[Setting]:
+    """Those of them with a value that can be code of the user's own."""
+    return [s for s in settings if isinstance(s.kind, CODE)]
+
+
+def for_process(values: dict[str, Any], settings: Iterable[Setting]) -> dict[str, Any]:
+    """The values as a process is given them, which works in another folder than the command: code
+    of the user's own with the whole path of its file."""
+    return under(values, that_name_code(settings), pathlib.Path.cwd())
 
 
 def names_of(values: dict[str, Any], settings: Iterable[Setting]) -> dict[str, str]:
     """{key: name of a file} of the settings that name one."""
     return {
-        s.key: values[s.key]
+        s.key: name
         for s in settings
-        if s.key in values and names_file(s.kind, values[s.key])
+        if s.key in values and (name := file_of(s.kind, values[s.key])) is not None
+    }
+
+
+def under(values: dict[str, Any], settings: Iterable[Setting], top: pathlib.Path) -> dict[str, Any]:
+    """The values with the whole paths of the files that they name, which are relative to `top`."""
+    kinds = {s.key: s.kind for s in settings}
+    return values | {
+        key: with_file(kinds[key], values[key], str(top / name))
+        for key, name in names_of(values, settings).items()
     }
 
 

@@ -167,6 +167,64 @@ class TextOrFile(Text):
         return isinstance(value, str) and (value.endswith(self.endings) or "/" in value)
 
 
+class Extension(Text):
+    """Code of the user's own (blocks/types/extension_name.h): a class in a Python file, or a shared
+    library. The process loads it."""
+
+    valid = "built_in, python:FILE:CLASS or library:FILE[:ARGUMENT]"
+
+    def read(self, value: Any) -> str:
+        text = super().read(value)
+        if text != "built_in" and not self._parts(text):
+            raise ValueError
+        return text
+
+    @staticmethod
+    def is_code(value: Any) -> bool:
+        return Extension._parts(value) is not None
+
+    @staticmethod
+    def _parts(value: Any) -> tuple[str, str, str] | None:
+        """The text before the file's name, the name, and the text behind it."""
+        found = re.fullmatch(r"(python:)(.+)(:[^:]+)|(library:)([^:]+)(:.*)?", str(value))
+        if not found:
+            return None
+        before, name, behind = found.groups()[:3] if found[1] else found.groups()[3:]
+        return before, name, behind or ""
+
+    def file_of(self, value: Any) -> str | None:
+        parts = self._parts(value)
+        return parts[1] if parts else None
+
+    def with_file(self, value: Any, name: str) -> str:
+        """The same code in the file `name`."""
+        parts = self._parts(value)
+        return f"{parts[0]}{name}{parts[2]}" if parts else value
+
+
+class ChoiceOrExtension(Choice):
+    """Or code of the user's own."""
+
+    name = "text"  # what it may be is no list
+
+    def __init__(self, *words: str) -> None:
+        super().__init__(*words)
+        self.code = Extension()
+        self.valid += "|python:FILE:CLASS|library:FILE[:ARGUMENT]"
+
+    def read(self, value: Any) -> Any:
+        return value if Extension.is_code(value) else super().read(value)
+
+    def file_of(self, value: Any) -> str | None:
+        return self.code.file_of(value)
+
+    def with_file(self, value: Any, name: str) -> str:
+        return self.code.with_file(value, name)
+
+
+CODE = (Extension, ChoiceOrExtension)
+
+
 class Ports(Text):
     """As the option takes them: YAML reads a port and a list as what they look like."""
 
@@ -230,9 +288,17 @@ class Impairments:
 ON_OFF = Choice("on", "off")
 
 
-def names_file(kind: Kind, value: Any) -> bool:
-    """A value of this kind is the name of a file that is read."""
-    return isinstance(kind, (ChoiceOrFile, TextOrFile)) and kind.names_file(value)
+def file_of(kind: Kind, value: Any) -> str | None:
+    """The file that a value of this kind names; None: it names none."""
+    if isinstance(kind, CODE):
+        return kind.file_of(value)
+    is_file = isinstance(kind, (ChoiceOrFile, TextOrFile)) and kind.names_file(value)
+    return value if is_file else None
+
+
+def with_file(kind: Kind, value: Any, name: str) -> Any:
+    """A value that names a file, naming another one."""
+    return kind.with_file(value, name) if isinstance(kind, CODE) else name
 
 
 def number_of(kind: Kind) -> Kind:

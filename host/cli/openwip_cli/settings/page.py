@@ -4,7 +4,7 @@
 from collections.abc import Callable, Iterable
 
 from . import table
-from .kinds import with_unit
+from .kinds import Extension, with_unit
 
 HEAD = """# Settings
 
@@ -48,7 +48,8 @@ def valid(key: str, of: table.Views) -> str:
         table.column(key, "unit", of),
     )
     if type_ == "text":
-        return table.column(key, "check", of).replace("_", " ") or "text"
+        check = table.column(key, "check", of).replace("_", " ")
+        return Extension.valid if check == "extension" else check or "text"
     if type_ == "impairments":
         return "a list"
     zero = table.column(key, "zero", of)

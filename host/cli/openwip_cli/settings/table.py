@@ -15,7 +15,9 @@ import yaml
 from .kinds import (
     ON_OFF,
     Choice,
+    ChoiceOrExtension,
     ChoiceOrFile,
+    Extension,
     Impairments,
     Integer,
     Kind,
@@ -94,6 +96,8 @@ def kind_of(key: str, of: Views) -> Kind:
         return (
             ChoiceOrFile(tuple(has("choices")), tuple(has("files")))
             if has("files")
+            else ChoiceOrExtension(*has("choices"))
+            if has("check") == "extension"
             else Choice(*has("choices"))
         )
     if type_ == "impairments":
@@ -106,6 +110,8 @@ def kind_of(key: str, of: Views) -> Kind:
         return (
             Ports()
             if has("check") == "split_ports"
+            else Extension()
+            if has("check") == "extension"
             else TextOrFile(tuple(has("files")))
             if has("files")
             else Text()
