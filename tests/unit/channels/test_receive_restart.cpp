@@ -3,6 +3,7 @@
 // wait: when it starts again, on which tick, and with a release of UHD that does not start it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <complex>
