@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the monitor's lists of controls offer, by the table of settings."""
 
-from openwip_cli.settings import controls, table
+from openwip_cli.settings import controls, kinds, table
 
 
 def control_choices():
@@ -11,7 +11,7 @@ def control_choices():
         of = table.views(command, running=True)
         for row in controls.table(command).values():
             offers = table.column(row.key, "offers", of) or (
-                row.kind.words if row.kind.name == "choice" else ()
+                row.kind.words if isinstance(row.kind, kinds.Choice) else ()
             )
             if table.column(row.key, "monitor", of) and not row.why_not and offers:
                 known = found.setdefault(f"{row.process} {row.process_key}", [])

@@ -342,6 +342,9 @@ class Options(unittest.TestCase):
                 "attenuator.trace": "a.csv",
                 "attenuator.channels": [1, 3],
                 "attenuator.levels_db": [3.5],
+                "link.scheduler": "library:mine.so",
+                "link.adaptation": "library:mine.so",
+                "phy.predictor": "library:mine.so",
             }.get(s.key, value)
             with self.subTest(s.flag):
                 self.assertEqual(

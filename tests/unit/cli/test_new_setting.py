@@ -39,6 +39,8 @@ class NewSetting(unittest.TestCase):
         shutil.copytree(
             TOP / "host/cli", cls.top / "host/cli", ignore=shutil.ignore_patterns("__pycache__")
         )
+        (cls.top / "channels/vusrp").mkdir(parents=True)
+        shutil.copy(TOP / "channels/vusrp/devices.yaml", cls.top / "channels/vusrp")
         table = (TOP / "mac/schema/settings.yaml").read_text()
         (cls.top / "mac/schema").mkdir(parents=True)
         (cls.top / "mac/schema/settings.yaml").write_text(

@@ -97,7 +97,9 @@ class Attempts(unittest.TestCase):
 
         def attempt():
             one_run.attempt(
-                {"time": "virtual", "emulator": {}, "workload": {}}, None, lambda text: None
+                {"time": "virtual", "emulator": {}, "workload": {}},
+                world.places("."),
+                lambda text: None,
             )
 
         with mock.patch.object(one_run.in_virtual_time, "run", run):

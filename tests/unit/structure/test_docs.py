@@ -86,7 +86,13 @@ class Docs(unittest.TestCase):
             for line in QUESTIONS.read_text().splitlines()
             if line and not line.startswith("#")
         ]
-        self.assertEqual(rows[0], ["page", "question", "answer in the page", "cold reader"])
+        self.assertEqual(
+            rows[0],
+            ["page", "question", "answer in the page", "cold reader", "second cold reader"],
+        )
+        verdicts = {verdict for row in rows[1:] for verdict in row[3:]}
+        self.assertEqual(verdicts - {"yes", "partly", "no"}, set())
+        self.assertEqual([row for row in rows[1:] if len(row) not in (3, 5)], [])
         asked = collections.Counter(row[0] for row in rows[1:])
         self.assertEqual({p: n for p, n in asked.items() if n != 10}, {})
         self.assertEqual([p for p in asked if not (TOP / p).exists()], [])

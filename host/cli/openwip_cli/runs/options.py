@@ -210,7 +210,7 @@ def refuse_beside_replay(parser: Parser, given: argparse.Namespace) -> None:
 def parse_demo(arguments: list[str]) -> Options:
     parser = options_parser(
         "demo",
-        "A base station and a terminal over a software radio on this machine: "
+        "A base station and a terminal over a software USRP on this machine: "
         "ping, TCP and UDP, and a verdict.",
         SETTINGS,
         "demo",
