@@ -50,6 +50,7 @@ void side_recorder::finish() {
         for (std::size_t i = 0; i < f.stretches.size(); ++i)
             out << (i == 0 ? "" : ", ") << "{\"index\": " << f.stretches[i].index
                 << ", \"first_sample\": " << f.stretches[i].first_sample
+                << ", \"later\": " << f.stretches[i].later
                 << ", \"lost_by_recorder\": " << std::boolalpha << f.stretches[i].lost_by_recorder
                 << "}";
         out << "]}\n";

@@ -32,6 +32,8 @@ def scratch_tree(top):
     shutil.copytree(
         TOP / "host/cli", top / "host/cli", ignore=shutil.ignore_patterns("__pycache__")
     )
+    (top / "channels/vusrp").mkdir(parents=True)
+    shutil.copy(TOP / "channels/vusrp/devices.yaml", top / "channels/vusrp")
     (top / "mac/schema").mkdir(parents=True)
     entry = (TOP / "tests/system/new_setting/entry.yaml").read_text()
     table = (TOP / "mac/schema/settings.yaml").read_text()
