@@ -84,7 +84,7 @@ public:
         broken_ = true;
         resume_ = std::max(happened, next_) + restart_;
     }
-    // Of a radio whose clock does not wait: it had no sample from then on.
+    // A radio whose clock does not wait had no sample from `at` on.
     void ran_dry(sample at) {
         dry_ = at;
         fault(std::min(slot_of(at), next_));

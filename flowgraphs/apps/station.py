@@ -44,8 +44,8 @@ STOP_LIMIT_S = 0.6  # then the process ends even if a thread hangs in a driver
 
 # As host/runtime/realtime.h has it for the other processes of the slot path.
 SLOT_PATH_PRIORITY = 10
-# Of a transmitter, above the others on its core: what its radio holds lasts for 1 ms in some
-# products, while samples that are received wait for their turn.
+# The transmitter has a higher priority than the others on its core: some radios hold samples for
+# 1 ms only, while samples that are received wait for their turn.
 TRANSMITTER_PRIORITY = SLOT_PATH_PRIORITY + 1
 LONGEST_RUN_US = 300_000
 

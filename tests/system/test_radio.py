@@ -120,7 +120,7 @@ class Radio(unittest.TestCase):
             "0.1",
             code=1,
         )
-        # Of a tone of 160 phases: how many of them lie beyond depends on where the first one is.
+        # The tone has 160 phases; how many of them are clipped depends on the first one.
         share = 4 / math.pi * math.acos(1 / high)
         self.assertAlmostEqual(of["clipped"], share, delta=4 / 160)
         self.assertIn(

@@ -158,7 +158,7 @@ private:
     int run_ = 0;               // measured slots in a row, up to those that a forecast needs
     std::int64_t learned_ = 0;  // slots
     std::array<std::complex<double>, order * order> correlation_{};
-    // What was learned before slots that are missing, and the first products behind them.
+    // Sums that were learned before missing slots, and the first products behind those slots.
     std::array<std::complex<double>, order * order> before_{}, begin_{};
     double before_weight_ = 0, begin_weight_ = 0;
     std::array<std::complex<double>, order> cross_{}, first_column_{};

@@ -79,9 +79,9 @@ public:
     const std::array<float, nof_bins>& bin_noise() const noexcept { return bin_noise_; }
     const std::array<float, nof_bins>& power() const noexcept { return power_; }  // mean |h|^2
     const std::array<float, nof_bins>& snr() const noexcept { return snr_; }      // linear
-    // What the predictor learns from; `turn`, `shift` and `window` as in mean_gains().
+    // The predictor learns from these gains; `turn`, `shift` and `window` as in mean_gains().
     bin_measurement measurement(double turn, double shift, int window = 0) const noexcept;
-    // What the filter of the bins' power sees; in the units of measurement().
+    // The filter of the bins' power sees these points; in the units of measurement().
     band_points points(double turn, double shift) const noexcept;
     // A signal of another level by this factor (of the power) has the SNR of before: what was
     // learned of noise and power, and the noise of the last slot, times this.

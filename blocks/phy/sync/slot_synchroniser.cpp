@@ -189,8 +189,8 @@ void slot_synchroniser::begin_candidate(const acquired& found, slot_user& user) 
     user.start(found.cell);
 }
 
-// Of the signal that acquisition found while another one is held. A cell or slot that is found
-// where there are no pilots is wrong in one of a hundred tries, so it has to be found twice.
+// Whether acquisition has found another signal than the one that is held. A cell or slot that is
+// found where there are no pilots is wrong in one of a hundred tries, so it has to be found twice.
 bool slot_synchroniser::is_another(const acquired& found) noexcept {
     const acquired next = at_time(found, next_);
     if (std::abs(next.slot_start - next_) > near_enough) return true;

@@ -55,7 +55,7 @@ public:
     double turn() const noexcept;                     // radians
     double shift() const noexcept { return shift_; }  // samples
     int window() const noexcept { return window_; }   // samples later than the mean delay
-    // Of the slot's start by the mean delay, samples, modulo 5120.
+    // The slot's start by the mean delay, in samples modulo 5120.
     double timing() const noexcept {
         return static_cast<double>(start_ % slot_samples) + exact_fraction_ - window_;
     }

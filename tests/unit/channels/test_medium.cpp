@@ -248,7 +248,7 @@ TEST_F(RealtimeMediumWithAnAttacker, goes_on_whatever_latency_and_counts_there_a
     EXPECT_FALSE(is_refused());
 }
 
-// Of a node whose radio put three packets on the air at another time than it was told.
+// The end of a medium in which a radio put three packets on the air at a wrong time.
 struct displaced_end {
     std::string reason;
     std::vector<std::string> lines;

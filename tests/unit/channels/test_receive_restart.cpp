@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a software USRP's receiver does around an overflow, on a private medium whose clock does not
-// wait: when it starts again, on which tick, and with a release of UHD that does not start it.
+// A software USRP's receiver around an overflow, on a private medium whose clock does not wait:
+// when it starts again, on which tick, and with a release of UHD that does not start it.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a software USRP's transmitter counts for the medium, on a private medium whose clock does
-// not wait.
+// The counts that a software USRP's transmitter keeps for the medium, on a private medium whose
+// clock does not wait.
 #include <gtest/gtest.h>
 
 #include <chrono>

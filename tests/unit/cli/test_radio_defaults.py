@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What doctor and radio probe say of a station's defaults on this machine."""
+"""Sentences of doctor and radio probe about a station's defaults on this machine."""
 
 import unittest
 

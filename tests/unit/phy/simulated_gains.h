@@ -81,7 +81,7 @@ public:
     }
     std::array<double, nof_bins> truth{};
 
-    // What there is to know: gain of bin b = sum over the paths of a process times over_bins[b],
+    // The channel as it is: gain of bin b = sum over the paths of a process times over_bins[b],
     // and the correlation of that process over so many slots, E conj(a(t)) a(t + slots).
     std::size_t nof_paths() const { return paths_.size(); }
     const std::array<cf64, nof_bins>& over_bins(std::size_t path) const {

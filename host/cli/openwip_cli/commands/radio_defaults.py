@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a station asks of a radio by its product (channels/vusrp/devices.yaml), and what of it this
-machine cannot give: frames over USB, the buffer of a socket, and how long the machine may stand
+"""The requests of a station to a radio by its product (channels/vusrp/devices.yaml), and which of
+them this machine cannot meet: frames over USB, the buffer of a socket, and how long the machine may stand
 still before the radio runs dry."""
 
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ def of_defaults(m: Machine, name: str, software: bool) -> Iterator[Finding]:
 
 
 def of_transmit_store(kind: dict[str, Any], lead_ms: float) -> Finding:
-    """What the radio holds of samples to send. The rest of a lead waits in this computer, so that
+    """How many samples to send the radio holds. The rest of a lead waits in this computer, so that
     no lead is too long for it; but the machine may not stand still for longer."""
     buffers = kind["buffers"]
     held = buffers["transmit"] + buffers.get("frames", 0) * kind["packet"]

@@ -41,7 +41,7 @@ def model(product: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class StationDefaults:
-    """What a station asks of its radio unless it is told something else."""
+    """The requests of a station to its radio, unless a user gives other values."""
 
     lead_slots: int  # on a clock that does not wait
     delay_slots: int
@@ -50,8 +50,8 @@ class StationDefaults:
 
 
 def station_defaults(product: str = "", transport: str = "") -> StationDefaults:
-    """Of a product as UHD or the table calls it; where that is not known, of all products of UHD's
-    type of device if they have the same; otherwise of any radio."""
+    """The defaults of a product, as UHD or the table calls it. An unknown product has those of all
+    products of UHD's type of device, if they agree, and otherwise those of any radio."""
     table = products()
     if (name := model(product)) in table:
         return StationDefaults(**table[name]["station"])
@@ -61,7 +61,8 @@ def station_defaults(product: str = "", transport: str = "") -> StationDefaults:
 
 
 def product_of(values: Mapping[str, Any]) -> str:
-    """Of the base station's radio in a demo; "": it has none, or is no software radio."""
+    """The product of the base station's radio in a demo; "" if it has none, or is no software
+    USRP."""
     given = parts("--base-radio", values.get("radio.base") or NONE)
     return str(given.get("product", values.get("radio.product") or ""))
 
