@@ -498,7 +498,7 @@ class Runs(unittest.TestCase):
             "delay_injection.mode": "adaptive",
         }
         up = virtual.Plan([f"bulk 2 0 1 {SECONDS} cubic"])
-        for link, _, limit_bps in (
+        for link, traffic, limit_bps in (
             (bearer, None, 384e3),
             (bearer | {"umts.profile": "lundsten-64"}, None, 64e3),
             (wlan, up, 5e6),
@@ -510,7 +510,7 @@ class Runs(unittest.TestCase):
                 )
                 digests = []
                 for seed, to in ((1, None), (1, recorded), (2, None)):
-                    report = run(plan, packets, seed=seed, recorded=to, **link)
+                    report = run(traffic, packets, seed=seed, recorded=to, **link)
                     if to:
                         check_record(
                             self,
