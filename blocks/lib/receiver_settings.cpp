@@ -6,16 +6,6 @@ namespace {
 
 constexpr int slots_between_costs = 150;
 
-void fill_cost(const extension::rule_cost& cost, openwip::receiver::OwnRule& rule) {
-    rule.set_setting(cost.key);
-    rule.set_value(cost.value);
-    rule.set_calls(cost.of_call.slots);
-    rule.set_longer_than_slot(cost.of_call.behind);
-    rule.set_median_us(cost.of_call.median_us);
-    rule.set_p99_us(cost.of_call.p99_us);
-    rule.set_max_us(cost.of_call.max_us);
-}
-
 }  // namespace
 
 void receiver_settings::change(const openwip::slot_link::ReceiverSettings& settings,
@@ -60,7 +50,7 @@ void receiver_settings::fill(const phy::slot_receiver& receiver, openwip::receiv
     if (!read_extension_name(predictor.method)) return;
     // Quantiles are no work for every slot.
     if (slots_since_cost_++ % slots_between_costs == 0)
-        if (const auto cost = own_->cost()) fill_cost(*cost, cost_);
+        if (const auto cost = own_->cost()) extension::fill(*cost, cost_);
     *state.add_own_rules() = cost_;
 }
 

@@ -20,6 +20,18 @@ struct rule_cost {
     runtime::pacing_summary of_call;
 };
 
+// The cost in a message OwnRule, which the receiver's and the MAC's status both have.
+template <class OwnRule>
+void fill(const rule_cost& cost, OwnRule& rule) {
+    rule.set_setting(cost.key);
+    rule.set_value(cost.value);
+    rule.set_calls(cost.of_call.slots);
+    rule.set_longer_than_slot(cost.of_call.behind);
+    rule.set_median_us(cost.of_call.median_us);
+    rule.set_p99_us(cost.of_call.p99_us);
+    rule.set_max_us(cost.of_call.max_us);
+}
+
 // The object that a library has made, and the time that its calls took.
 class rule {
 public:

@@ -63,16 +63,7 @@ void add_up(openwip::control::MacStatus& sum, const openwip::control::MacStatus&
 
 void fill_rules(const std::vector<extension::rule_cost>& costs,
                 openwip::control::MacStatus& status) {
-    for (const auto& c : costs) {
-        auto& r = *status.add_own_rules();
-        r.set_setting(c.key);
-        r.set_value(c.value);
-        r.set_calls(c.of_call.slots);
-        r.set_longer_than_slot(c.of_call.behind);
-        r.set_median_us(c.of_call.median_us);
-        r.set_p99_us(c.of_call.p99_us);
-        r.set_max_us(c.of_call.max_us);
-    }
+    for (const auto& c : costs) extension::fill(c, *status.add_own_rules());
 }
 
 void fill_base(const base_statistics& s, openwip::control::MacStatus& status) {
