@@ -4,6 +4,8 @@
 #include <cassert>
 #include <span>
 
+#include "schema/frame_outcome_wire.h"
+
 namespace wip::host {
 namespace {
 
@@ -72,7 +74,7 @@ void frame_log::add(const slot_report& report) {
         if (report.outcome[b] == frame_outcome::unused || g.bits_per_symbol == 0) continue;
         add_frame(g, bin_index(b), g.retransmission ? 1 : 0, db(report.snr_db[b]),
                   report.payload[b]);
-        outcome_.put(report.outcome[b]);
+        outcome_.put(outcome_byte(report.outcome[b]));
         combined_.put(report.combined >> b & 1U);
     }
     close_slot(report.air, report.grant);

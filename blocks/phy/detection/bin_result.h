@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What became of one bin of a slot.
+// The receiver's result for one bin of a slot. Its outcome is never `unknown`: where no grant was
+// decoded, no bin is in use.
 #pragma once
 
 #include <complex>
 #include <cstdint>
 #include <span>
 
+#include "types/frame_outcome.h"
+
 namespace wip::phy {
 
 using cf32 = std::complex<float>;
 
-enum class bin_outcome : std::uint8_t { unused, good, bad };
-
 struct bin_result {
-    bin_outcome outcome = bin_outcome::unused;
+    frame_outcome outcome = frame_outcome::unused;
     bool combined = false;                  // detected after combining with an earlier copy
     std::span<const std::uint8_t> payload;  // nibble-packed, valid until the next call
     std::span<const cf32> symbols;          // 108 equalised symbols, unit energy scale

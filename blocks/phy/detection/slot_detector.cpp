@@ -86,12 +86,12 @@ void slot_detector::detect(const std::array<plane, symbols_per_slot>& y,
         const auto& g = grant.bins[b];
         if (g.bits_per_symbol == 0) continue;
         const bool good = attempt(bin_index(b), g, noise[b], false, out[b]);
-        out[b].outcome = good ? bin_outcome::good : bin_outcome::bad;
+        out[b].outcome = good ? frame_outcome::good : frame_outcome::bad;
         all_good = all_good && good;
     }
     if (!all_good && known != nullptr) look_again(y, channel, noise, grant, out, *known);
     for (std::size_t b = 0; b < nof_bins; ++b)
-        if (out[b].outcome != bin_outcome::unused) settle(bin_index(b), grant.bins[b], out[b]);
+        if (out[b].outcome != frame_outcome::unused) settle(bin_index(b), grant.bins[b], out[b]);
     store_.forget_before(static_cast<wire_sn>(grant.first_new_sn - grant.window_edge));
 }
 
@@ -110,7 +110,7 @@ void slot_detector::look_again(const std::array<plane, symbols_per_slot>& y,
     bin_set hopeful;
     float saved = 0;  // frames that a channel without error would save
     for (std::size_t b = 0; b < nof_bins; ++b) {
-        if (out[b].outcome != bin_outcome::bad) continue;
+        if (out[b].outcome != frame_outcome::bad) continue;
         const float gain = cancel ? noise[b] / (noise[b] - between) : 1;
         const float errors =
             expected_errors(copies_[b].weight.data(), gain, grant.bins[b].bits_per_symbol);
@@ -138,7 +138,7 @@ void slot_detector::look_again(const std::array<plane, symbols_per_slot>& y,
             out[b].combined = false;
             hopeful[b] = !attempt(bin_index(b), grant.bins[b],
                                   cancel ? noise[b] - between : noise[b], true, out[b]);
-            if (!hopeful[b]) out[b].outcome = bin_outcome::good;
+            if (!hopeful[b]) out[b].outcome = frame_outcome::good;
         }
         return hopeful.any();
     };
@@ -227,7 +227,7 @@ void slot_detector::settle(bin_index bin, const bin_grant& grant, bin_result& ou
     const int k = grant.bits_per_symbol;
     const auto& copy = copies_[bin.n()];
     if (combining_) {
-        if (out.outcome == bin_outcome::good)
+        if (out.outcome == frame_outcome::good)
             store_.erase(key_of(grant));
         else
             store_.put(key_of(grant), copy);

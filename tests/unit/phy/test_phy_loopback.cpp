@@ -69,10 +69,11 @@ protected:
             EXPECT_EQ(r.grant, t.grant);
             for (std::size_t b = 0; b < nof_bins; ++b) {
                 const auto& bin = r.bins[b];
-                EXPECT_EQ(bin.outcome == bin_outcome::unused, t.grant.bins[b].bits_per_symbol == 0);
-                s.bad += bin.outcome == bin_outcome::bad;
+                EXPECT_EQ(bin.outcome == frame_outcome::unused,
+                          t.grant.bins[b].bits_per_symbol == 0);
+                s.bad += bin.outcome == frame_outcome::bad;
                 s.combined += bin.combined;
-                if (bin.outcome != bin_outcome::good) continue;
+                if (bin.outcome != frame_outcome::good) continue;
                 ++s.good;
                 EXPECT_TRUE(std::equal(bin.payload.begin(), bin.payload.end(), t.payload[b].begin(),
                                        t.payload[b].end()));
@@ -354,7 +355,7 @@ TEST_F(phy_loopback, gives_soft_bits_when_asked_and_their_signs_are_the_hard_bit
         const auto x = next_samples();
         receiver().process(sample(first), x, [&](const received_slot& r) {
             for (const auto& b : r.bins) {
-                ASSERT_EQ(b.outcome, bin_outcome::good);
+                ASSERT_EQ(b.outcome, frame_outcome::good);
                 ASSERT_EQ(b.llr.size(), 108U * 5);
                 ASSERT_EQ(b.symbols.size(), 108U);
                 double mean = 0;
@@ -382,7 +383,7 @@ TEST_F(phy_loopback, sends_an_empty_grant_when_the_payload_has_the_wrong_size) {
     receiver().process(sample(air * slot_samples), channel->pass(out), [&](const received_slot& r) {
         seen = true;
         EXPECT_TRUE(r.grant_ok);
-        for (const auto& b : r.bins) EXPECT_EQ(b.outcome, bin_outcome::unused);
+        for (const auto& b : r.bins) EXPECT_EQ(b.outcome, frame_outcome::unused);
     });
     EXPECT_TRUE(seen);
 }
