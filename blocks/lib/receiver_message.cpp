@@ -23,9 +23,7 @@ void fill_report(const phy::received_slot& received, std::int64_t air,
     out.set_locked(received.locked);
     out.set_grant_ok(received.grant_ok);
     if (received.locked && received.grant_ok) {
-        std::array<std::uint8_t, grant_bytes> bytes;
-        if (pack_grant(received.grant, link_profile::radio, bytes))
-            out.set_grant(bytes.data(), bytes.size());
+        out.set_grant(received.packed.data(), received.packed.size());
         for (std::uint32_t b = 0; b < nof_bins; ++b) {
             const auto& result = received.bins[b];
             if (result.outcome == frame_outcome::unused) continue;

@@ -322,7 +322,8 @@ private:
         if (planned) {
             last_grant_ = planned->grant;
             const std::lock_guard lock(content_mutex_);
-            return modulator_.work(stretch_.next(), planned->grant, planned->payload, out);
+            return modulator_.work(stretch_.next(), planned->grant, planned->packed,
+                                   planned->payload, out);
         }
         send_empty(out);
         return false;

@@ -50,6 +50,9 @@
 namespace wip {
 
 inline constexpr int grant_bytes = 30;
+// A grant as it rides in the control region. It is packed once, by the base station; whoever comes
+// after hands the bytes on.
+using packed_grant = std::array<std::uint8_t, grant_bytes>;
 inline constexpr int frame_number_modulus = 4096;
 inline constexpr int max_window = 32767;
 
@@ -290,6 +293,12 @@ inline bool pack_grant(const slot_grant& g, link_profile profile,
     bit_writer w(out);
     put_grant(w, g, profile);
     return w.ok();
+}
+
+// The number that a transmitter counts may differ from that of the station that packed the grant.
+inline void set_frame_number(packed_grant& packed, std::uint16_t frame_number) {
+    packed[0] = static_cast<std::uint8_t>(frame_number >> 4);
+    packed[1] = static_cast<std::uint8_t>((packed[1] & 0x0fU) | (frame_number & 0x0fU) << 4);
 }
 
 // nullopt when the bits are no grant that pack_grant could have written.

@@ -52,6 +52,7 @@ struct received_slot {
     std::int64_t slot_in_hyperframe = 0;
     bool grant_ok = false;
     slot_grant grant;
+    packed_grant packed{};  // the grant as it was decoded; valid when grant_ok
     std::array<bin_result, nof_bins> bins;
     // With what the slots before say about it (bin_power_filter.h).
     std::array<float, nof_bins> snr_db{};

@@ -174,11 +174,10 @@ void slot_estimator::decode_control(const slot_planes& y, int slot_in_frame,
         soft[2 * i] = yr[i] * hr[i] + yi[i] * hi[i];
         soft[2 * i + 1] = yi[i] * hr[i] - yr[i] * hi[i];
     }
-    std::array<std::uint8_t, grant_bytes> bytes;
     control_.order(soft, slot_in_frame, control_bits_);
-    if (!control_.decode(control_bits_, slot_in_frame, due, bytes, known_)) return;
+    if (!control_.decode(control_bits_, slot_in_frame, due, packed_, known_)) return;
     // The only profile on the air: wipemu has no frame check.
-    grant_ = unpack_grant(bytes, link_profile::radio);
+    grant_ = unpack_grant(packed_, link_profile::radio);
     if (!grant_) return;
     std::array<float, count> error;
     const auto* x = reinterpret_cast<const float*>(known_.data());

@@ -63,6 +63,8 @@ public:
     // Of the last slot that was estimated.
     float energy() const noexcept { return energy_; }  // sum |y|^2
     const std::optional<slot_grant>& grant() const noexcept { return grant_; }
+    // The same as it was decoded; valid where there is a grant.
+    const packed_grant& packed() const noexcept { return packed_; }
     // Soft bits of the control region in the order of its code, and what makes them log likelihood
     // ratios: noise, and what the pilots' estimate of the channel lacks.
     std::span<const float, code_sent_bits> control_bits() const noexcept { return control_bits_; }
@@ -112,6 +114,7 @@ private:
     std::array<float, code_sent_bits> control_bits_{};
     float pilots_error_ = 0;  // channel_estimate::error of the estimate that they were made with
     std::optional<slot_grant> grant_;
+    packed_grant packed_{};
     int slot_in_frame_ = 0;
     double evm_percent_ = 0;
     float energy_ = 0;

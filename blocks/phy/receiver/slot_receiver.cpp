@@ -240,6 +240,7 @@ struct slot_receiver::impl final : slot_user {
         contradictions = 0;
         report.grant_ok = true;
         report.grant = believed = grant;
+        report.packed = estimator.packed();
         since_believed = 0;
     }
 

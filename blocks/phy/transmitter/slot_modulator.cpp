@@ -72,16 +72,14 @@ struct slot_modulator::state {
         }
     }
 
-    bool pack(slot air, slot_grant grant, bool payloads_fit,
-              std::array<std::uint8_t, grant_bytes>& bytes) const {
-        grant.frame_number = frame_number_of(air);
-        if (payloads_fit && pack_grant(grant, config.profile, bytes)) return true;
+    // A grant of no frames in the place of one that cannot be sent.
+    packed_grant empty_in_place_of(const slot_grant& grant) const {
         slot_grant empty;
-        empty.frame_number = grant.frame_number;
         empty.first_new_sn = grant.first_new_sn;
         empty.window_edge = grant.window_edge;
-        pack_grant(empty, config.profile, bytes);
-        return false;
+        packed_grant packed;
+        pack_grant(empty, config.profile, packed);
+        return packed;
     }
 
     // The symbol at p begins, the one before ends.
@@ -117,31 +115,56 @@ slot_modulator::~slot_modulator() = default;
 slot_modulator::slot_modulator(slot_modulator&&) noexcept = default;
 slot_modulator& slot_modulator::operator=(slot_modulator&&) noexcept = default;
 
-bool slot_modulator::work(slot air, const slot_grant& grant,
-                          std::span<const std::span<const std::uint8_t>, nof_bins> payload,
-                          std::span<cf32, slot_samples> out) noexcept {
-    auto& s = *state_;
-    bool fits = true;
+bool slot_modulator::fits(
+    const slot_grant& grant,
+    std::span<const std::span<const std::uint8_t>, nof_bins> payload) const noexcept {
     for (std::size_t b = 0; b < nof_bins; ++b) {
         const int k = grant.bins[b].bits_per_symbol;
         if (k == 0) continue;
         if (k > max_bits_per_symbol ||
-            payload[b].size() != static_cast<std::size_t>(frame_payload_bytes(s.config.profile, k)))
-            fits = false;
+            payload[b].size() !=
+                static_cast<std::size_t>(frame_payload_bytes(state_->config.profile, k)))
+            return false;
     }
-    std::array<std::uint8_t, grant_bytes> bytes;
-    const bool sent = s.pack(air, grant, fits, bytes);
+    return true;
+}
+
+bool slot_modulator::work(slot air, const slot_grant& grant,
+                          std::span<const std::span<const std::uint8_t>, nof_bins> payload,
+                          std::span<cf32, slot_samples> out) noexcept {
+    packed_grant packed;
+    const bool sent = fits(grant, payload) && pack_grant(grant, state_->config.profile, packed);
+    if (!sent) packed = state_->empty_in_place_of(grant);
+    set_frame_number(packed, frame_number_of(air));
+    send(air, sent ? &grant : nullptr, packed, payload, out);
+    return sent;
+}
+
+bool slot_modulator::work(slot air, const slot_grant& grant, packed_grant packed,
+                          std::span<const std::span<const std::uint8_t>, nof_bins> payload,
+                          std::span<cf32, slot_samples> out) noexcept {
+    const bool sent = fits(grant, payload);
+    if (!sent) packed = state_->empty_in_place_of(grant);
+    set_frame_number(packed, frame_number_of(air));
+    send(air, sent ? &grant : nullptr, packed, payload, out);
+    return sent;
+}
+
+void slot_modulator::send(slot air, const slot_grant* grant, const packed_grant& packed,
+                          std::span<const std::span<const std::uint8_t>, nof_bins> payload,
+                          std::span<cf32, slot_samples> out) noexcept {
+    auto& s = *state_;
     const auto slot_in_frame =
         static_cast<int>((air.value % slots_per_frame + slots_per_frame) % slots_per_frame);
 
     control_symbols control;
-    s.control.encode(bytes, slot_in_frame, control);
+    s.control.encode(packed, slot_in_frame, control);
     for (std::size_t i = 0; i < control.size(); ++i)
         s.grid[s.control_places[i]] = s.amplitude * control[i];
     const auto& pilot_values = s.pilot_values.of(slot_in_frame);
     for (std::size_t i = 0; i < pilot_values.size(); ++i)
         s.grid[s.pilot_places[i]] = s.amplitude * pilot_values[i];
-    s.put_payload(sent ? &grant : nullptr, payload);
+    s.put_payload(grant, payload);
 
     if (air.value != s.follower) s.ending.fill({});
     s.follower = air.value + 1;
@@ -154,7 +177,6 @@ bool slot_modulator::work(slot air, const slot_grant& grant,
         std::memcpy(p + prefix, s.body.data(), fft_size * sizeof(cf32));
         s.soften(p);
     }
-    return sent;
 }
 
 }  // namespace wip::phy

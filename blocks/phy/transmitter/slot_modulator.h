@@ -48,7 +48,20 @@ public:
               std::span<const std::span<const std::uint8_t>, nof_bins> payload,
               std::span<cf32, slot_samples> out) noexcept;
 
+    // The same for a grant that is packed already: `packed` is `grant`, but for the frame number,
+    // which is set to that of `air`.
+    bool work(slot air, const slot_grant& grant, packed_grant packed,
+              std::span<const std::span<const std::uint8_t>, nof_bins> payload,
+              std::span<cf32, slot_samples> out) noexcept;
+
 private:
+    bool fits(const slot_grant& grant,
+              std::span<const std::span<const std::uint8_t>, nof_bins> payload) const noexcept;
+    // No grant: an empty one goes out, `packed`.
+    void send(slot air, const slot_grant* grant, const packed_grant& packed,
+              std::span<const std::span<const std::uint8_t>, nof_bins> payload,
+              std::span<cf32, slot_samples> out) noexcept;
+
     struct state;
     std::unique_ptr<state> state_;
 };
