@@ -17,9 +17,9 @@
 #include "block_link.h"
 #include "checked_parameter.h"
 #include "fader/known_burst.h"
+#include "iq/radio_clock.h"
 #include "phy/transmitter/slot_modulator.h"
 #include "plan_message.h"
-#include "radio_clock.h"
 #include "recording_block.h"
 #include "sample_clock.h"
 #include "test_pattern.h"
@@ -407,7 +407,7 @@ private:
     ::wip::block_link link_;
     const ::wip::transmit_pace pace_;
     ::wip::transmit_stretch stretch_;
-    ::wip::radio_clock radio_;
+    ::wip::iq::radio_clock radio_;
     ::wip::slot_grant last_grant_;
     int bursts_left_ = 0;  // slots
 

@@ -41,7 +41,7 @@
 #include "air/shared_air.h"
 #include "air/transmit_queue.h"
 #include "mix/change_door.h"
-#include "runtime/pacing.h"
+#include "os/pacing.h"
 
 namespace wip::air {
 
@@ -55,7 +55,7 @@ struct medium_status {
     tick now = 0;
     double wall_seconds = 0;
     double real_time_factor = 0;
-    runtime::pacing_summary pacing;
+    os::pacing_summary pacing;
     std::uint64_t late = 0, underflows = 0, overflows = 0;
     // Since the start, of all nodes that are told when their samples belong on the air.
     std::uint64_t packets_at_wrong_time = 0;
@@ -138,7 +138,7 @@ private:
     std::string waiting_for_;
     std::atomic<bool> stop_{false};
     mix::change_door changes_;
-    runtime::pacing pacing_;
+    os::pacing pacing_;
     std::atomic<tick> reset_tick_{0};
     std::atomic<std::int64_t> reset_wall_{0};
     struct counters {

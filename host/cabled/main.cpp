@@ -19,11 +19,11 @@
 #include "fader/fader.h"
 #include "medium/control_server.h"
 #include "medium/said_bursts.h"
+#include "os/realtime.h"
 #include "peer/endpoint.h"
 #include "runtime/privileged_start.h"
 #include "runtime/process.h"
 #include "runtime/program.h"
-#include "runtime/realtime.h"
 #include "runtime/stop_reason.h"
 #include "trace/played_trace.h"
 #include "types/grid.h"
@@ -138,7 +138,7 @@ int run(config::settings& settings, trace::played_traces& traces, bool calibrate
     std::vector<fading_radio*> ends;
     for (const auto& r : radios) ends.push_back(r.get());
     if (calibrates) {
-        if (config.priority > 0) runtime::use_realtime(config.priority);
+        if (config.priority > 0) os::use_realtime(config.priority);
         return host::run_to_its_end([&] {
             std::cout << "{\"devices\": {";
             for (std::size_t i = 0; i < radios.size(); ++i)
@@ -168,7 +168,7 @@ int run(config::settings& settings, trace::played_traces& traces, bool calibrate
             controlled_fader(config, running),
             [](const std::string& line) { spdlog::info("{}", line); },
             [&running](const host::stop_reason&) { running.stop(); });
-    if (config.priority > 0) runtime::use_realtime(config.priority);
+    if (config.priority > 0) os::use_realtime(config.priority);
     start.give_up({peer::socket_path(config.control)});
     spdlog::info("fader '{}' is up: {} samples ({:.1f} us) from receiver to transmitter",
                  config.name, config.setup.delay,

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "runtime/monotonic.h"
+#include "os/monotonic.h"
 #include "runtime/pacing_status.h"
 #include "runtime/process.h"
 
@@ -68,7 +68,7 @@ void emulator_process::deliver() {
     links().uplink().deliver_to([leave](const link_packet& p) { return leave(-1, p); });
 }
 
-std::int64_t emulator_process::now() const { return runtime::monotonic_ns() - t0; }
+std::int64_t emulator_process::now() const { return os::monotonic_ns() - t0; }
 
 gateway& emulator_process::gateway_of(int user) {
     return user < 0 ? server : terminals[static_cast<std::size_t>(user)];
@@ -79,7 +79,7 @@ int emulator_process::run(int signal_fd, bool realtime) {
     watched = {{signal_fd, POLLIN, 0}, {server.tun.fd(), POLLIN, 0}};
     for (const auto& t : terminals) watched.push_back({t.tun.fd(), POLLIN, 0});
     prepare();
-    t0 = runtime::monotonic_ns() + start_after_ns;
+    t0 = os::monotonic_ns() + start_after_ns;
     for (; !end.reached(); next = next + beat_length) {
         const std::int64_t due = slot_start(next);
         wait_until(due);
@@ -178,7 +178,7 @@ void emulator_process::fill(AirStatus& status) const {
     status.set_wall_seconds(wall);
     status.set_real_time_factor(wall > 0 ? static_cast<double>(next.value) / slots_per_second / wall
                                          : 0);
-    runtime::fill_pacing(status, beats.summary(), config.pacing_limit_ms);
+    host::fill_pacing(status, beats.summary(), config.pacing_limit_ms);
     status.set_release_median_us(released.median_us);
     status.set_release_p99_us(released.p99_us);
     status.set_release_p999_us(released.p999_us);

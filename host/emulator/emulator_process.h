@@ -26,8 +26,8 @@
 #include "emulator/emulator_config.h"
 #include "emulator/ends.h"
 #include "emulator/link_pair.h"
+#include "os/pacing.h"
 #include "runtime/control_socket.h"
-#include "runtime/pacing.h"
 #include "runtime/setting_changes.h"
 #include "types/grid.h"
 
@@ -84,7 +84,7 @@ protected:
     config::settings settings;
     emulator_config config;
     std::array<station_sockets, 2> stations;  // base station, terminals
-    runtime::pacing beats, packets;
+    os::pacing beats, packets;
     slot next;
 
 private:

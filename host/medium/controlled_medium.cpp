@@ -32,7 +32,7 @@ controlled controlled_medium(const medium_config& config, medium& m) {
         a.set_now(s.now);
         a.set_wall_seconds(s.wall_seconds);
         a.set_real_time_factor(s.real_time_factor);
-        runtime::fill_pacing(a, s.pacing, config.pacing_limit_ms);
+        host::fill_pacing(a, s.pacing, config.pacing_limit_ms);
         a.set_late(s.late);
         a.set_underflows(s.underflows);
         a.set_overflows(s.overflows);

@@ -18,8 +18,8 @@
 #include "observer/process_clock.h"
 #include "observer/tcp_diag.h"
 #include "observer/tcp_flow.h"
+#include "os/monotonic.h"
 #include "peer/endpoint.h"
-#include "runtime/monotonic.h"
 #include "runtime/privileged_start.h"
 #include "runtime/process.h"
 #include "runtime/program.h"
@@ -102,7 +102,7 @@ public:
     // Until a signal ends it; returns the exit code.
     int run(int signal_fd) {
         for (;;) {
-            const std::int64_t now = runtime::monotonic_ns();
+            const std::int64_t now = os::monotonic_ns();
             telemetry.listen();
             take_slots();
             take_air();
@@ -119,7 +119,7 @@ public:
                 {nullptr, signal_fd, ZMQ_POLLIN, 0},
                 {slots.handle(), 0, ZMQ_POLLIN, 0},
                 {air_control ? air_control->handle() : nullptr, 0, ZMQ_POLLIN, 0}};
-            const std::int64_t left = next_wakeup(now) - runtime::monotonic_ns();
+            const std::int64_t left = next_wakeup(now) - os::monotonic_ns();
             // Rounded up: a millisecond early would be a turn for nothing.
             const std::chrono::milliseconds timeout{left <= 0 ? 0 : (left + 999'999) / 1'000'000};
             zmq::poll(watched, air_control ? 3U : 2U, timeout);

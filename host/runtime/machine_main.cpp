@@ -9,12 +9,12 @@
 #include <cstring>
 #include <exception>
 
-#include "runtime/standstills.h"
-#include "runtime/wake_up_cost.h"
+#include "os/standstills.h"
+#include "os/wake_up_cost.h"
 #include "types/number_text.h"
 
 int main(int argc, char** argv) {
-    using namespace wip::runtime;
+    using namespace wip::os;
     try {
         if (argc == 4 && std::strcmp(argv[1], "standstills") == 0) {
             const auto core = wip::read_number<int>(argv[2]);

@@ -15,13 +15,13 @@
 #include <zmq.hpp>
 
 #include "config/number_option.h"
+#include "os/monotonic.h"
+#include "os/realtime.h"
 #include "peer/endpoint.h"
 #include "runtime/control_socket.h"
-#include "runtime/monotonic.h"
 #include "runtime/privileged_start.h"
 #include "runtime/process.h"
 #include "runtime/program.h"
-#include "runtime/realtime.h"
 #include "runtime/stop_reason.h"
 #include "station/packet_gate.h"
 #include "tcpl/path_status.h"
@@ -68,7 +68,7 @@ public:
         path.deliver_to(
             [this](damaged_path::side to, std::span<const std::uint8_t> packet, std::int64_t due) {
                 (to == damaged_path::side::sender ? sender : receiver).gate.write(packet);
-                latest_ns = std::max(latest_ns, runtime::monotonic_ns() - due);
+                latest_ns = std::max(latest_ns, os::monotonic_ns() - due);
             });
     }
 
@@ -82,7 +82,7 @@ public:
                           {signal_fd, POLLIN, 0},
                           {control.socket().get(zmq::sockopt::fd), POLLIN, 0}};
         while (!ended) {
-            const std::int64_t now = runtime::monotonic_ns();
+            const std::int64_t now = os::monotonic_ns();
             path.release(now);
             serve();
             const std::int64_t left =
@@ -103,7 +103,7 @@ public:
 
 private:
     bool read(path_end& from, bool is_sender) {
-        const std::int64_t now = runtime::monotonic_ns();
+        const std::int64_t now = os::monotonic_ns();
         const bool alive = from.gate.read_all(
             [&](std::span<const std::uint8_t> packet) {
                 if (is_sender)
@@ -175,7 +175,7 @@ int run(config::settings& settings, const virtual_time::run_config& kernel) {
     }
     zmq::context_t context(1);
     tcpl_process process(context, settings, config);
-    const bool realtime = runtime::use_realtime();
+    const bool realtime = os::use_realtime();
     start.give_up(process.bound_paths());
     spdlog::info("the path is up, {} priority; effective configuration:\n{}",
                  realtime ? "real-time" : "normal", settings.to_yaml());

@@ -24,18 +24,18 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/memory_lock.h"
-#include "runtime/monotonic.h"
-#include "runtime/pacing.h"
-#include "runtime/privileges.h"
-#include "runtime/realtime.h"
-#include "runtime/standstills.h"
-#include "runtime/wake_up_cost.h"
+#include "os/memory_lock.h"
+#include "os/monotonic.h"
+#include "os/pacing.h"
+#include "os/privileges.h"
+#include "os/realtime.h"
+#include "os/standstills.h"
+#include "os/wake_up_cost.h"
 #include "types/failure.h"
 
 namespace {
 
-using namespace wip::runtime;
+using namespace wip::os;
 
 // Exit code of `what` in a child; -1: it was killed.
 template <class What>
@@ -232,9 +232,9 @@ TEST(wake_up_cost, is_measured_on_one_core_and_across_two) {
 }
 
 TEST(Pacing, summarises_to_the_microsecond) {
-    wip::runtime::pacing p(100);
+    wip::os::pacing p(100);
     for (int i = 1; i <= 1000; ++i) p.add(i <= 990 ? 20.5 : 5000.25);
-    const wip::runtime::pacing_summary s = p.summary();
+    const wip::os::pacing_summary s = p.summary();
     EXPECT_EQ(s.slots, 1000u);
     EXPECT_EQ(s.behind, 10u);
     EXPECT_NEAR(s.median_us, 20.5, 0.6);
@@ -247,7 +247,7 @@ TEST(Pacing, summarises_to_the_microsecond) {
 
 // A reader of ordinary priority may have no core for 100 ms while it reads.
 TEST(Pacing, who_adds_does_not_wait_for_who_reads) {
-    wip::runtime::pacing p(100);
+    wip::os::pacing p(100);
     p.add(49'000);  // a summary goes through all of it
     std::atomic<bool> over = false;
     std::thread reader([&] {
@@ -255,9 +255,9 @@ TEST(Pacing, who_adds_does_not_wait_for_who_reads) {
     });
     std::vector<std::int64_t> took;
     for (int i = 0; i < 2001; ++i) {
-        const std::int64_t before = wip::runtime::monotonic_ns();
+        const std::int64_t before = wip::os::monotonic_ns();
         p.add(49'000);
-        took.push_back(wip::runtime::monotonic_ns() - before);
+        took.push_back(wip::os::monotonic_ns() - before);
         std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
     over = true;

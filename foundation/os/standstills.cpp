@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "runtime/standstills.h"
+#include "os/standstills.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -14,11 +14,11 @@
 #include <cstdio>
 #include <utility>
 
-#include "runtime/realtime.h"
+#include "os/realtime.h"
 #include "types/descriptor.h"
 #include "types/failure.h"
 
-namespace wip::runtime {
+namespace wip::os {
 
 namespace {
 
@@ -105,4 +105,4 @@ standstills watch_core(int core, standstills::duration least) {
     }
 }
 
-}  // namespace wip::runtime
+}  // namespace wip::os

@@ -5,7 +5,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-namespace wip {
+namespace wip::os {
 
 // The calling thread can be late. `gives_way`: where there is no real-time scheduling it must not
 // take the core from the block that wakes it.
@@ -15,4 +15,4 @@ inline void may_be_late(bool gives_way) noexcept {
     if (gives_way) ::setpriority(PRIO_PROCESS, 0, 10);
 }
 
-}  // namespace wip
+}  // namespace wip::os

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace wip::runtime {
+namespace wip::os {
 
 // Cores that this process may use, ascending.
 std::vector<int> usable_cores();
@@ -19,4 +19,4 @@ struct wake_up_cost {
 // pause of `idle_us` before each. Throws machine_error when a core cannot be used.
 wake_up_cost measure_wake_up(int a, int b, int turns = 60, int idle_us = 150);
 
-}  // namespace wip::runtime
+}  // namespace wip::os

@@ -11,7 +11,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace wip::runtime {
+namespace wip::os {
 
 struct pacing_summary {
     double median_us = 0, p99_us = 0, p999_us = 0, max_us = 0;
@@ -63,4 +63,4 @@ private:
     static_assert(counter::is_always_lock_free && std::atomic<double>::is_always_lock_free);
 };
 
-}  // namespace wip::runtime
+}  // namespace wip::os

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace wip::runtime {
+namespace wip::os {
 
 class output_file {
 public:
@@ -39,4 +39,4 @@ private:
     bool as_it_is_ = false, named_ = false;
 };
 
-}  // namespace wip::runtime
+}  // namespace wip::os

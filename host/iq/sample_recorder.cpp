@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "sample_recorder.h"
+#include "iq/sample_recorder.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,10 +9,10 @@
 #include <cerrno>
 #include <cstring>
 
-#include "late_thread.h"
+#include "os/late_thread.h"
 #include "types/failure.h"
 
-namespace wip {
+namespace wip::iq {
 
 namespace {
 
@@ -121,7 +121,7 @@ void sample_recorder::wake() noexcept {
     news_.notify_one();
 }
 
-gr::wip::recording_status sample_recorder::finish() {
+recording sample_recorder::finish() {
     if (thread_.joinable()) {
         over_.store(true, std::memory_order_release);
         wake();
@@ -138,7 +138,7 @@ gr::wip::recording_status sample_recorder::finish() {
 }
 
 void sample_recorder::run() noexcept {
-    may_be_late(false);
+    os::may_be_late(false);
     for (;;) {
         const auto seen = news_.load(std::memory_order_acquire);
         const bool last = over_.load(std::memory_order_acquire);
@@ -168,4 +168,4 @@ bool sample_recorder::drain(byte_queue& queue) noexcept {
     return true;
 }
 
-}  // namespace wip
+}  // namespace wip::iq

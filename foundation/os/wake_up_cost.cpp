@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "runtime/wake_up_cost.h"
+#include "os/wake_up_cost.h"
 
 #include <linux/futex.h>
 #include <pthread.h>
@@ -13,10 +13,10 @@
 #include <cerrno>
 #include <thread>
 
-#include "runtime/realtime.h"
+#include "os/realtime.h"
 #include "types/failure.h"
 
-namespace wip::runtime {
+namespace wip::os {
 namespace {
 
 using word = std::atomic<int>;
@@ -98,4 +98,4 @@ wake_up_cost measure_wake_up(int a, int b, int turns, int idle_us) {
     return {times[static_cast<std::size_t>(turns / 2)], (asking_us + answering_us) / turns};
 }
 
-}  // namespace wip::runtime
+}  // namespace wip::os

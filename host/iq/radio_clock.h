@@ -13,7 +13,7 @@
 
 #include "types/grid.h"
 
-namespace wip {
+namespace wip::iq {
 
 class radio_clock {
 public:
@@ -58,4 +58,4 @@ private:
     sample newest_;
 };
 
-}  // namespace wip
+}  // namespace wip::iq

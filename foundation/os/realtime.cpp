@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "runtime/realtime.h"
+#include "os/realtime.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <atomic>
 
-#include "runtime/memory_lock.h"
+#include "os/memory_lock.h"
 
-namespace wip::runtime {
+namespace wip::os {
 namespace {
 
 std::atomic<pid_t> guarded{0};
@@ -47,4 +47,4 @@ bool use_realtime(int priority) noexcept {
 
 bool realtime_was_taken() noexcept { return taken.load(); }
 
-}  // namespace wip::runtime
+}  // namespace wip::os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "power_spectrum.h"
+#include "iq/power_spectrum.h"
 //
 #include <liquid/liquid.h>  // its complex numbers are those of <complex> when that came first
 
@@ -11,7 +11,7 @@
 
 #include "phy/ofdm/ofdm.h"
 
-namespace wip {
+namespace wip::iq {
 
 namespace {
 constexpr unsigned int transform = fft_size, step = fft_size / 2;
@@ -58,4 +58,4 @@ bool power_spectrum::work(std::span<const cf32> in, std::span<float, nof_points>
     return std::ranges::all_of(dbfs, [](float value) { return std::isfinite(value); });
 }
 
-}  // namespace wip
+}  // namespace wip::iq

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <ctime>
 
-namespace wip::runtime {
+namespace wip::os {
 
 inline std::int64_t monotonic_ns() noexcept {
     timespec ts{};
@@ -13,4 +13,4 @@ inline std::int64_t monotonic_ns() noexcept {
     return ts.tv_sec * std::int64_t{1'000'000'000} + ts.tv_nsec;
 }
 
-}  // namespace wip::runtime
+}  // namespace wip::os

@@ -8,7 +8,7 @@
 // ordinary priority, for good. The kernel's own limit (sched_rt_runtime_us, 95 %) stands behind it.
 #pragma once
 
-namespace wip::runtime {
+namespace wip::os {
 
 inline constexpr int slot_path_priority = 10;
 inline constexpr int longest_run_ms = 300;
@@ -20,4 +20,4 @@ bool use_realtime(int priority = slot_path_priority) noexcept;
 // The guard has taken it away.
 bool realtime_was_taken() noexcept;
 
-}  // namespace wip::runtime
+}  // namespace wip::os

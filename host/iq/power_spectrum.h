@@ -20,7 +20,7 @@
 
 struct spgramcf_s;
 
-namespace wip {
+namespace wip::iq {
 
 class power_spectrum {
 public:
@@ -47,4 +47,4 @@ private:
     float full_scale_db_ = 0;  // liquid's value of a tone of amplitude 1
 };
 
-}  // namespace wip
+}  // namespace wip::iq

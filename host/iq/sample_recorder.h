@@ -13,8 +13,6 @@
 // block no longer calls.
 #pragma once
 
-#include <gnuradio/wip/recording.h>
-
 #include <atomic>
 #include <complex>
 #include <cstdint>
@@ -24,9 +22,10 @@
 #include <thread>
 #include <vector>
 
+#include "iq/recording.h"
 #include "types/grid.h"
 
-namespace wip {
+namespace wip::iq {
 
 struct sample_recorder_config {
     std::string samples_file = {};  // empty: no samples
@@ -56,7 +55,7 @@ public:
     bool complete() const noexcept { return complete_.load(std::memory_order_relaxed); }
     std::int64_t samples_so_far() const noexcept { return taken_.load(std::memory_order_relaxed); }
 
-    gr::wip::recording_status finish();
+    recording finish();
 
 private:
     // Bytes from one thread to another; positions count up and never wrap.
@@ -78,7 +77,7 @@ private:
     sample end_;  // of config_, or what `most` comes to
     byte_queue sample_queue_;
     byte_queue report_queue_;
-    gr::wip::recording_status facts_;
+    recording facts_;
     sample expected_;
     double later_ = 0;
     bool begun_ = false;
@@ -92,4 +91,4 @@ private:
     std::thread thread_;
 };
 
-}  // namespace wip
+}  // namespace wip::iq

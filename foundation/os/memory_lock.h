@@ -9,10 +9,10 @@
 // only what is mapped now is locked, but for the stack.
 #pragma once
 
-namespace wip::runtime {
+namespace wip::os {
 
 // Once in a process; later calls find what the first one did. False: nothing is locked, all works
 // without.
 bool lock_memory() noexcept;
 
-}  // namespace wip::runtime
+}  // namespace wip::os

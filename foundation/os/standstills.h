@@ -15,7 +15,7 @@
 #include <optional>
 #include <string>
 
-namespace wip::runtime {
+namespace wip::os {
 
 inline constexpr int witness_priority = 20;  // the slot path has slot_path_priority
 inline constexpr std::chrono::milliseconds witness_period{1};
@@ -55,4 +55,4 @@ std::optional<standstills::duration> ready_without_core();
 // the core or its priority: without, a gap may be anybody's.
 standstills watch_core(int core, standstills::duration least);
 
-}  // namespace wip::runtime
+}  // namespace wip::os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "runtime/privileges.h"
+#include "os/privileges.h"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -15,7 +15,7 @@
 #include "types/descriptor.h"
 #include "types/failure.h"
 
-namespace wip::runtime {
+namespace wip::os {
 namespace {
 
 [[noreturn]] void fail(const std::string& what) { throw machine_error(what, errno); }
@@ -73,4 +73,4 @@ void hand_over(const std::vector<std::string>& paths, const account& a) {
     }
 }
 
-}  // namespace wip::runtime
+}  // namespace wip::os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "runtime/memory_lock.h"
+#include "os/memory_lock.h"
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <cstring>
 
-namespace wip::runtime {
+namespace wip::os {
 namespace {
 
 std::atomic<bool> asked{false}, locked{false};
@@ -71,4 +71,4 @@ bool lock_memory() noexcept {
     return locked.load();
 }
 
-}  // namespace wip::runtime
+}  // namespace wip::os

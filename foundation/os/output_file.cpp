@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "runtime/output_file.h"
+#include "os/output_file.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -15,7 +15,7 @@
 
 #include "types/failure.h"
 
-namespace wip::runtime {
+namespace wip::os {
 namespace {
 
 constexpr int most_links = 40;
@@ -118,4 +118,4 @@ void output_file::fail(int error) const {
     throw machine_error(path_ + ": cannot be written", error);
 }
 
-}  // namespace wip::runtime
+}  // namespace wip::os

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace wip::runtime {
+namespace wip::os {
 
 struct account {
     uid_t uid;
@@ -32,4 +32,4 @@ void drop_privileges(const account& a, const std::vector<int>& keep = {});
 // is handed over. An empty path is that of an endpoint without one. Throws machine_error.
 void hand_over(const std::vector<std::string>& paths, const account& a);
 
-}  // namespace wip::runtime
+}  // namespace wip::os
