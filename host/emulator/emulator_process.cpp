@@ -2,9 +2,9 @@
 #include "emulator/emulator_process.h"
 
 #include <spdlog/spdlog.h>
-#include <time.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "os/monotonic.h"
 #include "runtime/pacing_status.h"
@@ -76,8 +76,9 @@ gateway& emulator_process::gateway_of(int user) {
 
 int emulator_process::run(int signal_fd, bool realtime) {
     realtime_priority = realtime;
-    watched = {{signal_fd, POLLIN, 0}, {server.tun.fd(), POLLIN, 0}};
-    for (const auto& t : terminals) watched.push_back({t.tun.fd(), POLLIN, 0});
+    watched.add(signal_fd);
+    watched.add(server.tun.fd());
+    for (const auto& t : terminals) watched.add(t.tun.fd());
     prepare();
     t0 = os::monotonic_ns() + start_after_ns;
     for (; !end.reached(); next = next + beat_length) {
@@ -98,13 +99,12 @@ void emulator_process::wait_until(std::int64_t due) {
         advance(t, due);
         const std::int64_t left =
             std::max<std::int64_t>(0, std::min(due, links().next_wakeup()) - t);
-        const timespec timeout{left / 1'000'000'000, left % 1'000'000'000};
-        const int ready = ::ppoll(watched.data(), watched.size(), &timeout, nullptr);
+        const bool stirred = watched.sleep(std::chrono::nanoseconds(left));
         looked = true;
-        if (ready <= 0) continue;
-        if (watched[0].revents != 0 && end.signalled(watched[0].fd)) return;
+        if (!stirred) continue;
+        if (watched.ready(0) && end.signalled(watched.fd(0))) return;
         for (int user = -1; user < static_cast<int>(terminals.size()); ++user)
-            if (watched[static_cast<std::size_t>(user + 2)].revents != 0 && !read(user)) return;
+            if (watched.ready(static_cast<std::size_t>(user + 2)) && !read(user)) return;
     }
 }
 

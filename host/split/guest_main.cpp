@@ -50,7 +50,7 @@ int run(char** words) {
     proxy p(config);
     for (;;) {
         pollfd watched[] = {{signals, POLLIN, 0}, {p.fd(), POLLIN, 0}};
-        ::poll(watched, 2, -1);
+        ::poll(watched, 2, static_cast<int>(p.patience().count()));
         p.work();
         if (watched[0].revents != 0) break;
     }
