@@ -34,8 +34,6 @@ bool input_ended() {
     return ::poll(&p, 1, 0) > 0;
 }
 
-double ms(standstills::duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
-
 }  // namespace
 
 void standstills::sums::add(duration gap) {
@@ -44,25 +42,12 @@ void standstills::sums::add(duration gap) {
     longest = std::max(longest, gap);
 }
 
-std::string standstills::sums::json() const {
-    char text[120];
-    std::snprintf(text, sizeof text, "\"count\": %ld, \"longest_ms\": %.3f, \"together_ms\": %.3f",
-                  count, ms(longest), ms(together));
-    return text;
-}
-
 long standstills::woke(duration late, duration ready) {
     if (late >= least_) {
         all_.add(late);
         if (2 * ready > late) held_back_.add(late);
     }
     return std::max<long>(0, late / witness_period);
-}
-
-std::string standstills::json() const {
-    char least[40];
-    std::snprintf(least, sizeof least, "{\"least_ms\": %g, ", ms(least_));
-    return least + all_.json() + ", \"held_back\": {" + held_back_.json() + "}}";
 }
 
 std::optional<standstills::duration> ready_without_core() {

@@ -13,7 +13,6 @@
 
 #include <chrono>
 #include <optional>
-#include <string>
 
 namespace wip::os {
 
@@ -32,17 +31,17 @@ public:
     long woke(duration late, duration ready = {});
 
     long count() const { return all_.count; }
-    // {"least_ms", "count", "longest_ms", "together_ms", "held_back": {"count", "longest_ms",
-    // "together_ms"}}, the latter those of them in which the thread was ready
-    std::string json() const;
-
-private:
     struct sums {
         long count = 0;
         duration longest{}, together{};
         void add(duration gap);
-        std::string json() const;
     };
+    duration least() const { return least_; }
+    const sums& all() const { return all_; }
+    // Those of them in which the thread was ready.
+    const sums& held_back() const { return held_back_; }
+
+private:
     duration least_;
     sums all_, held_back_;
 };

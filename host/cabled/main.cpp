@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 #include <thread>
@@ -140,11 +141,11 @@ int run(config::settings& settings, trace::played_traces& traces, bool calibrate
     if (calibrates) {
         if (config.priority > 0) os::use_realtime(config.priority);
         return host::run_to_its_end([&] {
-            std::cout << "{\"devices\": {";
+            nlohmann::json found;
             for (std::size_t i = 0; i < radios.size(); ++i)
-                std::cout << (i == 0 ? "\"" : ", \"") << config.radios[i].node
-                          << "\": " << radios[i]->identity();
-            std::cout << "}, \"paths\": " << calibrate(config, ends) << "}" << std::endl;
+                found["devices"][config.radios[i].node] = radios[i]->identity();
+            found["paths"] = calibrate(config, ends);
+            std::cout << found << std::endl;
             return 0;
         });
     }

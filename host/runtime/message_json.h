@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A message of the schema as JSON, for runs that end on standard output.
+// A message of the schema as a part of JSON that a program writes.
 #pragma once
 
 #include <google/protobuf/util/json_util.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 
-namespace wip::emulator {
+namespace wip::host {
 
-inline std::string to_json(const google::protobuf::Message& m) {
+inline nlohmann::json to_json(const google::protobuf::Message& m) {
     std::string text;
     google::protobuf::util::JsonPrintOptions options;
     options.preserve_proto_field_names = true;
     const auto status = google::protobuf::util::MessageToJsonString(m, &text, options);
-    return status.ok() ? text : "null";
+    return status.ok() ? nlohmann::json::parse(text) : nlohmann::json();
 }
 
-}  // namespace wip::emulator
+}  // namespace wip::host
