@@ -456,13 +456,12 @@ medium_status medium::status() {
     for (std::size_t i = 0; i < air_.nodes(); ++i) {
         node_block& n = air_.node(i);
         s.packets_at_wrong_time += n.displaced.load();
-        const std::int64_t process = n.process.load();
         const std::uint32_t active = activity_[i].load();
-        const std::uint64_t malformed = known_[i].malformed.load();
-        s.nodes.push_back(air_.node_name(i) + ": " +
-                          (process > 0 ? "process " + std::to_string(process) : "free") +
-                          (active & 1 ? ", transmits" : "") + (active & 2 ? ", receives" : "") +
-                          (malformed ? ", refused: " + std::to_string(malformed) : ""));
+        s.nodes.push_back({.name = air_.node_name(i),
+                           .process = std::max<std::int64_t>(0, n.process.load()),
+                           .transmits = (active & 1) != 0,
+                           .receives = (active & 2) != 0,
+                           .refused = known_[i].malformed.load()});
     }
     return s;
 }

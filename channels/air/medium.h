@@ -51,6 +51,13 @@ using mix::mixer;
 using mix::node_tuning;
 using mix::tuning;
 
+struct node_status {
+    std::string name;
+    std::int64_t process = 0;  // 0: nobody has attached to it
+    bool transmits = false, receives = false;
+    std::uint64_t refused = 0;  // commands that no radio gives
+};
+
 struct medium_status {
     tick now = 0;
     double wall_seconds = 0;
@@ -59,7 +66,7 @@ struct medium_status {
     std::uint64_t late = 0, underflows = 0, overflows = 0;
     // Since the start, of all nodes that are told when their samples belong on the air.
     std::uint64_t packets_at_wrong_time = 0;
-    std::vector<std::string> nodes;
+    std::vector<node_status> nodes;
 };
 
 class medium {

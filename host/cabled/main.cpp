@@ -97,7 +97,11 @@ air::controlled controlled_fader(const fader_config& c, fader& f) {
         a.set_clipped(s.clipped);
         if (s.least_lead != never)
             a.set_least_lead_us(static_cast<double>(s.least_lead) / mix::sample_rate * 1e6);
-        for (const auto& r : c.radios) a.add_nodes(r.node + ": " + r.arguments);
+        for (const auto& r : c.radios) {
+            auto& node = *a.add_nodes();
+            node.set_name(r.node);
+            node.set_radio(r.arguments);
+        }
         fill_moment(c, f, a);
     };
     return {c.control,

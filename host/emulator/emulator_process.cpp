@@ -186,9 +186,9 @@ void emulator_process::fill(AirStatus& status) const {
     status.set_released(released.slots);
     status.set_released_behind(released.behind);
     status.set_realtime_priority(realtime_priority);
-    status.add_nodes("base");
+    status.add_nodes()->set_name("base");
     for (std::size_t u = 1; u <= terminals.size(); ++u)
-        status.add_nodes("terminal" + (u == 1 ? "" : std::to_string(u)));
+        status.add_nodes()->set_name("terminal" + (u == 1 ? "" : std::to_string(u)));
     status.set_effective_yaml(effective_yaml);
 }
 

@@ -381,7 +381,6 @@ void event_loop::peer_format(const std::vector<std::string>& lines) {
 void event_loop::say_goodbye(const stop_reason& why) {
     ToFlowgraph stop;
     stop.set_stop(why.words);
-    stop.set_cause(why.cause);
     send_to_flowgraph(stop);
     if (uplink_->connected()) station_->say_goodbye(why);
 }

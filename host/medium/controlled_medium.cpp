@@ -37,7 +37,14 @@ controlled controlled_medium(const medium_config& config, medium& m) {
         a.set_underflows(s.underflows);
         a.set_overflows(s.overflows);
         a.set_packets_at_wrong_time(s.packets_at_wrong_time);
-        for (const std::string& n : s.nodes) a.add_nodes(n);
+        for (const node_status& n : s.nodes) {
+            auto& node = *a.add_nodes();
+            node.set_name(n.name);
+            node.set_process(static_cast<std::uint64_t>(n.process));
+            node.set_transmits(n.transmits);
+            node.set_receives(n.receives);
+            node.set_refused(n.refused);
+        }
     };
     return {config.control,
             config,
