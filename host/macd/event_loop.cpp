@@ -15,8 +15,6 @@ namespace {
 using openwip::slot_link::ToFlowgraph;
 using namespace std::chrono_literals;
 
-// After a connection closed: time for the signal or the note of an orderly end to come.
-constexpr auto goodbye_grace = 300ms;
 // A station on another machine that does not even answer the line for so long has left: its machine
 // may be off, and then nothing closes the connection.
 constexpr auto silence_of_a_machine = 1000ms;
@@ -58,6 +56,7 @@ event_loop::event_loop(zmq::context_t& context, const config::settings& settings
       telemetry_(context, config.telemetry_endpoint, config.telemetry.queue_messages,
                  "endpoints.telemetry"),
       events_(telemetry_, role_name(config)),
+      liveness_(config.peer_timeout_s),
       end_(role_name(config), [this](const stop_reason& why) { say_goodbye(why); }) {
     telemetry_.set_rates(config.telemetry);
 }
@@ -102,9 +101,9 @@ bool event_loop::wait() {
     const bool uplink_rests = uplink_->rest();
     const bool sleep = slot_link_rests && uplink_rests;
     const bool slots_come = watched_.fd(tun_at) < 0;
-    auto patience = sleep ? time_to_deadline(clock::now()) : 0ms;
-    if (slots_come && (patience < 0ms || patience > slots_pause)) patience = slots_pause;
-    const bool stirred = watched_.sleep(patience);
+    auto left = sleep ? patience(clock::now()) : 0ns;
+    if (slots_come && (left < 0ns || left > slots_pause)) left = slots_pause;
+    const bool stirred = watched_.sleep(left);
     slot_link_->rise(watched_.ready(slot_link_at));
     uplink_->rise(watched_.ready(uplink_at));
     if (!stirred && sleep && slots_come) watched_.replace(tun_at, tun_fd_);
@@ -191,7 +190,7 @@ void event_loop::on_slot_link() {
                 break;
             case message::kRequest:
             case message::kReport:
-                flowgraph_ = {true, clock::now()};
+                liveness_.heard(party::flowgraph, true, clock::now());
                 if (from_flowgraph_.has_request())
                     station_->on_request(from_flowgraph_.request());
                 else
@@ -215,7 +214,7 @@ void event_loop::on_hello(const openwip::slot_link::Hello& hello) {
         return;
     }
     // Only the first word counts: later, a wrong hello can only be a damaged message.
-    if (hello_received_ || flowgraph_.started) {
+    if (hello_received_ || liveness_.started(party::flowgraph)) {
         malformed("slot link", "a hello that does not fit");
         return;
     }
@@ -235,7 +234,7 @@ void event_loop::on_uplink() {
         const bool got = uplink_->receive(in);
         send_hellos();
         if (!got) break;
-        peer_ = {config_.role == station_role_kind::base, clock::now()};
+        liveness_.heard(party::peer, config_.role == station_role_kind::base, clock::now());
         station_->on_peer(in);
     }
     for (; uplink_->odd_messages > 0; --uplink_->odd_messages)
@@ -385,19 +384,10 @@ void event_loop::say_goodbye(const stop_reason& why) {
     if (uplink_->connected()) station_->say_goodbye(why);
 }
 
-std::chrono::milliseconds event_loop::time_to_deadline(clock::time_point now) {
-    auto deadline = clock::time_point::max();
-    if (lost_ != party::nobody) deadline = lost_at_ + goodbye_grace;
-    const watched* w = owing_ == party::flowgraph ? &flowgraph_
-                       : owing_ == party::peer    ? &peer_
-                                                  : nullptr;
-    if (w != nullptr && w->started) {
-        const auto timeout = std::chrono::duration_cast<clock::duration>(
-            std::chrono::duration<double>(config_.peer_timeout_s));
-        deadline = std::min(deadline, std::max(w->heard, owing_since_) + timeout);
-    }
-    if (deadline == clock::time_point::max()) return std::chrono::milliseconds(-1);
-    return std::max(0ms, std::chrono::ceil<std::chrono::milliseconds>(deadline - now));
+std::chrono::nanoseconds event_loop::patience(clock::time_point now) const {
+    const auto next = liveness_.next_look();
+    if (!next) return -1ns;
+    return std::max<std::chrono::nanoseconds>(0ns, *next - now);
 }
 
 void event_loop::on_lost(party p) {
@@ -405,32 +395,21 @@ void event_loop::on_lost(party p) {
         if (uplink_->connected()) peer_here_ = false;  // that is another one already
         return;
     }
-    if (lost_ != party::nobody) return;  // the first one to go is the one to name
-    lost_ = p;
-    lost_at_ = clock::now();
+    liveness_.closed(p, clock::now());
 }
 
 void event_loop::check_liveness(clock::time_point now) {
     if (end_.reached()) return;
-    if (lost_ != party::nobody) {
-        const auto& link = lost_ == party::flowgraph ? *slot_link_ : *uplink_;
-        if (link.connected()) {
-            lost_ = party::nobody;  // it came back
-        } else if (now >= lost_at_ + goodbye_grace) {
-            end_.set({openwip::stop::DIED, name_of(lost_) + " died (its connection closed)"});
-            return;
-        }
-    }
-    const party owes = station_->waits_for();
-    if (owes != owing_) {
-        owing_ = owes;
-        owing_since_ = now;
-        return;
-    }
-    if (lost_ == party::nobody && owing_ != party::nobody && time_to_deadline(now) == 0ms &&
-        (owing_ == party::flowgraph ? flowgraph_ : peer_).started)
+    const auto found = liveness_.look(station_->waits_for(), now, [this](party p) {
+        return (p == party::flowgraph ? *slot_link_ : *uplink_).connected();
+    });
+    if (!found) return;
+    const std::string who = name_of(found->who);
+    if (found->silent)
         end_.set({openwip::stop::SILENT,
-                  fmt::format("{} is silent for {} s", name_of(owing_), config_.peer_timeout_s)});
+                  fmt::format("{} is silent for {} s", who, config_.peer_timeout_s)});
+    else
+        end_.set({openwip::stop::DIED, who + " died (its connection closed)"});
 }
 
 }  // namespace wip::host

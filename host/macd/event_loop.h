@@ -2,10 +2,8 @@
 // The one thread of macd: it sleeps (poll_set.h) until one of the links, the control socket or a
 // signal has something, and hands it to the station. The
 // station reads the TUN in every slot; the loop looks at it only while no slot comes, so that a
-// packet wakes nobody. There is no timer in it except for that and for liveness: once the run has
-// begun, a party that owes the next message (station::waits_for) and is silent for peer_timeout_s
-// has died or hangs; a party whose connection closed has died, unless a word about an orderly end
-// comes within `goodbye_grace`. Every end is announced to flowgraph and peer with its reason.
+// packet wakes nobody. There is no timer in it except for that and for the death of a party
+// (liveness.h). Every end is announced to flowgraph and peer with its reason.
 #pragma once
 
 #include <chrono>
@@ -14,6 +12,7 @@
 #include <vector>
 #include <zmq.hpp>
 
+#include "macd/liveness.h"
 #include "macd/macd_config.h"
 #include "macd/station.h"
 #include "peer/peer_link.h"
@@ -49,11 +48,6 @@ public:
     void slot_done(slot now) override;
 
 private:
-    struct watched {
-        bool started = false;  // has sent a message of the slot path
-        clock::time_point heard;
-    };
-
     void turn();  // one wake-up
     bool wait();  // until something has come. False: nothing was waited for
     void on_slot_link();
@@ -70,7 +64,8 @@ private:
     void on_lost(party p);
     void follow_peer();
     void check_liveness(clock::time_point now);
-    std::chrono::milliseconds time_to_deadline(clock::time_point now);
+    // Negative: for as long as it takes.
+    std::chrono::nanoseconds patience(clock::time_point now) const;
     std::string name_of(party p) const;
 
     config::settings settings_;
@@ -99,13 +94,7 @@ private:
     std::uint64_t malformed_ = 0;
     std::uint64_t unsent_plans_ = 0;
 
-    watched flowgraph_;
-    watched peer_;
-    party owing_ = party::nobody;
-    clock::time_point owing_since_;
-    party lost_ = party::nobody;  // connection closed
-    clock::time_point lost_at_;
-
+    liveness liveness_;
     ending end_;
 
     // Reused from message to message.
