@@ -135,7 +135,7 @@ private:
         terminal_.on_monitor();
         return (!base_ || base_->gone()) && terminal_.gone();
     }
-    void watch(telemetry_reader& of) {
+    void watch(host::telemetry_reader& of) {
         watched_.add(of.socket());
         watched_.add(of.monitor());
     }
@@ -150,7 +150,7 @@ private:
         }
     }
     // A bounded number, so that the other publisher has its turn.
-    bool read(telemetry_reader& from, station which, wip::capture::capture& to) {
+    bool read(host::telemetry_reader& from, station which, wip::capture::capture& to) {
         for (int n = 0; n < 100; ++n) {
             if (!from.receive(message_)) return n > 0;
             to.take(which, message_);
@@ -160,8 +160,8 @@ private:
 
     int signals_;
     zmq::context_t context_;
-    std::optional<telemetry_reader> base_, keeper_;
-    telemetry_reader terminal_;
+    std::optional<host::telemetry_reader> base_, keeper_;
+    host::telemetry_reader terminal_;
     host::poll_set watched_;
     std::string verdict_;
     openwip::telemetry::Telemetry message_;
