@@ -5,6 +5,7 @@
 
 #include "link/cell_scheduler.h"
 #include "macd/slot_codec.h"
+#include "station/link_settings.h"
 #include "station/mac_status.h"
 #include "station/slot_sample.h"
 #include "types/hyperframe.h"

@@ -8,6 +8,7 @@
 
 #include "peer/endpoint.h"
 #include "runtime/process.h"
+#include "station/link_settings.h"
 
 namespace wip::host {
 namespace {

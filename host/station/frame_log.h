@@ -25,7 +25,8 @@ public:
     frame_log(const frame_log&) = delete;
     frame_log& operator=(const frame_log&) = delete;
 
-    // Adds the frames of one slot, if it has any. `grant`: the 30 bytes that were sent or received.
+    // Adds the frames of one slot, if it has any. `grant`: the 30 bytes that were sent or received;
+    // empty where there are none (the profile wipemu).
     // `journal` tells which packets they hold.
     void add(const slot_plan& plan, const std::string& grant, const slot_record& record,
              const packet_journal& journal);
