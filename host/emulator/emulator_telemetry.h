@@ -6,6 +6,7 @@
 #pragma once
 
 #include <deque>
+#include <string>
 
 #include "emulator/emulator_config.h"
 #include "runtime/telemetry_port.h"
