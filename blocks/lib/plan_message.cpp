@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "plan_message.h"
 
+#include <algorithm>
 #include <string>
 
 namespace wip {
@@ -19,8 +20,8 @@ std::optional<planned_slot> read_plan(const openwip::slot_link::SlotPlan& plan) 
         out.payload[p.bin()] = bytes_of(p.payload());
     }
     if (plan.grant().size() != grant_bytes) return std::nullopt;
-    const auto grant =
-        unpack_grant(bytes_of(plan.grant()).first<grant_bytes>(), link_profile::radio);
+    std::ranges::copy(bytes_of(plan.grant()), out.packed.begin());
+    const auto grant = unpack_grant(out.packed, link_profile::radio);
     if (!grant) return std::nullopt;
     out.grant = *grant;
     return out;

@@ -14,6 +14,7 @@ namespace wip {
 
 struct planned_slot {
     slot_grant grant;
+    packed_grant packed;                                          // the same, as it came
     std::array<std::span<const std::uint8_t>, nof_bins> payload;  // into the message
 };
 

@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "late_thread.h"
+#include "os/late_thread.h"
 #include "phy/prediction/snr_predictor.h"
 
 namespace wip {
@@ -58,7 +58,7 @@ public:
 
 private:
     void run() {
-        may_be_late(true);
+        os::may_be_late(true);
         std::unique_lock lock(mutex_);
         for (;;) {
             wake_.wait(lock, [this] { return over_ || order_ || retired_; });

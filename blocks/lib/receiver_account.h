@@ -47,8 +47,8 @@ public:
         if (!received.grant_ok) return;
         ++status_.grants_ok;
         for (const auto& bin : received.bins) {
-            status_.frames_good += bin.outcome == phy::bin_outcome::good;
-            status_.frames_bad += bin.outcome == phy::bin_outcome::bad;
+            status_.frames_good += bin.outcome == frame_outcome::good;
+            status_.frames_bad += bin.outcome == frame_outcome::bad;
             status_.frames_combined += bin.combined;
         }
     }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "schema/frame_outcome_wire.h"
 #include "types/point_code.h"
 
 namespace wip {
@@ -12,17 +13,6 @@ namespace wip {
 namespace {
 
 constexpr std::array mode_names{"searching", "confirming", "holding", "synchronised", "locked"};
-
-openwip::slot_link::Outcome to_wire(phy::bin_outcome outcome) {
-    switch (outcome) {
-        case phy::bin_outcome::good:
-            return openwip::slot_link::GOOD;
-        case phy::bin_outcome::bad:
-            return openwip::slot_link::BAD;
-        default:
-            return openwip::slot_link::UNUSED;
-    }
-}
 
 }  // namespace
 
@@ -33,15 +23,13 @@ void fill_report(const phy::received_slot& received, std::int64_t air,
     out.set_locked(received.locked);
     out.set_grant_ok(received.grant_ok);
     if (received.locked && received.grant_ok) {
-        std::array<std::uint8_t, grant_bytes> bytes;
-        if (pack_grant(received.grant, link_profile::radio, bytes))
-            out.set_grant(bytes.data(), bytes.size());
+        out.set_grant(received.packed.data(), received.packed.size());
         for (std::uint32_t b = 0; b < nof_bins; ++b) {
             const auto& result = received.bins[b];
-            if (result.outcome == phy::bin_outcome::unused) continue;
+            if (result.outcome == frame_outcome::unused) continue;
             auto* bin = out.add_bins();
             bin->set_bin(b);
-            bin->set_outcome(to_wire(result.outcome));
+            bin->set_outcome(outcome_to_wire(result.outcome));
             bin->set_payload(result.payload.data(), result.payload.size());
             bin->set_combined(result.combined);
         }
@@ -111,7 +99,7 @@ void fill_detail(const phy::received_slot& received, std::span<const float> spec
     if (!received.locked) return;
     auto& points = *out.mutable_points();
     for (const auto& bin : received.bins) {
-        if (bin.outcome == phy::bin_outcome::unused) continue;
+        if (bin.outcome == frame_outcome::unused) continue;
         for (const auto& symbol : bin.symbols) {
             points.push_back(point_code(symbol.real()));
             points.push_back(point_code(symbol.imag()));

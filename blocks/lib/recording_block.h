@@ -9,7 +9,7 @@
 #include <mutex>
 #include <utility>
 
-#include "sample_recorder.h"
+#include "iq/sample_recorder.h"
 #include "types/failure.h"
 
 namespace wip {
@@ -20,7 +20,7 @@ public:
     void start_recording(const std::string& samples_file, const std::string& reports_file,
                          std::int64_t begin_slot, std::int64_t end_slot,
                          std::int64_t nof_slots) override {
-        sample_recorder_config config;
+        iq::sample_recorder_config config;
         config.samples_file = samples_file;
         config.reports_file = reports_file;
         if (begin_slot >= 0) config.begin = first_sample(slot(begin_slot));
@@ -31,10 +31,10 @@ public:
             if (recorder_ || starting_) throw bad_input("a recording is running already");
             starting_ = true;
         }
-        std::unique_ptr<sample_recorder> made;
+        std::unique_ptr<iq::sample_recorder> made;
         std::exception_ptr failure;
         try {
-            made = std::make_unique<sample_recorder>(config);
+            made = std::make_unique<iq::sample_recorder>(config);
         } catch (...) {
             failure = std::current_exception();
         }
@@ -55,20 +55,33 @@ public:
     }
 
     gr::wip::recording_status stop_recording() override {
-        std::unique_ptr<sample_recorder> ended;
+        std::unique_ptr<iq::sample_recorder> ended;
         {
             const auto holding = hold_recording();
             ended = std::move(recorder_);
         }
         if (!ended) throw bad_input("no recording is running");
-        return ended->finish();
+        return told(ended->finish());
     }
 
 protected:
     std::unique_lock<std::mutex> hold_recording() const { return std::unique_lock(mutex_); }
-    std::unique_ptr<sample_recorder> recorder_;  // only while holding; nullptr: none runs
+    std::unique_ptr<iq::sample_recorder> recorder_;  // only while holding; nullptr: none runs
 
 private:
+    static gr::wip::recording_status told(iq::recording r) {
+        gr::wip::recording_status s;
+        s.complete = r.complete;
+        s.samples = r.samples;
+        s.samples_lost = r.samples_lost;
+        s.reports = r.reports;
+        s.reports_lost = r.reports_lost;
+        s.error = std::move(r.error);
+        for (const auto& t : r.stretches)
+            s.stretches.push_back({t.index, t.first_sample, t.later, t.lost_by_recorder});
+        return s;
+    }
+
     mutable std::mutex mutex_;
     bool starting_ = false;
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sample_clock.h"
+#include "schema/frame_outcome_wire.h"
 
 namespace wip {
 namespace {
@@ -29,7 +30,7 @@ pmt::pmt_t slot_message(const phy::received_slot& received, std::int64_t air) {
     std::vector<std::uint8_t> bits(nof_bins), outcome(nof_bins);
     for (std::size_t b = 0; received.locked && received.grant_ok && b < bits.size(); ++b) {
         bits[b] = received.grant.bins[b].bits_per_symbol;
-        outcome[b] = static_cast<std::uint8_t>(received.bins[b].outcome);
+        outcome[b] = static_cast<std::uint8_t>(outcome_to_wire(received.bins[b].outcome));
     }
     return dict_of({{"air", pmt::from_long(air)},
                     {"locked", pmt::from_bool(received.locked)},
@@ -45,7 +46,7 @@ pmt::pmt_t symbols_message(const phy::received_slot& received, std::int64_t air)
     std::vector<phy::cf32> symbols;
     if (received.locked && received.grant_ok)
         for (const auto& bin : received.bins)
-            if (bin.outcome != phy::bin_outcome::unused)
+            if (bin.outcome != frame_outcome::unused)
                 symbols.insert(symbols.end(), bin.symbols.begin(), bin.symbols.end());
     if (symbols.empty()) return nullptr;
     return pmt::cons(dict_of({{"air", pmt::from_long(air)}}),

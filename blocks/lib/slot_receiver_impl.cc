@@ -46,37 +46,36 @@ int checked_period(int period) {
 
 class slot_receiver_impl : public ::wip::recording_block<slot_receiver> {
 public:
-    slot_receiver_impl(int cell, int horizon, bool combining, const std::string& endpoint,
-                       int message_period, std::int64_t start_slot, double timeout_s,
-                       const std::string& predictor, double gain_db, double lowest_gain_db,
-                       double highest_gain_db, bool timed_gain)
+    explicit slot_receiver_impl(const slot_receiver_config& c)
         : gr::sync_block("slot_receiver", gr::io_signature::make(1, 1, sizeof(gr_complex)),
                          gr::io_signature::make(0, 0, 0)),
           own_(::wip::phy::make_gain_predictor),
-          receiver_({.cell = cell,
+          receiver_({.cell = c.cell,
                      .profile = ::wip::link_profile::radio,
-                     .combining = combining,
-                     .horizon_slots = horizon,
-                     .predictor = predictor,
+                     .combining = c.combining,
+                     .horizon_slots = c.horizon,
+                     .predictor = c.predictor,
                      .make_predictor =
                          [this](std::string_view name, int ahead) {
                              return ::wip::make_checked(own_, name, ahead);
                          }}),
-          settings_(combining, {predictor, horizon}, own_),
-          gain_({.gain_db = gain_db, .lowest_db = lowest_gain_db, .highest_db = highest_gain_db}),
+          settings_(c.combining, {c.predictor, c.horizon}, own_),
+          gain_({.gain_db = c.gain_db,
+                 .lowest_db = c.lowest_gain_db,
+                 .highest_db = c.highest_gain_db}),
           on_slot_([this](const ::wip::phy::received_slot& s) { on_slot(s); }),
-          clock_(::wip::first_sample(::wip::slot(checked_start_slot(start_slot)))),
-          link_({.endpoint = endpoint, .role = "terminal", .silence_s = timeout_s},
+          clock_(::wip::first_sample(::wip::slot(checked_start_slot(c.start_slot)))),
+          link_({.endpoint = c.endpoint, .role = "terminal", .silence_s = c.timeout_s},
                 [this](const std::string& reason) { GR_LOG_ERROR(d_logger, reason); }),
-          timed_gain_(timed_gain),
-          message_period_(checked_period(message_period)),
+          timed_gain_(c.timed_gain),
+          message_period_(checked_period(c.message_period)),
           last_predictor_(&receiver_.predictor_in_use()) {
         recorded_bytes_.reserve(16384);
-        if (!endpoint.empty()) spectrum_.emplace();
+        if (!c.endpoint.empty()) spectrum_.emplace();
         message_port_register_out(pmt::mp("slots"));
         message_port_register_out(pmt::mp("symbols"));
         message_port_register_out(pmt::mp("gain"));
-        if (lowest_gain_db < highest_gain_db)
+        if (c.lowest_gain_db < c.highest_gain_db)
             receiver_.set_gain(::wip::sample(INT64_MIN), gain_.gain());
     }
 
@@ -240,15 +239,8 @@ private:
 
 }  // namespace
 
-slot_receiver::sptr slot_receiver::make(int cell, int horizon, bool combining,
-                                        const std::string& endpoint, int message_period,
-                                        std::int64_t start_slot, double timeout_s,
-                                        const std::string& predictor, double gain_db,
-                                        double lowest_gain_db, double highest_gain_db,
-                                        bool timed_gain) {
-    return gnuradio::make_block_sptr<slot_receiver_impl>(
-        cell, horizon, combining, endpoint, message_period, start_slot, timeout_s, predictor,
-        gain_db, lowest_gain_db, highest_gain_db, timed_gain);
+slot_receiver::sptr slot_receiver::make(const slot_receiver_config& config) {
+    return gnuradio::make_block_sptr<slot_receiver_impl>(config);
 }
 
 }  // namespace gr::wip

@@ -17,9 +17,9 @@
 #include "block_link.h"
 #include "checked_parameter.h"
 #include "fader/known_burst.h"
+#include "iq/radio_clock.h"
 #include "phy/transmitter/slot_modulator.h"
 #include "plan_message.h"
-#include "radio_clock.h"
 #include "recording_block.h"
 #include "sample_clock.h"
 #include "test_pattern.h"
@@ -72,22 +72,19 @@ void sleep_ns(std::int64_t ns) {
 
 class slot_transmitter_impl : public ::wip::recording_block<slot_transmitter> {
 public:
-    slot_transmitter_impl(int cell, const std::string& endpoint, std::int64_t start_slot,
-                          int modulation, const std::vector<int>& bins, std::uint64_t seed,
-                          double timeout_s, int restart_slots, std::int64_t nof_slots,
-                          int transmissions, int lead_slots)
+    explicit slot_transmitter_impl(const slot_transmitter_config& c)
         : gr::sync_block("slot_transmitter", gr::io_signature::make(0, 0, 0),
                          gr::io_signature::make(1, 1, sizeof(gr_complex))),
-          cell_(cell),
-          modulator_({.cell = cell, .profile = ::wip::link_profile::radio}),
-          nof_slots_(checked_parameter("nof_slots", nof_slots, 0, 0x1p50)),
-          link_({.endpoint = endpoint, .role = "base", .silence_s = timeout_s},
+          cell_(c.cell),
+          modulator_({.cell = c.cell, .profile = ::wip::link_profile::radio}),
+          nof_slots_(checked_parameter("nof_slots", c.nof_slots, 0, 0x1p50)),
+          link_({.endpoint = c.endpoint, .role = "base", .silence_s = c.timeout_s},
                 [this](const std::string& reason) { on_link_end(reason); }),
-          pace_(checked_lead(lead_slots)),
-          stretch_(::wip::slot(checked_start_slot(start_slot)),
-                   checked_restart(restart_slots, static_cast<bool>(pace_))) {
+          pace_(checked_lead(c.lead_slots)),
+          stretch_(::wip::slot(checked_start_slot(c.start_slot)),
+                   checked_restart(c.restart_slots, static_cast<bool>(pace_))) {
         // The pattern is made even when unused: its parameters are checked either way.
-        pattern_.emplace(::wip::test_pattern_config{modulation, bins, seed, transmissions});
+        pattern_.emplace(::wip::test_pattern_config{c.modulation, c.bins, c.seed, c.transmissions});
         if (link_) pattern_.reset();
         status_.next_slot = stretch_.next().value;
         set_output_multiple(::wip::slot_samples);
@@ -322,7 +319,8 @@ private:
         if (planned) {
             last_grant_ = planned->grant;
             const std::lock_guard lock(content_mutex_);
-            return modulator_.work(stretch_.next(), planned->grant, planned->payload, out);
+            return modulator_.work(stretch_.next(), planned->grant, planned->packed,
+                                   planned->payload, out);
         }
         send_empty(out);
         return false;
@@ -406,7 +404,7 @@ private:
     ::wip::block_link link_;
     const ::wip::transmit_pace pace_;
     ::wip::transmit_stretch stretch_;
-    ::wip::radio_clock radio_;
+    ::wip::iq::radio_clock radio_;
     ::wip::slot_grant last_grant_;
     int bursts_left_ = 0;  // slots
 
@@ -419,15 +417,8 @@ private:
 
 }  // namespace
 
-slot_transmitter::sptr slot_transmitter::make(int cell, const std::string& endpoint,
-                                              std::int64_t start_slot, int modulation,
-                                              const std::vector<int>& bins, std::uint64_t seed,
-                                              double timeout_s, int restart_slots,
-                                              std::int64_t nof_slots, int transmissions,
-                                              int lead_slots) {
-    return gnuradio::make_block_sptr<slot_transmitter_impl>(cell, endpoint, start_slot, modulation,
-                                                            bins, seed, timeout_s, restart_slots,
-                                                            nof_slots, transmissions, lead_slots);
+slot_transmitter::sptr slot_transmitter::make(const slot_transmitter_config& config) {
+    return gnuradio::make_block_sptr<slot_transmitter_impl>(config);
 }
 
 }  // namespace gr::wip

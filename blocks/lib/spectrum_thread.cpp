@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "late_thread.h"
+#include "os/late_thread.h"
 
 namespace wip {
 
@@ -47,7 +47,7 @@ std::span<const float> spectrum_thread::take() noexcept {
 }
 
 void spectrum_thread::run() noexcept {
-    may_be_late(true);
+    os::may_be_late(true);
     for (auto now = stage_.load(std::memory_order_acquire); now != stage::over;
          now = stage_.load(std::memory_order_acquire)) {
         if (now != stage::working) {

@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "power_spectrum.h"
+#include "iq/power_spectrum.h"
 #include "types/grid.h"
 
 namespace wip {
@@ -47,11 +47,11 @@ private:
     enum class stage : int { idle, filling, working, ready, over };
     void run() noexcept;
 
-    power_spectrum spectrum_;
+    iq::power_spectrum spectrum_;
     std::vector<cf32> stretch_;
     std::size_t filled_ = 0;
     sample expected_;
-    std::array<float, power_spectrum::nof_points> dbfs_{};
+    std::array<float, iq::power_spectrum::nof_points> dbfs_{};
     std::int64_t slots_since_ = least_apart;
     std::atomic<stage> stage_{stage::idle};
     std::thread thread_;

@@ -8,8 +8,8 @@
 #include <chrono>
 #include <cmath>
 
-#include "runtime/monotonic.h"
-#include "runtime/realtime.h"
+#include "os/monotonic.h"
+#include "os/realtime.h"
 
 namespace wip::air {
 namespace {
@@ -101,12 +101,12 @@ std::int64_t medium::due(tick t) const noexcept {
 
 std::string medium::run() {
     prctl(PR_SET_TIMERSLACK, 1);
-    if (config_.priority > 0) runtime::use_realtime(config_.priority);
+    if (config_.priority > 0) os::use_realtime(config_.priority);
     std::string reason;
     std::int64_t next_watch = 0;
     while (!stop_.load()) {
         serve();
-        if (const std::int64_t wall = runtime::monotonic_ns(); wall >= next_watch) {
+        if (const std::int64_t wall = os::monotonic_ns(); wall >= next_watch) {
             next_watch = wall + watch_interval_ns;
             reason = find_dead();
             if (reason.empty()) reason = find_displaced();
@@ -118,7 +118,7 @@ std::string medium::run() {
                 continue;
             }
             started_ = true;
-            origin_ = runtime::monotonic_ns();
+            origin_ = os::monotonic_ns();
             reset_wall_.store(origin_);
             clock_origin_.store(origin_);
             header_.clock_origin.store(origin_);
@@ -142,7 +142,7 @@ std::string medium::run() {
 // while. What is due comes first: a slot that is ready does not wait for the samples of a later
 // one.
 bool medium::step_lockstep(tick target) {
-    const bool due_now = computed_ >= target && runtime::monotonic_ns() >= due(target);
+    const bool due_now = computed_ >= target && os::monotonic_ns() >= due(target);
     if (const tick to = next_multiple(computed_, config_.quantum);
         !due_now && to <= now_ + lookahead_quanta * config_.quantum && can_compute(to)) {
         compute(to);
@@ -158,14 +158,14 @@ bool medium::step_lockstep(tick target) {
             100ms);
         return false;
     }
-    const std::int64_t wall = runtime::monotonic_ns(), when = due(target);
+    const std::int64_t wall = os::monotonic_ns(), when = due(target);
     if (wall >= when) return true;
     sleep_until(std::min(when, wall + longest_sleep_ns));
     return false;  // serve once more: commands given meanwhile count
 }
 
 bool medium::step_realtime(tick target) {
-    const std::int64_t wall = runtime::monotonic_ns(), when = due(target);
+    const std::int64_t wall = os::monotonic_ns(), when = due(target);
     if (wall < when) {
         sleep_until(std::min(when, wall + longest_sleep_ns));
         return false;
@@ -405,7 +405,7 @@ void medium::lose_samples(std::size_t i, tick from, tick to) {
 }
 
 void medium::release(tick target) {
-    const std::int64_t wall = runtime::monotonic_ns();
+    const std::int64_t wall = os::monotonic_ns();
     for (tick slot = next_multiple(now_, slot_samples); slot <= target; slot += slot_samples)
         pacing_.add(config_.speed == 0 ? 0 : static_cast<double>(wall - due(slot)) / 1e3);
     now_ = target;
@@ -440,7 +440,7 @@ medium::counters medium::count() const {
 medium_status medium::status() {
     medium_status s;
     s.now = released_.load();
-    const std::int64_t wall = runtime::monotonic_ns();
+    const std::int64_t wall = os::monotonic_ns();
     if (const std::int64_t origin = clock_origin_.load(); origin != 0) {
         s.wall_seconds = static_cast<double>(wall - origin) * 1e-9;
         const double since = static_cast<double>(wall - reset_wall_.load()) * 1e-9;
@@ -456,13 +456,12 @@ medium_status medium::status() {
     for (std::size_t i = 0; i < air_.nodes(); ++i) {
         node_block& n = air_.node(i);
         s.packets_at_wrong_time += n.displaced.load();
-        const std::int64_t process = n.process.load();
         const std::uint32_t active = activity_[i].load();
-        const std::uint64_t malformed = known_[i].malformed.load();
-        s.nodes.push_back(air_.node_name(i) + ": " +
-                          (process > 0 ? "process " + std::to_string(process) : "free") +
-                          (active & 1 ? ", transmits" : "") + (active & 2 ? ", receives" : "") +
-                          (malformed ? ", refused: " + std::to_string(malformed) : ""));
+        s.nodes.push_back({.name = air_.node_name(i),
+                           .process = std::max<std::int64_t>(0, n.process.load()),
+                           .transmits = (active & 1) != 0,
+                           .receives = (active & 2) != 0,
+                           .refused = known_[i].malformed.load()});
     }
     return s;
 }
@@ -474,7 +473,7 @@ void medium::reset_counters() {
     base_underflows_ = c.underflows;
     base_overflows_ = c.overflows;
     reset_tick_ = released_.load();
-    reset_wall_ = runtime::monotonic_ns();
+    reset_wall_ = os::monotonic_ns();
 }
 
 }  // namespace wip::air

@@ -41,7 +41,7 @@
 #include "air/shared_air.h"
 #include "air/transmit_queue.h"
 #include "mix/change_door.h"
-#include "runtime/pacing.h"
+#include "os/pacing.h"
 
 namespace wip::air {
 
@@ -51,15 +51,22 @@ using mix::mixer;
 using mix::node_tuning;
 using mix::tuning;
 
+struct node_status {
+    std::string name;
+    std::int64_t process = 0;  // 0: nobody has attached to it
+    bool transmits = false, receives = false;
+    std::uint64_t refused = 0;  // commands that no radio gives
+};
+
 struct medium_status {
     tick now = 0;
     double wall_seconds = 0;
     double real_time_factor = 0;
-    runtime::pacing_summary pacing;
+    os::pacing_summary pacing;
     std::uint64_t late = 0, underflows = 0, overflows = 0;
     // Since the start, of all nodes that are told when their samples belong on the air.
     std::uint64_t packets_at_wrong_time = 0;
-    std::vector<std::string> nodes;
+    std::vector<node_status> nodes;
 };
 
 class medium {
@@ -138,7 +145,7 @@ private:
     std::string waiting_for_;
     std::atomic<bool> stop_{false};
     mix::change_door changes_;
-    runtime::pacing pacing_;
+    os::pacing pacing_;
     std::atomic<tick> reset_tick_{0};
     std::atomic<std::int64_t> reset_wall_{0};
     struct counters {

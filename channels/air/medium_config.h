@@ -7,7 +7,7 @@
 
 #include "air/layout.h"
 #include "mix/mix_config.h"
-#include "runtime/realtime.h"
+#include "os/realtime.h"
 
 namespace wip::air {
 
@@ -32,7 +32,7 @@ struct medium_config : mix::mix_config {
     std::int64_t quantum = 5120;  // samples released at a time: one slot; realtime half
     // SCHED_FIFO if allowed, 0: leave. Below the stations': whom a released slot wakes goes first,
     // and the samples of the next one are computed while they wait for the clock.
-    int priority = runtime::slot_path_priority - 1;
+    int priority = os::slot_path_priority - 1;
     std::string user;  // whom a medium that is started as root becomes; empty: it stays
 };
 

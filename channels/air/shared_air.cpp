@@ -134,9 +134,9 @@ shared_air::description shared_air::describe() const {
     return d;
 }
 
-void shared_air::open(const std::optional<runtime::account>& also) {
+void shared_air::open(const std::optional<os::account>& also) {
     // A user whose processes do not belong together is nobody's account.
-    const bool shared = also && also->uid != 0 && also->uid != runtime::overflow_user;
+    const bool shared = also && also->uid != 0 && also->uid != os::overflow_user;
     listener_ = name_->listen(shared ? std::optional(also->gid) : std::nullopt);
     wake_ = descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!wake_.valid()) throw machine_error("eventfd", errno);

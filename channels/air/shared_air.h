@@ -24,7 +24,7 @@
 
 #include "air/layout.h"
 #include "air/meeting_place.h"
-#include "runtime/privileges.h"
+#include "os/privileges.h"
 #include "types/descriptor.h"
 
 namespace wip::air {
@@ -48,7 +48,7 @@ public:
 
     // From now on others may attach: root, this process's user, and processes of `also`. To be
     // called as the user that the name belongs to. Throws machine_error.
-    void open(const std::optional<runtime::account>& also = {});
+    void open(const std::optional<os::account>& also = {});
 
     air_header& header() { return *static_cast<air_header*>(memory_); }
     node_block& node(std::size_t i);

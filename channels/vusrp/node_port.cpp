@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "air/medium.h"
-#include "runtime/monotonic.h"
+#include "os/monotonic.h"
 #include "types/failure.h"
 
 namespace wip::vusrp {
@@ -152,7 +152,7 @@ tick node_port::now() const noexcept {
     if (!running()) return 0;
     // The origin is what the medium wrote, whatever that is: a difference without overflow.
     const auto ns = static_cast<std::int64_t>(
-        static_cast<std::uint64_t>(runtime::monotonic_ns()) -
+        static_cast<std::uint64_t>(os::monotonic_ns()) -
         static_cast<std::uint64_t>(header_->clock_origin.load(std::memory_order_relaxed)));
     const double own = 1 / (1 - 1e-12 * static_cast<double>(clock_parts()));
     const double ticks = static_cast<double>(ns) * (air::sample_rate * 1e-9) * air_->speed() * own;

@@ -8,7 +8,7 @@
 #include <numbers>
 #include <optional>
 #include <random>
-#include <sstream>
+#include <utility>
 
 #include "radio/levels.h"
 #include "types/failure.h"
@@ -122,7 +122,7 @@ double tone_dbfs(std::span<const cf32> in) {
     return 20 * std::log10(std::max(std::abs(sum) / static_cast<double>(in.size()), 1e-10));
 }
 
-void measure_levels(std::ostream& out, fading_radio& transmitter, fading_radio& receiver,
+void measure_levels(nlohmann::json& path, fading_radio& transmitter, fading_radio& receiver,
                     tick delay) {
     std::vector<cf32> sent(long_stretch);
     std::vector<std::size_t> begins;
@@ -138,42 +138,40 @@ void measure_levels(std::ostream& out, fading_radio& transmitter, fading_radio& 
     const radio::level_summary silence = radio::levels_of(part(0, long_stretch), 0);
     const auto tone = part(begins[0], long_stretch);
     const radio::line image = radio::line_at(tone, -tone_frequency);
-    out << ", \"gain_db\": [";
     for (std::size_t i = 0; i < begins.size(); ++i)
-        out << (i == 0 ? "" : ", ") << "{\"sent_dbfs\": " << levels_dbfs[i]
-            << ", \"gain_db\": " << tone_dbfs(part(begins[i], short_stretch)) - levels_dbfs[i]
-            << "}";
-    out << "], \"noise_dbfs\": " << silence.noise_dbfs << ", \"dc_dbfs\": " << silence.dc_dbfs
-        << ", \"dc_sending_dbfs\": " << radio::line_at(tone, 0).dbfs
-        << ", \"image_db\": " << tone_dbfs(tone) - image.dbfs
-        << ", \"image_at_least\": " << (image.above_noise ? "false" : "true")
-        << ", \"clipped\": " << radio::levels_of(tone, 0).clipped;
+        path["gain_db"].push_back(
+            {{"sent_dbfs", levels_dbfs[i]},
+             {"gain_db", tone_dbfs(part(begins[i], short_stretch)) - levels_dbfs[i]}});
+    path["noise_dbfs"] = silence.noise_dbfs;
+    path["dc_dbfs"] = silence.dc_dbfs;
+    path["dc_sending_dbfs"] = radio::line_at(tone, 0).dbfs;
+    path["image_db"] = tone_dbfs(tone) - image.dbfs;
+    path["image_at_least"] = !image.above_noise;
+    path["clipped"] = radio::levels_of(tone, 0).clipped;
 }
 
 }  // namespace
 
-std::string calibrate(const fader_config& config, const std::vector<fading_radio*>& radios) {
-    std::ostringstream out;
-    out << "[";
+nlohmann::json calibrate(const fader_config& config, const std::vector<fading_radio*>& radios) {
+    auto all = nlohmann::json::array();
     const std::vector<cf32> known = burst();
-    bool first = true;
     for (const auto& p : config.setup.mix.paths) {
         fading_radio &transmitter = *radios[p.to], &receiver = *radios[p.from];
-        out << (first ? "" : ", ") << "{\"from\": \"" << config.radios[p.from].node
-            << "\", \"to\": \"" << config.radios[p.to].node << "\", \"delays\": [";
-        first = false;
+        auto delays = nlohmann::json::array();
         std::optional<tick> delay;
         for (int i = 0; i < nof_starts; ++i) {
             delay = delay_of(heard(transmitter, receiver, known), known);
             if (!delay) break;
-            out << (i == 0 ? "" : ", ") << *delay;
+            delays.push_back(*delay);
         }
-        out << "], \"heard\": " << (delay ? "true" : "false");
-        if (delay) measure_levels(out, transmitter, receiver, *delay);
-        out << "}";
+        nlohmann::json path{{"from", config.radios[p.from].node},
+                            {"to", config.radios[p.to].node},
+                            {"delays", delays},
+                            {"heard", delay.has_value()}};
+        if (delay) measure_levels(path, transmitter, receiver, *delay);
+        all.push_back(std::move(path));
     }
-    out << "]";
-    return out.str();
+    return all;
 }
 
 }  // namespace wip::cabled

@@ -9,7 +9,7 @@
 //   image   of both mixers together, below the tone
 #pragma once
 
-#include <string>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "cabled/fader_config.h"
@@ -17,8 +17,8 @@
 
 namespace wip::cabled {
 
-// One radio for each node. JSON: [{"from": ..., "to": ..., "heard": ..., ...}], by path. Throws
+// One radio for each node. Returns [{"from": ..., "to": ..., "heard": ..., ...}], by path. Throws
 // machine_error when samples are lost.
-std::string calibrate(const fader_config& config, const std::vector<fading_radio*>& radios);
+nlohmann::json calibrate(const fader_config& config, const std::vector<fading_radio*>& radios);
 
 }  // namespace wip::cabled

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 #include <thread>
@@ -19,11 +20,11 @@
 #include "fader/fader.h"
 #include "medium/control_server.h"
 #include "medium/said_bursts.h"
+#include "os/realtime.h"
 #include "peer/endpoint.h"
 #include "runtime/privileged_start.h"
 #include "runtime/process.h"
 #include "runtime/program.h"
-#include "runtime/realtime.h"
 #include "runtime/stop_reason.h"
 #include "trace/played_trace.h"
 #include "types/grid.h"
@@ -96,7 +97,11 @@ air::controlled controlled_fader(const fader_config& c, fader& f) {
         a.set_clipped(s.clipped);
         if (s.least_lead != never)
             a.set_least_lead_us(static_cast<double>(s.least_lead) / mix::sample_rate * 1e6);
-        for (const auto& r : c.radios) a.add_nodes(r.node + ": " + r.arguments);
+        for (const auto& r : c.radios) {
+            auto& node = *a.add_nodes();
+            node.set_name(r.node);
+            node.set_radio(r.arguments);
+        }
         fill_moment(c, f, a);
     };
     return {c.control,
@@ -138,13 +143,13 @@ int run(config::settings& settings, trace::played_traces& traces, bool calibrate
     std::vector<fading_radio*> ends;
     for (const auto& r : radios) ends.push_back(r.get());
     if (calibrates) {
-        if (config.priority > 0) runtime::use_realtime(config.priority);
+        if (config.priority > 0) os::use_realtime(config.priority);
         return host::run_to_its_end([&] {
-            std::cout << "{\"devices\": {";
+            nlohmann::json found;
             for (std::size_t i = 0; i < radios.size(); ++i)
-                std::cout << (i == 0 ? "\"" : ", \"") << config.radios[i].node
-                          << "\": " << radios[i]->identity();
-            std::cout << "}, \"paths\": " << calibrate(config, ends) << "}" << std::endl;
+                found["devices"][config.radios[i].node] = radios[i]->identity();
+            found["paths"] = calibrate(config, ends);
+            std::cout << found << std::endl;
             return 0;
         });
     }
@@ -168,7 +173,7 @@ int run(config::settings& settings, trace::played_traces& traces, bool calibrate
             controlled_fader(config, running),
             [](const std::string& line) { spdlog::info("{}", line); },
             [&running](const host::stop_reason&) { running.stop(); });
-    if (config.priority > 0) runtime::use_realtime(config.priority);
+    if (config.priority > 0) os::use_realtime(config.priority);
     start.give_up({peer::socket_path(config.control)});
     spdlog::info("fader '{}' is up: {} samples ({:.1f} us) from receiver to transmitter",
                  config.name, config.setup.delay,

@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <iomanip>
-#include <sstream>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "types/failure.h"
@@ -43,19 +42,17 @@ void side_recorder::finish() {
     for (const auto& s : sides_) {
         if (!s || std::exchange(s->told, true)) continue;
         const auto f = s->recorder.finish();
-        std::ostringstream out;
-        out << "{\"samples\": " << f.samples << ", \"samples_lost\": " << f.samples_lost
-            << ", \"reports\": 0, \"reports_lost\": 0, \"error\": " << std::quoted(f.error)
-            << ", \"stretches\": [";
-        for (std::size_t i = 0; i < f.stretches.size(); ++i)
-            out << (i == 0 ? "" : ", ") << "{\"index\": " << f.stretches[i].index
-                << ", \"first_sample\": " << f.stretches[i].first_sample
-                << ", \"later\": " << f.stretches[i].later
-                << ", \"lost_by_recorder\": " << std::boolalpha << f.stretches[i].lost_by_recorder
-                << "}";
-        out << "]}\n";
+        auto stretches = nlohmann::json::array();
+        for (const auto& t : f.stretches)
+            stretches.push_back({{"index", t.index},
+                                 {"first_sample", t.first_sample},
+                                 {"later", t.later},
+                                 {"lost_by_recorder", t.lost_by_recorder}});
+        const nlohmann::json facts{{"samples", f.samples}, {"samples_lost", f.samples_lost},
+                                   {"reports", 0},         {"reports_lost", 0},
+                                   {"error", f.error},     {"stretches", stretches}};
         try {
-            s->facts.write(out.view());
+            s->facts.write(facts.dump() + "\n");
         } catch (const machine_error& e) {  // the command misses it, and says so
             std::fprintf(stderr, "wip_fader: %s\n", e.what());
         }

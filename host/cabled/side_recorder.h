@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "cabled/fader_config.h"
-#include "runtime/output_file.h"
-#include "sample_recorder.h"
+#include "iq/sample_recorder.h"
+#include "os/output_file.h"
 
 namespace wip::cabled {
 
@@ -35,9 +35,9 @@ private:
     // Both files are made, with their names, before privileges are given up.
     struct one {
         explicit one(const std::string& base);
-        runtime::output_file samples;
-        runtime::output_file facts;
-        sample_recorder recorder;
+        os::output_file samples;
+        os::output_file facts;
+        iq::sample_recorder recorder;
         bool over = false, told = false;
     };
     static constexpr std::size_t nof_sides = 2;

@@ -228,23 +228,19 @@ void usrp_radio::stop() {
 
 tick usrp_radio::now() { return to_tick(now_ ? now_->get() : device_->get_time_now()); }
 
-std::string usrp_radio::identity() const {
+nlohmann::json usrp_radio::identity() const {
     const auto rx = device_->get_usrp_rx_info(config_.channel);
     const auto tx = device_->get_usrp_tx_info(config_.channel);
-    std::ostringstream out;
-    const char* before = "{";
+    nlohmann::json out;
     for (const auto& [name, of, key] : {std::tuple{"product", &rx, "mboard_id"},
                                         {"name", &rx, "mboard_name"},
                                         {"serial", &rx, "mboard_serial"},
                                         {"receiver", &rx, "rx_id"},
                                         {"receiver_serial", &rx, "rx_serial"},
                                         {"transmitter", &tx, "tx_id"},
-                                        {"transmitter_serial", &tx, "tx_serial"}}) {
-        out << before << std::quoted(name) << ": " << std::quoted(of->get(key, ""));
-        before = ", ";
-    }
-    out << "}";
-    return out.str();
+                                        {"transmitter_serial", &tx, "tx_serial"}})
+        out[name] = of->get(key, "");
+    return out;
 }
 
 std::vector<std::unique_ptr<usrp_radio>> open_radios(const fader_config& config) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <uhd/usrp/multi_usrp.hpp>
@@ -26,8 +27,8 @@ public:
     mix::tick now() override;
     void stop() override;
 
-    // What the device says that it is: JSON object.
-    std::string identity() const;
+    // Returns what the device says that it is.
+    nlohmann::json identity() const;
 
 private:
     void listen();  // to what the device says of its transmitter

@@ -185,7 +185,7 @@ void capture::take_frames(station from, const tm::Telemetry& message) {
             if (p == nullptr) continue;
             p->rank = sent ? 1 : 2;
             p->what.direction = sent ? packet_direction::outbound : packet_direction::inbound;
-            p->what.crc_error = !sent && f.outcome == 2;
+            p->what.crc_error = !sent && f.outcome == frame_outcome::bad;
             append_frame(p->data, sent ? frame_place::sent : frame_place::received, s.air(),
                          static_cast<std::uint16_t>(message.user()), edge, f);
             push();

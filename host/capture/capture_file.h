@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "capture/pcapng_blocks.h"
-#include "runtime/output_file.h"
+#include "os/output_file.h"
 
 namespace wip::capture {
 
@@ -49,7 +49,7 @@ private:
 
     std::string name_;
     int stop_;
-    std::optional<runtime::output_file> file_;
+    std::optional<os::output_file> file_;
     int fd_;
     std::vector<std::uint64_t> packets_;  // by interface
     bool seekable_ = false, hurried_ = false;

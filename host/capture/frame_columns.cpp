@@ -5,6 +5,8 @@
 #include <initializer_list>
 #include <string>
 
+#include "schema/frame_outcome_wire.h"
+
 namespace wip::capture {
 namespace {
 
@@ -42,7 +44,10 @@ bool frame_columns::well_formed(const openwip::telemetry::FrameBatch& b) {
            std::ranges::all_of(
                std::initializer_list<std::size_t>{b.outcome().size(), b.combined().size(),
                                                   b.nof_packets().size(), b.border().size()},
-               full_or_empty);
+               full_or_empty) &&
+           std::ranges::all_of(b.outcome(), [](char c) {
+               return outcome_from_wire(static_cast<std::uint8_t>(c)).has_value();
+           });
 }
 
 link_frame frame_columns::next() {
@@ -56,7 +61,7 @@ link_frame frame_columns::next() {
     f.whole = entry(b.whole(), i) != 0;
     f.last = entry(b.last(), i) != 0;
     f.retransmissions = entry(b.retransmissions(), i);
-    f.outcome = entry(b.outcome(), i);
+    f.outcome = outcome_from_wire(entry(b.outcome(), i)).value_or(frame_outcome::unknown);
     f.snr_db = b.snr_db(i);
     f.combined = entry(b.combined(), i) != 0;
     f.border = b.border().empty() ? unknown_border : entry(b.border(), i);

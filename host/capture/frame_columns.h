@@ -6,12 +6,14 @@
 #include <span>
 
 #include "schema/telemetry.pb.h"
+#include "types/frame_outcome.h"
 #include "types/grant.h"
 
 namespace wip::capture {
 
 struct link_frame {
-    std::uint8_t bin = 0, bits_per_symbol = 0, offset = 0, retransmissions = 0, outcome = 0;
+    std::uint8_t bin = 0, bits_per_symbol = 0, offset = 0, retransmissions = 0;
+    frame_outcome outcome = frame_outcome::unused;  // of a frame sent: unused
     bool whole = false, last = false, combined = false;
     std::uint16_t sn = 0;
     std::uint8_t border = unknown_border;
@@ -25,7 +27,7 @@ struct link_frame {
 class frame_columns {
 public:
     // The columns are of one length, and payload and packets are as long as they say. Those that a
-    // publisher leaves empty may be.
+    // publisher leaves empty may be. Every outcome is one that there is.
     static bool well_formed(const openwip::telemetry::FrameBatch& batch);
 
     // `batch` is well formed, and lives as long as this.

@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "schema/frame_outcome_wire.h"
 #include "types/bit_io.h"
 #include "types/grant.h"
 
@@ -49,7 +50,7 @@ void append_frame(byte_buffer& out, frame_place place, std::int64_t slot, std::u
     out.push_back(f.bin);
     out.push_back(f.bits_per_symbol);
     out.push_back(flags);
-    out.push_back(f.outcome);
+    out.push_back(static_cast<std::uint8_t>(outcome_to_wire(f.outcome)));
     put(out, f.sn, 2);
     put(out, static_cast<std::uint64_t>(slot), 8);
     put(out, user, 2);

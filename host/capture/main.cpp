@@ -2,7 +2,6 @@
 // wip_capture: telemetry of a running cell into a pcapng file (docs/how-to/captures.md). Ends on a
 // signal, when there is enough, when the cell or the reader of the output ends; the file is whole
 // in each case.
-#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include "capture/capture.h"
 #include "config/command_line.h"
 #include "config/number_option.h"
+#include "runtime/poll_set.h"
 #include "runtime/process.h"
 #include "runtime/telemetry_reader.h"
 #include "types/failure.h"
@@ -71,7 +71,9 @@ class reading {
 public:
     reading(const arguments& a, int signals)
         : signals_(signals), context_(1), terminal_(context_, a.terminal, "terminal", topics(a)) {
-        if (!a.base.empty()) base_.emplace(context_, a.base, "base", topics(a));
+        watched_.add(signals);
+        watch(terminal_);
+        if (!a.base.empty()) watch(base_.emplace(context_, a.base, "base", topics(a)));
         if (!a.keeper.empty())
             keeper_.emplace(context_, a.keeper, "keeper", std::vector<std::string>{"verdict"});
     }
@@ -84,7 +86,7 @@ public:
         std::string asked;
         auto drained = flushed;
         while (true) {
-            if (asked.empty()) wait();
+            if (asked.empty()) watched_.sleep(flush_every);
             // Looked at before the reading: what they sent before they went is there by then.
             const bool ended = gone();
             const bool more =
@@ -133,15 +135,9 @@ private:
         terminal_.on_monitor();
         return (!base_ || base_->gone()) && terminal_.gone();
     }
-    void wait() {
-        std::vector<zmq::pollitem_t> items{{nullptr, signals_, ZMQ_POLLIN, 0}};
-        const auto add = [&items](telemetry_reader& of) {
-            items.push_back({of.socket().handle(), 0, ZMQ_POLLIN, 0});
-            items.push_back({of.monitor().handle(), 0, ZMQ_POLLIN, 0});
-        };
-        if (base_) add(*base_);
-        add(terminal_);
-        zmq::poll(items, flush_every);
+    void watch(host::telemetry_reader& of) {
+        watched_.add(of.socket());
+        watched_.add(of.monitor());
     }
     // It comes once a second: looked for when something else has come.
     void read_verdict() {
@@ -154,7 +150,7 @@ private:
         }
     }
     // A bounded number, so that the other publisher has its turn.
-    bool read(telemetry_reader& from, station which, wip::capture::capture& to) {
+    bool read(host::telemetry_reader& from, station which, wip::capture::capture& to) {
         for (int n = 0; n < 100; ++n) {
             if (!from.receive(message_)) return n > 0;
             to.take(which, message_);
@@ -164,8 +160,9 @@ private:
 
     int signals_;
     zmq::context_t context_;
-    std::optional<telemetry_reader> base_, keeper_;
-    telemetry_reader terminal_;
+    std::optional<host::telemetry_reader> base_, keeper_;
+    host::telemetry_reader terminal_;
+    host::poll_set watched_;
     std::string verdict_;
     openwip::telemetry::Telemetry message_;
     std::string no_cell_;

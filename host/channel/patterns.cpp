@@ -12,7 +12,7 @@
 #include "link/scheduling_view.h"
 #include "link/switch_table.h"
 #include "link/symbol_error.h"
-#include "runtime/output_file.h"
+#include "os/output_file.h"
 #include "sample/counter_random.h"
 #include "trace/confined_trace.h"
 #include "types/failure.h"
@@ -92,7 +92,7 @@ private:
     }
 
     static constexpr std::size_t much = 1 << 16;
-    runtime::output_file file_;
+    os::output_file file_;
     std::string text_;
 };
 

@@ -2,11 +2,11 @@
 #include "emulator/emulator_process.h"
 
 #include <spdlog/spdlog.h>
-#include <time.h>
 
 #include <algorithm>
+#include <chrono>
 
-#include "runtime/monotonic.h"
+#include "os/monotonic.h"
 #include "runtime/pacing_status.h"
 #include "runtime/process.h"
 
@@ -68,7 +68,7 @@ void emulator_process::deliver() {
     links().uplink().deliver_to([leave](const link_packet& p) { return leave(-1, p); });
 }
 
-std::int64_t emulator_process::now() const { return runtime::monotonic_ns() - t0; }
+std::int64_t emulator_process::now() const { return os::monotonic_ns() - t0; }
 
 gateway& emulator_process::gateway_of(int user) {
     return user < 0 ? server : terminals[static_cast<std::size_t>(user)];
@@ -76,10 +76,11 @@ gateway& emulator_process::gateway_of(int user) {
 
 int emulator_process::run(int signal_fd, bool realtime) {
     realtime_priority = realtime;
-    watched = {{signal_fd, POLLIN, 0}, {server.tun.fd(), POLLIN, 0}};
-    for (const auto& t : terminals) watched.push_back({t.tun.fd(), POLLIN, 0});
+    watched.add(signal_fd);
+    watched.add(server.tun.fd());
+    for (const auto& t : terminals) watched.add(t.tun.fd());
     prepare();
-    t0 = runtime::monotonic_ns() + start_after_ns;
+    t0 = os::monotonic_ns() + start_after_ns;
     for (; !end.reached(); next = next + beat_length) {
         const std::int64_t due = slot_start(next);
         wait_until(due);
@@ -98,13 +99,12 @@ void emulator_process::wait_until(std::int64_t due) {
         advance(t, due);
         const std::int64_t left =
             std::max<std::int64_t>(0, std::min(due, links().next_wakeup()) - t);
-        const timespec timeout{left / 1'000'000'000, left % 1'000'000'000};
-        const int ready = ::ppoll(watched.data(), watched.size(), &timeout, nullptr);
+        const bool stirred = watched.sleep(std::chrono::nanoseconds(left));
         looked = true;
-        if (ready <= 0) continue;
-        if (watched[0].revents != 0 && end.signalled(watched[0].fd)) return;
+        if (!stirred) continue;
+        if (watched.ready(0) && end.signalled(watched.fd(0))) return;
         for (int user = -1; user < static_cast<int>(terminals.size()); ++user)
-            if (watched[static_cast<std::size_t>(user + 2)].revents != 0 && !read(user)) return;
+            if (watched.ready(static_cast<std::size_t>(user + 2)) && !read(user)) return;
     }
 }
 
@@ -178,7 +178,7 @@ void emulator_process::fill(AirStatus& status) const {
     status.set_wall_seconds(wall);
     status.set_real_time_factor(wall > 0 ? static_cast<double>(next.value) / slots_per_second / wall
                                          : 0);
-    runtime::fill_pacing(status, beats.summary(), config.pacing_limit_ms);
+    host::fill_pacing(status, beats.summary(), config.pacing_limit_ms);
     status.set_release_median_us(released.median_us);
     status.set_release_p99_us(released.p99_us);
     status.set_release_p999_us(released.p999_us);
@@ -186,9 +186,9 @@ void emulator_process::fill(AirStatus& status) const {
     status.set_released(released.slots);
     status.set_released_behind(released.behind);
     status.set_realtime_priority(realtime_priority);
-    status.add_nodes("base");
+    status.add_nodes()->set_name("base");
     for (std::size_t u = 1; u <= terminals.size(); ++u)
-        status.add_nodes("terminal" + (u == 1 ? "" : std::to_string(u)));
+        status.add_nodes()->set_name("terminal" + (u == 1 ? "" : std::to_string(u)));
     status.set_effective_yaml(effective_yaml);
 }
 

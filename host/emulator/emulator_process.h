@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Emulated links between interfaces in real time: one thread that sleeps (in one ppoll) until a
+// Emulated links between interfaces in real time: one thread that sleeps (poll_set.h) until a
 // packet comes or is due, or the next beat. Slot k is due at t0 + slot_start(k) of the monotonic
 // clock. No beat is skipped: a thread that was kept from running does those it missed at once, and
 // how late each beat and each packet was is counted and judged by the launcher.
@@ -8,8 +8,6 @@
 // `base` and `terminal` (MacStatus, telemetry) and the medium (AirStatus: pacing). Whoever reads a
 // status need not know what carries the packets.
 #pragma once
-
-#include <poll.h>
 
 #include <array>
 #include <cstdint>
@@ -26,8 +24,9 @@
 #include "emulator/emulator_config.h"
 #include "emulator/ends.h"
 #include "emulator/link_pair.h"
+#include "os/pacing.h"
 #include "runtime/control_socket.h"
-#include "runtime/pacing.h"
+#include "runtime/poll_set.h"
 #include "runtime/setting_changes.h"
 #include "types/grid.h"
 
@@ -84,7 +83,7 @@ protected:
     config::settings settings;
     emulator_config config;
     std::array<station_sockets, 2> stations;  // base station, terminals
-    runtime::pacing beats, packets;
+    os::pacing beats, packets;
     slot next;
 
 private:
@@ -105,8 +104,8 @@ private:
     bool realtime_priority = false;
     std::uint64_t malformed = 0;
     std::int64_t t0 = 0;
-    std::vector<pollfd> watched;  // signals, server, terminals
-    ending end;
+    host::poll_set watched;  // signals, server, terminals
+    host::ending end{"emulator"};
 };
 
 // By link.kind. Makes the interfaces and binds the sockets. Throws bad_input,

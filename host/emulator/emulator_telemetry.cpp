@@ -18,7 +18,8 @@ emulator_telemetry::emulator_telemetry(emulated_cell& cell, host::telemetry_port
       base_(&base),
       terminal_(&terminal),
       server_(base),
-      packets_(packets_per_second) {
+      packets_(packets_per_second),
+      profile_(config.link.profile) {
     for (int u = 0; u < cell.users(); ++u)
         users_.emplace_back(base, terminal, config.link.profile, u);
 }
@@ -92,11 +93,22 @@ void emulator_telemetry::publish_frames(slot k) {
     const bool sent = base_->due(topic::frames, k), received = terminal_->due(topic::frames, k);
     for (int u = 0; u < cell_->users(); ++u) {
         auto& user = users_[static_cast<std::size_t>(u)];
-        if (sent) user.sent.add(cell_->plan(u), cell_->base(u).record(k), cell_->journal(u));
-        if (received) user.received.add(cell_->report(u));
+        if (sent || received) pack(cell_->plan(u).grant);
+        if (sent)
+            user.sent.add(cell_->plan(u), grant_, cell_->base(u).record(k), cell_->journal(u));
+        if (received) user.received.add(cell_->report(u), grant_);
         user.sent.slot_done(k);
         user.received.slot_done(k);
     }
+}
+
+// What is received is what was sent. Empty: it does not pack (the profile wipemu has no such
+// limit).
+void emulator_telemetry::pack(const slot_grant& grant) {
+    packed_grant packed;
+    grant_.clear();
+    if (pack_grant(grant, profile_, packed))
+        grant_.assign(reinterpret_cast<const char*>(packed.data()), packed.size());
 }
 
 void emulator_telemetry::publish_measured(slot k) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <deque>
+#include <string>
 
 #include "emulator/emulator_config.h"
 #include "runtime/telemetry_port.h"
@@ -43,6 +44,7 @@ private:
     void publish_packets(slot k);
     void publish_settled(slot j);
     void publish_frames(slot k);
+    void pack(const slot_grant& grant);
     void publish_measured(slot k);
     void publish_symbols(slot k);
 
@@ -62,6 +64,8 @@ private:
     host::packet_topic packets_;
     bool following_packets_ = false;
     slot done_;  // the last one
+    link_profile profile_;
+    std::string grant_;  // of the slot and user whose frames are published
 };
 
 }  // namespace wip::emulator

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "emulator/ends.h"
 
-#include "runtime/process.h"
-
 namespace wip::emulator {
 
 using host::topic;
@@ -22,24 +20,7 @@ void add_router(const packet_model::terminal_router& router,
     if (router.copies().packets > 0) host::set(*downlink.mutable_copies(), router.copies());
 }
 
-void ending::set(const host::stop_reason& why) {
-    if (reached_) return;
-    reached_ = true;
-    code_ = host::exit_code_of(why.cause);
-    if (code_ == host::exit_asked)
-        spdlog::info("emulator: ends: {}", why.words);
-    else
-        spdlog::error("emulator: ends: {}", why.words);
-}
-
-bool ending::signalled(int fd) {
-    const auto signal = host::take_signal(fd);
-    if (!signal) return false;
-    set(host::reason_to_stop().after(*signal));
-    return true;
-}
-
-bool serve(host::control_socket& socket, const answers& with, ending& end) {
+bool serve(host::control_socket& socket, const answers& with, host::ending& end) {
     host::stop_reason stop;
     const auto answer = [&](const Request& request, Reply& reply) {
         if (request.what_case() == Request::kConfigureYaml &&

@@ -16,8 +16,8 @@
 #include "packet/terminal_router.h"
 #include "peer/endpoint.h"
 #include "runtime/control_socket.h"
+#include "runtime/ending.h"
 #include "runtime/status_events.h"
-#include "runtime/stop_reason.h"
 #include "runtime/telemetry_socket.h"
 #include "schema/control.pb.h"
 #include "station/packet_gate.h"
@@ -55,19 +55,6 @@ struct station_sockets {
     host::status_events events;
 };
 
-// Why the process ends: the first reason counts, and is logged.
-class ending {
-public:
-    void set(const host::stop_reason& why);
-    bool signalled(int fd);  // false: there was no signal
-    bool reached() const { return reached_; }
-    int code() const { return code_; }
-
-private:
-    bool reached_ = false;
-    int code_ = 0;
-};
-
 // What may be asked over a control socket, and what is told.
 struct answers {
     std::function<bool(const std::string& yaml)> configure;  // false: nothing was changed
@@ -77,7 +64,7 @@ struct answers {
 };
 
 // Answers what has come; false: that was no question.
-bool serve(host::control_socket& socket, const answers& with, ending& end);
+bool serve(host::control_socket& socket, const answers& with, host::ending& end);
 
 // Status and events of slot k, if they are due.
 void publish_status(host::telemetry_port& out, host::status_events& events, slot k,

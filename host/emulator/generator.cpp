@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "emulator/delayed_path.h"
-#include "emulator/status_json.h"
+#include "runtime/message_json.h"
 #include "wire/ip_header.h"
 
 namespace wip::emulator {
@@ -103,14 +103,14 @@ void generate(const emulator_config& config, const generator_config& g, std::ost
         last = std::max(last, number);
     };
     cell.deliver_to(take);
+    nlohmann::json result;
     const auto statuses = [&](const char* when) {
         openwip::control::MacStatus base, terminal;
         path.fill_base(base);
         path.fill_terminal(terminal);
         // What the interface of the server would have been given: nothing comes up here.
         base.mutable_uplink()->mutable_delivered();
-        out << "\"" << when << "\": {\"base\": " << to_json(base)
-            << ", \"terminal\": " << to_json(terminal) << "},\n";
+        result[when] = {{"base", host::to_json(base)}, {"terminal", host::to_json(terminal)}};
     };
 
     const auto begin =
@@ -118,7 +118,6 @@ void generate(const emulator_config& config, const generator_config& g, std::ost
     const auto end = begin + static_cast<std::int64_t>(std::llround(g.seconds * slots_per_second));
     count_from = slot_start(slot(begin));
     count_until = slot_start(slot(end));
-    out << "{";
     slot k;
     const auto t0 = std::chrono::steady_clock::now();
     for (; k.value < end; ++k) {
@@ -134,12 +133,16 @@ void generate(const emulator_config& config, const generator_config& g, std::ost
         cell.release(slot_start(k + slot_count(1)));
     }
     statuses("drained");
-    out << "\"slots\": " << end << ", \"wall_seconds\": " << wall.count()
-        << ", \"real_time_factor\": " << static_cast<double>(end) / slots_per_second / wall.count()
-        << ", \"arrivals\": {\"packets\": " << counted_packets << ", \"bytes\": " << counted_bytes
-        << ", \"seconds\": " << static_cast<double>(last_ns - first_ns) * 1e-9 << "}"
-        << ", \"packets_altered\": " << altered << ", \"packets_out_of_order\": " << out_of_order
-        << ", \"drained_slots\": " << k.value - end << "}\n";
+    result["slots"] = end;
+    result["wall_seconds"] = wall.count();
+    result["real_time_factor"] = static_cast<double>(end) / slots_per_second / wall.count();
+    result["arrivals"] = {{"packets", counted_packets},
+                          {"bytes", counted_bytes},
+                          {"seconds", static_cast<double>(last_ns - first_ns) * 1e-9}};
+    result["packets_altered"] = altered;
+    result["packets_out_of_order"] = out_of_order;
+    result["drained_slots"] = k.value - end;
+    out << result << "\n";
 }
 
 }  // namespace wip::emulator

@@ -15,10 +15,10 @@
 #include "emulator/generator.h"
 #include "emulator/path_run_program.h"
 #include "emulator/virtual_run.h"
+#include "os/realtime.h"
 #include "runtime/privileged_start.h"
 #include "runtime/process.h"
 #include "runtime/program.h"
-#include "runtime/realtime.h"
 #include "sample/distinct_streams.h"
 
 namespace {
@@ -63,7 +63,7 @@ int run(config::settings& settings, const modes& mode) {
     const sample_model::distinct_streams streams;
     zmq::context_t context(1);
     const auto process = make_process(context, settings, config);
-    const bool realtime = runtime::use_realtime();
+    const bool realtime = os::use_realtime();
     start.give_up(process->bound_paths());
     spdlog::info("{}: emulator is up, {} priority; effective configuration:\n{}", config.name,
                  realtime ? "real-time" : "normal", settings.to_yaml());

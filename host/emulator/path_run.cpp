@@ -8,7 +8,7 @@
 #include "emulator/delayed_path.h"
 #include "emulator/emulator_telemetry.h"
 #include "emulator/ends.h"
-#include "emulator/status_json.h"
+#include "runtime/message_json.h"
 #include "runtime/telemetry_file.h"
 #include "station/packet_gate.h"
 #include "station/packet_topic.h"
@@ -23,10 +23,6 @@ using openwip::control::MacStatus;
 void add_refused(Direction& d, const std::map<int, packets_bytes>& refused) {
     for (const auto& [error, count] : refused)
         host::add_drop(d, std::string("kernel_refused_") + strerrorname_np(error), count);
-}
-
-std::string pair(const packets_bytes& c) {
-    return "[" + std::to_string(c.packets) + ", " + std::to_string(c.bytes) + "]";
 }
 
 }  // namespace
@@ -132,26 +128,27 @@ void path_run::fill_terminal(MacStatus& terminal) {
     add_to_terminal(terminal);
 }
 
-std::string path_run::statuses() {
+nlohmann::json path_run::statuses() {
     MacStatus base, terminal;
     // Silence changes what a link says of itself, too.
     path_->downlink().advance(run().now() - 1);
     fill_base(base);
     fill_terminal(terminal);
-    return "{\"base\": " + emulator::to_json(base) +
-           ", \"terminal\": " + emulator::to_json(terminal) + "}";
+    return {{"base", host::to_json(base)}, {"terminal", host::to_json(terminal)}};
 }
 
-std::string path_run::to_json(const counts& c) {
-    return "{\"sent\": " + pair(c.sent) + ", \"received\": " + pair(c.received) + "}";
+nlohmann::json path_run::to_json(const counts& c) {
+    const auto pair = [](const packets_bytes& n) {
+        return nlohmann::json::array({n.packets, n.bytes});
+    };
+    return {{"sent", pair(c.sent)}, {"received", pair(c.received)}};
 }
 
 // What it says that it gave and took, for the sums.
-std::string path_run::interfaces() const {
-    std::string text;
-    for (std::size_t side = 0; side < sides_; ++side)
-        text += (side == 0 ? "[" : ", ") + to_json(interface(side));
-    return text + "]";
+nlohmann::json path_run::interfaces() const {
+    auto all = nlohmann::json::array();
+    for (std::size_t side = 0; side < sides_; ++side) all.push_back(to_json(interface(side)));
+    return all;
 }
 
 void path_run::write(double longest_s, std::ostream& out) {
@@ -163,18 +160,23 @@ void path_run::write(double longest_s, std::ostream& out) {
     const auto began = clock::now();
     if (telemetry_ && telemetry_->links != nullptr) run().watch([this] { tell_of_links(); });
     run().go_through(virtual_time::to_ns(times_.first_s));
-    out << "{\"first\": " << statuses() << ",\n";
+    nlohmann::json result{{"first", statuses()}};
     const auto first = clock::now();
     run().go_on(virtual_time::to_ns(times_.last_s));
     const double factor = (seconds() - times_.first_s) / since(first);
-    out << "\"last\": " << statuses() << ",\n";
+    result["last"] = statuses();
     run().to_result(longest_s);
     run().drain(
         [this] { return path_->downlink().idle() && path_->uplink().idle() && more_idle(); });
-    out << "\"drained\": " << statuses() << ",\n\"interfaces\": " << interfaces() << more_members()
-        << ", \"slots\": " << slots() << ", \"steps\": " << steps()
-        << ", \"virtual_seconds\": " << seconds() << ", \"wall_seconds\": " << since(began)
-        << ", \"real_time_factor\": " << factor << "}\n";
+    result["drained"] = statuses();
+    result["interfaces"] = interfaces();
+    add_members(result);
+    result["slots"] = slots();
+    result["steps"] = steps();
+    result["virtual_seconds"] = seconds();
+    result["wall_seconds"] = since(began);
+    result["real_time_factor"] = factor;
+    out << result << "\n";
     if (telemetry_) telemetry_->finish();
     if (packets_) packets_->flush();
 }

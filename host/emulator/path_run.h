@@ -9,6 +9,7 @@
 #include <iosfwd>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -54,11 +55,11 @@ protected:
     // To their statuses, besides.
     virtual void add_to_base(openwip::control::MacStatus& /*base*/) const {}
     virtual void add_to_terminal(openwip::control::MacStatus& /*terminal*/) const {}
-    virtual std::string more_members() const { return {}; }  // of the object, each after a comma
+    virtual void add_members(nlohmann::json& /*result*/) const {}
 
     // What an interface took, and its counts as the report has them.
     static void fill_delivered(const counts& c, openwip::control::Direction& d);
-    static std::string to_json(const counts& c);
+    static nlohmann::json to_json(const counts& c);
 
     void fill_base(openwip::control::MacStatus& base);
     void fill_terminal(openwip::control::MacStatus& terminal);
@@ -73,8 +74,8 @@ protected:
 private:
     // Of the cell, whatever carries.
     std::int64_t slots();
-    std::string statuses();
-    std::string interfaces() const;
+    nlohmann::json statuses();
+    nlohmann::json interfaces() const;
     void publish_statuses(slot k);
     void tell_of_links();
 

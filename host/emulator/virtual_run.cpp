@@ -9,8 +9,8 @@
 #include "emulator/delayed_path.h"
 #include "emulator/ends.h"
 #include "emulator/path_run.h"
-#include "emulator/status_json.h"
 #include "relay/tcpl_recovery.h"
+#include "runtime/message_json.h"
 #include "station/packet_gate.h"
 #include "virtual/guest_run.h"
 #include "virtual/linux_guest.h"
@@ -57,7 +57,7 @@ private:
         return {n.taken(), n.given(), refused_[static_cast<std::size_t>(nic)]};
     }
     bool more_idle() const override { return !wired_.there() || wired_.idle(); }
-    std::string more_members() const override;
+    void add_members(nlohmann::json& result) const override;
     void connect_wired();
     // With a controller its interfaces are behind those of the sides: the wired network's, the
     // link's.
@@ -146,17 +146,17 @@ void virtual_cell::connect_wired() {
     wired_.join(time_);
 }
 
-std::string virtual_cell::more_members() const {
-    if (!wired_.there()) return {};
+void virtual_cell::add_members(nlohmann::json& result) const {
+    if (!wired_.there()) return;
     openwip::control::MacStatus base, terminal;
     wired_.path().fill_base(base);
     wired_.path().fill_terminal(terminal);
     const counts server = counts_of(0), controller = counts_of(wired_end());
     fill_delivered(server, *base.mutable_uplink());
     fill_delivered(controller, *terminal.mutable_downlink());
-    return ", \"wired\": {\"base\": " + emulator::to_json(base) +
-           ", \"terminal\": " + emulator::to_json(terminal) + ", \"interfaces\": [" +
-           to_json(server) + ", " + to_json(controller) + "]}";
+    result["wired"] = {{"base", host::to_json(base)},
+                       {"terminal", host::to_json(terminal)},
+                       {"interfaces", {to_json(server), to_json(controller)}}};
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "runtime/monotonic.h"
+#include "os/monotonic.h"
 #include "types/slot_time.h"
 
 namespace wip::extension {
@@ -33,7 +33,7 @@ bad_input rule::refuse(const std::string& where, const std::string& why) const {
     return library_.refuse(where + ": " + why);
 }
 
-std::int64_t rule::now_ns() { return runtime::monotonic_ns(); }
+std::int64_t rule::now_ns() { return os::monotonic_ns(); }
 
 std::string rule::reason(const openwip_error& why) {
     const std::string text(why.text, ::strnlen(why.text, sizeof why.text));

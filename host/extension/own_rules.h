@@ -9,15 +9,15 @@
 #include <string>
 
 #include "extension/library.h"
+#include "os/pacing.h"
 #include "port/own_rules.h"
-#include "runtime/pacing.h"
 
 namespace wip::extension {
 
 // The cost of one rule so far.
 struct rule_cost {
     std::string key, value;  // the setting
-    runtime::pacing_summary of_call;
+    os::pacing_summary of_call;
 };
 
 // The cost in a message OwnRule, which the receiver's and the MAC's status both have.
@@ -63,7 +63,7 @@ protected:
 private:
     static std::int64_t now_ns();
     static std::string reason(const openwip_error& why);
-    runtime::pacing times_;
+    os::pacing times_;
     openwip_error why_{};
 };
 

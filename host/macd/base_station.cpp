@@ -5,6 +5,7 @@
 
 #include "link/cell_scheduler.h"
 #include "macd/slot_codec.h"
+#include "station/link_settings.h"
 #include "station/mac_status.h"
 #include "station/slot_sample.h"
 #include "types/hyperframe.h"
@@ -154,7 +155,7 @@ void base_station::plan_and_send(slot air) {
     send_plan(plan);
     publish_settled();
     if (port_->telemetry().due(topic::frames, air))
-        frames_.add(plan, mac_.record(air), packets_.journal());
+        frames_.add(plan, plan_message_.plan().grant(), mac_.record(air), packets_.journal());
     frames_.slot_done(air);
     ip_.slot_done(air);
     packets_.slot_done(air);

@@ -8,6 +8,7 @@
 
 #include "peer/endpoint.h"
 #include "runtime/process.h"
+#include "station/link_settings.h"
 
 namespace wip::host {
 namespace {
@@ -15,8 +16,6 @@ namespace {
 using openwip::slot_link::ToFlowgraph;
 using namespace std::chrono_literals;
 
-// After a connection closed: time for the signal or the note of an orderly end to come.
-constexpr auto goodbye_grace = 300ms;
 // A station on another machine that does not even answer the line for so long has left: its machine
 // may be off, and then nothing closes the connection.
 constexpr auto silence_of_a_machine = 1000ms;
@@ -24,7 +23,8 @@ constexpr auto silence_of_a_machine = 1000ms;
 constexpr int batch = 64;
 // Without a slot for so long, the packets of the TUN have to be taken without one.
 constexpr auto slots_pause = 5ms;
-enum watched_index {
+// The places in watched_, in the order in which attach() adds them.
+enum watched_place : poll_set::place {
     slot_link_at,
     uplink_at,
     control_at,
@@ -56,7 +56,9 @@ event_loop::event_loop(zmq::context_t& context, const config::settings& settings
       control_(context, config.control_endpoint, "endpoints.control"),
       telemetry_(context, config.telemetry_endpoint, config.telemetry.queue_messages,
                  "endpoints.telemetry"),
-      events_(telemetry_, role_name(config)) {
+      events_(telemetry_, role_name(config)),
+      liveness_(config.peer_timeout_s),
+      end_(role_name(config), [this](const stop_reason& why) { say_goodbye(why); }) {
     telemetry_.set_rates(config.telemetry);
 }
 
@@ -78,36 +80,35 @@ std::string event_loop::name_of(party p) const {
 }
 
 int event_loop::run() {
-    while (!ended_) turn();
-    return exit_code_;
+    while (!end_.reached()) turn();
+    return end_.code();
 }
 
 void event_loop::attach(station& s, int tun_fd, int signal_fd) {
     station_ = &s;
-    watched_[slot_link_at].fd = slot_link_->message_fd();
-    watched_[uplink_at].fd = uplink_->message_fd();
-    watched_[control_at].fd = control_.socket().get(zmq::sockopt::fd);
-    watched_[slot_link_news].fd = slot_link_->connection_fd();
-    watched_[uplink_news].fd = uplink_->connection_fd();
-    watched_[tun_at].fd = tun_fd_ = tun_fd;
-    watched_[signal_at].fd = signal_fd_ = signal_fd;
-    for (auto& w : watched_) w.events = POLLIN;
+    tun_fd_ = tun_fd;
+    signal_fd_ = signal_fd;
+    watched_.add(slot_link_->message_fd());
+    watched_.add(uplink_->message_fd());
+    watched_.add(control_.socket());
+    watched_.add(slot_link_->connection_fd());
+    watched_.add(uplink_->connection_fd());
+    watched_.add(tun_fd);
+    watched_.add(signal_fd);
 }
 
 bool event_loop::wait() {
-    for (auto& w : watched_) w.revents = 0;
     const bool slot_link_rests = slot_link_->rest(station_->flowgraph_can_wait());
     const bool uplink_rests = uplink_->rest();
-    const bool sleep = slot_link_rests && uplink_rests && !control_open_;
-    const bool slots_come = watched_[tun_at].fd < 0;
-    auto patience = sleep ? time_to_deadline(clock::now()) : 0ms;
-    if (slots_come && (patience < 0ms || patience > slots_pause)) patience = slots_pause;
-    const int ready = ::poll(watched_.data(), watched_.size(), static_cast<int>(patience.count()));
-    slot_link_->rise(watched_[slot_link_at].revents != 0);
-    uplink_->rise(watched_[uplink_at].revents != 0);
-    control_open_ |= watched_[control_at].revents != 0;
-    if (ready == 0 && sleep && slots_come) watched_[tun_at].fd = tun_fd_;
-    return ready > 0;
+    const bool sleep = slot_link_rests && uplink_rests;
+    const bool slots_come = watched_.fd(tun_at) < 0;
+    auto left = sleep ? patience(clock::now()) : 0ns;
+    if (slots_come && (left < 0ns || left > slots_pause)) left = slots_pause;
+    const bool stirred = watched_.sleep(left);
+    slot_link_->rise(watched_.ready(slot_link_at));
+    uplink_->rise(watched_.ready(uplink_at));
+    if (!stirred && sleep && slots_come) watched_.replace(tun_at, tun_fd_);
+    return stirred;
 }
 
 void event_loop::turn() {
@@ -115,21 +116,20 @@ void event_loop::turn() {
     on_slot_link();
     on_uplink();
     on_slot_link();  // what came in while a plan was sent
-    if (control_open_) on_control();
-    if (!ended_ && (news || first_turn_)) {
+    if (watched_.ready(control_at)) on_control();
+    if (!end_.reached() && (news || first_turn_)) {
         on_connections();
-        if (watched_[tun_at].revents != 0 && !station_->on_tun())
-            end({openwip::stop::GONE, "the interface " + config_.tun.name + " is gone"});
-        if (watched_[signal_at].revents != 0) on_signal();
+        if (watched_.ready(tun_at) && !station_->on_tun())
+            end_.set({openwip::stop::GONE, "the interface " + config_.tun.name + " is gone"});
+        if (watched_.ready(signal_at)) end_.signalled(signal_fd_);
     }
     check_liveness(clock::now());
 }
 
 void event_loop::on_connections() {
-    if ((watched_[slot_link_news].revents != 0 || first_turn_) && slot_link_->watch())
+    if ((watched_.ready(slot_link_news) || first_turn_) && slot_link_->watch())
         on_lost(party::flowgraph);
-    if ((watched_[uplink_news].revents != 0 || first_turn_) && uplink_->watch())
-        on_lost(party::peer);
+    if ((watched_.ready(uplink_news) || first_turn_) && uplink_->watch()) on_lost(party::peer);
     follow_peer();
     first_turn_ = false;
     send_hellos();
@@ -158,12 +158,6 @@ void event_loop::follow_peer() {
     station_->peer_came();
 }
 
-void event_loop::on_signal() {
-    const auto signal = take_signal(signal_fd_);
-    if (!signal) return;
-    end(reason_to_stop().after(*signal));
-}
-
 // The first word of each connection: tried whenever a link stirs, until somebody is there.
 void event_loop::send_hellos() {
     if (!hello_sent_) {
@@ -182,7 +176,7 @@ void event_loop::send_hellos() {
 
 void event_loop::on_slot_link() {
     std::span<const std::uint8_t> in;
-    for (int i = 0; i < batch && !ended_; ++i) {
+    for (int i = 0; i < batch && !end_.reached(); ++i) {
         const bool got = slot_link_->receive(in);
         send_hellos();
         if (!got) break;
@@ -197,7 +191,7 @@ void event_loop::on_slot_link() {
                 break;
             case message::kRequest:
             case message::kReport:
-                flowgraph_ = {true, clock::now()};
+                liveness_.heard(party::flowgraph, true, clock::now());
                 if (from_flowgraph_.has_request())
                     station_->on_request(from_flowgraph_.request());
                 else
@@ -208,7 +202,7 @@ void event_loop::on_slot_link() {
                 break;
         }
     }
-    if (!ended_) station_->caught_up();
+    if (!end_.reached()) station_->caught_up();
     for (; slot_link_->odd_messages > 0; --slot_link_->odd_messages)
         malformed("slot link", "what is no message of this link");
 }
@@ -221,27 +215,27 @@ void event_loop::on_hello(const openwip::slot_link::Hello& hello) {
         return;
     }
     // Only the first word counts: later, a wrong hello can only be a damaged message.
-    if (hello_received_ || flowgraph_.started) {
+    if (hello_received_ || liveness_.started(party::flowgraph)) {
         malformed("slot link", "a hello that does not fit");
         return;
     }
     if (hello.version() != mine)
-        end({openwip::stop::UNFIT, "slot link: the flowgraph speaks version " +
-                                       std::to_string(hello.version()) + ", macd version " +
-                                       std::to_string(mine) + "; build both from one tree"});
+        end_.set({openwip::stop::UNFIT, "slot link: the flowgraph speaks version " +
+                                            std::to_string(hello.version()) + ", macd version " +
+                                            std::to_string(mine) + "; build both from one tree"});
     else
-        end({openwip::stop::UNFIT, "slot link: the flowgraph's role is \"" +
-                                       hello.role().substr(0, 32) + "\", here is \"" +
-                                       role_name(config_) + "\""});
+        end_.set({openwip::stop::UNFIT, "slot link: the flowgraph's role is \"" +
+                                            hello.role().substr(0, 32) + "\", here is \"" +
+                                            role_name(config_) + "\""});
 }
 
 void event_loop::on_uplink() {
     std::span<const std::uint8_t> in;
-    for (int i = 0; i < batch && !ended_; ++i) {
+    for (int i = 0; i < batch && !end_.reached(); ++i) {
         const bool got = uplink_->receive(in);
         send_hellos();
         if (!got) break;
-        peer_ = {config_.role == station_role_kind::base, clock::now()};
+        liveness_.heard(party::peer, config_.role == station_role_kind::base, clock::now());
         station_->on_peer(in);
     }
     for (; uplink_->odd_messages > 0; --uplink_->odd_messages)
@@ -273,7 +267,6 @@ void event_loop::on_control() {
     };
     switch (control_.serve(answer)) {
         case control_socket::result::nothing:
-            control_open_ = false;
             return;
         case control_socket::result::malformed:
             malformed("control", "not a Request message");
@@ -285,7 +278,7 @@ void event_loop::on_control() {
     station_->flush_telemetry();
     telemetry_.flush();
     telemetry_.listen();
-    if (stop.given()) end(stop);
+    if (stop.given()) end_.set(stop);
 }
 
 bool event_loop::configure(const std::string& yaml) {
@@ -324,9 +317,9 @@ void event_loop::fill(openwip::control::MacStatus& status) {
 
 void event_loop::slot_done(slot now) {
     last_slot_ = now;
-    watched_[tun_at].fd = -1;  // the station has read it
+    watched_.replace(tun_at, -1);  // the station has read it
     if (!station_->tun_alive())
-        end({openwip::stop::GONE, "the interface " + config_.tun.name + " is gone"});
+        end_.set({openwip::stop::GONE, "the interface " + config_.tun.name + " is gone"});
     const bool status = telemetry_.due(topic::status, now);
     const bool events = telemetry_.due(topic::event, now);
     if (status || events) {
@@ -370,7 +363,7 @@ void event_loop::peer_ends(stop_cause cause, const std::string& why) {
         spdlog::info("{} ended: {}", name_of(party::peer), text);
         return;
     }
-    end({cause, name_of(party::peer) + " ended: " + text});
+    end_.set({cause, name_of(party::peer) + " ended: " + text});
 }
 
 void event_loop::peer_format(const std::vector<std::string>& lines) {
@@ -380,38 +373,22 @@ void event_loop::peer_format(const std::vector<std::string>& lines) {
     if (!why.empty() && peer_fits_)
         malformed("uplink", "a hello that does not fit");
     else if (!why.empty())
-        end({openwip::stop::UNFIT, "the base station does not fit: " + why});
+        end_.set({openwip::stop::UNFIT, "the base station does not fit: " + why});
     peer_fits_ = true;
 }
 
-void event_loop::end(const stop_reason& why) {
-    if (ended_) return;
-    ended_ = true;
-    exit_code_ = exit_code_of(why.cause);
-    if (exit_code_ == exit_asked)
-        spdlog::info("{}: ends: {}", role_name(config_), why.words);
-    else
-        spdlog::error("{}: ends: {}", role_name(config_), why.words);
+// To the flowgraph, and to a peer that is there.
+void event_loop::say_goodbye(const stop_reason& why) {
     ToFlowgraph stop;
     stop.set_stop(why.words);
-    stop.set_cause(why.cause);
     send_to_flowgraph(stop);
     if (uplink_->connected()) station_->say_goodbye(why);
 }
 
-std::chrono::milliseconds event_loop::time_to_deadline(clock::time_point now) {
-    auto deadline = clock::time_point::max();
-    if (lost_ != party::nobody) deadline = lost_at_ + goodbye_grace;
-    const watched* w = owing_ == party::flowgraph ? &flowgraph_
-                       : owing_ == party::peer    ? &peer_
-                                                  : nullptr;
-    if (w != nullptr && w->started) {
-        const auto timeout = std::chrono::duration_cast<clock::duration>(
-            std::chrono::duration<double>(config_.peer_timeout_s));
-        deadline = std::min(deadline, std::max(w->heard, owing_since_) + timeout);
-    }
-    if (deadline == clock::time_point::max()) return std::chrono::milliseconds(-1);
-    return std::max(0ms, std::chrono::ceil<std::chrono::milliseconds>(deadline - now));
+std::chrono::nanoseconds event_loop::patience(clock::time_point now) const {
+    const auto next = liveness_.next_look();
+    if (!next) return -1ns;
+    return std::max<std::chrono::nanoseconds>(0ns, *next - now);
 }
 
 void event_loop::on_lost(party p) {
@@ -419,32 +396,21 @@ void event_loop::on_lost(party p) {
         if (uplink_->connected()) peer_here_ = false;  // that is another one already
         return;
     }
-    if (lost_ != party::nobody) return;  // the first one to go is the one to name
-    lost_ = p;
-    lost_at_ = clock::now();
+    liveness_.closed(p, clock::now());
 }
 
 void event_loop::check_liveness(clock::time_point now) {
-    if (ended_) return;
-    if (lost_ != party::nobody) {
-        const auto& link = lost_ == party::flowgraph ? *slot_link_ : *uplink_;
-        if (link.connected()) {
-            lost_ = party::nobody;  // it came back
-        } else if (now >= lost_at_ + goodbye_grace) {
-            end({openwip::stop::DIED, name_of(lost_) + " died (its connection closed)"});
-            return;
-        }
-    }
-    const party owes = station_->waits_for();
-    if (owes != owing_) {
-        owing_ = owes;
-        owing_since_ = now;
-        return;
-    }
-    if (lost_ == party::nobody && owing_ != party::nobody && time_to_deadline(now) == 0ms &&
-        (owing_ == party::flowgraph ? flowgraph_ : peer_).started)
-        end({openwip::stop::SILENT,
-             fmt::format("{} is silent for {} s", name_of(owing_), config_.peer_timeout_s)});
+    if (end_.reached()) return;
+    const auto found = liveness_.look(station_->waits_for(), now, [this](party p) {
+        return (p == party::flowgraph ? *slot_link_ : *uplink_).connected();
+    });
+    if (!found) return;
+    const std::string who = name_of(found->who);
+    if (found->silent)
+        end_.set({openwip::stop::SILENT,
+                  fmt::format("{} is silent for {} s", who, config_.peer_timeout_s)});
+    else
+        end_.set({openwip::stop::DIED, who + " died (its connection closed)"});
 }
 
 }  // namespace wip::host

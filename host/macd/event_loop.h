@@ -1,26 +1,24 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The one thread of macd: it sleeps (in one poll(2), on the descriptors of the links and under the
-// ZeroMQ sockets) until one of them or a signal has something, and hands it to the station. The
+// The one thread of macd: it sleeps (poll_set.h) until one of the links, the control socket or a
+// signal has something, and hands it to the station. The
 // station reads the TUN in every slot; the loop looks at it only while no slot comes, so that a
-// packet wakes nobody. There is no timer in it except for that and for liveness: once the run has
-// begun, a party that owes the next message (station::waits_for) and is silent for peer_timeout_s
-// has died or hangs; a party whose connection closed has died, unless a word about an orderly end
-// comes within `goodbye_grace`. Every end is announced to flowgraph and peer with its reason.
+// packet wakes nobody. There is no timer in it except for that and for the death of a party
+// (liveness.h). Every end is announced to flowgraph and peer with its reason.
 #pragma once
 
-#include <poll.h>
-
-#include <array>
 #include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
 #include <zmq.hpp>
 
+#include "macd/liveness.h"
 #include "macd/macd_config.h"
 #include "macd/station.h"
 #include "peer/peer_link.h"
 #include "runtime/control_socket.h"
+#include "runtime/ending.h"
+#include "runtime/poll_set.h"
 #include "runtime/setting_changes.h"
 #include "runtime/status_events.h"
 #include "runtime/telemetry_socket.h"
@@ -50,15 +48,8 @@ public:
     void slot_done(slot now) override;
 
 private:
-    struct watched {
-        bool started = false;  // has sent a message of the slot path
-        clock::time_point heard;
-    };
-
     void turn();  // one wake-up
-    bool
-    wait();  // until something has come; what has, is in watched_. False: nothing was waited for
-    void on_signal();
+    bool wait();  // until something has come. False: nothing was waited for
     void on_slot_link();
     void on_hello(const openwip::slot_link::Hello& hello);
     void on_uplink();
@@ -69,11 +60,12 @@ private:
     void send_hellos();
     bool send_to_flowgraph(const google::protobuf::MessageLite& message);
     bool send(peer::peer_link& link, const google::protobuf::MessageLite& message);
-    void end(const stop_reason& why);
+    void say_goodbye(const stop_reason& why);
     void on_lost(party p);
     void follow_peer();
     void check_liveness(clock::time_point now);
-    std::chrono::milliseconds time_to_deadline(clock::time_point now);
+    // Negative: for as long as it takes.
+    std::chrono::nanoseconds patience(clock::time_point now) const;
     std::string name_of(party p) const;
 
     config::settings settings_;
@@ -89,8 +81,7 @@ private:
     station* station_ = nullptr;
     int signal_fd_ = -1;
     int tun_fd_ = -1;
-    std::array<pollfd, 7> watched_{};
-    bool control_open_ = true;  // as in peer/zmq_link.cpp
+    poll_set watched_;
     bool first_turn_ = true;
 
     bool hello_sent_ = false;  // ours, to the flowgraph
@@ -103,15 +94,8 @@ private:
     std::uint64_t malformed_ = 0;
     std::uint64_t unsent_plans_ = 0;
 
-    watched flowgraph_;
-    watched peer_;
-    party owing_ = party::nobody;
-    clock::time_point owing_since_;
-    party lost_ = party::nobody;  // connection closed
-    clock::time_point lost_at_;
-
-    bool ended_ = false;
-    int exit_code_ = 0;
+    liveness liveness_;
+    ending end_;
 
     // Reused from message to message.
     std::vector<std::uint8_t> out_;

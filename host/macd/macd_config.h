@@ -4,8 +4,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "config/schema.h"
@@ -51,16 +49,6 @@ struct macd_config {
 inline constexpr int feedback_slots = 3;
 
 const std::vector<config::key>& macd_keys();
-
-// The keys `link.*`, `uplink.*`, `to_base.*` and `from_base.*`, `telemetry.*` of checked settings.
-link_config link_from(const config::settings& settings);
-// Checks that nothing is asked for that the user's own rules take the place of.
-extension::link_rules_config link_rules_from(const config::settings& settings);
-bool tcp_l_from(const config::settings& settings);
-uplink_config uplink_from(const config::settings& settings);
-std::pair<packet_model::wired_config, packet_model::wired_config> wired_from(
-    const config::settings& settings);
-telemetry_rates telemetry_from(const config::settings& settings);
 
 // Fills in what depends on the role and on $OPENWIP_RUN, checks across keys, translates. Throws
 // config::error.

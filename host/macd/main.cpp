@@ -9,10 +9,10 @@
 #include "macd/base_station.h"
 #include "macd/event_loop.h"
 #include "macd/terminal_station.h"
+#include "os/realtime.h"
 #include "peer/endpoint.h"
 #include "runtime/privileged_start.h"
 #include "runtime/program.h"
-#include "runtime/realtime.h"
 #include "tun/tun_in_namespace.h"
 #include "types/failure.h"
 
@@ -61,7 +61,7 @@ int run(config::settings& settings) {
     loop.attach(*end, tun.fd(), start.signals());
 
     // Before the right to it is given up.
-    runtime::use_realtime();
+    os::use_realtime();
     start.give_up(loop.bound_paths());
     if (config.role == station_role_kind::terminal)
         check_reachable(config.uplink_endpoint, config.user);

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "schema/frame_outcome_wire.h"
+
 namespace wip::host {
 namespace {
 
@@ -74,19 +76,19 @@ const char* read_report(const openwip::slot_link::SlotReport& in, link_profile p
         const std::size_t b = bin.bin();
         if ((seen >> b & 1U) != 0) return "bin reported twice";
         seen |= 1U << b;
-        if (!openwip::slot_link::Outcome_IsValid(bin.outcome())) return "unknown frame outcome";
-        const auto outcome = static_cast<frame_outcome>(bin.outcome());
-        const bool detected = outcome == frame_outcome::good || outcome == frame_outcome::bad;
+        const auto outcome = outcome_from_wire(bin.outcome());
+        if (!outcome) return "unknown frame outcome";
+        const bool detected = *outcome == frame_outcome::good || *outcome == frame_outcome::bad;
         if (detected && !out.grant_ok) return "frame without a grant";
         if (detected) {
             const int k = out.grant.bins[b].bits_per_symbol;
             if (k == 0) return "frame in a bin that was not granted";
             const auto size = static_cast<std::size_t>(frame_payload_bytes(profile, k));
-            const bool absent = bin.payload().empty() && outcome == frame_outcome::bad;
+            const bool absent = bin.payload().empty() && *outcome == frame_outcome::bad;
             if (!absent && bin.payload().size() != size) return "frame payload of a wrong size";
             out.payload[b].assign(bin.payload().begin(), bin.payload().end());
         }
-        out.outcome[b] = outcome;
+        out.outcome[b] = *outcome;
         if (bin.combined()) out.combined |= 1U << b;
     }
     return nullptr;

@@ -146,7 +146,7 @@ void terminal_station::publish(const openwip::slot_link::SlotReport& report) {
     ask_for_detail();
     if (out.due(topic::slot, now_)) publish_slot();
     if (report.has_detail() && out.wanted(topic::receiver)) publish_receiver(report.detail());
-    if (out.due(topic::frames, now_)) frames_.add(report_in_);
+    if (out.due(topic::frames, now_)) frames_.add(report_in_, report.grant());
     frames_.slot_done(now_);
     ip_.slot_done(now_);
 }

@@ -8,8 +8,8 @@
 #include "config/settings_table.h"
 #include "medium/channel_request.h"
 #include "medium/impairment_config.h"
+#include "os/privileges.h"
 #include "profiles/channel_definition.h"
-#include "runtime/privileges.h"
 #include "types/failure.h"
 
 namespace wip::air {
@@ -20,8 +20,7 @@ std::string check_name(std::string_view text) {
                                                      : "1 to 31 characters of a-z A-Z 0-9 _ . -";
 }
 std::string check_account(std::string_view text) {
-    return text.empty() || runtime::find_account(std::string(text)) ? ""
-                                                                    : "an account of this machine";
+    return text.empty() || os::find_account(std::string(text)) ? "" : "an account of this machine";
 }
 
 void read_air(const config::settings& s, medium_config& c) {

@@ -32,12 +32,19 @@ controlled controlled_medium(const medium_config& config, medium& m) {
         a.set_now(s.now);
         a.set_wall_seconds(s.wall_seconds);
         a.set_real_time_factor(s.real_time_factor);
-        runtime::fill_pacing(a, s.pacing, config.pacing_limit_ms);
+        host::fill_pacing(a, s.pacing, config.pacing_limit_ms);
         a.set_late(s.late);
         a.set_underflows(s.underflows);
         a.set_overflows(s.overflows);
         a.set_packets_at_wrong_time(s.packets_at_wrong_time);
-        for (const std::string& n : s.nodes) a.add_nodes(n);
+        for (const node_status& n : s.nodes) {
+            auto& node = *a.add_nodes();
+            node.set_name(n.name);
+            node.set_process(static_cast<std::uint64_t>(n.process));
+            node.set_transmits(n.transmits);
+            node.set_receives(n.receives);
+            node.set_refused(n.refused);
+        }
     };
     return {config.control,
             config,

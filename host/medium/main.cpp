@@ -15,10 +15,10 @@
 #include "air/medium.h"
 #include "medium/air_config.h"
 #include "medium/controlled_medium.h"
+#include "os/realtime.h"
 #include "peer/endpoint.h"
 #include "runtime/privileged_start.h"
 #include "runtime/program.h"
-#include "runtime/realtime.h"
 #include "runtime/stop_reason.h"
 #include "sample/distinct_streams.h"
 #include "trace/played_trace.h"
@@ -58,7 +58,7 @@ int run(config::settings& settings, trace::played_traces& traces) {
     memory->open(start.becomes());
     // The priority before the rights go: what a process has it keeps. The control socket goes with
     // them, so that it can be removed at the end.
-    if (config.priority > 0) runtime::use_realtime(config.priority);
+    if (config.priority > 0) os::use_realtime(config.priority);
     start.give_up({peer::socket_path(config.control)});
     say("medium '" + config.name + "' ready");
     return host::run_to_its_end([&] {

@@ -24,18 +24,19 @@ void air_events::compare(const openwip::control::AirStatus& s, slot now) {
     compare_settings(s);
 }
 
-// "base: process 4711, transmits, receives" or "base: free": who streams and who does not is no
-// event.
+// Who streams and who does not is no event.
 void air_events::compare_nodes(const openwip::control::AirStatus& s, slot now) {
-    std::set<std::string> nodes;
-    for (const auto& n : s.nodes()) nodes.insert(n.substr(0, n.find(',')));
-    for (const auto& n : nodes) {
-        if (!nodes_ || nodes_->contains(n)) continue;
-        const bool free = n.ends_with(": free");
-        events_.say(free ? Event::WARNING : Event::INFO, "radio",
-                    n.substr(0, n.find(':')) + (free ? " disconnected" : " connected"), now);
+    std::map<std::string, std::uint64_t> processes;
+    for (const auto& n : s.nodes()) {
+        processes[n.name()] = n.process();
+        if (!processes_ ||
+            (processes_->contains(n.name()) && (*processes_)[n.name()] == n.process()))
+            continue;
+        const bool gone = n.process() == 0;
+        events_.say(gone ? Event::WARNING : Event::INFO, "radio",
+                    n.name() + (gone ? " disconnected" : " connected"), now);
     }
-    nodes_ = std::move(nodes);
+    processes_ = std::move(processes);
 }
 
 void air_events::compare_settings(const openwip::control::AirStatus& s) {
@@ -59,7 +60,7 @@ void air_events::no_answer(slot now) {
 
 void air_events::forget() {
     events_.forget();
-    nodes_.reset();
+    processes_.reset();
     changes_made_.reset();
     silent_ = false;
 }

@@ -7,8 +7,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "runtime/status_events.h"
@@ -30,7 +30,7 @@ private:
     void compare_settings(const openwip::control::AirStatus& status);
 
     host::status_events events_;
-    std::optional<std::set<std::string>> nodes_;  // as last heard
+    std::optional<std::map<std::string, std::uint64_t>> processes_;  // at the nodes, as last heard
     std::optional<std::uint64_t> changes_made_;
     bool silent_ = false;
 };

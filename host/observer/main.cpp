@@ -5,10 +5,10 @@
 // process. Start order as in macd: configuration, sockets, then privileges are given up, and only
 // then anything is read from outside.
 #include <spdlog/spdlog.h>
-#include <time.h>
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <optional>
 #include <zmq.hpp>
 
@@ -18,13 +18,14 @@
 #include "observer/process_clock.h"
 #include "observer/tcp_diag.h"
 #include "observer/tcp_flow.h"
+#include "os/monotonic.h"
 #include "peer/endpoint.h"
-#include "runtime/monotonic.h"
+#include "runtime/ending.h"
+#include "runtime/poll_set.h"
 #include "runtime/privileged_start.h"
 #include "runtime/process.h"
 #include "runtime/program.h"
 #include "runtime/status_events.h"
-#include "runtime/stop_reason.h"
 #include "runtime/telemetry_socket.h"
 #include "schema/telemetry.pb.h"
 #include "types/quantity.h"
@@ -101,8 +102,13 @@ public:
 
     // Until a signal ends it; returns the exit code.
     int run(int signal_fd) {
+        host::ending end("observer");
+        host::poll_set watched;
+        const auto signals = watched.add(signal_fd);
+        watched.add(slots);
+        const auto answers = watched.add_socket();
         for (;;) {
-            const std::int64_t now = runtime::monotonic_ns();
+            const std::int64_t now = os::monotonic_ns();
             telemetry.listen();
             take_slots();
             take_air();
@@ -115,22 +121,10 @@ public:
             if (wants_air() && air.due(now)) ask_air(now);
             if (telemetry.wanted(topic::event) && own.due(now)) tell_own();
             if (!telemetry.wanted(topic::event)) forget_events();
-            zmq::pollitem_t watched[] = {
-                {nullptr, signal_fd, ZMQ_POLLIN, 0},
-                {slots.handle(), 0, ZMQ_POLLIN, 0},
-                {air_control ? air_control->handle() : nullptr, 0, ZMQ_POLLIN, 0}};
-            const std::int64_t left = next_wakeup(now) - runtime::monotonic_ns();
-            // Rounded up: a millisecond early would be a turn for nothing.
-            const std::chrono::milliseconds timeout{left <= 0 ? 0 : (left + 999'999) / 1'000'000};
-            zmq::poll(watched, air_control ? 3U : 2U, timeout);
-            if (watched[0].revents == 0) continue;
-            if (const auto signal = host::take_signal(signal_fd)) {
-                const host::stop_reason why = host::reason_to_stop();
-                const int code = host::exit_code_of(why.cause);
-                spdlog::log(code == host::exit_asked ? spdlog::level::info : spdlog::level::err,
-                            "observer: ends: {}: {}", *signal, why.words);
-                return code;
-            }
+            const std::int64_t left = next_wakeup(now) - os::monotonic_ns();
+            watched.replace(answers, air_control ? &*air_control : nullptr);
+            watched.sleep(std::chrono::nanoseconds(std::max<std::int64_t>(0, left)));
+            if (watched.ready(signals) && end.signalled(signal_fd)) return end.code();
         }
     }
 

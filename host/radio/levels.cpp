@@ -7,7 +7,7 @@
 #include <numbers>
 #include <utility>
 
-#include "power_spectrum.h"
+#include "iq/power_spectrum.h"
 #include "types/failure.h"
 
 namespace wip::radio {
@@ -19,13 +19,13 @@ constexpr double lowest = 1e-20;  // powers: -200 dBFS
 constexpr double tone_over_noise_db = 15;
 constexpr double beside = 6.0 / block;   // where the noise next to a line is taken
 constexpr double line_over_noise = 4.0;  // in power: 6 dB
-using points = std::array<float, power_spectrum::nof_points>;
+using points = std::array<float, iq::power_spectrum::nof_points>;
 
 double db(double power) { return 10 * std::log10(std::max(power, lowest)); }
 
 points spectrum(std::span<const cf32> in) {
     points p{};
-    if (!power_spectrum().work(in, p))
+    if (!iq::power_spectrum().work(in, p))
         throw machine_error("the radio delivers samples that are no numbers");
     return p;
 }
@@ -117,7 +117,7 @@ level_summary levels_of(std::span<const cf32> in, double lo) {
         clipped += most >= full_scale;
     }
     const double n = static_cast<double>(in.size());
-    constexpr double widths = sample_rate_hz / power_spectrum::noise_bandwidth_hz;
+    constexpr double widths = sample_rate_hz / iq::power_spectrum::noise_bandwidth_hz;
     return {.power_dbfs = db(total / n),
             .peak_dbfs = 2 * db(peak),
             .noise_dbfs = median(p) + db(widths),
@@ -128,7 +128,7 @@ level_summary levels_of(std::span<const cf32> in, double lo) {
 spectrum_pair spectrum_of(std::span<const cf32> in, std::size_t stretch) {
     const points mean = spectrum(in);
     points most;
-    most.fill(power_spectrum::lowest_dbfs);
+    most.fill(iq::power_spectrum::lowest_dbfs);
     for (std::size_t at = 0; at + stretch <= in.size(); at += stretch) {
         const points p = spectrum(in.subspan(at, stretch));
         for (std::size_t i = 0; i < p.size(); ++i) most[i] = std::max(most[i], p[i]);

@@ -11,10 +11,10 @@
 #include <random>
 #include <utility>
 
+#include "iq/radio_clock.h"
+#include "os/monotonic.h"
+#include "os/realtime.h"
 #include "radio/lateness.h"
-#include "radio_clock.h"
-#include "runtime/monotonic.h"
-#include "runtime/realtime.h"
 #include "types/failure.h"
 #include "types/grid.h"
 
@@ -46,9 +46,9 @@ public:
     explicit device_time(usrp::sptr radio) : radio_(std::move(radio)) {
         std::vector<std::int64_t> cost;
         for (int i = 0; i < 21; ++i) {
-            const std::int64_t before = runtime::monotonic_ns();
+            const std::int64_t before = os::monotonic_ns();
             refresh();
-            cost.push_back(runtime::monotonic_ns() - before);
+            cost.push_back(os::monotonic_ns() - before);
         }
         std::nth_element(cost.begin(), cost.begin() + 10, cost.end());
         reading_s_ = 1e-9 * static_cast<double>(cost[10]);
@@ -56,19 +56,19 @@ public:
     }
     double now() const {
         if (direct_) return radio_->get_time_now().get_real_secs();
-        return static_cast<double>(clock_.at(runtime::monotonic_ns())->value) / sample_rate_hz;
+        return static_cast<double>(clock_.at(os::monotonic_ns())->value) / sample_rate_hz;
     }
     // Ten times a second, where it is not read directly.
     void refresh() {
         const uhd::time_spec_t read = radio_->get_time_now();
-        clock_.add(sample(read.to_ticks(sample_rate_hz)), runtime::monotonic_ns());
+        clock_.add(sample(read.to_ticks(sample_rate_hz)), os::monotonic_ns());
     }
     bool direct() const noexcept { return direct_; }
     double reading_s() const noexcept { return reading_s_; }
 
 private:
     usrp::sptr radio_;
-    radio_clock clock_;
+    iq::radio_clock clock_;
     double reading_s_ = 0;
     bool direct_ = true;
 };
@@ -92,7 +92,7 @@ public:
 
 private:
     void run() {
-        const sched_param priority{runtime::slot_path_priority};
+        const sched_param priority{os::slot_path_priority};
         pthread_setschedparam(pthread_self(), SCHED_FIFO, &priority);  // works without it, later
         try {
             receive();
@@ -222,16 +222,16 @@ json measure_loop(const usrp::sptr& radio, double seconds) {
     const std::optional<double> path = path_delay(radio, *in, *out, time);
 
     const std::vector<cf32> burst = pattern(burst_size);
-    const bool realtime = runtime::use_realtime();
-    const std::int64_t end = runtime::monotonic_ns() + std::llround(seconds * 1e9);
+    const bool realtime = os::use_realtime();
+    const std::int64_t end = os::monotonic_ns() + std::llround(seconds * 1e9);
     std::int64_t refreshed = 0;
     lead_search search;
     int lost = 0;
     slot_watch watch(radio, in, time);
-    while (!search.shown() && (runtime::monotonic_ns() < end || !search.answered())) {
-        if (!time.direct() && runtime::monotonic_ns() - refreshed > 100'000'000) {
+    while (!search.shown() && (os::monotonic_ns() < end || !search.answered())) {
+        if (!time.direct() && os::monotonic_ns() - refreshed > 100'000'000) {
             time.refresh();
-            refreshed = runtime::monotonic_ns();
+            refreshed = os::monotonic_ns();
         }
         const auto was = late(*out, time, search.next(), burst);
         if (was)

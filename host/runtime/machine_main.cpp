@@ -8,13 +8,36 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <nlohmann/json.hpp>
 
-#include "runtime/standstills.h"
-#include "runtime/wake_up_cost.h"
+#include "os/standstills.h"
+#include "os/wake_up_cost.h"
 #include "types/number_text.h"
 
+namespace {
+
+using namespace wip::os;
+
+nlohmann::json told(const standstills::sums& s) {
+    const auto ms = [](auto d) { return std::chrono::duration<double, std::milli>(d).count(); };
+    return {{"count", s.count}, {"longest_ms", ms(s.longest)}, {"together_ms", ms(s.together)}};
+}
+
+nlohmann::json told(const standstills& found) {
+    auto out = told(found.all());
+    out["least_ms"] = std::chrono::duration<double, std::milli>(found.least()).count();
+    out["held_back"] = told(found.held_back());
+    return out;
+}
+
+nlohmann::json cost(int from, int to) {
+    const auto measured = measure_wake_up(from, to);
+    return {{"round_trip_us", measured.round_trip_us}, {"processor_us", measured.processor_us}};
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-    using namespace wip::runtime;
     try {
         if (argc == 4 && std::strcmp(argv[1], "standstills") == 0) {
             const auto core = wip::read_number<int>(argv[2]);
@@ -29,7 +52,7 @@ int main(int argc, char** argv) {
             const std::chrono::duration<double, std::milli> least(*ms);
             const auto found =
                 watch_core(*core, std::chrono::duration_cast<standstills::duration>(least));
-            std::printf("%s\n", found.json().c_str());
+            std::printf("%s\n", told(found).dump().c_str());
             return 0;
         }
         if (argc != 1) {
@@ -37,17 +60,9 @@ int main(int argc, char** argv) {
             return 2;
         }
         const auto cores = usable_cores();
-        std::printf("{\"cores\": [");
-        for (std::size_t i = 0; i < cores.size(); ++i) std::printf("%s%d", i ? ", " : "", cores[i]);
-        const auto print = [](const char* key, int a, int b) {
-            const auto cost = measure_wake_up(a, b);
-            std::printf(", \"%s\": {\"round_trip_us\": %.1f, \"processor_us\": %.1f}", key,
-                        cost.round_trip_us, cost.processor_us);
-        };
-        std::printf("]");
-        print("same_core", cores.back(), cores.back());
-        if (cores.size() > 1) print("other_core", cores.back(), cores[cores.size() - 2]);
-        std::printf("}\n");
+        nlohmann::json out{{"cores", cores}, {"same_core", cost(cores.back(), cores.back())}};
+        if (cores.size() > 1) out["other_core"] = cost(cores.back(), cores[cores.size() - 2]);
+        std::printf("%s\n", out.dump().c_str());
     } catch (const std::exception& e) {
         std::fprintf(stderr, "wip_machine: %s\n", e.what());
         return 1;

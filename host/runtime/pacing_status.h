@@ -2,12 +2,12 @@
 // How a process kept to the wall clock, as its status says it.
 #pragma once
 
-#include "runtime/pacing.h"
+#include "os/pacing.h"
 #include "schema/control.pb.h"
 
-namespace wip::runtime {
+namespace wip::host {
 
-inline void fill_pacing(openwip::control::AirStatus& status, const pacing_summary& found,
+inline void fill_pacing(openwip::control::AirStatus& status, const os::pacing_summary& found,
                         double limit_ms) {
     status.set_pacing_median_us(found.median_us);
     status.set_pacing_p99_us(found.p99_us);
@@ -18,4 +18,4 @@ inline void fill_pacing(openwip::control::AirStatus& status, const pacing_summar
     status.set_pacing_limit_us(limit_ms * 1e3);
 }
 
-}  // namespace wip::runtime
+}  // namespace wip::host

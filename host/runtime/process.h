@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "config/exit_code.h"
-#include "runtime/privileges.h"
+#include "os/privileges.h"
 
 namespace wip::host {
 
@@ -31,10 +31,10 @@ void follow_parent();
 // of the input any more: logged, exit_peer_lost for a peer's, exit_failed for all others.
 int run_to_its_end(const std::function<int()>& run) noexcept;
 
-using runtime::account;
-using runtime::drop_privileges;
-using runtime::find_account;
-using runtime::forbid_new_privileges;
-using runtime::hand_over;
+using os::account;
+using os::drop_privileges;
+using os::find_account;
+using os::forbid_new_privileges;
+using os::hand_over;
 
 }  // namespace wip::host

@@ -5,7 +5,7 @@
 
 #include "types/failure.h"
 
-namespace wip::capture {
+namespace wip::host {
 namespace {
 // Of frames and IP packets of one terminal, 100 messages/s each, ten seconds; what does not fit is
 // lost, and the counts in the messages show it.
@@ -68,4 +68,4 @@ void telemetry_reader::on_monitor() {
     }
 }
 
-}  // namespace wip::capture
+}  // namespace wip::host

@@ -10,7 +10,7 @@
 
 #include "schema/telemetry.pb.h"
 
-namespace wip::capture {
+namespace wip::host {
 
 class telemetry_reader {
 public:
@@ -38,4 +38,4 @@ private:
     bool connected_ = false, ever_connected_ = false;
 };
 
-}  // namespace wip::capture
+}  // namespace wip::host

@@ -3,8 +3,8 @@
 
 #include <time.h>
 
+#include "os/monotonic.h"
 #include "peer/endpoint.h"
-#include "runtime/monotonic.h"
 #include "types/grid.h"
 
 namespace wip::host {
@@ -57,8 +57,7 @@ void telemetry_socket::flush() {
 }
 
 void telemetry_socket::listen() {
-    if (go_ ||
-        (!waiting_.empty() && runtime::monotonic_ns() - waiting_since_ns_ >= longest_wait_ns))
+    if (go_ || (!waiting_.empty() && os::monotonic_ns() - waiting_since_ns_ >= longest_wait_ns))
         flush();
     zmq::message_t in;
     for (int i = 0; i < batch && socket_.recv(in, zmq::recv_flags::dontwait); ++i) {
@@ -91,7 +90,7 @@ void telemetry_socket::publish(topic t, slot now, int user) {
     message.set_sequence(++sequences_[index(t)]);
     message.set_slot(now.value);
     message.set_version(openwip::telemetry::VERSION_CURRENT);
-    message.set_wall_ns(runtime::monotonic_ns());
+    message.set_wall_ns(os::monotonic_ns());
     message.set_user(static_cast<std::uint32_t>(user));
     zmq::message_t body(message.ByteSizeLong());
     message.SerializeWithCachedSizesToArray(body.data<std::uint8_t>());

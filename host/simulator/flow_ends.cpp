@@ -7,13 +7,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdarg>
-#include <cstdio>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <limits>
 #include <memory>
-#include <numeric>
 #include <utility>
 
 #include "simulator/senders.h"
@@ -38,19 +36,6 @@ template <class Call>
 void at(double seconds, Call call) {
     const ns3::Time when = ns3::Seconds(seconds);
     ns3::Simulator::Schedule(std::max(ns3::Time(0), when - ns3::Simulator::Now()), call);
-}
-
-__attribute__((format(printf, 1, 2))) std::string text(const char* format, ...) {
-    std::array<char, 512> line{};
-    va_list a;
-    va_start(a, format);
-    std::vsnprintf(line.data(), line.size(), format, a);
-    va_end(a);
-    return line.data();
-}
-
-std::string count(const char* name, std::uint64_t n) {
-    return text("\"%s\": %llu, ", name, static_cast<unsigned long long>(n));
 }
 
 InetSocketAddress end_of(const place& p, int flow) {
@@ -130,19 +115,19 @@ void close_silently(const Ptr<Socket>& socket) {
 
 }  // namespace
 
-void flow_end::tell(const std::string& rest) {
+void flow_end::tell(nlohmann::json found) {
     if (done_) return;
-    told_ = text("{\"flow\": %d, \"end\": \"%s\", ", flow_, name_) + rest + "}";
+    told_ = std::move(found);
+    told_["flow"] = flow_;
+    told_["end"] = name_;
     done_ = true;
 }
 
 void flow_end::fail(const std::string& why) {
     if (done_) return;
-    told_ = text("{\"flow\": %d, \"failed\": \"%s: %s\"}", flow_, name_, why.c_str());
+    told_ = {{"flow", flow_}, {"failed", std::string(name_) + ": " + why}};
     done_ = true;
 }
-
-std::string flow_end::json() const { return told_; }
 
 // --- TCP, one way ---
 
@@ -168,7 +153,7 @@ void tcp_sender::start() {
     if (flow_.seconds > 0)
         at(flow_.start + connect_for(flow_), [this] {
             if (connected_ || done()) return;
-            tell("\"problem\": \"connect: it takes too long\"");
+            tell({{"problem", "connect: it takes too long"}});
             close_silently(socket_);
         });
 }
@@ -203,36 +188,41 @@ void tcp_sender::mark() {
 }
 
 // In the words that the kernel has for it; taken back are timeouts whose ACK answers the original.
-std::string tcp_sender::since_mark() const {
-    if (mark_.at == 0) return {};
+nlohmann::json tcp_sender::since_mark() const {
     const auto &then = mark_.counts, &c = socket_->counts();
-    return ", \"since\": {" +
-           count("bytes_acked", socket_->bytes_acknowledged() - mark_.acknowledged) +
-           count("bytes_sent", c.bytes - then.bytes) +
-           count("bytes_retransmitted", c.bytes_retransmitted - then.bytes_retransmitted) +
-           count("TCPTimeouts", c.timeouts - then.timeouts) +
-           count("TCPLossUndo", c.spurious_timeouts - then.spurious_timeouts) +
-           count("TCPFastRetrans", c.fast_retransmits - then.fast_retransmits) +
-           text("\"seconds\": %.9f, \"rtt_ms\": %.3f}", now_s() - mark_.at, sum_ms_ / samples_);
+    return {{"bytes_acked", socket_->bytes_acknowledged() - mark_.acknowledged},
+            {"bytes_sent", c.bytes - then.bytes},
+            {"bytes_retransmitted", c.bytes_retransmitted - then.bytes_retransmitted},
+            {"TCPTimeouts", c.timeouts - then.timeouts},
+            {"TCPLossUndo", c.spurious_timeouts - then.spurious_timeouts},
+            {"TCPFastRetrans", c.fast_retransmits - then.fast_retransmits},
+            {"seconds", now_s() - mark_.at},
+            {"rtt_ms", sum_ms_ / samples_}};
 }
 
 void tcp_sender::finish() {
     if (done()) return;
     if (samples_ == 0) sum_ms_ = longest_ms_ = socket_->round_trip_ms(), samples_ = 1;
     const auto& c = socket_->counts();
-    tell(text("\"began\": %.9f, \"congestion_control\": \"%s\", ", flow_.start,
-              flow_.sender.c_str()) +
-         count("bytes", (flow_.seconds > 0 ? endless : flow_.bytes) - left_) +
-         count("mss", socket_->segment_size()) + count("segments_sent", c.segments) +
-         count("retransmits", c.retransmits) + count("timeouts", c.timeouts) +
-         count("spurious_timeouts", c.spurious_timeouts) +
-         count("fast_retransmits", c.fast_retransmits) +
-         count("spurious_fast_retransmits", c.spurious_fast_retransmits) +
-         text("\"rtt_ms\": {\"min\": %.3f, \"mean\": %.3f, \"max\": %.3f}, \"window_kb\": %d, "
-              "\"congestion_window\": %u",
-              socket_->least_round_trip_ms(), sum_ms_ / samples_, longest_ms_, flow_.window_kb,
-              socket_->congestion_window() / socket_->segment_size()) +
-         since_mark());
+    nlohmann::json found{
+        {"began", flow_.start},
+        {"congestion_control", flow_.sender},
+        {"bytes", (flow_.seconds > 0 ? endless : flow_.bytes) - left_},
+        {"mss", socket_->segment_size()},
+        {"segments_sent", c.segments},
+        {"retransmits", c.retransmits},
+        {"timeouts", c.timeouts},
+        {"spurious_timeouts", c.spurious_timeouts},
+        {"fast_retransmits", c.fast_retransmits},
+        {"spurious_fast_retransmits", c.spurious_fast_retransmits},
+        {"rtt_ms",
+         {{"min", socket_->least_round_trip_ms()},
+          {"mean", sum_ms_ / samples_},
+          {"max", longest_ms_}}},
+        {"window_kb", flow_.window_kb},
+        {"congestion_window", socket_->congestion_window() / socket_->segment_size()}};
+    if (mark_.at != 0) found["since"] = since_mark();
+    tell(std::move(found));
     if (flow_.seconds > 0)
         socket_->abort();
     else
@@ -271,12 +261,12 @@ void tcp_receiver::read(const Ptr<Socket>& socket) {
 }
 
 void tcp_receiver::finish(double last) {
-    std::string list;
-    for (const auto n : by_second_) list += (list.empty() ? "" : ", ") + std::to_string(n);
-    tell(count("bytes", bytes_) + count("first_bytes", first_bytes_) +
-         text("\"began\": %.9f, \"first\": %.9f, \"last\": %.9f, \"bytes_by_second\": [", began_,
-              first_, last) +
-         list + "]");
+    tell({{"bytes", bytes_},
+          {"first_bytes", first_bytes_},
+          {"began", began_},
+          {"first", first_},
+          {"last", last},
+          {"bytes_by_second", by_second_}});
 }
 
 // --- files, one after the other ---
@@ -310,18 +300,18 @@ void session_sender::fill() {
 
 void session_sender::over() {
     const auto& c = socket_->counts();
-    sessions_ +=
-        text("%s{\"bytes\": %llu, \"began\": %.9f, \"connected\": %.9f, ", number_ > 0 ? ", " : "",
-             static_cast<unsigned long long>(flow_.bytes[number_]), began_, connected_) +
-        "\"retransmits\": " + std::to_string(c.retransmits) +
-        ", \"segments\": " + std::to_string(c.segments) +
-        ", \"timeouts\": " + std::to_string(c.timeouts) +
-        ", \"fast_retransmits\": " + std::to_string(c.fast_retransmits) +
-        ", \"undone\": " + std::to_string(c.spurious_timeouts + c.spurious_fast_retransmits) + "}";
+    sessions_.push_back({{"bytes", flow_.bytes[number_]},
+                         {"began", began_},
+                         {"connected", connected_},
+                         {"retransmits", c.retransmits},
+                         {"segments", c.segments},
+                         {"timeouts", c.timeouts},
+                         {"fast_retransmits", c.fast_retransmits},
+                         {"undone", c.spurious_timeouts + c.spurious_fast_retransmits}});
     if (++number_ < flow_.bytes.size())
         begin();
     else
-        tell("\"congestion_control\": \"" + flow_.sender + "\", \"sessions\": [" + sessions_ + "]");
+        tell({{"congestion_control", flow_.sender}, {"sessions", std::move(sessions_)}});
 }
 
 session_receiver::session_receiver(const session_flow& f)
@@ -334,7 +324,7 @@ void session_receiver::accept(const Ptr<Socket>& socket) {
     struct arrived {
         std::uint64_t bytes = 0, size = 0, parts = 0;
         double last = 0;
-        std::string list;  // when each fiftieth of the file was there
+        std::vector<double> list;  // when each fiftieth of the file was there
     };
     const auto a = std::make_shared<arrived>();
     const std::size_t number = accepted_++;
@@ -345,7 +335,7 @@ void session_receiver::accept(const Ptr<Socket>& socket) {
             a->bytes += p->GetSize();
             a->last = now_s();
             for (; a->parts < 50 && a->bytes * 50 >= (a->parts + 1) * a->size; ++a->parts)
-                a->list += text(a->parts > 0 ? ", %.4f" : "%.4f", a->last);
+                a->list.push_back(std::round(a->last * 1e4) * 1e-4);
         }
     }));
     socket->SetCloseCallbacks(
@@ -353,13 +343,9 @@ void session_receiver::accept(const Ptr<Socket>& socket) {
         calls([this] { fail("the connection was given up"); }));
     // Its own end is acknowledged.
     on_state(socket, ns3::TcpSocket::CLOSED, [this, a, number] {
-        sessions_[number] = text("%s{\"bytes\": %llu, \"last_byte\": %.9f, \"closed\": %.9f, ",
-                                 number > 0 ? ", " : "", static_cast<unsigned long long>(a->bytes),
-                                 a->last, now_s()) +
-                            "\"arrived\": [" + a->list + "]}";
-        if (++ended_ == sessions_.size())
-            tell("\"sessions\": [" +
-                 std::accumulate(sessions_.begin(), sessions_.end(), std::string()) + "]");
+        sessions_[number] = {
+            {"bytes", a->bytes}, {"last_byte", a->last}, {"closed", now_s()}, {"arrived", a->list}};
+        if (++ended_ == sessions_.size()) tell({{"sessions", sessions_}});
     });
 }
 
@@ -433,8 +419,10 @@ void page_client::over(bool whole) {
         at(now + flow_.think, [this] { ask(); });
         return;
     }
-    tell(text("\"pages\": %d, \"broken\": %d, \"mean_s\": %.9f, \"longest_s\": %.9f", pages_,
-              broken_, pages_ > 0 ? sum_s_ / pages_ : 0, longest_s_));
+    tell({{"pages", pages_},
+          {"broken", broken_},
+          {"mean_s", pages_ > 0 ? sum_s_ / pages_ : 0},
+          {"longest_s", longest_s_}});
 }
 
 // --- speech ---
@@ -457,7 +445,7 @@ void voip_sender::send() {
     if (next < flow_.until)
         at(next, [this] { send(); });
     else
-        tell("\"sent\": " + std::to_string(sent_));
+        tell({{"sent", sent_}});
 }
 
 voip_receiver::voip_receiver(const voip_flow& f) : flow_end(f.flow, "receiver") {
@@ -465,8 +453,9 @@ voip_receiver::voip_receiver(const voip_flow& f) : flow_end(f.flow, "receiver") 
     socket_->Bind(end_of(f.to, f.flow));
     socket_->SetRecvCallback(calls([this] { hear(); }));
     at(f.until + drained_s, [this] {
-        tell("\"received\": " + std::to_string(received_) +
-             (received_ > 0 ? ", \"arrived\": [" + arrived_ + "]" : ""));
+        nlohmann::json found{{"received", received_}};
+        if (received_ > 0) found["arrived"] = std::move(arrived_);
+        tell(std::move(found));
     });
 }
 
@@ -479,8 +468,8 @@ void voip_receiver::hear() {
         std::memcpy(&sent, bytes.data(), sizeof sent);
         std::memcpy(&number, bytes.data() + sizeof sent, sizeof number);
         const std::int64_t delay = ns3::Simulator::Now().GetNanoSeconds() - sent;
-        arrived_ += text("%s[%d, %.0f]", received_++ > 0 ? ", " : "", number,
-                         1e-3 * static_cast<double>(delay));
+        ++received_;
+        arrived_.push_back({number, std::llround(1e-3 * static_cast<double>(delay))});
     }
 }
 

@@ -7,6 +7,7 @@
 #include <ns3/socket.h>
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -22,18 +23,18 @@ public:
     flow_end(const flow_end&) = delete;
     flow_end& operator=(const flow_end&) = delete;
     bool done() const { return done_; }
-    // One object, without "flow" and "end" when it has failed.
-    std::string json() const;
+    // One object; of one that has failed "flow" and "failed" alone.
+    const nlohmann::json& told() const { return told_; }
 
 protected:
-    // Tells, once; `rest` begins with a key.
-    void tell(const std::string& rest);
+    // Tells, once: `found`, and whose it is.
+    void tell(nlohmann::json found);
     void fail(const std::string& why);
 
 private:
     int flow_;
     const char* name_;
-    std::string told_;
+    nlohmann::json told_;
     bool done_ = false;
 };
 
@@ -58,7 +59,7 @@ private:
     void fill();
     void sample();
     void mark();
-    std::string since_mark() const;
+    nlohmann::json since_mark() const;
     void finish();
     tcp_flow flow_;
     ns3::Ptr<counting_socket> socket_;
@@ -109,7 +110,7 @@ private:
     std::size_t number_ = 0;
     std::uint64_t left_ = 0;
     double began_ = 0, connected_ = 0;
-    std::string sessions_;
+    nlohmann::json sessions_ = nlohmann::json::array();
 };
 
 class session_receiver final : public flow_end {
@@ -121,7 +122,7 @@ private:
     session_flow flow_;
     ns3::Ptr<ns3::Socket> listening_;
     std::size_t accepted_ = 0, ended_ = 0;  // a next one may come before the end of one is heard
-    std::vector<std::string> sessions_;
+    std::vector<nlohmann::json> sessions_;
 };
 
 struct page_flow {
@@ -174,7 +175,8 @@ public:
 private:
     void hear();
     ns3::Ptr<ns3::Socket> socket_;
-    std::string arrived_;  // [number, delay in us] of each, in the order of arrival
+    nlohmann::json arrived_ =
+        nlohmann::json::array();  // [number, delay in us] of each, in the order of arrival
     int received_ = 0;
 };
 

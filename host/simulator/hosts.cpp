@@ -44,9 +44,9 @@ void hosts::go_to(std::int64_t ns) {
 }
 
 std::int64_t hosts::now() const { return ns3::Simulator::Now().GetNanoSeconds(); }
-std::string hosts::members() const {
-    return ", \"flows\": " + traffic_->json() + ", \"ns3\": \"" +
-           std::to_string(NS3_VERSION_MAJOR) + "." + std::to_string(NS3_VERSION_MINOR) + "\"";
+void hosts::add_members(nlohmann::json& result) const {
+    result["flows"] = traffic_->told();
+    result["ns3"] = std::to_string(NS3_VERSION_MAJOR) + "." + std::to_string(NS3_VERSION_MINOR);
 }
 
 std::uint64_t hosts::steps() const { return ns3::Simulator::GetEventCount(); }

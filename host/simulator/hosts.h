@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -27,9 +28,8 @@ public:
     std::uint64_t steps() const;
     link_channel& channel() { return *channel_; }
     const link_channel& channel() const { return *channel_; }
-    // Members of an object, each after a comma: what has come to its end so far, and whose TCP it
-    // is.
-    std::string members() const;
+    // Adds what has come to its end so far, and whose TCP it is.
+    void add_members(nlohmann::json& result) const;
 
 private:
     ns3::Ptr<link_channel> channel_;

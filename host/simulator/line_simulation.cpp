@@ -57,8 +57,10 @@ void run_line(const tcpl::tcpl_config& config, const std::string& plan, double s
     tcpl::calendar_run r{
         {ends.channel().received(0), ends.channel().received(1)}, {}, ends.steps(), ends.now(), 0};
     r.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - t0).count();
-    write(path, r, ", \"damaged\": " + std::to_string(ends.channel().damaged(1)) + ends.members(),
-          out);
+    auto result = tcpl::result_of(path, r);
+    result["damaged"] = ends.channel().damaged(1);
+    ends.add_members(result);
+    out << result << "\n";
 }
 
 }  // namespace wip::simulator

@@ -36,7 +36,7 @@ private:
     void add_to_base(openwip::control::MacStatus& base) const override {
         emulator::add_router(hosts_.channel().router(), *base.mutable_downlink());
     }
-    std::string more_members() const override { return hosts_.members(); }
+    void add_members(nlohmann::json& result) const override { hosts_.add_members(result); }
 
     hosts hosts_;
 };

@@ -93,11 +93,11 @@ bool traffic::done() const {
     return std::ranges::all_of(ends_, [](const auto& e) { return e->done(); });
 }
 
-std::string traffic::json() const {
-    std::string all;
+nlohmann::json traffic::told() const {
+    auto all = nlohmann::json::array();
     for (const auto& e : ends_)
-        if (e->done()) all += (all.empty() ? "\n" : ",\n") + e->json();
-    return "[" + all + "]";
+        if (e->done()) all.push_back(e->told());
+    return all;
 }
 
 }  // namespace wip::simulator

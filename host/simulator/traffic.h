@@ -14,6 +14,7 @@
 #include <ns3/node.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,7 @@ public:
     void add(const std::string& line);
     bool done() const;
     // Each end of each flow that tells something, in the words of guest_flows.c.
-    std::string json() const;
+    nlohmann::json told() const;
 
 private:
     const place& side(const std::string& word) const;

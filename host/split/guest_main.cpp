@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 
@@ -18,18 +19,21 @@ namespace {
 using namespace wip::split;
 
 void tell(const proxy_counts& c) {
-    std::printf(
-        "{\"split\": %lu, \"open\": %lu, \"ended\": %lu, \"reset\": %lu, \"not_reached\": %lu, "
-        "\"full\": %lu, \"ways\": [",
-        c.split, c.open, c.ended, c.reset, c.not_reached, c.full);
-    const char* between = "";
-    for (const auto& w : c.ways) {
-        std::printf(
-            "%s{\"in\": %lu, \"out\": %lu, \"lost\": %lu, \"held\": %lu, \"most_held\": %lu}",
-            between, w.in, w.out, w.lost, w.held, w.most_held);
-        between = ", ";
-    }
-    std::printf("]}");
+    auto ways = nlohmann::json::array();
+    for (const auto& w : c.ways)
+        ways.push_back({{"in", w.in},
+                        {"out", w.out},
+                        {"lost", w.lost},
+                        {"held", w.held},
+                        {"most_held", w.most_held}});
+    const nlohmann::json all{{"split", c.split},
+                             {"open", c.open},
+                             {"ended", c.ended},
+                             {"reset", c.reset},
+                             {"not_reached", c.not_reached},
+                             {"full", c.full},
+                             {"ways", ways}};
+    std::printf("%s", all.dump().c_str());
 }
 
 int run(char** words) {
@@ -50,7 +54,7 @@ int run(char** words) {
     proxy p(config);
     for (;;) {
         pollfd watched[] = {{signals, POLLIN, 0}, {p.fd(), POLLIN, 0}};
-        ::poll(watched, 2, -1);
+        ::poll(watched, 2, static_cast<int>(p.patience().count()));
         p.work();
         if (watched[0].revents != 0) break;
     }

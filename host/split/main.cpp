@@ -2,17 +2,18 @@
 // wip_split: the proxy of split TCP, in the controller's namespace (docs/explanation/umts.md). It
 // gives up all rights but CAP_NET_RAW, by which a socket may have the address of somebody else.
 #include <linux/capability.h>
-#include <poll.h>
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 
 #include "peer/endpoint.h"
 #include "runtime/control_socket.h"
+#include "runtime/ending.h"
+#include "runtime/poll_set.h"
 #include "runtime/privileged_start.h"
 #include "runtime/process.h"
 #include "runtime/program.h"
-#include "runtime/stop_reason.h"
 #include "split/split_config.h"
 
 namespace {
@@ -21,8 +22,6 @@ using namespace wip;
 using namespace wip::split;
 using openwip::control::Reply;
 using openwip::control::Request;
-
-constexpr int questions_every_ms = 20;
 
 void fill(const proxy_counts& c, openwip::control::SplitStatus& status) {
     status.set_split(c.split);
@@ -42,19 +41,23 @@ void fill(const proxy_counts& c, openwip::control::SplitStatus& status) {
 }
 
 int serve(proxy& p, host::control_socket& control, int signals) {
-    host::stop_reason stop;
-    while (!stop.given()) {
-        pollfd watched[] = {{signals, POLLIN, 0}, {p.fd(), POLLIN, 0}};
-        ::poll(watched, 2, questions_every_ms);
-        if (host::take_signal(signals)) stop = host::reason_to_stop();
+    host::ending end("split");
+    host::poll_set watched;
+    const auto asked_to_end = watched.add(signals);
+    watched.add(p.fd());
+    const auto questions = watched.add(control.socket());
+    while (!end.reached()) {
+        watched.sleep(p.patience());
         p.work();
-        control.serve([&](const Request& request, Reply& reply) {
-            if (request.what_case() == Request::kStop) stop = host::reason_of(request);
-            fill(p.counts(), *reply.mutable_split());
-        });
+        if (watched.ready(questions)) {
+            control.serve([&](const Request& request, Reply& reply) {
+                if (request.what_case() == Request::kStop) end.set(host::reason_of(request));
+                fill(p.counts(), *reply.mutable_split());
+            });
+        }
+        if (watched.ready(asked_to_end)) end.signalled(signals);
     }
-    spdlog::info("ends: {}", stop.words);
-    return host::exit_code_of(stop.cause);
+    return end.code();
 }
 
 int run(config::settings& settings, bool check_here) {

@@ -159,13 +159,17 @@ void proxy::stop_to_listen() {
 
 // Where that fails the next connection that ends lets it try again; with none left, time does.
 void proxy::listen_again() {
-    const bool waits = pairs_.empty() && std::chrono::steady_clock::now() - stopped_ > pause;
+    const bool waits = pairs_.empty() && std::chrono::steady_clock::now() - stopped_ >= pause;
     if (!has_closed_ && !waits) return;
     try {
         listen();
     } catch (const std::exception&) {
         stop_to_listen();
     }
+}
+
+std::chrono::milliseconds proxy::patience() const {
+    return listeners_.empty() && pairs_.empty() ? pause : std::chrono::milliseconds(-1);
 }
 
 void proxy::work() {

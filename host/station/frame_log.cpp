@@ -4,6 +4,8 @@
 #include <cassert>
 #include <span>
 
+#include "schema/frame_outcome_wire.h"
+
 namespace wip::host {
 namespace {
 
@@ -30,14 +32,13 @@ void frame_log::add_frame(const bin_grant& g, bin_index bin, std::uint8_t retran
     bytes_ += payload.size() + column_bytes;
 }
 
-void frame_log::close_slot(slot air, const slot_grant& grant) {
+void frame_log::close_slot(slot air, const std::string& grant) {
     if (bin_.entries == 0) return;
     auto& s = *batch_.add_slot();
     s.set_air(air.value);
     s.set_frames(static_cast<std::uint32_t>(bin_.entries));
-    std::array<std::uint8_t, grant_bytes> packed;
-    if (pack_grant(grant, profile_, packed)) s.set_grant(packed.data(), packed.size());
-    bytes_ += packed.size();
+    s.set_grant(grant);
+    bytes_ += grant.size();
     bin_.append_to(*batch_.mutable_bin());
     bits_.append_to(*batch_.mutable_bits_per_symbol());
     offset_.append_to(*batch_.mutable_offset());
@@ -50,7 +51,7 @@ void frame_log::close_slot(slot air, const slot_grant& grant) {
     border_.append_to(*batch_.mutable_border());
 }
 
-void frame_log::add(const slot_plan& plan, const slot_record& record,
+void frame_log::add(const slot_plan& plan, const std::string& grant, const slot_record& record,
                     const packet_journal& journal) {
     for (std::size_t b = 0; b < nof_bins; ++b) {
         if (plan.payload[b].empty()) continue;
@@ -63,19 +64,19 @@ void frame_log::add(const slot_plan& plan, const slot_record& record,
         nof_packets_.put(batch_.packet_size() - before);
         border_.put(record.border[b]);
     }
-    close_slot(plan.air, plan.grant);
+    close_slot(plan.air, grant);
 }
 
-void frame_log::add(const slot_report& report) {
+void frame_log::add(const slot_report& report, const std::string& grant) {
     for (std::size_t b = 0; b < nof_bins; ++b) {
         const bin_grant& g = report.grant.bins[b];
         if (report.outcome[b] == frame_outcome::unused || g.bits_per_symbol == 0) continue;
         add_frame(g, bin_index(b), g.retransmission ? 1 : 0, db(report.snr_db[b]),
                   report.payload[b]);
-        outcome_.put(report.outcome[b]);
+        outcome_.put(outcome_byte(report.outcome[b]));
         combined_.put(report.combined >> b & 1U);
     }
-    close_slot(report.air, report.grant);
+    close_slot(report.air, grant);
 }
 
 void frame_log::send() {

@@ -25,10 +25,12 @@ public:
     frame_log(const frame_log&) = delete;
     frame_log& operator=(const frame_log&) = delete;
 
-    // The frames of one slot, if it has any. A grant that does not pack is left empty (the profile
-    // `wipemu` has no such limit). `journal`: tells whose packets they hold.
-    void add(const slot_plan& plan, const slot_record& record, const packet_journal& journal);
-    void add(const slot_report& report);
+    // Adds the frames of one slot, if it has any. `grant`: the 30 bytes that were sent or received;
+    // empty where there are none (the profile wipemu).
+    // `journal` tells which packets they hold.
+    void add(const slot_plan& plan, const std::string& grant, const slot_record& record,
+             const packet_journal& journal);
+    void add(const slot_report& report, const std::string& grant);
     // Publishes when it is time.
     void slot_done(slot now) {
         if (window_.due(now, bytes_)) send();
@@ -55,7 +57,7 @@ private:
 
     void add_frame(const bin_grant& g, bin_index bin, std::uint8_t retransmissions, db snr,
                    std::span<const std::uint8_t> payload);
-    void close_slot(slot air, const slot_grant& grant);
+    void close_slot(slot air, const std::string& grant);
     void send();
 
     telemetry_port* port_;

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "schema/frame_outcome_wire.h"
 #include "types/bin.h"
 
 namespace wip::host {
@@ -11,10 +12,14 @@ namespace {
 
 using openwip::telemetry::SlotSample;
 
-template <class Value>
-void set_bytes(std::span<const Value, nof_bins> values, std::string& out) {
+void set_bytes(std::span<const std::uint8_t, nof_bins> values, std::string& out) {
     out.resize(nof_bins);
     for (std::size_t b = 0; b < nof_bins; ++b) out[b] = static_cast<char>(values[b]);
+}
+
+void set_outcomes(std::span<const frame_outcome, nof_bins> outcomes, std::string& out) {
+    out.resize(nof_bins);
+    for (std::size_t b = 0; b < nof_bins; ++b) out[b] = outcome_byte(outcomes[b]);
 }
 
 template <class Field>
@@ -33,11 +38,11 @@ frame_outcome outcome_of(const slot_record& r, bin_index bin) {
 void fill_sample(const slot_record& r, SlotSample& out) {
     out.Clear();
     if (r.predicted) set_floats(r.predicted_snr_db, *out.mutable_predicted_snr_db());
-    set_bytes<std::uint8_t>(r.bits_per_symbol, *out.mutable_bits_per_symbol());
-    set_bytes<std::uint8_t>(r.retransmissions, *out.mutable_retransmissions());
+    set_bytes(r.bits_per_symbol, *out.mutable_bits_per_symbol());
+    set_bytes(r.retransmissions, *out.mutable_retransmissions());
     std::array<frame_outcome, nof_bins> outcome;
     for (std::size_t b = 0; b < nof_bins; ++b) outcome[b] = outcome_of(r, bin_index(b));
-    set_bytes<frame_outcome>(outcome, *out.mutable_outcome());
+    set_outcomes(outcome, *out.mutable_outcome());
     out.set_queued_packets(r.queued_packets);
     out.set_queued_bytes(r.queued_bytes);
 }
@@ -54,7 +59,7 @@ void fill_sample(const slot_report& r, int horizon, SlotSample& out) {
     bits.resize(nof_bins);
     for (std::size_t b = 0; b < nof_bins; ++b)
         bits[b] = static_cast<char>(r.grant.bins[b].bits_per_symbol);
-    set_bytes<frame_outcome>(r.outcome, *out.mutable_outcome());
+    set_outcomes(r.outcome, *out.mutable_outcome());
     out.set_combined(r.combined);
 }
 

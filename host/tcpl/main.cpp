@@ -4,25 +4,25 @@
 // that sleeps until the next packet leaves, one comes, or somebody asks. Start order as in macd:
 // configuration, interfaces, sockets, then privileges are given up, and only then anything is read
 // from outside.
-#include <poll.h>
 #include <spdlog/spdlog.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <iostream>
 #include <zmq.hpp>
 
 #include "config/number_option.h"
+#include "os/monotonic.h"
+#include "os/realtime.h"
 #include "peer/endpoint.h"
 #include "runtime/control_socket.h"
-#include "runtime/monotonic.h"
+#include "runtime/ending.h"
+#include "runtime/poll_set.h"
 #include "runtime/privileged_start.h"
 #include "runtime/process.h"
 #include "runtime/program.h"
-#include "runtime/realtime.h"
-#include "runtime/stop_reason.h"
 #include "station/packet_gate.h"
 #include "tcpl/path_status.h"
 #include "tcpl/tcpl_config.h"
@@ -36,8 +36,8 @@ using openwip::control::Reply;
 using openwip::control::Request;
 
 constexpr int read_batch = 64;
-// Between two looks at the signals' reasons and the control socket when nothing else happens.
-constexpr std::int64_t longest_sleep_ns = 50'000'000;
+// When no packet is on its way; ppoll(2) takes no time without an end as a number.
+constexpr std::int64_t longest_sleep_ns = 1'000'000'000;
 
 struct path_end {
     path_end(const end_config& c, const std::string& group)
@@ -68,7 +68,7 @@ public:
         path.deliver_to(
             [this](damaged_path::side to, std::span<const std::uint8_t> packet, std::int64_t due) {
                 (to == damaged_path::side::sender ? sender : receiver).gate.write(packet);
-                latest_ns = std::max(latest_ns, runtime::monotonic_ns() - due);
+                latest_ns = std::max(latest_ns, os::monotonic_ns() - due);
             });
     }
 
@@ -77,33 +77,27 @@ public:
     // Until something ends it; returns the exit code.
     int run(int signal_fd, bool at_realtime) {
         realtime_priority = at_realtime;
-        pollfd watched[4]{{sender.tun.fd(), POLLIN, 0},
-                          {receiver.tun.fd(), POLLIN, 0},
-                          {signal_fd, POLLIN, 0},
-                          {control.socket().get(zmq::sockopt::fd), POLLIN, 0}};
-        while (!ended) {
-            const std::int64_t now = runtime::monotonic_ns();
+        host::poll_set watched;
+        const auto from_sender = watched.add(sender.tun.fd()),
+                   from_receiver = watched.add(receiver.tun.fd()), signals = watched.add(signal_fd),
+                   questions = watched.add(control.socket());
+        while (!end.reached()) {
+            const std::int64_t now = os::monotonic_ns();
             path.release(now);
-            serve();
             const std::int64_t left =
                 std::clamp<std::int64_t>(path.next_due() - now, 0, longest_sleep_ns);
-            const timespec timeout{0, left};
-            if (ended || ::ppoll(watched, 4, &timeout, nullptr) <= 0) continue;
-            if (watched[2].revents != 0) {
-                if (const auto signal = host::take_signal(signal_fd)) {
-                    end(host::reason_to_stop().after(*signal));
-                    break;
-                }
-            }
-            if (watched[0].revents != 0 && !read(sender, true)) break;
-            if (watched[1].revents != 0 && !read(receiver, false)) break;
+            if (!watched.sleep(std::chrono::nanoseconds(left))) continue;
+            if (watched.ready(signals) && end.signalled(signal_fd)) break;
+            if (watched.ready(questions)) serve();
+            if (watched.ready(from_sender) && !read(sender, true)) break;
+            if (watched.ready(from_receiver) && !read(receiver, false)) break;
         }
-        return exit_code;
+        return end.code();
     }
 
 private:
     bool read(path_end& from, bool is_sender) {
-        const std::int64_t now = runtime::monotonic_ns();
+        const std::int64_t now = os::monotonic_ns();
         const bool alive = from.gate.read_all(
             [&](std::span<const std::uint8_t> packet) {
                 if (is_sender)
@@ -113,8 +107,8 @@ private:
             },
             read_batch);
         if (!alive)
-            end({openwip::stop::GONE, std::string("the interface of the ") +
-                                          (is_sender ? "sender" : "receiver") + " is gone"});
+            end.set({openwip::stop::GONE, std::string("the interface of the ") +
+                                              (is_sender ? "sender" : "receiver") + " is gone"});
         return alive;
     }
 
@@ -129,7 +123,7 @@ private:
         };
         while (control.serve(answer) != host::control_socket::result::nothing) {
         }
-        if (stop.given()) end(stop);
+        if (stop.given()) end.set(stop);
     }
 
     void fill(openwip::control::PathStatus& status) const {
@@ -141,24 +135,13 @@ private:
         status.set_realtime_priority(realtime_priority);
     }
 
-    void end(const host::stop_reason& why) {
-        if (ended) return;
-        ended = true;
-        exit_code = host::exit_code_of(why.cause);
-        if (exit_code == host::exit_asked)
-            spdlog::info("tcpl: ends: {}", why.words);
-        else
-            spdlog::error("tcpl: ends: {}", why.words);
-    }
-
     std::string effective_yaml, control_endpoint;
     damaged_path path;
     path_end sender, receiver;
     host::control_socket control;
     std::int64_t latest_ns = 0;
     bool realtime_priority = false;
-    bool ended = false;
-    int exit_code = 0;
+    host::ending end{"tcpl"};
 };
 
 int run(config::settings& settings, const virtual_time::run_config& kernel) {
@@ -175,7 +158,7 @@ int run(config::settings& settings, const virtual_time::run_config& kernel) {
     }
     zmq::context_t context(1);
     tcpl_process process(context, settings, config);
-    const bool realtime = runtime::use_realtime();
+    const bool realtime = os::use_realtime();
     start.give_up(process.bound_paths());
     spdlog::info("the path is up, {} priority; effective configuration:\n{}",
                  realtime ? "real-time" : "normal", settings.to_yaml());

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tcpl/path_status.h"
 
-#include <google/protobuf/util/json_util.h>
-
 #include <cstring>
-#include <ostream>
+#include <string>
 
+#include "runtime/message_json.h"
 #include "station/packet_gate.h"
 
 namespace wip::tcpl {
@@ -37,8 +36,7 @@ void fill(const damaged_path& path, openwip::control::PathStatus& status) {
     status.set_headers_restored(relay->restored_headers());
 }
 
-void write(const damaged_path& path, const calendar_run& run, const std::string& more,
-           std::ostream& out) {
+nlohmann::json result_of(const damaged_path& path, const calendar_run& run) {
     openwip::control::PathStatus status;
     fill(path, status);
     for (const std::size_t to : {0, 1}) {
@@ -47,13 +45,10 @@ void write(const damaged_path& path, const calendar_run& run, const std::string&
         for (const auto& [error, count] : run.refused[to])
             host::add_drop(d, std::string("kernel_refused_") + strerrorname_np(error), count);
     }
-    std::string text;
-    google::protobuf::util::JsonPrintOptions options;
-    options.preserve_proto_field_names = true;
-    if (!google::protobuf::util::MessageToJsonString(status, &text, options).ok()) text = "null";
-    out << "{\"path\": " << text << more << ", \"steps\": " << run.steps
-        << ", \"virtual_seconds\": " << static_cast<double>(run.ended_ns) * 1e-9
-        << ", \"wall_seconds\": " << run.wall_s << "}\n";
+    return {{"path", host::to_json(status)},
+            {"steps", run.steps},
+            {"virtual_seconds", static_cast<double>(run.ended_ns) * 1e-9},
+            {"wall_seconds", run.wall_s}};
 }
 
 }  // namespace wip::tcpl

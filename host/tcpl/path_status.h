@@ -4,9 +4,8 @@
 
 #include <array>
 #include <cstdint>
-#include <iosfwd>
 #include <map>
-#include <string>
+#include <nlohmann/json.hpp>
 
 #include "schema/control.pb.h"
 #include "tcpl/damaged_path.h"
@@ -24,8 +23,7 @@ struct calendar_run {
     double wall_s = 0;
 };
 
-// One JSON object; `more`: members of it, each after a comma.
-void write(const damaged_path& path, const calendar_run& run, const std::string& more,
-           std::ostream& out);
+// What the path counted and how the run went.
+nlohmann::json result_of(const damaged_path& path, const calendar_run& run);
 
 }  // namespace wip::tcpl

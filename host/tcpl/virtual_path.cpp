@@ -2,6 +2,7 @@
 #include "tcpl/virtual_path.h"
 
 #include <chrono>
+#include <ostream>
 
 #include "tcpl/path_status.h"
 
@@ -54,7 +55,7 @@ void run_virtual(const tcpl_config& config, const virtual_time::run_config& v, s
     r.steps = time.steps();
     r.ended_ns = time.now();
     r.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - t0).count();
-    write(path, r, {}, out);
+    out << result_of(path, r) << "\n";
 }
 
 }  // namespace wip::tcpl

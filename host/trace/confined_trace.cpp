@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/privileges.h"
+#include "os/privileges.h"
 #include "trace/trace_file.h"
 #include "types/descriptor.h"
 
@@ -123,7 +123,7 @@ bool write_all(int fd, const void* data, std::size_t size) {
     return true;
 }
 
-void confine(int copy, int answer, const std::optional<runtime::account>& user, pid_t parent) {
+void confine(int copy, int answer, const std::optional<os::account>& user, pid_t parent) {
     for (const int s : {SIGSEGV, SIGBUS, SIGABRT, SIGPIPE, SIGTERM, SIGXCPU}) ::signal(s, SIG_DFL);
     const int null = ::open("/dev/null", O_RDWR);
     for (int fd = 0; fd < 3; ++fd) ::dup2(null, fd);
@@ -132,8 +132,8 @@ void confine(int copy, int answer, const std::optional<runtime::account>& user, 
     ::dup2(high_copy, copy_fd);
     ::dup2(high_answer, answer_fd);
     ::close_range(answer_fd + 1, ~0U, 0);
-    runtime::forbid_new_privileges();
-    if (user) runtime::drop_privileges(*user);
+    os::forbid_new_privileges();
+    if (user) os::drop_privileges(*user);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);     // lost with the user
     if (::getppid() != parent) ::_exit(2);  // it died in between
     limit(RLIMIT_CORE, 0);
@@ -188,7 +188,7 @@ void send_rows(const std::string& file) {
 }
 
 [[noreturn]] void child(const std::string& file, int copy, int answer,
-                        const std::optional<runtime::account>& user, pid_t parent) {
+                        const std::optional<os::account>& user, pid_t parent) {
     std::string why;
     try {
         confine(copy, answer, user, parent);
@@ -281,9 +281,9 @@ public:
     conversation(std::string file, const std::string& user, int copy,
                  std::chrono::milliseconds patience)
         : file_(std::move(file)) {
-        std::optional<runtime::account> account;
+        std::optional<os::account> account;
         if (::geteuid() == 0) {
-            account = runtime::find_account(user);
+            account = os::find_account(user);
             if (!account) fail(file_, "user " + user + ": there is no such user");
         }
         int ends[2];
@@ -365,7 +365,7 @@ private:
 
 }  // namespace
 
-std::string reading_account() { return runtime::find_account("openwip") ? "openwip" : "nobody"; }
+std::string reading_account() { return os::find_account("openwip") ? "openwip" : "nobody"; }
 
 confined_trace read_confined(const std::string& file, const std::string& user,
                              std::chrono::milliseconds patience) {

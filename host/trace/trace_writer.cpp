@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/output_file.h"
+#include "os/output_file.h"
 #include "trace/hdf5_handle.h"
 #include "trace/trace_file.h"
 #include "types/failure.h"
@@ -71,7 +71,7 @@ struct writer::impl {
     // once, so that whoever is killed leaves nothing behind; what is complete is copied to a file
     // that gets the final name.
     void open() {
-        const runtime::output_file beside(name);
+        const os::output_file beside(name);
         std::string made;
         if (beside.is_written_as_it_is()) {  // no place for a file beside a device
             made = P_tmpdir "/openwip-trace.XXXXXX";
@@ -88,7 +88,7 @@ struct writer::impl {
         if (!file) not_written();
     }
     void give_name() {
-        runtime::output_file to(name);
+        os::output_file to(name);
         struct ::stat size {};
         if (::fstat(fd, &size) != 0) to.fail(errno);
         std::vector<char> piece(1 << 18);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "types/frame.h"
+#include "types/frame_outcome.h"
 #include "types/grant.h"
 #include "types/grid.h"
 
@@ -21,13 +22,6 @@ struct slot_plan {
     slot_grant grant;
     // Payload of bin b (frame_payload_bytes(profile, k) bytes, nibble-packed); empty when unused.
     std::array<std::vector<std::uint8_t>, nof_bins> payload;
-};
-
-enum class frame_outcome : std::uint8_t {
-    unused,   // bin carried nothing
-    good,     // CRC passed (radio) or all symbols right (wipemu)
-    bad,      // CRC failed
-    unknown,  // the grant of the slot was not decoded
 };
 
 // Terminal, from the receiver: everything that came in with one slot.

@@ -10,8 +10,7 @@
 // delay behind its end. In an interval go as many PDUs as the rate allows, lost together or not at
 // all. Nothing happens in an interval in which neither entity has a PDU, so none is visited.
 //
-// A packet counts as queued until the other end has put it together, as dropped when the RLC gives
-// it up; one that arrives nevertheless is moved over. An RLC that has failed (RESET unanswered) is
+// What becomes of a packet is in packet_account.h. An RLC that has failed (RESET unanswered) is
 // set up anew. Without acknowledgements a packet is lost when the PDUs up to its end have come, or
 // would have, and it has not been put together, or with another length: 128 PDUs lost in a row,
 // which their numbers do not tell.
@@ -26,33 +25,14 @@
 
 #include "journal/sdu_journal.h"
 #include "port/packet_link.h"
-#include "umts/bearer_profile.h"
+#include "umts/bearer_config.h"
 #include "umts/block_errors.h"
+#include "umts/packet_account.h"
 #include "umts/ring.h"
 #include "umts/rlc_entity.h"
 #include "umts/rrc.h"
 
 namespace wip::umts {
-
-// Some time from a moment of the owner's on.
-struct episode {
-    std::int64_t at_ns = 0, length_ns = 0;
-    std::int64_t end_ns() const { return at_ns + length_ns; }
-};
-
-struct bearer_config {
-    bearer_profile profile = bearer_profiles().front();
-    rlc_mode mode = rlc_mode::acknowledged;
-    am_config rlc;  // but pdu_bytes, which is the profile's; of it what counts in this mode
-    block_error_config errors_down, errors_up;
-    bool pdus_alone = false;  // a PDU is a block of its own for the errors, not all of an interval
-    rrc_config control;
-    std::vector<episode> spikes;   // no block begins in one, either way: what waits comes later
-    std::vector<episode> outages;  // every block that begins in one is lost
-    int granted_window = 0;        // to a peer by a receiver; 0: all of it
-    std::uint64_t seed = 1;
-    void check() const;  // throws std::invalid_argument naming key, value and what would be valid
-};
 
 struct bearer_counts {
     std::uint64_t blocks = 0, blocks_lost = 0, pdus = 0, pdus_lost = 0;
@@ -95,7 +75,7 @@ public:
     void watch(watch_fn w) { watch_ = std::move(w); }
 
     // The way of every packet of a direction from now on; null: no longer.
-    void follow(way w, sdu_journal* journal) { of(w).journal = journal; }
+    void follow(way w, sdu_journal* journal) { of(w).packets.follow(journal); }
 
     // The entity that sends this way.
     const rlc_entity& sender(way w) const { return *ends_[static_cast<std::size_t>(w)]; }
@@ -105,9 +85,7 @@ public:
     double kbps(way w) const { return of(w).kbps; }
     // What PDUs hold of packets, status PDUs like others, over the intervals that had any.
     double busy_bps(way w) const;
-    packets_bytes delivered(way w) const {
-        return of(w).sums[static_cast<std::size_t>(fate::delivered)];
-    }
+    packets_bytes delivered(way w) const { return of(w).packets.of(fate::delivered); }
     // At the time that it was last moved on to.
     rrc_state control_state() const { return control_.state_at(now_ns_); }
     const bearer_config& config() const { return config_; }
@@ -121,8 +99,8 @@ private:
         }
         void advance(std::int64_t now_ns) override { bearer_->advance(now_ns); }
         std::int64_t next_wakeup() const override { return bearer_->next_wakeup(); }
-        link_sums sums() const override { return bearer_->sums(way_); }
-        bool idle() const override { return bearer_->idle(way_); }
+        link_sums sums() const override { return bearer_->of(way_).packets.sums(); }
+        bool idle() const override { return bearer_->of(way_).packets.idle(); }
         int leave(const link_packet& p) const { return hand_over(p); }
 
     private:
@@ -139,67 +117,39 @@ private:
         timed& push(std::int64_t due_ns, std::span<const std::uint8_t> data);
         std::int64_t due_ns() const;
     };
-    enum class fate : std::uint8_t {
-        queued,
-        delivered,
-        given_up,
-        lost_by_reset,
-        refused,
-        lost,
-        too_long,
-    };
-    static constexpr std::size_t fates = 7;
-    struct record {
-        int tag = 0;
-        std::int64_t offered_ns = 0, settled_ns = 0;
-        std::size_t bytes = 0;
-        fate what = fate::queued;
-        bool placed = false;
-        sdu_position end;
-    };
+    using fate = packet_account::fate;
     struct side {  // of one direction
+        explicit side(rlc_mode mode) : packets(mode) {}
         queue core, air;
-        ring<record> records;  // of first_id, first_id + 1, ...
-        std::uint64_t first_id = 0;
-        ring<std::pair<sdu_position, std::uint64_t>> placed;
-        std::array<packets_bytes, fates> sums;  // by fate
-        packets_bytes in;
+        packet_account packets;
         block_errors errors{{}, 0};
         bearer_counts counts;
         double kbps = 0;
         std::int64_t done_ns = -1;  // the last interval that was visited
         int block = 0;
-        sdu_journal* journal = nullptr;
         bool in_block = false, block_lost = false;
-        std::size_t place_of(const sdu_position& p) const;
     };
 
     bool offer(way w, std::span<const std::uint8_t> packet, std::int64_t now_ns, int tag);
-    link_sums sums(way w) const;
-    bool idle(way w) const;
     side& of(way w) { return sides_[static_cast<std::size_t>(w)]; }
     const side& of(way w) const { return sides_[static_cast<std::size_t>(w)]; }
     rlc_entity& entity(way w) { return *ends_[static_cast<std::size_t>(w)]; }
 
     void set_up_entities();
-    void into_rlc(way w, const timed& packet, std::int64_t now_ns);
+    void leave_core(way w, const timed& packet, std::int64_t now_ns);
     void block_arrives(way w, std::int64_t now_ns);
     double pdus_per_interval(way w) const;
     int pdus_of(way w, std::int64_t start_ns) const;
     std::int64_t interval_at(way w, std::int64_t ns) const;
     std::int64_t next_interval(way w) const;
-    void on_placed(way w, std::uint64_t id, const sdu_position& p, std::int64_t first_sn);
     void on_assembled(way w, std::span<const std::uint8_t> sdu, const sdu_position& p);
-    void settle(side& s, std::uint64_t id, fate what);
     bool acknowledged() const { return config_.mode == rlc_mode::acknowledged; }
-    static const char* reason_of(fate f);
-    void lose_before(way w, const sdu_position& p, fate what);
     void re_establish();
     std::int64_t waiting_bytes() const;
 
     bearer_config config_;
     std::int64_t tti_ns_, radio_ns_, core_ns_, now_ns_ = 0;
-    std::array<side, 2> sides_;
+    std::array<side, 2> sides_{side(config_.mode), side(config_.mode)};
     std::array<std::unique_ptr<rlc_entity>, 2> ends_;  // network, terminal
     std::array<link, 2> links_{link{*this, way::down}, link{*this, way::up}};
     rrc control_;

@@ -117,7 +117,7 @@ bool frames(int bits, int slots) {
     std::vector<cf32> out(slot_samples);
     std::uint64_t good = 0;
     const auto count = [&](const received_slot& s) {
-        for (const auto& b : s.bins) good += b.outcome == bin_outcome::good;
+        for (const auto& b : s.bins) good += b.outcome == frame_outcome::good;
     };
     for (int i = 0; i < 250; ++i) {
         w.next();

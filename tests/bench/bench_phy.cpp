@@ -65,7 +65,7 @@ times run(const curves::world_config& config, int slots) {
     slot_receiver receiver({});
     std::vector<cf32> out(slot_samples);
     const auto count = [&](const received_slot& s) {
-        for (const auto& b : s.bins) t.good += b.outcome == bin_outcome::good;
+        for (const auto& b : s.bins) t.good += b.outcome == frame_outcome::good;
     };
     for (int i = 0; i < settle; ++i) {
         w.next();

@@ -81,7 +81,7 @@ private:
 };
 
 struct received {
-    std::map<std::int64_t, std::array<bin_outcome, nof_bins>> outcomes;
+    std::map<std::int64_t, std::array<frame_outcome, nof_bins>> outcomes;
     double evm_power = 0;
     int slots = 0;
 
@@ -113,8 +113,8 @@ double compare(const world& w, double rate, const received& direct, const receiv
         const auto ours = direct.outcomes.find(slot);
         if (ours == direct.outcomes.end()) continue;
         for (std::size_t b = 0; b < nof_bins; ++b) {
-            const bool good = ours->second[b] == bin_outcome::good,
-                       other = theirs[b] == bin_outcome::good;
+            const bool good = ours->second[b] == frame_outcome::good,
+                       other = theirs[b] == frame_outcome::good;
             ++frames;
             lost += !good;
             lost_imported += !other;

@@ -42,7 +42,7 @@ struct side {
     slot_times all = {}, copying = {};
     slot_times whole = {};  // receiver and spectrum
     std::uint64_t made = 0;
-    std::vector<float> seen = std::vector<float>(power_spectrum::nof_points);
+    std::vector<float> seen = std::vector<float>(iq::power_spectrum::nof_points);
 
     void take(sample first, std::span<const cf32> in) {
         whole.measure([&] {
@@ -94,12 +94,13 @@ int main(int argc, char** argv) {
         w.next();
         for (auto* s : {&without, &seldom, &often}) s->take(first_sample(w.now()), w.noisy);
     }
-    power_spectrum spectrum;
+    iq::power_spectrum spectrum;
     slot_times thread;
-    std::vector<float> dbfs(power_spectrum::nof_points);
+    std::vector<float> dbfs(iq::power_spectrum::nof_points);
     for (int i = 0; i < 1000; ++i)
-        thread.measure(
-            [&] { spectrum.work(w.noisy, std::span<float, power_spectrum::nof_points>(dbfs)); });
+        thread.measure([&] {
+            spectrum.work(w.noisy, std::span<float, iq::power_spectrum::nof_points>(dbfs));
+        });
     const double core_share =
         thread.mean() * 1e-6 * slots_per_second / spectrum_thread::least_apart;
     std::printf(

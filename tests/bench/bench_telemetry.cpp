@@ -265,7 +265,7 @@ double detail_us() {
     phy::received_slot slot;
     slot.locked = slot.grant_ok = true;
     for (auto& b : slot.bins) {
-        b.outcome = phy::bin_outcome::good;
+        b.outcome = frame_outcome::good;
         b.symbols = symbols;
     }
     slot.channel = channel;

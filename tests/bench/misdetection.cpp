@@ -96,7 +96,7 @@ public:
         detector_.detect(s.elements, estimator_.channel(), estimator_.bin_noise(), now_->grant, out,
                          &known);
         for (std::size_t b = 0; b < nof_bins; ++b) {
-            const bool failed = out[b].outcome == bin_outcome::bad;
+            const bool failed = out[b].outcome == frame_outcome::bad;
             ++frames;
             bad += failed;
             refused += failed && was_right_[b];

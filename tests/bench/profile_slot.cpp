@@ -42,8 +42,8 @@ void receive(double seconds, int k, double snr_db) {
     std::int64_t done = 0, good = 0, frames = 0;
     const auto count = [&](const phy::received_slot& s) {
         for (const auto& b : s.bins) {
-            good += b.outcome == phy::bin_outcome::good;
-            frames += b.outcome != phy::bin_outcome::unused;
+            good += b.outcome == frame_outcome::good;
+            frames += b.outcome != frame_outcome::unused;
         }
     };
     const auto start = timer::now();

@@ -106,7 +106,7 @@ def workload(cell):
                 ],
             ),
             cell.keeper,
-            "Serving",
+            traffic.listens(PORT),
             "http.server",
         )
         try:

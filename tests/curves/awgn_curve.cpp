@@ -51,7 +51,7 @@ void point(int k, double snr_db, int slots, const options& o,
                     ++symbols;
                 }
                 ++frames;
-                bad += r.bins[b].outcome != phy::bin_outcome::good;
+                bad += r.bins[b].outcome != frame_outcome::good;
             }
         });
     }

@@ -105,8 +105,7 @@ void fading_curve(const options& o) {
                         feed(receiver, w, [&](const phy::received_slot& r) {
                             if (i < warm_up) return;
                             c.grants_lost += !r.grant_ok;
-                            for (const auto& b : r.bins)
-                                c.ours += b.outcome != phy::bin_outcome::good;
+                            for (const auto& b : r.bins) c.ours += b.outcome != frame_outcome::good;
                         });
                         if (i >= warm_up) told.judge(w, c);
                     }

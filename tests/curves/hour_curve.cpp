@@ -79,8 +79,8 @@ void clock(double ppm, const options& o) {
                           0;
             without_grant += !r.grant_ok;
             for (const auto& b : r.bins) {
-                good += b.outcome == phy::bin_outcome::good;
-                bad += b.outcome == phy::bin_outcome::bad;
+                good += b.outcome == frame_outcome::good;
+                bad += b.outcome == frame_outcome::bad;
             }
         });
         if (i < settled) continue;

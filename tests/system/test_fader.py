@@ -128,7 +128,8 @@ class Cabled(unittest.TestCase):
             )
             self.assertGreater(status.now, 768000 + 1_000_000)
             self.assertEqual(
-                list(status.nodes), [f"{n}: {air.args('fader-' + n)}" for n in ("base", "terminal")]
+                [(n.name, n.radio) for n in status.nodes],
+                [(n, air.args("fader-" + n)) for n in ("base", "terminal")],
             )
             sender.communicate(timeout=20)
 

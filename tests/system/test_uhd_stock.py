@@ -22,7 +22,7 @@ class Stock(unittest.TestCase):
         """What this node hears of a sender that is then ended, into a file."""
         try:
             deadline = time.monotonic() + 20
-            while not any("transmits" in n for n in air.ask().air.nodes):
+            while not any(n.transmits for n in air.ask().air.nodes):
                 self.assertLess(time.monotonic(), deadline)
                 time.sleep(0.05)
             time.sleep(0.5)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """An independent model of the transmitted slot, in NumPy, written from docs/reference/air-interface.md alone
-and sharing no code with blocks/phy. It is the oracle of test_phy_model.py: the C++ modulator has to
+and sharing no code with phy. It is the oracle of test_phy_model.py: the C++ modulator has to
 produce these samples, and the C++ receiver has to read slots made here. What reads them in NumPy is
 phy_demodulator.py.
 

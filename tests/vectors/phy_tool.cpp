@@ -90,7 +90,7 @@ int receive(int cell) {
                         {{"k", r.grant.bins[b].bits_per_symbol},
                          {"sn", r.grant.bins[b].sn},
                          {"border", border_json(r.grant.bins[b].border)},
-                         {"good", r.bins[b].outcome == phy::bin_outcome::good},
+                         {"good", r.bins[b].outcome == frame_outcome::good},
                          {"bytes", std::vector<std::uint8_t>(r.bins[b].payload.begin(),
                                                              r.bins[b].payload.end())}});
             std::cout << j.dump() << '\n';

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Python bindings, by hand: argument names and defaults are those of the headers.
+// Python bindings, by hand: arguments are given by name, and are those of the headers; so are their
+// defaults.
 #include <gnuradio/wip/slot_receiver.h>
 #include <gnuradio/wip/slot_transmitter.h>
 #include <pybind11/numpy.h>
@@ -7,6 +8,9 @@
 #include <pybind11/stl.h>
 
 #include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "resampler.h"
 #include "test_pattern.h"
@@ -143,17 +147,39 @@ PYBIND11_MODULE(wip_python, m) {
     m.attr("SLOTS_PER_SECOND") = ::wip::slots_per_second;
 
     using gr::wip::slot_receiver;
+    using gr::wip::slot_receiver_config;
     using gr::wip::slot_transmitter;
+    using gr::wip::slot_transmitter_config;
+
+    const slot_transmitter_config sent;
+    const slot_receiver_config heard;
 
     py::class_<slot_transmitter, gr::sync_block, gr::block, gr::basic_block,
                std::shared_ptr<slot_transmitter>>
         transmitter(m, "slot_transmitter", slot_transmitter::doc);
     transmitter
-        .def(py::init(&slot_transmitter::make), py::arg("cell") = 0, py::arg("endpoint") = "",
-             py::arg("start_slot") = 150, py::arg("modulation") = 2,
-             py::arg("bins") = std::vector<int>(), py::arg("seed") = 1, py::arg("timeout_s") = 2.0,
-             py::arg("restart_slots") = 30, py::arg("nof_slots") = 0, py::arg("transmissions") = 1,
-             py::arg("lead_slots") = 0)
+        .def(py::init([](int cell, std::string endpoint, std::int64_t start_slot, int modulation,
+                         std::vector<int> bins, std::uint64_t seed, double timeout_s,
+                         int restart_slots, std::int64_t nof_slots, int transmissions,
+                         int lead_slots) {
+                 return slot_transmitter::make({.cell = cell,
+                                                .endpoint = std::move(endpoint),
+                                                .start_slot = start_slot,
+                                                .modulation = modulation,
+                                                .bins = std::move(bins),
+                                                .seed = seed,
+                                                .timeout_s = timeout_s,
+                                                .restart_slots = restart_slots,
+                                                .nof_slots = nof_slots,
+                                                .transmissions = transmissions,
+                                                .lead_slots = lead_slots});
+             }),
+             py::kw_only(), py::arg("cell") = sent.cell, py::arg("endpoint") = sent.endpoint,
+             py::arg("start_slot") = sent.start_slot, py::arg("modulation") = sent.modulation,
+             py::arg("bins") = sent.bins, py::arg("seed") = sent.seed,
+             py::arg("timeout_s") = sent.timeout_s, py::arg("restart_slots") = sent.restart_slots,
+             py::arg("nof_slots") = sent.nof_slots, py::arg("transmissions") = sent.transmissions,
+             py::arg("lead_slots") = sent.lead_slots)
         .def(
             "status", [](const slot_transmitter& b) { return to_dict(b.status()); },
             "Counters as a dict (slots, late_slots, underflows, restarts, ...).")
@@ -181,12 +207,31 @@ PYBIND11_MODULE(wip_python, m) {
                std::shared_ptr<slot_receiver>>
         receiver(m, "slot_receiver", slot_receiver::doc);
     receiver
-        .def(py::init(&slot_receiver::make), py::arg("cell") = 0, py::arg("horizon") = 3,
-             py::arg("combining") = true, py::arg("endpoint") = "", py::arg("message_period") = 0,
-             py::arg("start_slot") = 150, py::arg("timeout_s") = 2.0,
-             py::arg("predictor") = "delay", py::arg("gain_db") = 0.0,
-             py::arg("lowest_gain_db") = 0.0, py::arg("highest_gain_db") = 0.0,
-             py::arg("timed_gain") = true)
+        .def(py::init([](int cell, int horizon, bool combining, std::string endpoint,
+                         int message_period, std::int64_t start_slot, double timeout_s,
+                         std::string predictor, double gain_db, double lowest_gain_db,
+                         double highest_gain_db, bool timed_gain) {
+                 return slot_receiver::make({.cell = cell,
+                                             .horizon = horizon,
+                                             .combining = combining,
+                                             .endpoint = std::move(endpoint),
+                                             .message_period = message_period,
+                                             .start_slot = start_slot,
+                                             .timeout_s = timeout_s,
+                                             .predictor = std::move(predictor),
+                                             .gain_db = gain_db,
+                                             .lowest_gain_db = lowest_gain_db,
+                                             .highest_gain_db = highest_gain_db,
+                                             .timed_gain = timed_gain});
+             }),
+             py::kw_only(), py::arg("cell") = heard.cell, py::arg("horizon") = heard.horizon,
+             py::arg("combining") = heard.combining, py::arg("endpoint") = heard.endpoint,
+             py::arg("message_period") = heard.message_period,
+             py::arg("start_slot") = heard.start_slot, py::arg("timeout_s") = heard.timeout_s,
+             py::arg("predictor") = heard.predictor, py::arg("gain_db") = heard.gain_db,
+             py::arg("lowest_gain_db") = heard.lowest_gain_db,
+             py::arg("highest_gain_db") = heard.highest_gain_db,
+             py::arg("timed_gain") = heard.timed_gain)
         .def(
             "status", [](const slot_receiver& b) { return to_dict(b.status()); },
             "Counters and receiver state as a dict (locked, slots, frames_good, cfo_hz, ...).")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 if TYPE_CHECKING:
     from openwip_schema.control_pb2 import (
+        AirNode,
         AirStatus,
         AttenuatorStatus,
         CommandedBurst,
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
         Verdict as VerdictMessage,
     )
 else:
-    AirStatus = AttenuatorStatus = CommandedBurst = Direction = MacStatus = PacketsBytes = Burst = (
-        RadioState
-    ) = Any
+    AirNode = AirStatus = AttenuatorStatus = CommandedBurst = Direction = MacStatus = (
+        PacketsBytes
+    ) = Burst = RadioState = Any
     SlotReport = FrameBatch = PacketBatch = PacketRecord = SlotSample = TcpFlow = Telemetry = (
         VerdictMessage
     ) = Any

@@ -12,14 +12,14 @@
 #include <thread>
 #include <vector>
 
-#include "power_spectrum.h"
+#include "iq/power_spectrum.h"
 #include "spectrum_thread.h"
 
 namespace {
 
 using namespace wip;
 using cf32 = std::complex<float>;
-constexpr std::size_t points = power_spectrum::nof_points;
+constexpr std::size_t points = iq::power_spectrum::nof_points;
 
 std::vector<cf32> tone(double points_from_carrier, double amplitude) {
     std::vector<cf32> x(slot_samples);
@@ -34,7 +34,7 @@ std::vector<cf32> tone(double points_from_carrier, double amplitude) {
 }
 
 std::vector<float> spectrum_of(std::span<const cf32> x) {
-    power_spectrum s;
+    iq::power_spectrum s;
     std::vector<float> dbfs(points);
     EXPECT_TRUE(s.work(x, std::span<float, points>(dbfs)));
     return dbfs;
@@ -77,12 +77,12 @@ TEST(power_spectrum, a_tone_between_two_points_loses_no_more_than_the_window_say
 }
 
 TEST(power_spectrum, noise_has_the_power_of_the_noise_bandwidth_at_every_point) {
-    EXPECT_NEAR(power_spectrum::noise_bandwidth_hz,
+    EXPECT_NEAR(iq::power_spectrum::noise_bandwidth_hz,
                 noise_bandwidth_points() * sample_rate_hz / static_cast<double>(points), 30);
     constexpr double power = 1e-4;  // -40 dBFS in 7.68 MHz
     std::mt19937_64 random(5);
     std::normal_distribution<float> part(0, static_cast<float>(std::sqrt(power / 2)));
-    power_spectrum s;
+    iq::power_spectrum s;
     std::vector<double> mean(points);
     constexpr int times = 400;
     for (int t = 0; t < times; ++t) {
@@ -104,8 +104,8 @@ TEST(power_spectrum, noise_has_the_power_of_the_noise_bandwidth_at_every_point) 
 
 TEST(power_spectrum, silence_is_the_lowest_level_and_no_number_is_no_spectrum) {
     for (const float value : spectrum_of(std::vector<cf32>(slot_samples)))
-        EXPECT_EQ(value, power_spectrum::lowest_dbfs);
-    power_spectrum s;
+        EXPECT_EQ(value, iq::power_spectrum::lowest_dbfs);
+    iq::power_spectrum s;
     std::vector<cf32> x(slot_samples, cf32(0.1F, 0));
     std::vector<float> dbfs(points);
     x[3000] = {std::numeric_limits<float>::quiet_NaN(), 0};

@@ -8,7 +8,7 @@
 
 namespace {
 
-using wip::phy::bin_outcome;
+using wip::frame_outcome;
 using wip::phy::cf32;
 
 TEST(receiver_detail, has_the_symbols_of_the_bins_in_use_the_channel_and_the_noise) {
@@ -16,10 +16,10 @@ TEST(receiver_detail, has_the_symbols_of_the_bins_in_use_the_channel_and_the_noi
     const std::vector<float> noise(25, 0.01F);
     wip::phy::received_slot slot;
     slot.locked = slot.grant_ok = true;
-    slot.bins[2].outcome = bin_outcome::good;
+    slot.bins[2].outcome = frame_outcome::good;
     slot.bins[2].symbols = first;
     slot.bins[3].symbols = second;  // unused: not to be sent
-    slot.bins[9].outcome = bin_outcome::bad;
+    slot.bins[9].outcome = frame_outcome::bad;
     slot.bins[9].symbols = second;
     slot.channel = channel;
     slot.bin_noise = noise;

@@ -11,12 +11,12 @@
 #include <numeric>
 #include <thread>
 
-#include "sample_recorder.h"
+#include "iq/sample_recorder.h"
 
 namespace {
 
 using wip::sample;
-using wip::sample_recorder;
+using wip::iq::sample_recorder;
 using cf32 = sample_recorder::cf32;
 
 class a_recording : public testing::Test {

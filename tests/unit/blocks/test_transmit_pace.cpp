@@ -2,7 +2,7 @@
 // The radio's clock by the host's, and when a slot is made for it.
 #include <gtest/gtest.h>
 
-#include "radio_clock.h"
+#include "iq/radio_clock.h"
 #include "transmit_pace.h"
 
 namespace wip {
@@ -12,7 +12,7 @@ constexpr std::int64_t second = 1'000'000'000;
 constexpr std::int64_t tick_ns = 130;  // less than one sample
 
 TEST(radio_clock, is_not_known_before_a_reading_and_not_by_a_clock_that_has_not_begun) {
-    radio_clock clock;
+    iq::radio_clock clock;
     EXPECT_FALSE(clock.at(second));
     clock.add(sample(0), second);
     EXPECT_FALSE(clock.at(second));
@@ -21,7 +21,7 @@ TEST(radio_clock, is_not_known_before_a_reading_and_not_by_a_clock_that_has_not_
 }
 
 TEST(radio_clock, goes_on_between_readings) {
-    radio_clock clock;
+    iq::radio_clock clock;
     clock.add(sample(sample_rate_hz), 5 * second);
     const auto later = clock.at(6 * second)->value;
     EXPECT_LE(later, 2 * sample_rate_hz);
@@ -30,7 +30,7 @@ TEST(radio_clock, goes_on_between_readings) {
 
 // A reading that took long is a loose bound, and one of a medium that stood still as well.
 TEST(radio_clock, takes_the_tightest_bound) {
-    radio_clock clock;
+    iq::radio_clock clock;
     const auto truth = [](std::int64_t ns) { return ns * 96 / 12500; };  // samples
     clock.add(sample(truth(second)), second);
     for (int i = 1; i < 20; ++i) {
@@ -43,7 +43,7 @@ TEST(radio_clock, takes_the_tightest_bound) {
 }
 
 TEST(radio_clock, that_is_set_back_forgets_what_it_was) {
-    radio_clock clock;
+    iq::radio_clock clock;
     clock.add(sample(100 * sample_rate_hz), second);
     clock.add(sample(7), 2 * second);
     EXPECT_EQ(clock.at(2 * second + tick_ns - 100), sample(7));
@@ -51,7 +51,7 @@ TEST(radio_clock, that_is_set_back_forgets_what_it_was) {
 
 TEST(radio_clock, that_runs_50_ppm_fast_or_slow_is_never_said_to_be_ahead_by_more) {
     for (const double ppm : {-50.0, 50.0}) {
-        radio_clock clock;
+        iq::radio_clock clock;
         const auto truth = [&](double s) { return s * sample_rate_hz * (1 + ppm * 1e-6); };
         for (int i = 10; i < 100; ++i)
             clock.add(sample(static_cast<std::int64_t>(truth(i * 0.1))), i * (second / 10));

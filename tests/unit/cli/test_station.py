@@ -680,7 +680,8 @@ class Compare(unittest.TestCase):
         cell.air.clock, cell.air.delay_samples = "fader", 10240
         cell.air.soundings.add(to="terminal", residual_db=-30, limit_db=-25, **{"from": "base"})
         fader_says(cell.air)
-        cell.air.nodes.extend(("base:2", "terminal:3"))
+        for name in ("base", "terminal"):
+            cell.air.nodes.add(name=name)
         with tempfile.TemporaryDirectory() as folder:
             config, file = pathlib.Path(folder, "fader.yaml"), pathlib.Path(folder, "terminal.json")
             config.write_text(

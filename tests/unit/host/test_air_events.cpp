@@ -16,9 +16,13 @@ class asked_medium : public testing::Test {
 protected:
     asked_medium() {
         out.want(topic::event);
-        status.add_nodes("base: process 11, transmits, receives");
-        status.add_nodes("terminal: free");
+        for (const char* name : {"base", "terminal"}) status.add_nodes()->set_name(name);
+        set(base, 11);
+        status.mutable_nodes(base)->set_transmits(true);
+        status.mutable_nodes(base)->set_receives(true);
     }
+    static constexpr int base = 0, terminal = 1;
+    void set(int node, std::uint64_t process) { status.mutable_nodes(node)->set_process(process); }
     void change(std::int64_t at, const std::string& key, const std::string& to) {
         auto& c = *status.add_changes();
         c.set_slot(at);
@@ -92,13 +96,13 @@ TEST_F(asked_medium, counts_anew_when_its_counters_were_reset) {
 
 TEST_F(asked_medium, tells_who_connects_and_who_goes) {
     hear();
-    status.set_nodes(1, "terminal: process 12");
+    set(terminal, 12);
     EXPECT_EQ(hear(), texts{"radio terminal connected 1"});
     EXPECT_EQ(last().event().severity(), Event::INFO);
-    status.set_nodes(1, "terminal: process 12, receives");
+    status.mutable_nodes(terminal)->set_receives(true);
     EXPECT_EQ(hear(), texts{}) << "the same process streams";
-    status.set_nodes(0, "base: free");
-    status.set_nodes(1, "terminal: process 13");
+    set(base, 0);
+    set(terminal, 13);
     EXPECT_EQ(hear(), (texts{"radio base disconnected 1", "radio terminal connected 1"}));
     EXPECT_EQ(out.of(topic::event)[seen - 2].event().severity(), Event::WARNING);
 }
@@ -133,7 +137,7 @@ TEST_F(asked_medium, whose_news_nobody_wants_is_not_told_later) {
     hear();
     events.forget();
     status.set_slots_behind(4);
-    status.set_nodes(1, "terminal: process 12");
+    set(terminal, 12);
     change(70, "channel.model", "etu");
     EXPECT_EQ(hear(), texts{});
     status.set_slots_behind(5);

@@ -134,6 +134,9 @@ TEST_F(ip_packets, go_out_at_once_when_they_are_flushed_and_the_numbers_go_on) {
 class link_frames : public testing::Test {
 protected:
     link_frames() { out.want(topic::frames); }
+    static std::string grant_of(std::int64_t k) {
+        return std::string(grant_bytes, static_cast<char>(k));
+    }
     // Bin b with b + 1 bits a symbol, whose payload is its slot; a third of them without payload.
     slot_report received(std::int64_t k, std::size_t bins) const {
         slot_report r;
@@ -159,7 +162,8 @@ protected:
 TEST_F(link_frames, of_several_slots_are_columns_in_the_order_of_slots_and_bins) {
     constexpr std::size_t bins = 10;
     for (std::int64_t k = 16; k <= 30; ++k) {
-        log->add(k % 2 == 0 ? received(k, bins) : slot_report{});  // every other slot is empty
+        log->add(k % 2 == 0 ? received(k, bins) : slot_report{},
+                 grant_of(k));  // every other slot is empty
         log->slot_done(slot(k));
     }
     ASSERT_EQ(out.of(topic::frames).size(), 1U);
@@ -172,6 +176,7 @@ TEST_F(link_frames, of_several_slots_are_columns_in_the_order_of_slots_and_bins)
         const std::int64_t k = m.slot(static_cast<int>(i / bins)).air();
         const int at = static_cast<int>(i);
         EXPECT_EQ(k, 16 + 2 * static_cast<std::int64_t>(i / bins));
+        EXPECT_EQ(m.slot(static_cast<int>(i / bins)).grant(), grant_of(k));
         EXPECT_EQ(m.bin()[i], static_cast<char>(b));
         EXPECT_EQ(m.bits_per_symbol()[i], static_cast<char>(b % 8 + 1));
         EXPECT_EQ(m.sn(at), 100U * static_cast<unsigned>(k) + b);
@@ -192,7 +197,7 @@ TEST_F(link_frames, say_how_many_there_were_before) {
     std::uint64_t frames = 0;
     for (std::int64_t k = 1; k <= 60; ++k) {
         const auto bins = static_cast<std::size_t>(k % 5);
-        log->add(received(k, bins));
+        log->add(received(k, bins), grant_of(k));
         log->slot_done(slot(k));
         if (k % 15 != 0) continue;
         const FrameBatch& m = message(static_cast<std::size_t>(k / 15 - 1));
@@ -203,7 +208,7 @@ TEST_F(link_frames, say_how_many_there_were_before) {
 }
 
 TEST_F(link_frames, that_wait_at_the_end_are_published) {
-    log->add(received(1, 3));
+    log->add(received(1, 3), grant_of(1));
     log->slot_done(slot(1));
     EXPECT_TRUE(out.of(topic::frames).empty());
     log.reset();
@@ -217,7 +222,7 @@ TEST_F(link_frames, of_a_run_of_any_length_all_come_out_when_it_is_flushed) {
         watched.want(topic::frames);
         frame_log one(watched, profile);
         for (std::int64_t k = 1; k <= slots; ++k) {
-            one.add(received(k, 3));
+            one.add(received(k, 3), grant_of(k));
             one.slot_done(slot(k));
         }
         one.flush();

@@ -69,8 +69,8 @@ TEST(gain_control, brings_levels_over_60_db_to_the_target_and_64_qam_arrives_at_
                        [&](const received_slot& r) {
                            if (i < 100) return;
                            for (const auto& b : r.bins) {
-                               good += b.outcome == bin_outcome::good;
-                               bad += b.outcome == bin_outcome::bad;
+                               good += b.outcome == frame_outcome::good;
+                               bad += b.outcome == frame_outcome::bad;
                            }
                        });
         EXPECT_NEAR(level + radio.gain, -20, 6.5) << level;
@@ -89,7 +89,7 @@ TEST(gain_control, without_it_12_bits_do_not_carry_60_db) {
     for (int i = 0; i < 200; ++i)
         radio.take(channel.pass(modulate(modulator, source.make(slot(150 + i)))),
                    [&](const received_slot& r) {
-                       for (const auto& b : r.bins) good += b.outcome == bin_outcome::good;
+                       for (const auto& b : r.bins) good += b.outcome == frame_outcome::good;
                    });
     EXPECT_EQ(good, 0);
 }
@@ -116,8 +116,8 @@ swept sweep(bool closed, double doppler_hz) {
                        if (i < 200) return;
                        out.unlocked += !r.locked;
                        for (const auto& b : r.bins) {
-                           out.good += b.outcome == bin_outcome::good;
-                           out.bad += b.outcome == bin_outcome::bad;
+                           out.good += b.outcome == frame_outcome::good;
+                           out.bad += b.outcome == frame_outcome::bad;
                        }
                        for (const float s : r.snr_db)
                            out.lowest_snr = std::min(out.lowest_snr, static_cast<double>(s));
@@ -298,7 +298,7 @@ stepped step_at(std::int64_t error, double doppler_hz = 0, bool watched = true,
             ++out.slots;
             out.missing += r.bin_power.empty();
             int bad = 0;
-            for (const auto& b : r.bins) bad += b.outcome != bin_outcome::good;
+            for (const auto& b : r.bins) bad += b.outcome != frame_outcome::good;
             out.bad_slots += bad > 0;
             for (const float s : own_snr_db(r)) {
                 if (r.bin_power.empty()) continue;

@@ -152,7 +152,7 @@ protected:
         detector.detect(y, channel, noise, grant, out);
     }
     int good() const {
-        return static_cast<int>(std::ranges::count(out, bin_outcome::good, &bin_result::outcome));
+        return static_cast<int>(std::ranges::count(out, frame_outcome::good, &bin_result::outcome));
     }
 };
 INSTANTIATE_TEST_SUITE_P(bits, believed_frames, testing::Range(1, 9));

@@ -41,8 +41,8 @@ struct listener {
         receiver.process(sample(clock), x, [&](const received_slot& r) {
             modes.push_back(r.mode);
             for (const auto& b : r.bins) {
-                good += b.outcome == bin_outcome::good;
-                bad += b.outcome == bin_outcome::bad;
+                good += b.outcome == frame_outcome::good;
+                bad += b.outcome == frame_outcome::bad;
             }
         });
         clock += static_cast<std::int64_t>(x.size());

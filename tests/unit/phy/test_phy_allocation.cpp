@@ -22,8 +22,8 @@ void expect_none(std::string_view predictor) {
     int good = 0, bad = 0;
     const slot_receiver::on_slot_fn count = [&](const received_slot& r) {
         for (const auto& b : r.bins) {
-            good += b.outcome == bin_outcome::good;
-            bad += b.outcome == bin_outcome::bad;
+            good += b.outcome == frame_outcome::good;
+            bad += b.outcome == frame_outcome::bad;
         }
     };
     for (int i = 0; i < 300; ++i) {

@@ -70,8 +70,8 @@ TEST(sampling_clock, ten_and_twenty_ppm_off_are_followed_without_a_slip) {
                 if (i < 100) return;
                 without += !r.grant_ok;
                 for (const auto& b : r.bins) {
-                    good += b.outcome == bin_outcome::good;
-                    bad += b.outcome == bin_outcome::bad;
+                    good += b.outcome == frame_outcome::good;
+                    bad += b.outcome == frame_outcome::bad;
                 }
             });
             first += static_cast<std::int64_t>(x.size());

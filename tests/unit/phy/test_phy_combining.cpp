@@ -104,7 +104,7 @@ outcome retransmit(bool combining, int copies, std::uint16_t window_edge = 1000)
                     EXPECT_TRUE(r.grant_ok);
                     for (std::size_t b = 0; b < nof_bins; ++b) {
                         out.combined += r.bins[b].combined;
-                        if (r.bins[b].outcome != bin_outcome::good) continue;
+                        if (r.bins[b].outcome != frame_outcome::good) continue;
                         done[b] = true;
                         EXPECT_TRUE(std::equal(r.bins[b].payload.begin(), r.bins[b].payload.end(),
                                                s.payload[b].begin()));

@@ -75,7 +75,7 @@ fading_result run(double doppler_hz, double snr_db, int slots, int horizon = 3,
             }
             for (const auto& b : r.bins) {
                 ++bins;
-                wrong += b.outcome == bin_outcome::bad;
+                wrong += b.outcome == frame_outcome::bad;
                 genie_wrong += 1 - frame_right(snr);
             }
         });
@@ -147,7 +147,7 @@ double worst_bin_frames(std::size_t delay, double echo_db, int bits_per_symbol =
             if (i < 400) return;
             for (const auto& b : r.bins) {
                 ++all;
-                good += b.outcome == bin_outcome::good;
+                good += b.outcome == frame_outcome::good;
             }
         });
     }

@@ -67,12 +67,16 @@ protected:
         if (r.grant_ok) {
             const auto& t = sent.at(static_cast<std::size_t>(r.slot_in_hyperframe - 150));
             EXPECT_EQ(r.grant, t.grant);
+            packed_grant packed;
+            EXPECT_TRUE(pack_grant(t.grant, link_profile::radio, packed));
+            EXPECT_EQ(r.packed, packed);
             for (std::size_t b = 0; b < nof_bins; ++b) {
                 const auto& bin = r.bins[b];
-                EXPECT_EQ(bin.outcome == bin_outcome::unused, t.grant.bins[b].bits_per_symbol == 0);
-                s.bad += bin.outcome == bin_outcome::bad;
+                EXPECT_EQ(bin.outcome == frame_outcome::unused,
+                          t.grant.bins[b].bits_per_symbol == 0);
+                s.bad += bin.outcome == frame_outcome::bad;
                 s.combined += bin.combined;
-                if (bin.outcome != bin_outcome::good) continue;
+                if (bin.outcome != frame_outcome::good) continue;
                 ++s.good;
                 EXPECT_TRUE(std::equal(bin.payload.begin(), bin.payload.end(), t.payload[b].begin(),
                                        t.payload[b].end()));
@@ -354,7 +358,7 @@ TEST_F(phy_loopback, gives_soft_bits_when_asked_and_their_signs_are_the_hard_bit
         const auto x = next_samples();
         receiver().process(sample(first), x, [&](const received_slot& r) {
             for (const auto& b : r.bins) {
-                ASSERT_EQ(b.outcome, bin_outcome::good);
+                ASSERT_EQ(b.outcome, frame_outcome::good);
                 ASSERT_EQ(b.llr.size(), 108U * 5);
                 ASSERT_EQ(b.symbols.size(), 108U);
                 double mean = 0;
@@ -370,6 +374,25 @@ TEST_F(phy_loopback, gives_soft_bits_when_asked_and_their_signs_are_the_hard_bit
                        [&](const received_slot& r) { EXPECT_TRUE(r.bins[0].llr.empty()); });
 }
 
+TEST_F(phy_loopback, a_grant_that_is_packed_already_makes_the_same_samples) {
+    slot_modulator one({}), other({});
+    slot_source slots(0);
+    for (std::int64_t k = 4000; k < 4060; ++k) {
+        const auto s = slots.make(slot(k));
+        // The station that packed it counts its slots otherwise.
+        slot_grant elsewhere = s.grant;
+        elsewhere.frame_number = 77;
+        packed_grant packed;
+        ASSERT_TRUE(pack_grant(elsewhere, link_profile::radio, packed));
+        std::array<std::span<const std::uint8_t>, nof_bins> views;
+        for (std::size_t b = 0; b < nof_bins; ++b) views[b] = s.payload[b];
+        std::vector<cf32> out(slot_samples);
+        ASSERT_TRUE(other.work(s.air, elsewhere, packed, views,
+                               std::span<cf32, slot_samples>(out.data(), slot_samples)));
+        EXPECT_EQ(modulate(one, s), out) << k;
+    }
+}
+
 TEST_F(phy_loopback, sends_an_empty_grant_when_the_payload_has_the_wrong_size) {
     connect({.snr_db = 30});
     run(40);
@@ -382,7 +405,7 @@ TEST_F(phy_loopback, sends_an_empty_grant_when_the_payload_has_the_wrong_size) {
     receiver().process(sample(air * slot_samples), channel->pass(out), [&](const received_slot& r) {
         seen = true;
         EXPECT_TRUE(r.grant_ok);
-        for (const auto& b : r.bins) EXPECT_EQ(b.outcome, bin_outcome::unused);
+        for (const auto& b : r.bins) EXPECT_EQ(b.outcome, frame_outcome::unused);
     });
     EXPECT_TRUE(seen);
 }

@@ -45,8 +45,8 @@ drifted drift(double hz_per_second, double doppler_hz, int bits_per_symbol, doub
             if (i < 100) return;
             out.unlocked += !r.locked;
             for (const auto& b : r.bins) {
-                out.good += b.outcome == bin_outcome::good;
-                out.bad += b.outcome == bin_outcome::bad;
+                out.good += b.outcome == frame_outcome::good;
+                out.bad += b.outcome == frame_outcome::bad;
             }
         });
         const double cfo_hz = begin_hz + hz_per_second * (i + 1) * slot_seconds;
@@ -169,8 +169,8 @@ moved jump(std::size_t delay, double before, double after) {
             if (i < 100) return;
             out.unlocked += !r.locked;
             for (const auto& b : r.bins) {
-                out.good += b.outcome == bin_outcome::good;
-                out.bad += b.outcome == bin_outcome::bad;
+                out.good += b.outcome == frame_outcome::good;
+                out.bad += b.outcome == frame_outcome::bad;
             }
         });
         const double mean_delay = (1 - first) * static_cast<double>(delay);

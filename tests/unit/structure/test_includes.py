@@ -11,7 +11,8 @@ TOP = pathlib.Path(__file__).resolve().parents[3]
 ROOTS = [
     TOP / d
     for d in (
-        "blocks",
+        "foundation",
+        ".",  # phy/
         "mac",
         "channels",
         "host",
@@ -22,7 +23,7 @@ ROOTS = [
         "tests/sim",
     )
 ]
-FOLDERS = ("blocks", "mac", "channels", "host", "firmware", "tests")
+FOLDERS = ("foundation", "phy", "blocks", "mac", "channels", "host", "firmware", "tests")
 
 # Header -> names that come from nowhere else. Names that many headers bring along (std::move,
 # std::min) are left out.

@@ -119,6 +119,19 @@ TEST(grant, every_grant_whose_bits_fit_packs_and_comes_back_the_same) {
     EXPECT_GT(refused, 100);  // scattered retransmissions do not always fit
 }
 
+TEST(grant, another_frame_number_can_be_set_in_a_packed_grant) {
+    std::mt19937 rng(4);
+    for (int i = 0; i < 1000; ++i) {
+        slot_grant g = random_grant(rng, 2);
+        packed_grant packed, again;
+        if (!pack_grant(g, link_profile::radio, packed)) continue;
+        g.frame_number = static_cast<std::uint16_t>(rng() % frame_number_modulus);
+        ASSERT_TRUE(pack_grant(g, link_profile::radio, again));
+        set_frame_number(packed, g.frame_number);
+        EXPECT_EQ(packed, again);
+    }
+}
+
 TEST(grant, a_full_slot_of_consecutive_retransmissions_fits) {
     slot_grant g;
     g.first_new_sn = 100;

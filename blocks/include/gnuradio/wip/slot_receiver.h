@@ -27,10 +27,26 @@ struct slot_receiver_status {
     std::map<std::string, std::variant<bool, std::int64_t, double, std::string>> receiver;
 };
 
+// The parameters; slot_receiver::doc says what they are.
+struct slot_receiver_config {
+    int cell = 0;
+    int horizon = 3;
+    bool combining = true;
+    std::string endpoint;
+    int message_period = 0;
+    std::int64_t start_slot = 150;
+    double timeout_s = 2.0;
+    std::string predictor = "delay";
+    double gain_db = 0;
+    double lowest_gain_db = 0;
+    double highest_gain_db = 0;
+    bool timed_gain = true;
+};
+
 class WIP_API slot_receiver : virtual public gr::sync_block, public can_record {
 public:
     using sptr = std::shared_ptr<slot_receiver>;
-    // Of the block and its parameters; Python has it as its help.
+    // Describes the block and its parameters; Python has it as its help.
     static constexpr const char* doc =
         R"(Sink: samples at 7.68 MS/s into the slot receiver of wip::phy, slot reports out.
 
@@ -64,11 +80,7 @@ timed_gain      the radio takes the time of "gain" seriously; false: it may be a
 
 ValueError, in C++ invalid_argument, names parameter, value and range.)";
 
-    static sptr make(int cell = 0, int horizon = 3, bool combining = true,
-                     const std::string& endpoint = "", int message_period = 0,
-                     std::int64_t start_slot = 150, double timeout_s = 2.0,
-                     const std::string& predictor = "delay", double gain_db = 0,
-                     double lowest_gain_db = 0, double highest_gain_db = 0, bool timed_gain = true);
+    static sptr make(const slot_receiver_config& config = {});
 
     virtual slot_receiver_status status() const = 0;
     // Why the flowgraph ended by itself ("macd ... went away"); empty otherwise. Looks after the

@@ -27,10 +27,25 @@ struct slot_transmitter_status {
     std::uint64_t unexpected = 0;      // messages that answer no question: dropped
 };
 
+// The parameters; slot_transmitter::doc says what they are.
+struct slot_transmitter_config {
+    int cell = 0;
+    std::string endpoint;
+    std::int64_t start_slot = 150;
+    int modulation = 2;
+    std::vector<int> bins;
+    std::uint64_t seed = 1;
+    double timeout_s = 2.0;
+    int restart_slots = 30;
+    std::int64_t nof_slots = 0;
+    int transmissions = 1;
+    int lead_slots = 0;
+};
+
 class WIP_API slot_transmitter : virtual public gr::sync_block, public can_record {
 public:
     using sptr = std::shared_ptr<slot_transmitter>;
-    // Of the block and its parameters; Python has it as its help.
+    // Describes the block and its parameters; Python has it as its help.
     static constexpr const char* doc =
         R"(Source of whole slots: samples of slot start_slot, start_slot + 1, ... at 7.68 MS/s.
 
@@ -66,10 +81,7 @@ lead_slots      0: the radio's clock waits; 2..48: it runs freely
 
 ValueError, in C++ invalid_argument, names parameter, value and range.)";
 
-    static sptr make(int cell = 0, const std::string& endpoint = "", std::int64_t start_slot = 150,
-                     int modulation = 2, const std::vector<int>& bins = {}, std::uint64_t seed = 1,
-                     double timeout_s = 2.0, int restart_slots = 30, std::int64_t nof_slots = 0,
-                     int transmissions = 1, int lead_slots = 0);
+    static sptr make(const slot_transmitter_config& config = {});
 
     virtual slot_transmitter_status status() const = 0;
     // Of the test pattern, from the next slot on. Throws std::invalid_argument.

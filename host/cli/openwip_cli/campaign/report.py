@@ -19,7 +19,7 @@ from ..machine import outputs
 from ..text import OTHER_TREE, of_json
 from .metrics import Lack, Lacking, Results, metrics_of
 from .plan import Experiment
-from .statements import Judgement
+from .statements import Holds, Judgement
 
 COMPARISON = "comparison.json"
 # name and number of a figure, why it is not there
@@ -214,9 +214,9 @@ def screen(judged: Sequence[Judged]) -> str:
         lines += [f"  {line}" for line in ended_without(lacking)]
     held = [j.holds for of in judged for j in of.judgements]
     lines.append(
-        f"statements: {sum(h.startswith('yes') for h in held)} hold,"
-        f" {sum(h.startswith('no') and h != 'not measured' for h in held)} do not,"
-        f" {held.count('not measured')} not measured"
+        f"statements: {sum(h.is_yes for h in held)} hold,"
+        f" {sum(h.is_no for h in held)} do not,"
+        f" {held.count(Holds.NOT_MEASURED)} not measured"
     )
     return "\n".join(lines)
 
@@ -237,7 +237,8 @@ def read_comparison(given: str) -> tuple[str, dict[str, Any]]:
         tree = of_json(path.read_text())
         for e in tree["experiments"].values():
             for s in e["statements"]:
-                _ = [s[key].strip for key in ("id", "says", "holds", "measured")]
+                _ = [s[key].strip for key in ("id", "says", "measured")]
+                Holds(s["holds"])
         return title or f"{tree['about']['time']}, {tree['about']['mode']}", tree
     except (OSError, *OTHER_TREE) as e:
         why = getattr(e, "strerror", None) or "it is no comparison.json of ./openwip experiment"
@@ -248,10 +249,8 @@ def read_comparison(given: str) -> tuple[str, dict[str, Any]]:
 
 
 def held(statements: Sequence[dict[str, Any]]) -> str:
-    return (
-        f"{sum(s['holds'].startswith('yes') for s in statements)} of"
-        f" {sum(s['holds'] != 'not measured' for s in statements)}"
-    )
+    found = [Holds(s["holds"]) for s in statements]
+    return f"{sum(h.is_yes for h in found)} of {sum(h.is_yes or h.is_no for h in found)}"
 
 
 def side_by_side(columns: Sequence[tuple[str, dict[str, Any]]]) -> str:

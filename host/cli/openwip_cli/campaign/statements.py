@@ -11,6 +11,7 @@ grid is smaller) is left out; a statement without a case is `not measured`."""
 
 import collections
 import dataclasses
+import enum
 import itertools
 import math
 from collections.abc import Iterable, Iterator
@@ -35,13 +36,34 @@ class Finding:
     sure: bool
 
 
+class Holds(str, enum.Enum):
+    """Whether a statement holds; the values are what tables and comparison.json say."""
+
+    YES = "yes"
+    YES_NOT_SURE = "yes (not sure)"
+    NO = "no"
+    NO_NOT_SURE = "no (not sure)"
+    NOT_MEASURED = "not measured"
+
+    __str__ = str.__str__
+    __format__ = str.__format__
+
+    @property
+    def is_yes(self) -> bool:
+        return self in (Holds.YES, Holds.YES_NOT_SURE)
+
+    @property
+    def is_no(self) -> bool:
+        return self in (Holds.NO, Holds.NO_NOT_SURE)
+
+
 @dataclasses.dataclass(frozen=True)
 class Judgement:
     id: str
     says: str
     source: str
     measured: str
-    holds: str  # yes, yes (not sure), no, no (not sure), not measured
+    holds: Holds
     note: str
     # runs without a value, of the points that it is about: why -> how many
     lacking: dict[str, int] = dataclasses.field(default_factory=dict)
@@ -534,7 +556,7 @@ def judge(results: Results, statement: Statement) -> Judgement:
     common = {k: str(statement.get(k, "")).strip() for k in ("id", "says", "source", "note")}
     lacking = dict(collections.Counter(run.lack.value for run in results.lacking_of_used()))
     if not findings:
-        return Judgement(measured="", holds="not measured", lacking=lacking, **common)
+        return Judgement(measured="", holds=Holds.NOT_MEASURED, lacking=lacking, **common)
     holds, sure = _verdict((f.holds, f.sure) for _, f in findings)
     measured = "; ".join(
         f"{label}: {f.text}{'' if f.holds or holds else ' (no)'}" if label else f.text
@@ -542,7 +564,11 @@ def judge(results: Results, statement: Statement) -> Judgement:
     )
     return Judgement(
         measured=measured,
-        holds=("yes" if holds else "no") + ("" if sure else " (not sure)"),
+        holds=(
+            (Holds.YES if sure else Holds.YES_NOT_SURE)
+            if holds
+            else (Holds.NO if sure else Holds.NO_NOT_SURE)
+        ),
         lacking=lacking,
         **common,
     )

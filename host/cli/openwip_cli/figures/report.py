@@ -6,6 +6,7 @@ from typing import Any
 
 from ..air import SAMPLE_RATE
 from ..shapes import (
+    AirNode,
     AirStatus,
     Capacity,
     EndSums,
@@ -410,6 +411,14 @@ def application_lines(a: dict[str, Any] | None) -> list[str]:
     ]
 
 
+def node_words(node: AirNode) -> str:
+    """A place of the medium, in words."""
+    words = [f"process {node.process}" if node.process else node.radio or "free"]
+    words += [what for what in ("transmits", "receives") if getattr(node, what)]
+    words += [f"refused: {node.refused}"] if node.refused else []
+    return f"{node.name}: {', '.join(words)}"
+
+
 def status_screen(
     cell: Any, air: AirStatus | None, base: MacStatus | None, terminal: MacStatus | None
 ) -> str:
@@ -420,7 +429,7 @@ def status_screen(
         lines.append(
             f"  air       {air.now / SAMPLE_RATE:.1f} s of air time, {air.clock} at"
             f" speed {air.speed:g}, real-time factor {air.real_time_factor:.4f}, {air.slots_behind}"
-            f" of {air.slots} slots behind, {air.late} late, nodes: {', '.join(air.nodes)}"
+            f" of {air.slots} slots behind, {air.late} late, nodes: {', '.join(map(node_words, air.nodes))}"
         )
     if cell.replay is not None:
         lines.append(f"  replay    of {cell.replay['file']}")

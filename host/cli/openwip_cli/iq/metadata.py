@@ -51,6 +51,8 @@ def complete(path: pathlib.Path | str, facts: dict[str, Any]) -> Recording:
 
 
 def locked_stretches(recording: Recording, reports: Sequence[SlotReport]) -> list[dict[str, Any]]:
+    from openwip_schema import slot_link_pb2
+
     stretches: list[dict[str, Any]] = []
     at: dict[str, Any] | None = None
     for report in reports:
@@ -69,8 +71,8 @@ def locked_stretches(recording: Recording, reports: Sequence[SlotReport]) -> lis
             stretches.append(at)
         at["openwip:slots"] += 1
         at["openwip:grants"] += report.grant_ok
-        at["openwip:frames_good"] += sum(b.outcome == 1 for b in report.bins)
-        at["openwip:frames_bad"] += sum(b.outcome == 2 for b in report.bins)
+        at["openwip:frames_good"] += sum(b.outcome == slot_link_pb2.GOOD for b in report.bins)
+        at["openwip:frames_bad"] += sum(b.outcome == slot_link_pb2.BAD for b in report.bins)
     for s in stretches:
         begin = index_of(recording, s["openwip:first_slot"] * SLOT_SAMPLES)
         end = index_of(recording, (s["openwip:first_slot"] + s["openwip:slots"]) * SLOT_SAMPLES)

@@ -123,6 +123,8 @@ def last_slot(raw: Sequence[bytes]) -> int:
 
 
 def count_slot(result: dict[str, Any], live: SlotReport, replayed: SlotReport) -> None:
+    from openwip_schema import slot_link_pb2
+
     result["grants_same"] += live.grant == replayed.grant
     if live.grant and replayed.grant and live.grant != replayed.grant:
         result["contradictions"] += 1
@@ -135,7 +137,8 @@ def count_slot(result: dict[str, Any], live: SlotReport, replayed: SlotReport) -
         result["outcomes_same"] += b.outcome == other.outcome
         result["payloads_same"] += b.payload == other.payload
         # Two good frames with different content in the same place cannot both be right.
-        result["contradictions"] += b.outcome == other.outcome == 1 and b.payload != other.payload
+        both_good = b.outcome == other.outcome == slot_link_pb2.GOOD
+        result["contradictions"] += both_good and b.payload != other.payload
     for key, name in (("snr", "snr_db"), ("prediction", "predicted_snr_db")):
         ours_db, others_db = list(getattr(live, name)), list(getattr(replayed, name))
         largest = max((abs(x - y) for x, y in zip(ours_db, others_db)), default=0.0)

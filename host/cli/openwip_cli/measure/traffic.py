@@ -4,13 +4,14 @@
 import contextlib
 import json
 import os
+import pathlib
 import re
 import signal
 import statistics
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..cell.cell import ADDRESS, Cell
 from ..cell.keeper import KeeperClient
@@ -142,11 +143,32 @@ def ping(keeper: KeeperClient, cell: Cell, count: int, speed: float) -> dict[str
     }
 
 
-def started(program: Program, keeper: KeeperClient, word: str, name: str) -> Program:
-    """The program, once it has written `word`."""
+Ready: TypeAlias = Callable[[Program], bool]
+
+
+def says_ready(program: Program) -> bool:
+    """A program of ours, which writes this line when it listens."""
+    return "ready" in program.stdout.splitlines()
+
+
+def listens(port: int) -> Ready:
+    """Whether a TCP socket listens at the port, in the program's namespace."""
+    where = re.compile(rf"^ *\d+: [0-9A-F]+:{port:04X} [0-9A-F]+:0000 0A ", re.M)
+
+    def look(program: Program) -> bool:
+        of_process = pathlib.Path("/proc", str(program.process.pid), "net")
+        with contextlib.suppress(OSError):
+            return any(where.search((of_process / t).read_text()) for t in ("tcp", "tcp6"))
+        return False
+
+    return look
+
+
+def started(program: Program, keeper: KeeperClient, ready: Ready, name: str) -> Program:
+    """The program, once it is ready; that is looked at whenever it has written something."""
     try:
-        program.wait(keeper, 10, until=lambda p: word in p.stdout)
-        if word not in program.stdout:
+        program.wait(keeper, 10, until=ready)
+        if not ready(program):
             check_ended(**{name: program})
             raise TrafficFailed(
                 f"{name}: {complaint(program.stderr)[:LONGEST_REASON] or 'did not start'}"
@@ -163,10 +185,10 @@ def pair(
     cell: Cell,
     receive: list[str],
     send: list[str],
-    ready: str = "ready",
+    ready: Ready = says_ready,
     before: Callable[[], object] = lambda: None,
 ) -> Iterator[tuple[Program, Program]]:
-    """(receiver at the terminal, which has said `ready`; sender at the base station, after
+    """(receiver at the terminal, which is ready; sender at the base station, after
     before()). Both are gone afterwards, and their output and processor time can be read."""
     receiver = started(Program(cell.namespace("terminal"), receive), keeper, ready, "receiver")
     sender = None
@@ -185,7 +207,8 @@ def iperf3_server(*arguments: str) -> list[str]:
     return ["iperf3", "-s", "-1", "-B", ADDRESS["terminal"], "--forceflush", *arguments]
 
 
-IPERF3_READY = "Server listening"
+IPERF3_PORT = 5201
+IPERF3_READY = listens(IPERF3_PORT)
 
 
 def iperf3(

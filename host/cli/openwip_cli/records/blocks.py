@@ -16,13 +16,14 @@ from ..settings.command_line import Parser
 from ..settings.kinds import Integer, Real
 from .run_record import RunRecord, verdict_words
 
-GOOD = 1  # slot_link Outcome
 WIDTH = 80  # blocks in a line
 
 
 def of_record(record: RunRecord, tti_ms: float, user: int) -> "tuple[numpy.ndarray, int]":
     """True for each block that is lost, and how many TTIs between the first and the last have
     none."""
+    from openwip_schema import slot_link_pb2
+
     table = record.table("slot", "base")
     if table is None or "outcome" not in table:
         raise BadInput(
@@ -47,7 +48,7 @@ def of_record(record: RunRecord, tti_ms: float, user: int) -> "tuple[numpy.ndarr
     )
     of_tti, first = numpy.unique(tti, return_index=True)
     frames = outcome[rows[first]]
-    lost = frames[numpy.arange(len(frames)), (frames != 0).argmax(axis=1)] != GOOD
+    lost = frames[numpy.arange(len(frames)), (frames != 0).argmax(axis=1)] != slot_link_pb2.GOOD
     return lost, int(of_tti[-1] - of_tti[0] + 1 - len(of_tti))
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy
 from numpy.typing import NDArray
+from openwip_schema.slot_link_pb2 import BAD, GOOD, UNKNOWN, UNUSED
 
 from ...air import BINS, SLOTS_PER_SECOND
 from ...figures.meaning import DELAY_PARTS, link_capacity, link_settings
@@ -17,7 +18,6 @@ from ...records.run_record import RunRecord, Table
 COLUMNS = 900  # of a heat map, at most
 STEPS = 240  # of a curve of means, at most
 MISSING = 255
-UNUSED, GOOD, BAD, UNKNOWN = range(4)
 POINTS = 6000  # of a constellation, at most
 MOST_USERS = 25
 Numbers: TypeAlias = NDArray[numpy.float64]

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "os/memory_lock.h"
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <cinttypes>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+namespace wip::os {
+namespace {
+
+std::atomic<bool> asked{false}, locked{false};
+
+bool without_limit() {
+    const rlimit all{RLIM_INFINITY, RLIM_INFINITY};
+    if (::setrlimit(RLIMIT_MEMLOCK, &all) == 0) return true;
+    rlimit limit{};
+    return ::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
+}
+
+// Calls with (begin, octets, permissions, line) of each mapping.
+template <class What>
+void of_each_mapping(What what) {
+    FILE* maps = std::fopen("/proc/self/maps", "re");
+    if (maps == nullptr) return;
+    char line[512];
+    while (std::fgets(line, sizeof line, maps) != nullptr) {
+        std::uintptr_t from = 0, to = 0;
+        char permissions[8] = "";
+        if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %7s", &from, &to, permissions) == 3)
+            what(reinterpret_cast<void*>(from), to - from, permissions, line);
+    }
+    std::fclose(maps);
+}
+
+// Of the first thread: the only mapping that grows by itself.
+void unlock_stack() {
+    of_each_mapping([](void* begin, std::size_t octets, const char*, const char* line) {
+        if (std::strstr(line, "[stack]") != nullptr) ::munlock(begin, octets);
+    });
+}
+
+// Programs and libraries that no process has used since the machine's start are on the disk still,
+// and a function that runs for the first time would wait for it in its slot.
+void read_ahead() {
+    of_each_mapping([](void* begin, std::size_t octets, const char* permissions, const char* line) {
+        const bool of_a_file = std::strchr(line, '/') != nullptr;
+        if (of_a_file && permissions[3] == 'p') ::madvise(begin, octets, MADV_WILLNEED);
+    });
+}
+
+bool lock() {
+    if (without_limit()) return ::mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) == 0;
+    if (::mlockall(MCL_CURRENT | MCL_ONFAULT) != 0) return false;
+    unlock_stack();
+    return true;
+}
+
+}  // namespace
+
+bool lock_memory() noexcept {
+    if (!asked.exchange(true)) {
+        read_ahead();
+        locked.store(lock());
+    }
+    return locked.load();
+}
+
+}  // namespace wip::os

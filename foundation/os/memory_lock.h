@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A page that has to come from the disk makes a slot late. What this process has mapped, and maps
+// later, stays in memory once it has been used (MCL_ONFAULT: stacks and reserves that nothing
+// touches cost nothing). Programs and libraries are read ahead, so that their first use waits for
+// no disk either.
+//
+// Where RLIMIT_MEMLOCK is finite and cannot be raised, CAP_IPC_LOCK is behind it, and the process
+// gives that up: the kernel would then refuse all that it maps later, and its stack to grow. There
+// only what is mapped now is locked, but for the stack.
+#pragma once
+
+namespace wip::os {
+
+// Once in a process; later calls find what the first one did. False: nothing is locked, all works
+// without.
+bool lock_memory() noexcept;
+
+}  // namespace wip::os

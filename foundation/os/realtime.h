@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Real-time priority for the threads of the slot path, all the same one: a thread hands over to the
+// next by going to sleep, and none of them cuts another short. SCHED_FIFO, so that a slot does not
+// wait for whatever else wants the core.
+//
+// A guard keeps a fault from taking the machine: a real-time thread that runs for longer than
+// `longest_run` without ever sleeping gets SIGXCPU from the kernel (RLIMIT_RTTIME) and goes back to
+// ordinary priority, for good. The kernel's own limit (sched_rt_runtime_us, 95 %) stands behind it.
+#pragma once
+
+namespace wip::os {
+
+inline constexpr int slot_path_priority = 10;
+inline constexpr int longest_run_ms = 300;
+
+// For the calling thread, one in each process; threads that it makes begin without it. `priority`
+// 1 .. 99. False where the kernel does not grant it (no right, or a group without a share): all
+// works without it, later. The process locks its memory (memory_lock.h), whatever it is granted.
+bool use_realtime(int priority = slot_path_priority) noexcept;
+// The guard has taken it away.
+bool realtime_was_taken() noexcept;
+
+}  // namespace wip::os

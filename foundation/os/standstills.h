@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Whether a core stood still: a thread above everything of the slot path wakes on it every
+// millisecond and notes how much later than asked it was. The program cannot hold it up, whatever
+// it does: a gap is the machine's (its hypervisor, its kernel), or of work of a yet higher
+// priority. What a hypervisor takes does not all show as steal, so this is measured.
+//
+// Whose a gap was: the kernel counts how long a thread was ready and had no core (schedstat). Where
+// the whole machine stood still nobody woke the thread either, and it was not ready. A gap of
+// which it was ready for more than half was the kernel's: it HELD BACK all real-time work of the
+// core, as it does when that had its share of the period (sched_rt_runtime_us; ordinary tasks that
+// starve, from Linux 6.12 on), or something of a higher priority had the core.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+namespace wip::os {
+
+inline constexpr int witness_priority = 20;  // the slot path has slot_path_priority
+inline constexpr std::chrono::milliseconds witness_period{1};
+
+class standstills {
+public:
+    using duration = std::chrono::nanoseconds;
+    // Gaps of `least` or more count.
+    explicit standstills(duration least) : least_(least) {}
+
+    // A wake-up that came so long after its time, and how long of that the thread was ready.
+    // Returns how many were to come meanwhile: their times are past, and it would count the same
+    // gap twice to wait for them.
+    long woke(duration late, duration ready = {});
+
+    long count() const { return all_.count; }
+    struct sums {
+        long count = 0;
+        duration longest{}, together{};
+        void add(duration gap);
+    };
+    duration least() const { return least_; }
+    const sums& all() const { return all_; }
+    // Those of them in which the thread was ready.
+    const sums& held_back() const { return held_back_; }
+
+private:
+    duration least_;
+    sums all_, held_back_;
+};
+
+// How long the calling thread has been ready without a core, since it was made; nothing where the
+// kernel does not count that.
+std::optional<standstills::duration> ready_without_core();
+
+// Watches a core until standard input ends. Throws machine_error where the thread does not get
+// the core or its priority: without, a gap may be anybody's.
+standstills watch_core(int core, standstills::duration least);
+
+}  // namespace wip::os

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What it costs to wake a sleeping thread, on one core and across two: the time from one word to
+// the answer to it between two threads that sleep in between, as the processes of the slot path do.
+#pragma once
+
+#include <vector>
+
+namespace wip::os {
+
+// Cores that this process may use, ascending.
+std::vector<int> usable_cores();
+
+struct wake_up_cost {
+    double round_trip_us;  // median
+    double processor_us;   // of both threads, kernel and user, for each round trip (mean)
+};
+
+// Between a thread on core `a` and one on core `b` (may be the same), `turns` round trips with a
+// pause of `idle_us` before each. Throws machine_error when a core cannot be used.
+wake_up_cost measure_wake_up(int a, int b, int turns = 60, int idle_us = 150);
+
+}  // namespace wip::os

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The grant of a slot: what every bin carries, as it rides in the control region (200 control
+// symbols, jointly protected; the coding is in phy/coding/control_region.h). 30 bytes of content:
+//
+//   12  frame number (slot / 30, modulo 4096; the slot within the frame comes from the pilots)
+//   16  SN of the first new link frame in this slot
+//   15  window edge: distance from that SN back to the oldest SN the sender still holds. Anything
+//       older will never come (again)
+//   80  modulation: 5 groups of 5 bins, each 16 bits = sum k_i 9^i, k_i = 0 (none) .. 8
+//    n  one bit for each bin in use, in bin order: 1 = retransmission
+//       then for each retransmission, in bin order:
+//         SN   first one: gamma(first SN - SN); next ones: gamma(zigzag(SN - previous SN - 1) + 1)
+//         0            the whole frame, at its first modulation
+//         1 1 e        the fragment that starts where the previous retransmission's ended, same SN
+//         1 0 oooooooo e   the fragment that starts at nibble o of the frame payload
+//                      (e = 1: it reaches the end of the frame)
+//       then the packet borders (below), as far as there is need and room:
+//         0            of no new frame; left out when nothing follows
+//         1 0          of all new frames
+//         1 1 nnnnn    of the first n new frames
+//         of these, for each that has one: gamma(1 + those without one before it, back to the last
+//         with one); 0: at nibble 0, or 1 and the nibble, in as many bits as the frame's length
+//         needs. Behind the last with one: gamma(1 + those left), if any are
+//       then runs of older frames in ascending order, each
+//         1 gamma(first new SN - first SN of the run), or, but for the first run,
+//           gamma(that SN - last SN of the run before)
+//           gamma(frames of the run)
+//           border of the last one: 0 none, 1 0 at nibble 0, or 1 1 oooooooo at nibble o; the
+//           others have none
+//    0  zero padding
+//
+// New frames need no SN each: they count up from the first one in bin order. A slot whose
+// retransmissions do not fit into the 30 bytes cannot be packed: the scheduler sends fewer.
+//
+// The border of a frame is the first nibble in it where a packet begins, or the padding behind the
+// last one. The payload is one stream of packets: a terminal that lost a part of it cannot know
+// from the rest where the next packet begins, so it is told. docs/reference/air-interface.md is the
+// same for those who write a receiver of their own (tests/vectors does).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "types/bit_io.h"
+#include "types/frame.h"
+#include "types/grid.h"
+
+namespace wip {
+
+inline constexpr int grant_bytes = 30;
+// A grant as it rides in the control region. It is packed once, by the base station; whoever comes
+// after hands the bytes on.
+using packed_grant = std::array<std::uint8_t, grant_bytes>;
+inline constexpr int frame_number_modulus = 4096;
+inline constexpr int max_window = 32767;
+
+// Of a frame: the nibble of its border, or
+inline constexpr std::uint8_t no_border = 254;       // it has none
+inline constexpr std::uint8_t unknown_border = 255;  // that is not said
+
+struct bin_grant {
+    std::uint8_t bits_per_symbol = 0;  // 0 = bin not used
+    bool retransmission = false;
+    wire_sn sn = 0;
+    bool whole = true;        // the whole frame; else the fragment that starts at `offset`
+    std::uint8_t offset = 0;  // nibbles into the frame payload
+    bool last = true;         // the unit reaches the end of the frame
+    // Of new frames; said of the first ones, in bin order, up to some bin.
+    std::uint8_t border = unknown_border;
+    bool operator==(const bin_grant&) const = default;
+};
+
+// Older frames without a border, but for the last one.
+struct border_run {
+    wire_sn first = 0;
+    std::uint16_t frames = 0;
+    std::uint8_t border = no_border;
+    bool operator==(const border_run&) const = default;
+};
+inline constexpr std::size_t most_border_runs = 8;
+
+struct slot_grant {
+    std::uint16_t frame_number = 0;
+    wire_sn first_new_sn = 0;
+    std::uint16_t window_edge = 0;
+    std::array<bin_grant, nof_bins> bins{};
+    std::array<border_run, most_border_runs> runs{};  // ascending; those without frames last
+    bool operator==(const slot_grant&) const = default;
+};
+
+constexpr std::uint16_t frame_number_of(slot s) {
+    return static_cast<std::uint16_t>(s.value / slots_per_frame % frame_number_modulus);
+}
+
+// Of a slot without frames, said by one who knows the last grant only: the edge that it had, and
+// the SN behind its new frames. A receiver may have heard of later ones, and takes nothing back.
+inline slot_grant quiet_grant(const slot_grant& last, slot air) {
+    slot_grant quiet;
+    quiet.frame_number = frame_number_of(air);
+    int fresh = 0;
+    for (const bin_grant& b : last.bins) fresh += b.bits_per_symbol != 0 && !b.retransmission;
+    quiet.first_new_sn = static_cast<wire_sn>(last.first_new_sn + fresh);
+    quiet.window_edge = static_cast<std::uint16_t>(last.window_edge + fresh);
+    return quiet;
+}
+
+namespace detail {
+constexpr std::uint32_t zigzag(std::int32_t v) {
+    return static_cast<std::uint32_t>(v) << 1 ^ static_cast<std::uint32_t>(v >> 31);
+}
+constexpr std::int32_t unzigzag(std::uint32_t v) {
+    return static_cast<std::int32_t>(v >> 1) ^ -static_cast<std::int32_t>(v & 1);
+}
+// How the SN of a retransmission is written; `previous`: the retransmission before it, if any.
+inline std::uint32_t sn_code(const slot_grant& g, const bin_grant* previous, const bin_grant& b) {
+    if (previous == nullptr) return static_cast<wire_sn>(g.first_new_sn - b.sn);
+    const auto step = static_cast<std::int16_t>(static_cast<wire_sn>(b.sn - previous->sn));
+    return zigzag(step - 1) + 1;
+}
+// Does a fragment start where that of `previous` ends?
+inline bool follows(link_profile profile, const bin_grant* previous, const bin_grant& b) {
+    return previous != nullptr && previous->sn == b.sn && !previous->whole &&
+           b.offset == previous->offset + frame_payload_nibbles(profile, previous->bits_per_symbol);
+}
+constexpr int gamma_bits(std::uint32_t v) { return 2 * std::bit_width(v) - 1; }
+
+template <class Writer>
+void put_border(Writer& w, std::uint8_t border, int width) {
+    w.put(border == 0 ? 0 : 1, 1);
+    if (border != 0) w.put(border, width);
+}
+// nullopt: no nibble of a frame of so many, or nibble 0 in the long form.
+inline std::optional<std::uint8_t> get_border(bit_reader& r, int width, int nibbles) {
+    if (r.get(1) == 0) return std::uint8_t{0};
+    const std::uint32_t border = r.get(width);
+    if (border == 0 || border >= static_cast<std::uint32_t>(nibbles)) return std::nullopt;
+    return static_cast<std::uint8_t>(border);
+}
+// Bits that tell the nibbles of a frame apart.
+constexpr int border_width(link_profile p, int bits_per_symbol) {
+    return std::bit_width(static_cast<unsigned>(frame_payload_nibbles(p, bits_per_symbol) - 1));
+}
+inline constexpr int most_nibbles =
+    frame_payload_nibbles(link_profile::wipemu, max_bits_per_symbol);
+
+template <class Writer>
+void put_new_borders(Writer& w, const slot_grant& g, link_profile profile) {
+    int fresh = 0, told = 0;
+    for (const auto& b : g.bins) {
+        if (b.bits_per_symbol == 0 || b.retransmission) continue;
+        ++fresh;
+        if (b.border != unknown_border) ++told;
+    }
+    if (told == 0) {
+        if (fresh > 0 && g.runs[0].frames > 0) w.put(0, 1);
+        return;
+    }
+    w.put(told == fresh ? 2 : 3, 2);
+    if (told < fresh) w.put(static_cast<std::uint32_t>(told), 5);
+    std::uint32_t without = 0;
+    for (const auto& b : g.bins) {
+        if (b.bits_per_symbol == 0 || b.retransmission || b.border == unknown_border) continue;
+        if (b.border == no_border) {
+            ++without;
+            continue;
+        }
+        w.put_gamma(without + 1);
+        put_border(w, b.border, border_width(profile, b.bits_per_symbol));
+        without = 0;
+    }
+    if (without > 0) w.put_gamma(without + 1);
+}
+
+inline bool get_new_borders(bit_reader& r, slot_grant& g, link_profile profile) {
+    std::array<bin_grant*, nof_bins> fresh{};
+    std::size_t n = 0;
+    for (auto& b : g.bins)
+        if (b.bits_per_symbol != 0 && !b.retransmission) fresh[n++] = &b;
+    if (n == 0 || r.position() == grant_bytes * 8 || r.get(1) == 0) return true;
+    std::size_t told = n;
+    if (r.get(1) == 1) {
+        told = r.get(5);
+        if (told == 0 || told >= n) return false;
+    }
+    for (std::size_t i = 0; i < told;) {
+        const std::size_t without = r.get_gamma() - 1;
+        if (!r.ok() || without > told - i) return false;
+        for (const std::size_t with = i + without; i < with; ++i) fresh[i]->border = no_border;
+        if (i == told) return without > 0;
+        const int k = fresh[i]->bits_per_symbol;
+        const auto border =
+            get_border(r, border_width(profile, k), frame_payload_nibbles(profile, k));
+        if (!border) return false;
+        fresh[i++]->border = *border;
+    }
+    return true;
+}
+
+template <class Writer>
+void put_runs(Writer& w, const slot_grant& g) {
+    wire_sn before = 0;
+    for (std::size_t i = 0; i < g.runs.size() && g.runs[i].frames > 0; ++i) {
+        const border_run& run = g.runs[i];
+        w.put(1, 1);
+        w.put_gamma(static_cast<wire_sn>(i == 0 ? g.first_new_sn - run.first : run.first - before));
+        w.put_gamma(run.frames);
+        w.put(run.border == no_border ? 0 : 1, 1);
+        if (run.border != no_border) put_border(w, run.border, 8);
+        before = static_cast<wire_sn>(run.first + run.frames - 1);
+    }
+}
+
+inline bool get_runs(bit_reader& r, slot_grant& g) {
+    std::uint32_t left = 0;  // SNs from the last one of the run before to the first new one
+    for (std::size_t i = 0; r.position() < grant_bytes * 8 && r.get(1) == 1; ++i) {
+        if (i == g.runs.size()) return false;
+        const std::uint32_t step = r.get_gamma();
+        if (i > 0 && step >= left) return false;
+        left = i == 0 ? step : left - step;
+        const std::uint32_t frames = r.get_gamma();
+        if (!r.ok() || left > max_window || frames > left) return false;
+        border_run& run = g.runs[i];
+        run.first = static_cast<wire_sn>(g.first_new_sn - left);
+        run.frames = static_cast<std::uint16_t>(frames);
+        left -= frames - 1;
+        if (r.get(1) == 0) continue;
+        const auto border = get_border(r, 8, most_nibbles);
+        if (!border) return false;
+        run.border = *border;
+    }
+    return r.ok();
+}
+}  // namespace detail
+
+// Bits that a run takes in a grant whose first new frame is `first_new_sn`; `before`: the run
+// before it, or nullptr.
+constexpr int border_run_bits(const border_run& run, const border_run* before,
+                              wire_sn first_new_sn) {
+    const auto step = before == nullptr
+                          ? static_cast<wire_sn>(first_new_sn - run.first)
+                          : static_cast<wire_sn>(run.first - before->first - before->frames + 1);
+    return 1 + detail::gamma_bits(step) + detail::gamma_bits(run.frames) +
+           (run.border == no_border ? 1
+            : run.border == 0       ? 2
+                                    : 10);
+}
+
+// To a bit_writer, or a bit_counter. Fields outside their range are a caller's bug. `profile`
+// decides how long frames are.
+template <class Writer>
+void put_grant(Writer& w, const slot_grant& g, link_profile profile) {
+    w.put(g.frame_number, 12);
+    w.put(g.first_new_sn, 16);
+    w.put(g.window_edge, 15);
+    for (int group = 0; group < 5; ++group) {
+        std::uint32_t value = 0;
+        for (int i = 4; i >= 0; --i)
+            value = value * 9 + g.bins[static_cast<std::size_t>(group * 5 + i)].bits_per_symbol;
+        w.put(value, 16);
+    }
+    for (const auto& b : g.bins)
+        if (b.bits_per_symbol != 0) w.put(b.retransmission ? 1 : 0, 1);
+    const bin_grant* previous = nullptr;
+    for (const auto& b : g.bins) {
+        if (b.bits_per_symbol == 0 || !b.retransmission) continue;
+        w.put_gamma(detail::sn_code(g, previous, b));
+        if (b.whole) {
+            w.put(0, 1);
+        } else {
+            const bool follows = detail::follows(profile, previous, b);
+            w.put(follows ? 3 : 2, 2);
+            if (!follows) w.put(b.offset, 8);
+            w.put(b.last ? 1 : 0, 1);
+        }
+        previous = &b;
+    }
+    detail::put_new_borders(w, g, profile);
+    detail::put_runs(w, g);
+}
+
+// A grant of more than 8 * grant_bytes cannot be packed.
+inline int grant_bits(const slot_grant& g, link_profile profile) {
+    bit_counter w;
+    put_grant(w, g, profile);
+    return w.bits();
+}
+
+// Returns false when it does not fit.
+inline bool pack_grant(const slot_grant& g, link_profile profile,
+                       std::span<std::uint8_t, grant_bytes> out) {
+    bit_writer w(out);
+    put_grant(w, g, profile);
+    return w.ok();
+}
+
+// The number that a transmitter counts may differ from that of the station that packed the grant.
+inline void set_frame_number(packed_grant& packed, std::uint16_t frame_number) {
+    packed[0] = static_cast<std::uint8_t>(frame_number >> 4);
+    packed[1] = static_cast<std::uint8_t>((packed[1] & 0x0fU) | (frame_number & 0x0fU) << 4);
+}
+
+// nullopt when the bits are no grant that pack_grant could have written.
+inline std::optional<slot_grant> unpack_grant(std::span<const std::uint8_t, grant_bytes> in,
+                                              link_profile profile) {
+    bit_reader r(in);
+    slot_grant g;
+    g.frame_number = static_cast<std::uint16_t>(r.get(12));
+    g.first_new_sn = static_cast<wire_sn>(r.get(16));
+    g.window_edge = static_cast<std::uint16_t>(r.get(15));
+    for (int group = 0; group < 5; ++group) {
+        std::uint32_t value = r.get(16);
+        for (int i = 0; i < 5; ++i, value /= 9)
+            g.bins[static_cast<std::size_t>(group * 5 + i)].bits_per_symbol =
+                static_cast<std::uint8_t>(value % 9);
+        if (value != 0) return std::nullopt;
+    }
+    for (auto& b : g.bins)
+        if (b.bits_per_symbol != 0) b.retransmission = r.get(1) == 1;
+    const bin_grant* previous = nullptr;
+    wire_sn next_new = g.first_new_sn;
+    for (auto& b : g.bins) {
+        if (b.bits_per_symbol == 0) continue;
+        if (!b.retransmission) {
+            b.sn = next_new++;
+            continue;
+        }
+        const std::uint32_t code = r.get_gamma();
+        if (code > 0x1ffff) return std::nullopt;
+        b.sn = previous == nullptr
+                   ? static_cast<wire_sn>(g.first_new_sn - code)
+                   : static_cast<wire_sn>(previous->sn + 1 + detail::unzigzag(code - 1));
+        if (code != detail::sn_code(g, previous, b)) return std::nullopt;  // another way round
+        b.whole = r.get(1) == 0;
+        if (!b.whole) {
+            if (r.get(1) == 1) {
+                if (previous == nullptr || previous->whole || previous->sn != b.sn)
+                    return std::nullopt;
+                const int end =
+                    previous->offset + frame_payload_nibbles(profile, previous->bits_per_symbol);
+                if (end > 255) return std::nullopt;
+                b.offset = static_cast<std::uint8_t>(end);
+            } else {
+                b.offset = static_cast<std::uint8_t>(r.get(8));
+                if (detail::follows(profile, previous, b)) return std::nullopt;
+            }
+            b.last = r.get(1) == 1;
+        }
+        previous = &b;
+    }
+    if (!r.ok() || !detail::get_new_borders(r, g, profile) || !detail::get_runs(r, g))
+        return std::nullopt;
+    while (r.position() < grant_bytes * 8)
+        if (r.get(1) != 0) return std::nullopt;
+    return g;
+}
+
+}  // namespace wip

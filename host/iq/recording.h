@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The facts of a recording of samples, as its recorder knows them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace wip::iq {
+
+// Samples without a jump of the sample time.
+struct stretch {
+    std::int64_t index = 0;         // in the file
+    std::int64_t first_sample = 0;  // sample time of that one
+    double later = 0;               // part of a sample by which it was taken later, -0.5 to 0.5
+    bool lost_by_recorder = false;  // what is missing before it; else the radio lost it
+};
+
+struct recording {
+    bool complete = false;  // the last slot asked for is there
+    std::int64_t samples = 0;
+    std::int64_t samples_lost = 0;
+    std::int64_t reports = 0;
+    std::int64_t reports_lost = 0;
+    std::vector<stretch> stretches;
+    std::string error;  // of the disk
+};
+
+}  // namespace wip::iq

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The parameters of a radio bearer of UMTS, and what fits together of them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "umts/am_config.h"
+#include "umts/bearer_profile.h"
+#include "umts/block_errors.h"
+#include "umts/rlc_entity.h"
+#include "umts/rrc.h"
+
+namespace wip::umts {
+
+// Some time from a moment of the owner's on.
+struct episode {
+    std::int64_t at_ns = 0, length_ns = 0;
+    std::int64_t end_ns() const { return at_ns + length_ns; }
+};
+
+struct bearer_config {
+    bearer_profile profile = bearer_profiles().front();
+    rlc_mode mode = rlc_mode::acknowledged;
+    am_config rlc;  // but pdu_bytes, which is the profile's; of it what counts in this mode
+    block_error_config errors_down, errors_up;
+    bool pdus_alone = false;  // a PDU is a block of its own for the errors, not all of an interval
+    rrc_config control;
+    std::vector<episode> spikes;   // no block begins in one, either way: what waits comes later
+    std::vector<episode> outages;  // every block that begins in one is lost
+    int granted_window = 0;        // to a peer by a receiver; 0: all of it
+    std::uint64_t seed = 1;
+    void check() const;  // throws std::invalid_argument naming key, value and what would be valid
+};
+
+}  // namespace wip::umts

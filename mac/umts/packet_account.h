@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What became of the packets of one direction of a bearer: each is queued until the other end has
+// put it together, and then has one fate.
+//
+// Packets have numbers in the order in which they are offered. A packet is found by its number, or
+// by where it ends in the RLC's stream of PDUs. A record is kept until its fate is certain: one
+// that the RLC gave up may still arrive, and is moved over then.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "journal/sdu_journal.h"
+#include "port/packet_link.h"
+#include "umts/ring.h"
+#include "umts/rlc_entity.h"
+
+namespace wip::umts {
+
+class packet_account {
+public:
+    enum class fate : std::uint8_t {
+        queued,
+        delivered,
+        given_up,
+        lost_by_reset,
+        refused,
+        lost,
+        too_long,
+    };
+    struct packet {
+        std::uint64_t id;
+        int tag;
+        std::int64_t offered_ns;
+    };
+
+    explicit packet_account(rlc_mode mode) : mode_(mode) {}
+
+    // Journals every packet from now on; null: no longer.
+    void follow(sdu_journal* journal) { journal_ = journal; }
+
+    // The number of a packet that is offered; nothing: the account is full, it is refused.
+    std::optional<std::uint64_t> offer(std::span<const std::uint8_t> packet, int tag,
+                                       std::int64_t now_ns);
+    packet at(std::uint64_t id) const;
+    // The packet goes into the RLC, ...
+    void entered(std::uint64_t id, std::int64_t now_ns);
+    // ... ends at that place of its PDUs, ...
+    void placed(std::uint64_t id, const sdu_position& end, std::int64_t first_sn,
+                std::int64_t now_ns);
+    // ... and was put together at the other end. Nothing: it is no packet of this direction, has
+    // arrived before, or has another length than it had without acknowledgements to tell.
+    std::optional<packet> assembled(const sdu_position& end, std::size_t bytes) const;
+    // It is on its way behind the RLC, for so long: it cannot be lost any more.
+    void behind_rlc(std::uint64_t id, std::int64_t for_ns, std::int64_t now_ns);
+    void settle(std::uint64_t id, fate what, std::int64_t now_ns);
+    // What had its end before this one (that of a RESET, or of the PDUs that are through), and has
+    // not been put together, will not be.
+    void lose_before(const sdu_position& end, fate what, std::int64_t now_ns);
+    // The RLC is set up anew. What was offered later than `entered_until_ns` has not come to it.
+    void reset(std::int64_t entered_until_ns, std::int64_t now_ns);
+
+    link_sums sums() const;
+    packets_bytes of(fate f) const { return sums_[static_cast<std::size_t>(f)]; }
+    bool idle() const { return of(fate::queued).packets == 0; }
+
+    sdu_journal* journal() const { return journal_; }
+
+private:
+    static constexpr std::size_t fates = 7;
+    struct record {
+        int tag = 0;
+        std::int64_t offered_ns = 0, settled_ns = 0;
+        std::size_t bytes = 0;
+        fate what = fate::queued;
+        bool placed = false;
+        sdu_position end;
+        // Placed once, and no longer in the RLC.
+        bool behind() const { return !placed && end.end > 0; }
+    };
+    record& record_of(std::uint64_t id) { return records_[id - first_id_]; }
+    const record& record_of(std::uint64_t id) const { return records_[id - first_id_]; }
+    bool acknowledged() const { return mode_ == rlc_mode::acknowledged; }
+    void move(record& r, std::uint64_t id, fate to, std::int64_t now_ns);
+    std::size_t place_of(const sdu_position& end) const;
+    static const char* reason_of(fate f);
+
+    rlc_mode mode_;
+    sdu_journal* journal_ = nullptr;
+    ring<record> records_;  // of first_id_, first_id_ + 1, ...
+    std::uint64_t first_id_ = 0;
+    ring<std::pair<sdu_position, std::uint64_t>> placed_;
+    std::array<packets_bytes, fates> sums_;
+    packets_bytes in_;
+};
+
+}  // namespace wip::umts

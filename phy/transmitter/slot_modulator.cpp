@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "phy/transmitter/slot_modulator.h"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <numbers>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "phy/coding/control_region.h"
+#include "phy/coding/frame_coder.h"
+#include "phy/grid/pilots.h"
+#include "phy/grid/resource_map.h"
+#include "phy/grid/sequence.h"
+#include "phy/grid/signal_level.h"
+#include "phy/ofdm/ofdm.h"
+#include "phy/qam/constellation.h"
+#include "types/bin.h"
+
+namespace wip::phy {
+
+struct slot_modulator::state {
+    slot_modulator_config config;
+    float amplitude = symbol_amplitude();
+    pilots pilot_values;
+    control_region control;
+    dft to_samples{dft::direction::to_samples};
+    std::array<std::vector<cf32>, max_bits_per_symbol + 1> scaled_points;
+    // FFT input of the six symbols, and where the elements of each bin stand in it.
+    aligned_vector<cf32> grid = aligned_vector<cf32>(symbols_per_slot * fft_size);
+    aligned_vector<cf32> body = aligned_vector<cf32>(fft_size);
+    std::array<std::array<std::uint16_t, payload_symbols_per_bin>, nof_bins> payload_places{};
+    std::array<std::uint16_t, nof_pilots> pilot_places{};
+    std::array<std::uint16_t, nof_control_symbols> control_places{};
+    // Rising edge; what the last symbol, of slot follower - 1, still sends after its end.
+    std::vector<float> edge;
+    std::array<cf32, most_edge_samples> ending{};
+    std::int64_t follower = -1;
+
+    explicit state(const slot_modulator_config& c)
+        : config(c), pilot_values(c.cell), control(c.cell) {
+        if (c.profile != link_profile::radio)
+            throw std::invalid_argument(
+                "profile: the PHY carries radio only (wipemu has no frame check on the air)");
+        if (c.edge_samples < 0 || c.edge_samples > most_edge_samples)
+            throw std::invalid_argument("edge_samples: " + std::to_string(c.edge_samples) +
+                                        ": valid is 0 to " + std::to_string(most_edge_samples));
+        for (int i = 0; i < c.edge_samples; ++i)
+            edge.push_back(static_cast<float>(
+                0.5 - 0.5 * std::cos(std::numbers::pi * (i + 0.5) / c.edge_samples)));
+        for (int k = 1; k <= max_bits_per_symbol; ++k) {
+            const constellation c_k(k);
+            for (const auto p : c_k.points())
+                scaled_points[static_cast<std::size_t>(k)].push_back(p * amplitude);
+        }
+        const auto place = [](bin_index bin, resource_element e) {
+            return static_cast<std::uint16_t>(
+                e.symbol * fft_size +
+                fft_index(static_cast<int>(bin.n()) * subcarriers_per_bin + e.subcarrier));
+        };
+        for (int b = 0; b < nof_bins; ++b) {
+            const auto ub = static_cast<std::size_t>(b);
+            for (std::size_t i = 0; i < payload_elements.size(); ++i)
+                payload_places[ub][i] = place(bin_index(b), payload_elements[i]);
+            for (std::size_t i = 0; i < pilot_elements.size(); ++i)
+                pilot_places[ub * pilots_per_bin + i] = place(bin_index(b), pilot_elements[i]);
+            for (std::size_t i = 0; i < control_elements.size(); ++i)
+                control_places[ub * control_symbols_per_bin + i] =
+                    place(bin_index(b), control_elements[i]);
+        }
+    }
+
+    // A grant of no frames in the place of one that cannot be sent.
+    packed_grant empty_in_place_of(const slot_grant& grant) const {
+        slot_grant empty;
+        empty.first_new_sn = grant.first_new_sn;
+        empty.window_edge = grant.window_edge;
+        packed_grant packed;
+        pack_grant(empty, config.profile, packed);
+        return packed;
+    }
+
+    // The symbol at p begins, the one before ends.
+    void soften(cf32* p) noexcept {
+        for (std::size_t i = 0; i < edge.size(); ++i) {
+            p[i] = edge[i] * p[i] + ending[i];
+            ending[i] = edge[edge.size() - 1 - i] * body[i];
+        }
+    }
+
+    void put_payload(const slot_grant* grant,
+                     std::span<const std::span<const std::uint8_t>, nof_bins> payload) {
+        label_array labels;
+        for (std::size_t b = 0; b < nof_bins; ++b) {
+            const auto& places = payload_places[b];
+            const int k = grant == nullptr ? 0 : grant->bins[b].bits_per_symbol;
+            if (k == 0) {
+                for (const auto p : places) grid[p] = {};
+                continue;
+            }
+            const auto& g = grant->bins[b];
+            encode_frame(payload[b], k, payload_key(config.cell, g.sn, g.whole ? 0 : g.offset),
+                         labels);
+            const cf32* points = scaled_points[static_cast<std::size_t>(k)].data();
+            for (std::size_t i = 0; i < places.size(); ++i) grid[places[i]] = points[labels[i]];
+        }
+    }
+};
+
+slot_modulator::slot_modulator(const slot_modulator_config& config)
+    : state_(std::make_unique<state>(config)) {}
+slot_modulator::~slot_modulator() = default;
+slot_modulator::slot_modulator(slot_modulator&&) noexcept = default;
+slot_modulator& slot_modulator::operator=(slot_modulator&&) noexcept = default;
+
+bool slot_modulator::fits(
+    const slot_grant& grant,
+    std::span<const std::span<const std::uint8_t>, nof_bins> payload) const noexcept {
+    for (std::size_t b = 0; b < nof_bins; ++b) {
+        const int k = grant.bins[b].bits_per_symbol;
+        if (k == 0) continue;
+        if (k > max_bits_per_symbol ||
+            payload[b].size() !=
+                static_cast<std::size_t>(frame_payload_bytes(state_->config.profile, k)))
+            return false;
+    }
+    return true;
+}
+
+bool slot_modulator::work(slot air, const slot_grant& grant,
+                          std::span<const std::span<const std::uint8_t>, nof_bins> payload,
+                          std::span<cf32, slot_samples> out) noexcept {
+    packed_grant packed;
+    const bool sent = fits(grant, payload) && pack_grant(grant, state_->config.profile, packed);
+    if (!sent) packed = state_->empty_in_place_of(grant);
+    set_frame_number(packed, frame_number_of(air));
+    send(air, sent ? &grant : nullptr, packed, payload, out);
+    return sent;
+}
+
+bool slot_modulator::work(slot air, const slot_grant& grant, packed_grant packed,
+                          std::span<const std::span<const std::uint8_t>, nof_bins> payload,
+                          std::span<cf32, slot_samples> out) noexcept {
+    const bool sent = fits(grant, payload);
+    if (!sent) packed = state_->empty_in_place_of(grant);
+    set_frame_number(packed, frame_number_of(air));
+    send(air, sent ? &grant : nullptr, packed, payload, out);
+    return sent;
+}
+
+void slot_modulator::send(slot air, const slot_grant* grant, const packed_grant& packed,
+                          std::span<const std::span<const std::uint8_t>, nof_bins> payload,
+                          std::span<cf32, slot_samples> out) noexcept {
+    auto& s = *state_;
+    const auto slot_in_frame =
+        static_cast<int>((air.value % slots_per_frame + slots_per_frame) % slots_per_frame);
+
+    control_symbols control;
+    s.control.encode(packed, slot_in_frame, control);
+    for (std::size_t i = 0; i < control.size(); ++i)
+        s.grid[s.control_places[i]] = s.amplitude * control[i];
+    const auto& pilot_values = s.pilot_values.of(slot_in_frame);
+    for (std::size_t i = 0; i < pilot_values.size(); ++i)
+        s.grid[s.pilot_places[i]] = s.amplitude * pilot_values[i];
+    s.put_payload(grant, payload);
+
+    if (air.value != s.follower) s.ending.fill({});
+    s.follower = air.value + 1;
+    for (int l = 0; l < symbols_per_slot; ++l) {
+        s.to_samples.execute(s.grid.data() + l * fft_size, s.body.data());
+        cf32* p = out.data() + symbol_offset(l);
+        const int prefix = prefix_samples[static_cast<std::size_t>(l)];
+        std::memcpy(p, s.body.data() + fft_size - prefix,
+                    static_cast<std::size_t>(prefix) * sizeof(cf32));
+        std::memcpy(p + prefix, s.body.data(), fft_size * sizeof(cf32));
+        s.soften(p);
+    }
+}
+
+}  // namespace wip::phy
