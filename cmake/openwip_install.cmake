@@ -127,7 +127,7 @@ function(openwip_install_core)
   install(TARGETS wip_core wip_warnings wip_flags ${exported} EXPORT openwip
           ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/openwip-core COMPONENT dev LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
   install(EXPORT openwip NAMESPACE openwip:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/openwip FILE openwipTargets.cmake COMPONENT dev)
-  foreach(folder foundation/types phy mac/port mac/wire mac/rlc mac/journal mac/link mac/calendar mac/relay mac/umts mac/wlan
+  foreach(folder blocks/types blocks/phy mac/port mac/wire mac/rlc mac/journal mac/link mac/calendar mac/relay mac/umts mac/wlan
                  channels/yaml channels/sample channels/mix channels/bin channels/packet channels/profiles channels/cell channels/fader)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION include/openwip COMPONENT dev FILES_MATCHING PATTERN "*.h" PATTERN port/include EXCLUDE)
   endforeach()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The flowgraph's end of the slot link: a peer_link (foundation/peer) with the messages of
+// The flowgraph's end of the slot link: a peer_link (blocks/peer) with the messages of
 // mac/schema/slot_link.proto; macd binds.
 //
 // One thread uses it (the block's). States:

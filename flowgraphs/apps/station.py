@@ -42,7 +42,7 @@ EARLY_SAMPLES = 64
 TICK_S = 0.1  # of the watch over the flowgraph; nothing of the radio waits for it
 STOP_LIMIT_S = 0.6  # then the process ends even if a thread hangs in a driver
 
-# As foundation/os/realtime.h has it for the other processes of the slot path.
+# As blocks/os/realtime.h has it for the other processes of the slot path.
 SLOT_PATH_PRIORITY = 10
 # The transmitter has a higher priority than the others on its core: some radios hold samples for
 # 1 ms only, while samples that are received wait for their turn.
@@ -349,7 +349,7 @@ def set_start(radio: Any, options: argparse.Namespace) -> Any:
     return at
 
 
-CARRIER_DBFS = -15.0  # nominal_transmit_level (foundation/types/db.h): what all bins in use come to
+CARRIER_DBFS = -15.0  # nominal_transmit_level (blocks/types/db.h): what all bins in use come to
 
 
 def transmit_power(radio: Any, dbm: float) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The connecting end of a shm:// line (foundation/peer/ring_link.cpp), written from its head alone: a
+"""The connecting end of a shm:// line (blocks/peer/ring_link.cpp), written from its head alone: a
 second implementation to test the first against, and a way to put garbage into the shared memory."""
 
 import mmap

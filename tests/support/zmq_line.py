@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Either end of a line over ZeroMQ (foundation/peer/zmq_link.cpp), written from its head alone, so that
+"""Either end of a line over ZeroMQ (blocks/peer/zmq_link.cpp), written from its head alone, so that
 macd and the blocks are not tested against the code they use. A test gives a bound end one partner,
 for whom a DEALER will do."""
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Numbers of the air interface (docs/reference/air-interface.md). What the C++ side has in
-foundation/types is here once more, and nowhere else."""
+blocks/types is here once more, and nowhere else."""
 
 SAMPLE_RATE = 7_680_000  # samples/s
 SLOT_SAMPLES = 5120

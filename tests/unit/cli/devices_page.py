@@ -34,7 +34,7 @@ def corners(filters):
     return ", ".join(f"{filters[part][0] / 2:g}" for part in ("butterworth", "pole"))
 
 
-SENT_DBFS, RECEIVED_DBFS = -15, -20  # foundation/types/db.h, gain_control.h
+SENT_DBFS, RECEIVED_DBFS = -15, -20  # blocks/types/db.h, gain_control.h
 
 ROWS = (  # title, key of its source, text of a product
     ("channels", None, lambda p: len(p["subdevices"].split())),

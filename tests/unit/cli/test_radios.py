@@ -83,10 +83,10 @@ class Radios(unittest.TestCase):
                 self.assertTrue(-200 <= path <= 100 and -200 <= noise <= 20)
 
     def test_the_level_that_a_transmitter_has_is_the_same_wherever_it_is_written(self):
-        """foundation/types/db.h has it; others cannot read that."""
+        """blocks/types/db.h has it; others cannot read that."""
         level = float(
             re.search(
-                r"nominal_transmit_level\{(.*)\};", (TOP / "foundation/types/db.h").read_text()
+                r"nominal_transmit_level\{(.*)\};", (TOP / "blocks/types/db.h").read_text()
             )[1]
         )
         app = (TOP / "flowgraphs/apps/station.py").read_text()

@@ -16,7 +16,7 @@ from openwip_cli.runs import ns3_tcp
 from openwip_cli.settings import page
 
 QUESTIONS = TOP / "tests/documentation/questions.tsv"
-ROOMS = "foundation phy blocks channels cmake docs firmware flowgraphs host mac tests .ci".split()
+ROOMS = "blocks channels cmake docs firmware flowgraphs host mac tests .ci".split()
 NAMED = re.compile(r"\bdocs/[\w/-]+\.md\b")
 TEXT = {
     ".h",

@@ -11,8 +11,7 @@ TOP = pathlib.Path(__file__).resolve().parents[3]
 ROOTS = [
     TOP / d
     for d in (
-        "foundation",
-        ".",  # phy/
+        "blocks",
         "mac",
         "channels",
         "host",
@@ -23,7 +22,7 @@ ROOTS = [
         "tests/sim",
     )
 ]
-FOLDERS = ("foundation", "phy", "blocks", "mac", "channels", "host", "firmware", "tests")
+FOLDERS = ("blocks", "mac", "channels", "host", "firmware", "tests")
 
 # Header -> names that come from nowhere else. Names that many headers bring along (std::move,
 # std::min) are left out.

@@ -51,7 +51,7 @@ def python(*folders):
 
 class Once(unittest.TestCase):
     def test_numbers_of_the_air_interface_are_those_of_the_cpp_side(self):
-        grid = "foundation/types/grid.h"
+        grid = "blocks/types/grid.h"
         for name, there in (
             ("SAMPLE_RATE", "sample_rate_hz"),
             ("SLOT_SAMPLES", "slot_samples"),

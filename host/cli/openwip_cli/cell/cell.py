@@ -43,7 +43,7 @@ WIRED_ADDRESS, RADIO_ADDRESS = "10.42.254.1/32", "10.42.254.2/32"
 STATIONS = ("base", "terminal")
 CONTROLLER = "controller"  # between the base station's server and the bearer (runs/split_tcp.py)
 FIRST_DESCRIPTOR = 10  # of those that a process is handed
-# above the stations' (foundation/os/realtime.h), where its clock does not wait for them
+# above the stations' (blocks/os/realtime.h), where its clock does not wait for them
 FADER_PRIORITY = 11
 # above a transmitter's (flowgraphs/apps/station.py), where its clock waits for nobody: a clock that
 # stood still while others worked would then go on by more than a radio's store lasts
@@ -107,7 +107,7 @@ class Cell:
         return f"ipc://{self.run}/{socket}"
 
     def line(self, socket: str) -> str:
-        """Between two processes of the slot path: shared memory (foundation/peer)."""
+        """Between two processes of the slot path: shared memory (blocks/peer)."""
         return f"shm://{self.run}/{socket}"
 
     @property

@@ -81,7 +81,7 @@ def to_load(keep: tuple[str, ...], *folders: pathlib.Path | str) -> tuple[str, .
     return keep
 
 
-_HIGHEST_PRIORITY = 10  # of the slot path (foundation/os/realtime.h)
+_HIGHEST_PRIORITY = 10  # of the slot path (blocks/os/realtime.h)
 _MCL_CURRENT, _MCL_FUTURE, _MCL_ONFAULT = 1, 2, 4
 _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _VERSION_3 = 24, 38, 0x20080522
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -123,7 +123,7 @@ def limit(keep: Iterable[str]) -> None:
 
 
 def lock_memory() -> None:
-    """As foundation/os/memory_lock.h has it, of a process that keeps its rights. Raises OSError:
+    """As blocks/os/memory_lock.h has it, of a process that keeps its rights. Raises OSError:
     nothing is locked."""
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(

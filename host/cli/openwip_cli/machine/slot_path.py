@@ -175,7 +175,7 @@ def granted(pids: dict[str, int]) -> dict[str, Any]:
 
 class StandstillWatch:
     """Whether the machine stood still: threads above the slot path, one on each of its cores, that
-    were woken late (foundation/os/standstills.h). On a clock that does not wait that costs slots,
+    were woken late (blocks/os/standstills.h). On a clock that does not wait that costs slots,
     and no program can mend it."""
 
     def __init__(self, cores: list[int], places: Places) -> None:

@@ -168,7 +168,7 @@ class TextOrFile(Text):
 
 
 class Extension(Text):
-    """Code of the user's own (foundation/types/extension_name.h): a class in a Python file, or a shared
+    """Code of the user's own (blocks/types/extension_name.h): a class in a Python file, or a shared
     library. The process loads it."""
 
     valid = "built_in, python:FILE:CLASS or library:FILE[:ARGUMENT]"

@@ -16,7 +16,7 @@ from .command_line import read
 from .kinds import ChoiceOrFile, Numbers
 from .table import Setting, nested, settings_of
 
-NOMINAL_TRANSMIT_DBFS = -15.0  # foundation/types/db.h
+NOMINAL_TRANSMIT_DBFS = -15.0  # blocks/types/db.h
 MOVES_BY_ITSELF = ("hst", "hst-tunnel", "two-user", "n-user")  # takes no speed
 USUAL_SPEED_KMH = 30.0
 TRACE, NONE = ".h5", "none"
