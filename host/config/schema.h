@@ -64,6 +64,7 @@ struct key {
     std::string fallback_doc = {};  // shown in the documentation instead of `fallback`
     bool required = false;
     bool runtime = false;  // may change in a running process
+    bool endpoint = false;  // of a socket
     bool format = false;   // both ends of the link need the same
 };
 
@@ -87,6 +88,7 @@ struct setting {
 class settings {
 public:
     explicit settings(const std::vector<key>& table);
+    const std::vector<key>& keys() const { return *table_; }
 
     // Each throws `error` and leaves the settings as they were before.
     void merge_file(const std::string& path);

@@ -377,7 +377,7 @@ void base_station::reconfigure(config::settings& next, const std::vector<std::st
     mac_.reconfigure(wanted);
     to_base_.reconfigure(all.to_base);
     from_base_.reconfigure(all.from_base);
-    packets_.set_rate(telemetry_from(next).packets_per_second);
+    packets_.set_rate(all.telemetry.packets_per_second);
     if (wanted.retransmission_delay_slots != link_.retransmission_delay_slots)
         loop_to_tell_ = wanted.retransmission_delay_slots;
     link_ = wanted;

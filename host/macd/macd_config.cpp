@@ -11,6 +11,8 @@
 namespace wip::host {
 namespace {
 
+namespace name = config::name;
+
 // What two endpoints must not share, whatever their kind.
 std::string place_of(const std::string& endpoint) {
     const std::string path = peer::socket_path(endpoint);
@@ -28,19 +30,19 @@ Config checked(const Config& c) {
     return c;
 }
 
-int lead_from(const config::settings& s, int delay) {
-    const int lead = static_cast<int>(s.integer("link.transmit_lead_slots"));
+int lead_from(const config::settings& s, const config::macd_link_settings& link, int delay) {
+    const int lead = link.transmit_lead_slots;
     if (lead == 1)
-        throw s.refuse("link.transmit_lead_slots",
+        throw s.refuse(name::link_transmit_lead_slots,
                        "too short for a radio; valid: 0, or 2..45 slots");
     if (lead != 0 && delay < lead + feedback_slots)
-        throw s.refuse("link.transmit_lead_slots",
+        throw s.refuse(name::link_transmit_lead_slots,
                        "the retransmission delay of " + std::to_string(delay) +
                            " slots has to be longer by at least 3, for the feedback; valid: 0.." +
                            std::to_string(std::max(0, delay - feedback_slots)));
-    const int fader = static_cast<int>(s.integer("link.fader_slots"));
+    const int fader = link.fader_slots;
     if (fader != 0 && delay < lead + feedback_slots + fader)
-        throw s.refuse("link.retransmission_delay_ms",
+        throw s.refuse(name::link_retransmission_delay_ms,
                        "with link.fader_slots = " + std::to_string(fader) + " and a lead of " +
                            std::to_string(lead) + " at least " +
                            std::to_string(lead + feedback_slots + fader) + " slots");
@@ -48,165 +50,163 @@ int lead_from(const config::settings& s, int delay) {
 }
 
 // Packets and feedback over TCP are encrypted; on the loopback, too, which every user reaches.
-void check_keys(const config::settings& s) {
-    const std::string& endpoint = s.text("endpoints.uplink");
-    const bool keys = !s.text("endpoints.uplink_keys").empty(),
-               tcp = endpoint.starts_with("tcp://");
+void check_keys(const config::settings& s, const config::endpoints_settings& endpoints) {
+    const bool keys = !endpoints.uplink_keys.empty(), tcp = endpoints.uplink.starts_with("tcp://");
     if (!keys && tcp)
-        throw s.refuse("endpoints.uplink_keys",
+        throw s.refuse(name::endpoints_uplink_keys,
                        "over TCP keys are needed; valid: a folder of ./openwip keys");
     if (keys && !tcp)
-        throw s.refuse("endpoints.uplink_keys",
-                       "for an uplink over TCP only; valid: empty with " + endpoint);
+        throw s.refuse(name::endpoints_uplink_keys,
+                       "for an uplink over TCP only; valid: empty with " + endpoints.uplink);
 }
 
 }  // namespace
 
-link_config link_from(const config::settings& s) {
+link_config link_from(const config::link_settings& v) {
     link_config c;
-    c.profile = s.text("link.profile") == "wipemu" ? link_profile::wipemu : link_profile::radio;
-    c.bins = static_cast<int>(s.integer("link.bins"));
+    c.profile = config::translated(v.profile, link_profile::radio, link_profile::wipemu);
+    c.bins = v.bins;
     c.allocation =
-        s.text("link.allocation") == "static" ? allocation_kind::fixed : allocation_kind::best;
-    c.modulation =
-        s.text("link.modulation") == "adaptive" ? 0 : s.text("link.modulation").front() - '0';
-    const std::string& table = s.text("link.switch_table");
-    c.switch_table = table == "nmse_0"     ? switch_table_kind::nmse_0
-                     : table == "measured" ? switch_table_kind::measured
-                                           : switch_table_kind::nmse_0_1;
-    c.max_retransmissions = static_cast<int>(s.integer("link.max_retransmissions"));
+        config::translated(v.allocation, allocation_kind::fixed, allocation_kind::best);
+    c.modulation = v.modulation.value_or(0);
+    using table = switch_table_kind;
+    c.switch_table =
+        config::translated(v.switch_table, table::nmse_0, table::nmse_0_1, table::measured);
+    c.max_retransmissions = v.max_retransmissions;
     // 1.5 slots a millisecond; a hair of tolerance so that 2 ms is 3 slots and not 4.
     c.retransmission_delay_slots =
-        static_cast<int>(std::ceil(s.real("link.retransmission_delay_ms") * 1.5 - 1e-9));
-    c.combining = s.flag("link.combining");
-    c.packing = s.flag("link.packing");
-    c.in_order = s.text("link.order") == "in_order";
-    c.deliver_corrupt = s.flag("link.deliver_corrupt");
-    c.queue_packets = static_cast<int>(s.integer("link.queue_packets"));
+        static_cast<int>(std::ceil(v.retransmission_delay_ms * 1.5 - 1e-9));
+    c.combining = v.combining;
+    c.packing = v.packing;
+    c.in_order = config::translated(v.order, true, false);
+    c.deliver_corrupt = v.deliver_corrupt;
+    c.queue_packets = v.queue_packets;
     return checked(c);
 }
 
-extension::link_rules_config link_rules_from(const config::settings& s) {
-    const extension::link_rules_config c{s.text("link.scheduler"), s.text("link.adaptation")};
-    if (c.scheduler != no_extension && s.text("link.allocation") != "best")
-        throw s.refuse("link.allocation", "link.scheduler = " + c.scheduler +
-                                              " shares out the bins; valid: best, its default");
-    if (c.adaptation != no_extension && s.text("link.modulation") != "adaptive")
-        throw s.refuse("link.modulation", "link.adaptation = " + c.adaptation +
-                                              " chooses the modulation; valid: adaptive");
-    return c;
+extension::link_rules_config link_rules_from(const config::settings& s,
+                                             const config::link_settings& v) {
+    if (v.scheduler != no_extension && v.allocation != config::link_allocation_choice::best)
+        throw s.refuse(name::link_allocation,
+                       "link.scheduler = " + v.scheduler +
+                           " shares out the bins; valid: best, its default");
+    if (v.adaptation != no_extension && v.modulation)
+        throw s.refuse(name::link_modulation, "link.adaptation = " + v.adaptation +
+                                                  " chooses the modulation; valid: adaptive");
+    return {v.scheduler, v.adaptation};
 }
 
-bool tcp_l_from(const config::settings& s) {
-    const bool on = s.flag("link.tcp_l");
-    if (on && !s.flag("link.deliver_corrupt"))
-        throw s.refuse("link.tcp_l", "without link.deliver_corrupt no damaged segment arrives");
-    return on;
+bool tcp_l_from(const config::settings& s, const config::link_settings& v) {
+    if (v.tcp_l && !v.deliver_corrupt)
+        throw s.refuse(name::link_tcp_l, "without link.deliver_corrupt no damaged segment arrives");
+    return v.tcp_l;
 }
 
-uplink_config uplink_from(const config::settings& s) {
+uplink_config uplink_from(const config::uplink_settings& v, std::uint64_t seed) {
     uplink_config c;
-    c.kbps = s.real("uplink.kbps");
-    c.delay_slots = static_cast<int>(s.integer("uplink.delay_slots"));
-    c.loss = s.real("uplink.loss");
-    c.feedback_loss = s.real("uplink.feedback_loss");
-    c.queue_packets = static_cast<int>(s.integer("uplink.queue_packets"));
-    c.seed = static_cast<std::uint64_t>(s.integer("seed"));
+    c.kbps = v.kbps;
+    c.delay_slots = v.delay_slots;
+    c.loss = v.loss;
+    c.feedback_loss = v.feedback_loss;
+    c.queue_packets = v.queue_packets;
+    c.seed = seed;
     return checked(c);
 }
 
 std::pair<packet_model::wired_config, packet_model::wired_config> wired_from(
-    const config::settings& s) {
+    const config::settings& s, const config::to_base_settings& to_base,
+    const config::from_base_settings& from_base, std::uint64_t seed) {
+    for (const auto& [key, rate] : {std::pair{name::to_base_rate_kbps, to_base.rate_kbps},
+                                    {name::from_base_rate_kbps, from_base.rate_kbps}})
+        if (rate > 0 && rate < 1) throw s.refuse(key, "must be 0 (no limit) or 1 .. 10000000");
     packet_model::wired_config to;
-    to.delay_ms = s.real("to_base.delay_ms");
-    to.rate_kbps = s.real("to_base.rate_kbps");
-    to.loss = s.real("to_base.loss");
-    to.queue_packets = static_cast<int>(s.integer("to_base.queue_packets"));
-    to.held_mb = s.real("to_base.held_mb");
-    to.seed = static_cast<std::uint64_t>(s.integer("seed"));
+    to.delay_ms = to_base.delay_ms;
+    to.rate_kbps = to_base.rate_kbps;
+    to.loss = to_base.loss;
+    to.queue_packets = to_base.queue_packets;
+    to.held_mb = to_base.held_mb;
+    to.seed = seed;
     packet_model::wired_config from = to;
-    from.delay_ms = s.number("from_base.delay_ms").value_or(to.delay_ms);
-    from.rate_kbps = s.real("from_base.rate_kbps");
-    from.loss = s.real("from_base.loss");
-    for (const char* rate : {"to_base.rate_kbps", "from_base.rate_kbps"})
-        if (s.real(rate) > 0 && s.real(rate) < 1)
-            throw s.refuse(rate, "must be 0 (no limit) or 1 .. 10000000");
+    from.delay_ms = from_base.delay_ms.value_or(to.delay_ms);
+    from.rate_kbps = from_base.rate_kbps;
+    from.loss = from_base.loss;
     return {to, from};
 }
 
-telemetry_rates telemetry_from(const config::settings& s) {
-    return {.slot_every = static_cast<int>(s.integer("telemetry.slot_every")),
-            .receiver_every = static_cast<int>(s.integer("telemetry.receiver_every")),
-            .frames_every = static_cast<int>(s.integer("telemetry.frames_every")),
-            .queue_messages = static_cast<int>(s.integer("telemetry.queue_messages")),
-            .packets_per_second = static_cast<int>(s.integer("telemetry.packets_per_second"))};
+telemetry_rates telemetry_from(const config::telemetry_settings& v) {
+    return {.slot_every = v.slot_every,
+            .receiver_every = v.receiver_every,
+            .frames_every = v.frames_every,
+            .queue_messages = v.queue_messages,
+            .packets_per_second = v.packets_per_second};
 }
 
 const std::vector<config::key>& macd_keys() {
-    static const auto keys = config::settings_table::built_in().keys(
-        "macd",
+    static const auto keys = config::keys_of(
+        config::process::macd,
         {{"interface_name", check_interface_name}, {"interface_address", check_interface_address}});
     return keys;
 }
 
 macd_config translate(config::settings& s) {
     s.finish();
-    macd_config c;
-    const std::string& role = s.text("role");
-    c.role = role == "base" ? station_role_kind::base : station_role_kind::terminal;
-    s.set_default("endpoints.slot_link", "shm://RUN/" + role + ".slot");
-    for (const auto* end : {"control", "telemetry"})
-        s.set_default(std::string("endpoints.") + end, "ipc://RUN/" + role + "." + end);
-    if (c.role == station_role_kind::terminal) s.set_default("tun.address", "10.42.0.2/30");
-    for (const auto* e : {"slot_link", "uplink", "control", "telemetry"})
-        config::fill_in_run_folder(s, std::string("endpoints.") + e);
+    const std::string& role = s.text(name::role);
+    s.set_default(name::endpoints_slot_link, "shm://RUN/" + role + ".slot");
+    s.set_default(name::endpoints_control, "ipc://RUN/" + role + ".control");
+    s.set_default(name::endpoints_telemetry, "ipc://RUN/" + role + ".telemetry");
+    if (role == config::text_of(config::role_choice::terminal))
+        s.set_default(name::tun_address, "10.42.0.2/30");
+    config::fill_in_run_folder(s);
+    const auto v = config::read_macd(s);
 
-    c.name = s.text("name");
-    if (s.text("link.profile") != "radio")
-        throw s.refuse("link.profile",
+    macd_config c;
+    c.role = config::translated(v.role, station_role_kind::base, station_role_kind::terminal);
+    c.name = v.name;
+    if (v.link.profile != config::link_profile_choice::radio)
+        throw s.refuse(name::link_profile,
                        "not possible on a radio: its error detection is ideal and leaves no room "
                        "for a CRC; expected radio");
-    c.link = link_from(s);
-    if (c.role == station_role_kind::base) c.rules = link_rules_from(s);
-    c.transmit_lead_slots = lead_from(s, c.link.retransmission_delay_slots);
-    c.fader_slots = static_cast<int>(s.integer("link.fader_slots"));
-    c.tcp_l = tcp_l_from(s);
-    c.uplink = uplink_from(s);
-    std::tie(c.to_base, c.from_base) = wired_from(s);
-    c.predictor = s.text("phy.predictor");
+    c.link = link_from(v.link);
+    if (c.role == station_role_kind::base) c.rules = link_rules_from(s, v.link);
+    c.transmit_lead_slots = lead_from(s, v.link, c.link.retransmission_delay_slots);
+    c.fader_slots = v.link.fader_slots;
+    c.tcp_l = tcp_l_from(s, v.link);
+    c.uplink = uplink_from(v.uplink, v.seed);
+    std::tie(c.to_base, c.from_base) = wired_from(s, v.to_base, v.from_base, v.seed);
+    c.predictor = v.phy.predictor;
 
-    c.tun.name = s.text("tun.name");
-    c.tun_namespace = s.text("tun.namespace");
-    c.tun.address = s.text("tun.address");
-    c.tun.mtu = static_cast<int>(s.integer("tun.mtu"));
-    c.tun.txqueuelen = static_cast<int>(s.integer("tun.txqueuelen"));
+    c.tun.name = v.tun.name;
+    c.tun_namespace = v.tun.namespace_;
+    c.tun.address = v.tun.address;
+    c.tun.mtu = v.tun.mtu;
+    c.tun.txqueuelen = v.tun.txqueuelen;
     if (c.tun.address.find(':') != std::string::npos && c.tun.mtu < 1280)
-        throw s.refuse("tun.mtu", "IPv6 (tun.address) needs at least 1280 bytes");
+        throw s.refuse(name::tun_mtu, "IPv6 (tun.address) needs at least 1280 bytes");
 
-    c.slot_link_endpoint = s.text("endpoints.slot_link");
-    c.uplink_endpoint = s.text("endpoints.uplink");
-    c.uplink_keys = s.text("endpoints.uplink_keys");
-    check_keys(s);
-    c.control_endpoint = s.text("endpoints.control");
-    c.telemetry_endpoint = s.text("endpoints.telemetry");
-    const std::string endpoint_keys[] = {"endpoints.slot_link", "endpoints.uplink",
-                                         "endpoints.control", "endpoints.telemetry"};
+    c.slot_link_endpoint = v.endpoints.slot_link;
+    c.uplink_endpoint = v.endpoints.uplink;
+    c.uplink_keys = v.endpoints.uplink_keys;
+    check_keys(s, v.endpoints);
+    c.control_endpoint = v.endpoints.control;
+    c.telemetry_endpoint = v.endpoints.telemetry;
+    const std::string endpoint_keys[] = {name::endpoints_slot_link, name::endpoints_uplink,
+                                         name::endpoints_control, name::endpoints_telemetry};
     for (const auto& a : endpoint_keys)
         for (const auto& b : endpoint_keys)
             if (&a < &b && place_of(s.text(a)) == place_of(s.text(b)))
                 throw s.refuse(b, "the same as " + a);
-    c.telemetry = telemetry_from(s);
-    c.replay = s.flag("replay");
+    c.telemetry = telemetry_from(v.telemetry);
+    c.replay = v.replay;
     if (c.replay && c.role == station_role_kind::base)
-        throw s.refuse("replay", "not possible at the base station: it receives nothing");
-    c.peer_may_leave = s.flag("peer_may_leave");
+        throw s.refuse(name::replay, "not possible at the base station: it receives nothing");
+    c.peer_may_leave = v.peer_may_leave;
     if (c.peer_may_leave && c.transmit_lead_slots == 0)
         throw s.refuse(
-            "peer_may_leave",
+            name::peer_may_leave,
             "not possible without link.transmit_lead_slots: without it each slot waits for the "
             "other station");
-    c.user = s.text("user");
-    c.peer_timeout_s = s.real("peer_timeout_s");
+    c.user = v.user;
+    c.peer_timeout_s = v.peer_timeout_s;
     return c;
 }
 

@@ -14,6 +14,7 @@
 #include "packet/emulated_uplink.h"
 #include "packet/wired_link.h"
 #include "runtime/telemetry_rates.h"
+#include "settings/configuration.h"
 #include "tun/tun_device.h"
 
 namespace wip::host {
@@ -44,7 +45,7 @@ struct macd_config {
     telemetry_rates telemetry;
     bool replay = false;  // the terminal's flowgraph plays a recording
     std::string user;
-    double peer_timeout_s = 2;
+    double peer_timeout_s = 0;
 };
 
 // What a slot and its feedback take beside the lead: the slot itself, its reception, the way back.
@@ -52,15 +53,18 @@ inline constexpr int feedback_slots = 3;
 
 const std::vector<config::key>& macd_keys();
 
-// The keys `link.*`, `uplink.*`, `to_base.*` and `from_base.*`, `telemetry.*` of checked settings.
-link_config link_from(const config::settings& settings);
+// From the groups of settings that macd and the emulator have: link, uplink, wired network,
+// telemetry. `s` is asked for messages only.
+link_config link_from(const config::link_settings& v);
 // Checks that nothing is asked for that the user's own rules take the place of.
-extension::link_rules_config link_rules_from(const config::settings& settings);
-bool tcp_l_from(const config::settings& settings);
-uplink_config uplink_from(const config::settings& settings);
+extension::link_rules_config link_rules_from(const config::settings& s,
+                                             const config::link_settings& v);
+bool tcp_l_from(const config::settings& s, const config::link_settings& v);
+uplink_config uplink_from(const config::uplink_settings& v, std::uint64_t seed);
 std::pair<packet_model::wired_config, packet_model::wired_config> wired_from(
-    const config::settings& settings);
-telemetry_rates telemetry_from(const config::settings& settings);
+    const config::settings& s, const config::to_base_settings& to_base,
+    const config::from_base_settings& from_base, std::uint64_t seed);
+telemetry_rates telemetry_from(const config::telemetry_settings& v);
 
 // Fills in what depends on the role and on $OPENWIP_RUN, checks across keys, translates. Throws
 // config::error.
