@@ -27,8 +27,9 @@ void check_shared(const config::settings& s, const std::vector<radio_config>& ra
             if (a.arguments != b.arguments) continue;
             const std::string node = "nodes." + a.node;
             if (a.channel == b.channel)
-                throw s.refuse(node + name::nodes_channel, "not valid; expected another one than that of " +
-                                                      b.node + ", which has the same radio");
+                throw s.refuse(node + name::nodes_channel,
+                               "not valid; expected another one than that of " + b.node +
+                                   ", which has the same radio");
             if (a.clock_source != b.clock_source || a.time_source != b.time_source)
                 throw s.refuse(node + name::nodes_clock_source,
                                "not valid; expected that of " + b.node +
@@ -42,9 +43,8 @@ void check_common(const config::settings& s, const std::vector<radio_config>& ra
     if (std::ranges::none_of(radios, other)) return;
     for (const radio_config& r : radios) {
         if (r.arguments.find("type=vusrp") != std::string::npos) continue;
-        for (const auto& [key, value] :
-             {std::pair{name::nodes_clock_source, r.clock_source},
-              {name::nodes_time_source, r.time_source}})
+        for (const auto& [key, value] : {std::pair{name::nodes_clock_source, r.clock_source},
+                                         {name::nodes_time_source, r.time_source}})
             if (value == "internal")
                 throw s.refuse(
                     "nodes." + r.node + key,

@@ -63,9 +63,9 @@ struct key {
     std::function<std::string(std::string_view)> check = {};
     std::string fallback_doc = {};  // shown in the documentation instead of `fallback`
     bool required = false;
-    bool runtime = false;  // may change in a running process
+    bool runtime = false;   // may change in a running process
     bool endpoint = false;  // of a socket
-    bool format = false;   // both ends of the link need the same
+    bool format = false;    // both ends of the link need the same
 };
 
 // Human-readable rule of a key: "integer 1..25", "one of: static, best", ...

@@ -97,8 +97,7 @@ void delay_injection_from(const config::delay_injection_settings& v, emulator_co
     d.static_ms = v.static_ms;
     d.factor = v.factor;
     using reading = delay_injection_config::reading;
-    d.read_as =
-        config::translated(v.reading, reading::rules, reading::listing, reading::figure);
+    d.read_as = config::translated(v.reading, reading::rules, reading::listing, reading::figure);
     // Acknowledgements of uplink flows go down.
     using flows = config::delay_injection_flows_choice;
     c.delay_down = c.delay_up = d;
@@ -151,8 +150,7 @@ umts::block_error_config errors_from(const config::settings& s, const char* rate
                                      double burst) {
     const umts::block_error_config c{model, rate, burst, trace};
     if (!trace.empty() && rate != 0)
-        throw s.refuse(rate_key,
-                       std::string(trace_key) + " says which blocks are lost; valid: 0");
+        throw s.refuse(rate_key, std::string(trace_key) + " says which blocks are lost; valid: 0");
     if (!trace.empty() && std::ranges::all_of(trace, [](int n) { return n == 0; }))
         throw s.refuse(trace_key, "valid: one run of more than 0 blocks at least");
     return c;
@@ -171,8 +169,7 @@ void triggers_from(const config::umts_settings& v, umts::am_config& c) {
     c.status_period_ns = nanoseconds(v.status_period_ms);
     c.status_prohibit_ns = nanoseconds(v.status_prohibit_ms);
     using format = umts::missing_format;
-    c.format =
-        config::translated(v.status_format, format::list, format::bitmap, format::rlist);
+    c.format = config::translated(v.status_format, format::list, format::bitmap, format::rlist);
 }
 
 umts::rrc_config rrc_from(const config::settings& s, const config::umts_settings& v) {
@@ -240,8 +237,7 @@ umts::bearer_config bearer_from(const config::settings& s,
     umts::bearer_config b;
     b.profile = profile_from(s, v);
     using rlc = umts::rlc_mode;
-    b.mode =
-        config::translated(v.mode, rlc::acknowledged, rlc::unacknowledged, rlc::transparent);
+    b.mode = config::translated(v.mode, rlc::acknowledged, rlc::unacknowledged, rlc::transparent);
     if (b.mode != rlc::acknowledged) refuse_acknowledged(s, v);
     b.pdus_alone = config::translated(v.error_unit, false, true);
     using model = umts::error_model;
@@ -322,12 +318,12 @@ extension::link_rules_config rules_from(const config::settings& s,
                                         const config::emulator_configuration& v) {
     const auto rules = host::link_rules_from(s, v.link);
     const bool ofdm = v.link.kind == config::link_kind_choice::ofdm;
-    for (const auto& [key, rule] :
-         {std::pair{name::link_scheduler, rules.scheduler}, {name::link_adaptation, rules.adaptation}})
+    for (const auto& [key, rule] : {std::pair{name::link_scheduler, rules.scheduler},
+                                    {name::link_adaptation, rules.adaptation}})
         if (!ofdm && rule != no_extension)
             throw s.refuse(key, "a link of kind " + std::string(config::text_of(v.link.kind)) +
-                                    " has no rule of your own; valid: " + std::string(no_extension) +
-                                    ", or link.kind = ofdm");
+                                    " has no rule of your own; valid: " +
+                                    std::string(no_extension) + ", or link.kind = ofdm");
     if (rules.scheduler != no_extension &&
         v.scheduling.method != config::scheduling_method_choice::as_allocation)
         throw s.refuse(name::scheduling_method,

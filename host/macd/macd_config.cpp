@@ -66,8 +66,7 @@ link_config link_from(const config::link_settings& v) {
     link_config c;
     c.profile = config::translated(v.profile, link_profile::radio, link_profile::wipemu);
     c.bins = v.bins;
-    c.allocation =
-        config::translated(v.allocation, allocation_kind::fixed, allocation_kind::best);
+    c.allocation = config::translated(v.allocation, allocation_kind::fixed, allocation_kind::best);
     c.modulation = v.modulation.value_or(0);
     using table = switch_table_kind;
     c.switch_table =
@@ -87,9 +86,8 @@ link_config link_from(const config::link_settings& v) {
 extension::link_rules_config link_rules_from(const config::settings& s,
                                              const config::link_settings& v) {
     if (v.scheduler != no_extension && v.allocation != config::link_allocation_choice::best)
-        throw s.refuse(name::link_allocation,
-                       "link.scheduler = " + v.scheduler +
-                           " shares out the bins; valid: best, its default");
+        throw s.refuse(name::link_allocation, "link.scheduler = " + v.scheduler +
+                                                  " shares out the bins; valid: best, its default");
     if (v.adaptation != no_extension && v.modulation)
         throw s.refuse(name::link_modulation, "link.adaptation = " + v.adaptation +
                                                   " chooses the modulation; valid: adaptive");

@@ -56,10 +56,10 @@ void read_nodes(const config::settings& s, const std::vector<config::nodes_entry
     for (const auto& node : nodes) {
         if (const auto valid = check_name(node.name); !valid.empty())
             throw s.refuse(node.at, "not valid; expected node names of " + valid);
-        c.nodes.push_back({node.name, node.noise_dbfs,
-                           read_impairments(s, node.at + name::nodes_impairments,
-                                            node.impairments, true),
-                           node.transmit_dbfs});
+        c.nodes.push_back(
+            {node.name, node.noise_dbfs,
+             read_impairments(s, node.at + name::nodes_impairments, node.impairments, true),
+             node.transmit_dbfs});
     }
     if (c.nodes.empty() || c.nodes.size() > max_nodes)
         throw s.refuse("nodes: expected 1 to " + std::to_string(max_nodes) +
@@ -77,8 +77,8 @@ std::size_t node_of(const config::settings& s, const std::string& path, const st
 }
 
 // The SNR of a bin whose gain is 1.
-double unit_snr_db(const config::settings& s, const config::paths_entry& v,
-                   const path_config& path, const mix::mix_config& c) {
+double unit_snr_db(const config::settings& s, const config::paths_entry& v, const path_config& path,
+                   const mix::mix_config& c) {
     const mix::node_config& receiver = c.nodes[path.to];
     if (v.trace_snr_db) return *v.trace_snr_db;
     if (!receiver.noise_dbfs)
@@ -122,8 +122,8 @@ void read_path(const config::settings& s, const config::paths_entry& v, mix::mix
     path.to = node_of(s, v.at + name::paths_to, v.to, c);
     path.gain_db = v.gain_db;
     path.delay_samples = v.delay_samples;
-    path.user = v.user ? static_cast<std::uint32_t>(*v.user)
-                       : static_cast<std::uint32_t>(c.paths.size());
+    path.user =
+        v.user ? static_cast<std::uint32_t>(*v.user) : static_cast<std::uint32_t>(c.paths.size());
     path.request = {.model = v.channel,
                     .delay_spread_ns = v.delay_spread_ns,
                     .doppler_hz = v.doppler_hz,
@@ -142,8 +142,7 @@ void read_path(const config::settings& s, const config::paths_entry& v, mix::mix
                            "not valid; expected " + channel_models() + " (" + e.what() + ")");
         }
     path.frequency_shift_hz = v.frequency_shift_hz;
-    path.impairments =
-        read_impairments(s, v.at + name::paths_impairments, v.impairments, false);
+    path.impairments = read_impairments(s, v.at + name::paths_impairments, v.impairments, false);
     c.paths.push_back(path);
 }
 

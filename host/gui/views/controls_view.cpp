@@ -44,9 +44,7 @@ QString text(const std::string& of) { return QString::fromStdString(of); }
 
 }  // namespace
 
-const std::vector<control_row>& control_rows() {
-    return config::controls();
-}
+const std::vector<control_row>& control_rows() { return config::controls(); }
 
 controls_view::controls_view(session& of, slot_axis& axis)
     : view("controls", "Controls",

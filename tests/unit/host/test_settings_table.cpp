@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Rows of the table of settings as the processes and the monitor have them. (How the build makes them
-// of the table: tests/unit/cli/test_settings_code.py; that a new setting needs one entry:
+// Rows of the table of settings as the processes and the monitor have them. (How the build makes
+// them of the table: tests/unit/cli/test_settings_code.py; that a new setting needs one entry:
 // test_new_setting.py.)
 #include <gtest/gtest.h>
 
@@ -112,17 +112,9 @@ TEST(SettingsTable, AWordIsValidBesideTheRangeAndAListHasItsOwn) {
 
 TEST(SettingsTable, EntriesOfAMappingAndOfAListHaveTheirOwnKeys) {
     const auto keys = keys_of_rows(
-        {{.path = "nodes.*.level",
-          .type = kind::real,
-          .fallback = "1",
-          .lowest = 0,
-          .highest = 9},
+        {{.path = "nodes.*.level", .type = kind::real, .fallback = "1", .lowest = 0, .highest = 9},
          {.path = "paths[].from", .type = kind::text, .doc = "a node", .required = true},
-         {.path = "paths[].gain",
-          .type = kind::real,
-          .fallback = "2",
-          .lowest = 0,
-          .highest = 9}});
+         {.path = "paths[].gain", .type = kind::real, .fallback = "2", .lowest = 0, .highest = 9}});
     settings s(keys);
     s.merge_yaml("nodes: {a: , b.c: {level: 3}}\npaths:\n- {from: a}\n- {from: b.c, gain: 4}\n",
                  "f");

@@ -185,7 +185,9 @@ class Struct:
         at = "const std::string& at, " if self.entries else ""
         lines = [f"void read(const settings& s, {at}{self.name}& into) {{\n"]
         if self.base:
-            lines.append(f"    read(s, {'at, ' if self.entries else ''}static_cast<{self.base}&>(into));\n")
+            lines.append(
+                f"    read(s, {'at, ' if self.entries else ''}static_cast<{self.base}&>(into));\n"
+            )
         for m in self.members:
             path = f"at + name::{name_of(m.key)}" if self.entries else f"name::{name_of(m.key)}"
             lines.append(f"    into.{m.name} = {m.read.format(path)};\n")
@@ -330,7 +332,8 @@ class Code:
                     f"    for (const auto& at : s.entries({text(plain)})) {{\n"
                     f"        auto& e = c.{name}.emplace_back();\n"
                     "        e.at = at;\n"
-                    + f"        e.name = at.substr({len(plain) + 1});\n" * (struct.entries == "names")
+                    + f"        e.name = at.substr({len(plain) + 1});\n"
+                    * (struct.entries == "names")
                     + "        read(s, at, e);\n    }\n"
                     if struct.entries
                     else f"    read(s, c.{name});\n"
@@ -343,9 +346,7 @@ class Code:
             )
             for m in struct.members:
                 path = f"at + name::{name_of(m.key)}"
-                parts.append(
-                    f"    if (s.given({path})) c.{m.name} = {m.read.format(path)};\n"
-                )
+                parts.append(f"    if (s.given({path})) c.{m.name} = {m.read.format(path)};\n")
             parts.append("    return c;\n}\n")
         return "".join(parts) + "\n}  // namespace wip::config\n"
 
