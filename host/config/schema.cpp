@@ -359,6 +359,15 @@ std::string settings::misfit(const std::vector<std::string>& theirs) const {
     return "";
 }
 
+void settings::check_station(const std::string& path, std::string_view station) const {
+    const std::string& live = declared(path, "configure").live;
+    if (live.find(station) != std::string::npos) return;
+    throw refuse(
+        path, std::string("it is not set here; valid: at ") + (live == "base" ? "the base station"
+                                                               : live == "terminal" ? "the terminal"
+                                                                                    : live));
+}
+
 std::vector<std::string> settings::changed_from(const settings& other) const {
     std::vector<std::string> paths;
     for (const auto& k : *table_) {

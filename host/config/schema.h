@@ -64,6 +64,7 @@ struct key {
     std::string fallback_doc = {};  // shown in the documentation instead of `fallback`
     bool required = false;
     bool runtime = false;   // may change in a running process
+    std::string live = {};  // stations of the cell that take such a change: "base, terminal"
     bool endpoint = false;  // of a socket
     bool format = false;    // both ends of the link need the same
 };
@@ -124,6 +125,8 @@ public:
     std::vector<std::string> format() const;
     // Of the lines of the other end: empty when they are these, else what does not fit.
     std::string misfit(const std::vector<std::string>& theirs) const;
+    // Refuses a change that is for another station of the cell: base, terminal or air.
+    void check_station(const std::string& path, std::string_view station) const;
     // Paths whose value differs from `other`, in table order.
     std::vector<std::string> changed_from(const settings& other) const;
 

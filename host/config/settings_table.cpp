@@ -54,6 +54,7 @@ key make_key(const setting_row& row, const text_checks& checks) {
           .fallback_doc = row.shown,
           .required = row.required,
           .runtime = *row.live != '\0',
+          .live = row.live,
           .endpoint = std::string_view(row.check).find("endpoint") != std::string_view::npos,
           .format = row.format};
     if (const std::string name = row.check; !name.empty()) {
