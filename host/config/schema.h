@@ -54,6 +54,7 @@ struct key {
     std::string zero = {};  // what 0 means, where it is not that much of the unit
     double lowest = -std::numeric_limits<double>::infinity();
     double highest = std::numeric_limits<double>::infinity();
+    double least = 0;  // of what is not 0, where the range begins with 0
     std::vector<std::string> choices = {};
     std::vector<std::string> words = {};
     bool whole = false;  // a number_or_word or numbers: whole ones

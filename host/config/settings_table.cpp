@@ -47,6 +47,7 @@ key make_key(const setting_row& row, const text_checks& checks) {
           .zero = row.zero,
           .lowest = row.lowest,
           .highest = row.highest,
+          .least = row.least,
           .choices = split(row.choices),
           .words = split(row.words),
           .whole = row.whole,

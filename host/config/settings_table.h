@@ -35,6 +35,7 @@ struct setting_row {
     const char* live = "";
     double lowest = -std::numeric_limits<double>::infinity();
     double highest = std::numeric_limits<double>::infinity();
+    double least = 0;
     const char* choices = "";  // with | between them, as the words
     const char* words = "";
     std::size_t most = 0;

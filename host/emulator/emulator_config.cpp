@@ -118,8 +118,6 @@ std::vector<umts::episode> episodes_from(const config::settings& s, const char* 
     return all;
 }
 
-constexpr int least_pdu_octets = 8;
-
 // Without acknowledgements nothing is there that these could be about.
 void refuse_acknowledged(const config::settings& s, const config::umts_settings& v) {
     const config::settings defaults(emulator_keys());
@@ -195,12 +193,8 @@ umts::rrc_config rrc_from(const config::settings& s, const config::umts_settings
 // Rates, delays and PDU of the profile, unless others are given.
 umts::bearer_profile profile_from(const config::settings& s, const config::umts_settings& v) {
     auto profile = *umts::find_bearer_profile(std::string(config::text_of(v.profile)));
-    const auto take_rate = [&s](const char* key, double given, double& kbps) {
-        if (given != 0 && given < 1) throw s.refuse(key, "valid: 0, or 1..20000 kbit/s");
-        if (given != 0) kbps = given;
-    };
-    take_rate(name::umts_down_kbps, v.down_kbps, profile.kbps_down);
-    take_rate(name::umts_up_kbps, v.up_kbps, profile.kbps_up);
+    if (v.down_kbps != 0) profile.kbps_down = v.down_kbps;
+    if (v.up_kbps != 0) profile.kbps_up = v.up_kbps;
     if (v.one_way_ms != 0) profile.one_way_ms = v.one_way_ms;
     if (v.radio_ms) {
         const double most = profile.one_way_ms - 1.5 * profile.tti_ms;
@@ -209,11 +203,7 @@ umts::bearer_profile profile_from(const config::settings& s, const config::umts_
                                                     " ms (umts.one_way_ms less 1.5 TTI)");
         profile.radio_ms = *v.radio_ms;
     }
-    if (v.pdu_octets != 0) {
-        if (v.pdu_octets < least_pdu_octets)
-            throw s.refuse(name::umts_pdu_octets, "valid: 0, or 8..2000");
-        profile.block_down = v.pdu_octets;
-    }
+    if (v.pdu_octets != 0) profile.block_down = v.pdu_octets;
     return profile;
 }
 
@@ -245,8 +235,6 @@ umts::bearer_config bearer_from(const config::settings& s,
                                           model::markov3, model::burst);
     const model up = config::translated(v.up_error_model, down, model::uniform, model::markov2,
                                         model::markov3, model::burst);
-    if (v.up_error_burst != 0 && v.up_error_burst < 1)
-        throw s.refuse(name::umts_up_error_burst, "valid: 0, or 1..1000 blocks");
     b.errors_down = errors_from(s, name::umts_errors, name::umts_error_trace, v.errors,
                                 v.error_trace, down, v.error_burst);
     b.errors_up =
@@ -377,7 +365,7 @@ emulator_config translate(config::settings& s) {
     c.rules = rules_from(s, v);
     cell.cell.averaging_slots = v.scheduling.averaging_slots;
     cell.uplink = host::uplink_from(v.uplink, v.seed);
-    std::tie(cell.to_base, cell.from_base) = host::wired_from(s, v.to_base, v.from_base, v.seed);
+    std::tie(cell.to_base, cell.from_base) = host::wired_from(v.to_base, v.from_base, v.seed);
     using method_of_errors = bin_model::error_method;
     cell.errors = config::translated(v.channel.errors, method_of_errors::symbols,
                                      method_of_errors::computed, method_of_errors::none);

@@ -32,9 +32,6 @@ Config checked(const Config& c) {
 
 int lead_from(const config::settings& s, const config::macd_link_settings& link, int delay) {
     const int lead = link.transmit_lead_slots;
-    if (lead == 1)
-        throw s.refuse(name::link_transmit_lead_slots,
-                       "too short for a radio; valid: 0, or 2..45 slots");
     if (lead != 0 && delay < lead + feedback_slots)
         throw s.refuse(name::link_transmit_lead_slots,
                        "the retransmission delay of " + std::to_string(delay) +
@@ -112,11 +109,8 @@ uplink_config uplink_from(const config::uplink_settings& v, std::uint64_t seed) 
 }
 
 std::pair<packet_model::wired_config, packet_model::wired_config> wired_from(
-    const config::settings& s, const config::to_base_settings& to_base,
-    const config::from_base_settings& from_base, std::uint64_t seed) {
-    for (const auto& [key, rate] : {std::pair{name::to_base_rate_kbps, to_base.rate_kbps},
-                                    {name::from_base_rate_kbps, from_base.rate_kbps}})
-        if (rate > 0 && rate < 1) throw s.refuse(key, "must be 0 (no limit) or 1 .. 10000000");
+    const config::to_base_settings& to_base, const config::from_base_settings& from_base,
+    std::uint64_t seed) {
     packet_model::wired_config to;
     to.delay_ms = to_base.delay_ms;
     to.rate_kbps = to_base.rate_kbps;
@@ -170,7 +164,7 @@ macd_config translate(config::settings& s) {
     c.fader_slots = v.link.fader_slots;
     c.tcp_l = tcp_l_from(s, v.link);
     c.uplink = uplink_from(v.uplink, v.seed);
-    std::tie(c.to_base, c.from_base) = wired_from(s, v.to_base, v.from_base, v.seed);
+    std::tie(c.to_base, c.from_base) = wired_from(v.to_base, v.from_base, v.seed);
     c.predictor = v.phy.predictor;
 
     c.tun.name = v.tun.name;

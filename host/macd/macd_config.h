@@ -62,8 +62,8 @@ extension::link_rules_config link_rules_from(const config::settings& s,
 bool tcp_l_from(const config::settings& s, const config::link_settings& v);
 uplink_config uplink_from(const config::uplink_settings& v, std::uint64_t seed);
 std::pair<packet_model::wired_config, packet_model::wired_config> wired_from(
-    const config::settings& s, const config::to_base_settings& to_base,
-    const config::from_base_settings& from_base, std::uint64_t seed);
+    const config::to_base_settings& to_base, const config::from_base_settings& from_base,
+    std::uint64_t seed);
 telemetry_rates telemetry_from(const config::telemetry_settings& v);
 
 // Fills in what depends on the role and on $OPENWIP_RUN, checks across keys, translates. Throws

@@ -38,8 +38,6 @@ void read_air(const config::settings& s, const config::medium_air_settings& v, m
     c.speed = v.speed;
     if (c.speed == 0 && c.clock == clock_kind::realtime)
         throw s.refuse(name::air_speed, "not valid; expected more than 0 with clock: realtime");
-    if (c.speed != 0 && c.speed < 0.001)
-        throw s.refuse(name::air_speed, "not valid; expected 0 or from 0.001 to 100");
     c.wait_transmitters = v.wait_for_transmitters;
     c.wait_receivers = v.wait_for_receivers;
     c.control = v.control;

@@ -392,6 +392,8 @@ def process_row(key: str, process: str) -> str:
             columns.append(f".{name} = {text(has(name))}")
     if low:
         columns.append(f".lowest = {number(float(low))}, .highest = {number(float(high))}")
+    if has("least") and float(low) == 0:
+        columns.append(f".least = {number(float(has('least')))}")
     for name in ("choices", "words"):
         if has(name):
             columns.append(f".{name} = {joined(has(name))}")

@@ -11,7 +11,7 @@ from . import table
 
 # mac/schema/settings.yaml says what they mean
 COLUMNS = set(
-    "in type range unit words choices check default files help flag live fixed like own_key monitor"
+    "in type range least unit words choices check default files help flag live fixed like own_key monitor"
     " offers none most shown required experiment zero role part attributes".split()
 )
 PROGRAMS = set(
