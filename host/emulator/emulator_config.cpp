@@ -51,11 +51,6 @@ void wlan_from(const config::settings& s, const config::wlan_settings& v, emulat
     cell.rate_mbps = v.rate_mbps;
     cell.control_mbps = v.control_rate_mbps;
     cell.short_preamble = v.short_preamble;
-    if (cell.short_preamble && cell.control_mbps == 1)
-        throw s.refuse(
-            name::wlan_short_preamble,
-            "valid: off, or on with wlan.control_rate_mbps = 2, 5.5 or 11: no frame at 1 Mbit/s "
-            "has a short preamble");
     cell.rts_threshold = v.rts_threshold;
     cell.retry_limit = v.retry_limit;
     cell.dynamic_limit = config::translated(v.retry_policy, false, true);
@@ -118,40 +113,12 @@ std::vector<umts::episode> episodes_from(const config::settings& s, const char* 
     return all;
 }
 
-// Without acknowledgements nothing is there that these could be about.
-void refuse_acknowledged(const config::settings& s, const config::umts_settings& v) {
-    const config::settings defaults(emulator_keys());
-    const std::string mode(config::text_of(v.mode));
-    const auto of_am = [](const std::string& key) {
-        return key.starts_with("umts.poll_") || key.starts_with("umts.status_") ||
-               key == name::umts_max_dat || key == name::umts_window ||
-               key == name::umts_receiver_window || key == name::umts_order;
-    };
-    for (const auto& key : s.changed_from(defaults)) {
-        const bool discard = key == name::umts_discard;
-        if (of_am(key) || (discard && v.discard != config::umts_discard_choice::timer))
-            throw s.refuse(key, "umts.mode is " + mode + ", which acknowledges nothing; valid: " +
-                                    (discard ? "timer, or nothing given"
-                                             : "its default " + defaults.text(key)) +
-                                    ", or umts.mode am");
-    }
-    // Each has all of an interval, or it is a torso.
-    if (v.mode == config::umts_mode_choice::tm && v.cell_kbps != 0)
-        throw s.refuse(name::umts_cell_kbps,
-                       "umts.mode is tm, whose packets have intervals to themselves; valid: 0");
-}
-
-// Of one direction: the keys of its share of errors and of its trace.
-umts::block_error_config errors_from(const config::settings& s, const char* rate_key,
-                                     const char* trace_key, double rate,
+umts::block_error_config errors_from(const config::settings& s, const char* trace_key, double rate,
                                      const std::vector<int>& trace, umts::error_model model,
                                      double burst) {
-    const umts::block_error_config c{model, rate, burst, trace};
-    if (!trace.empty() && rate != 0)
-        throw s.refuse(rate_key, std::string(trace_key) + " says which blocks are lost; valid: 0");
     if (!trace.empty() && std::ranges::all_of(trace, [](int n) { return n == 0; }))
         throw s.refuse(trace_key, "valid: one run of more than 0 blocks at least");
-    return c;
+    return {model, rate, burst, trace};
 }
 
 void triggers_from(const config::umts_settings& v, umts::am_config& c) {
@@ -170,7 +137,7 @@ void triggers_from(const config::umts_settings& v, umts::am_config& c) {
     c.format = config::translated(v.status_format, format::list, format::bitmap, format::rlist);
 }
 
-umts::rrc_config rrc_from(const config::settings& s, const config::umts_settings& v) {
+umts::rrc_config rrc_from(const config::umts_settings& v) {
     umts::rrc_config c;
     c.always_dch = config::translated(v.rrc, true, false);
     c.set_up_ns = nanoseconds(v.rrc_set_up_ms);
@@ -181,12 +148,6 @@ umts::rrc_config rrc_from(const config::settings& s, const config::umts_settings
     c.pch_inactive_ns = nanoseconds(v.rrc_pch_s * 1e3);
     c.threshold_bytes = v.rrc_threshold_bytes;
     c.fach_kbps = v.rrc_fach_kbps;
-    if (!c.always_dch) return c;
-    for (const auto& key : s.changed_from(config::settings(emulator_keys())))
-        if (key.starts_with("umts.rrc_"))
-            throw s.refuse(key,
-                           "umts.rrc is dch, which has no other state; valid: its default, "
-                           "or umts.rrc states");
     return c;
 }
 
@@ -228,22 +189,20 @@ umts::bearer_config bearer_from(const config::settings& s,
     b.profile = profile_from(s, v);
     using rlc = umts::rlc_mode;
     b.mode = config::translated(v.mode, rlc::acknowledged, rlc::unacknowledged, rlc::transparent);
-    if (b.mode != rlc::acknowledged) refuse_acknowledged(s, v);
     b.pdus_alone = config::translated(v.error_unit, false, true);
     using model = umts::error_model;
     const model down = config::translated(v.error_model, model::uniform, model::markov2,
                                           model::markov3, model::burst);
     const model up = config::translated(v.up_error_model, down, model::uniform, model::markov2,
                                         model::markov3, model::burst);
-    b.errors_down = errors_from(s, name::umts_errors, name::umts_error_trace, v.errors,
-                                v.error_trace, down, v.error_burst);
-    b.errors_up =
-        errors_from(s, name::umts_up_errors, name::umts_up_error_trace, v.up_errors,
-                    v.up_error_trace, up, v.up_error_burst == 0 ? v.error_burst : v.up_error_burst);
+    b.errors_down =
+        errors_from(s, name::umts_error_trace, v.errors, v.error_trace, down, v.error_burst);
+    b.errors_up = errors_from(s, name::umts_up_error_trace, v.up_errors, v.up_error_trace, up,
+                              v.up_error_burst == 0 ? v.error_burst : v.up_error_burst);
     b.rlc = rlc_from(v);
     b.rlc.queue_sdus = all.link.queue_packets;
     b.granted_window = v.receiver_window;
-    b.control = rrc_from(s, v);
+    b.control = rrc_from(v);
     b.spikes = episodes_from(s, name::umts_spikes, v.spikes);
     b.outages = episodes_from(s, name::umts_outages, v.outages);
     b.seed = all.seed;
@@ -302,24 +261,6 @@ channel_config channel_from(const config::channel_settings& v) {
     return c;
 }
 
-extension::link_rules_config rules_from(const config::settings& s,
-                                        const config::emulator_configuration& v) {
-    const auto rules = host::link_rules_from(s, v.link);
-    const bool ofdm = v.link.kind == config::link_kind_choice::ofdm;
-    for (const auto& [key, rule] : {std::pair{name::link_scheduler, rules.scheduler},
-                                    {name::link_adaptation, rules.adaptation}})
-        if (!ofdm && rule != no_extension)
-            throw s.refuse(key, "a link of kind " + std::string(config::text_of(v.link.kind)) +
-                                    " has no rule of your own; valid: " +
-                                    std::string(no_extension) + ", or link.kind = ofdm");
-    if (rules.scheduler != no_extension &&
-        v.scheduling.method != config::scheduling_method_choice::as_allocation)
-        throw s.refuse(name::scheduling_method,
-                       "link.scheduler = " + rules.scheduler +
-                           " shares out the bins; valid: as_allocation, its default");
-    return rules;
-}
-
 }  // namespace
 
 const std::vector<config::key>& emulator_keys() {
@@ -356,13 +297,13 @@ emulator_config translate(config::settings& s) {
     auto& cell = c.cell;
     cell.seed = v.seed;
     cell.cell.link = host::link_from(v.link);
-    c.tcp_l = host::tcp_l_from(s, v.link);
+    c.tcp_l = v.link.tcp_l;
     c.controller = v.split_tcp.controller;
     using method = config::scheduling_method_choice;
     cell.cell.scheduling = *scheduling_of(std::string(v.scheduling.method == method::as_allocation
                                                           ? config::text_of(v.link.allocation)
                                                           : config::text_of(v.scheduling.method)));
-    c.rules = rules_from(s, v);
+    c.rules = {v.link.scheduler, v.link.adaptation};
     cell.cell.averaging_slots = v.scheduling.averaging_slots;
     cell.uplink = host::uplink_from(v.uplink, v.seed);
     std::tie(cell.to_base, cell.from_base) = host::wired_from(v.to_base, v.from_base, v.seed);

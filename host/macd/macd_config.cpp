@@ -80,23 +80,6 @@ link_config link_from(const config::link_settings& v) {
     return checked(c);
 }
 
-extension::link_rules_config link_rules_from(const config::settings& s,
-                                             const config::link_settings& v) {
-    if (v.scheduler != no_extension && v.allocation != config::link_allocation_choice::best)
-        throw s.refuse(name::link_allocation, "link.scheduler = " + v.scheduler +
-                                                  " shares out the bins; valid: best, its default");
-    if (v.adaptation != no_extension && v.modulation)
-        throw s.refuse(name::link_modulation, "link.adaptation = " + v.adaptation +
-                                                  " chooses the modulation; valid: adaptive");
-    return {v.scheduler, v.adaptation};
-}
-
-bool tcp_l_from(const config::settings& s, const config::link_settings& v) {
-    if (v.tcp_l && !v.deliver_corrupt)
-        throw s.refuse(name::link_tcp_l, "without link.deliver_corrupt no damaged segment arrives");
-    return v.tcp_l;
-}
-
 uplink_config uplink_from(const config::uplink_settings& v, std::uint64_t seed) {
     uplink_config c;
     c.kbps = v.kbps;
@@ -159,10 +142,10 @@ macd_config translate(config::settings& s) {
                        "not possible on a radio: its error detection is ideal and leaves no room "
                        "for a CRC; expected radio");
     c.link = link_from(v.link);
-    if (c.role == station_role_kind::base) c.rules = link_rules_from(s, v.link);
+    if (c.role == station_role_kind::base) c.rules = {v.link.scheduler, v.link.adaptation};
     c.transmit_lead_slots = lead_from(s, v.link, c.link.retransmission_delay_slots);
     c.fader_slots = v.link.fader_slots;
-    c.tcp_l = tcp_l_from(s, v.link);
+    c.tcp_l = v.link.tcp_l;
     c.uplink = uplink_from(v.uplink, v.seed);
     std::tie(c.to_base, c.from_base) = wired_from(v.to_base, v.from_base, v.seed);
     c.predictor = v.phy.predictor;
@@ -189,14 +172,7 @@ macd_config translate(config::settings& s) {
                 throw s.refuse(b, "the same as " + a);
     c.telemetry = telemetry_from(v.telemetry);
     c.replay = v.replay;
-    if (c.replay && c.role == station_role_kind::base)
-        throw s.refuse(name::replay, "not possible at the base station: it receives nothing");
     c.peer_may_leave = v.peer_may_leave;
-    if (c.peer_may_leave && c.transmit_lead_slots == 0)
-        throw s.refuse(
-            name::peer_may_leave,
-            "not possible without link.transmit_lead_slots: without it each slot waits for the "
-            "other station");
     c.user = v.user;
     c.peer_timeout_s = v.peer_timeout_s;
     return c;

@@ -54,12 +54,8 @@ inline constexpr int feedback_slots = 3;
 const std::vector<config::key>& macd_keys();
 
 // From the groups of settings that macd and the emulator have: link, uplink, wired network,
-// telemetry. `s` is asked for messages only.
+// telemetry.
 link_config link_from(const config::link_settings& v);
-// Checks that nothing is asked for that the user's own rules take the place of.
-extension::link_rules_config link_rules_from(const config::settings& s,
-                                             const config::link_settings& v);
-bool tcp_l_from(const config::settings& s, const config::link_settings& v);
 uplink_config uplink_from(const config::uplink_settings& v, std::uint64_t seed);
 std::pair<packet_model::wired_config, packet_model::wired_config> wired_from(
     const config::to_base_settings& to_base, const config::from_base_settings& from_base,

@@ -32,12 +32,10 @@ std::string check_account(std::string_view text) {
                                                                     : "an account of this machine";
 }
 
-void read_air(const config::settings& s, const config::medium_air_settings& v, medium_config& c) {
+void read_air(const config::medium_air_settings& v, medium_config& c) {
     c.name = v.name;
     c.clock = config::translated(v.clock, clock_kind::lockstep, clock_kind::realtime);
     c.speed = v.speed;
-    if (c.speed == 0 && c.clock == clock_kind::realtime)
-        throw s.refuse(name::air_speed, "not valid; expected more than 0 with clock: realtime");
     c.wait_transmitters = v.wait_for_transmitters;
     c.wait_receivers = v.wait_for_receivers;
     c.control = v.control;
@@ -198,7 +196,7 @@ medium_config translate(config::settings& s, const read_trace_fn& read_trace) {
         s.set_default(name::air_quantum, std::to_string(realtime_quantum));
     const auto v = config::read_medium(s);
     medium_config c;
-    read_air(s, v.air, c);
+    read_air(v.air, c);
     read_mix(s, v.air, v.nodes, v.paths, c, read_trace);
     check_delays(s, v, c);
     return c;

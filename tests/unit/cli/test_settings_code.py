@@ -100,6 +100,14 @@ class SettingsCode(unittest.TestCase):
             ("  a: {in: [macd], type: text, check: taste}\n", "a: check taste; valid: "),
             ("  a: {in: [macd], tcpl: {type: int}}\n", "a: tcpl: type int; valid: boolean, "),
             ("  a: {in: [macd]", "t.yaml:3 is not YAML"),
+            (
+                "  a: {in: [macd]}\nrules:\n  - {of: [b], needs: a, to_be: [1], why: x}\n",
+                "rule 1: b; valid: a setting of the table",
+            ),
+            (
+                "  a: {in: [macd]}\nrules:\n  - {of: [a], needs: a, why: x}\n",
+                "rule 1: valid: one of to_be and not_to_be",
+            ),
         ):
             done, files = made("settings:\n" + entries)
             self.assertEqual((done.returncode, files), (2, {}), entries)

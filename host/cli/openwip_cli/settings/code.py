@@ -4,7 +4,8 @@
   settings/configuration.h     a struct for each group of settings and for each process, the enums of
                                their choices, and the keys by name
   settings/configuration.cpp   from checked texts to these structs
-  settings/rows.cpp            the rows of each process, and those of the monitor's controls
+  settings/rows.cpp            the rows of each process and the rules between its settings, and the
+                               rows of the monitor's controls
 
 A group that several processes have is one struct with the settings that all of them have; what one
 of them has beside that is in a struct of its own, which is based on it. So a function that two
@@ -15,7 +16,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from . import monitor, table
+from . import monitor, rules, table
 from .kinds import SWITCHES, Integer, NumberOrWord, Numbers, number_of
 
 PROCESSES = ("macd", "emulator", "medium", "fader", "tcpl", "observer", "split")
@@ -315,13 +316,15 @@ class Code:
     def source(self) -> str:
         parts = [
             HEAD,
-            '#include "settings/configuration.h"\n\nnamespace wip::config {\nnamespace {\n\n',
+            '#include "settings/configuration.h"\n\n#include "config/setting_rules.h"\n\n'
+            "namespace wip::config {\nnamespace {\n\n",
             "\n".join(s.reader() for s in self.structs),
             "\n}  // namespace\n",
         ]
         for p in PROCESSES:
             parts.append(
-                f"\n{p}_configuration read_{p}(const settings& s) {{\n    {p}_configuration c;\n"
+                f"\n{p}_configuration read_{p}(const settings& s) {{\n"
+                f"    check_rules(s, rules_of(process::{p}));\n    {p}_configuration c;\n"
             )
             for m in self.own[p]:
                 parts.append(f"    c.{m.name} = {m.read.format(f'name::{name_of(m.key)}')};\n")
@@ -408,6 +411,21 @@ def process_row(key: str, process: str) -> str:
     return f"    {{{', '.join(columns)}}},\n"
 
 
+def rule_row(r: rules.Rule) -> str:
+    def values(of: rules.Values) -> str:
+        return "nullptr" if of is None else joined(of)
+
+    columns = (
+        text(r.of),
+        *map(values, (r.is_, r.is_not)),
+        text(r.needs),
+        *map(values, (r.to_be, r.not_to_be)),
+        text(r.why),
+        joined(r.valid),
+    )
+    return f"    {{{', '.join(columns)}}},\n"
+
+
 def control_row(r: monitor.Row) -> str:
     words = ", ".join(map(text, r.choices))
     return (
@@ -417,19 +435,37 @@ def control_row(r: monitor.Row) -> str:
     )
 
 
+def function(result: str, name: str, values: dict[str, str]) -> str:
+    """RESULT NAME(process of): one value for each process."""
+    cases = "".join(
+        f"        case process::{p}:\n            return {value};\n" for p, value in values.items()
+    )
+    return f"\n{result} {name}(process of) {{\n    switch (of) {{\n{cases}    }}\n    return {{}};\n}}\n"
+
+
 def rows() -> str:
+    rules_of = {p: rules.rules_of(p) for p in PROCESSES}
     parts = [
         HEAD,
-        '#include "config/settings_table.h"\n\nnamespace wip::config {\nnamespace {\n',
+        '#include "config/setting_rules.h"\n#include "config/settings_table.h"\n\n'
+        "namespace wip::config {\nnamespace {\n",
     ]
     for p in PROCESSES:
         body = "".join(process_row(key, p) for key in table.keys_of(p))
         parts.append(f"\nconstexpr setting_row {p}_rows[] = {{\n{body}}};\n")
+    for p, of in rules_of.items():
+        if of:
+            body = "".join(map(rule_row, of))
+            parts.append(f"\nconstexpr setting_rule {p}_rules[] = {{\n{body}}};\n")
+    parts.append("\n}  // namespace\n")
+    row_type, rule_type = "std::span<const setting_row>", "std::span<const setting_rule>"
+    parts.append(function(row_type, "rows_of", {p: f"{p}_rows" for p in PROCESSES}))
     parts.append(
-        "\n}  // namespace\n\nstd::span<const setting_row> rows_of(process of) {\n"
-        "    switch (of) {\n"
-        + "".join(f"        case process::{p}:\n            return {p}_rows;\n" for p in PROCESSES)
-        + "    }\n    return {};\n}\n"
+        function(
+            rule_type,
+            "rules_of",
+            {p: f"{rule_type}({p}_rules)" if of else "{}" for p, of in rules_of.items()},
+        )
     )
     controls = "".join(map(control_row, monitor.rows()))
     parts.append(

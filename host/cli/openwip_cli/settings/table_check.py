@@ -19,6 +19,7 @@ PROGRAMS = set(
     " emulate-live experiment ns3".split()
 )
 TYPES = set("integer real boolean choice text integers reals impairments".split())
+RULE_COLUMNS = set("of is is_not needs to_be not_to_be why in".split())
 CHECKS = set(
     "endpoint endpoint_or_none extension folder_or_none line_endpoint namespace uplink_endpoint word"
     " interface_name interface_address medium_name account_or_none stations split_ports".split()
@@ -33,6 +34,8 @@ def check(text: str, file: str) -> None:
         raise BadInput(f"{file}{f':{e.line}' if e.line else ''} {e}") from None
     for key, entry in table.entries().items():
         check_entry(f"{file}: {key}", entry)
+    for number, rule in enumerate(table.tree().get("rules", ()), 1):
+        check_rule(f"{file}: rule {number}", rule)
 
 
 def one_of(where: str, what: str, given: Any, valid: set[str]) -> None:
@@ -51,6 +54,25 @@ def check_entry(where: str, entry: dict[str, Any]) -> None:
                 check_column(f"{where}: {column}", own, of)
         else:
             check_column(where, column, value)
+
+
+def check_rule(where: str, rule: dict[str, Any]) -> None:
+    for column in rule:
+        one_of(where, "column", column, RULE_COLUMNS)
+    for column in ("of", "needs", "why"):
+        if column not in rule:
+            raise BadInput(f"{where}: has no {column}; valid: a rule with of, needs and why")
+    for key in (*rule["of"], rule["needs"]):
+        if key not in table.entries() and not (
+            key.endswith("*") and any(k.startswith(key[:-1]) for k in table.entries())
+        ):
+            raise BadInput(f"{where}: {key}; valid: a setting of the table")
+    for program in rule.get("in", ()):
+        one_of(where, "program", program, PROGRAMS)
+    if len({"to_be", "not_to_be"} & set(rule)) != 1:
+        raise BadInput(f"{where}: valid: one of to_be and not_to_be")
+    if {"is", "is_not"} <= set(rule):
+        raise BadInput(f"{where}: valid: one of is and is_not, or neither")
 
 
 def check_column(where: str, column: str, value: Any) -> None:
