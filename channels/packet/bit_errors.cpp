@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <unordered_set>
 
+#include "port/setting_limits.h"
 #include "sample/counter_random.h"
 #include "types/require.h"
 
@@ -19,8 +20,8 @@ constexpr int burst_reach = 8;
 }  // namespace
 
 void bit_error_config::check() const {
-    check_range("ber", ber, 0, 0.5);
-    check_range("burstiness", burstiness, 0, 1);
+    check_range("ber", ber, setting::errors_ber);
+    check_range("burstiness", burstiness, setting::errors_burstiness);
 }
 
 bit_error_pattern::bit_error_pattern(const bit_error_config& config) {

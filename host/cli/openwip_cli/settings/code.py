@@ -48,7 +48,7 @@ def text(value: str) -> str:
 
 def number(value: float) -> str:
     """A literal of type double."""
-    return f"{value:.17g}" if value != int(value) else f"{int(value)}.0"
+    return repr(value) if value != int(value) else f"{int(value)}.0"
 
 
 @dataclasses.dataclass(frozen=True)
