@@ -13,7 +13,7 @@
 #include <memory>
 
 #include "port/attempt_errors.h"
-#include "port/setting_limits.h"
+#include "types/setting_limits.h"
 
 namespace wip::packet_model {
 

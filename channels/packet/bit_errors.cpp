@@ -6,9 +6,9 @@
 #include <stdexcept>
 #include <unordered_set>
 
-#include "port/setting_limits.h"
 #include "sample/counter_random.h"
 #include "types/require.h"
+#include "types/setting_limits.h"
 
 namespace wip::packet_model {
 namespace {

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "link/link_statistics.h"
-#include "port/setting_limits.h"
 #include "types/quantity.h"
+#include "types/setting_limits.h"
 
 namespace wip {
 

@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "port/packet_link.h"
-#include "port/setting_limits.h"
+#include "types/setting_limits.h"
 
 namespace wip::packet_model {
 

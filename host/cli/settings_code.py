@@ -3,7 +3,9 @@
 folder of generated headers. A file that would be the same again is left alone, so that nothing is
 compiled anew for a word in a comment of the table.
 
-settings_code.py TABLE --limits FILE: makes the header with ranges and defaults for the core."""
+settings_code.py TABLE --tree TOP: makes what is kept in the tree: the header with ranges and
+defaults for the core, and the lists of channels and predictors in the blocks of GNU Radio
+Companion."""
 
 import pathlib
 import sys
@@ -14,7 +16,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 def main(file: str, *where: str) -> int:
     sys.path.insert(0, str(HERE))
     from openwip_cli.errors import BadInput
-    from openwip_cli.settings import code, limits, table, table_check
+    from openwip_cli.settings import code, grc, limits, table, table_check
 
     table.FILE = pathlib.Path(file)
     try:
@@ -22,13 +24,15 @@ def main(file: str, *where: str) -> int:
     except BadInput as e:
         print(f"settings_code.py: {e}", file=sys.stderr)
         return BadInput.code
-    files = (
-        {where[1]: limits.header()}
-        if where[0] == "--limits"
-        else {str(pathlib.Path(where[0], name)): text for name, text in code.files().items()}
-    )
-    for name, text in files.items():
-        path = pathlib.Path(name)
+    if where[0] == "--tree":
+        top = pathlib.Path(where[1])
+        files = {top / "blocks/types/setting_limits.h": limits.header()} | {
+            block: grc.with_lists(block.read_text(encoding="utf-8"))
+            for block in sorted((top / "blocks/grc").glob("*.block.yml"))
+        }
+    else:
+        files = {pathlib.Path(where[0], name): text for name, text in code.files().items()}
+    for path, text in files.items():
         if not path.exists() or path.read_text() != text:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)

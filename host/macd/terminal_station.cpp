@@ -11,6 +11,7 @@
 #include "station/slot_sample.h"
 #include "types/extension_name.h"
 #include "types/grid.h"
+#include "types/setting_limits.h"
 #include "types/slot_time.h"
 
 namespace wip::host {
@@ -257,6 +258,15 @@ void terminal_station::reset_counters() {
     clipped_at_reset_ = state_.clipped();
 }
 
+namespace {
+std::string built_in_predictors() {
+    std::string all;
+    for (const auto name : setting::phy_predictor_choices)
+        all.append(all.empty() ? "" : ", ").append(name);
+    return all;
+}
+}  // namespace
+
 void terminal_station::reconfigure(config::settings& next,
                                    const std::vector<std::string>& changed) {
     for (const auto& key : changed) next.check_station(key, "terminal");
@@ -268,7 +278,8 @@ void terminal_station::reconfigure(config::settings& next,
     if (new_predictor && read_extension_name(wanted.predictor))
         throw next.refuse(config::name::phy_predictor,
                           "code of your own is loaded at the start of a run; valid in a running "
-                          "cell: last, ar, ls, kalman, delay");
+                          "cell: " +
+                              built_in_predictors());
     uplink_.reconfigure(wanted.uplink);
     if (has_changed(config::name::link_combining))
         receiver_.settings().set_combining(wanted.link.combining);

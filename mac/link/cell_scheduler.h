@@ -39,7 +39,7 @@
 
 #include "link/base_station_mac.h"
 #include "link/own_sharing.h"
-#include "port/setting_limits.h"
+#include "types/setting_limits.h"
 
 namespace wip {
 

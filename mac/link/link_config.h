@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <string>
 
-#include "port/setting_limits.h"
 #include "types/eight_points.h"
 #include "types/frame.h"
 #include "types/grid.h"
+#include "types/setting_limits.h"
 
 namespace wip {
 

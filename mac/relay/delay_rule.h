@@ -18,7 +18,7 @@
 
 #include <cstdint>
 
-#include "port/setting_limits.h"
+#include "types/setting_limits.h"
 
 namespace wip {
 

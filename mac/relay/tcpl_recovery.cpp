@@ -5,8 +5,8 @@
 #include <bit>
 #include <optional>
 
-#include "port/setting_limits.h"
 #include "types/require.h"
+#include "types/setting_limits.h"
 #include "wire/ip_header.h"
 #include "wire/tcp_options.h"
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "port/setting_limits.h"
+#include "types/setting_limits.h"
 #include "umts/status.h"
 
 namespace wip::umts {

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "port/setting_limits.h"
+#include "types/setting_limits.h"
 #include "types/splitmix64.h"
 
 namespace wip::umts {

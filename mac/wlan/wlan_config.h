@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "port/setting_limits.h"
+#include "types/setting_limits.h"
 #include "wlan/dcf_times.h"
 
 namespace wip::wlan {

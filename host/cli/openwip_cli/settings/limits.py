@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ranges and defaults of the numbers of the table of settings for the core, which is built without
-Python: mac/port/setting_limits.h, kept in the tree (tests/unit/structure/test_once.py holds it to the
-table)."""
+"""Ranges and defaults of the numbers of the table of settings, and the names of its channels and
+predictors, for the core, which is built without Python: blocks/types/setting_limits.h, kept in the
+tree (tests/unit/structure/test_once.py holds it to the table)."""
+
+import textwrap
 
 from . import table
-from .code import PROCESSES, is_number, name_of, number
+from .code import PROCESSES, is_number, name_of, number, text
 from .kinds import Integer, Real
 
 HEAD = """// SPDX-License-Identifier: GPL-3.0-or-later
 // Ranges and defaults of settings that are a number, for the structs of the core that check
-// themselves. Made by `python3 host/cli/settings_code.py mac/schema/settings.yaml --limits
-// mac/port/setting_limits.h`, and kept in the tree because the core is built without Python.
+// themselves, and names of channels and predictors. Made from the table of settings by
+// `python3 host/cli/settings_code.py mac/schema/settings.yaml --tree .`, and kept in the tree
+// because the core is built without Python.
+// clang-format off
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -54,8 +59,21 @@ def row(key: str) -> str:
     return f"inline constexpr setting_limits<{type_}> {name_of(key)}{{{shown}}};\n"
 
 
+def names(key: str) -> str:
+    words = table.column(key, "choices", ())
+    listed = f"{', '.join(map(text, words))}}};"
+    wrapped = textwrap.fill(
+        listed, 98, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False
+    )
+    head = f"inline constexpr std::array<std::string_view, {len(words)}> {name_of(key)}_choices{{"
+    return f"{head}\n{wrapped}\n"
+
+
 def header() -> str:
     keys = dict.fromkeys(
         key for p in PROCESSES for key in table.keys_of(p) if "*" not in key and "[]" not in key
     )
-    return HEAD + "".join(map(row, keys)) + "}  // namespace setting\n\n}  // namespace wip\n"
+    lists = f"\n{names('channel.model')}{names('phy.predictor')}"
+    return (
+        HEAD + "".join(map(row, keys)) + lists + "}  // namespace setting\n\n}  // namespace wip\n"
+    )

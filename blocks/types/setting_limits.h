@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Ranges and defaults of settings that are a number, for the structs of the core that check
-// themselves. Made by `python3 host/cli/settings_code.py mac/schema/settings.yaml --limits
-// mac/port/setting_limits.h`, and kept in the tree because the core is built without Python.
+// themselves, and names of channels and predictors. Made from the table of settings by
+// `python3 host/cli/settings_code.py mac/schema/settings.yaml --tree .`, and kept in the tree
+// because the core is built without Python.
+// clang-format off
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -137,6 +140,13 @@ inline constexpr setting_limits<int> split_tcp_connections{1, 10000, 256};
 inline constexpr setting_limits<int> split_tcp_buffer_kb{4, 65536, 64};
 inline constexpr setting_limits<int> split_tcp_keepalive_s{1, 30000, 120};
 inline constexpr setting_limits<int> split_tcp_listen{1, 65535, 1};
+
+inline constexpr std::array<std::string_view, 20> channel_model_choices{
+    "awgn", "flat", "static", "jakes", "epa", "eva", "etu", "tdl-a", "tdl-b", "tdl-c", "tdl-d",
+    "tdl-e", "winner", "hst", "hst-tunnel", "two-user", "n-user", "blackout", "shadowing",
+    "attenuator"};
+inline constexpr std::array<std::string_view, 5> phy_predictor_choices{
+    "last", "ar", "ls", "kalman", "delay"};
 }  // namespace setting
 
 }  // namespace wip
