@@ -278,7 +278,7 @@ emulator_config translate(config::settings& s) {
     c.name = v.name;
     c.user = v.user;
     c.pacing_limit_ms = v.pacing_limit_ms;
-    c.telemetry = host::telemetry_from(v.telemetry);
+    c.telemetry = v.telemetry;
     c.air_control_endpoint = v.control;
     c.server = interface_from(v.server);
     c.cell.cell.users = v.terminals;

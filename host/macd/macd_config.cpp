@@ -108,14 +108,6 @@ std::pair<packet_model::wired_config, packet_model::wired_config> wired_from(
     return {to, from};
 }
 
-telemetry_rates telemetry_from(const config::telemetry_settings& v) {
-    return {.slot_every = v.slot_every,
-            .receiver_every = v.receiver_every,
-            .frames_every = v.frames_every,
-            .queue_messages = v.queue_messages,
-            .packets_per_second = v.packets_per_second};
-}
-
 const std::vector<config::key>& macd_keys() {
     static const auto keys = config::keys_of(
         config::process::macd,
@@ -170,7 +162,7 @@ macd_config translate(config::settings& s) {
         for (const auto& b : endpoint_keys)
             if (&a < &b && place_of(s.text(a)) == place_of(s.text(b)))
                 throw s.refuse(b, "the same as " + a);
-    c.telemetry = telemetry_from(v.telemetry);
+    c.telemetry = v.telemetry;
     c.replay = v.replay;
     c.peer_may_leave = v.peer_may_leave;
     c.user = v.user;

@@ -53,14 +53,12 @@ inline constexpr int feedback_slots = 3;
 
 const std::vector<config::key>& macd_keys();
 
-// From the groups of settings that macd and the emulator have: link, uplink, wired network,
-// telemetry.
+// From the groups of settings that macd and the emulator have: link, uplink, wired network.
 link_config link_from(const config::link_settings& v);
 uplink_config uplink_from(const config::uplink_settings& v, std::uint64_t seed);
 std::pair<packet_model::wired_config, packet_model::wired_config> wired_from(
     const config::to_base_settings& to_base, const config::from_base_settings& from_base,
     std::uint64_t seed);
-telemetry_rates telemetry_from(const config::telemetry_settings& v);
 
 // Fills in what depends on the role and on $OPENWIP_RUN, checks across keys, translates. Throws
 // config::error.
