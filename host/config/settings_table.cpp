@@ -21,7 +21,8 @@ std::vector<std::string> split(std::string_view words) {
 
 std::string check_extension(std::string_view text) {
     if (text == no_extension || read_extension_name(text)) return {};
-    return std::string(no_extension) + ", " + std::string(valid_extension);
+    std::string valid(no_extension);
+    return valid.append(", ").append(valid_extension);
 }
 
 const text_checks& common_checks() {

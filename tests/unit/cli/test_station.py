@@ -177,13 +177,12 @@ class CommandLine(unittest.TestCase):
             (plays.replace("external", "soon"), "attenuator.start is 'soon'; valid: run|external"),
             (
                 "port: /dev/x, start: external",
-                "--attenuator-start is external without --attenuator-trace; valid: run, or with",
+                "--attenuator-start is external with --attenuator-trace none, so nothing is to be",
             ),
             (
                 "start: external",
                 (
-                    "--attenuator-start is external without an attenuator; valid: with --attenuator"
-                    " PORT"
+                    "--attenuator-start is external with --attenuator none, so there is no attenuator"
                 ),
             ),
             (

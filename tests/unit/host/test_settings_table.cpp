@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "config/setting_rules.h"
 #include "config/settings_table.h"
 
 using namespace wip::config;
@@ -198,4 +199,47 @@ TEST(SettingsTable, ACheckThatTheProgramDoesNotHaveIsABug) {
               "settings.yaml: a: check = taste: the program has none");
     const text_checks own{{"taste", [](std::string_view) { return std::string("sweet"); }}};
     EXPECT_EQ(make_key(row, own).check(""), "sweet");
+}
+
+TEST(SettingsTable, ARuleNamesBothSettingsWithTheirValuesAndWhatIsValid) {
+    const auto keys =
+        keys_of_rows({{.path = "a", .type = kind::boolean, .fallback = "off"},
+                      {.path = "b", .type = kind::choice, .fallback = "x", .choices = "x|y|z"},
+                      {.path = "c", .type = kind::text, .fallback = ""}});
+    const auto refusal = [&](const setting_rule& rule,
+                             const std::vector<const char*>& assignments) {
+        return error_of([&] {
+            settings s(keys);
+            for (const auto* a : assignments) s.merge_assignment(a);
+            check_rules(s, std::span(&rule, 1));
+        });
+    };
+    const setting_rule of_a{"a", "on", nullptr, "b", "y|z", nullptr, "which is narrow", "off"};
+    EXPECT_EQ(refusal(of_a, {"a=on"}),
+              "--set: a = on: with b = x, which is narrow; valid: off, or b = y or z");
+    EXPECT_EQ(refusal(of_a, {"a=on", "b=z"}), "no error");
+    EXPECT_EQ(refusal(of_a, {}), "no error");
+    const setting_rule of_b{"b", nullptr, "x", "c", nullptr, "*.h5", "which has its own", "x"};
+    EXPECT_EQ(refusal(of_b, {"b=y", "c=t.h5"}),
+              "--set: b = y: with c = t.h5, which has its own; valid: x, or another c");
+    EXPECT_EQ(refusal(of_b, {"b=y", "c=h5"}), "no error");
+    EXPECT_EQ(refusal(of_b, {"c=t.h5"}), "no error");
+    const setting_rule of_c{"c", nullptr, "", "a", "off", nullptr, "so it is read", ""};
+    EXPECT_EQ(refusal(of_c, {"c=t", "a=on"}),
+              "--set: c = t: with a = on, so it is read; valid: nothing, or a = off");
+}
+
+TEST(SettingsTable, EveryRuleIsAboutSettingsOfItsProcess) {
+    std::size_t rules = 0;
+    for (const auto of : {process::macd, process::emulator, process::medium, process::fader,
+                          process::tcpl, process::observer, process::split})
+        for (const auto& rule : rules_of(of)) {
+            const auto has = [&](std::string_view key) {
+                return std::ranges::any_of(rows_of(of),
+                                           [&](const setting_row& row) { return row.path == key; });
+            };
+            EXPECT_TRUE(has(rule.of) && has(rule.needs)) << rule.of << " " << rule.needs;
+            ++rules;
+        }
+    EXPECT_GT(rules, 40U);
 }
