@@ -57,7 +57,7 @@ std::vector<std::string_view> split(std::string_view text) {
 }
 
 bool in_range(const key& k, double x) {
-    return x >= k.lowest && x <= k.highest && (x == 0 || x >= k.least);
+    return x >= k.lowest && x <= k.highest && (x <= 0 || x >= k.least);
 }
 
 std::optional<std::string> canonical_number(const key& k, std::string_view text) {
