@@ -8,6 +8,7 @@
 #include "air/layout.h"
 #include "mix/mix_config.h"
 #include "os/realtime.h"
+#include "types/setting_limits.h"
 
 namespace wip::air {
 
@@ -28,8 +29,9 @@ struct medium_config : mix::mix_config {
     bool stations_may_die = false;  // off: the medium ends with the first one
     std::string control;            // endpoint, empty: none
     std::string fader;  // control endpoint of whoever has the channel, empty: nobody else
-    double pacing_limit_ms = 10;
-    std::int64_t quantum = 5120;  // samples released at a time: one slot; realtime half
+    double pacing_limit_ms = setting::air_pacing_limit_ms.initial;
+    // Samples released at a time: one slot; realtime half.
+    std::int64_t quantum = setting::air_quantum.initial;
     // SCHED_FIFO if allowed, 0: leave. Below the stations': whom a released slot wakes goes first,
     // and the samples of the next one are computed while they wait for the clock.
     int priority = os::slot_path_priority - 1;

@@ -13,19 +13,20 @@
 #include <memory>
 
 #include "port/attempt_errors.h"
+#include "types/setting_limits.h"
 
 namespace wip::packet_model {
 
 struct attempt_config {
     enum class model : std::uint8_t { none, burst, gilbert_elliott, fading };
     model kind = model::none;
-    int burst = 10;                      // attempts of every 100, 0 .. 100
-    double good_ms = 900, bad_ms = 100;  // mean durations, 0.001 .. 10^6
+    int burst = setting::wlan_burst.initial;  // attempts of every 100
+    double good_ms = setting::wlan_good_ms.initial, bad_ms = setting::wlan_bad_ms.initial;  // mean
     double good_loss = 0, bad_loss = 1;  // 0 .. 1
-    double snr_db = 20;                  // mean, -60 .. 80
+    double snr_db = 20;                  // mean
     double needed_db = 10;               // -60 .. 80, of the rate: needed_db_of()
     double doppler_hz = 5;               // 0 .. 2000
-    double from_s = 0, for_s = 0;        // attempts fail then only, 0 .. 10^6; for_s 0: to the end
+    double from_s = 0, for_s = 0;        // attempts fail then only; for_s 0: to the end
     std::uint64_t seed = 1;
     bool operator==(const attempt_config&) const = default;
     void check() const;  // throws std::invalid_argument naming key, value and what would be valid

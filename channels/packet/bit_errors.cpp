@@ -8,6 +8,7 @@
 
 #include "sample/counter_random.h"
 #include "types/require.h"
+#include "types/setting_limits.h"
 
 namespace wip::packet_model {
 namespace {
@@ -19,8 +20,8 @@ constexpr int burst_reach = 8;
 }  // namespace
 
 void bit_error_config::check() const {
-    check_range("ber", ber, 0, 0.5);
-    check_range("burstiness", burstiness, 0, 1);
+    check_range("ber", ber, setting::errors_ber);
+    check_range("burstiness", burstiness, setting::errors_burstiness);
 }
 
 bit_error_pattern::bit_error_pattern(const bit_error_config& config) {

@@ -15,11 +15,11 @@
 
 namespace wip {
 void uplink_config::check() const {
-    check_range("kbps", kbps, 0.001, 1e6);
-    check_range("delay_slots", delay_slots, 0, 15000);
-    check_range("loss", loss, 0, 1);
-    check_range("feedback_loss", feedback_loss, 0, 1);
-    check_range("queue_packets", queue_packets, 1, 100000);
+    check_range("kbps", kbps, setting::uplink_kbps);
+    check_range("delay_slots", delay_slots, setting::uplink_delay_slots);
+    check_range("loss", loss, setting::uplink_loss);
+    check_range("feedback_loss", feedback_loss, setting::uplink_feedback_loss);
+    check_range("queue_packets", queue_packets, setting::uplink_queue_packets);
 }
 
 struct emulated_uplink::state {

@@ -16,15 +16,17 @@
 
 #include "link/link_statistics.h"
 #include "types/quantity.h"
+#include "types/setting_limits.h"
 
 namespace wip {
 
 struct uplink_config {
-    double kbps = 500;         // IP capacity, 0.001 .. 1000000
-    int delay_slots = 0;       // 0 .. 15000
-    double loss = 0;           // probability that an IP packet is lost, 0 .. 1
-    double feedback_loss = 0;  // probability that the feedback of a slot is lost, 0 .. 1
-    int queue_packets = 54;    // 1 .. 100000, drop tail; the packet on the line counts
+    double kbps = setting::uplink_kbps.initial;  // IP capacity
+    int delay_slots = setting::uplink_delay_slots.initial;
+    double loss = 0;           // probability that an IP packet is lost
+    double feedback_loss = 0;  // probability that the feedback of a slot is lost
+    int queue_packets =
+        setting::uplink_queue_packets.initial;  // drop tail; the packet on the line counts
     std::uint64_t seed = 1;
     void check() const;  // throws std::invalid_argument naming key, value and what would be valid
 };

@@ -16,12 +16,11 @@ constexpr std::size_t most_spare = 4096;  // buffers: more were needed once, and
 }  // namespace
 
 void wired_config::check() const {
-    check_range("delay_ms", delay_ms, 0, 60000);
-    require(rate_kbps == 0 || (rate_kbps >= 1 && rate_kbps <= 1e7), "rate_kbps", rate_kbps,
-            "0 (no limit) or 1 .. 10000000");
-    check_range("loss", loss, 0, 1);
-    check_range("queue_packets", queue_packets, 1, 100000);
-    check_range("held_mb", held_mb, 0.01, 100000);
+    check_range("delay_ms", delay_ms, setting::to_base_delay_ms);
+    check_range("rate_kbps", rate_kbps, setting::to_base_rate_kbps);
+    check_range("loss", loss, setting::to_base_loss);
+    check_range("queue_packets", queue_packets, setting::to_base_queue_packets);
+    check_range("held_mb", held_mb, setting::to_base_held_mb);
 }
 
 wired_link::wired_link(const wired_config& config, std::uint32_t purpose)

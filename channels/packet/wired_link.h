@@ -24,15 +24,17 @@
 #include <vector>
 
 #include "port/packet_link.h"
+#include "types/setting_limits.h"
 
 namespace wip::packet_model {
 
 struct wired_config {
-    double delay_ms = 10;     // 0 .. 60000
-    double rate_kbps = 0;     // 0: no limit, else 1 .. 10^7
-    double loss = 0;          // 0 .. 1
-    int queue_packets = 100;  // 1 .. 100000; the packet on the line counts
-    double held_mb = 64;      // 0.01 .. 100000, of all that has not arrived; see held_bytes()
+    double delay_ms = setting::to_base_delay_ms.initial;
+    double rate_kbps = 0;  // 0: no limit
+    double loss = 0;
+    int queue_packets = setting::to_base_queue_packets.initial;  // the packet on the line counts
+    double held_mb =
+        setting::to_base_held_mb.initial;  // of all that has not arrived; see held_bytes()
     std::uint64_t seed = 1;
     void check() const;  // throws std::invalid_argument naming key, value and what would be valid
 };

@@ -8,6 +8,7 @@
 
 #include "sample/clarke_waves.h"
 #include "types/file_text.h"
+#include "types/setting_limits.h"
 #include "yaml/place.h"
 
 namespace wip::profiles {
@@ -262,9 +263,7 @@ channel_definition read_definition(const YAML::Node& root, const std::string& fi
 }  // namespace
 
 std::vector<std::string> names() {
-    std::vector<std::string> all;
-    for (const auto& [name, text] : detail::builtin_texts()) all.push_back(name);
-    return all;
+    return {setting::channel_model_choices.begin(), setting::channel_model_choices.end()};
 }
 
 channel_definition parse_definition(const std::string& text, const std::string& file,

@@ -7,15 +7,16 @@
 namespace wip::cabled {
 namespace {
 
-radio_config read_radio(const config::settings& s, const std::string& name) {
-    const std::string node = "nodes." + name;
-    return {.node = name,
-            .arguments = s.text(node + ".radio"),
-            .channel = static_cast<std::size_t>(s.integer(node + ".channel")),
-            .receive_gain_db = s.real(node + ".receive_gain_db"),
-            .transmit_gain_db = s.real(node + ".transmit_gain_db"),
-            .clock_source = s.text(node + ".clock_source"),
-            .time_source = s.text(node + ".time_source")};
+namespace name = config::name;
+
+radio_config radio_from(const config::fader_nodes_entry& v) {
+    return {.node = v.name,
+            .arguments = v.radio,
+            .channel = static_cast<std::size_t>(v.channel),
+            .receive_gain_db = v.receive_gain_db,
+            .transmit_gain_db = v.transmit_gain_db,
+            .clock_source = std::string(config::text_of(v.clock_source)),
+            .time_source = std::string(config::text_of(v.time_source))};
 }
 
 // Of two nodes at one device: channels of their own, and one clock.
@@ -26,10 +27,11 @@ void check_shared(const config::settings& s, const std::vector<radio_config>& ra
             if (a.arguments != b.arguments) continue;
             const std::string node = "nodes." + a.node;
             if (a.channel == b.channel)
-                throw s.refuse(node + ".channel", "not valid; expected another one than that of " +
-                                                      b.node + ", which has the same radio");
+                throw s.refuse(node + name::nodes_channel,
+                               "not valid; expected another one than that of " + b.node +
+                                   ", which has the same radio");
             if (a.clock_source != b.clock_source || a.time_source != b.time_source)
-                throw s.refuse(node + ".clock_source",
+                throw s.refuse(node + name::nodes_clock_source,
                                "not valid; expected that of " + b.node +
                                    ", which has the same radio, and its time_source");
         }
@@ -41,8 +43,8 @@ void check_common(const config::settings& s, const std::vector<radio_config>& ra
     if (std::ranges::none_of(radios, other)) return;
     for (const radio_config& r : radios) {
         if (r.arguments.find("type=vusrp") != std::string::npos) continue;
-        for (const auto& [key, value] :
-             {std::pair{".clock_source", r.clock_source}, std::pair{".time_source", r.time_source}})
+        for (const auto& [key, value] : {std::pair{name::nodes_clock_source, r.clock_source},
+                                         {name::nodes_time_source, r.time_source}})
             if (value == "internal")
                 throw s.refuse(
                     "nodes." + r.node + key,
@@ -54,40 +56,40 @@ void check_common(const config::settings& s, const std::vector<radio_config>& ra
 }  // namespace
 
 const std::vector<config::key>& fader_keys() {
-    static const auto keys = config::settings_table::built_in().keys("fader", air::air_checks());
+    static const auto keys = config::keys_of(config::process::fader, air::air_checks());
     return keys;
 }
 
 fader_config translate(const config::settings& s, const air::read_trace_fn& read_trace) {
     s.finish();
+    const auto v = config::read_fader(s);
     fader_config c;
-    air::read_mix(s, c.setup.mix, read_trace);
+    air::read_mix(s, v.air, {v.nodes.begin(), v.nodes.end()}, v.paths, c.setup.mix, read_trace);
     if (c.setup.mix.paths.empty())
         throw s.refuse("paths: expected at least one, for example [{from: base, to: terminal}]");
-    for (const auto& node : c.setup.mix.nodes) {
-        c.radios.push_back(read_radio(s, node.name));
-        for (const auto& one : node.impairments)
+    for (const auto& node : v.nodes) c.radios.push_back(radio_from(node));
+    for (std::size_t i = 0; i < v.nodes.size(); ++i)
+        for (const auto& one : c.setup.mix.nodes[i].impairments)
             if (std::holds_alternative<sample_model::clock_offset_config>(one) ||
                 std::holds_alternative<sample_model::gap_config>(one))
-                throw s.refuse("nodes." + node.name + ".impairments",
+                throw s.refuse(v.nodes[i].at + name::nodes_impairments,
                                "not valid; expected none of clock_offset and gap, which a fader "
                                "cannot make: its radios have one clock, and its delay is constant");
-    }
     check_shared(s, c.radios);
     check_common(s, c.radios);
-    c.setup.chunk = s.integer("fader.piece_samples");
-    c.setup.delay = s.integer("fader.delay_samples");
+    c.setup.chunk = v.fader.piece_samples;
+    c.setup.delay = v.fader.delay_samples;
     if (c.setup.delay < 2 * c.setup.chunk)
-        throw s.refuse("fader.delay_samples", "not valid; expected at least two pieces, " +
-                                                  std::to_string(2 * c.setup.chunk));
-    c.name = s.text("air.name");
-    c.control = s.text("air.control");
-    c.user = s.text("air.user");
-    c.priority = static_cast<int>(s.integer("air.priority"));
-    c.frequency_hz = s.real("fader.frequency_hz");
-    c.start_delay_s = s.real("fader.start_delay_s");
-    c.record = s.text("fader.record");
-    c.record_seconds = s.real("fader.record_s");
+        throw s.refuse(name::fader_delay_samples, "not valid; expected at least two pieces, " +
+                                                      std::to_string(2 * c.setup.chunk));
+    c.name = v.air.name;
+    c.control = v.air.control;
+    c.user = v.air.user;
+    c.priority = v.air.priority;
+    c.frequency_hz = v.fader.frequency_hz;
+    c.start_delay_s = v.fader.start_delay_s;
+    c.record = v.fader.record;
+    c.record_seconds = v.fader.record_s;
     return c;
 }
 

@@ -90,10 +90,13 @@ std::string check_folder_or_none(std::string_view text) {
     return text.empty() || text.front() == '/' ? "" : "a folder, from / on, or empty";
 }
 
-void fill_in_run_folder(settings& s, const std::string& path) {
-    const std::string& text = s.text(path);
-    if (text.find("://RUN/") == 3)
-        s.replace(path, text.substr(0, 6) + run_folder() + text.substr(9));
+void fill_in_run_folder(settings& s) {
+    for (const auto& k : s.keys()) {
+        if (!k.endpoint) continue;
+        const std::string& text = s.text(k.path);
+        if (text.find("://RUN/") == 3)
+            s.replace(k.path, text.substr(0, 6) + run_folder() + text.substr(9));
+    }
 }
 
 }  // namespace wip::config

@@ -20,7 +20,7 @@ std::string check_endpoint_or_none(std::string_view text);
 std::string check_word(std::string_view text);
 std::string check_namespace(std::string_view text);
 std::string check_folder_or_none(std::string_view text);
-// RUN/ at the start of an ipc path becomes $OPENWIP_RUN.
-void fill_in_run_folder(settings& settings, const std::string& path);
+// RUN/ at the start of the path of an endpoint becomes $OPENWIP_RUN.
+void fill_in_run_folder(settings& settings);
 
 }  // namespace wip::config

@@ -56,10 +56,13 @@ std::vector<std::string_view> split(std::string_view text) {
     return parts;
 }
 
+bool in_range(const key& k, double x) {
+    return x >= k.lowest && x <= k.highest && (x <= 0 || x >= k.least);
+}
+
 std::optional<std::string> canonical_number(const key& k, std::string_view text) {
     const auto x = read_setting<double>(text);
-    if (!x || *x < k.lowest || *x > k.highest || (k.whole && *x != std::floor(*x)))
-        return std::nullopt;
+    if (!x || !in_range(k, *x) || (k.whole && *x != std::floor(*x))) return std::nullopt;
     return number(*x);
 }
 
@@ -76,13 +79,12 @@ std::optional<std::string> canonical(const key& k, const std::string& value) {
         }
         case kind::integer: {
             const auto n = read_setting<std::int64_t>(value);
-            if (!n || static_cast<double>(*n) < k.lowest || static_cast<double>(*n) > k.highest)
-                return std::nullopt;
+            if (!n || !in_range(k, static_cast<double>(*n))) return std::nullopt;
             return std::to_string(*n);
         }
         case kind::real: {
             const auto x = read_setting<double>(value);
-            if (!x || *x < k.lowest || *x > k.highest) return std::nullopt;
+            if (!x || !in_range(k, *x)) return std::nullopt;
             return number(*x);
         }
         case kind::number_or_word: {
@@ -166,7 +168,10 @@ std::string valid_values(const key& k) {
             break;
     }
     if (std::isfinite(k.lowest) && std::isfinite(k.highest))
-        rule.append(" ").append(number(k.lowest)).append("..").append(number(k.highest));
+        rule.append(k.least > 0 ? " 0, or " : " ")
+            .append(number(k.least > 0 ? k.least : k.lowest))
+            .append("..")
+            .append(number(k.highest));
     else if (std::isfinite(k.lowest))
         rule.append(" from ").append(number(k.lowest));
     if (!k.unit.empty()) rule.append(" ").append(k.unit);
@@ -357,6 +362,15 @@ std::string settings::misfit(const std::vector<std::string>& theirs) const {
             return "here is " + here + ", there " + there + "; valid: the same at both ends";
     }
     return "";
+}
+
+void settings::check_station(const std::string& path, std::string_view station) const {
+    const std::string& live = declared(path, "configure").live;
+    if (live.find(station) != std::string::npos) return;
+    throw refuse(
+        path, std::string("it is not set here; valid: at ") + (live == "base" ? "the base station"
+                                                               : live == "terminal" ? "the terminal"
+                                                                                    : live));
 }
 
 std::vector<std::string> settings::changed_from(const settings& other) const {

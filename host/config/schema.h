@@ -54,6 +54,7 @@ struct key {
     std::string zero = {};  // what 0 means, where it is not that much of the unit
     double lowest = -std::numeric_limits<double>::infinity();
     double highest = std::numeric_limits<double>::infinity();
+    double least = 0;  // of what is not 0, where the range begins with 0
     std::vector<std::string> choices = {};
     std::vector<std::string> words = {};
     bool whole = false;  // a number_or_word or numbers: whole ones
@@ -63,8 +64,10 @@ struct key {
     std::function<std::string(std::string_view)> check = {};
     std::string fallback_doc = {};  // shown in the documentation instead of `fallback`
     bool required = false;
-    bool runtime = false;  // may change in a running process
-    bool format = false;   // both ends of the link need the same
+    bool runtime = false;   // may change in a running process
+    std::string live = {};  // stations of the cell that take such a change: "base, terminal"
+    bool endpoint = false;  // of a socket
+    bool format = false;    // both ends of the link need the same
 };
 
 // Human-readable rule of a key: "integer 1..25", "one of: static, best", ...
@@ -87,6 +90,7 @@ struct setting {
 class settings {
 public:
     explicit settings(const std::vector<key>& table);
+    const std::vector<key>& keys() const { return *table_; }
 
     // Each throws `error` and leaves the settings as they were before.
     void merge_file(const std::string& path);
@@ -122,6 +126,8 @@ public:
     std::vector<std::string> format() const;
     // Of the lines of the other end: empty when they are these, else what does not fit.
     std::string misfit(const std::vector<std::string>& theirs) const;
+    // Refuses a change that is for another station of the cell: base, terminal or air.
+    void check_station(const std::string& path, std::string_view station) const;
     // Paths whose value differs from `other`, in table order.
     std::vector<std::string> changed_from(const settings& other) const;
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The one table of settings (mac/schema/settings.yaml, which says what its columns mean), as the
-// programs see it: a process its keys, the monitor its controls.
+// programs see it: a process its keys, the monitor its controls. The build makes the rows
+// (openwip_cli/settings/code.py), so that what a column means is decided in one place.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +20,36 @@ namespace wip::config {
 // namespaces are known to every program.
 using text_checks = std::map<std::string, std::string (*)(std::string_view)>;
 
+enum class process : std::uint8_t { macd, emulator, medium, fader, tcpl, observer, split };
+
+// A setting of a process, as it is compiled in. Empty: the column is not given.
+struct setting_row {
+    const char* path = "";
+    kind type = kind::text;
+    const char* fallback = "";
+    const char* doc = "";
+    const char* unit = "";
+    const char* zero = "";
+    const char* check = "";
+    const char* shown = "";
+    const char* live = "";
+    double lowest = -std::numeric_limits<double>::infinity();
+    double highest = std::numeric_limits<double>::infinity();
+    double least = 0;
+    const char* choices = "";  // with | between them, as the words
+    const char* words = "";
+    std::size_t most = 0;
+    bool whole = false;
+    bool required = false;
+    bool format = false;
+};
+std::span<const setting_row> rows_of(process of);
+
+// Throws `error` when a check has no function.
+key make_key(const setting_row& row, const text_checks& checks = {});
+// In the order of the table.
+std::vector<key> keys_of(process of, const text_checks& checks = {});
+
 // A setting of a running cell that the monitor offers.
 struct control_row {
     enum class kind : std::uint8_t { choice, whole, real };
@@ -27,39 +61,8 @@ struct control_row {
     double low = 0, high = 0;
     std::string unit{}, help{};
 };
+const std::vector<control_row>& controls();
 
-class settings_table {
-public:
-    // Throws `error` for a table that is not one.
-    settings_table(const std::string& yaml, const std::string& origin);
-    static const settings_table& built_in();
-
-    // In the order of the table. Throws `error` when a check has no function.
-    std::vector<key> keys(const std::string& program, const text_checks& checks = {}) const;
-    std::vector<control_row> controls() const;
-    const std::vector<impairment_kind>& impairments() const { return impairments_; }
-
-private:
-    // A scalar is one word, a list several, {a: b} two; an empty list is a column that is not
-    // given.
-    using columns = std::map<std::string, std::vector<std::string>>;
-    struct entry {
-        std::string name;
-        columns general{};
-        std::map<std::string, columns> of_program{};
-    };
-    using views = std::vector<std::string>;  // whose column counts, the first one first
-
-    std::vector<std::string> column(const entry& e, const views& of, const std::string& name) const;
-    std::string word(const entry& e, const views& of, const std::string& name) const;
-    key make_key(const entry& e, const views& of, const text_checks& checks) const;
-    void add_control(const entry& e, const views& of, std::vector<control_row>& rows) const;
-
-    std::string origin_;
-    std::string format_;  // the reason by which a setting is fixed that both ends agree on
-    std::vector<entry> entries_;
-    std::map<std::string, std::size_t> by_name_;
-    std::vector<impairment_kind> impairments_;
-};
+const std::vector<impairment_kind>& impairments();
 
 }  // namespace wip::config

@@ -8,9 +8,12 @@
 #include "emulator/emulator_process.h"
 #include "emulator/emulator_telemetry.h"
 #include "profiles/channel_definition.h"
+#include "settings/configuration.h"
 
 namespace wip::emulator {
 namespace {
+
+namespace name = config::name;
 
 // Slots between two looks at the control sockets: 10 ms.
 constexpr std::int64_t control_every = 15;
@@ -62,7 +65,8 @@ private:
         topics_.passed(user < 0 ? side::server : side::terminal, std::max(0, user), way, packet, t);
     }
     bool configure(const std::string& yaml, station asked) override;
-    void check(const config::settings& wanted, const std::string& key, station asked) const;
+    void check(const config::settings& wanted, const emulator_config& made, const std::string& key,
+               station asked) const;
     void apply(const emulator_config& wanted, const std::vector<std::string>& changed);
     void end_what_passes() override;
 
@@ -76,8 +80,9 @@ bool cell_process::configure(const std::string& yaml, station asked) {
     wanted.merge_yaml(yaml, "configure", true);
     const auto changed = wanted.changed_from(settings);
     if (changed.empty()) return false;
-    for (const auto& key : changed) check(wanted, key, asked);
-    apply(translate(wanted), changed);
+    const emulator_config made = translate(wanted);
+    for (const auto& key : changed) check(wanted, made, key, asked);
+    apply(made, changed);
     // Those of the medium are told by whoever asks it (wip_observer), as of a cell of samples.
     for (const auto& key : changed)
         if (asked != station::air)
@@ -87,33 +92,24 @@ bool cell_process::configure(const std::string& yaml, station asked) {
     return true;
 }
 
-void cell_process::check(const config::settings& wanted, const std::string& key,
-                         station asked) const {
+void cell_process::check(const config::settings& wanted, const emulator_config& made,
+                         const std::string& key, station asked) const {
     if (starts_with_any(key, {"umts.", "wlan."})) throw no_such_setting(wanted, key);
-    const station owner = starts_with_any(key, {"channel.", "scheduling."}) ? station::air
-                          : key.starts_with("uplink.")                      ? station::terminal
-                                                                            : station::base;
-    // What is published may be asked of either end.
-    if (owner != asked && !(key.starts_with("telemetry.") && asked == station::terminal))
-        throw wanted.refuse(
-            key, std::string("ask ") + (owner == station::air        ? "air"
-                                        : owner == station::terminal ? "the terminal"
-                                                                     : "the base station"));
-    const bool source = key.starts_with("channel.") && key != "channel.errors" &&
-                        key != "channel.blackout" && key != "channel.model";
-    const bool trace = settings.text("channel.model").ends_with(".h5");
+    wanted.check_station(key, name_of(asked));
+    const bool source = key.starts_with("channel.") && key != name::channel_errors &&
+                        key != name::channel_blackout && key != name::channel_model;
+    const bool trace = config.channel.model.ends_with(".h5");
     // Names only: files are read at the start, before anybody may ask over a socket.
-    if (key == "channel.model") {
+    if (key == name::channel_model) {
         const auto names = profiles::names();
         std::string valid;
         for (const auto& n : names) valid += (valid.empty() ? "" : ", ") + n;
-        if (std::ranges::find(names, wanted.text(key)) == names.end())
+        if (std::ranges::find(names, made.channel.model) == names.end())
             throw wanted.refuse(key, "not valid in a running cell; valid: " + valid);
     }
-    if (source && trace && wanted.text("channel.model").ends_with(".h5"))
+    if (source && trace && made.channel.model.ends_with(".h5"))
         throw wanted.refuse(key, "the channel is a trace, which has its own");
-    if (key == "link.retransmission_delay_ms" && trace &&
-        settings.text("channel.prediction_nmse") == "trace")
+    if (key == name::link_retransmission_delay_ms && trace && !config.channel.prediction_nmse)
         throw wanted.refuse(key, "the trace's predictions are for the delay at the start");
 }
 
@@ -124,7 +120,8 @@ void cell_process::apply(const emulator_config& wanted, const std::vector<std::s
                                    [&](const auto& key) { return key.starts_with(group); });
     };
     const bool new_sources = std::ranges::any_of(changed, [](const auto& key) {
-        return key.starts_with("channel.") && key != "channel.errors" && key != "channel.blackout";
+        return key.starts_with("channel.") && key != name::channel_errors &&
+               key != name::channel_blackout;
     });
     std::vector<snr_source> sources;
     if (new_sources) sources = make_sources(wanted);
@@ -137,16 +134,17 @@ void cell_process::apply(const emulator_config& wanted, const std::vector<std::s
         topics_.set_packet_rate(wanted.telemetry.packets_per_second);
         for (auto& s : stations) s.telemetry.set_rates(wanted.telemetry);
     }
-    if (any("channel.errors")) cell_.reconfigure(wanted.cell.errors);
+    if (any(name::channel_errors)) cell_.reconfigure(wanted.cell.errors);
     if (new_sources) cell_.replace(std::move(sources));
-    if (any("channel.blackout")) path_->black_out(changes_from(), wanted.channel.blackout_ms);
+    if (any(name::channel_blackout)) path_->black_out(changes_from(), wanted.channel.blackout_ms);
     config.channel = wanted.channel;
 }
 
 // A blackout of a given length is over by itself.
 void cell_process::end_what_passes() {
-    if (settings.text("channel.blackout") != "off" && !cell_.dark(changes_from()))
-        replace("channel.blackout", "off");
+    if (config.channel.blackout_ms == 0 || cell_.dark(changes_from())) return;
+    config.channel.blackout_ms = 0;
+    replace(name::channel_blackout, std::string(text_of(config::channel_blackout_word::off)));
 }
 
 }  // namespace

@@ -11,19 +11,23 @@
 #include "bin/trace_channel.h"
 #include "config/endpoint.h"
 #include "config/settings_table.h"
+#include "settings/configuration.h"
 
 namespace wip::emulator {
 namespace {
 
+namespace name = config::name;
+
 constexpr double wlan_wavelengths_per_m = 2.412e9 / 299792458;
 
-interface_config interface_from(const config::settings& s, const std::string& group) {
+template <class End>
+interface_config interface_from(const End& v) {
     interface_config i;
-    i.network_namespace = s.text(group + ".namespace");
-    i.tun.name = s.text(group + ".tun");
-    i.tun.address = s.text(group + ".address");
-    i.control_endpoint = s.text(group + ".control");
-    i.telemetry_endpoint = s.text(group + ".telemetry");
+    i.network_namespace = v.namespace_;
+    i.tun.name = v.tun;
+    i.tun.address = v.address;
+    i.control_endpoint = v.control;
+    i.telemetry_endpoint = v.telemetry;
     return i;
 }
 
@@ -31,56 +35,48 @@ interface_config interface_from(const config::settings& s, const std::string& gr
 interface_config nth(interface_config c, int n, const config::settings& s) {
     if (n == 1) return c;
     if (c.network_namespace.empty())
-        throw s.refuse("terminals", "several terminals need terminal.namespace");
+        throw s.refuse(name::terminals, "several terminals need terminal.namespace");
     c.network_namespace += std::to_string(n);
     const auto dot = c.tun.address.rfind('.'), slash = c.tun.address.rfind('/');
     const int last = dot == std::string::npos ? 255 : std::atoi(c.tun.address.c_str() + dot + 1);
     if (last + n - 1 > 254)
-        throw s.refuse("terminal.address", "no IPv4 address with room for the other terminals");
+        throw s.refuse(name::terminal_address, "no IPv4 address with room for the other terminals");
     c.tun.address = c.tun.address.substr(0, dot + 1) + std::to_string(last + n - 1) +
                     c.tun.address.substr(slash);
     return c;
 }
 
-void wlan_from(const config::settings& s, emulator_config& c) {
+void wlan_from(const config::settings& s, const config::wlan_settings& v, emulator_config& c) {
     auto& cell = c.wlan.cell;
-    cell.rate_mbps = std::stod(s.text("wlan.rate_mbps"));
-    cell.control_mbps = std::stod(s.text("wlan.control_rate_mbps"));
-    cell.short_preamble = s.flag("wlan.short_preamble");
-    if (cell.short_preamble && cell.control_mbps == 1)
-        throw s.refuse(
-            "wlan.short_preamble",
-            "valid: off, or on with wlan.control_rate_mbps = 2, 5.5 or 11: no frame at 1 Mbit/s "
-            "has a short preamble");
-    cell.rts_threshold = static_cast<int>(s.integer("wlan.rts_threshold"));
-    cell.retry_limit = static_cast<int>(s.integer("wlan.retry_limit"));
-    cell.dynamic_limit = s.text("wlan.retry_policy") == "dynamic";
-    cell.patience_ms = s.real("wlan.patience_ms");
-    cell.late_growth = s.text("wlan.window_growth") == "late";
-    cell.put_back = s.flag("wlan.put_back");
-    cell.hops = static_cast<int>(s.integer("wlan.hops"));
-    cell.queue_packets = static_cast<int>(s.integer("wlan.queue_packets"));
+    cell.rate_mbps = v.rate_mbps;
+    cell.control_mbps = v.control_rate_mbps;
+    cell.short_preamble = v.short_preamble;
+    cell.rts_threshold = v.rts_threshold;
+    cell.retry_limit = v.retry_limit;
+    cell.dynamic_limit = config::translated(v.retry_policy, false, true);
+    cell.patience_ms = v.patience_ms;
+    cell.late_growth = config::translated(v.window_growth, false, true);
+    cell.put_back = v.put_back;
+    cell.hops = v.hops;
+    cell.queue_packets = v.queue_packets;
     cell.stations = c.cell.cell.users;
     cell.seed = c.cell.seed;
     auto& errors = c.wlan.errors;
     using model = packet_model::attempt_config::model;
-    const std::string& kind = s.text("wlan.errors");
-    errors.kind = kind == "burst"             ? model::burst
-                  : kind == "gilbert_elliott" ? model::gilbert_elliott
-                  : kind == "fading"          ? model::fading
-                                              : model::none;
-    const std::string& way = s.text("wlan.errors_of");
-    c.wlan.errors_up = way != "down";
-    c.wlan.errors_down = way != "up";
-    c.wlan.errors_station = static_cast<int>(s.integer("wlan.errors_station"));
+    errors.kind = config::translated(v.errors, model::none, model::burst, model::gilbert_elliott,
+                                     model::fading);
+    using way = config::wlan_errors_of_choice;
+    c.wlan.errors_up = v.errors_of != way::down;
+    c.wlan.errors_down = v.errors_of != way::up;
+    c.wlan.errors_station = v.errors_station;
     if (c.wlan.errors_station > cell.stations)
-        throw s.refuse("wlan.errors_station",
+        throw s.refuse(name::wlan_errors_station,
                        "valid: 0 (all), or one of the terminals=" + std::to_string(cell.stations));
-    errors.from_s = s.real("wlan.errors_from_s");
-    errors.for_s = s.real("wlan.errors_for_s");
-    errors.burst = static_cast<int>(s.integer("wlan.burst"));
-    errors.good_ms = s.real("wlan.good_ms");
-    errors.bad_ms = s.real("wlan.bad_ms");
+    errors.from_s = v.errors_from_s;
+    errors.for_s = v.errors_for_s;
+    errors.burst = v.burst;
+    errors.good_ms = v.good_ms;
+    errors.bad_ms = v.bad_ms;
     errors.snr_db = c.channel.snr_db;
     errors.needed_db = packet_model::needed_db_of(cell.rate_mbps);
     errors.doppler_hz = c.channel.speed_kmh.value_or(3) / 3.6 * wlan_wavelengths_per_m;
@@ -89,30 +85,26 @@ void wlan_from(const config::settings& s, emulator_config& c) {
     c.wlan.from_base = c.cell.from_base;
 }
 
-void delay_injection_from(const config::settings& s, emulator_config& c) {
+void delay_injection_from(const config::delay_injection_settings& v, emulator_config& c) {
     delay_injection_config d;
     using mode = delay_injection_config::mode;
-    const std::string& kind = s.text("delay_injection.mode");
-    d.kind = kind == "adaptive" ? mode::adaptive : kind == "static" ? mode::fixed : mode::off;
-    d.static_ms = s.real("delay_injection.static_ms");
-    d.factor = s.real("delay_injection.factor");
+    d.kind = config::translated(v.mode, mode::off, mode::fixed, mode::adaptive);
+    d.static_ms = v.static_ms;
+    d.factor = v.factor;
     using reading = delay_injection_config::reading;
-    const std::string& read_as = s.text("delay_injection.reading");
-    d.read_as = read_as == "listing"  ? reading::listing
-                : read_as == "figure" ? reading::figure
-                                      : reading::rules;
+    d.read_as = config::translated(v.reading, reading::rules, reading::listing, reading::figure);
     // Acknowledgements of uplink flows go down.
-    const std::string& flows = s.text("delay_injection.flows");
+    using flows = config::delay_injection_flows_choice;
     c.delay_down = c.delay_up = d;
-    if (flows == "downlink") c.delay_down.kind = mode::off;
-    if (flows == "uplink") c.delay_up.kind = mode::off;
+    if (v.flows == flows::downlink) c.delay_down.kind = mode::off;
+    if (v.flows == flows::uplink) c.delay_up.kind = mode::off;
 }
 
 std::int64_t nanoseconds(double ms) { return std::llround(ms * 1e6); }
 
 // FROM,LENGTH,FROM,LENGTH,... in seconds.
-std::vector<umts::episode> episodes_from(const config::settings& s, const std::string& key) {
-    const std::vector<double> given = s.numbers(key);
+std::vector<umts::episode> episodes_from(const config::settings& s, const char* key,
+                                         const std::vector<double>& given) {
     if (given.size() % 2 != 0)
         throw s.refuse(key, "valid: pairs, from when and how long, in seconds");
     std::vector<umts::episode> all;
@@ -121,142 +113,101 @@ std::vector<umts::episode> episodes_from(const config::settings& s, const std::s
     return all;
 }
 
-constexpr std::int64_t least_pdu_octets = 8;
-
-// Without acknowledgements nothing is there that these could be about.
-void refuse_acknowledged(const config::settings& s, umts::rlc_mode mode) {
-    const config::settings defaults(emulator_keys());
-    const auto of_am = [](const std::string& key) {
-        return key.starts_with("umts.poll_") || key.starts_with("umts.status_") ||
-               key == "umts.max_dat" || key == "umts.window" || key == "umts.receiver_window" ||
-               key == "umts.order";
-    };
-    for (const auto& key : s.changed_from(defaults))
-        if (of_am(key) || (key == "umts.discard" && s.text(key) != "timer"))
-            throw s.refuse(key, "umts.mode is " + s.text("umts.mode") +
-                                    ", which acknowledges nothing; valid: " +
-                                    (key == "umts.discard" ? "timer, or nothing given"
-                                                           : "its default " + defaults.text(key)) +
-                                    ", or umts.mode am");
-    if (mode != umts::rlc_mode::transparent) return;
-    // Each has all of an interval, or it is a torso.
-    if (s.real("umts.cell_kbps") != 0)
-        throw s.refuse("umts.cell_kbps",
-                       "umts.mode is tm, whose packets have intervals to themselves; valid: 0");
+umts::block_error_config errors_from(const config::settings& s, const char* trace_key, double rate,
+                                     const std::vector<int>& trace, umts::error_model model,
+                                     double burst) {
+    if (!trace.empty() && std::ranges::all_of(trace, [](int n) { return n == 0; }))
+        throw s.refuse(trace_key, "valid: one run of more than 0 blocks at least");
+    return {model, rate, burst, trace};
 }
 
-// Of one direction: `keys` is what its keys begin with.
-umts::block_error_config errors_from(const config::settings& s, const std::string& keys,
-                                     const std::string& model, double burst) {
-    using errors = umts::error_model;
-    umts::block_error_config c;
-    c.model = model == "markov2"   ? errors::markov2
-              : model == "markov3" ? errors::markov3
-              : model == "burst"   ? errors::burst
-                                   : errors::uniform;
-    c.rate = s.real(keys + "errors");
-    c.burst = burst;
-    for (const double n : s.numbers(keys + "error_trace")) c.runs.push_back(static_cast<int>(n));
-    if (!c.runs.empty() && c.rate != 0)
-        throw s.refuse(keys + "errors", keys + "error_trace says which blocks are lost; valid: 0");
-    if (!c.runs.empty() && std::ranges::all_of(c.runs, [](int n) { return n == 0; }))
-        throw s.refuse(keys + "error_trace", "valid: one run of more than 0 blocks at least");
-    return c;
+void triggers_from(const config::umts_settings& v, umts::am_config& c) {
+    c.poll_last = v.poll_last;
+    c.poll_last_retransmitted = v.poll_retransmitted;
+    c.poll_pdus = v.poll_pdus;
+    c.poll_sdus = v.poll_sdus;
+    c.poll_window_percent = v.poll_window_percent;
+    c.poll_period_ns = nanoseconds(v.poll_period_ms);
+    c.poll_timer_ns = nanoseconds(v.poll_timer_ms);
+    c.poll_prohibit_ns = nanoseconds(v.poll_prohibit_ms);
+    c.status_missing = v.status_missing;
+    c.status_period_ns = nanoseconds(v.status_period_ms);
+    c.status_prohibit_ns = nanoseconds(v.status_prohibit_ms);
+    using format = umts::missing_format;
+    c.format = config::translated(v.status_format, format::list, format::bitmap, format::rlist);
 }
 
-void triggers_from(const config::settings& s, umts::am_config& c) {
-    c.poll_last = s.flag("umts.poll_last");
-    c.poll_last_retransmitted = s.flag("umts.poll_retransmitted");
-    c.poll_pdus = static_cast<int>(s.integer("umts.poll_pdus"));
-    c.poll_sdus = static_cast<int>(s.integer("umts.poll_sdus"));
-    c.poll_window_percent = static_cast<int>(s.integer("umts.poll_window_percent"));
-    c.poll_period_ns = nanoseconds(s.real("umts.poll_period_ms"));
-    c.poll_timer_ns = nanoseconds(s.real("umts.poll_timer_ms"));
-    c.poll_prohibit_ns = nanoseconds(s.real("umts.poll_prohibit_ms"));
-    c.status_missing = s.flag("umts.status_missing");
-    c.status_period_ns = nanoseconds(s.real("umts.status_period_ms"));
-    c.status_prohibit_ns = nanoseconds(s.real("umts.status_prohibit_ms"));
-    const std::string& format = s.text("umts.status_format");
-    c.format = format == "bitmap"  ? umts::missing_format::bitmap
-               : format == "rlist" ? umts::missing_format::rlist
-                                   : umts::missing_format::list;
-}
-
-umts::rrc_config rrc_from(const config::settings& s) {
+umts::rrc_config rrc_from(const config::umts_settings& v) {
     umts::rrc_config c;
-    c.always_dch = s.text("umts.rrc") == "dch";
-    c.set_up_ns = nanoseconds(s.real("umts.rrc_set_up_ms"));
-    c.page_ns = nanoseconds(s.real("umts.rrc_page_ms"));
-    c.switch_ns = nanoseconds(s.real("umts.rrc_switch_ms"));
-    c.dch_inactive_ns = nanoseconds(s.real("umts.rrc_dch_s") * 1e3);
-    c.fach_inactive_ns = nanoseconds(s.real("umts.rrc_fach_s") * 1e3);
-    c.pch_inactive_ns = nanoseconds(s.real("umts.rrc_pch_s") * 1e3);
-    c.threshold_bytes = static_cast<int>(s.integer("umts.rrc_threshold_bytes"));
-    c.fach_kbps = s.real("umts.rrc_fach_kbps");
-    if (!c.always_dch) return c;
-    for (const auto& key : s.changed_from(config::settings(emulator_keys())))
-        if (key.starts_with("umts.rrc_"))
-            throw s.refuse(key,
-                           "umts.rrc is dch, which has no other state; valid: its default, "
-                           "or umts.rrc states");
+    c.always_dch = config::translated(v.rrc, true, false);
+    c.set_up_ns = nanoseconds(v.rrc_set_up_ms);
+    c.page_ns = nanoseconds(v.rrc_page_ms);
+    c.switch_ns = nanoseconds(v.rrc_switch_ms);
+    c.dch_inactive_ns = nanoseconds(v.rrc_dch_s * 1e3);
+    c.fach_inactive_ns = nanoseconds(v.rrc_fach_s * 1e3);
+    c.pch_inactive_ns = nanoseconds(v.rrc_pch_s * 1e3);
+    c.threshold_bytes = v.rrc_threshold_bytes;
+    c.fach_kbps = v.rrc_fach_kbps;
     return c;
 }
 
-umts::bearer_config bearer_from(const config::settings& s) {
+// Rates, delays and PDU of the profile, unless others are given.
+umts::bearer_profile profile_from(const config::settings& s, const config::umts_settings& v) {
+    auto profile = *umts::find_bearer_profile(std::string(config::text_of(v.profile)));
+    if (v.down_kbps != 0) profile.kbps_down = v.down_kbps;
+    if (v.up_kbps != 0) profile.kbps_up = v.up_kbps;
+    if (v.one_way_ms != 0) profile.one_way_ms = v.one_way_ms;
+    if (v.radio_ms) {
+        const double most = profile.one_way_ms - 1.5 * profile.tti_ms;
+        if (*v.radio_ms > most && most >= 0)
+            throw s.refuse(name::umts_radio_ms, "valid: 0.." + std::to_string(most) +
+                                                    " ms (umts.one_way_ms less 1.5 TTI)");
+        profile.radio_ms = *v.radio_ms;
+    }
+    if (v.pdu_octets != 0) profile.block_down = v.pdu_octets;
+    return profile;
+}
+
+umts::am_config rlc_from(const config::umts_settings& v) {
+    umts::am_config c;
+    using discard = umts::discard_mode;
+    c.discard = config::translated(v.discard, discard::never, discard::after_max_dat,
+                                   discard::reset, discard::timer);
+    c.max_dat = v.max_dat;
+    c.poll_counted = v.poll_counted;
+    c.discard_ns = nanoseconds(v.discard_ms);
+    triggers_from(v, c);
+    c.window = v.window;
+    c.in_sequence = config::translated(v.order, true, false);
+    return c;
+}
+
+umts::bearer_config bearer_from(const config::settings& s,
+                                const config::emulator_configuration& all) {
+    const auto& v = all.umts;
     umts::bearer_config b;
-    b.profile = *umts::find_bearer_profile(s.text("umts.profile"));
-    for (const auto& [key, kbps] : {std::pair("umts.down_kbps", &b.profile.kbps_down),
-                                    {"umts.up_kbps", &b.profile.kbps_up}}) {
-        const double given = s.real(key);
-        if (given != 0 && given < 1) throw s.refuse(key, "valid: 0, or 1..20000 kbit/s");
-        if (given != 0) *kbps = given;
-    }
-    if (const double given = s.real("umts.one_way_ms"); given != 0) b.profile.one_way_ms = given;
-    if (const auto given = s.number("umts.radio_ms")) {
-        const double most = b.profile.one_way_ms - 1.5 * b.profile.tti_ms;
-        if (*given > most && most >= 0)
-            throw s.refuse("umts.radio_ms", "valid: 0.." + std::to_string(most) +
-                                                " ms (umts.one_way_ms less 1.5 TTI)");
-        b.profile.radio_ms = *given;
-    }
-    if (const std::int64_t given = s.integer("umts.pdu_octets"); given != 0) {
-        if (given < least_pdu_octets) throw s.refuse("umts.pdu_octets", "valid: 0, or 8..2000");
-        b.profile.block_down = static_cast<int>(given);
-    }
-    const std::string& mode_name = s.text("umts.mode");
-    b.mode = mode_name == "um"   ? umts::rlc_mode::unacknowledged
-             : mode_name == "tm" ? umts::rlc_mode::transparent
-                                 : umts::rlc_mode::acknowledged;
-    if (b.mode != umts::rlc_mode::acknowledged) refuse_acknowledged(s, b.mode);
-    b.pdus_alone = s.text("umts.error_unit") == "pdu";
-    b.errors_down = errors_from(s, "umts.", s.text("umts.error_model"), s.real("umts.error_burst"));
-    const std::string& up_model = s.text("umts.up_error_model");
-    const double up_burst = s.real("umts.up_error_burst");
-    if (up_burst != 0 && up_burst < 1)
-        throw s.refuse("umts.up_error_burst", "valid: 0, or 1..1000 blocks");
-    b.errors_up =
-        errors_from(s, "umts.up_", up_model == "as_down" ? s.text("umts.error_model") : up_model,
-                    up_burst == 0 ? s.real("umts.error_burst") : up_burst);
-    const std::string& discard = s.text("umts.discard");
-    using mode = umts::discard_mode;
-    b.rlc.discard = discard == "never"   ? mode::never
-                    : discard == "reset" ? mode::reset
-                    : discard == "timer" ? mode::timer
-                                         : mode::after_max_dat;
-    b.rlc.max_dat = static_cast<int>(s.integer("umts.max_dat"));
-    b.rlc.poll_counted = s.flag("umts.poll_counted");
-    b.rlc.discard_ns = nanoseconds(s.real("umts.discard_ms"));
-    triggers_from(s, b.rlc);
-    b.rlc.window = static_cast<int>(s.integer("umts.window"));
-    b.rlc.in_sequence = s.text("umts.order") == "in_order";
-    b.rlc.queue_sdus = static_cast<int>(s.integer("link.queue_packets"));
-    b.granted_window = static_cast<int>(s.integer("umts.receiver_window"));
-    b.control = rrc_from(s);
-    b.spikes = episodes_from(s, "umts.spikes");
-    b.outages = episodes_from(s, "umts.outages");
-    b.seed = static_cast<std::uint64_t>(s.integer("seed"));
+    b.profile = profile_from(s, v);
+    using rlc = umts::rlc_mode;
+    b.mode = config::translated(v.mode, rlc::acknowledged, rlc::unacknowledged, rlc::transparent);
+    b.pdus_alone = config::translated(v.error_unit, false, true);
+    using model = umts::error_model;
+    const model down = config::translated(v.error_model, model::uniform, model::markov2,
+                                          model::markov3, model::burst);
+    const model up = config::translated(v.up_error_model, down, model::uniform, model::markov2,
+                                        model::markov3, model::burst);
+    b.errors_down =
+        errors_from(s, name::umts_error_trace, v.errors, v.error_trace, down, v.error_burst);
+    b.errors_up = errors_from(s, name::umts_up_error_trace, v.up_errors, v.up_error_trace, up,
+                              v.up_error_burst == 0 ? v.error_burst : v.up_error_burst);
+    b.rlc = rlc_from(v);
+    b.rlc.queue_sdus = all.link.queue_packets;
+    b.granted_window = v.receiver_window;
+    b.control = rrc_from(v);
+    b.spikes = episodes_from(s, name::umts_spikes, v.spikes);
+    b.outages = episodes_from(s, name::umts_outages, v.outages);
+    b.seed = all.seed;
     for (const auto& [key, e] :
-         {std::pair("umts.errors", &b.errors_down), {"umts.up_errors", &b.errors_up}})
+         {std::pair(name::umts_errors, &b.errors_down), {name::umts_up_errors, &b.errors_up}})
         try {
             e->check();
         } catch (const std::invalid_argument& why) {
@@ -270,21 +221,21 @@ umts::bearer_config bearer_from(const config::settings& s) {
     return b;
 }
 
-umts::cell_config umts_cell_from(const config::settings& s) {
+umts::cell_config umts_cell_from(const config::settings& s,
+                                 const config::emulator_configuration& all) {
+    const auto& v = all.umts;
     umts::cell_config c;
-    c.users = static_cast<int>(s.integer("terminals"));
-    c.kbps = s.real("umts.cell_kbps");
-    const std::string& method = s.text("umts.sharing");
+    c.users = all.terminals;
+    c.kbps = v.cell_kbps;
     using umts::sharing;
-    c.method = method == "max_ci"           ? sharing::max_ci
-               : method == "equal_resource" ? sharing::equal_resource
-                                            : sharing::equal_throughput;
-    c.users_db = s.numbers("umts.users_db");
-    std::istringstream names(s.text("umts.classes"));
+    c.method = config::translated(v.sharing, sharing::equal_throughput, sharing::equal_resource,
+                                  sharing::max_ci);
+    c.users_db = v.users_db;
+    std::istringstream names(v.classes);
     for (std::string name; std::getline(names, name, ',');) {
         const auto at = std::ranges::find(umts::class_names, name);
         if (at == umts::class_names.end())
-            throw s.refuse("umts.classes",
+            throw s.refuse(config::name::umts_classes,
                            "valid, separated by commas: conversational, streaming, interactive, "
                            "background");
         c.classes.push_back(static_cast<umts::traffic_class>(at - umts::class_names.begin()));
@@ -292,95 +243,78 @@ umts::cell_config umts_cell_from(const config::settings& s) {
     return c;
 }
 
+channel_config channel_from(const config::channel_settings& v) {
+    channel_config c;
+    c.model = v.model;
+    c.snr_db = v.snr_db;
+    c.speed_kmh = v.speed_kmh;
+    using use = profiles::channel_choice::use;
+    c.shadowing_db = v.shadowing.number;
+    c.shadowing = v.shadowing.number
+                      ? use::on
+                      : config::translated(v.shadowing.word, use::as_defined, use::on, use::off);
+    c.blackout_ms = v.blackout.number.value_or(
+        config::translated(v.blackout.word, std::numeric_limits<double>::infinity(), 0.0));
+    c.bins_db.assign(v.bins_db.begin(), v.bins_db.end());
+    c.users_db.assign(v.users_db.begin(), v.users_db.end());
+    c.prediction_nmse = v.prediction_nmse;
+    return c;
+}
+
 }  // namespace
 
 const std::vector<config::key>& emulator_keys() {
-    static const auto keys = config::settings_table::built_in().keys(
-        "emulator",
+    static const auto keys = config::keys_of(
+        config::process::emulator,
         {{"interface_name", check_interface_name}, {"interface_address", check_interface_address}});
     return keys;
 }
 
 emulator_config translate(config::settings& s) {
     s.finish();
-    for (const auto* e : {"server.control", "server.telemetry", "terminal.control",
-                          "terminal.telemetry", "control"})
-        config::fill_in_run_folder(s, e);
+    config::fill_in_run_folder(s);
+    const auto v = config::read_emulator(s);
     emulator_config c;
-    c.name = s.text("name");
-    c.user = s.text("user");
-    c.pacing_limit_ms = s.real("pacing_limit_ms");
-    c.telemetry = host::telemetry_from(s);
-    c.air_control_endpoint = s.text("control");
-    c.server = interface_from(s, "server");
-    c.cell.cell.users = static_cast<int>(s.integer("terminals"));
-    const std::string& kind = s.text("link.kind");
-    c.kind = kind == "umts"   ? link_kind::umts
-             : kind == "wlan" ? link_kind::wlan
-             : kind == "wire" ? link_kind::wire
-                              : link_kind::ofdm;
-    c.bearer = bearer_from(s);
-    c.umts_cell = umts_cell_from(s);
-    c.spike_ms = s.real("umts.spike_ms");
-    c.outage_ms = s.real("umts.outage_ms");
+    c.name = v.name;
+    c.user = v.user;
+    c.pacing_limit_ms = v.pacing_limit_ms;
+    c.telemetry = v.telemetry;
+    c.air_control_endpoint = v.control;
+    c.server = interface_from(v.server);
+    c.cell.cell.users = v.terminals;
+    c.kind = config::translated(v.link.kind, link_kind::ofdm, link_kind::umts, link_kind::wlan,
+                                link_kind::wire);
+    c.bearer = bearer_from(s, v);
+    c.umts_cell = umts_cell_from(s, v);
+    c.spike_ms = v.umts.spike_ms;
+    c.outage_ms = v.umts.outage_ms;
     for (int n = 1; n <= c.cell.cell.users; ++n)
-        c.terminals.push_back(nth(interface_from(s, "terminal"), n, s));
+        c.terminals.push_back(nth(interface_from(v.terminal), n, s));
     if (c.server.network_namespace == c.terminals[0].network_namespace &&
         c.server.tun.name == c.terminals[0].tun.name)
-        throw s.refuse("terminal.tun", "the same interface as server.tun, in one namespace");
+        throw s.refuse(name::terminal_tun, "the same interface as server.tun, in one namespace");
 
     auto& cell = c.cell;
-    cell.seed = static_cast<std::uint64_t>(s.integer("seed"));
-    cell.cell.link = host::link_from(s);
-    c.tcp_l = host::tcp_l_from(s);
-    c.controller = s.flag("split_tcp.controller");
-    const std::string& method = s.text("scheduling.method");
-    cell.cell.scheduling =
-        *scheduling_of(method == "as_allocation" ? s.text("link.allocation") : method);
-    c.rules = host::link_rules_from(s);
-    for (const char* key : {"link.scheduler", "link.adaptation"})
-        if (c.kind != link_kind::ofdm && s.text(key) != no_extension)
-            throw s.refuse(key, "a link of kind " + kind + " has no rule of your own; valid: " +
-                                    std::string(no_extension) + ", or link.kind = ofdm");
-    if (c.rules.scheduler != no_extension && method != "as_allocation")
-        throw s.refuse("scheduling.method",
-                       "link.scheduler = " + c.rules.scheduler +
-                           " shares out the bins; valid: as_allocation, its default");
-    cell.cell.averaging_slots = static_cast<int>(s.integer("scheduling.averaging_slots"));
-    cell.uplink = host::uplink_from(s);
-    std::tie(cell.to_base, cell.from_base) = host::wired_from(s);
-    const std::string& errors = s.text("channel.errors");
-    cell.errors = errors == "symbols"    ? bin_model::error_method::symbols
-                  : errors == "computed" ? bin_model::error_method::computed
-                                         : bin_model::error_method::none;
-
-    const std::string& eight = s.text("channel.eight_points");
-    cell.cell.link.eight = eight == "star"    ? eight_points::star
-                           : eight == "cross" ? eight_points::cross
-                                              : eight_points::rectangle;
-
-    c.channel.model = s.text("channel.model");
-    c.channel.snr_db = s.real("channel.snr_db");
-    c.channel.speed_kmh = s.number("channel.speed_kmh");
-    using use = profiles::channel_choice::use;
-    const std::string& shadowing = s.text("channel.shadowing");
-    c.channel.shadowing_db = s.number("channel.shadowing");
-    c.channel.shadowing = shadowing == "as_defined" ? use::as_defined
-                          : shadowing == "off"      ? use::off
-                                                    : use::on;
-    const std::string& dark = s.text("channel.blackout");
-    c.channel.blackout_ms =
-        dark == "off"
-            ? 0
-            : s.number("channel.blackout").value_or(std::numeric_limits<double>::infinity());
-    const auto as_floats = [](const std::vector<double>& v) {
-        return std::vector<float>(v.begin(), v.end());
-    };
-    c.channel.bins_db = as_floats(s.numbers("channel.bins_db"));
-    c.channel.users_db = as_floats(s.numbers("channel.users_db"));
-    c.channel.prediction_nmse = s.number("channel.prediction_nmse");
-    wlan_from(s, c);
-    delay_injection_from(s, c);
+    cell.seed = v.seed;
+    cell.cell.link = host::link_from(v.link);
+    c.tcp_l = v.link.tcp_l;
+    c.controller = v.split_tcp.controller;
+    using method = config::scheduling_method_choice;
+    cell.cell.scheduling = *scheduling_of(std::string(v.scheduling.method == method::as_allocation
+                                                          ? config::text_of(v.link.allocation)
+                                                          : config::text_of(v.scheduling.method)));
+    c.rules = {v.link.scheduler, v.link.adaptation};
+    cell.cell.averaging_slots = v.scheduling.averaging_slots;
+    cell.uplink = host::uplink_from(v.uplink, v.seed);
+    std::tie(cell.to_base, cell.from_base) = host::wired_from(v.to_base, v.from_base, v.seed);
+    using method_of_errors = bin_model::error_method;
+    cell.errors = config::translated(v.channel.errors, method_of_errors::symbols,
+                                     method_of_errors::computed, method_of_errors::none);
+    cell.cell.link.eight = config::translated(v.channel.eight_points, eight_points::star,
+                                              eight_points::cross, eight_points::rectangle);
+    c.channel = channel_from(v.channel);
+    wlan_from(s, v.wlan, c);
+    delay_injection_from(v.delay_injection, c);
     return c;
 }
 

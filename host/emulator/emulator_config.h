@@ -61,7 +61,7 @@ struct emulator_config {
     bool controller = false;  // in virtual time: between the wired network and the link
     std::string air_control_endpoint;
     host::telemetry_rates telemetry;
-    double pacing_limit_ms = 2;
+    double pacing_limit_ms = 0;
     std::string user;
 };
 

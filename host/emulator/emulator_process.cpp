@@ -227,10 +227,14 @@ void emulator_process::replace(const std::string& key, const std::string& value)
     effective_yaml = settings.to_yaml();
 }
 
+std::string_view emulator_process::name_of(station s) {
+    return s == station::air ? "air" : s == station::terminal ? "terminal" : "base";
+}
+
 config::error emulator_process::no_such_setting(const config::settings& wanted,
                                                 const std::string& key) {
-    return wanted.refuse(
-        key, "a link of kind " + wanted.text("link.kind") + " has no such live setting");
+    return wanted.refuse(key, "a link of kind " + wanted.text(config::name::link_kind) +
+                                  " has no such live setting");
 }
 
 }  // namespace wip::emulator

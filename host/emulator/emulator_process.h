@@ -79,6 +79,8 @@ protected:
                 station asked);
     void replace(const std::string& key, const std::string& value);
     static config::error no_such_setting(const config::settings& wanted, const std::string& key);
+    // As the table of settings has it in the column `live`.
+    static std::string_view name_of(station s);
 
     config::settings settings;
     emulator_config config;

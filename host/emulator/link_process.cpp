@@ -9,6 +9,7 @@
 
 #include "emulator/delayed_path.h"
 #include "emulator/emulator_process.h"
+#include "settings/configuration.h"
 #include "station/ip_log.h"
 #include "station/packet_topic.h"
 
@@ -98,27 +99,24 @@ void link_process::follow_packets() {
         packet_records_.slot_done(next + slot_count(i), 0, base);
 }
 
-// Radio conditions count as the link's own where its errors come from them.
+// Radio conditions count as the link's own where its errors come from them, and the wired network
+// where the link has one.
 bool link_process::of_the_link(const std::string& key) const {
-    if (key.starts_with(settings.text("link.kind") + ".")) return true;
-    return config.kind == link_kind::wlan &&
-           (key == "channel.snr_db" || key == "channel.speed_kmh");
+    const bool wlan = config.kind == link_kind::wlan, umts = config.kind == link_kind::umts;
+    if (starts_with_any(key, {"telemetry.", "delay_injection."})) return true;
+    if (starts_with_any(key, {"to_base.", "from_base."})) return !umts;
+    if (key == config::name::channel_snr_db || key == config::name::channel_speed_kmh) return wlan;
+    return (wlan && key.starts_with("wlan.")) || (umts && key.starts_with("umts."));
 }
 
-// The link's own settings are asked for of the air, telemetry's of either station, delay injection
-// and the wired network (of a link that has one) of the base station.
 bool link_process::configure(const std::string& yaml, station asked) {
     config::settings wanted = settings;
     wanted.merge_yaml(yaml, "configure", true);
     const auto changed = wanted.changed_from(settings);
     if (changed.empty()) return false;
     for (const auto& key : changed) {
-        const bool of_station =
-            starts_with_any(key, {"telemetry.", "delay_injection."}) ||
-            (config.kind != link_kind::umts && starts_with_any(key, {"to_base.", "from_base."}));
-        if (!of_station && !of_the_link(key)) throw no_such_setting(wanted, key);
-        if (of_station == (asked == station::air))
-            throw wanted.refuse(key, of_station ? "ask the base station" : "ask air");
+        if (!of_the_link(key)) throw no_such_setting(wanted, key);
+        wanted.check_station(key, name_of(asked));
     }
     const emulator_config made = translate(wanted);
     const std::int64_t t = std::max<std::int64_t>(0, now());

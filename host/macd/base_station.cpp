@@ -367,18 +367,13 @@ void base_station::flush_telemetry() {
 }
 
 void base_station::reconfigure(config::settings& next, const std::vector<std::string>& changed) {
-    for (const auto& key : changed) {
-        if (key.starts_with("uplink."))
-            throw next.refuse(key, "the uplink is configured at the terminal");
-        if (key == "link.combining" || key.starts_with("phy."))
-            throw next.refuse(key, "the receiver is configured at the terminal");
-    }
+    for (const auto& key : changed) next.check_station(key, "base");
     const macd_config all = translate(next);
     const link_config& wanted = all.link;
     mac_.reconfigure(wanted);
     to_base_.reconfigure(all.to_base);
     from_base_.reconfigure(all.from_base);
-    packets_.set_rate(telemetry_from(next).packets_per_second);
+    packets_.set_rate(all.telemetry.packets_per_second);
     if (wanted.retransmission_delay_slots != link_.retransmission_delay_slots)
         loop_to_tell_ = wanted.retransmission_delay_slots;
     link_ = wanted;

@@ -290,7 +290,7 @@ bool event_loop::configure(const std::string& yaml) {
         if (config_.replay && !key.starts_with("telemetry."))
             throw next.refuse(key, "a recording is played, as it was recorded");
     station_->reconfigure(next, changed);
-    telemetry_.set_rates(telemetry_from(next));
+    telemetry_.set_rates(translate(next).telemetry);
     const slot from = station_->next_slot();
     for (const auto& key : changed) {
         const std::string text = key + " = " + next.text(key);

@@ -12,6 +12,7 @@
 #include "packet/emulated_uplink.h"
 #include "packet/wired_link.h"
 #include "runtime/telemetry_rates.h"
+#include "settings/configuration.h"
 #include "tun/tun_device.h"
 
 namespace wip::host {
@@ -42,7 +43,7 @@ struct macd_config {
     telemetry_rates telemetry;
     bool replay = false;  // the terminal's flowgraph plays a recording
     std::string user;
-    double peer_timeout_s = 2;
+    double peer_timeout_s = 0;
 };
 
 // What a slot and its feedback take beside the lead: the slot itself, its reception, the way back.

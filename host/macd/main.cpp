@@ -67,7 +67,8 @@ int run(config::settings& settings) {
         check_reachable(config.uplink_endpoint, config.user);
     end->load_rules();
     spdlog::info("{} {}: {} {} is up; effective configuration:\n{}", config.name,
-                 settings.text("role"), config.tun.name, config.tun.address, settings.to_yaml());
+                 settings.text(config::name::role), config.tun.name, config.tun.address,
+                 settings.to_yaml());
     return run_to_its_end([&] { return loop.run(); });
 }
 

@@ -11,6 +11,7 @@
 #include "station/slot_sample.h"
 #include "types/extension_name.h"
 #include "types/grid.h"
+#include "types/setting_limits.h"
 #include "types/slot_time.h"
 
 namespace wip::host {
@@ -257,25 +258,32 @@ void terminal_station::reset_counters() {
     clipped_at_reset_ = state_.clipped();
 }
 
+namespace {
+std::string built_in_predictors() {
+    std::string all;
+    for (const auto name : setting::phy_predictor_choices)
+        all.append(all.empty() ? "" : ", ").append(name);
+    return all;
+}
+}  // namespace
+
 void terminal_station::reconfigure(config::settings& next,
                                    const std::vector<std::string>& changed) {
-    for (const auto& key : changed)
-        if (key.starts_with("to_base.") || key.starts_with("from_base.") ||
-            (key.starts_with("link.") && key != "link.combining"))
-            throw next.refuse(
-                key, std::string(key.starts_with("link.") ? "the link" : "the wired network") +
-                         " is configured at the base station");
-    if (read_extension_name(next.text("phy.predictor")) &&
-        std::ranges::find(changed, "phy.predictor") != changed.end())
-        throw next.refuse("phy.predictor",
-                          "code of your own is loaded at the start of a run; valid in a running "
-                          "cell: last, ar, ls, kalman, delay");
+    for (const auto& key : changed) next.check_station(key, "terminal");
     const macd_config wanted = translate(next);
+    const auto has_changed = [&](const char* key) {
+        return std::ranges::find(changed, key) != changed.end();
+    };
+    const bool new_predictor = has_changed(config::name::phy_predictor);
+    if (new_predictor && read_extension_name(wanted.predictor))
+        throw next.refuse(config::name::phy_predictor,
+                          "code of your own is loaded at the start of a run; valid in a running "
+                          "cell: " +
+                              built_in_predictors());
     uplink_.reconfigure(wanted.uplink);
-    for (const auto& key : changed) {
-        if (key == "link.combining") receiver_.settings().set_combining(wanted.link.combining);
-        if (key == "phy.predictor") receiver_.settings().set_predictor(wanted.predictor);
-    }
+    if (has_changed(config::name::link_combining))
+        receiver_.settings().set_combining(wanted.link.combining);
+    if (new_predictor) receiver_.settings().set_predictor(wanted.predictor);
     receiver_.tell(*port_);
 }
 

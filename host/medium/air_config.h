@@ -10,6 +10,7 @@
 #include "air/medium_config.h"
 #include "config/schema.h"
 #include "config/settings_table.h"
+#include "settings/configuration.h"
 
 namespace wip::air {
 
@@ -26,7 +27,10 @@ medium_config parse_config(const std::string& text, const std::string& file_name
 
 // Nodes, paths, seed: what the files of the medium and of the fader have in common. Throws
 // config::error.
-void read_mix(const config::settings& s, mix::mix_config& c, const read_trace_fn& read_trace);
+void read_mix(const config::settings& s, const config::air_settings& air,
+              const std::vector<config::nodes_entry>& nodes,
+              const std::vector<config::paths_entry>& paths, mix::mix_config& c,
+              const read_trace_fn& read_trace);
 const config::text_checks& air_checks();
 
 // Those of the file, which stay, and channel.*

@@ -15,6 +15,8 @@
 namespace wip::air {
 namespace {
 
+namespace name = config::name;
+
 constexpr double blackout_loss_db = 100;
 constexpr double unlimited = std::numeric_limits<double>::infinity();
 
@@ -93,33 +95,34 @@ channel_control::addressed channel_control::paths_of(const config::settings& ask
 
 mix::mixer_change channel_control::change_of(const config::settings& asked, std::size_t path,
                                              const std::string& prefix, values& next) const {
-    const auto given = [&](const char* key) { return asked.given(prefix + "channel." + key); };
+    const auto wanted = config::read_medium_channel_change(asked, prefix);
     const values before = next;
-    if (given("model") && asked.text(prefix + "channel.model") != before.channel.model) {
-        next.channel.model = asked.text(prefix + "channel.model");
+    if (wanted.model && config::text_of(*wanted.model) != before.channel.model) {
+        next.channel.model = config::text_of(*wanted.model);
         next.channel.delay_spread_ns.reset();
     }
     if (is_trace(next.channel.model))
-        for (const char* key : {"snr_db", "speed_kmh", "shadowing", "user"})
-            if (given(key))
-                throw asked.refuse(prefix + "channel." + key,
-                                   "the channel is a trace, which has its own");
-    if (given("user"))
-        next.user = static_cast<std::uint32_t>(asked.integer(prefix + "channel.user"));
-    if (given("shadowing"))
-        next.channel.shadowing = read_shadowing(asked, prefix + "channel.shadowing");
-    if (given("speed_kmh")) {
+        for (const auto& [key, given] : {std::pair{name::channel_snr_db, wanted.snr_db.has_value()},
+                                         {name::channel_speed_kmh, wanted.speed_kmh.has_value()},
+                                         {name::channel_shadowing, wanted.shadowing.has_value()},
+                                         {name::channel_user, wanted.user.has_value()}})
+            if (given)
+                throw asked.refuse(prefix + key, "the channel is a trace, which has its own");
+    if (wanted.user) next.user = static_cast<std::uint32_t>(*wanted.user);
+    if (wanted.shadowing) next.channel.shadowing = shadowing_from(*wanted.shadowing);
+    if (wanted.speed_kmh) {
         next.channel.doppler_hz.reset();
-        next.channel.speed_kmh = asked.number(prefix + "channel.speed_kmh");
+        next.channel.speed_kmh = *wanted.speed_kmh;
     }
-    if (given("snr_db")) {
+    if (wanted.snr_db) {
         if (!before.snr_db)
-            throw asked.refuse(prefix + "channel.snr_db", "not valid; the receiver has no noise");
-        next.snr_db = asked.real(prefix + "channel.snr_db");
+            throw asked.refuse(prefix + name::channel_snr_db,
+                               "not valid; the receiver has no noise");
+        next.snr_db = wanted.snr_db;
     }
-    if (given("blackout")) {
-        next.blackout_ms = asked.number(prefix + "channel.blackout");
-        if (asked.text(prefix + "channel.blackout") == "on") next.blackout_ms = unlimited;
+    if (wanted.blackout) {
+        next.blackout_ms = wanted.blackout->number;
+        if (wanted.blackout->is(config::channel_blackout_word::on)) next.blackout_ms = unlimited;
     }
 
     mix::mixer_change c{.path = path};
@@ -134,7 +137,7 @@ mix::mixer_change channel_control::change_of(const config::settings& asked, std:
             const auto definition =
                 profiles::load_definition(next.channel.model, next.channel.delay_spread_ns);
             // A speed that was asked of another channel is not one that was asked of this.
-            if (definition.own_motion() && !(given("speed_kmh") && next.channel.speed_kmh))
+            if (definition.own_motion() && !(wanted.speed_kmh && next.channel.speed_kmh))
                 next.channel.speed_kmh.reset(), next.channel.doppler_hz.reset();
             path_config p = config_.paths[path];
             p.user = next.user;
@@ -150,7 +153,7 @@ mix::mixer_change channel_control::change_of(const config::settings& asked, std:
         c.noise_dbfs = (level_of(config_, path) - db(*next.snr_db)).value;
     }
     const bool timed = next.blackout_ms && *next.blackout_ms != unlimited;
-    if (given("blackout") && (timed || next.blackout_ms != before.blackout_ms)) {
+    if (wanted.blackout && (timed || next.blackout_ms != before.blackout_ms)) {
         c.dark = mix::mixer_change::blackout{next.blackout_ms ? blackout_loss_db : 0, never};
         if (timed)
             c.dark->length = static_cast<tick>(std::llround(*next.blackout_ms * sample_rate / 1e3));
@@ -164,7 +167,7 @@ void channel_control::same_receiver(const addressed& paths, const config::settin
                                     std::vector<values>& next) const {
     std::map<std::pair<std::size_t, std::string>, std::string> asked_at;
     for (const auto& [path, prefix] : paths)
-        for (const std::string key : {"channel.snr_db", "channel.blackout"}) {
+        for (const std::string key : {name::channel_snr_db, name::channel_blackout}) {
             if (!asked.given(prefix + key)) continue;
             const std::size_t receiver = config_.paths[path].to;
             const auto [first, fresh] = asked_at.try_emplace({receiver, key}, prefix + key);
@@ -173,7 +176,7 @@ void channel_control::same_receiver(const addressed& paths, const config::settin
                                                      first->second + ", which have one receiver");
             for (std::size_t i = 0; i < next.size(); ++i) {
                 if (i == path || config_.paths[i].to != receiver) continue;
-                if (key == "channel.snr_db")
+                if (key == name::channel_snr_db)
                     next[i].snr_db = rounded(level_of(config_, i) -
                                              (level_of(config_, path) - db(*next[path].snr_db)));
                 else

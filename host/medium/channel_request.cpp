@@ -31,10 +31,6 @@ dbfs level_at_unit_gain(const mix::node_config& sender, const path_config& path)
            db::from_power(double{fft_size} / double{nof_subcarriers});
 }
 
-shadowing_request read_shadowing(const config::settings& s, const std::string& path) {
-    return {.on = s.text(path) != "off", .deviation_db = s.number(path)};
-}
-
 // Shadowing only where asked for: a short run through a few metres of it measures the place, not
 // the receiver.
 sample_model::channel_config realise(const channel_request& r, std::uint32_t user,

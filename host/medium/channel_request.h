@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "air/medium_config.h"
-#include "config/schema.h"
+#include "config/typed.h"
 
 namespace wip::air {
 
@@ -24,7 +24,10 @@ std::vector<std::string> path_names(const mix::mix_config& config);
 // noise it is the SNR.
 dbfs level_at_unit_gain(const mix::node_config& sender, const path_config& path);
 
-shadowing_request read_shadowing(const config::settings& settings, const std::string& path);
+template <class Word>
+shadowing_request shadowing_from(const config::number_or_word<Word>& v) {
+    return {.on = !v.is(Word::off), .deviation_db = v.number};
+}
 
 // A function of (request, user, seed). Throws std::invalid_argument.
 sample_model::channel_config realise(const channel_request& request, std::uint32_t user,

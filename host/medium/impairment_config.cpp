@@ -104,10 +104,11 @@ std::string fault(const impairment& i, const impairment_config& c, bool receiver
 }  // namespace
 
 std::vector<impairment_config> read_impairments(const config::settings& s, const std::string& path,
+                                                const std::vector<impairment>& given,
                                                 bool receiver) {
     std::vector<impairment_config> all;
     int clocks = 0;
-    for (const auto& i : s.items(path)) {
+    for (const auto& i : given) {
         const std::string place = "[" + std::to_string(all.size()) + "]." + i.written;
         all.push_back(kinds().at(i.kind)(i));
         clocks += std::holds_alternative<clock_offset_config>(all.back());

@@ -11,8 +11,8 @@
 namespace wip::air {
 
 // Throws config::error. A receiver has at most one clock, of its own (medium_config.h).
-std::vector<sample_model::impairment_config> read_impairments(const config::settings& settings,
-                                                              const std::string& path,
-                                                              bool receiver);
+std::vector<sample_model::impairment_config> read_impairments(
+    const config::settings& settings, const std::string& path,
+    const std::vector<config::impairment>& given, bool receiver);
 
 }  // namespace wip::air

@@ -6,6 +6,7 @@
 
 #include "config/endpoint.h"
 #include "config/settings_table.h"
+#include "settings/configuration.h"
 
 namespace wip::observer {
 namespace {
@@ -38,28 +39,29 @@ std::string check_stations(std::string_view text) {
 
 const std::vector<config::key>& observer_keys() {
     static const auto keys =
-        config::settings_table::built_in().keys("observer", {{"stations", check_stations}});
+        config::keys_of(config::process::observer, {{"stations", check_stations}});
     return keys;
 }
 
 observer_config translate(config::settings& s) {
     s.finish();
-    for (const auto* e : {"telemetry", "slots", "medium"}) config::fill_in_run_folder(s, e);
+    config::fill_in_run_folder(s);
+    const auto v = config::read_observer(s);
     observer_config c;
     if (const char* run = std::getenv("OPENWIP_RUN"); run != nullptr) c.run = run;
-    c.user = s.text("user");
-    c.stations = *parse_stations(s.text("stations"));
-    c.telemetry_endpoint = s.text("telemetry");
-    c.slots_endpoint = s.text("slots");
-    c.air_endpoint = s.text("medium");
-    c.tcp_every_ms = static_cast<int>(s.integer("tcp.every_ms"));
-    c.tcp_search_ms = static_cast<int>(s.integer("tcp.search_ms"));
-    c.tcp_flows = static_cast<int>(s.integer("tcp.flows"));
-    c.cpu_every_ms = static_cast<int>(s.integer("cpu.every_ms"));
-    c.cpu_processes = static_cast<int>(s.integer("cpu.processes"));
-    c.air_every_ms = static_cast<int>(s.integer("air.every_ms"));
-    for (const auto* e : {"slots", "medium"})
-        if (s.text(e) == s.text("telemetry")) throw s.refuse(e, "the same endpoint as telemetry");
+    c.user = v.user;
+    c.stations = *parse_stations(v.stations);
+    c.telemetry_endpoint = v.telemetry;
+    c.slots_endpoint = v.slots;
+    c.air_endpoint = v.medium;
+    c.tcp_every_ms = v.tcp.every_ms;
+    c.tcp_search_ms = v.tcp.search_ms;
+    c.tcp_flows = v.tcp.flows;
+    c.cpu_every_ms = v.cpu.every_ms;
+    c.cpu_processes = v.cpu.processes;
+    c.air_every_ms = v.air.every_ms;
+    for (const auto* e : {config::name::slots, config::name::medium})
+        if (s.text(e) == v.telemetry) throw s.refuse(e, "the same endpoint as telemetry");
     return c;
 }
 

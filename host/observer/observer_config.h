@@ -19,9 +19,9 @@ struct observer_config {
     std::string run;  // folder with pids/ and applications; empty: no processes
     std::vector<station_namespace> stations;
     std::string telemetry_endpoint, slots_endpoint, air_endpoint;
-    int tcp_every_ms = 20, tcp_search_ms = 100, tcp_flows = 64;
-    int cpu_every_ms = 1000, cpu_processes = 64;
-    int air_every_ms = 200;
+    int tcp_every_ms = 0, tcp_search_ms = 0, tcp_flows = 0;
+    int cpu_every_ms = 0, cpu_processes = 0;
+    int air_every_ms = 0;
 };
 
 const std::vector<config::key>& observer_keys();

@@ -3,14 +3,10 @@
 // for a slow reader.
 #pragma once
 
+#include "settings/configuration.h"
+
 namespace wip::host {
 
-struct telemetry_rates {
-    int slot_every = 15;
-    int receiver_every = 150;
-    int frames_every = 1;
-    int queue_messages = 2000;
-    int packets_per_second = 5000;  // at most, of topic `packet`
-};
+using telemetry_rates = config::telemetry_settings;
 
 }  // namespace wip::host

@@ -30,6 +30,7 @@
 
 #include "split/split_connection.h"
 #include "types/descriptor.h"
+#include "types/setting_limits.h"
 
 namespace wip::split {
 
@@ -37,9 +38,9 @@ struct proxy_config {
     std::vector<std::uint16_t> ports;  // where it listens
     bool transparent = true;
     int connect_namespace = -1;  // a namespace's descriptor; -1: where it listens
-    std::size_t buffer_bytes = 65536;
-    int connections = 256;
-    int keepalive_s = 120;
+    std::size_t buffer_bytes = std::size_t{setting::split_tcp_buffer_kb.initial} << 10;
+    int connections = setting::split_tcp_connections.initial;
+    int keepalive_s = setting::split_tcp_keepalive_s.initial;
 };
 
 struct proxy_counts {

@@ -8,6 +8,7 @@
 
 #include "config/endpoint.h"
 #include "config/settings_table.h"
+#include "settings/configuration.h"
 
 namespace wip::split {
 namespace {
@@ -40,24 +41,25 @@ std::string check_ports(std::string_view text) {
 
 const std::vector<config::key>& split_keys() {
     static const auto keys =
-        config::settings_table::built_in().keys("split", {{"split_ports", check_ports}});
+        config::keys_of(config::process::split, {{"split_ports", check_ports}});
     return keys;
 }
 
 split_config translate(config::settings& s) {
     s.finish();
-    config::fill_in_run_folder(s, "control");
+    config::fill_in_run_folder(s);
+    const auto v = config::read_split(s);
+    const auto& tcp = v.split_tcp;
     split_config c;
-    c.user = s.text("user");
-    c.control_endpoint = s.text("control");
-    c.proxy.ports = {static_cast<std::uint16_t>(s.integer("split_tcp.listen"))};
-    c.proxy.buffer_bytes = static_cast<std::size_t>(s.integer("split_tcp.buffer_kb")) << 10;
-    c.proxy.connections = static_cast<int>(s.integer("split_tcp.connections"));
-    c.proxy.keepalive_s = static_cast<int>(s.integer("split_tcp.keepalive_s"));
-    if (const auto valid = most_memory_kb / (2 * s.integer("split_tcp.connections"));
-        s.integer("split_tcp.buffer_kb") > valid)
-        throw s.refuse("split_tcp.buffer_kb",
-                       "both ways of split_tcp.connections = " + s.text("split_tcp.connections") +
+    c.user = v.user;
+    c.control_endpoint = v.control;
+    c.proxy.ports = {static_cast<std::uint16_t>(tcp.listen)};
+    c.proxy.buffer_bytes = static_cast<std::size_t>(tcp.buffer_kb) << 10;
+    c.proxy.connections = tcp.connections;
+    c.proxy.keepalive_s = tcp.keepalive_s;
+    if (const auto valid = most_memory_kb / (2 * tcp.connections); tcp.buffer_kb > valid)
+        throw s.refuse(config::name::split_tcp_buffer_kb,
+                       "both ways of split_tcp.connections = " + std::to_string(tcp.connections) +
                            " are more than 1 GiB; valid with that: 4.." + std::to_string(valid));
     return c;
 }

@@ -3,51 +3,55 @@
 
 #include "config/endpoint.h"
 #include "config/settings_table.h"
+#include "settings/configuration.h"
 
 namespace wip::tcpl {
 namespace {
 
-end_config end_from(const config::settings& s, const std::string& group) {
+template <class End>
+end_config end_from(const End& from, int mtu) {
     end_config e;
-    e.network_namespace = s.text(group + ".namespace");
-    e.tun.name = s.text(group + ".tun");
-    e.tun.address = s.text(group + ".address");
-    e.tun.mtu = static_cast<int>(s.integer("mtu"));
+    e.network_namespace = from.namespace_;
+    e.tun.name = from.tun;
+    e.tun.address = from.address;
+    e.tun.mtu = mtu;
     return e;
 }
 
 }  // namespace
 
 const std::vector<config::key>& tcpl_keys() {
-    static const auto keys = config::settings_table::built_in().keys(
-        "tcpl",
+    static const auto keys = config::keys_of(
+        config::process::tcpl,
         {{"interface_name", check_interface_name}, {"interface_address", check_interface_address}});
     return keys;
 }
 
 tcpl_config translate(config::settings& s) {
     s.finish();
-    config::fill_in_run_folder(s, "control");
+    config::fill_in_run_folder(s);
+    const auto v = config::read_tcpl(s);
     tcpl_config c;
-    c.user = s.text("user");
-    c.control_endpoint = s.text("control");
-    c.sender = end_from(s, "sender");
-    c.receiver = end_from(s, "receiver");
+    c.user = v.user;
+    c.control_endpoint = v.control;
+    c.sender = end_from(v.sender, v.mtu);
+    c.receiver = end_from(v.receiver, v.mtu);
     if (c.sender.network_namespace == c.receiver.network_namespace &&
         c.sender.tun.name == c.receiver.tun.name)
-        throw s.refuse("receiver.tun", "the same interface as sender.tun, in one namespace");
+        throw s.refuse(config::name::receiver_tun,
+                       "the same interface as sender.tun, in one namespace");
     auto& line = c.path.forward;
-    line.rate_kbps = s.real("line.rate_kbps");
-    line.delay_ms = s.real("line.delay_ms");
-    line.queue_packets = static_cast<int>(s.integer("line.queue_packets"));
-    line.held_mb = s.real("line.held_mb");
-    line.seed = static_cast<std::uint64_t>(s.integer("seed"));
+    line.rate_kbps = v.line.rate_kbps;
+    line.delay_ms = v.line.delay_ms;
+    line.queue_packets = v.line.queue_packets;
+    line.held_mb = v.line.held_mb;
+    line.seed = v.seed;
     c.path.back = line;
-    c.path.errors = {s.real("errors.ber"), s.real("errors.burstiness"), line.seed};
-    c.path.spare_ip_header = s.flag("errors.spare_ip_header");
-    c.path.relay = s.flag("relay.on");
-    c.path.recovery.most_port_errors = static_cast<int>(s.integer("relay.port_errors"));
-    for (const double port : s.numbers("relay.ports"))
+    c.path.errors = {v.errors.ber, v.errors.burstiness, v.seed};
+    c.path.spare_ip_header = v.errors.spare_ip_header;
+    c.path.relay = v.relay.on;
+    c.path.recovery.most_port_errors = v.relay.port_errors;
+    for (const int port : v.relay.ports)
         c.path.recovery.local_ports.push_back(static_cast<std::uint16_t>(port));
     try {
         line.check();

@@ -18,13 +18,15 @@
 #include <stdexcept>
 #include <string>
 
+#include "types/setting_limits.h"
+
 namespace wip {
 
 struct tun_settings {
     std::string name = "wip0";             // 1..15 characters
     std::string address = "10.42.0.1/30";  // IPv4 or IPv6, with prefix length
-    int mtu = 1500;
-    int txqueuelen = 1000;  // packets
+    int mtu = setting::tun_mtu.initial;
+    int txqueuelen = setting::tun_txqueuelen.initial;  // packets
     std::string device = "/dev/net/tun";
 };
 

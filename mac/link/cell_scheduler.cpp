@@ -26,7 +26,7 @@ std::optional<scheduling_kind> scheduling_of(std::string_view name) {
 void cell_config::check() const {
     link.check();
     check_range("users", users, 1, 100);
-    check_range("averaging_slots", averaging_slots, 1, 1000000);
+    check_range("averaging_slots", averaging_slots, setting::scheduling_averaging_slots);
     if (scheduling > scheduling_kind::proportional_fair)
         throw std::invalid_argument(
             "scheduling = " + std::to_string(static_cast<int>(scheduling)) +

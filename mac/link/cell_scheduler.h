@@ -39,6 +39,7 @@
 
 #include "link/base_station_mac.h"
 #include "link/own_sharing.h"
+#include "types/setting_limits.h"
 
 namespace wip {
 
@@ -53,7 +54,7 @@ struct cell_config {
     link_config link;  // of every user; `allocation` does not matter
     int users = 1;     // 1..100
     scheduling_kind scheduling = scheduling_kind::best;
-    int averaging_slots = 1500;  // of proportional_fair, 1..1000000
+    int averaging_slots = setting::scheduling_averaging_slots.initial;  // of proportional_fair
     // Throws std::invalid_argument naming key, value and what would be valid.
     void check() const;
 };

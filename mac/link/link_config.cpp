@@ -4,6 +4,9 @@
 #include "types/require.h"
 
 namespace wip {
+
+static_assert(setting::link_bins.high == nof_bins);
+
 void link_config::check() const {
     require(profile == link_profile::wipemu || profile == link_profile::radio, "profile",
             static_cast<int>(profile), "wipemu or radio");
@@ -11,12 +14,12 @@ void link_config::check() const {
             "allocation", static_cast<int>(allocation), "static or best");
     require(switch_table <= switch_table_kind::measured, "switch_table",
             static_cast<int>(switch_table), "nmse_0, nmse_0_1 or measured");
-    check_range("bins", bins, 1, nof_bins);
+    check_range("bins", bins, setting::link_bins);
     require(modulation >= 0 && modulation <= max_bits_per_symbol, "modulation", modulation,
             "0 (adaptive) or 1 .. 8");
-    check_range("max_retransmissions", max_retransmissions, 0, 30);
+    check_range("max_retransmissions", max_retransmissions, setting::link_max_retransmissions);
     check_range("retransmission_delay_slots", retransmission_delay_slots, 3, longest_delay_slots);
-    check_range("queue_packets", queue_packets, 1, 100000);
+    check_range("queue_packets", queue_packets, setting::link_queue_packets);
 }
 
 }  // namespace wip

@@ -9,6 +9,7 @@
 #include "types/eight_points.h"
 #include "types/frame.h"
 #include "types/grid.h"
+#include "types/setting_limits.h"
 
 namespace wip {
 
@@ -21,17 +22,17 @@ enum class switch_table_kind : std::uint8_t {
 
 struct link_config {
     link_profile profile = link_profile::radio;
-    int bins = 10;  // 1..25 bins of every slot
+    int bins = setting::link_bins.initial;  // of every slot
     allocation_kind allocation = allocation_kind::best;
     int modulation = 0;  // 0 = adaptive, else 1..8 bits per symbol
     switch_table_kind switch_table = switch_table_kind::nmse_0_1;
-    int max_retransmissions = 30;        // 0..30
+    int max_retransmissions = setting::link_max_retransmissions.initial;
     int retransmission_delay_slots = 3;  // 3 slots = 2 ms; at least 3
     bool combining = true;               // chase combining (done by the receiver)
     bool packing = true;                 // fill the last frame of a packet with the next packet
     bool in_order = true;                // deliver in order; false: as completed
     bool deliver_corrupt = false;        // deliver packets with frames in error, IP header intact
-    int queue_packets = 54;
+    int queue_packets = setting::link_queue_packets.initial;
     // What 3 bits/symbol are sent with: the switch tables are those of this set. A radio sends the
     // star; the emulator can send others.
     eight_points eight = eight_points::star;

@@ -11,8 +11,8 @@
 
 namespace wip {
 void delay_injection_config::check() const {
-    check_range("static_ms", static_ms, 0, 60000);
-    check_range("factor", factor, 0.1, 100);
+    check_range("static_ms", static_ms, setting::delay_injection_static_ms);
+    check_range("factor", factor, setting::delay_injection_factor);
     check_range("spikes_apart", spikes_apart, 0.1, 1000);
     check_range("first_deviation_ms", first_deviation_ms, 0, 60000);
     check_range("most_delay_ms", most_delay_ms, 0, 60000);

@@ -18,6 +18,8 @@
 
 #include <cstdint>
 
+#include "types/setting_limits.h"
+
 namespace wip {
 
 struct delay_injection_config {
@@ -25,8 +27,8 @@ struct delay_injection_config {
     enum class reading : std::uint8_t { rules, listing, figure };
     mode kind = mode::off;
     reading read_as = reading::rules;
-    double static_ms = 60;           // of mode fixed, 0 .. 60000
-    double factor = 1.5;             // 0.1 .. 100
+    double static_ms = setting::delay_injection_static_ms.initial;  // of mode fixed
+    double factor = setting::delay_injection_factor.initial;
     double spikes_apart = 5;         // times n, 0.1 .. 1000
     double first_deviation_ms = 10;  // V before the first sample, 0 .. 60000
     double most_delay_ms = 1000;     // of D, 0 .. 60000

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "types/require.h"
+#include "types/setting_limits.h"
 #include "wire/ip_header.h"
 #include "wire/tcp_options.h"
 
@@ -96,7 +97,7 @@ struct tcpl_recovery::segment_view {
 };
 
 void recovery_config::check() const {
-    check_range("most_port_errors", most_port_errors, 0, 4);
+    check_range("most_port_errors", most_port_errors, setting::relay_port_errors);
     check_range("most_flows", most_flows, 1, 65536);
 }
 

@@ -52,7 +52,7 @@ inline constexpr std::array<std::string_view, 7> verdict_names{
     "other", "intact", "recovered", "no_flow", "no_data", "header", "sequence"};
 
 struct recovery_config {
-    int most_port_errors = 0;                     // bits, 0 .. 4
+    int most_port_errors = 0;                     // bits
     int most_flows = 1024;                        // 1 .. 65536; the longest unused one makes room
     std::vector<std::uint16_t> local_ports = {};  // that take part; empty: all
     void check() const;  // throws std::invalid_argument naming key, value and what would be valid

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "types/setting_limits.h"
 #include "umts/status.h"
 
 namespace wip::umts {
@@ -27,9 +28,9 @@ struct am_config {
 
     bool poll_last = true;  // last PDU of the buffer or the window
     bool poll_last_retransmitted = true;
-    int poll_pdus = 0;             // every nth PDU
-    int poll_sdus = 0;             // last PDU of every nth SDU
-    int poll_window_percent = 50;  // of the window in use
+    int poll_pdus = 0;  // every nth PDU
+    int poll_sdus = 0;  // last PDU of every nth SDU
+    int poll_window_percent = setting::umts_poll_window_percent.initial;  // of the window in use
     std::int64_t poll_period_ns = 0;
     std::int64_t poll_timer_ns = 300'000'000;
     std::int64_t poll_prohibit_ns = 0;
@@ -40,7 +41,7 @@ struct am_config {
     missing_format format = missing_format::list;
 
     discard_mode discard = discard_mode::after_max_dat;
-    int max_dat = 10;             // transmissions of a PDU, 1 .. 1000
+    int max_dat = setting::umts_max_dat.initial;  // transmissions of a PDU
     bool poll_counted = false;    // max_dat ends what is sent again for a poll's sake, too
     std::int64_t discard_ns = 0;  // of mode timer
     std::int64_t mrw_timer_ns = 300'000'000;

@@ -25,11 +25,10 @@ void am_config::check() const {
     require(queue_sdus >= 1 && queue_sdus <= 100000, "queue_sdus", queue_sdus, "1 .. 100000");
     require(largest_sdu >= 1 && largest_sdu <= longest_sdu, "largest_sdu", largest_sdu,
             "1 .. 65535");
-    require(poll_pdus >= 0 && poll_pdus <= 128, "poll_pdus", poll_pdus, "0 .. 128");
-    require(poll_sdus >= 0 && poll_sdus <= 64, "poll_sdus", poll_sdus, "0 .. 64");
-    require(poll_window_percent >= 0 && poll_window_percent <= 100, "poll_window_percent",
-            poll_window_percent, "0 .. 100");
-    require(max_dat >= 1 && max_dat <= 1000, "max_dat", max_dat, "1 .. 1000");
+    check_range("poll_pdus", poll_pdus, setting::umts_poll_pdus);
+    check_range("poll_sdus", poll_sdus, setting::umts_poll_sdus);
+    check_range("poll_window_percent", poll_window_percent, setting::umts_poll_window_percent);
+    check_range("max_dat", max_dat, setting::umts_max_dat);
     require(max_mrw >= 1 && max_mrw <= 32, "max_mrw", max_mrw, "1 .. 32");
     require(max_reset >= 1 && max_reset <= 32, "max_reset", max_reset, "1 .. 32");
     constexpr std::int64_t hour = 3'600'000'000'000;

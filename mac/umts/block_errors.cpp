@@ -9,13 +9,13 @@
 namespace wip::umts {
 
 void block_error_config::check() const {
-    require(rate >= 0 && rate <= 1, "rate", rate, "0 .. 1");
+    check_range("rate", rate, setting::umts_errors);
     require(model == error_model::uniform || rate <= 0.5, "rate", rate,
             "0 .. 0.5 where errors come together");
     require(std::ranges::all_of(runs, [](int n) { return n >= 0; }) &&
                 (runs.empty() || std::ranges::any_of(runs, [](int n) { return n > 0; })),
             "runs", static_cast<double>(runs.size()), "of 0 or more blocks, one of them of any");
-    require(burst >= 1 && burst <= 1000, "burst", burst, "1 .. 1000");
+    check_range("burst", burst, setting::umts_error_burst);
 }
 
 block_chain chain_of(const block_error_config& c) {

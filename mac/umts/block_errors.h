@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "types/setting_limits.h"
 #include "types/splitmix64.h"
 
 namespace wip::umts {
@@ -17,8 +18,8 @@ enum class error_model : std::uint8_t { uniform, markov2, markov3, burst };
 
 struct block_error_config {
     error_model model = error_model::uniform;
-    double rate = 0;   // share of the blocks that is lost, 0 .. 1; of a chain up to 0.5
-    double burst = 5;  // blocks, 1 .. 1000
+    double rate = 0;  // share of the blocks that is lost; of a chain up to 0.5
+    double burst = setting::umts_error_burst.initial;  // blocks
     // A recorded sequence instead, if there is one: so many blocks arrive, so many are lost, ...;
     // then from its beginning again.
     std::vector<int> runs = {};

@@ -26,12 +26,12 @@ void wlan_config::check() const {
         require(rate == 1 || rate == 2 || rate == 5.5 || rate == 11, key, rate, "1, 2, 5.5 or 11");
     require(!short_preamble || control_mbps > 1, "control_mbps", control_mbps,
             "2, 5.5 or 11 with the short preamble");
-    require(between(rts_threshold, 0, 2347), "rts_threshold", rts_threshold, "0 .. 2347");
-    require(between(retry_limit, 0, 255), "retry_limit", retry_limit, "0 (7 and 4) or 1 .. 255");
-    require(patience_ms >= 1 && patience_ms <= 60000, "patience_ms", patience_ms, "1 .. 60000");
+    check_range("rts_threshold", rts_threshold, setting::wlan_rts_threshold);
+    check_range("retry_limit", retry_limit, setting::wlan_retry_limit);
+    check_range("patience_ms", patience_ms, setting::wlan_patience_ms);
     require(between(stations, 1, 32), "stations", stations, "1 .. 32");
-    require(between(hops, 1, 4), "hops", hops, "1 .. 4");
-    require(between(queue_packets, 1, 100000), "queue_packets", queue_packets, "1 .. 100000");
+    check_range("hops", hops, setting::wlan_hops);
+    check_range("queue_packets", queue_packets, setting::wlan_queue_packets);
 }
 
 dcf_times wlan_config::times() const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "types/setting_limits.h"
 #include "wlan/dcf_times.h"
 
 namespace wip::wlan {
@@ -11,14 +12,17 @@ struct wlan_config {
     double rate_mbps = 11;        // of data frames: 1, 2, 5.5, 11
     double control_mbps = 1;      // of RTS, CTS, ACK: as well
     bool short_preamble = false;  // not with a control rate of 1
-    int rts_threshold = 2347;     // bytes, 0 .. 2347: longer frames follow an RTS and are "long"
-    int retry_limit = 0;  // attempts with a frame: 0: 7, or 4 with a long one; 1 .. 255: with any
-    bool dynamic_limit = false;  // instead of retry_limit: retry_control.h
-    double patience_ms = 150;    // its, 1 .. 60000
-    int stations = 1;            // 1 .. 32
-    int hops = 1;                // 1 .. 4 between each station and the access point, through relays
-    int queue_packets = 50;    // of each queue, 1 .. 100000, drop tail; the frame in service counts
-    bool put_back = true;      // the access point drops no frame: see wlan_cell.h
+    int rts_threshold =
+        setting::wlan_rts_threshold.initial;  // bytes: longer frames follow an RTS and are "long"
+    int retry_limit = 0;                      // attempts with a frame; 0: 7, or 4 with a long one
+    bool dynamic_limit = false;               // instead of retry_limit: retry_control.h
+    double patience_ms = setting::wlan_patience_ms.initial;
+    int stations = 1;  // 1 .. 32
+    int hops =
+        setting::wlan_hops.initial;  // between each station and the access point, through relays
+    int queue_packets = setting::wlan_queue_packets
+                            .initial;  // of each queue, drop tail; the frame in service counts
+    bool put_back = true;              // the access point drops no frame: see wlan_cell.h
     bool late_growth = false;  // the window grows from the second failed attempt on (802.11: first)
     std::uint64_t seed = 1;    // of the backoffs
 

@@ -12,7 +12,7 @@ import time
 import numpy
 from matplotlib import colormaps
 
-from control_choices import control_choices
+from openwip_cli.settings import monitor
 from pictures import load
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
@@ -51,7 +51,7 @@ class Window:
             stderr=subprocess.PIPE,
             text=True,
         )
-        self.choices = control_choices()
+        self.choices = monitor.choices()
 
     def __enter__(self):
         titles = self.screen.wait_for(

@@ -560,7 +560,9 @@ class Running(unittest.TestCase):
             for packet in journal:
                 self.assertEqual((packet["user"], packet["bytes"], packet["frames"]), (1, 84, 3))
                 self.assertEqual((packet["pdus"][1] - packet["pdus"][0]) % 4096, 2)
-            with self.assertRaisesRegex(BadInput, "umts.down_kbps.*valid: 0, or 1..20000"):
+            with self.assertRaisesRegex(
+                BadInput, "umts.down_kbps.*expected a number 0, or 1..20000"
+            ):
                 settings.set({"umts.down_kbps": 0.5})
             settings.set({"delay_injection.mode": "adaptive"})
             with self.assertRaisesRegex(BadInput, "umts.spikes.*pairs"):

@@ -204,15 +204,15 @@ class OwnCode(unittest.TestCase):
                     *("--scheduler", self.value("library", "fair.so")),
                     *("--scheduling", "max_rate", "--terminals", "2"),
                 ),
-                "shares out the bins; valid: as_allocation, its default",
+                "shares out the bins; valid: as_allocation, or --scheduler built_in",
             ),
             (
                 ("--scheduler", self.value("library", "fair.so"), "--allocation", "static"),
-                "shares out the bins; valid: best, its default",
+                "shares out the bins; valid: best, or --scheduler built_in",
             ),
             (
                 ("--adaptation", self.value("library", "careful.so"), "--modulation", "3"),
-                "chooses the modulation; valid: adaptive",
+                "chooses the modulation; valid: adaptive, or --adaptation built_in",
             ),
         ):
             with self.subTest(options=options):

@@ -25,6 +25,7 @@
 #include "phy/grid/resource_map.h"
 #include "phy/math/lane_sum.h"
 #include "types/grid.h"
+#include "types/setting_limits.h"
 
 namespace wip::phy {
 
@@ -62,8 +63,7 @@ public:
     virtual void skip() noexcept = 0;
 };
 
-inline constexpr std::array<std::string_view, 5> predictor_names{"last", "ar", "ls", "kalman",
-                                                                 "delay"};
+inline constexpr auto predictor_names = setting::phy_predictor_choices;
 inline constexpr std::string_view default_predictor = "delay";
 
 inline constexpr int longest_horizon = 64;

@@ -44,10 +44,7 @@ QString text(const std::string& of) { return QString::fromStdString(of); }
 
 }  // namespace
 
-const std::vector<control_row>& control_rows() {
-    static const auto rows = config::settings_table::built_in().controls();
-    return rows;
-}
+const std::vector<control_row>& control_rows() { return config::controls(); }
 
 controls_view::controls_view(session& of, slot_axis& axis)
     : view("controls", "Controls",

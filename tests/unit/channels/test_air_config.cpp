@@ -240,7 +240,7 @@ TEST(AirConfig, defaults_to_lockstep_at_the_speed_of_the_wall_clock) {
 }
 
 TEST(AirConfig, every_impairment_and_field_of_the_table_is_known_to_the_medium) {
-    const auto& kinds = wip::config::settings_table::built_in().impairments();
+    const auto& kinds = wip::config::impairments();
     EXPECT_EQ(kinds.size(), std::variant_size_v<wip::sample_model::impairment_config>);
     for (const auto& kind : kinds)
         for (const auto& field : kind.fields) {

@@ -101,7 +101,7 @@ TEST(HostileAir, each_value_of_a_configuration_is_refused_with_its_key_or_taken)
 // Every range of the table, of medium and fader alike: what makes samples takes both limits, and
 // its own range of the carrier is that of the table.
 TEST(HostileAir, each_limit_of_the_table_is_accepted_by_the_channel) {
-    const auto& keys = wip::config::settings_table::built_in().keys("medium", air_checks());
+    const auto& keys = wip::config::keys_of(wip::config::process::medium, air_checks());
     std::size_t seen = 0;
     for (const auto& k : keys) {
         if (!std::isfinite(k.lowest) || !std::isfinite(k.highest) || k.runtime) continue;
@@ -130,7 +130,7 @@ TEST(HostileAir, each_limit_of_the_table_is_accepted_by_the_channel) {
 }
 
 TEST(HostileAir, the_carrier_of_a_channel_has_the_range_of_the_table) {
-    const auto& keys = wip::config::settings_table::built_in().keys("medium", air_checks());
+    const auto& keys = wip::config::keys_of(wip::config::process::medium, air_checks());
     const auto k = std::ranges::find(keys, "paths[].carrier_hz", &wip::config::key::path);
     ASSERT_NE(k, keys.end());
     const auto moving = [](double carrier_hz) {

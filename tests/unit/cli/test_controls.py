@@ -24,12 +24,11 @@ from openwip_cli.figures import capacities, checks, live_changes
 from openwip_cli.figures.facts import Facts, Lock
 from openwip_cli.runs import emulate as emulated
 from openwip_cli.runs import tcpl, transfers
-from openwip_cli.settings import controls, emulator, table
+from openwip_cli.settings import controls, emulator, monitor, table
 from openwip_cli.settings import scenario as scenarios
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(TOP / "tests/support"))
-from control_choices import control_choices
 
 
 class Table(unittest.TestCase):
@@ -133,7 +132,7 @@ class Table(unittest.TestCase):
         self.assertEqual(set(controls.table("demo")["channel.model"].kind.words), profiles)
 
     def test_the_monitors_panel_offers_only_what_a_cell_takes(self):
-        offered = control_choices()
+        offered = monitor.choices()
         self.assertGreaterEqual(len(offered), 10)
         for name, words in offered.items():
             takers = [

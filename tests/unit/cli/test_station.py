@@ -64,7 +64,8 @@ class CommandLine(unittest.TestCase):
             (("terminal", *HERE, "--keys", "/nowhere"), "client.key"),
             (("base", *HERE, "--clock-source", "gps"), "internal"),
             (("base", *HERE, "--freq", "0"), "1000000.."),
-            (("base", *HERE, "--transmit-lead-slots", "1"), "2..12"),
+            (("base", *HERE, "--transmit-lead-slots", "1"), "0|2..45"),
+            (("base", *HERE, "--transmit-lead-slots", "13"), "2..12"),
             (("base", *HERE, "--predictor", "ar"), "--predictor"),
             (("terminal", *HERE, "--edge-samples", "8"), "--edge-samples"),
             (("base", *HERE, "--air", "medium"), "valid: radio, cabled"),
@@ -177,13 +178,12 @@ class CommandLine(unittest.TestCase):
             (plays.replace("external", "soon"), "attenuator.start is 'soon'; valid: run|external"),
             (
                 "port: /dev/x, start: external",
-                "--attenuator-start is external without --attenuator-trace; valid: run, or with",
+                "--attenuator-start is external with --attenuator-trace none, so nothing is to be",
             ),
             (
                 "start: external",
                 (
-                    "--attenuator-start is external without an attenuator; valid: with --attenuator"
-                    " PORT"
+                    "--attenuator-start is external with --attenuator none, so there is no attenuator"
                 ),
             ),
             (
@@ -228,7 +228,7 @@ class CommandLine(unittest.TestCase):
             f.write("{air: {over: radio, fade: transmitter}, channel: {model: t.h5}}")
             f.flush()
             self.assertIn(
-                "--fade is 'transmitter' with --channel t.h5; valid: way",
+                "--fade is transmitter with --channel t.h5, and the base station plays no traces; valid: way",
                 self.refused("base", *HERE, "--config", f.name),
             )
             self.assertEqual(
@@ -261,7 +261,7 @@ class CommandLine(unittest.TestCase):
                 parse("terminal", *HERE, "--config", f.name)[1].scenario.fader_slots, 4
             )
             self.assertIn(
-                "--fade is 'transmitter' with --air cabled",
+                "--fade is transmitter with --air cabled, whose fader has the channel",
                 self.refused("base", *HERE, "--config", f.name),
             )
             self.assertEqual(

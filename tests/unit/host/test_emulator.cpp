@@ -150,7 +150,8 @@ TEST(EmulatorConfig, WithoutAcknowledgementsWhatIsAboutThemIsRefused) {
         EXPECT_EQ(refusal({"umts.poll_timer_ms=0", fine}), "") << fine;
     EXPECT_NE(refusal({"umts.window=8", "umts.receiver_window=9"}).find("umts.receiver_window = 9"),
               std::string::npos);
-    EXPECT_NE(refusal({"umts.rrc_fach_kbps=9"}).find("umts.rrc is dch"), std::string::npos);
+    EXPECT_NE(refusal({"umts.rrc_fach_kbps=9"}).find("umts.rrc = dch, which has no other state"),
+              std::string::npos);
     EXPECT_EQ(refusal({"umts.rrc=states", "umts.rrc_fach_kbps=9"}), "");
     // Of lundsten-384, whose block takes 20 ms and 10 of waiting, 105 are left.
     const char* const bearer = "umts.profile=lundsten-384";

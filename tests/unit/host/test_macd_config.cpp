@@ -99,14 +99,17 @@ TEST(MacdConfig, TheIdealProfileIsRefusedOnTheRadio) {
 TEST(MacdConfig, TheRelayNeedsDamagedPackets) {
     EXPECT_FALSE(with({}).tcp_l);
     EXPECT_TRUE(with({"link.tcp_l=on", "link.deliver_corrupt=on"}, "terminal").tcp_l);
-    EXPECT_EQ(error_with("link.tcp_l=on"),
-              "--set: link.tcp_l = on: without link.deliver_corrupt no damaged segment arrives");
+    EXPECT_EQ(
+        error_with("link.tcp_l=on"),
+        "--set: link.tcp_l = on: with link.deliver_corrupt = off, so no damaged segment arrives; "
+        "valid: off, or link.deliver_corrupt = on");
 }
 TEST(MacdConfig, OnlyATerminalPlaysARecording) {
     EXPECT_FALSE(with({}, "terminal").replay);
     EXPECT_TRUE(with({"replay=on"}, "terminal").replay);
     EXPECT_EQ(error_with("replay=on"),
-              "--set: replay = on: not possible at the base station: it receives nothing");
+              "--set: replay = on: with role = base, which receives nothing; valid: off, or role = "
+              "terminal");
 }
 TEST(MacdConfig, EndpointsFollowTheRoleAndTheRunFolder) {
     ::setenv("OPENWIP_RUN", "/tmp/run7", 1);
@@ -137,7 +140,8 @@ TEST(MacdConfig, AnUplinkOverTheNetworkNeedsKeys) {
             << e;
 }
 TEST(MacdConfig, APeerMayLeaveWhereNoSlotWaitsForIt) {
-    EXPECT_NE(error_with("peer_may_leave=on").find("without link.transmit_lead_slots"),
+    EXPECT_NE(error_with("peer_may_leave=on")
+                  .find("with link.transmit_lead_slots = 0, so each slot waits"),
               std::string::npos);
     EXPECT_TRUE(
         with({"peer_may_leave=on", "link.transmit_lead_slots=6", "link.retransmission_delay_ms=8"})
@@ -178,7 +182,10 @@ TEST(MacdConfig, TheLeadLeavesTheDelayTimeForTheFeedback) {
     EXPECT_EQ(
         with({"link.retransmission_delay_ms=8", "link.transmit_lead_slots=9"}).transmit_lead_slots,
         9);
-    for (const char* lead : {"1", "10", "45"}) {
+    EXPECT_NE(
+        error_with("link.transmit_lead_slots=1").find("expected an integer 0, or 2..45 slots"),
+        std::string::npos);
+    for (const char* lead : {"10", "45"}) {
         const std::string error = error_with(std::string("link.transmit_lead_slots=") + lead,
                                              "link.retransmission_delay_ms=8");
         EXPECT_NE(error.find("link.transmit_lead_slots = " + std::string(lead)), std::string::npos)

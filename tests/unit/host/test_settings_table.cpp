@@ -1,34 +1,24 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The table of settings: what its columns become in the processes and in the monitor, and that a
-// setting which nobody has heard of needs one entry. (The Python half: test_new_setting.py.)
+// Rows of the table of settings as the processes and the monitor have them. (How the build makes
+// them of the table: tests/unit/cli/test_settings_code.py; that a new setting needs one entry:
+// test_new_setting.py.)
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
-#include <sstream>
 
+#include "config/setting_rules.h"
 #include "config/settings_table.h"
 
 using namespace wip::config;
 
 namespace {
 
-std::string shipped() {
-    std::ifstream in(OPENWIP_SOURCE "/mac/schema/settings.yaml");
-    std::ostringstream text;
-    text << in.rdbuf();
-    return text.str();
+std::vector<key> keys_of_rows(const std::vector<setting_row>& rows) {
+    std::vector<key> all;
+    for (const auto& row : rows) all.push_back(make_key(row));
+    return all;
 }
-
-// A copy of the table with one more entry among those of the link.
-settings_table with(const std::string& entry) {
-    std::string text = shipped();
-    text.insert(text.find("  link.packing:"), entry);
-    return {text, "scratch.yaml"};
-}
-
-settings_table only(const std::string& entries) { return {"settings:\n" + entries, "t.yaml"}; }
 
 std::string error_of(const std::function<void()>& action) {
     try {
@@ -46,47 +36,29 @@ const control_row* row_of(const std::vector<control_row>& rows, const std::strin
     return at == rows.end() ? nullptr : &*at;
 }
 
-std::string no_rule(std::string_view) { return {}; }
-
 }  // namespace
 
-TEST(SettingsTable, ASettingThatNobodyHasHeardOfNeedsOneEntry) {
-    const auto table = with(
-        "  link.eagerness: {in: [macd, emulator, demo, emulate], type: integer, range: 2..9, "
-        "default: 4,\n    unit: tries, flag: --eagerness, live: base, monitor: {Downlink: "
-        "Eagerness}, help: how eager the link is}\n");
-    const text_checks own{{"interface_name", no_rule}, {"interface_address", no_rule}};
-    for (const auto* process : {"macd", "emulator"}) {
-        const auto keys = table.keys(process, own);
-        settings s(keys);
-        EXPECT_EQ(s.integer("link.eagerness"), 4);
-        s.merge_yaml("link: {eagerness: 7}", "configure", true);
-        EXPECT_EQ(s.integer("link.eagerness"), 7);
-        EXPECT_NE(s.to_yaml().find("  eagerness: 7\n"), std::string::npos);
-        EXPECT_EQ(error_of([&] { s.merge_assignment("link.eagerness=1"); }),
-                  "--set: link.eagerness = 1: not valid; expected an integer 2..9 tries");
-    }
-    const auto rows = table.controls();
-    const auto* row = row_of(rows, "base link.eagerness");
-    ASSERT_NE(row, nullptr);
-    EXPECT_EQ(row->group, "Downlink");
-    EXPECT_EQ(row->label, "Eagerness");
-    EXPECT_EQ(row->type, control_row::kind::whole);
-    EXPECT_EQ(row->low, 2);
-    EXPECT_EQ(row->high, 9);
-    EXPECT_EQ(row->unit, "tries");
-    EXPECT_EQ(row->help, "How eager the link is");
-}
-
-TEST(SettingsTable, WhatIsBuiltInIsTheFile) {
-    const settings_table file(shipped(), "settings.yaml");
-    EXPECT_EQ(to_markdown(file.keys("observer", {{"stations", no_rule}})),
-              to_markdown(settings_table::built_in().keys("observer", {{"stations", no_rule}})));
-    EXPECT_EQ(file.controls().size(), settings_table::built_in().controls().size());
+TEST(SettingsTable, ARowIsAKeyOfAProcess) {
+    const auto keys = keys_of_rows({{.path = "link.eagerness",
+                                     .type = kind::integer,
+                                     .fallback = "4",
+                                     .doc = "how eager the link is",
+                                     .unit = "tries",
+                                     .live = "base",
+                                     .lowest = 2,
+                                     .highest = 9,
+                                     .whole = true}});
+    settings s(keys);
+    EXPECT_EQ(s.integer("link.eagerness"), 4);
+    s.merge_yaml("link: {eagerness: 7}", "configure", true);
+    EXPECT_EQ(s.integer("link.eagerness"), 7);
+    EXPECT_NE(s.to_yaml().find("  eagerness: 7\n"), std::string::npos);
+    EXPECT_EQ(error_of([&] { s.merge_assignment("link.eagerness=1"); }),
+              "--set: link.eagerness = 1: not valid; expected an integer 2..9 tries");
 }
 
 TEST(SettingsTable, TheMonitorHasEachSettingOnceUnderItsHeading) {
-    const auto rows = settings_table::built_in().controls();
+    const auto rows = controls();
     std::vector<std::string> headings;
     for (const auto& r : rows) {
         EXPECT_EQ(row_of(rows, r.station + " " + r.key), &r) << r.key << " twice";
@@ -105,28 +77,19 @@ TEST(SettingsTable, TheMonitorHasEachSettingOnceUnderItsHeading) {
     EXPECT_EQ(row_of(rows, "air channel.blackout")->choices.size(), 5U);
 }
 
-TEST(SettingsTable, AColumnOfAProgramGoesOverTheGeneralOneAndLikeLendsTheRest) {
-    const auto table = only(
-        "  a.b: {in: [macd, tcpl], type: real, range: 0..1, default: 0.5, unit: s, help: x, tcpl: "
-        "{range: 0..2, default: 2}}\n  c: {in: [macd], like: a.b, default: 1, help: y}\n");
-    const auto macd = table.keys("macd"), tcpl = table.keys("tcpl");
-    ASSERT_EQ(macd.size(), 2U);
-    ASSERT_EQ(tcpl.size(), 1U);
-    EXPECT_EQ(macd[0].highest, 1);
-    EXPECT_EQ(tcpl[0].highest, 2);
-    EXPECT_EQ(tcpl[0].fallback, "2");
-    EXPECT_EQ(macd[1].highest, 1);
-    EXPECT_EQ(macd[1].fallback, "1");
-    EXPECT_EQ(macd[1].unit, "s");
-    EXPECT_EQ(macd[1].doc, "y");
-}
-
 TEST(SettingsTable, AWordIsValidBesideTheRangeAndAListHasItsOwn) {
-    const auto keys = only(
-                          "  s: {in: [macd], type: real, range: 0..20, words: [own, on, off], "
-                          "default: off, help: x}\n"
-                          "  l: {in: [macd], type: integers, most: 2, range: 1..9, help: x}\n")
-                          .keys("macd");
+    const auto keys = keys_of_rows({{.path = "s",
+                                     .type = kind::number_or_word,
+                                     .fallback = "off",
+                                     .lowest = 0,
+                                     .highest = 20,
+                                     .words = "own|on|off"},
+                                    {.path = "l",
+                                     .type = kind::numbers,
+                                     .lowest = 1,
+                                     .highest = 9,
+                                     .most = 2,
+                                     .whole = true}});
     settings s(keys);
     for (const auto* word : {"own", "on", "off"}) {
         s.merge_assignment(std::string("s=") + word);
@@ -149,11 +112,10 @@ TEST(SettingsTable, AWordIsValidBesideTheRangeAndAListHasItsOwn) {
 }
 
 TEST(SettingsTable, EntriesOfAMappingAndOfAListHaveTheirOwnKeys) {
-    const auto table = only(
-        "  nodes.*.level: {in: [medium], type: real, range: 0..9, default: 1, help: x}\n"
-        "  paths[].from: {in: [medium], type: text, required: yes, help: a node}\n"
-        "  paths[].gain: {in: [medium], type: real, range: 0..9, default: 2, help: x}\n");
-    const auto keys = table.keys("medium");
+    const auto keys = keys_of_rows(
+        {{.path = "nodes.*.level", .type = kind::real, .fallback = "1", .lowest = 0, .highest = 9},
+         {.path = "paths[].from", .type = kind::text, .doc = "a node", .required = true},
+         {.path = "paths[].gain", .type = kind::real, .fallback = "2", .lowest = 0, .highest = 9}});
     settings s(keys);
     s.merge_yaml("nodes: {a: , b.c: {level: 3}}\npaths:\n- {from: a}\n- {from: b.c, gain: 4}\n",
                  "f");
@@ -187,11 +149,7 @@ TEST(SettingsTable, EntriesOfAMappingAndOfAListHaveTheirOwnKeys) {
 }
 
 TEST(SettingsTable, ImpairmentsAreAListWithTheNamesAndFieldsOfTheTable) {
-    const auto table = settings_table(
-        "settings:\n  i: {in: [medium], type: impairments, help: x}\nimpairments:\n  cfo: {short: "
-        "cfo_hz, fields: [hz, drift]}\n  tone: {fields: [dbfs, hz]}\n",
-        "t.yaml");
-    const auto keys = table.keys("medium");
+    const auto keys = keys_of_rows({{.path = "i", .type = kind::tree}});
     settings s(keys);
     EXPECT_TRUE(s.items("i").empty());
     s.merge_yaml("i: [{cfo_hz: 3e3}, {tone: {dbfs: -30, hz: 1e6}}, {tone: {}}]", "f");
@@ -211,12 +169,17 @@ TEST(SettingsTable, ImpairmentsAreAListWithTheNamesAndFieldsOfTheTable) {
 }
 
 TEST(SettingsTable, WhatBothEndsNeedTheSameIsComparedLineByLine) {
-    const text_checks own{{"interface_name", no_rule}, {"interface_address", no_rule}};
-    const auto keys = settings_table::built_in().keys("macd", own);
+    const auto keys = keys_of_rows(
+        {{.path = "link.profile",
+          .type = kind::choice,
+          .fallback = "radio",
+          .choices = "radio|wipemu",
+          .format = true},
+         {.path = "link.bins", .type = kind::integer, .fallback = "10", .whole = true},
+         {.path = "link.packing", .type = kind::boolean, .fallback = "on", .format = true}});
     settings s(keys);
     const auto ours = s.format();
-    ASSERT_GE(ours.size(), 5U);
-    EXPECT_NE(std::find(ours.begin(), ours.end(), "link.packing = on"), ours.end());
+    EXPECT_EQ(ours, (std::vector<std::string>{"link.profile = radio", "link.packing = on"}));
     EXPECT_EQ(s.misfit(ours), "");
     auto theirs = ours;
     theirs.front() = "link.profile = wipemu";
@@ -230,15 +193,53 @@ TEST(SettingsTable, WhatBothEndsNeedTheSameIsComparedLineByLine) {
     EXPECT_NE(s.misfit({}), "");
 }
 
-TEST(SettingsTable, ATableThatIsNoneIsRefusedWithItsLine) {
-    EXPECT_EQ(error_of([] { only("  a: {in: [macd], tpye: real}\n"); }),
-              "t.yaml:2: a: unknown column tpye");
-    EXPECT_EQ(error_of([] { only("  a: {in: [mcad]}\n"); }), "t.yaml:2: a: unknown program mcad");
-    EXPECT_EQ(error_of([] { only("  a: {in: [macd]}\n  a: {in: [macd]}\n"); }),
-              "t.yaml:3: a: given twice");
-    EXPECT_EQ(error_of([] { only("  a: {in: [macd], like: b}\n"); }),
-              "t.yaml: a: like b, which there is not");
-    EXPECT_EQ(error_of([] { only("  a: {in: [macd], type: text, check: taste}\n").keys("macd"); }),
-              "t.yaml: a: check = taste: the program has none");
-    EXPECT_NE(error_of([] { only("  a: {in: [macd]"); }).find("not YAML"), std::string::npos);
+TEST(SettingsTable, ACheckThatTheProgramDoesNotHaveIsABug) {
+    const setting_row row{.path = "a", .type = kind::text, .check = "taste"};
+    EXPECT_EQ(error_of([&] { make_key(row); }),
+              "settings.yaml: a: check = taste: the program has none");
+    const text_checks own{{"taste", [](std::string_view) { return std::string("sweet"); }}};
+    EXPECT_EQ(make_key(row, own).check(""), "sweet");
+}
+
+TEST(SettingsTable, ARuleNamesBothSettingsWithTheirValuesAndWhatIsValid) {
+    const auto keys =
+        keys_of_rows({{.path = "a", .type = kind::boolean, .fallback = "off"},
+                      {.path = "b", .type = kind::choice, .fallback = "x", .choices = "x|y|z"},
+                      {.path = "c", .type = kind::text, .fallback = ""}});
+    const auto refusal = [&](const setting_rule& rule,
+                             const std::vector<const char*>& assignments) {
+        return error_of([&] {
+            settings s(keys);
+            for (const auto* a : assignments) s.merge_assignment(a);
+            check_rules(s, std::span(&rule, 1));
+        });
+    };
+    const setting_rule of_a{"a", "on", nullptr, "b", "y|z", nullptr, "which is narrow", "off"};
+    EXPECT_EQ(refusal(of_a, {"a=on"}),
+              "--set: a = on: with b = x, which is narrow; valid: off, or b = y or z");
+    EXPECT_EQ(refusal(of_a, {"a=on", "b=z"}), "no error");
+    EXPECT_EQ(refusal(of_a, {}), "no error");
+    const setting_rule of_b{"b", nullptr, "x", "c", nullptr, "*.h5", "which has its own", "x"};
+    EXPECT_EQ(refusal(of_b, {"b=y", "c=t.h5"}),
+              "--set: b = y: with c = t.h5, which has its own; valid: x, or another c");
+    EXPECT_EQ(refusal(of_b, {"b=y", "c=h5"}), "no error");
+    EXPECT_EQ(refusal(of_b, {"c=t.h5"}), "no error");
+    const setting_rule of_c{"c", nullptr, "", "a", "off", nullptr, "so it is read", ""};
+    EXPECT_EQ(refusal(of_c, {"c=t", "a=on"}),
+              "--set: c = t: with a = on, so it is read; valid: nothing, or a = off");
+}
+
+TEST(SettingsTable, EveryRuleIsAboutSettingsOfItsProcess) {
+    std::size_t rules = 0;
+    for (const auto of : {process::macd, process::emulator, process::medium, process::fader,
+                          process::tcpl, process::observer, process::split})
+        for (const auto& rule : rules_of(of)) {
+            const auto has = [&](std::string_view key) {
+                return std::ranges::any_of(rows_of(of),
+                                           [&](const setting_row& row) { return row.path == key; });
+            };
+            EXPECT_TRUE(has(rule.of) && has(rule.needs)) << rule.of << " " << rule.needs;
+            ++rules;
+        }
+    EXPECT_GT(rules, 40U);
 }

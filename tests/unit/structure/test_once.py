@@ -5,7 +5,10 @@ same."""
 import ast
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
+import tempfile
 import unittest
 
 import tree
@@ -74,6 +77,35 @@ class Once(unittest.TestCase):
                 & {c for c in constants(f) if type(c) in (int, float)}
             },
             {"host/cli/openwip_cli/air.py"},
+        )
+
+    def test_what_is_made_of_the_table_and_kept_in_the_tree_is_that_of_today(self):
+        """Ranges and defaults of the core, and the lists in the blocks of GNU Radio Companion."""
+        made = "blocks/types/setting_limits.h"
+        with tempfile.TemporaryDirectory() as folder:
+            top = pathlib.Path(folder)
+            shutil.copytree(TOP / "blocks/grc", top / "blocks/grc")
+            done = subprocess.run(
+                [
+                    sys.executable,
+                    "-I",
+                    "-B",
+                    TOP / "host/cli/settings_code.py",
+                    TOP / "mac/schema/settings.yaml",
+                    "--tree",
+                    top,
+                ],
+                capture_output=True,
+                text=True,
+            )
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            for path in (made, *(f"blocks/grc/{p.name}" for p in (TOP / "blocks/grc").iterdir())):
+                self.assertEqual((top / path).read_text(), (TOP / path).read_text(), path)
+
+    def test_every_channel_of_the_table_has_a_definition_and_the_other_way_round(self):
+        self.assertEqual(
+            sorted(table.column("channel.model", "choices", ())),
+            sorted(p.stem for p in (TOP / "channels/profiles").glob("*.yaml")),
         )
 
     def test_choices_of_clocks_stand_in_one_place(self):

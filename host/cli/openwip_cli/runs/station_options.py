@@ -73,10 +73,9 @@ def scenario(
         values,
     )
     whole = scenarios.Scenario(made.values, mine)
+    scenarios.check_rules(whole)
     scenarios.check_cables(whole)
     scenarios.check_attenuator(whole)
-    if whole.plays_trace:
-        scenarios.check_trace(whole)
     scenarios.check_free_running(whole)
     if role == "terminal" and whole["link.loop"] == loop.AUTO:
         raise BadInput(

@@ -42,31 +42,37 @@ class Kind(Protocol):
 
 
 class Integer:
+    """`least`: of what is not 0, where the range begins with 0."""
+
     name = "integer"
 
-    def __init__(self, low: float, high: float) -> None:
-        self.low, self.high = int(low), int(high)
-        self.valid = f"{self.low}..{self.high}"
+    def __init__(self, low: float, high: float, least: float = 0) -> None:
+        self.low, self.high, self.least = int(low), int(high), int(least)
+        self.valid = f"0|{self.least}..{self.high}" if least else f"{self.low}..{self.high}"
 
     def read(self, value: Any) -> int:
         number = of_text(value)
         if not isinstance(number, int):
             raise ValueError
-        if not self.low <= number <= self.high:
+        if not self.low <= number <= self.high or 0 < number < self.least:
             raise ValueError
         return number
 
 
 class Real:
+    """`least`: of what is not 0, where the range begins with 0."""
+
     name = "real"
 
-    def __init__(self, low: float, high: float) -> None:
-        self.low, self.high = low, high
-        self.valid = f"{low:.10g}..{high:.10g}"
+    def __init__(self, low: float, high: float, least: float = 0) -> None:
+        self.low, self.high, self.least = low, high, least
+        self.valid = f"0|{least:.10g}..{high:.10g}" if least else f"{low:.10g}..{high:.10g}"
 
     def read(self, value: Any) -> float:
         number = float(of_text(value))
         if not (math.isfinite(number) and self.low <= number <= self.high):
+            raise ValueError
+        if 0 < number < self.least:
             raise ValueError
         return number
 

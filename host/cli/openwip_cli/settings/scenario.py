@@ -11,18 +11,19 @@ from typing import Any
 from ..air import SLOT_SAMPLES, SLOTS_PER_SECOND
 from ..errors import BadInput
 from ..text import of_file, of_yaml
-from . import episodes, radios
+from . import episodes, radios, rules
 from .command_line import read
 from .kinds import ChoiceOrFile, Numbers
 from .table import Setting, nested, settings_of
 
 NOMINAL_TRANSMIT_DBFS = -15.0  # blocks/types/db.h
-MOVES_BY_ITSELF = ("hst", "hst-tunnel", "two-user", "n-user")  # takes no speed
 USUAL_SPEED_KMH = 30.0
 TRACE, NONE = ".h5", "none"
 USUAL_SNR_DB, UNIT_SNR_OF_TRACE_DB = 16.0, 34.0  # with a definition, with a trace
 FEEDBACK_SLOTS = 3  # host/macd/macd_config.cpp: of the retransmission delay, beside the lead
 SETTINGS = settings_of("demo")
+# channels that take no speed
+MOVES_BY_ITSELF = rules.excluded("demo", "channel.speed_kmh", "channel.model")
 
 
 def text_of(value: Any) -> str:
@@ -143,17 +144,14 @@ def scenario_of(values: dict[str, Any], settings: list[Setting]) -> Scenario:
     return Scenario({k: read(k, by_key[k].kind, v) for k, v in values.items()}, settings)
 
 
+def check_rules(scenario: Scenario) -> None:
+    """The rules of the table between the settings that the scenario has."""
+    command = "demo" if "air.clock" in scenario.values else "emulate"
+    rules.check(command, scenario.values, text_of)
+
+
 def check_together(scenario: Scenario) -> Scenario:
-    model = scenario["channel.model"]
-    if model in MOVES_BY_ITSELF and scenario["channel.speed_kmh"] is not None:
-        raise BadInput(
-            f"--speed-kmh is {scenario['channel.speed_kmh']:g} with --channel {model}; "
-            "valid: none, that channel moves by itself"
-        )
-    if scenario.plays_trace:
-        check_trace(scenario)
-    if model == "two-user" and scenario["channel.user"] > 1:
-        raise BadInput(f"--user is {scenario['channel.user']} with --channel two-user; valid: 0..1")
+    check_rules(scenario)
     if scenario.values.get("air.over") == "radio":
         raise BadInput(
             "--air is 'radio'; valid in a demo: medium, cabled; the same scenario file over radios:"
@@ -161,55 +159,16 @@ def check_together(scenario: Scenario) -> Scenario:
         )
     check_cables(scenario)
     check_attenuator(scenario)
-    if scenario.values.get("air.clock", "lockstep") == "realtime":
+    if scenario.values.get("air.clock") == "realtime":
         check_free_running(scenario)
-    elif scenario.values.get("link.loop") == "auto":
-        raise BadInput(
-            "--loop is 'auto' with --clock lockstep, whose loop is three slots by itself; valid:"
-            " as_set, or --clock realtime"
-        )
-    elif scenario.values.get("link.transmit_lead_slots"):
-        raise BadInput(
-            f"--transmit-lead-slots is {scenario['link.transmit_lead_slots']} with --clock"
-            " lockstep, where the radio waits for every plan; valid: 0, or --clock realtime"
-        )
-    if scenario.values.get("link.tcp_l") == "on" and scenario["link.deliver_corrupt"] == "off":
-        raise BadInput(
-            "--tcp-l is 'on' with --deliver-corrupt off, so no damaged segment arrives; valid:"
-            " --deliver-corrupt on"
-        )
     if "radio.product" in scenario.values:
         radios.radios(scenario)
     return scenario
 
 
-def check_trace(scenario: Scenario) -> None:
-    model = scenario["channel.model"]
-    for key, flag, own in (
-        ("channel.speed_kmh", "--speed-kmh", (None,)),
-        ("channel.shadowing", "--shadowing", ("off", "as_defined")),
-        ("channel.user", "--user", (0,)),
-    ):
-        if scenario.values.get(key, own[0]) not in own:
-            raise BadInput(
-                f"{flag} is {text_of(scenario[key])} with --channel {model}; valid: none, a trace"
-                " has its own"
-            )
-    if scenario.fade_in_transmitter:
-        raise BadInput(
-            f"--fade is 'transmitter' with --channel {model}; valid: way, the base station plays no"
-            " traces"
-        )
-
-
 def check_cables(scenario: Scenario) -> None:
     if not scenario.cabled:
         return
-    if scenario.fade_in_transmitter:
-        raise BadInput(
-            "--fade is 'transmitter' with --air cabled, whose fader has the channel; valid: way, or"
-            " --air medium"
-        )
     least = (
         scenario.values.get("link.transmit_lead_slots", 0) + FEEDBACK_SLOTS + scenario.fader_slots
     )
@@ -223,11 +182,12 @@ def check_cables(scenario: Scenario) -> None:
 
 def check_attenuator(scenario: Scenario) -> None:
     """Its tables and levels are judged with the device, which knows its chips."""
-    port, trace, at_zero, levels, start = (
-        scenario.values.get(f"attenuator.{key}")
-        for key in ("port", "trace", "at_zero_db", "levels_db", "start")
+    port, trace, at_zero = (
+        scenario.values.get(f"attenuator.{key}") for key in ("port", "trace", "at_zero_db")
     )
-    if port not in (None, NONE) and not str(port).startswith("/"):
+    if port in (None, NONE):
+        return
+    if not str(port).startswith("/"):
         raise BadInput(
             f"--attenuator is {port!r}; valid: none, or a serial port such as /dev/ttyACM0"
             " (./openwip attenuator list)"
@@ -236,33 +196,6 @@ def check_attenuator(scenario: Scenario) -> None:
         raise BadInput(
             f"--attenuator-trace is {trace!r}; valid: none, a table FILE.csv, or an SNR trace"
             f" FILE{TRACE}"
-        )
-    if port in (None, NONE):
-        for flag, value, none in (
-            ("--attenuator-trace", trace, NONE),
-            ("--attenuator-levels", levels, []),
-            ("--attenuator-start", start, "run"),
-        ):
-            if value not in (None, none):
-                raise BadInput(
-                    f"{flag} is {text_of(value)} without an attenuator; valid: with --attenuator"
-                    " PORT (./openwip attenuator list)"
-                )
-        return
-    if scenario["air.over"] == "medium":
-        raise BadInput(
-            f"--attenuator is {port} with --air medium, which has no cable that it could be in;"
-            " valid: --air cabled, or ./openwip station"
-        )
-    if trace != NONE and levels:
-        raise BadInput(
-            f"--attenuator-levels is {text_of(levels)} with --attenuator-trace {trace}; valid: one"
-            " of the two"
-        )
-    if trace == NONE and start != "run":
-        raise BadInput(
-            f"--attenuator-start is {start} without --attenuator-trace; valid: run, or with what is"
-            " to be played"
         )
     if (at_zero is None) == str(trace).endswith(TRACE):
         raise BadInput(
@@ -279,11 +212,6 @@ def check_free_running(scenario: Scenario) -> None:
             f"--transmit-lead-slots is {lead} with --clock realtime and a retransmission delay of"
             f" {delay} slots; valid: 2..{delay - FEEDBACK_SLOTS} slots, the rest of the delay is"
             " for the feedback"
-        )
-    if scenario["air.speed"] not in ("auto", 1):
-        raise BadInput(
-            f"--speed is {scenario['air.speed']:g} with --clock realtime; valid: 1, that clock"
-            " waits for nobody"
         )
     scenario.values["air.speed"] = 1.0
 

@@ -36,7 +36,7 @@ FILE = pathlib.Path(__file__).resolve().parents[4] / "mac/schema/settings.yaml"
 # whose columns hold where it has no own
 COMMANDS = {"demo": "medium", "emulate": "emulator", "tcp-l": "tcpl"}
 CELLS = ("demo", "emulate")
-INHERITED = ("type", "range", "unit", "words", "choices", "check", "default", "most")
+INHERITED = ("type", "range", "unit", "words", "choices", "check", "least", "default", "most")
 
 
 @dataclasses.dataclass
@@ -117,7 +117,8 @@ def kind_of(key: str, of: Views) -> Kind:
             else Text()
         )
     low, _, high = has("range").partition("..")
-    number: Any = (Integer if type_.startswith("integer") else Real)(float(low), float(high))
+    least = float(has("least") or 0) if float(low) == 0 else 0
+    number: Any = (Integer if type_.startswith("integer") else Real)(float(low), float(high), least)
     if type_ in ("integers", "reals"):
         return Numbers(number, int(has("most")))
     if has("words"):

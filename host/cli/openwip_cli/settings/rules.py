@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rules between settings, which the table has as data (mac/schema/settings.yaml, `rules`): a command
+judges its options by them here, a process its configuration by the same rows in C++
+(host/config/setting_rules.cpp)."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..errors import BadInput, shown
+from . import table
+
+Values = tuple[str, ...] | None  # None: the column is not given
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """`of` with a value of `is_`, or with another one than those of `is_not`, needs `needs` with a
+    value of `to_be`, or with another one than those of `not_to_be`. Values are texts; *END stands
+    for each one that ends so."""
+
+    of: str
+    is_: Values
+    is_not: Values
+    needs: str
+    to_be: Values
+    not_to_be: Values
+    why: str
+    valid: tuple[str, ...]  # of `of`, whatever the other one is
+
+    def is_broken(self, of: str, needs: str) -> bool:
+        return _applies(of, self.is_, self.is_not) and not _applies(
+            needs, self.to_be, self.not_to_be
+        )
+
+    def refusal(self, of: str, needs: str, name: Callable[[str], str], equals: str) -> str:
+        """What is wrong with these values and what would be valid. `name`: of a setting, as the
+        user knows it; `equals`: between it and a value."""
+        other = name(self.needs)
+        instead = (
+            f"another {other}"
+            if self.to_be is None
+            else f"{other}{equals}{' or '.join(v or 'nothing' for v in self.to_be)}"
+        )
+        valid = "".join(f"{v or 'nothing'}, " for v in self.valid)
+        return (
+            f"{other}{equals}{shown(needs)}, {self.why}; valid:"
+            f" {f'{valid}or ' if valid else ''}{instead}"
+        )
+
+
+def _applies(value: str, to: Values, not_to: Values) -> bool:
+    if to is not None:
+        return any(map(functools.partial(_matches, value), to))
+    return not any(map(functools.partial(_matches, value), not_to or ()))
+
+
+def _matches(value: str, pattern: str) -> bool:
+    return value.endswith(pattern[1:]) if pattern.startswith("*") else value == pattern
+
+
+def _expanded(key: str) -> list[str]:
+    """umts.poll_* -> all that begin so."""
+    if not key.endswith("*"):
+        return [key]
+    return [k for k in table.entries() if k.startswith(key[:-1])]
+
+
+def _others(key: str, row: dict[str, Any], of: table.Views) -> Values:
+    """The choices that are left, where they are few enough to be named."""
+    if table.column(key, "type", of) != "choice" or table.column(key, "files", of):
+        return None
+    left = tuple(c for c in table.column(key, "choices", of) if c not in row["not_to_be"])
+    return left if len(left) <= 4 else None
+
+
+def rules_of(program: str) -> list[Rule]:
+    """Those between settings that the program has."""
+    of, keys, found = table.views(program), set(table.keys_of(program)), []
+    for row in table.tree().get("rules", ()):
+        if program not in row.get("in", (program,)):
+            continue
+        columns: dict[str, Values] = {
+            name: tuple(row[name]) if name in row else None
+            for name in ("is", "is_not", "to_be", "not_to_be")
+        }
+        if columns["not_to_be"] is not None and (rest := _others(row["needs"], row, of)):
+            columns |= {"to_be": rest, "not_to_be": None}
+        for key in (k for pattern in row["of"] for k in _expanded(pattern)):
+            if key not in keys or row["needs"] not in keys:
+                continue
+            is_, is_not = columns["is"], columns["is_not"]
+            if is_ is None and is_not is None:
+                is_not = (str(table.column(key, "default", of)),)
+            choices = ("on", "off") if table.column(key, "type", of) == "boolean" else ()
+            choices = tuple(table.column(key, "choices", of)) or choices
+            valid = is_not if is_ is None else tuple(c for c in choices if c not in is_)
+            found.append(
+                Rule(
+                    key,
+                    is_,
+                    is_not,
+                    row["needs"],
+                    columns["to_be"],
+                    columns["not_to_be"],
+                    row["why"],
+                    valid or (),
+                )
+            )
+    return found
+
+
+_of_command = functools.cache(rules_of)
+
+
+def excluded(command: str, of: str, needs: str) -> tuple[str, ...]:
+    """The values of `needs` beside which `of` has its default, but for patterns."""
+    return tuple(
+        value
+        for rule in _of_command(command)
+        if (rule.of, rule.needs) == (of, needs)
+        for value in rule.not_to_be or ()
+        if not value.startswith("*")
+    )
+
+
+def check(command: str, values: Mapping[str, Any], text_of: Callable[[Any], str]) -> None:
+    """BadInput: a rule between options of a command is broken. A value that is None is not
+    given."""
+    flags = {s.key: s.flag or s.key for s in table.settings_of(command)}
+    for rule in _of_command(command):
+        of, needs = values.get(rule.of), values.get(rule.needs)
+        if of is None or needs is None:
+            continue
+        if rule.is_broken(text_of(of), text_of(needs)):
+            what = rule.refusal(text_of(of), text_of(needs), flags.__getitem__, " ")
+            raise BadInput(f"{flags[rule.of]} is {shown(text_of(of))} with {what}")

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "config/setting_rules.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace wip::config {
+namespace {
+
+// At least one, which may be empty.
+std::vector<std::string_view> split(std::string_view values) {
+    std::vector<std::string_view> all;
+    for (std::size_t from = 0;;) {
+        const auto bar = values.find('|', from);
+        all.push_back(values.substr(from, bar == std::string_view::npos ? bar : bar - from));
+        if (bar == std::string_view::npos) return all;
+        from = bar + 1;
+    }
+}
+
+bool is_one_of(std::string_view value, const char* values) {
+    return std::ranges::any_of(split(values), [value](std::string_view v) {
+        return v.starts_with('*') ? value.ends_with(v.substr(1)) : value == v;
+    });
+}
+
+bool applies(std::string_view value, const char* to, const char* not_to) {
+    return to != nullptr ? is_one_of(value, to) : !is_one_of(value, not_to);
+}
+
+std::string joined(const char* values, const char* between) {
+    std::string all;
+    for (const auto v : split(values)) {
+        if (!all.empty()) all += between;
+        all += v.empty() ? "nothing" : v;
+    }
+    return all;
+}
+
+}  // namespace
+
+void check_rules(const settings& s, std::span<const setting_rule> rules) {
+    for (const auto& r : rules) {
+        const std::string& needs = s.text(r.needs);
+        if (!applies(s.text(r.of), r.is, r.is_not) || applies(needs, r.to_be, r.not_to_be))
+            continue;
+        std::string why = "with ";
+        why.append(r.needs).append(" = ").append(needs).append(", ").append(r.why);
+        why.append("; valid: ");
+        if (*r.valid != '\0' || r.is_not != nullptr) why += joined(r.valid, ", ") + ", or ";
+        why += r.to_be != nullptr ? std::string(r.needs) + " = " + joined(r.to_be, " or ")
+                                  : std::string("another ") + r.needs;
+        throw s.refuse(r.of, why);
+    }
+}
+
+}  // namespace wip::config

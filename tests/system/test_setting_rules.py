@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rules between settings stand once, in the table: what a command refuses by one, the process
+refuses as well, in the same words, and both take what the rule calls valid."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TOP / "host" / "cli"))
+
+from openwip_cli.errors import BadInput
+from openwip_cli.settings import rules, table
+from openwip_cli.settings.scenario import text_of
+
+BUILD = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"))
+PROGRAMS = {"emulator": "host/emulator/wip_emulator", "macd": "host/macd/macd"}
+COMMANDS = {"emulator": "emulate", "macd": "demo"}
+# what a process has to be told beside the two settings of a rule
+BESIDE = {"macd": ["link.retransmission_delay_ms=32"], "emulator": []}
+
+
+def another(key, program, values):
+    """A valid text that is none of these."""
+    of = table.views(program)
+    kind = table.kind_of(key, of)
+    candidates = [
+        *table.column(key, "choices", of),
+        "on",
+        "off",
+        "built_in",
+        "library:/nowhere.so",
+        "",
+        "1,1",
+        *map(str, (0, 1, 2, 3, 8, 9, 20, 500)),
+    ]
+    for text in candidates:
+        try:
+            kind.read(text or [])
+        except (ValueError, TypeError):
+            continue
+        if text not in values:
+            return text
+    raise AssertionError(f"{key} has no other value than {values}")
+
+
+def broken(rule, program):
+    """Texts of both settings that break the rule."""
+    of = rule.is_[0] if rule.is_ else another(rule.of, program, rule.is_not)
+    needs = rule.not_to_be[0] if rule.not_to_be else another(rule.needs, program, rule.to_be)
+    return of, needs
+
+
+class SettingRules(unittest.TestCase):
+    def check(self, program, values):
+        done = subprocess.run(
+            [
+                BUILD / PROGRAMS[program],
+                "--check",
+                *(f"--set={key}={text}" for key, text in values.items()),
+                *(f"--set={assignment}" for assignment in BESIDE[program]),
+                *(["--set=role=base"] if program == "macd" and "role" not in values else []),
+            ],
+            capture_output=True,
+            text=True,
+        )
+        return done.returncode, done.stderr
+
+    def test_a_process_refuses_by_each_of_its_rules(self):
+        for program in PROGRAMS:
+            found = rules.rules_of(program)
+            self.assertGreaterEqual(len(found), 5)
+            for rule in found:
+                of, needs = broken(rule, program)
+                with self.subTest(program=program, of=rule.of, needs=rule.needs):
+                    self.assertTrue(rule.is_broken(of, needs))
+                    code, said = self.check(program, {rule.of: of, rule.needs: needs})
+                    self.assertEqual(code, 2, said)
+                    self.assertIn(
+                        f"{rule.of} = {of}: with {rule.needs} = {needs}, {rule.why};", said
+                    )
+                    what = rule.refusal(of, needs, lambda key: key, " = ")
+                    self.assertIn(f"--set: {rule.of} = {of}: with {what}\n", said)
+
+    def test_the_command_refuses_by_the_same_rules(self):
+        for program, command in COMMANDS.items():
+            has = {rule.of: rule for rule in rules.rules_of(command)}
+            self.assertGreater(len(has), 10)
+            for rule in rules.rules_of(program):
+                if rule.of not in has or rule.needs not in table.keys_of(command):
+                    continue
+                of, needs = broken(rule, program)
+                with self.subTest(command=command, of=rule.of, needs=rule.needs):
+                    values = {
+                        key: table.setting(key, command).kind.read(text or [])
+                        for key, text in ((rule.of, of), (rule.needs, needs))
+                    }
+                    with self.assertRaises(BadInput) as refused:
+                        rules.check(command, values, text_of)
+                    self.assertIn(rule.why, str(refused.exception))
+
+    def test_defaults_break_no_rule(self):
+        for program in PROGRAMS:
+            self.assertEqual(self.check(program, {}), (0, ""))
+        for command in table.CELLS:
+            values = {s.key: s.default for s in table.settings_of(command)}
+            rules.check(command, values, text_of)
+
+
+if __name__ == "__main__":
+    unittest.main()
