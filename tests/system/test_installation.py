@@ -12,6 +12,7 @@ import tempfile
 import unittest
 
 from demo_support import GENTLE, TOP
+from own_code_support import FIRST_TERMINAL, make_library
 
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
 PYTHON = os.environ["OPENWIP_PYTHON"]
@@ -30,15 +31,6 @@ def may_mount():
     )
 
 
-RULE_IN_PYTHON = """
-class First:
-    def __init__(self, cell):
-        pass
-    def share_bins(self, slot):
-        for bin in range(slot.bins):
-            if slot.users[0].wants:
-                slot.give(0, bin)
-"""
 RULE_IN_CPP = """
 #include <openwip/extension.h>
 static void* make(const char*, const openwip_cell*, openwip_error*) { return new int; }
@@ -96,14 +88,8 @@ class Installation(unittest.TestCase):
             list(self.prefix.rglob("extension.h")), [header], "installed once, for users"
         )
         (self.folder / "rule.cpp").write_text(RULE_IN_CPP)
-        (self.folder / "rule.py").write_text(RULE_IN_PYTHON)
-        subprocess.run(
-            [
-                *("c++", "-std=c++20", "-shared", "-fPIC", "-I", self.prefix / "include"),
-                *(self.folder / "rule.cpp", "-o", self.folder / "rule.so"),
-            ],
-            check=True,
-        )
+        (self.folder / "rule.py").write_text(FIRST_TERMINAL)
+        make_library(self.folder / "rule.cpp", self.prefix / "include")
         done = self.run_hidden(
             *("emulate", "--generator", "--duration", "1"),
             *("--scheduler", f"python:{self.folder}/rule.py:First"),

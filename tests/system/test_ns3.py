@@ -17,7 +17,7 @@ from openwip_cli.machine.places import Places
 from openwip_cli.runs import ns3, ns3_tcp, pool, tcpl, transfers, validate, virtual
 from openwip_cli.settings import emulator
 from openwip_cli.settings.scenario import Scenario
-from test_virtual_time import check_full, check_record
+from virtual_support import check_full, check_record
 
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
 PLACES = Places(pathlib.Path(__file__).resolve().parents[2], BUILD, sys.executable)
