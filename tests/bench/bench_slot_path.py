@@ -30,6 +30,7 @@ import slot_path_cost
 import wake_ups
 from openwip_cli.air import SLOT_SAMPLES, SLOTS_PER_SECOND
 from openwip_cli.cell import cell as cells
+from openwip_cli.cell import processes
 from openwip_cli.errors import BadInput, CellDied
 from openwip_cli.machine import outputs, slot_path, system
 from openwip_cli.machine.places import Places
@@ -89,7 +90,7 @@ def parse(arguments: list[str]) -> Any:
     given = p.parse_args(arguments)
     if (
         given.against is not None
-        and not (pathlib.Path(given.against) / "build" / cells.MACD).exists()
+        and not (pathlib.Path(given.against) / "build" / processes.MACD).exists()
     ):
         raise BadInput(
             f"--against is {given.against!r}; valid: a checkout whose demo is built (TREE/openwip,"

@@ -20,6 +20,7 @@ sys.path.insert(0, str(TOP / "host" / "cli"))
 
 from openwip_cli.cell import cell as cells
 from openwip_cli.cell import keeper as keepers
+from openwip_cli.cell.process import Process
 from openwip_cli.commands import commands
 from openwip_cli.machine import system
 
@@ -121,7 +122,7 @@ class Attacker(unittest.TestCase):
     def start(self):
         self.assertTrue(self.cell.acquire())
         keeper = keepers.KeeperClient(self.cell)
-        keeper.start(cells.Process("one", ["sleep", "1000"], {}))
+        keeper.start(Process("one", ["sleep", "1000"], {}))
         return keeper
 
     def whole_life(self, as_root, fifo):
@@ -131,7 +132,7 @@ class Attacker(unittest.TestCase):
         from openwip_cli.machine import own_files
         from openwip_cli.records import record
 
-        keeper.start(cells.Process("late", ["sh", "-c", "echo spoken; sleep 1000"], {}))
+        keeper.start(Process("late", ["sh", "-c", "echo spoken; sleep 1000"], {}))
         record.note_run(self.cell, {}, 1)
         own_files.replace(self.cell.run / "applications", "1 2 three\n")
         self.assertNotIn(

@@ -15,6 +15,7 @@ sys.path.insert(0, str(TOP / "host" / "cli"))
 
 from openwip_cli.cell import cell as cells
 from openwip_cli.cell.keeper import KeeperClient
+from openwip_cli.cell.process import Process
 from openwip_cli.commands import commands
 from openwip_cli.errors import BadInput, CellDied
 from openwip_cli.machine import rights, system
@@ -27,13 +28,14 @@ import sys
 sys.path.insert(0, {str(TOP / "host" / "cli")!r})
 from openwip_cli.cell import cell as cells
 from openwip_cli.cell.keeper import KeeperClient
+from openwip_cli.cell.process import Process
 cell = cells.Cell({CELL!r})
 assert cell.acquire()
 keeper = KeeperClient(cell)
 for name, namespace in (("one", None), ("two", cell.namespace("base"))):
-    keeper.start(cells.Process(name, ["sleep", "1000"], {{}}, namespace))
+    keeper.start(Process(name, ["sleep", "1000"], {{}}, namespace))
 if "aside" in sys.argv:
-    keeper.start(cells.Process("aside", ["sleep", "1000"], {{}}, essential=False))
+    keeper.start(Process("aside", ["sleep", "1000"], {{}}, essential=False))
 print("up", flush=True)
 if "detach" in sys.argv:
     keeper.detach()
@@ -49,6 +51,7 @@ import sys
 sys.path.insert(0, {str(TOP / "host" / "cli")!r})
 from openwip_cli.cell import cell as cells
 from openwip_cli.cell.keeper import KeeperClient, not_ended
+from openwip_cli.cell.process import Process
 from openwip_cli.commands import commands
 from openwip_cli.machine import rights
 """
@@ -57,7 +60,7 @@ STUBBORN = f"""{PATHS}
 cell = cells.Cell({CELL!r})
 assert cell.acquire()
 keeper = KeeperClient(cell)
-keeper.start(cells.Process("stubborn", ["setpriv", "--reuid=nobody", "--clear-groups", "sleep", "1000"], {{}}))
+keeper.start(Process("stubborn", ["setpriv", "--reuid=nobody", "--clear-groups", "sleep", "1000"], {{}}))
 keeper.pause(0.5)
 keeper.end("the run is over")
 print(not_ended(cell, keeper.not_ended))
@@ -190,8 +193,8 @@ class Keeper(unittest.TestCase):
         self.assertTrue(self.cell.acquire())
         keeper = KeeperClient(self.cell)
         stubborn = ["sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"]
-        keeper.start(cells.Process("one", stubborn, {}))
-        keeper.start(cells.Process("two", ["sleep", "1000"], {}))
+        keeper.start(Process("one", stubborn, {}))
+        keeper.start(Process("two", ["sleep", "1000"], {}))
         keeper.pause(0.2)
         self.remember()
         os.kill(self.pid("two"), signal.SIGKILL)
@@ -207,13 +210,13 @@ class Keeper(unittest.TestCase):
         self.assertTrue(self.cell.acquire())
         keeper = KeeperClient(self.cell)
         keeper.start(
-            cells.Process(
+            Process(
                 "two",
                 ["sh", "-c", "trap 'cat $OPENWIP_RUN/why; exit 0' TERM; sleep 100 & wait"],
                 {"OPENWIP_RUN": str(self.cell.run)},
             )
         )
-        keeper.start(cells.Process("one", ["sh", "-c", "sleep 0.3; echo no more disk; exit 5"], {}))
+        keeper.start(Process("one", ["sh", "-c", "sleep 0.3; echo no more disk; exit 5"], {}))
         with self.assertRaises(CellDied) as caught:
             keeper.pause(10)
         keeper.channel.close()
@@ -231,8 +234,8 @@ class Keeper(unittest.TestCase):
     def test_a_process_that_ends_because_another_was_killed_is_not_called_the_cause(self):
         self.assertTrue(self.cell.acquire())
         keeper = KeeperClient(self.cell)
-        keeper.start(cells.Process("dependent", ["sh", "-c", "sleep 0.3; exit 3"], {}))
-        keeper.start(cells.Process("cause", ["sh", "-c", "sleep 0.33; kill -9 $$"], {}))
+        keeper.start(Process("dependent", ["sh", "-c", "sleep 0.3; exit 3"], {}))
+        keeper.start(Process("cause", ["sh", "-c", "sleep 0.33; kill -9 $$"], {}))
         with self.assertRaisesRegex(CellDied, "^cause was killed by SIGKILL$"):
             keeper.pause(10)
         keeper.channel.close()

@@ -11,7 +11,7 @@ import unittest
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
-from openwip_cli.cell import attenuator_tables, remote
+from openwip_cli.cell import attenuator_tables, configuration, remote
 from openwip_cli.cell import cell as cells
 from openwip_cli.channel import csv_file
 from openwip_cli.errors import BadInput
@@ -279,7 +279,7 @@ class Options(unittest.TestCase):
         wanted = [{"cfo_hz": 3000}, {"tone": {"dbfs": -30, "hz": 1e6}}]
         options = parse("--config", name)
         self.assertEqual(options.scenario["impairments"], wanted)
-        air = cells.air_config(cells.Cell("x"), options.scenario)
+        air = configuration.air_config(cells.Cell("x"), options.scenario)
         self.assertEqual(air["nodes"]["terminal"]["impairments"], wanted)
         self.assertEqual(air["paths"][0]["channel"], "jakes")
         for bad in (

@@ -5,6 +5,7 @@ import pathlib
 import unittest
 
 from openwip_cli.cell import cell as cells
+from openwip_cli.cell import configuration, processes
 from openwip_cli.errors import BadInput
 from openwip_cli.machine.places import Places
 from openwip_cli.runs import options
@@ -21,7 +22,7 @@ class Derived(unittest.TestCase):
 
     def test_the_speed_reaches_the_path(self):
         for arguments, speed in ((("--speed-kmh", "75"), 75), ((), 30)):
-            path = cells.air_config(
+            path = configuration.air_config(
                 cells.Cell("x"), parse("--channel", "jakes", *arguments).scenario
             )["paths"][0]
             self.assertEqual(path["speed_kmh"], speed)
@@ -52,7 +53,7 @@ class Derived(unittest.TestCase):
             "0.5",
         ).scenario
         cell = cells.Cell("x")
-        mac = cells.mac_config(cell, s, "base")
+        mac = configuration.mac_config(cell, s, "base")
         self.assertEqual(
             (
                 mac["link"]["bins"],
@@ -63,13 +64,13 @@ class Derived(unittest.TestCase):
             ),
             (3, 5, "off", 900, 77),
         )
-        air = cells.air_config(cell, s)
+        air = configuration.air_config(cell, s)
         self.assertEqual(
             (air["air"]["speed"], air["air"]["seed"], air["paths"][0]["channel"]), (0.5, 77, "flat")
         )
         radio = {
             p.name: p
-            for p in cells.cell_processes(
+            for p in processes.cell_processes(
                 cell, s, Places(pathlib.Path("/t"), pathlib.Path("/b"), "python3")
             )
         }["terminal.radio"]
@@ -97,19 +98,21 @@ class Derived(unittest.TestCase):
             self.assertEqual(
                 (s["link.transmit_lead_slots"], s.retransmission_delay_slots), (lead, delay)
             )
-            self.assertEqual(cells.mac_config(cell, s, "base")["link"]["transmit_lead_slots"], lead)
-            processes = {
+            self.assertEqual(
+                configuration.mac_config(cell, s, "base")["link"]["transmit_lead_slots"], lead
+            )
+            by_name = {
                 p.name: p
-                for p in cells.cell_processes(
+                for p in processes.cell_processes(
                     cell, s, Places(pathlib.Path("/t"), pathlib.Path("/b"), "python3")
                 )
             }
-            argv = processes["base.radio"].argv
+            argv = by_name["base.radio"].argv
             self.assertEqual(argv[argv.index("--lead") + 1], str(lead))
             argv = processes["terminal.radio"].argv
             self.assertEqual(argv[argv.index("--horizon") + 1], str(delay))
         self.assertEqual(
-            cells.air_config(cells.Cell("x"), parse("--clock", "realtime").scenario)["air"][
+            configuration.air_config(cells.Cell("x"), parse("--clock", "realtime").scenario)["air"][
                 "clock"
             ],
             "realtime",
@@ -124,15 +127,15 @@ class Derived(unittest.TestCase):
             s = parse("--air", "cabled", *arguments).scenario
             cell = cells.Cell("x")
             self.assertEqual(s.retransmission_delay_slots, delay)
-            self.assertEqual(cells.fader_config(cell, s)["fader"]["delay_samples"], samples)
+            self.assertEqual(configuration.fader_config(cell, s)["fader"]["delay_samples"], samples)
             # A clock that does not wait takes its samples when they are due: before a station's
             # search for the lock.
             self.assertEqual(
-                cells.fader_config(cell, s)["air"].get("priority"),
+                configuration.fader_config(cell, s)["air"].get("priority"),
                 11 if "realtime" in arguments else None,
             )
             self.assertEqual(
-                cells.mac_config(cell, s, "base")["link"]["fader_slots"], s.fader_slots
+                configuration.mac_config(cell, s, "base")["link"]["fader_slots"], s.fader_slots
             )
         for arguments, words in (
             (("--retransmission-delay-ms", "3"), "takes 10240 samples; valid: 4..32"),
@@ -151,7 +154,7 @@ class Derived(unittest.TestCase):
             set(parse("--air", "cabled", "--record-iq-fader", "nowhere-yet").record_iq), {"fader"}
         )
         s = parse("--air", "cabled", "--product", "b200").scenario
-        radios = cells.fader_config(cells.Cell("x"), s)["nodes"]
+        radios = configuration.fader_config(cells.Cell("x"), s)["nodes"]
         self.assertIn("product=b200,ppm=0", radios["base"]["radio"])
         self.assertGreater(radios["base"]["receive_gain_db"], 0)
 
@@ -178,7 +181,9 @@ class Derived(unittest.TestCase):
     def test_awgn_and_channels_that_move_by_themselves_have_no_speed(self):
         for model in ("awgn", "static", "hst", "hst-tunnel", "two-user", "n-user", "winner"):
             scenario = parse("--channel", model).scenario
-            self.assertNotIn("speed_kmh", cells.air_config(cells.Cell("x"), scenario)["paths"][0])
+            self.assertNotIn(
+                "speed_kmh", configuration.air_config(cells.Cell("x"), scenario)["paths"][0]
+            )
         self.assertEqual(parse("--channel", "blackout").scenario.speed_kmh, 30)
         self.assertEqual(parse("--channel", "winner", "--speed-kmh", "20").scenario.speed_kmh, 20)
 
@@ -196,24 +201,27 @@ class Derived(unittest.TestCase):
             "b210",
         ).scenario
         self.assertEqual(
-            cells.transmitter_options(scenario)[-2:],
+            processes.transmitter_options(scenario)[-2:],
             ["--channel", "etu,speed_kmh=30.0,shadowing=3,user=0,noise_dbfs=-33.1361,seed=1"],
         )
-        air = cells.air_config(cells.Cell("x"), scenario)
+        air = configuration.air_config(cells.Cell("x"), scenario)
         self.assertEqual(
             air["paths"],
             [
                 {
                     "from": "base",
                     "to": "terminal",
-                    "gain_db": cells.air_config(
+                    "gain_db": configuration.air_config(
                         cells.Cell("x"), parse("--product", "b210").scenario
                     )["paths"][0]["gain_db"],
                 }
             ],
         )
         self.assertEqual(
-            (air["nodes"]["terminal"], "--channel" in cells.transmitter_options(parse().scenario)),
+            (
+                air["nodes"]["terminal"],
+                "--channel" in processes.transmitter_options(parse().scenario),
+            ),
             ({"impairments": []}, False),
         )
         self.assertIn("base.channel", air["air"]["fader"])
@@ -229,11 +237,11 @@ class Derived(unittest.TestCase):
             parse("--tcp-l", "on")
         scenario = parse("--tcp-l", "on", "--deliver-corrupt", "on").scenario
         self.assertEqual(
-            cells.mac_config(cells.Cell("x"), scenario, "terminal")["link"]["tcp_l"], "on"
+            configuration.mac_config(cells.Cell("x"), scenario, "terminal")["link"]["tcp_l"], "on"
         )
 
     def test_shadowing_and_user_reach_the_path(self):
-        path = cells.air_config(
+        path = configuration.air_config(
             cells.Cell("x"),
             parse("--channel", "two-user", "--user", "1", "--shadowing", "4.5").scenario,
         )["paths"][0]

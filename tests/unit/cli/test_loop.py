@@ -15,7 +15,7 @@ import unittest
 from unittest import mock
 
 from openwip_cli.cell import cell as cells
-from openwip_cli.cell import radio_loop, remote
+from openwip_cli.cell import configuration, radio_loop, remote
 from openwip_cli.errors import BadInput, Stop
 from openwip_cli.figures import report
 from openwip_cli.machine import rights, system
@@ -128,7 +128,9 @@ class Taken(unittest.TestCase):
                 (slots * 5120, loop_slots),
             )
             self.assertEqual(
-                cells.fader_config(cells.Cell("x"), wanted.scenario)["fader"]["delay_samples"],
+                configuration.fader_config(cells.Cell("x"), wanted.scenario)["fader"][
+                    "delay_samples"
+                ],
                 slots * 5120,
             )
             self.assertEqual(wanted.loop_found["fader.delay_samples"], slots * 5120)

@@ -20,12 +20,12 @@ HANDED_OVER = """
 import json, sys
 from control_choices import control_choices
 from openwip_cli.campaign.settings import SETTINGS
-from openwip_cli.cell import cell
+from openwip_cli.cell import cell, configuration
 from openwip_cli.runs import emulate, options
 demo = options.parse_demo(["--eagerness", "keen"]).scenario
 emulated = options.parse_emulate(["--config", sys.argv[1]]).scenario
 print(json.dumps([demo.tree()["link"]["eagerness"],
-                  cell.mac_config(cell.Cell("x"), demo, "base")["link"]["eagerness"],
+                  configuration.mac_config(cell.Cell("x"), demo, "base")["link"]["eagerness"],
                   emulate.config(cell.Cell("x"), emulated)["link"]["eagerness"],
                   control_choices()["base link.eagerness"], SETTINGS["eagerness"].words]))
 """

@@ -10,7 +10,7 @@ from openwip_schema import control_pb2
 from station_support import HERE, KEYS, answering, parse
 
 from openwip_cli.cell import cell as cells
-from openwip_cli.cell import faders, remote, station
+from openwip_cli.cell import faders, processes, remote, station
 from openwip_cli.errors import BadInput
 from openwip_cli.machine import places
 from openwip_cli.runs import options as run_options
@@ -109,7 +109,7 @@ class CommandLine(unittest.TestCase):
                 (options.scenario["link.bins"], wanted.unused), (7, ["air.speed", "phy.predictor"])
             )
             self.assertEqual(
-                cells.transmitter_options(options.scenario)[-1],
+                processes.transmitter_options(options.scenario)[-1],
                 f"epa,speed_kmh=30.0,shadowing=off,user=0,noise_dbfs={round(options.scenario.noise_dbfs, 4)},seed=3",
             )
             with mock.patch.object(station, "write_config", return_value="x.yaml"):
@@ -228,9 +228,9 @@ class CommandLine(unittest.TestCase):
                     ),
                     (True, slots, 15 + slots),
                 )
-        self.assertIn("--bursts-first", cells.transmitter_options(options.scenario))
+        self.assertIn("--bursts-first", processes.transmitter_options(options.scenario))
         self.assertNotIn(
-            "--bursts-first", cells.transmitter_options(parse("base", *HERE)[1].scenario)
+            "--bursts-first", processes.transmitter_options(parse("base", *HERE)[1].scenario)
         )
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
             f.write("{air: {over: cabled, fade: transmitter}, fader: {delay_samples: 15360}}")

@@ -10,7 +10,7 @@ import unittest
 from station_support import HERE, KEYS, parse
 
 from openwip_cli.cell import cell as cells
-from openwip_cli.cell import station
+from openwip_cli.cell import processes, station
 from openwip_cli.machine import places
 from openwip_cli.runs import station as station_run
 
@@ -54,7 +54,7 @@ class Processes(unittest.TestCase):
         ):
             self.assertIn(words, said)
         self.assertTrue(
-            str(cells.flowgraph("base", places.default())[1]).endswith("base_station.py")
+            str(processes.flowgraph("base", places.default())[1]).endswith("base_station.py")
         )
 
     def test_each_station_has_the_gain_of_its_side(self):

@@ -36,7 +36,8 @@ from ..machine import outputs, own_files, reason, rights, system
 from ..machine.placement import Placement
 from ..machine.reason import Cause, Reason
 from ..machine.surroundings import Surroundings
-from .cell import FIRST_DESCRIPTOR, KEEPER, Cell, Process
+from .cell import KEEPER, Cell
+from .process import FIRST_DESCRIPTOR, Process
 
 GRACE_S = 1.3  # for SIGTERM; the contract of the processes is 1 s
 CAUSE_S = 0.1  # to tell the cause of a death from what it causes

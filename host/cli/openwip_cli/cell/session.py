@@ -21,6 +21,7 @@ from ..settings.scenario import Scenario
 from . import cell as cells
 from .cell import Cell
 from .keeper import KeeperClient, not_ended
+from .process import Process
 
 START_TIMEOUT_S = 30
 OBSERVER = "host/observer/wip_observer"
@@ -87,7 +88,7 @@ class CpuClock:
         }
 
 
-def start_process(keeper: KeeperClient, process: cells.Process, endpoint: control.Control) -> None:
+def start_process(keeper: KeeperClient, process: Process, endpoint: control.Control) -> None:
     """Start it and wait until it answers."""
     keeper.start(process)
     if not keeper.wait_until(endpoint.answers, START_TIMEOUT_S):
@@ -114,7 +115,7 @@ def start_observers(keeper: KeeperClient, cell: Cell, command: str, places: Plac
     run = {"OPENWIP_RUN": str(cell.run)}
     stations = ",".join(f"{s}={cell.namespace(s)}" for s in cell.stations)
     keeper.start(
-        cells.Process(
+        Process(
             "observer",
             [
                 places.program(OBSERVER),
@@ -128,7 +129,7 @@ def start_observers(keeper: KeeperClient, cell: Cell, command: str, places: Plac
         )
     )
     keeper.start(
-        cells.Process(
+        Process(
             "judge",
             places.module("judge", cell.name, command, len(cell.terminals)),
             run,
