@@ -13,7 +13,7 @@ import sys
 import tempfile
 import unittest
 
-from openwip_cli.campaign import in_virtual_time, metrics, plan, tcp_settings
+from openwip_cli.campaign import experiments, grid, in_virtual_time, metrics, tcp_settings
 from openwip_cli.records.run_record import RunRecord
 from openwip_cli.runs import tcpl, transfers, validate, virtual
 from openwip_cli.settings.scenario import Scenario
@@ -182,7 +182,7 @@ class Runs(unittest.TestCase):
         self.assertEqual(ends[4, "sender"]["congestion_control"], "westwood")
 
     def test_the_window_of_an_experiment_is_kept_with_packets_of_1500_bytes(self):
-        u_b11 = plan.load(PLACES.top, ["U-B11"], "quick", "virtual")[0]
+        u_b11 = experiments.load(PLACES.top, ["U-B11"], "quick", "virtual")[0]
         point = next(p for p in u_b11.points if p["mtu"] == 1500 and p["channel"] == "384")
         spec = u_b11.run(point, 1).spec
         for window, segments in ((20440, 14), (64096, 43)):  # whole ones of 1460
@@ -196,7 +196,7 @@ class Runs(unittest.TestCase):
             self.assertLess(metrics.read(report, {"flow_kb": 1000}, "send_window"), segments)
 
     def test_a_download_tells_its_recoveries_and_when_what_of_it_had_come(self):
-        experiment = plan.load(PLACES.top, ["U-A5"], "quick", "virtual")[0]
+        experiment = experiments.load(PLACES.top, ["U-A5"], "quick", "virtual")[0]
         found = {}
         for spike_s, at_s, stamps in ((5, 2, 0), (5, 2, 1), (0.5, 0, 0)):
             point = next(
@@ -228,8 +228,8 @@ class Runs(unittest.TestCase):
                 self.assertAlmostEqual(s["arrived"][-1], s["last_byte"], delta=1e-4)
 
     def test_the_window_of_uploads_is_kept_and_one_that_is_not_makes_no_valid_run(self):
-        work = plan.load(PLACES.top, ["D-window"], "quick", "virtual")[0].spec(
-            plan.Point((("method", "inf-RL"), ("sender", "linux"), ("window_bytes", 16384))), 1
+        work = experiments.load(PLACES.top, ["D-window"], "quick", "virtual")[0].spec(
+            grid.Point((("method", "inf-RL"), ("sender", "linux"), ("window_bytes", 16384))), 1
         )["workload"]
         work |= {"duration_s": 6, "start_within_s": 0, "measured_from_s": 2}
         settings = {"link.kind": "wlan", "terminals": 2, "wired.delay_ms": 80, "seed": 1}

@@ -14,7 +14,7 @@ from unittest import mock
 import world
 from world import World
 
-from openwip_cli.campaign import one_run, options, plan
+from openwip_cli.campaign import experiments, one_run, options, plan
 from openwip_cli.errors import BadInput
 from openwip_cli.runs import failure
 from openwip_cli.runs.failure import Cause
@@ -76,7 +76,7 @@ class Inputs(unittest.TestCase):
 
     def test_a_run_without_files_has_the_key_that_it_always_had(self):
         """Keys of before there were hashes: published results stay valid."""
-        e = plan.Experiment(plan.folder(world.TOP) / "A1.yaml", "quick")
+        e = plan.Experiment(experiments.folder(world.TOP) / "A1.yaml", "quick")
         self.assertEqual([k for r in e.runs() for k in r.spec if k == "inputs"], [])
         self.assertEqual((e.fingerprint, e.runs()[0].key), KEPT)
 

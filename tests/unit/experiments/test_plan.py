@@ -6,6 +6,8 @@ import unittest
 from world import DEFAULTS, SMALL, TOP, World
 
 from openwip_cli.campaign import (
+    experiments,
+    grid,
     plan,
     workloads,
 )
@@ -24,7 +26,7 @@ class Grid(unittest.TestCase):
         self.assertEqual(len({r.key for r in e.runs()}), 32)
 
     def test_a_list_of_grids_is_their_union_and_a_point_in_two_of_them_is_one(self):
-        points = plan.expand(
+        points = grid.expand(
             "x",
             [{"channel": "a", "modulation": [1, 2]}, {"channel": ["a", "b"], "modulation": [2, 3]}],
         )
@@ -134,8 +136,8 @@ class Grid(unittest.TestCase):
             workloads.queue_commands({"qdisc": "cake"}, "eth0")
 
     def test_two_experiments_that_need_the_same_run_share_it(self):
-        experiments = plan.load(TOP, ["A4", "A5"], "quick")
-        self.assertLess(len(plan.unique_runs(experiments)), sum(len(e.runs()) for e in experiments))
+        both = experiments.load(TOP, ["A4", "A5"], "quick")
+        self.assertLess(len(plan.unique_runs(both)), sum(len(e.runs()) for e in both))
 
     def test_the_identity_of_a_run_is_stable_and_depends_on_what_decides_its_outcome(self):
         first, again = World(), World(SMALL.replace("title: small", "title: other"))

@@ -6,6 +6,7 @@ import unittest
 from world import SMALL, TOP, World
 
 from openwip_cli.campaign import (
+    layers,
     options,
     plan,
     settings,
@@ -94,7 +95,7 @@ class Over(unittest.TestCase):
             ("channel.model=jakes", "--set channel.model is over channels: jakes of the defaults"),
             ("umts.errors=0.2", "--set umts.errors with the link ofdm; valid: settings of that"),
         ):
-            with self.subTest(word), self.assertRaisesRegex(plan.NothingToRun, pattern):
+            with self.subTest(word), self.assertRaisesRegex(layers.NothingToRun, pattern):
                 plan.Experiment(self.world.file, "full", over=settings.read_over([word], None))
         left: dict[str, str] = {}
         options.load(
@@ -157,7 +158,7 @@ class Over(unittest.TestCase):
         )
         for over in ({"rack": "off"}, {"sender": "tahoe"}):
             with self.assertRaisesRegex(
-                plan.NothingToRun, f"--tcp {next(iter(over))} is over .*, which the grid varies"
+                layers.NothingToRun, f"--tcp {next(iter(over))} is over .*, which the grid varies"
             ):
                 plan.Experiment(self.world.file, "full", "ns3", over)
         self.world.write(
@@ -170,7 +171,7 @@ class Over(unittest.TestCase):
         self.world.write(
             SMALL.replace("modulation: [adaptive, 1, 2, 3]", "qdisc: codel\n  bottleneck_mbps: 2")
         )
-        with self.assertRaisesRegex(plan.NothingToRun, "qdisc is 'codel' with --time ns3"):
+        with self.assertRaisesRegex(layers.NothingToRun, "qdisc is 'codel' with --time ns3"):
             plan.Experiment(self.world.file, "full", "ns3")
 
     def test_a_packet_that_is_shorter_and_timestamps_make_the_segment_of_ns3(self):

@@ -9,6 +9,7 @@ import yaml
 from world import DEFAULTS, SMALL, TOP, World
 
 from openwip_cli.campaign import (
+    experiments,
     options,
     plan,
     runner,
@@ -368,14 +369,14 @@ class Refused(unittest.TestCase):
         w = World(name="mine")
         self.addCleanup(w.close)
         self.assertEqual(
-            [e.name for e in plan.load(TOP, ["A1", str(w.file)], "quick")], ["A1", "mine"]
+            [e.name for e in experiments.load(TOP, ["A1", str(w.file)], "quick")], ["A1", "mine"]
         )
         copy = w.path / "A1.yaml"
         copy.write_text(SMALL)
         with self.assertRaisesRegex(BadInput, "experiment A1 is named twice"):
-            plan.load(TOP, ["A1", str(copy)], "quick")
+            experiments.load(TOP, ["A1", str(copy)], "quick")
         with self.assertRaisesRegex(BadInput, "none.yaml: No such file"):
-            plan.load(TOP, ["/none.yaml"], "quick")
+            experiments.load(TOP, ["/none.yaml"], "quick")
 
     def test_arguments(self):
         for arguments, pattern in (

@@ -14,7 +14,7 @@ from unittest import mock
 import world
 from world import World
 
-from openwip_cli.campaign import command, metrics, one_run, plan
+from openwip_cli.campaign import command, metrics, one_run, plan, stopping
 from openwip_cli.campaign.store import State, Store
 from openwip_cli.errors import BadInput, CellDied, Terminated
 from openwip_cli.runs import pool
@@ -205,7 +205,7 @@ class Stop(unittest.TestCase):
         self.assertTrue(5 <= min(map(len, few.values())) < max(map(len, few.values())))
 
     def test_a_realisation_that_is_still_missing_holds_back_the_later_ones(self):
-        until = plan.Until(0.1, 3)
+        until = stopping.Until(0.1, 3)
         self.assertEqual(
             [
                 until.enough(dict.fromkeys(there, 1.0))

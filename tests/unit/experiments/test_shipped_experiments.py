@@ -10,6 +10,10 @@ from world import TOP
 
 from openwip_cli.campaign import (
     command,
+    experiment_file,
+    experiments,
+    figure_kinds,
+    grid,
     one_run,
     options,
     plan,
@@ -20,7 +24,7 @@ from openwip_cli.machine import places
 
 
 def dict_point(sender):
-    return plan.Point((("method", "DI"), ("sender", sender), ("wired_delay_ms", 10.0)))
+    return grid.Point((("method", "DI"), ("sender", sender), ("wired_delay_ms", 10.0)))
 
 
 class Shipped(unittest.TestCase):
@@ -51,10 +55,10 @@ class Shipped(unittest.TestCase):
             "U-B9",
         ]
         self.assertEqual(
-            plan.known(TOP),
+            experiments.known(TOP),
             ["A1", "A2", "A3", "A4", "A5", "B1", "B2", "B3", "B4", "C1", "C2", "L1", *umts],
         )
-        for mode in plan.MODES:
+        for mode in experiment_file.MODES:
             self.assertNotIn("U-A1", [e.name for e in options.load(TOP, ["all"], mode)])
             for time in ("virtual", "ns3"):
                 for e in options.load(TOP, ["all"], mode, time):
@@ -63,14 +67,21 @@ class Shipped(unittest.TestCase):
                         axes = [
                             n
                             for f in e.tree["figures"]
-                            for a in plan.AXES & set(f)
+                            for a in figure_kinds.AXES & set(f)
                             for n in (f[a] if isinstance(f[a], list) else [f[a]])
                         ]
                         # without it the figure is not drawn
                         self.assertEqual([n for n in axes if n not in e.varied], [])
                         self.assertTrue(time == "ns3" or e.tree.get("time") != "ns3")
         listed = [line.split()[0] for line in command.listing(TOP).splitlines()[1:]]
-        self.assertEqual(listed, [*plan.known(TOP), *plan.known(TOP, plan.PLACES[1:]), *plan.SETS])
+        self.assertEqual(
+            listed,
+            [
+                *experiments.known(TOP),
+                *experiments.known(TOP, experiments.PLACES[1:]),
+                *experiments.SETS,
+            ],
+        )
         self.assertIn("D-table", listed)
         self.assertNotIn(
             "D-table", [e.name for e in options.load(TOP, ["all"], "quick", "virtual")]
@@ -91,7 +102,7 @@ class Shipped(unittest.TestCase):
                 + sum(n * (2.5 * rtt + rtt * min(4, b / 34752) + b / 4e6) for n, b in bits)
             )
 
-        runs = plan.unique_runs(plan.load(TOP, ["all"], "quick"))
+        runs = plan.unique_runs(experiments.load(TOP, ["all"], "quick"))
         self.assertGreater(len(runs), 900)
         self.assertLess(sum(seconds(r.spec) for r in runs), 45 * 60 * 2 * options.PER_CORE["real"])
 
@@ -103,7 +114,7 @@ class Shipped(unittest.TestCase):
             )
         runs = [
             len(plan.unique_runs(options.load(TOP, ["chapter6"], mode, "virtual")))
-            for mode in plan.MODES
+            for mode in experiment_file.MODES
         ]
         self.assertEqual(runs, [927, 32580])  # docs/explanation/virtual-time.md says so
         with self.assertRaisesRegex(
@@ -202,11 +213,11 @@ class Shipped(unittest.TestCase):
         )
 
     def test_full_size_is_that_of_the_text(self):
-        for e in plan.load(TOP, ["all"], "full"):
+        for e in experiments.load(TOP, ["all"], "full"):
             self.assertEqual((e.realisations, e.duration_s), (30, 30), e.name)
 
     def test_defaults_are_those_of_table_a_1(self):
-        e = plan.load(TOP, ["B1"], "full")[0]
+        e = experiments.load(TOP, ["B1"], "full")[0]
         spec = e.run(e.points[0], 1).spec
         expected = {
             "link.bins": 10,

@@ -6,8 +6,8 @@ import unittest
 from world import TOP
 
 from openwip_cli.campaign import (
+    experiments,
     metrics,
-    plan,
     virtual_work,
 )
 from openwip_cli.errors import BadInput
@@ -110,7 +110,7 @@ class Results(unittest.TestCase):
                 station(result, None, wrong)
 
     def test_the_length_of_the_loop_is_shown_with_the_error_of_its_prediction_and_its_delay(self):
-        e = plan.load(TOP, ["L1"], "quick")[0]
+        e = experiments.load(TOP, ["L1"], "quick")[0]
         self.assertEqual(metrics.metrics_of(e), ["goodput_mbps", "prediction_nmse", "tcp_rtt_ms"])
         result = {
             "emulator": {"prediction_nmse": 0.02},

@@ -14,7 +14,7 @@ from ..runs import ns3_tcp, pool, station_options
 from ..runs.options import CLOCKS, parse_demo, parse_emulate
 from ..settings.command_line import Parser
 from ..settings.kinds import Integer
-from . import metrics, plan, statements, tcp_settings
+from . import experiments, metrics, statements, tcp_settings
 from .plan import Experiment
 from .settings import ATTEMPTS, Over, read_over
 from .store import Store
@@ -211,8 +211,8 @@ def load(
     left_out: dict[str, str] | None = None,
     given: Over = Over(),
 ) -> list[Experiment]:
-    experiments = plan.load(top, names, mode, time, tcp, left_out, given)
-    for e in experiments:
+    loaded = experiments.load(top, names, mode, time, tcp, left_out, given)
+    for e in loaded:
         statements.check_statements(e, e.tree["statements"])
         for whose, part in (
             *((f"figure {f['name']}", f) for f in e.tree["figures"]),
@@ -221,7 +221,7 @@ def load(
             for metric in metrics.of_part(part):
                 metrics.split(metric, f"experiment file {e.path}: {whose}: ")
         metrics.split(metrics.watched(e), f"experiment file {e.path}: until: ")
-    return experiments
+    return loaded
 
 
 def profile_of(given: argparse.Namespace, places: Places) -> pathlib.Path | None:
@@ -284,8 +284,8 @@ def parse(arguments: list[str], places: Places, command: str = "experiment") -> 
             return given
     if not given.names:
         raise BadInput(
-            f"name an experiment: {', '.join(plan.known(places.top, plan.PLACES))}, or"
-            f" {', '.join(plan.SETS)}"
+            f"name an experiment: {', '.join(experiments.known(places.top, experiments.PLACES))}, or"
+            f" {', '.join(experiments.SETS)}"
         )
     given.mode = "quick" if given.quick else "full"
     given.slots = given.cores * PER_CORE[given.time]
