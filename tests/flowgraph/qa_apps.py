@@ -17,7 +17,7 @@ class NobodyExpected(unittest.TestCase):
     def test_an_error_of_the_system_ends_a_program_in_one_line(self):
         program = (
             f"import sys; sys.path[:0] = [{str(APPS)!r}]; sys.argv = ['terminal.py']; import"
-            " station; station.run_program(lambda: open('/proc/nothing/there'))"
+            " program; program.run_program(lambda: open('/proc/nothing/there'))"
         )
         done = subprocess.run(
             [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
@@ -160,8 +160,8 @@ LATE = """
 import sys, time
 sys.path.insert(0, sys.argv.pop(1))
 sys.argv.pop(0)
-import station, terminal
-set_start, tick, calls = station.set_start, station.Begins.tick, []
+import begins, terminal, usrp
+set_start, tick, calls = usrp.set_start, begins.Begins.tick, []
 def slowly(*arguments):
     at = set_start(*arguments)
     calls.append(at)
@@ -170,7 +170,7 @@ def slowly(*arguments):
 def told(self):
     tick(self)
     if self.start is None: print("came", flush=True)
-station.set_start, station.Begins.tick = slowly, told
+usrp.set_start, begins.Begins.tick = slowly, told
 terminal.main()
 """
 
@@ -240,17 +240,17 @@ class TooLate(Cell):
                 )
 
     def test_a_start_that_is_far_ahead_is_waited_for_before_the_source_times_out(self):
-        import station
+        import begins
 
         slept = []
         radio = mock.Mock(get_time_now=lambda: uhd.time_spec(10 + sum(slept)))
         options = mock.Mock(start_in=5.0, early_s=0)
-        with mock.patch.object(station.time, "sleep", slept.append):
-            station.Begins(radio, options, None, lambda slot: None).before(lambda: len(slept) > 100)
-            self.assertAlmostEqual(sum(slept), 5 - station.Begins.AHEAD_S, places=2)
+        with mock.patch.object(begins.time, "sleep", slept.append):
+            begins.Begins(radio, options, None, lambda slot: None).before(lambda: len(slept) > 100)
+            self.assertAlmostEqual(sum(slept), 5 - begins.Begins.AHEAD_S, places=2)
             self.assertEqual(options.start_time[0], 15 * 1500)
-            station.Begins(radio, options, None, lambda slot: None).before(lambda: True)
-        self.assertAlmostEqual(sum(slept), 5 - station.Begins.AHEAD_S, places=2)
+            begins.Begins(radio, options, None, lambda slot: None).before(lambda: True)
+        self.assertAlmostEqual(sum(slept), 5 - begins.Begins.AHEAD_S, places=2)
 
 
 def alive(pid):

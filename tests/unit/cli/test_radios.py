@@ -90,7 +90,7 @@ class Radios(unittest.TestCase):
                 1
             ]
         )
-        app = (TOP / "flowgraphs/apps/station.py").read_text()
+        app = (TOP / "flowgraphs/apps/usrp.py").read_text()
         burst = (TOP / "channels/fader/known_burst.h").read_text()
         self.assertEqual(scenarios.NOMINAL_TRANSMIT_DBFS, level)
         self.assertEqual(

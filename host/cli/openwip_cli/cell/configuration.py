@@ -18,7 +18,7 @@ TRANSMITTER = "base.channel"  # control of a channel in the base station's flowg
 FADER_PRIORITY = 11
 
 
-# above a transmitter's (flowgraphs/apps/station.py), where its clock waits for nobody: a clock that
+# above a transmitter's (flowgraphs/apps/priorities.py), where its clock waits for nobody: a clock that
 # stood still while others worked would then go on by more than a radio's store lasts
 MEDIUM_PRIORITY = 12
 
