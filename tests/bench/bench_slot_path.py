@@ -83,9 +83,7 @@ def parse(arguments: list[str]) -> Any:
         action="store_true",
         help="also stop the medium, and see how fast it catches up",
     )
-    p.add_argument(
-        "--json", metavar="FILE", default="-", help="write there instead of standard output"
-    )
+    p.json("all results", was_a_word=True)
     p.add_argument("demo", nargs="*", help="options of the demo, after --")
     given = p.parse_args(arguments)
     if (
@@ -198,7 +196,7 @@ def one_run(tree: Any, seconds: float, options: Any) -> dict[str, Any]:
     length = SETTLE_S + 2 * seconds + 2
     with tempfile.TemporaryDirectory(prefix="openwip-bench-") as folder:
         report = pathlib.Path(folder) / "report.json"
-        with streaming(tree, length, "--json", str(report), *options) as demo:
+        with streaming(tree, length, f"--json={report}", *options) as demo:
             ids = process_ids()
             stolen, began = slot_path.steal_s(), time.monotonic()
             figures = slot_path_cost.measure(ids, seconds, slots_so_far)
@@ -318,5 +316,5 @@ def main(arguments: list[str], places: Places) -> int:
         result["catch_up"] = {which: one_catch_up(tree, options) for which, tree in trees.items()}
     if given.against:
         result["this_over_against"] = compare(runs["this"], runs["against"])
-    outputs.write_json(given.json, result)
+    outputs.write_json(given.json or "-", result)
     return 0

@@ -171,7 +171,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="openwip-both-") as folder:
         report = pathlib.Path(folder, "report.json")
         with contextlib.redirect_stdout(sys.stderr):
-            demo.main([*options, "--json", str(report)], places.default())
+            demo.main([*options, f"--json={report}"], places.default())
         r = json.loads(report.read_text())
     found = {"options": " ".join(options), "load": os.getloadavg()[0], **judged(r)}
     text = json.dumps(found, indent=1)

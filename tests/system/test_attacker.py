@@ -192,7 +192,7 @@ class Attacker(unittest.TestCase):
         planted.symlink_to(self.victim)
         os.lchown(planted, 65534, 65534)
         subprocess.run(
-            [TOP / "openwip", "doctor", "--json", planted],
+            [TOP / "openwip", "doctor", f"--json={planted}"],
             capture_output=True,
             timeout=120,
             env=environment,
@@ -215,7 +215,7 @@ class Attacker(unittest.TestCase):
 
     def test_what_does_not_fit_is_said_by_the_run_and_its_exit_code(self):
         """--logs and --capture on a disk that is full."""
-        script = """mount -t tmpfs -o size=16k none "$0" && "$1" emulate --name "$2" --duration 1 --capture "$0/c.pcapng" --logs "$0/logs" --json "$0/j"
+        script = """mount -t tmpfs -o size=16k none "$0" && "$1" emulate --name "$2" --duration 1 --capture "$0/c.pcapng" --logs "$0/logs" --json="$0/j"
                     echo "rc $?"; find "$0" -type f -size 0"""
         small = self.folder / "small"
         small.mkdir()

@@ -231,10 +231,9 @@ class Options(unittest.TestCase):
                 "--json .*: cannot be written: that file is given twice",
                 "--config",
                 one,
-                "--json",
-                one,
+                f"--json={one}",
             )
-            parse("--json", "/dev/null", "--capture", "/dev/null")
+            parse("--json=/dev/null", "--capture", "/dev/null")
             parse("--json", "-", "--config", one)
 
     def test_files_that_have_no_end_are_refused(self):
@@ -436,7 +435,7 @@ class Options(unittest.TestCase):
             ["exec", "terminal"],
             ["nosuch"],
             ["down", "--name", "../x"],
-            ["demo", "--json", "/nonexistent/x.json"],
+            ["demo", "--json=/nonexistent/x.json"],
             ["exec", "moon", "--", "ls"],
             ["demo", "--config", "/dev/null/x"],
         ):

@@ -93,8 +93,7 @@ class ShortDemo(unittest.TestCase):
                 "20",
                 "--wired-uplink-delay-ms",
                 "5",
-                "--json",
-                str(path),
+                f"--json={path}",
             )
             cls.left = left_of(cls.cell)
             if not path.exists():

@@ -154,9 +154,7 @@ class NoSignal(unittest.TestCase):
     def test_below_all_noise_the_run_is_invalid_for_want_of_lock(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "r.json")
-            done = openwip(
-                "demo", "--name", CELL, "--snr", "-10", "--speed", "2", "--json", str(path)
-            )
+            done = openwip("demo", "--name", CELL, "--snr", "-10", "--speed", "2", f"--json={path}")
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertTrue(
                 done.stdout.startswith("verdict: INVALID\n  lock: the terminal did not lock")
@@ -202,7 +200,7 @@ class Machine(unittest.TestCase):
         self.addCleanup(os.umask, before)
         with tempfile.TemporaryDirectory() as folder:
             report = pathlib.Path(folder, "r.json")
-            done = openwip("demo", "--name", CELL, "--duration", "1", "--json", str(report))
+            done = openwip("demo", "--name", CELL, "--duration", "1", f"--json={report}")
             # a verdict, whichever the machine's load leaves
             self.assertIn(done.returncode, (0, 1), done.stderr)
             self.assertGreater(json.loads(report.read_text())["tcp"]["goodput_bps"], 0)

@@ -88,7 +88,7 @@ class Refusals(unittest.TestCase):
             )
 
     def assert_not_written(self, path):
-        code, out, err = openwip("emulate", "--generator", "--duration", "1", "--json", str(path))
+        code, out, err = openwip("emulate", "--generator", "--duration", "1", f"--json={path}")
         self.assertEqual(code, 4, err)
         self.assertIn("verdict: ", out)
         self.assertEqual(

@@ -184,7 +184,7 @@ class Installation(unittest.TestCase):
     def test_it_emulates_without_the_tree(self):
         report = self.folder / "emulate.json"
         done = self.run_hidden(
-            "emulate", "--generator", "--duration", "5", "--snr", "20", "--json", report
+            "emulate", "--generator", "--duration", "5", "--snr", "20", f"--json={report}"
         )
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         versions = json.loads(report.read_text())["versions"]
@@ -210,7 +210,7 @@ class Installation(unittest.TestCase):
     def test_a_cell_runs_without_the_tree(self):
         report = self.folder / "demo.json"
         done = self.run_hidden(
-            "demo", "--name", "installed", "--duration", "1", *GENTLE, "--json", report
+            "demo", "--name", "installed", "--duration", "1", *GENTLE, f"--json={report}"
         )
         self.assertTrue(report.exists(), done.stdout + done.stderr)
         said = json.loads(report.read_text())

@@ -90,8 +90,7 @@ class OwnCode(unittest.TestCase):
             *virtual,
             "--duration",
             seconds,
-            "--json",
-            self.folder / "report.json",
+            f"--json={self.folder / 'report.json'}",
             *options,
         )
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -309,7 +308,7 @@ class OwnCode(unittest.TestCase):
         return openwip(
             command,
             *("--name", f"own{os.getpid() % 100000}", "--duration", "2"),
-            *("--pacing-limit-ms", "1000", "--json", self.folder / "report.json", *options),
+            *("--pacing-limit-ms", "1000", f"--json={self.folder / 'report.json'}", *options),
             timeout=180,
         )
 

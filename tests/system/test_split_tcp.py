@@ -381,8 +381,7 @@ class InACell(unittest.TestCase):
                 "1000",
                 "--name",
                 name,
-                "--json",
-                str(file),
+                f"--json={file}",
             )
             report = json.loads(file.read_text())
         of_the_machine = ("applications", "surroundings", "telemetry")

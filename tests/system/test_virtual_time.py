@@ -310,8 +310,7 @@ class Runs(unittest.TestCase):
                 blocks,
                 "--duration",
                 "10",
-                "--json",
-                told,
+                f"--json={told}",
             )
             down = json.loads(pathlib.Path(told).read_text())["bearer"]["down"]
         self.assertGreater(down["blocks"], 300)

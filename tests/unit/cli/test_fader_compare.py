@@ -205,7 +205,7 @@ class Compare(unittest.TestCase):
 
     def test_what_is_no_report_and_a_fader_that_is_not_there_are_one_line(self):
         for more, words in (
-            ({"report": "{}"}, "has no bursts of a terminal; valid: --json FILE of"),
+            ({"report": "{}"}, "has no bursts of a terminal; valid: --json=FILE of"),
             ({"report": "[[]]"}, "has no bursts"),
             ({"report": "no"}, "has no bursts"),
             ({"control": "air: {name: x}"}, "air.control is None, where no fader answers"),

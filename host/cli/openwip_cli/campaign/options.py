@@ -99,6 +99,7 @@ def parser(command: str) -> Parser:
         ),
     )
     p.add_argument(
+        "-o",
         "--out",
         metavar="DIR",
         help=(

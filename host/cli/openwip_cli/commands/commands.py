@@ -126,14 +126,7 @@ def bench(arguments: list[str], places: Places) -> int:
         sys.path.append(str(places.top / "tests" / "bench"))
         return int(importlib.import_module("bench_slot_path").main(arguments[1:], places))
     p = Parser("bench")
-    p.add_argument(
-        "--json",
-        metavar="FILE",
-        nargs="?",
-        const="-",
-        default="-",
-        help="write there instead of standard output",
-    )
+    p.json("all results", was_a_word=True)
     p.add_argument(
         "--least", action="store_true", help="each as short as it goes: that it runs, not how fast"
     )
@@ -155,7 +148,7 @@ def bench(arguments: list[str], places: Places) -> int:
             results[program.name] = json.loads(done.stdout)
         except ValueError:
             results[program.name] = {"error": "no JSON", "text": done.stdout[-2000:]}
-    outputs.write_json(given.json, results)
+    outputs.write_json(given.json or "-", results)
     return 0 if all("error" not in r for r in results.values() if isinstance(r, dict)) else 1
 
 

@@ -73,7 +73,7 @@ def settings_parser(
             s.kind,
         )
     p.add_argument("--config", metavar="FILE", help="scenario file (YAML) under the options")
-    p.add_argument("--json", metavar="FILE", help="write the whole report there")
+    p.json("the whole report", was_a_word=True)
     if one_cell:
         p.add_argument(
             "--cores",
