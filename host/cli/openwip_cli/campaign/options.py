@@ -7,11 +7,11 @@ import math
 import pathlib
 from typing import Any
 
-from ..errors import VALID, BadInput
-from ..machine import placement, rights
+from ..errors import BadInput
+from ..machine import placement
 from ..machine.places import KERNEL, Places, virtual_kernel
-from ..runs import ns3_tcp, pool, station_options
-from ..runs.options import CLOCKS, parse_demo, parse_emulate
+from ..runs import ns3_tcp, pool
+from ..runs.options import CLOCKS
 from ..settings.command_line import Parser
 from ..settings.kinds import Integer
 from . import experiments, metrics, statements, tcp_settings
@@ -315,17 +315,5 @@ def parse(arguments: list[str], places: Places, command: str = "experiment") -> 
     return given
 
 
-def check(arguments: list[str], places: Places) -> int:
-    """./openwip check COMMAND ...: what is wrong with the options of demo, station, emulate,
-    experiment, campaign is said before anything is installed or built."""
-    which, *rest = arguments
-    if which in ("experiment", "campaign"):
-        parse(rest, places, which)
-        return VALID
-    if which == "station":
-        given = station_options.parse(rest)[1]
-    else:
-        given = (parse_emulate if which == "emulate" else parse_demo)(rest)
-    if not given.generator and given.time == "real":
-        rights.require_for_a_cell()
-    return VALID
+def parse_campaign(arguments: list[str], places: Places) -> argparse.Namespace:
+    return parse(arguments, places, "campaign")
