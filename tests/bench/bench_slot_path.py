@@ -32,7 +32,7 @@ from openwip_cli.air import SLOT_SAMPLES, SLOTS_PER_SECOND
 from openwip_cli.cell import cell as cells
 from openwip_cli.cell import processes
 from openwip_cli.errors import BadInput, CellDied
-from openwip_cli.machine import outputs, slot_path, system
+from openwip_cli.machine import outputs, procfs, slot_path, system
 from openwip_cli.machine.places import Places
 from openwip_cli.measure import pace
 from openwip_cli.messages import control
@@ -201,7 +201,7 @@ def one_run(tree: Any, seconds: float, options: Any) -> dict[str, Any]:
             stolen, began = slot_path.steal_s(), time.monotonic()
             figures = slot_path_cost.measure(ids, seconds, slots_so_far)
             share = (slot_path.steal_s() - stolen) / (time.monotonic() - began)
-            threads = [int(t) for pid in ids.values() for t in slot_path.threads_of(pid)]
+            threads = [int(t) for pid in ids.values() for t in procfs.threads_of(pid)]
             first = slots_so_far()
             wakes = wake_ups.measure(threads, seconds)
             slots = max(1, slots_so_far() - first)

@@ -22,7 +22,7 @@ from openwip_cli.cell import cell as cells
 from openwip_cli.cell import keeper as keepers
 from openwip_cli.cell.process import Process
 from openwip_cli.commands import commands
-from openwip_cli.machine import system
+from openwip_cli.machine import procfs, system
 
 CELL = f"a{os.getpid() % 100000}"
 # What the attacker runs: each line does what it can.
@@ -97,7 +97,7 @@ class Attacker(unittest.TestCase):
                 str(self.victim),
                 str(self.secret),
                 str(self.process.pid),
-                str(system.start_time(self.process.pid)),
+                str(procfs.start_time(self.process.pid)),
                 self.namespace,
                 *(["fifo"] if fifo else []),
             ],
@@ -136,7 +136,7 @@ class Attacker(unittest.TestCase):
         record.note_run(self.cell, {}, 1)
         own_files.replace(self.cell.run / "applications", "1 2 three\n")
         self.assertNotIn(
-            (self.process.pid, system.start_time(self.process.pid)), self.cell.recorded_processes()
+            (self.process.pid, procfs.start_time(self.process.pid)), self.cell.recorded_processes()
         )
         began = time.monotonic()
         keeper.end("the run is over")
@@ -166,7 +166,7 @@ class Attacker(unittest.TestCase):
             keeper.channel.close()
             self.cell.release()
             deadline = time.monotonic() + 5
-            while system.start_time(pid) is not None and time.monotonic() < deadline:
+            while procfs.start_time(pid) is not None and time.monotonic() < deadline:
                 time.sleep(0.02)
             commands.down_cell(self.cell)
             self.expect_nothing_of_roots_touched()

@@ -18,7 +18,7 @@ from openwip_cli.cell.keeper import KeeperClient
 from openwip_cli.cell.process import Process
 from openwip_cli.commands import commands
 from openwip_cli.errors import BadInput, CellDied
-from openwip_cli.machine import rights, system
+from openwip_cli.machine import procfs, rights, system
 
 CELL = f"k{os.getpid() % 100000}"
 
@@ -95,7 +95,7 @@ class Keeper(unittest.TestCase):
         """Everything that exists of it, as paths and pids."""
         left = [n for n in self.cell.namespaces if system.namespace_exists(n)]
         left += [str(self.cell.run)] if self.cell.run.exists() else []
-        return left + [p for p in self.pids if system.start_time(p) is not None]
+        return left + [p for p in self.pids if procfs.start_time(p) is not None]
 
     def remember(self):
         state = self.cell.state
@@ -130,7 +130,7 @@ class Keeper(unittest.TestCase):
         self.wait_until(lambda: not (self.cell.run / "pids" / "aside").exists())
         self.assertFalse((self.cell.run / "pids" / "aside").exists())
         self.assertIn("aside was killed by SIGKILL", (self.cell.run / "keeper.log").read_text())
-        self.assertTrue(all(system.start_time(p) is not None for p in self.pids))
+        self.assertTrue(all(procfs.start_time(p) is not None for p in self.pids))
         os.kill(self.pid("one"), signal.SIGKILL)
         self.expect_nothing_left()
 
@@ -156,7 +156,7 @@ class Keeper(unittest.TestCase):
         self.launcher.wait()
         # All of them: a child that was killed before its exec still holds the lock of the
         # directory.
-        self.wait_until(lambda: all(system.start_time(p) is None for p in self.pids))
+        self.wait_until(lambda: all(procfs.start_time(p) is None for p in self.pids))
         self.assertTrue(self.cell.run.exists())
         self.assertIn("removed what was left", commands.down_cell(self.cell))
         self.expect_nothing_left(0.1)
@@ -257,7 +257,7 @@ class Keeper(unittest.TestCase):
     def test_a_reused_pid_is_not_killed(self):
         victim = subprocess.Popen(["sleep", "1000"])
         try:
-            system.kill_all([(victim.pid, system.start_time(victim.pid) - 1)], grace=0.1)
+            system.kill_all([(victim.pid, procfs.start_time(victim.pid) - 1)], grace=0.1)
             self.assertIsNone(victim.poll())
         finally:
             victim.kill()
@@ -288,13 +288,13 @@ class Keeper(unittest.TestCase):
             done,
         )
         ((pid, started),) = self.cell.recorded_processes()
-        self.assertEqual(system.start_time(pid), started)
+        self.assertEqual(procfs.start_time(pid), started)
         again = self.without(
             "kill", script=f"{PATHS}print(commands.down_cell(cells.Cell({CELL!r})))"
         )
         self.assertIn(f"run on: {pid}", again.stderr)
         self.assertIn(f"process {pid}", commands.down_cell(self.cell))
-        self.assertIsNone(system.start_time(pid))
+        self.assertIsNone(procfs.start_time(pid))
         self.assertFalse(self.cell.run.exists())
 
     def test_a_right_that_root_does_not_have_is_named_before_anything_is_made(self):

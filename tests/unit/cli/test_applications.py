@@ -12,7 +12,7 @@ import unittest
 from unittest import mock
 
 from openwip_cli.figures import checks, facts, timing
-from openwip_cli.machine import system
+from openwip_cli.machine import procfs, system
 from openwip_cli.measure import applications
 
 
@@ -61,7 +61,7 @@ class Applications(unittest.TestCase):
         with (
             mock.patch.object(system, "namespace_file", lambda name: f"/proc/{os.getpid()}/ns/net"),
             mock.patch.object(applications, "EVERY_S", 1000),
-            mock.patch.object(applications, "schedstat_of") as schedstat,
+            mock.patch.object(procfs, "waited_s") as schedstat,
         ):
             schedstat.return_value = {"1": 50.0}
             clock = applications.ApplicationClock({"base": "x"}, lambda: ())
@@ -100,7 +100,7 @@ class Applications(unittest.TestCase):
     def test_however_many_have_ended_their_sums_are_kept_and_not_they(self):
         with (
             mock.patch.object(applications, "EVERY_S", 1000),
-            mock.patch.object(system, "pids", list),
+            mock.patch.object(procfs, "pids", list),
         ):
             clock = self.clock(lambda: ())
             clock.begin()
@@ -116,7 +116,7 @@ class Applications(unittest.TestCase):
     def test_of_many_names_those_that_waited_most_keep_theirs(self):
         with (
             mock.patch.object(applications, "EVERY_S", 1000),
-            mock.patch.object(system, "pids", list),
+            mock.patch.object(procfs, "pids", list),
         ):
             clock = self.clock(lambda: ())
             clock.begin()
@@ -131,9 +131,9 @@ class Applications(unittest.TestCase):
             self.assertLessEqual(len(clock.report()["waiting"]), applications.Sums.MOST)
 
     def test_a_kernel_that_does_not_tell_is_not_known(self):
-        self.assertIsNone(applications.pressure_us("/nonexistent"))
-        self.assertEqual(applications.ready_threads(2**22 + 1), {})
-        self.assertIsNone(applications.schedstat_of(2**22 + 1))
+        self.assertIsNone(procfs.pressure_us("/nonexistent"))
+        self.assertEqual(procfs.ready_threads(2**22 + 1), {})
+        self.assertIsNone(procfs.waited_s(2**22 + 1))
         with tempfile.TemporaryDirectory() as proc:
             for text, expected in (
                 ("0 0 0\n", None),
@@ -144,10 +144,10 @@ class Applications(unittest.TestCase):
                 os.makedirs(f"{proc}/7/task/7", exist_ok=True)
                 with open(f"{proc}/7/task/7/schedstat", "w") as f:
                     f.write(text)
-                self.assertEqual(applications.schedstat_of(7, proc), expected, text)
+                self.assertEqual(procfs.waited_s(7, proc), expected, text)
         clock = self.clock(lambda: ())
         clock._known = False
-        with mock.patch.object(applications, "pressure_us", lambda: None):
+        with mock.patch.object(procfs, "pressure_us", lambda: None):
             report = clock.report()
         self.assertEqual(
             (report["waiting"], report["worst"], report["pressure"]), (None, None, None)
@@ -165,8 +165,8 @@ class Applications(unittest.TestCase):
                 ):
                     with open(f"{proc}/7/task/{thread}/{name}", "w") as f:
                         f.write(text)
-            self.assertEqual(applications.schedstat_of(7, proc), {"7": 2.0, "9": 2.0})
-            self.assertEqual(set(applications.ready_threads(7, proc)), {"7", "9"})
+            self.assertEqual(procfs.waited_s(7, proc), {"7": 2.0, "9": 2.0})
+            self.assertEqual(set(procfs.ready_threads(7, proc)), {"7", "9"})
 
     def test_a_process_whose_name_is_no_utf_8_is_one_like_any_other(self):
         """Its name may hold any bytes (prctl), as /proc/PID/stat and comm have them."""
@@ -185,9 +185,9 @@ class Applications(unittest.TestCase):
         )
         try:
             process.stdout.readline()
-            self.assertIsInstance(system.start_time(process.pid), int)
-            self.assertIn(system.state(process.pid)[0], "SRD")
-            self.assertFalse(system.locks_memory(process.pid))
+            self.assertIsInstance(procfs.start_time(process.pid), int)
+            self.assertIn(procfs.state(process.pid)[0], "SRD")
+            self.assertFalse(procfs.locks_memory(process.pid))
             self.assertEqual(system.holders("/none", "nobody"), [])
         finally:
             process.communicate(b"\n", timeout=10)
@@ -196,7 +196,7 @@ class Applications(unittest.TestCase):
         end = time.monotonic() + 0.01
         while time.monotonic() < end:
             pass
-        waited = applications.schedstat_of(os.getpid())
+        waited = procfs.waited_s(os.getpid())
         self.assertIn(str(os.getpid()), waited)
         self.assertTrue(all(s >= 0 for s in waited.values()))
 

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import BadInput
-from ..machine import media, own_files, system
+from ..machine import media, own_files, procfs, system
 
 RUN_ROOT = pathlib.Path("/run/openwip")
 KEEPER_ENDS_S = 5  # it ends its processes first
@@ -201,7 +201,7 @@ class Cell:
         left += [
             f"process {pid}"
             for pid, started in self.recorded_processes()
-            if system.start_time(pid) == started
+            if procfs.start_time(pid) == started
         ]
         left += [f"keeper {pid}" for pid, _ in self.keepers()]
         left += [f"{p}, of a medium that has gone" for p in self.medium_files()]

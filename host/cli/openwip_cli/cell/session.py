@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..errors import BadInput, CellDied, Terminated, catch
-from ..machine import placement, rights, system
+from ..machine import placement, procfs, rights, system
 from ..machine.places import Places, versions
 from ..machine.reason import Cause
 from ..messages import control
@@ -76,7 +76,7 @@ class CpuClock:
         self.began = self._read()
 
     def _read(self) -> tuple[float, dict[str, float | None]]:
-        return time.monotonic(), {n: system.cpu_seconds(p) for n, p in self.pids.items()}
+        return time.monotonic(), {n: procfs.cpu_seconds(p) for n, p in self.pids.items()}
 
     def cores(self) -> dict[str, float]:
         now, seconds = self._read()

@@ -16,7 +16,7 @@ from ..cell.keeper import not_ended as keeper_words
 from ..cell.running import running_cell
 from ..errors import BadInput, CellDied, how_ended
 from ..figures import report
-from ..machine import outputs, rights, system
+from ..machine import outputs, procfs, rights, system
 from ..machine.places import Places, callers_python
 from ..messages import control
 from ..settings.command_line import Parser
@@ -32,7 +32,7 @@ def down_cell(cell: Cell) -> str | None:
     if was_up:
         state = cell.state
         keeper = state.get("keeper")
-        if keeper and system.start_time(keeper[0]) == keeper[1]:
+        if keeper and procfs.start_time(keeper[0]) == keeper[1]:
             os.kill(keeper[0], signal.SIGTERM)
         # it hangs: by force, and then as for a killed one
         if not system.wait_until(cell.acquire, DOWN_PATIENCE_S):

@@ -18,7 +18,7 @@ import struct
 import time
 from typing import Any
 
-from . import system
+from . import procfs, system
 
 EVERY_S = 0.25
 DOWN_S = 3.0  # an interface that is down for longer is not coming back by itself
@@ -53,7 +53,7 @@ class Process:
         self.last: tuple[str, float, float] | None = None
 
     def look(self, now: float) -> str | None:
-        state, used = system.state(self.pid)
+        state, used = procfs.state(self.pid)
         stands = state if state in STATES and not (state == "D" and used != self.used) else None
         ended = None
         if self.stands and stands != self.stands[0]:
