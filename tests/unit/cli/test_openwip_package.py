@@ -104,9 +104,9 @@ class Runs(unittest.TestCase):
         )
 
     def test_an_invalid_run_is_a_report_too(self):
-        self.launcher('for last; do :; done; echo "{\\"asked\\": \\"$*\\"}" >"$last"; exit 1')
+        self.launcher('for last; do :; done; echo "{\\"asked\\": \\"$*\\"}" >"${last#--json=}"; exit 1')
         asked = openwip.run("emulate", snr=20)["asked"]
-        self.assertRegex(asked, r"^emulate --snr 20 --json \S+$")
+        self.assertRegex(asked, r"^emulate --snr 20 --json=\S+$")
 
     def test_a_run_without_report_says_what_the_command_said(self):
         self.launcher(
