@@ -104,7 +104,9 @@ class Runs(unittest.TestCase):
         )
 
     def test_an_invalid_run_is_a_report_too(self):
-        self.launcher('for last; do :; done; echo "{\\"asked\\": \\"$*\\"}" >"${last#--json=}"; exit 1')
+        self.launcher(
+            'for last; do :; done; echo "{\\"asked\\": \\"$*\\"}" >"${last#--json=}"; exit 1'
+        )
         asked = openwip.run("emulate", snr=20)["asked"]
         self.assertRegex(asked, r"^emulate --snr 20 --json=\S+$")
 
