@@ -10,9 +10,9 @@ import tempfile
 import unittest
 from unittest import mock
 
+from hand_made import bursts, statuses
 from openwip_schema import control_pb2
 from station_support import KEYS, answering
-from test_so_far import bursts, statuses
 
 from openwip_cli.cell import faders
 from openwip_cli.commands import fader
