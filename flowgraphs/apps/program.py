@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What base_station.py and terminal.py share as programs: their exit codes, their words on stderr and
-stdout, and the rights that they keep.
+"""The common parts of base_station.py and terminal.py as programs: their exit codes, their words on
+stderr and stdout, and the rights that they keep.
 
 Exit codes: 0 asked to stop, 1 an error of the system that nobody expected, 2 bad command line or
 radio that cannot be opened as asked, 3 something the flowgraph depends on (macd, the radio) died or

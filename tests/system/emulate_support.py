@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the tests of ./openwip emulate share."""
+"""The common parts of the tests of ./openwip emulate."""
 
 import os
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the processes of a cell get of a scenario: their configuration and their arguments."""
+"""Configuration and arguments of the processes of a cell, as a scenario gives them."""
 
 import pathlib
 import unittest

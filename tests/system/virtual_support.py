@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the tests of runs without the wall clock share: the build, one run, its record, and a disk that
+"""The common parts of the tests of runs without the wall clock: the build, one run, its record, and a disk that
 holds no more."""
 
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the tests of ./openwip station share: a command line with radio and keys, and a process that
+"""The common parts of the tests of ./openwip station: a command line with radio and keys, and a process that
 answers questions."""
 
 import atexit

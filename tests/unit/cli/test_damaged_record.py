@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is no whole record is refused, whatever somebody has put into it."""
+"""A file that is no whole record is refused, whatever somebody has put into it."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is recorded is read back equal, and a record that is being written is whole or not there."""
+"""A record is read back equal, and one that is being written is whole or not there."""
 
 import os
 import random

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a command line lays over an experiment file: `--tcp`, `--set`, and what ns-3 cannot run."""
+"""The options of a command line that go over an experiment file: `--tcp` and `--set`; and points that
+ns-3 cannot run."""
 
 import unittest
 

@@ -126,8 +126,8 @@ def check_point(file: ExperimentFile, settings: dict[str, Any], point: Point, ti
 
 
 def check_names(file: ExperimentFile, both: dict[str, Any], point: Point) -> None:
-    """What the file says has no second name there, and the specification of a run lays nothing over
-    it: it would be ignored."""
+    """A setting of the file has no second name there, and the specification of a run lays nothing
+    over it: it would be ignored."""
     names = dict[str, str]()
     laid = {
         key: (value, f"{part}: {both[name]} of the defaults has {value!r}")

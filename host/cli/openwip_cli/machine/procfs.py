@@ -42,13 +42,13 @@ def start_time(pid: int) -> int | None:
 
 
 def uptime_s() -> float:
-    """Of the machine: what a start time counts to."""
+    """Seconds since the start of the machine, which start_time() counts from."""
     with open("/proc/uptime") as f:
         return float(f.read().split()[0])
 
 
 def name_of(pid: int) -> str | None:
-    """What a process calls itself; None: there is none."""
+    """The name that a process gives itself; None: there is none."""
     try:
         with open(f"/proc/{pid}/comm", errors="replace") as f:
             return f.read().strip()
