@@ -152,6 +152,13 @@ class Telemetry(unittest.TestCase):
             self.assertEqual(list(live.telemetry("cell7", ["slot", "tcp"])), ["a", "b"])
         self.assertEqual(asked, [({"of": "cell7"}, ("slot", "tcp")), "closed"])
 
+    def test_the_earlier_name_of_the_duration_is_taken_with_a_warning(self):
+        with (
+            self.assertWarnsRegex(DeprecationWarning, "seconds is called duration now"),
+            self.assertRaises(openwip.OpenWipError),
+        ):
+            live.telemetry("cell7", ["weather"], seconds=3)
+
     def test_an_unknown_topic_is_refused_at_the_call(self):
         with self.assertRaisesRegex(openwip.OpenWipError, "weather"):
             openwip.telemetry("cell7", ["weather"])
