@@ -7,15 +7,12 @@ from unittest import mock
 
 from hand_made import bursts, statuses
 from openwip_schema import control_pb2
-from station_support import FOLDER, KEYS, answering, judged
+from station_support import answering, judged
 
-from openwip_cli.cell import faders, remote
+from openwip_cli.cell import faders
 from openwip_cli.figures import fading, one_station
 from openwip_cli.figures.facts import Heard
 from openwip_cli.runs import station as station_run
-
-unittest.addModuleCleanup(FOLDER.cleanup)
-remote.make_keys(KEYS)
 
 
 class Verdict(unittest.TestCase):

@@ -157,7 +157,10 @@ class Experiment:
             }
         else:
             traffic |= {"tcp": self._tcp(settings, self.common["tcp"])}
-            traffic |= {"duration_s": self.duration_s} if kind == "tcp" else {"flows": self.flows}
+            much: dict[str, Any] = (
+                {"duration_s": self.duration_s} if kind == "tcp" else {"flows": self.flows}
+            )
+            traffic |= much
         contents = inputs.hashes(options, FILES, self.top, f"experiment file {self.path}: ")
         return (
             {

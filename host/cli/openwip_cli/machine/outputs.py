@@ -381,7 +381,7 @@ def write_json(path: pathlib.Path | str | None, result: dict[str, Any], indent: 
 
 
 @contextlib.contextmanager
-def json_lines(path: pathlib.Path | str | None) -> Iterator[TextIO | None]:
+def json_lines(path: pathlib.Path | str | None) -> Iterator[IO[str] | None]:
     """Where the objects of --json[=FILE] go one by one; None: nowhere."""
     if path is None or path == "-":
         yield sys.stdout if path else None

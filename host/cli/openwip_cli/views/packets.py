@@ -7,7 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, TextIO
+from typing import IO, Any
 
 from ..cell.cell import Cell
 from ..cell.running import cell_lives, running_cell
@@ -129,8 +129,8 @@ def refuse_without_bearer(given: argparse.Namespace, cell: Cell) -> None:
 class Printer:
     def __init__(
         self,
-        out: TextIO | None,
-        json_out: TextIO | None,
+        out: IO[str] | None,
+        json_out: IO[str] | None,
         count: int | None,
         pdu: int | None = None,
         way: str = "both",
