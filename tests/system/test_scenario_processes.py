@@ -109,7 +109,7 @@ class Derived(unittest.TestCase):
             }
             argv = by_name["base.radio"].argv
             self.assertEqual(argv[argv.index("--lead") + 1], str(lead))
-            argv = processes["terminal.radio"].argv
+            argv = by_name["terminal.radio"].argv
             self.assertEqual(argv[argv.index("--horizon") + 1], str(delay))
         self.assertEqual(
             configuration.air_config(cells.Cell("x"), parse("--clock", "realtime").scenario)["air"][
