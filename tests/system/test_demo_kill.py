@@ -12,6 +12,7 @@ import unittest
 import yaml
 
 from demo_support import GENTLE, PROCESSES, Demo, built, cells, left_of, openwip, wait_until
+from openwip_cli.cell.configuration import TRANSMITTER
 from openwip_cli.figures import fading
 from openwip_cli.messages import control
 
@@ -117,7 +118,7 @@ class Killed(unittest.TestCase):
             )
 
         self.assertGreater(heard(), 21)
-        block = control.Control(demo.cell.endpoint(cells.TRANSMITTER))
+        block = control.Control(demo.cell.endpoint(TRANSMITTER))
         found = fading.transmitter_of(
             control.Control(demo.cell.endpoint("air.control")).status(5),
             control.Control(demo.cell.endpoint("terminal.control")).status(5).radio,
