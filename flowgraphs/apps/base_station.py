@@ -4,13 +4,18 @@
 
     slot_transmitter [-> transmit_channel] -> usrp_sink, whose events go back to the transmitter
 
-Prints "ready" when the flowgraph runs. Ends: see station.py."""
+Prints "ready" when the flowgraph runs. Ends: see life.py."""
 
 import argparse
 import os
 from typing import Any
 
-import station
+import command_options
+import life
+import priorities
+import program
+import recording
+import usrp
 from tree import SLOT_SAMPLES
 
 CHANNEL_BUFFER = 3 * SLOT_SAMPLES  # as the transmitter's
@@ -35,15 +40,15 @@ def channel(text: str) -> dict[str, Any]:
     return found
 
 
-def build(options: argparse.Namespace) -> station.Watch:
+def build(options: argparse.Namespace) -> life.Watch:
     from gnuradio import gr, uhd, wip
 
     top = gr.top_block("base_station")
-    sink = station.open_radio(
+    sink = usrp.open_radio(
         lambda: uhd.usrp_sink(options.args, uhd.stream_args(cpu_format="fc32", channels=[0]), ""),
-        station.settings(options, "--transmit-gain", options.transmit_gain),
+        usrp.settings(options, "--transmit-gain", options.transmit_gain),
         options,
-        station.TRANSMITTER_PRIORITY,
+        priorities.TRANSMITTER_PRIORITY,
     )
     slot, _, _ = options.start_time
     try:
@@ -64,7 +69,7 @@ def build(options: argparse.Namespace) -> station.Watch:
         )
         os.umask(before)
     except (ValueError, RuntimeError) as e:
-        station.bad_input(str(e))
+        program.bad_input(str(e))
     transmitter.set_log_level("off")  # what it has to say at its end is said by Watch
     transmitter.set_edge_samples(options.edge_samples)
     if options.lead:
@@ -72,51 +77,56 @@ def build(options: argparse.Namespace) -> station.Watch:
     if options.bursts_first:
         transmitter.send_bursts_first()
     if options.tx_power is not None:
-        station.transmit_power(sink, options.tx_power)
+        usrp.transmit_power(sink, options.tx_power)
     first = transmitter
     if channel is not None:
         channel.set_min_output_buffer(CHANNEL_BUFFER)
         top.connect(transmitter, channel)
         first = channel
-    station.chain(top, sink, first, sink, options, receive=False)
+    usrp.chain(top, sink, first, sink, options, receive=False)
     top.msg_connect(sink, "async_msgs", transmitter, "async")
-    return station.Watch(
+    return life.Watch(
         top,
         transmitter,
         sink,
-        station.recording_of(transmitter, options, "base"),
-        tick=station.tell_time(sink, transmitter) if options.lead else lambda: None,
+        recording.recording_of(transmitter, options, "base"),
+        tick=usrp.tell_time(sink, transmitter) if options.lead else lambda: None,
         real_time=not options.no_realtime,
-        priority=station.TRANSMITTER_PRIORITY,
+        priority=priorities.TRANSMITTER_PRIORITY,
     )
 
 
 def main() -> None:
-    p = station.parser(__doc__.split("\n\n")[0])
+    p = command_options.parser(__doc__.split("\n\n")[0])
     p.add_argument(
-        "--cell", type=station.ranged(int, 0, 63), default=0, help="identity of the cell, 0..63"
+        "--cell",
+        type=command_options.ranged(int, 0, 63),
+        default=0,
+        help="identity of the cell, 0..63",
     )
-    p.add_argument("--transmit-gain", type=station.ranged(float, -100, 200), default=0.0, help="dB")
+    p.add_argument(
+        "--transmit-gain", type=command_options.ranged(float, -100, 200), default=0.0, help="dB"
+    )
     p.add_argument(
         "--tx-power",
-        type=station.ranged(float, -200, 100),
+        type=command_options.ranged(float, -200, 100),
         metavar="DBM",
         help=(
             "power of the carrier with all bins in use, by the radio's own calibration; instead of"
             " --transmit-gain"
         ),
     )
-    station.setting(p, "link.transmit_lead_slots", "macd", "--lead")
+    command_options.setting(p, "link.transmit_lead_slots", "macd", "--lead")
     p.add_argument(
         "--modulation",
-        type=station.ranged(int, 1, 8),
+        type=command_options.ranged(int, 1, 8),
         default=2,
         help="test pattern (no --endpoint): bits per symbol, 1..8",
     )
     p.add_argument(
-        "--seed", type=station.ranged(int, 0, 2**63), default=1, help="test pattern: seed"
+        "--seed", type=command_options.ranged(int, 0, 2**63), default=1, help="test pattern: seed"
     )
-    station.setting(p, "radio.edge_samples")
+    command_options.setting(p, "radio.edge_samples")
     p.add_argument(
         "--bursts-first",
         action="store_true",
@@ -141,9 +151,9 @@ def main() -> None:
         help="where that channel changes while it runs, as a medium's does; empty: nowhere",
     )
     options = p.parse_args()
-    station.give_up_rights(options)
+    program.give_up_rights(options)
     build(options).run()
 
 
 if __name__ == "__main__":
-    station.run_program(main)
+    program.run_program(main)

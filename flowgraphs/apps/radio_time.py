@@ -20,7 +20,6 @@ AGAIN_S = 0.02
 # second.
 MID_SECOND_S = 0.5
 GPS_TRIES = 5
-
 HINTS = {
     (
         "ref_locked",
@@ -206,3 +205,11 @@ def set_second(radio: Any, second: int, spec: Callable[[int], Any], **clock: Any
 def first_slot(device_seconds: fractions.Fraction, ahead_seconds: fractions.Fraction) -> int:
     """The first slot (of 1/1500 s) that begins `ahead_seconds` after a device time, or later."""
     return -int(-(device_seconds + ahead_seconds) * 1500 // 1)
+
+
+def time_of_slot(slot: int) -> tuple[int, int, float]:
+    """(slot, full, fraction)"""
+    from gnuradio import wip
+
+    full, samples = divmod(slot * wip.SLOT_SAMPLES, wip.SAMPLE_RATE)
+    return slot, full, samples / wip.SAMPLE_RATE

@@ -11,6 +11,7 @@ openwip_cli.iq.recordings says which and in which order), and hands the descript
 "start" over the socket, or to the process that begins with a recording. Here they have the names
 /proc/self/fd/N."""
 
+import argparse
 import contextlib
 import datetime
 import json
@@ -22,6 +23,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from program import bad_input
 from tree import SAMPLE_RATE, SLOT_SAMPLES, NewFiles
 
 VERSION = "1.2.0"  # of SigMF
@@ -253,3 +255,32 @@ class Control(threading.Thread):
             path, facts = self.recording.stop()
             return {"meta": path} | facts
         raise ValueError(f"do: {request['do']!r}; valid: start, status, stop")
+
+
+def recording_of(
+    block: Any, options: argparse.Namespace, role: str, receiver: dict[str, Any] | None = None
+) -> "Recording":
+    """Of the block's samples: running already with --record-iq, startable with
+    --record-endpoint."""
+    made = Recording(
+        block,
+        {
+            "role": role,
+            "hardware": f"USRP, {options.args}",
+            "frequency_hz": options.freq,
+            "receiver": receiver,
+        },
+    )
+    try:
+        if options.record_iq:
+            made.start(
+                options.record_iq,
+                nof_slots=options.record_iq_slots or -1,
+                from_start=True,
+                descriptors=[int(n) for n in options.record_iq_descriptors.split(",") if n],
+            )
+        if options.record_endpoint:
+            Control(options.record_endpoint.removeprefix("ipc://"), made).start()
+    except (RuntimeError, OSError) as e:
+        bad_input(f"--record-iq or --record-endpoint: {e}")
+    return made

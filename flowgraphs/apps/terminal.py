@@ -4,23 +4,26 @@
 
     usrp_source -> slot_receiver
 
-Prints "ready" when the flowgraph runs and "locked ..." when the receiver locks first. Ends: see
-station.py."""
+Prints "ready" when the flowgraph runs and "locked ..." when the receiver locks first. Ends: see life.py."""
 
 import argparse
 from typing import Any
 
+import command_options
+import life
+import priorities
+import program
 import radio_buffers
-import station
+import usrp
+from begins import Begins
+from recording import recording_of
 from tree import SLOT_SAMPLES
 
 # Longer than from the command to the first sample: GNU Radio lets a source that had nothing for
 # this long sleep for 250 ms, in which a radio that does not wait overflows. Shorter than
-# station.STOP_LIMIT_S.
+# life.STOP_LIMIT_S.
 RECEIVE_TIMEOUT_S = 0.4
 BUFFER_SAMPLES = 65536  # what the receiver may be behind before the device's own buffer fills
-
-
 ANY_CELL = -1
 
 # Boards that change their gain when the command arrives, whatever its time (devices.yaml,
@@ -29,23 +32,23 @@ UNTIMED_GAIN = ("B200", "B210", "B200mini", "B205mini", "e310", "e313", "e320", 
 
 
 def cell(text: str) -> int:
-    return ANY_CELL if text == "any" else station.ranged(int, 0, 63)(text)
+    return ANY_CELL if text == "any" else command_options.ranged(int, 0, 63)(text)
 
 
-def build(options: argparse.Namespace) -> station.Watch:
+def build(options: argparse.Namespace) -> life.Watch:
     from gnuradio import gr, uhd, wip
 
     top = gr.top_block("terminal")
-    source = station.open_radio(
+    source = usrp.open_radio(
         lambda: uhd.usrp_source(
             options.args,
             uhd.stream_args(
                 cpu_format="fc32", args=radio_buffers.stream_arguments(options.spp), channels=[0]
             ),
         ),
-        station.settings(options, "--receive-gain", options.receive_gain),
+        usrp.settings(options, "--receive-gain", options.receive_gain),
         options,
-        station.SLOT_PATH_PRIORITY,
+        priorities.SLOT_PATH_PRIORITY,
     )
     slot, _, _ = options.start_time
     gain = lowest = highest = source.get_gain(0)
@@ -68,13 +71,13 @@ def build(options: argparse.Namespace) -> station.Watch:
             endpoint=options.endpoint, timeout_s=options.timeout, **settings
         )
     except ValueError as e:
-        station.bad_input(str(e))
+        program.bad_input(str(e))
     receiver.set_log_level("off")
     source.set_min_output_buffer(BUFFER_SAMPLES)
     source.set_recv_timeout(RECEIVE_TIMEOUT_S)
-    converter = station.chain(top, source, source, receiver, options, receive=True)
+    converter = usrp.chain(top, source, source, receiver, options, receive=True)
     top.msg_connect(receiver, "gain", source, "command")
-    recording = station.recording_of(receiver, options, "terminal", settings)
+    recording = recording_of(receiver, options, "terminal", settings)
 
     def moved(slot: int) -> None:
         # as the recording will say; the receiver goes by the radio's time
@@ -83,7 +86,7 @@ def build(options: argparse.Namespace) -> station.Watch:
             converter.set_first(slot * SLOT_SAMPLES)
 
     begins, lock_line = (
-        station.Begins(source, options, lambda: receiver.status()["slots"] > 0, moved),
+        Begins(source, options, lambda: receiver.status()["slots"] > 0, moved),
         LockLine(receiver),
     )
 
@@ -91,7 +94,7 @@ def build(options: argparse.Namespace) -> station.Watch:
         begins.tick()
         lock_line()
 
-    return station.Watch(
+    return life.Watch(
         top, receiver, source, recording, tick, not options.no_realtime, begins.before
     )
 
@@ -129,32 +132,34 @@ class LockLine:
 
 
 def main() -> None:
-    p = station.parser(__doc__.split("\n\n")[0])
+    p = command_options.parser(__doc__.split("\n\n")[0])
     p.add_argument(
         "--cell",
         type=cell,
         default=ANY_CELL,
         help="identity of the cell, 0..63, or any: the strongest (default)",
     )
-    p.add_argument("--receive-gain", type=station.ranged(float, -100, 200), default=0.0, help="dB")
-    station.setting(p, "phy.gain_control")
+    p.add_argument(
+        "--receive-gain", type=command_options.ranged(float, -100, 200), default=0.0, help="dB"
+    )
+    command_options.setting(p, "phy.gain_control")
     p.add_argument(
         "--horizon",
-        type=station.ranged(int, 0, 64),
+        type=command_options.ranged(int, 0, 64),
         default=3,
         help="SNR is predicted this many slots ahead",
     )
-    station.setting(p, "link.combining")
-    station.setting(p, "phy.predictor")
+    command_options.setting(p, "link.combining")
+    command_options.setting(p, "phy.predictor")
     p.add_argument(
         "--spp",
-        type=station.ranged(int, 64, SLOT_SAMPLES),
+        type=command_options.ranged(int, 64, SLOT_SAMPLES),
         help="samples per packet of the radio, 64..5120 (default: as the radio has it)",
     )
     options = p.parse_args()
-    station.give_up_rights(options)
+    program.give_up_rights(options)
     build(options).run()
 
 
 if __name__ == "__main__":
-    station.run_program(main)
+    program.run_program(main)

@@ -9,7 +9,7 @@
 #   command PATH BARE SUBCOMMANDS                bare: "help" or "needed" without a subcommand, "itself" where that is a command of its own
 #   words LEAST MOST NAMES REST                  the arguments that are no options; MOST "any": any number; REST "rest": behind "--" is another's
 #   word N CHOICES                               which values argument N may have, between "|"
-#   option NAMES LEAST MOST REQUIRED TYPE LOW HIGH CHOICES ENDINGS VALID
+#   option NAMES LEAST MOST REQUIRED TYPE LOW HIGH CHOICES ENDINGS VALID        MOST "=": one value, behind "=" alone
 #   split NAME WHY                               an option that is now several, and why it is refused
 #   earlier NAME TODAY                           the name of an option in an earlier release, behind that option
 #   help TEXT                                    a line of the help
@@ -141,6 +141,7 @@ function read_arguments(   n, word, name, value, taken, unknown, split_why, give
             check_value(n, value)
             continue
         }
+        if (most[n] == "=") continue
         for (taken = 0; (most[n] == "any" || taken < most[n]) && i + 1 < ARGC && ARGV[i + 1] != "--" && !looks_like_option(ARGV[i + 1]); taken++)
             check_value(n, ARGV[++i])
         if (taken < least[n]) refuse_usage("argument " called[n] ": a value is missing")

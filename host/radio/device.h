@@ -27,7 +27,7 @@ struct tuning {
 
 usrp::sptr open(const std::string& arguments);
 
-// As flowgraphs/apps/station.py chooses it: 7.68 MS/s, or the lowest rate above that the clock
+// As flowgraphs/apps/usrp.py chooses it: 7.68 MS/s, or the lowest rate above that the clock
 // gives divided by an even number, where a converter is wanted between.
 struct station_rate {
     double clock_hz, rate_hz;

@@ -30,8 +30,9 @@ import slot_path_cost
 import wake_ups
 from openwip_cli.air import SLOT_SAMPLES, SLOTS_PER_SECOND
 from openwip_cli.cell import cell as cells
+from openwip_cli.cell import processes
 from openwip_cli.errors import BadInput, CellDied
-from openwip_cli.machine import outputs, slot_path, system
+from openwip_cli.machine import outputs, procfs, slot_path, system
 from openwip_cli.machine.places import Places
 from openwip_cli.measure import pace
 from openwip_cli.messages import control
@@ -82,14 +83,12 @@ def parse(arguments: list[str]) -> Any:
         action="store_true",
         help="also stop the medium, and see how fast it catches up",
     )
-    p.add_argument(
-        "--json", metavar="FILE", default="-", help="write there instead of standard output"
-    )
+    p.json("all results", was_a_word=True)
     p.add_argument("demo", nargs="*", help="options of the demo, after --")
     given = p.parse_args(arguments)
     if (
         given.against is not None
-        and not (pathlib.Path(given.against) / "build" / cells.MACD).exists()
+        and not (pathlib.Path(given.against) / "build" / processes.MACD).exists()
     ):
         raise BadInput(
             f"--against is {given.against!r}; valid: a checkout whose demo is built (TREE/openwip,"
@@ -197,12 +196,12 @@ def one_run(tree: Any, seconds: float, options: Any) -> dict[str, Any]:
     length = SETTLE_S + 2 * seconds + 2
     with tempfile.TemporaryDirectory(prefix="openwip-bench-") as folder:
         report = pathlib.Path(folder) / "report.json"
-        with streaming(tree, length, "--json", str(report), *options) as demo:
+        with streaming(tree, length, f"--json={report}", *options) as demo:
             ids = process_ids()
             stolen, began = slot_path.steal_s(), time.monotonic()
             figures = slot_path_cost.measure(ids, seconds, slots_so_far)
             share = (slot_path.steal_s() - stolen) / (time.monotonic() - began)
-            threads = [int(t) for pid in ids.values() for t in slot_path.threads_of(pid)]
+            threads = [int(t) for pid in ids.values() for t in procfs.threads_of(pid)]
             first = slots_so_far()
             wakes = wake_ups.measure(threads, seconds)
             slots = max(1, slots_so_far() - first)
@@ -317,5 +316,5 @@ def main(arguments: list[str], places: Places) -> int:
         result["catch_up"] = {which: one_catch_up(tree, options) for which, tree in trees.items()}
     if given.against:
         result["this_over_against"] = compare(runs["this"], runs["against"])
-    outputs.write_json(given.json, result)
+    outputs.write_json(given.json or "-", result)
     return 0

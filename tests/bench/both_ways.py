@@ -32,7 +32,7 @@ os.environ |= {
     "PYTHONPATH": os.pathsep.join(sys.path[:2]),
 }
 
-from openwip_cli.cell import cell as cells
+from openwip_cli.cell import configuration
 from openwip_cli.figures import checks
 from openwip_cli.machine import places
 from openwip_cli.runs import demo
@@ -57,7 +57,7 @@ SCENARIO = [
 ]
 CORES_A_PATH = 0.12  # docs/results/cabled.md, Cost
 
-one_way_air, one_way_fader = cells.air_config, cells.fader_config
+one_way_air, one_way_fader = configuration.air_config, configuration.fader_config
 
 
 def air_config(cell, scenario):
@@ -152,7 +152,7 @@ def main():
     p.add_argument("--cores", default="auto", help="of the slot path, as demo takes them")
     p.add_argument("--out")
     given = p.parse_args()
-    cells.air_config, cells.fader_config = air_config, fader_config
+    configuration.air_config, configuration.fader_config = air_config, fader_config
     options = [
         *SCENARIO,
         "--transmit-lead-slots",
@@ -171,7 +171,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="openwip-both-") as folder:
         report = pathlib.Path(folder, "report.json")
         with contextlib.redirect_stdout(sys.stderr):
-            demo.main([*options, "--json", str(report)], places.default())
+            demo.main([*options, f"--json={report}"], places.default())
         r = json.loads(report.read_text())
     found = {"options": " ".join(options), "load": os.getloadavg()[0], **judged(r)}
     text = json.dumps(found, indent=1)

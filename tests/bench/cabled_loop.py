@@ -124,8 +124,7 @@ def main():
                 one.radio,
                 "--seconds",
                 f"{given.measured_s:g}",
-                "--json",
-                str(file),
+                f"--json={file}",
             )
             if (found := report(file)) is None:
                 sys.exit(
@@ -144,8 +143,7 @@ def main():
                 *settled.flags.split(),
                 "--duration",
                 str(given.seconds),
-                "--json",
-                str(file),
+                f"--json={file}",
             )
             runs.append(of_run(report(file)))
     worst = max(measured.values(), key=lambda m: m["transmit"]["late_at_most"])

@@ -55,8 +55,7 @@ def of_demo(seconds):
             str(WINDOW_KB),
             "--duration",
             str(seconds),
-            "--json",
-            str(file),
+            f"--json={file}",
             timeout=seconds + 180,
         )
         if not file.exists():

@@ -49,8 +49,9 @@ from typing import Any
 import matplotlib
 from scipy import stats
 
-from openwip_cli.campaign import in_virtual_time, tcp_settings, workloads
-from openwip_cli.campaign import plan as plans
+from openwip_cli.campaign import experiments, grid, in_virtual_time, tcp_settings, workloads
+from openwip_cli.campaign.file_parts import read_setting
+from openwip_cli.campaign.plan import Experiment
 from openwip_cli.errors import BadInput, CellDied, NoLock
 from openwip_cli.figures import capacities
 from openwip_cli.machine import places as whereabouts
@@ -103,11 +104,11 @@ class Point:
         self, name: str, values: dict[str, Any], seconds: float, sender: str = "cubic"
     ) -> None:
         self.sender = sender
-        experiment = plans.Experiment(
-            plans.folder(whereabouts.default().top) / f"{name}.yaml", "quick"
+        experiment = Experiment(
+            experiments.folder(whereabouts.default().top) / f"{name}.yaml", "quick"
         )
-        settings = {k: plans.read_setting(experiment.path, k, v) for k, v in values.items()}
-        self.experiment, self.point = experiment, plans.Point(tuple(sorted(settings.items())))
+        settings = {k: read_setting(experiment.path, k, v) for k, v in values.items()}
+        self.experiment, self.point = experiment, grid.Point(tuple(sorted(settings.items())))
         self.kb = values.get("flow_kb")
         self.label = (
             f"{name} "
@@ -119,7 +120,7 @@ class Point:
     def spec(self, seed: int) -> dict[str, Any]:
         wanted = dict(self.point.settings)
         wanted.pop("flow_kb", None)
-        return self.experiment.spec(plans.Point(tuple(wanted.items())), seed) | {}
+        return self.experiment.spec(grid.Point(tuple(wanted.items())), seed) | {}
 
     def settings(self, seed: int) -> dict[str, Any]:
         # computed: the same mean as a noise for every symbol (docs/explanation/emulator.md), and

@@ -57,7 +57,7 @@ STOP_S = 0.05
 
 def demo(options, json_file, **more):
     return subprocess.Popen(
-        [TOP / "openwip", "demo", "--name", CELL, *options, "--json", json_file],
+        [TOP / "openwip", "demo", "--name", CELL, *options, f"--json={json_file}"],
         env=os.environ | {"OPENWIP_NO_BUILD": "1"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

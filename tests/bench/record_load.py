@@ -16,7 +16,7 @@ import time
 from openwip_schema import telemetry_pb2 as pb
 from scripted_publisher import Publisher
 
-from openwip_cli.machine import system
+from openwip_cli.machine import procfs
 from openwip_cli.messages import link_frames
 from openwip_cli.records import run_record
 
@@ -168,7 +168,7 @@ def measure(name, topics, every, seconds):
         for end in (base, terminal):
             for topic in topics:
                 end.await_subscribers(topic)
-        before, began, slot = system.cpu_seconds(recorder.pid), time.monotonic(), 0
+        before, began, slot = procfs.cpu_seconds(recorder.pid), time.monotonic(), 0
         while slot < seconds * SLOTS_PER_SECOND:
             publish(base, terminal, topics, slot, every)
             slot += STEP

@@ -8,8 +8,8 @@ import pathlib
 import time
 from typing import Any
 
-from openwip_cli.machine import system
-from openwip_cli.machine.slot_path import threads_of
+from openwip_cli.machine import procfs
+from openwip_cli.machine.procfs import threads_of
 
 
 @dataclasses.dataclass
@@ -50,8 +50,8 @@ def counts_of_thread(pid: int, thread: Any, proc: str = "/proc") -> "Counts | No
     return Counts(
         int(status["voluntary_ctxt_switches"]),
         int(status["nonvoluntary_ctxt_switches"]),
-        int(fields[11]) / system.TICKS,
-        int(fields[12]) / system.TICKS,
+        int(fields[11]) / procfs.TICKS,
+        int(fields[12]) / procfs.TICKS,
         run_ns * 1e-9,
         waited_ns * 1e-9,
     )

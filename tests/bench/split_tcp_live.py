@@ -30,7 +30,7 @@ BUILD = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"))
 sys.path[:0] = [str(TOP / "host" / "cli"), str(BUILD / "python")]
 os.environ |= {"OPENWIP_BUILD": str(BUILD), "OPENWIP_NO_BUILD": "1"}
 
-from openwip_cli.campaign import plan, workloads
+from openwip_cli.campaign import experiments, plan, workloads
 from openwip_cli.campaign.tcp_settings import window_kept
 from openwip_cli.cell.cell import ADDRESS
 from openwip_cli.errors import CellDied, Stop
@@ -138,7 +138,7 @@ def main():
     p.add_argument("--out")
     given = p.parse_args()
     # its time is ours: only the settings are taken
-    experiment = plan.Experiment(plan.folder(TOP) / "U-B8.yaml", "full", "virtual")
+    experiment = plan.Experiment(experiments.folder(TOP) / "U-B8.yaml", "full", "virtual")
     runs = []
     try:
         for case in [given.case] if given.case else CASES:

@@ -14,7 +14,7 @@ import math
 import random
 import sys
 
-from openwip_cli.campaign.plan import AT_LEAST, Until
+from openwip_cli.campaign.stopping import AT_LEAST, Until
 from openwip_cli.figures.estimates import estimate
 
 MEAN, MOST = 4.0, 30  # Mbit/s; realisations of the full size

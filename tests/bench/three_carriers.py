@@ -53,8 +53,7 @@ def of_demo(way, config, seconds, folder):
         str(seconds),
         "--pings",
         "5",
-        "--json",
-        str(file),
+        f"--json={file}",
         timeout=seconds * 10 + 120,
     )
     r = (

@@ -39,6 +39,7 @@ BUILD = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"))
 sys.path[:0] = [str(TOP / "host" / "cli"), str(BUILD / "python")]
 
 from openwip_cli.cell import cell as cells
+from openwip_cli.cell import configuration, processes
 from openwip_cli.cell.session import Progress, owned_cell
 from openwip_cli.machine.places import Places
 from openwip_cli.runs import demo
@@ -60,11 +61,11 @@ def argv_of(process, freq):
 def at_that_carrier(given):
     """And with peers that bear a standstill of the machine, on a medium where oscillators so far
     apart hear each other."""
-    made, config, air = cells.cell_processes, cells.mac_config, cells.air_config
-    cells.cell_processes = lambda *a: [
+    made, config, air = processes.cell_processes, configuration.mac_config, configuration.air_config
+    processes.cell_processes = lambda *a: [
         dataclasses.replace(p, argv=argv_of(p, given.freq)) for p in made(*a)
     ]
-    cells.mac_config = lambda *a: config(*a) | {"peer_timeout_s": PATIENCE_S}
+    configuration.mac_config = lambda *a: config(*a) | {"peer_timeout_s": PATIENCE_S}
 
     def hears(*a):
         tree = air(*a)
@@ -72,7 +73,7 @@ def at_that_carrier(given):
             "air": tree["air"] | {"hearing_hz": max(20e3, 2.5e-6 * given.ppm * given.freq)}
         }
 
-    cells.air_config = hears
+    configuration.air_config = hears
 
 
 def gained(running, flowgraph):

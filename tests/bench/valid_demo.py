@@ -25,7 +25,7 @@ def run(what, folder, arguments, before="", demo=(TOP / "openwip", "demo")):
     for attempt in range(ATTEMPTS):
         base = pathlib.Path(folder, f"{what.replace(', ', '-').replace(' ', '-')}-{attempt}")
         subprocess.run(
-            [*before.split(), *demo, *arguments(base), "--json", f"{base}.json"],
+            [*before.split(), *demo, *arguments(base), f"--json={base}.json"],
             env=os.environ | {"OPENWIP_NO_BUILD": "1"},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

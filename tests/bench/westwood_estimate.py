@@ -33,7 +33,7 @@ BUILD = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"))
 sys.path[:0] = [str(TOP / "host" / "cli"), str(BUILD / "python")]
 os.environ |= {"OPENWIP_BUILD": str(BUILD), "OPENWIP_NO_BUILD": "1"}
 
-from openwip_cli.campaign import in_virtual_time, plan
+from openwip_cli.campaign import experiments, in_virtual_time, plan
 from openwip_cli.machine import places
 from openwip_cli.measure import packet_rtt
 
@@ -123,7 +123,7 @@ def main():
     )
     p.add_argument("--seed", type=int, default=1)
     given = p.parse_args()
-    experiment = plan.Experiment(plan.folder(TOP) / "U-B6.yaml", "full", "virtual")
+    experiment = plan.Experiment(experiments.folder(TOP) / "U-B6.yaml", "full", "virtual")
     spec = experiment.spec(
         next(point for point in experiment.points if point.matches(OF)), given.seed
     )

@@ -477,7 +477,9 @@ def main(arguments):
         action="store_true",
         help="every point and many trials (minutes; default: a short set)",
     )
-    p.add_argument("--out", metavar="DIR", help=f"folder for CSV and PNG (default: {RESULTS})")
+    p.add_argument(
+        "-o", "--out", metavar="DIR", help=f"folder for CSV and PNG (default: {RESULTS})"
+    )
     p.add_argument(
         "--only",
         metavar="CURVE",

@@ -15,7 +15,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
 from openwip_cli.cell import cell as cells
-from openwip_cli.machine import qemu, system
+from openwip_cli.machine import procfs, qemu, system
 
 # in QEMU
 FIRMWARE = (
@@ -146,7 +146,7 @@ def left_of(cell, pids=()):
     left = [n for n in cell.namespaces if system.namespace_exists(n)]
     left += [str(p) for p in cell.medium_files()]
     left += [str(cell.run)] if cell.run.exists() else []
-    left += [f"process {p}" for p in pids if system.start_time(p) is not None]
+    left += [f"process {p}" for p in pids if procfs.start_time(p) is not None]
     return left
 
 

@@ -20,8 +20,9 @@ sys.path.insert(0, str(TOP / "host" / "cli"))
 
 from openwip_cli.cell import cell as cells
 from openwip_cli.cell import keeper as keepers
+from openwip_cli.cell.process import Process
 from openwip_cli.commands import commands
-from openwip_cli.machine import system
+from openwip_cli.machine import procfs, system
 
 CELL = f"a{os.getpid() % 100000}"
 # What the attacker runs: each line does what it can.
@@ -96,7 +97,7 @@ class Attacker(unittest.TestCase):
                 str(self.victim),
                 str(self.secret),
                 str(self.process.pid),
-                str(system.start_time(self.process.pid)),
+                str(procfs.start_time(self.process.pid)),
                 self.namespace,
                 *(["fifo"] if fifo else []),
             ],
@@ -121,7 +122,7 @@ class Attacker(unittest.TestCase):
     def start(self):
         self.assertTrue(self.cell.acquire())
         keeper = keepers.KeeperClient(self.cell)
-        keeper.start(cells.Process("one", ["sleep", "1000"], {}))
+        keeper.start(Process("one", ["sleep", "1000"], {}))
         return keeper
 
     def whole_life(self, as_root, fifo):
@@ -131,11 +132,11 @@ class Attacker(unittest.TestCase):
         from openwip_cli.machine import own_files
         from openwip_cli.records import record
 
-        keeper.start(cells.Process("late", ["sh", "-c", "echo spoken; sleep 1000"], {}))
+        keeper.start(Process("late", ["sh", "-c", "echo spoken; sleep 1000"], {}))
         record.note_run(self.cell, {}, 1)
         own_files.replace(self.cell.run / "applications", "1 2 three\n")
         self.assertNotIn(
-            (self.process.pid, system.start_time(self.process.pid)), self.cell.recorded_processes()
+            (self.process.pid, procfs.start_time(self.process.pid)), self.cell.recorded_processes()
         )
         began = time.monotonic()
         keeper.end("the run is over")
@@ -165,7 +166,7 @@ class Attacker(unittest.TestCase):
             keeper.channel.close()
             self.cell.release()
             deadline = time.monotonic() + 5
-            while system.start_time(pid) is not None and time.monotonic() < deadline:
+            while procfs.start_time(pid) is not None and time.monotonic() < deadline:
                 time.sleep(0.02)
             commands.down_cell(self.cell)
             self.expect_nothing_of_roots_touched()
@@ -191,7 +192,7 @@ class Attacker(unittest.TestCase):
         planted.symlink_to(self.victim)
         os.lchown(planted, 65534, 65534)
         subprocess.run(
-            [TOP / "openwip", "doctor", "--json", planted],
+            [TOP / "openwip", "doctor", f"--json={planted}"],
             capture_output=True,
             timeout=120,
             env=environment,
@@ -214,7 +215,7 @@ class Attacker(unittest.TestCase):
 
     def test_what_does_not_fit_is_said_by_the_run_and_its_exit_code(self):
         """--logs and --capture on a disk that is full."""
-        script = """mount -t tmpfs -o size=16k none "$0" && "$1" emulate --name "$2" --duration 1 --capture "$0/c.pcapng" --logs "$0/logs" --json "$0/j"
+        script = """mount -t tmpfs -o size=16k none "$0" && "$1" emulate --name "$2" --duration 1 --capture "$0/c.pcapng" --logs "$0/logs" --json="$0/j"
                     echo "rc $?"; find "$0" -type f -size 0"""
         small = self.folder / "small"
         small.mkdir()

@@ -465,7 +465,7 @@ class CommandLine(InQemu):
         self.device.command("ROUT:SWIT 2")
         table = self.folder / "table.csv"
         table.write_text("# dB\n1,3\n" + "\n".join(f"{k % 30},{k % 7 + 0.25}" for k in range(300)))
-        done = self.openwip("play", str(table), "--json", str(self.folder / "played.json"))
+        done = self.openwip("play", str(table), f"--json={self.folder / 'played.json'}")
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         played = json.loads((self.folder / "played.json").read_text())
         self.assertEqual(

@@ -21,7 +21,7 @@ class Bench(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             out = pathlib.Path(folder) / "bench.json"
             done = subprocess.run(
-                [sys.executable, "-m", "openwip_cli", "bench", "--least", "--json", str(out)],
+                [sys.executable, "-m", "openwip_cli", "bench", "--least", f"--json={out}"],
                 capture_output=True,
                 text=True,
             )

@@ -13,7 +13,7 @@ import subprocess
 import time
 import unittest
 
-from demo_support import GENTLE, Demo, built, cells, left_of, openwip, system, wait_until
+from demo_support import GENTLE, Demo, built, cells, left_of, openwip, procfs, system, wait_until
 
 CELL = f"b{os.getpid() % 100000}"
 NUMBERS = itertools.count()
@@ -44,7 +44,7 @@ class Blamed(unittest.TestCase):
         run.wait_for("TCP download" if command == "demo" else "starting the emulator")
         self.assertTrue(wait_until(lambda: self.traffic_flows(run.cell), 30), run.said)
         time.sleep(0.5)
-        run.processes = [(p, system.start_time(p)) for p, _ in run.cell.recorded_processes()]
+        run.processes = [(p, procfs.start_time(p)) for p, _ in run.cell.recorded_processes()]
         return run
 
     def traffic_flows(self, cell):
@@ -67,7 +67,7 @@ class Blamed(unittest.TestCase):
 
     def left(self, run):
         return left_of(
-            run.cell, [p for p, started in run.processes if system.start_time(p) == started]
+            run.cell, [p for p, started in run.processes if procfs.start_time(p) == started]
         )
 
     def expect_end(self, run, words, within, code=3):
@@ -222,7 +222,7 @@ class Blamed(unittest.TestCase):
             self.assertIn(done.returncode, (0, 1), done.stderr)
             self.assertRegex(done.stdout + done.stderr, words)
             self.assertTrue(wait_until(lambda: not self.left(run), 1), self.left(run))
-            self.assertIsNone(system.start_time(keeper))
+            self.assertIsNone(procfs.start_time(keeper))
 
         self.each(
             wreck,

@@ -110,8 +110,7 @@ class InARun(unittest.TestCase):
             "5",
             "--udp-mbps",
             "0.1",
-            "--json",
-            str(self.folder / "run.json"),
+            f"--json={self.folder / 'run.json'}",
             *options,
         )
         self.addCleanup(run.close)
@@ -247,8 +246,7 @@ class InARun(unittest.TestCase):
             "0.1",
             "--duration",
             "1",
-            "--json",
-            str(self.folder / "run.json"),
+            f"--json={self.folder / 'run.json'}",
         )
         self.addCleanup(run.close)
         run.wait_for("TCP download")

@@ -19,7 +19,7 @@ import unittest
 from unittest import mock
 
 from demo_support import TOP, environment, wait_until
-from openwip_cli.campaign import command, plan
+from openwip_cli.campaign import command, experiments, plan
 from openwip_cli.errors import CellDied, Terminated
 from openwip_cli.machine import system
 from openwip_cli.machine.places import Places
@@ -293,7 +293,7 @@ class KilledWorkers(unittest.TestCase):
 TOOLS = ("munged", "slurmctld", "slurmd", "sbatch", "srun")
 SMALL = f"""
 title: small
-defaults: {plan.folder(TOP)}/defaults.yaml
+defaults: {experiments.folder(TOP)}/defaults.yaml
 grid: {{workload: [tcp, voip], channel: jakes}}
 full: {{realisations: 1, duration_s: 1}}
 quick: {{}}

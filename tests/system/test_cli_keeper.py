@@ -15,9 +15,10 @@ sys.path.insert(0, str(TOP / "host" / "cli"))
 
 from openwip_cli.cell import cell as cells
 from openwip_cli.cell.keeper import KeeperClient
+from openwip_cli.cell.process import Process
 from openwip_cli.commands import commands
 from openwip_cli.errors import BadInput, CellDied
-from openwip_cli.machine import rights, system
+from openwip_cli.machine import procfs, rights, system
 
 CELL = f"k{os.getpid() % 100000}"
 
@@ -27,13 +28,14 @@ import sys
 sys.path.insert(0, {str(TOP / "host" / "cli")!r})
 from openwip_cli.cell import cell as cells
 from openwip_cli.cell.keeper import KeeperClient
+from openwip_cli.cell.process import Process
 cell = cells.Cell({CELL!r})
 assert cell.acquire()
 keeper = KeeperClient(cell)
 for name, namespace in (("one", None), ("two", cell.namespace("base"))):
-    keeper.start(cells.Process(name, ["sleep", "1000"], {{}}, namespace))
+    keeper.start(Process(name, ["sleep", "1000"], {{}}, namespace))
 if "aside" in sys.argv:
-    keeper.start(cells.Process("aside", ["sleep", "1000"], {{}}, essential=False))
+    keeper.start(Process("aside", ["sleep", "1000"], {{}}, essential=False))
 print("up", flush=True)
 if "detach" in sys.argv:
     keeper.detach()
@@ -49,6 +51,7 @@ import sys
 sys.path.insert(0, {str(TOP / "host" / "cli")!r})
 from openwip_cli.cell import cell as cells
 from openwip_cli.cell.keeper import KeeperClient, not_ended
+from openwip_cli.cell.process import Process
 from openwip_cli.commands import commands
 from openwip_cli.machine import rights
 """
@@ -57,7 +60,7 @@ STUBBORN = f"""{PATHS}
 cell = cells.Cell({CELL!r})
 assert cell.acquire()
 keeper = KeeperClient(cell)
-keeper.start(cells.Process("stubborn", ["setpriv", "--reuid=nobody", "--clear-groups", "sleep", "1000"], {{}}))
+keeper.start(Process("stubborn", ["setpriv", "--reuid=nobody", "--clear-groups", "sleep", "1000"], {{}}))
 keeper.pause(0.5)
 keeper.end("the run is over")
 print(not_ended(cell, keeper.not_ended))
@@ -92,7 +95,7 @@ class Keeper(unittest.TestCase):
         """Everything that exists of it, as paths and pids."""
         left = [n for n in self.cell.namespaces if system.namespace_exists(n)]
         left += [str(self.cell.run)] if self.cell.run.exists() else []
-        return left + [p for p in self.pids if system.start_time(p) is not None]
+        return left + [p for p in self.pids if procfs.start_time(p) is not None]
 
     def remember(self):
         state = self.cell.state
@@ -127,7 +130,7 @@ class Keeper(unittest.TestCase):
         self.wait_until(lambda: not (self.cell.run / "pids" / "aside").exists())
         self.assertFalse((self.cell.run / "pids" / "aside").exists())
         self.assertIn("aside was killed by SIGKILL", (self.cell.run / "keeper.log").read_text())
-        self.assertTrue(all(system.start_time(p) is not None for p in self.pids))
+        self.assertTrue(all(procfs.start_time(p) is not None for p in self.pids))
         os.kill(self.pid("one"), signal.SIGKILL)
         self.expect_nothing_left()
 
@@ -153,7 +156,7 @@ class Keeper(unittest.TestCase):
         self.launcher.wait()
         # All of them: a child that was killed before its exec still holds the lock of the
         # directory.
-        self.wait_until(lambda: all(system.start_time(p) is None for p in self.pids))
+        self.wait_until(lambda: all(procfs.start_time(p) is None for p in self.pids))
         self.assertTrue(self.cell.run.exists())
         self.assertIn("removed what was left", commands.down_cell(self.cell))
         self.expect_nothing_left(0.1)
@@ -190,8 +193,8 @@ class Keeper(unittest.TestCase):
         self.assertTrue(self.cell.acquire())
         keeper = KeeperClient(self.cell)
         stubborn = ["sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"]
-        keeper.start(cells.Process("one", stubborn, {}))
-        keeper.start(cells.Process("two", ["sleep", "1000"], {}))
+        keeper.start(Process("one", stubborn, {}))
+        keeper.start(Process("two", ["sleep", "1000"], {}))
         keeper.pause(0.2)
         self.remember()
         os.kill(self.pid("two"), signal.SIGKILL)
@@ -207,13 +210,13 @@ class Keeper(unittest.TestCase):
         self.assertTrue(self.cell.acquire())
         keeper = KeeperClient(self.cell)
         keeper.start(
-            cells.Process(
+            Process(
                 "two",
                 ["sh", "-c", "trap 'cat $OPENWIP_RUN/why; exit 0' TERM; sleep 100 & wait"],
                 {"OPENWIP_RUN": str(self.cell.run)},
             )
         )
-        keeper.start(cells.Process("one", ["sh", "-c", "sleep 0.3; echo no more disk; exit 5"], {}))
+        keeper.start(Process("one", ["sh", "-c", "sleep 0.3; echo no more disk; exit 5"], {}))
         with self.assertRaises(CellDied) as caught:
             keeper.pause(10)
         keeper.channel.close()
@@ -231,8 +234,8 @@ class Keeper(unittest.TestCase):
     def test_a_process_that_ends_because_another_was_killed_is_not_called_the_cause(self):
         self.assertTrue(self.cell.acquire())
         keeper = KeeperClient(self.cell)
-        keeper.start(cells.Process("dependent", ["sh", "-c", "sleep 0.3; exit 3"], {}))
-        keeper.start(cells.Process("cause", ["sh", "-c", "sleep 0.33; kill -9 $$"], {}))
+        keeper.start(Process("dependent", ["sh", "-c", "sleep 0.3; exit 3"], {}))
+        keeper.start(Process("cause", ["sh", "-c", "sleep 0.33; kill -9 $$"], {}))
         with self.assertRaisesRegex(CellDied, "^cause was killed by SIGKILL$"):
             keeper.pause(10)
         keeper.channel.close()
@@ -254,7 +257,7 @@ class Keeper(unittest.TestCase):
     def test_a_reused_pid_is_not_killed(self):
         victim = subprocess.Popen(["sleep", "1000"])
         try:
-            system.kill_all([(victim.pid, system.start_time(victim.pid) - 1)], grace=0.1)
+            system.kill_all([(victim.pid, procfs.start_time(victim.pid) - 1)], grace=0.1)
             self.assertIsNone(victim.poll())
         finally:
             victim.kill()
@@ -285,13 +288,13 @@ class Keeper(unittest.TestCase):
             done,
         )
         ((pid, started),) = self.cell.recorded_processes()
-        self.assertEqual(system.start_time(pid), started)
+        self.assertEqual(procfs.start_time(pid), started)
         again = self.without(
             "kill", script=f"{PATHS}print(commands.down_cell(cells.Cell({CELL!r})))"
         )
         self.assertIn(f"run on: {pid}", again.stderr)
         self.assertIn(f"process {pid}", commands.down_cell(self.cell))
-        self.assertIsNone(system.start_time(pid))
+        self.assertIsNone(procfs.start_time(pid))
         self.assertFalse(self.cell.run.exists())
 
     def test_a_right_that_root_does_not_have_is_named_before_anything_is_made(self):

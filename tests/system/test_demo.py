@@ -11,7 +11,7 @@ import unittest
 import jsonschema
 
 from demo_support import GENTLE, built, cells, left_of, openwip
-from openwip_cli.campaign import plan, workloads
+from openwip_cli.campaign import experiments, plan, workloads
 from openwip_cli.errors import BadInput
 from openwip_cli.machine import places
 from openwip_cli.measure.traffic import TrafficFailed
@@ -93,8 +93,7 @@ class ShortDemo(unittest.TestCase):
                 "20",
                 "--wired-uplink-delay-ms",
                 "5",
-                "--json",
-                str(path),
+                f"--json={path}",
             )
             cls.left = left_of(cls.cell)
             if not path.exists():
@@ -160,7 +159,7 @@ class ShortDemo(unittest.TestCase):
 @unittest.skipUnless(built(), "macd is not built")
 class OwnApplications(unittest.TestCase):
     def test_they_have_the_tcp_of_an_experiment_and_a_failure_is_a_reason_of_the_verdict(self):
-        b1 = plan.Experiment(plan.folder(places.default().top) / "B1.yaml", "quick")
+        b1 = plan.Experiment(experiments.folder(places.default().top) / "B1.yaml", "quick")
         work, said = b1.spec(b1.points[0], 1)["workload"], []
 
         def workload(cell):

@@ -12,6 +12,7 @@ import unittest
 import yaml
 
 from demo_support import GENTLE, PROCESSES, Demo, built, cells, left_of, openwip, wait_until
+from openwip_cli.cell.configuration import TRANSMITTER
 from openwip_cli.figures import fading
 from openwip_cli.messages import control
 
@@ -117,7 +118,7 @@ class Killed(unittest.TestCase):
             )
 
         self.assertGreater(heard(), 21)
-        block = control.Control(demo.cell.endpoint(cells.TRANSMITTER))
+        block = control.Control(demo.cell.endpoint(TRANSMITTER))
         found = fading.transmitter_of(
             control.Control(demo.cell.endpoint("air.control")).status(5),
             control.Control(demo.cell.endpoint("terminal.control")).status(5).radio,
@@ -154,9 +155,7 @@ class NoSignal(unittest.TestCase):
     def test_below_all_noise_the_run_is_invalid_for_want_of_lock(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "r.json")
-            done = openwip(
-                "demo", "--name", CELL, "--snr", "-10", "--speed", "2", "--json", str(path)
-            )
+            done = openwip("demo", "--name", CELL, "--snr", "-10", "--speed", "2", f"--json={path}")
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertTrue(
                 done.stdout.startswith("verdict: INVALID\n  lock: the terminal did not lock")
@@ -202,7 +201,7 @@ class Machine(unittest.TestCase):
         self.addCleanup(os.umask, before)
         with tempfile.TemporaryDirectory() as folder:
             report = pathlib.Path(folder, "r.json")
-            done = openwip("demo", "--name", CELL, "--duration", "1", "--json", str(report))
+            done = openwip("demo", "--name", CELL, "--duration", "1", f"--json={report}")
             # a verdict, whichever the machine's load leaves
             self.assertIn(done.returncode, (0, 1), done.stderr)
             self.assertGreater(json.loads(report.read_text())["tcp"]["goodput_bps"], 0)

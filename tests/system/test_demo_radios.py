@@ -45,8 +45,7 @@ class Products(unittest.TestCase):
                 "--uplink-kbps",
                 "2000",
                 *arguments,
-                "--json",
-                str(path),
+                f"--json={path}",
             )
             self.assertEqual(left_of(cells.Cell(cell)), [])
             self.assertTrue(path.exists(), done.stdout + done.stderr)

@@ -32,7 +32,7 @@ class Doctor(unittest.TestCase):
     def test_every_line_is_ok_or_has_what_it_costs_and_what_mends_it(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "d.json")
-            lines = self.examined("--json", str(file)).splitlines()
+            lines = self.examined(f"--json={file}").splitlines()
             findings = json.loads(file.read_text())["findings"]
         for line, after in zip(lines[:-1], lines[1:]):
             self.assertRegex(line, "^(ok    |COSTS |      mend: )")

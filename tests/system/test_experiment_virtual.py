@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 from demo_support import environment, openwip
-from test_experiment import SMALL, snakemake
+from experiment_support import SMALL, snakemake
 
 HAS_KERNEL = pathlib.Path(environment()["OPENWIP_BUILD"], "virtual-time", "linux").exists()
 
@@ -26,7 +26,7 @@ class InVirtualTime(unittest.TestCase):
             str(file),
             "--time",
             "virtual",
-            "--cores",
+            "--machine-cores",
             "2",
             "--out",
             f"{folder}/out",

@@ -487,8 +487,7 @@ class Cell(unittest.TestCase):
                 str(base),
                 "--record-iq-seconds",
                 "0.3",
-                "--json",
-                str(report),
+                f"--json={report}",
             )
             self.assertIn(done.returncode, (0, 1), done.stderr)
             self.assertRegex(

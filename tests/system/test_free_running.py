@@ -88,7 +88,7 @@ class FreeRunning(unittest.TestCase):
     def test_a_demo_on_a_free_running_clock(self):
         with tempfile.TemporaryDirectory() as folder:
             done = openwip(
-                "demo", "--name", CELL, *FREE, "--duration", "2", "--json", f"{folder}/r.json"
+                "demo", "--name", CELL, *FREE, "--duration", "2", f"--json={folder}/r.json"
             )
             self.assertIn(done.returncode, (0, 1), done.stderr)
             report = self.report(folder)
@@ -108,9 +108,7 @@ class FreeRunning(unittest.TestCase):
 
     def test_it_goes_on_after_any_process_stood_still_for_50_ms(self):
         with tempfile.TemporaryDirectory() as folder:
-            run = Demo(
-                CELL, *FREE, "--duration", str(8 + FAULTS_OVER_S), "--json", f"{folder}/r.json"
-            )
+            run = Demo(CELL, *FREE, "--duration", str(8 + FAULTS_OVER_S), f"--json={folder}/r.json")
             self.addCleanup(run.close)
             run.wait_for("TCP download")
             time.sleep(1)

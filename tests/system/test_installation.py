@@ -12,6 +12,7 @@ import tempfile
 import unittest
 
 from demo_support import GENTLE, TOP
+from own_code_support import FIRST_TERMINAL, make_library
 
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
 PYTHON = os.environ["OPENWIP_PYTHON"]
@@ -30,15 +31,6 @@ def may_mount():
     )
 
 
-RULE_IN_PYTHON = """
-class First:
-    def __init__(self, cell):
-        pass
-    def share_bins(self, slot):
-        for bin in range(slot.bins):
-            if slot.users[0].wants:
-                slot.give(0, bin)
-"""
 RULE_IN_CPP = """
 #include <openwip/extension.h>
 static void* make(const char*, const openwip_cell*, openwip_error*) { return new int; }
@@ -96,14 +88,8 @@ class Installation(unittest.TestCase):
             list(self.prefix.rglob("extension.h")), [header], "installed once, for users"
         )
         (self.folder / "rule.cpp").write_text(RULE_IN_CPP)
-        (self.folder / "rule.py").write_text(RULE_IN_PYTHON)
-        subprocess.run(
-            [
-                *("c++", "-std=c++20", "-shared", "-fPIC", "-I", self.prefix / "include"),
-                *(self.folder / "rule.cpp", "-o", self.folder / "rule.so"),
-            ],
-            check=True,
-        )
+        (self.folder / "rule.py").write_text(FIRST_TERMINAL)
+        make_library(self.folder / "rule.cpp", self.prefix / "include")
         done = self.run_hidden(
             *("emulate", "--generator", "--duration", "1"),
             *("--scheduler", f"python:{self.folder}/rule.py:First"),
@@ -198,7 +184,7 @@ class Installation(unittest.TestCase):
     def test_it_emulates_without_the_tree(self):
         report = self.folder / "emulate.json"
         done = self.run_hidden(
-            "emulate", "--generator", "--duration", "5", "--snr", "20", "--json", report
+            "emulate", "--generator", "--duration", "5", "--snr", "20", f"--json={report}"
         )
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         versions = json.loads(report.read_text())["versions"]
@@ -224,7 +210,7 @@ class Installation(unittest.TestCase):
     def test_a_cell_runs_without_the_tree(self):
         report = self.folder / "demo.json"
         done = self.run_hidden(
-            "demo", "--name", "installed", "--duration", "1", *GENTLE, "--json", report
+            "demo", "--name", "installed", "--duration", "1", *GENTLE, f"--json={report}"
         )
         self.assertTrue(report.exists(), done.stdout + done.stderr)
         said = json.loads(report.read_text())

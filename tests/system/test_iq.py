@@ -122,8 +122,7 @@ class Iq(unittest.TestCase):
             "--record-iq-seconds",
             "0.8",
             "--keep",
-            "--json",
-            self.folder / "report.json",
+            f"--json={self.folder / 'report.json'}",
         )
         # the verdict is not what is tested
         self.assertIn(demo.returncode, (0, 1), demo.stdout + demo.stderr)

@@ -11,13 +11,13 @@ import tempfile
 import unittest
 import unittest.mock
 
-from openwip_cli.campaign import in_ns3, metrics, one_run, options, plan, statements
+from openwip_cli.campaign import experiments, in_ns3, metrics, one_run, options, plan, statements
 from openwip_cli.errors import BadInput
 from openwip_cli.machine.places import Places
 from openwip_cli.runs import ns3, ns3_tcp, pool, tcpl, transfers, validate, virtual
 from openwip_cli.settings import emulator
 from openwip_cli.settings.scenario import Scenario
-from test_virtual_time import check_full, check_record
+from virtual_support import check_full, check_record
 
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
 PLACES = Places(pathlib.Path(__file__).resolve().parents[2], BUILD, sys.executable)
@@ -26,7 +26,7 @@ SECONDS = 3
 LESSER = "glibc.cpu.hwcaps=-AVX512F,-AVX2,-FMA,-FMA4,-AVX"
 EXPERIMENT = f"""
 title: old senders
-defaults: {plan.folder(PLACES.top) / "defaults.yaml"}
+defaults: {experiments.folder(PLACES.top) / "defaults.yaml"}
 settings: {{channel: jakes}}
 grid: {{workload: [flows, voip], congestion_control: [tahoe, coarse-reno], sysctl.tcp_frto: [0, 1]}}
 full: {{realisations: 1, duration_s: 1, flows: [{{kb: 1, times: 2}}, {{kb: 100, times: 2}}]}}

@@ -23,7 +23,7 @@ sys.path.insert(0, str(TOP / "host" / "cli"))
 
 from openwip_schema import control_pb2
 
-from openwip_cli.machine import system
+from openwip_cli.machine import procfs, system
 from openwip_cli.messages import telemetry
 
 OBSERVER = pathlib.Path(os.environ["OPENWIP_BUILD"]) / "host/observer/wip_observer"
@@ -300,7 +300,7 @@ class Observer(unittest.TestCase):
 
     def test_a_topic_that_nobody_reads_is_not_made(self):
         (self.run_folder / "pids" / "me").write_text(
-            f"{os.getpid()} {system.start_time(os.getpid())}"
+            f"{os.getpid()} {procfs.start_time(os.getpid())}"
         )
         self.start("cpu.every_ms=100")
         first = self.reader("cpu")
@@ -381,7 +381,7 @@ class Observer(unittest.TestCase):
         self.addCleanup(judge.wait)
         self.addCleanup(judge.kill)
         for name, process in (("judge", judge.pid), ("me", os.getpid())):
-            (self.run_folder / "pids" / name).write_text(f"{process} {system.start_time(process)}")
+            (self.run_folder / "pids" / name).write_text(f"{process} {procfs.start_time(process)}")
         self.start("air.every_ms=50", "cpu.every_ms=50")
         # Topic `air` beside the events: tells that the medium was heard, so that what follows is
         # news.

@@ -8,7 +8,6 @@ import os
 import pathlib
 import pwd
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ import textwrap
 import unittest
 
 from demo_support import TOP, built, environment, openwip
+from own_code_support import FIRST_TERMINAL, make_library
 
 sys.path.insert(0, str(TOP / "tests/support"))
 import documented
@@ -23,6 +23,7 @@ from openwip_cli.machine import system
 
 PAGES = (TOP / "docs/how-to/extend.md", TOP / "docs/how-to/own-predictor.md")
 BUILD = pathlib.Path(environment()["OPENWIP_BUILD"])
+HEADERS = TOP / "mac/port/include"
 KERNEL = BUILD / "virtual-time/linux"
 THREE = ("--terminals", "3", "--users-db", "8,14,20", "--channel", "jakes", "--seed", "7")
 # These rows are of the wall clock, which is another one in every run.
@@ -43,13 +44,6 @@ WRONG = """
             raise ValueError(f"user {os.getuid()}, capabilities {self.held()}")
         def held(self):
             return next(line.split()[1] for line in open("/proc/self/status") if line[:7] == "CapEff:")
-    class Idle:
-        def __init__(self, cell):
-            pass
-        def share_bins(self, slot):
-            for bin in range(slot.bins):
-                if slot.users[0].wants:
-                    slot.give(0, bin)
     class Blind:
         def __init__(self, horizon):
             self.slots = 0
@@ -80,21 +74,9 @@ class OwnCode(unittest.TestCase):
         for name, text in cls.texts.items():
             (cls.folder / name).write_text(text)
             if name.endswith(".cpp"):
-                cls.compile(name)
+                make_library(cls.folder / name, HEADERS)
         (cls.folder / "wrong.py").write_text(textwrap.dedent(WRONG))
-
-    @classmethod
-    def compile(cls, name):
-        """As the page says, but for warnings, which are errors here."""
-        subprocess.run(
-            [
-                shutil.which("g++") or "c++",
-                *("-std=c++20", "-O2", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"),
-                *("-I", TOP / "mac/port/include", cls.folder / name),
-                *("-o", (cls.folder / name).with_suffix(".so")),
-            ],
-            check=True,
-        )
+        (cls.folder / "first.py").write_text(FIRST_TERMINAL)
 
     def report(self):
         return json.loads((self.folder / "report.json").read_text())
@@ -108,8 +90,7 @@ class OwnCode(unittest.TestCase):
             *virtual,
             "--duration",
             seconds,
-            "--json",
-            self.folder / "report.json",
+            f"--json={self.folder / 'report.json'}",
             *options,
         )
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -183,7 +164,7 @@ class OwnCode(unittest.TestCase):
             ),
             (
                 ("--scheduler", self.value("python", "wrong.py:Right")),
-                f"{at} has no class Right; valid: Wrong, Who, Idle, Blind",
+                f"{at} has no class Right; valid: Wrong, Who, Blind",
             ),
             (("--scheduler", "python:no.py:A"), "no.py: No such file or directory; valid: a file"),
             (
@@ -250,7 +231,7 @@ class OwnCode(unittest.TestCase):
 
     def test_a_predictor_that_fails_is_named(self):
         for name, words in (
-            ("wrong.py:Blind", "wrong.py:29: in update: ZeroDivisionError: division by zero"),
+            ("wrong.py:Blind", "wrong.py:22: in update: ZeroDivisionError: division by zero"),
             ("line.py:Curve", "line.py has no class Curve; valid: Line"),
         ):
             done = openwip(
@@ -327,13 +308,13 @@ class OwnCode(unittest.TestCase):
         return openwip(
             command,
             *("--name", f"own{os.getpid() % 100000}", "--duration", "2"),
-            *("--pacing-limit-ms", "1000", "--json", self.folder / "report.json", *options),
+            *("--pacing-limit-ms", "1000", f"--json={self.folder / 'report.json'}", *options),
             timeout=180,
         )
 
     @unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
     def test_a_cell_in_real_time_says_what_the_code_cost(self):
-        idle = self.value("python", "wrong.py:Idle")
+        idle = self.value("python", "first.py:First")
         done = self.cell("emulate", "--scheduler", idle)
         self.assertIn(done.returncode, (0, 1), done.stderr)
         report = self.report()
@@ -385,7 +366,7 @@ class OwnCode(unittest.TestCase):
     def test_a_cell_with_radios_ends_when_its_predictor_fails(self):
         done = self.cell("demo", "--predictor", self.value("python", "wrong.py:Blind"))
         self.assertEqual(done.returncode, 3, done.stderr)
-        self.assertIn("wrong.py:29: in update: ZeroDivisionError: division by zero", done.stderr)
+        self.assertIn("wrong.py:22: in update: ZeroDivisionError: division by zero", done.stderr)
 
 
 if __name__ == "__main__":

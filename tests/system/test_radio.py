@@ -210,8 +210,7 @@ class Radio(unittest.TestCase):
                 "0",
                 "--duration",
                 "1",
-                "--json",
-                str(file),
+                f"--json={file}",
             )
             self.assertIn(done.returncode, (0, 1), done.stderr)
             of = json.loads(file.read_text())
@@ -238,8 +237,7 @@ class Radio(unittest.TestCase):
                 "0",
                 "--duration",
                 "1",
-                "--json",
-                str(file),
+                f"--json={file}",
             )
             loop = json.loads(file.read_text())["loop"]
         self.check_leads(loop, "x310")

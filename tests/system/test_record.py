@@ -49,8 +49,7 @@ class Recorded(unittest.TestCase):
             CELL,
             "--record",
             str(self.path),
-            "--json",
-            str(self.json),
+            f"--json={self.json}",
             *arguments,
         )
         self.assertIn(done.returncode, (0, 1), done.stderr)
@@ -116,8 +115,7 @@ class Recorded(unittest.TestCase):
                 "1000",
                 "--record",
                 self.path,
-                "--json",
-                self.json,
+                f"--json={self.json}",
             ],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -72,7 +72,7 @@ class Replay(unittest.TestCase):
     @cs.with_tools
     def test_its_decisions_are_the_recorded_ones_and_all_who_watch_a_cell_see_it(self):
         captured, recorded, report = (self.folder / n for n in ("r.pcapng", "r.h5", "r.json"))
-        demo = self.replay("--capture", captured, "--record", recorded, "--json", report)
+        demo = self.replay("--capture", captured, "--record", recorded, f"--json={report}")
         out, _ = demo.process.communicate(timeout=60)
         self.assertEqual(demo.process.returncode, 0, out + demo.said)
         self.gone(demo)

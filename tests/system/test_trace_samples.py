@@ -74,8 +74,7 @@ class TraceOnSamples(unittest.TestCase):
             "5",
             "--record",
             str(record),
-            "--json",
-            str(report),
+            f"--json={report}",
             *options,
         )
         self.assertTrue(report.exists(), done.stdout + done.stderr)

@@ -10,7 +10,7 @@
     report = openwip.run("emulate", generator=True, snr=20, duration=5)
     print(report["verdict"], report["link"])
 
-    for message in openwip.telemetry("demo", topics=["slot"], seconds=10):
+    for message in openwip.telemetry("demo", topics=["slot"], duration=10):
         print(message.source, message.telemetry.slot)
 
 docs/reference/python.md has an example of each. Errors are OpenWipError; what it says is one line."""

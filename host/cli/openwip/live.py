@@ -3,6 +3,7 @@
 
 import importlib.util
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,14 +15,19 @@ if TYPE_CHECKING:
 
 
 def telemetry(
-    cell: str = "demo", topics: Sequence[str] | None = None, seconds: float | None = None
+    cell: str = "demo",
+    topics: Sequence[str] | None = None,
+    duration: float | None = None,
+    *,
+    seconds: float | None = None,
 ) -> "Iterator[Message]":
     """The messages of a running cell as they come, until the cell ends or the time is over.
 
-    cell     its name (`openwip demo --name NAME`)
-    topics   such as ["slot", "tcp"] (docs/reference/telemetry.md); None: all but "frames" and "ip", which are
-             17 MB a second
-    seconds  of wall clock; None: until the cell ends
+    cell      its name (`openwip demo --name NAME`)
+    topics    such as ["slot", "tcp"] (docs/reference/telemetry.md); None: all but "frames" and "ip", which are
+              17 MB a second
+    duration  seconds of wall clock; None: until the cell ends
+    seconds   the earlier name of duration, for one more release
 
     A message has `source` (the process that published it: "base", "terminal", "observer", ...),
     `topic`, `telemetry` (the protobuf message of mac/schema/telemetry.proto: `slot`, `wall_ns` and
@@ -29,6 +35,9 @@ def telemetry(
     `received_ns` (CLOCK_MONOTONIC, ns). Whoever reads too slowly loses messages, which are counted.
 
     Needs root. Raises OpenWipError: no such cell is up, a topic is unknown, or nothing is built."""
+    if seconds is not None:
+        warnings.warn("seconds is called duration now", DeprecationWarning, stacklevel=2)
+        duration = seconds
     _find_schema()
     from openwip_cli.cell.running import cell_lives, running_cell
     from openwip_cli.messages import telemetry as messages
@@ -40,7 +49,7 @@ def telemetry(
 
     def following() -> "Iterator[Message]":
         with messages.Reader(messages.endpoints_of(running), wanted) as reader:
-            for batch in follow.messages(reader, lambda: cell_lives(running), seconds):
+            for batch in follow.messages(reader, lambda: cell_lives(running), duration):
                 yield from batch
 
     return following()

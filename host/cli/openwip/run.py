@@ -58,7 +58,7 @@ def run(command: str = "emulate", **options: Any) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder, "report.json")
         done = subprocess.run(
-            [launcher(), command, *option_words(options), "--json", str(report)],
+            [launcher(), command, *option_words(options), f"--json={report}"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             stdin=subprocess.DEVNULL,

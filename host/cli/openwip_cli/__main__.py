@@ -28,7 +28,7 @@ from .machine import places as whereabouts
 # Only the module of the command is imported: before anything is built there are no messages, and a
 # view needs no plots.
 COMMANDS = {
-    "check": "campaign.options:check",
+    "check": "check",
     "demo": "runs.demo",
     "emulate": "runs.emulate_command",
     "experiment": "campaign.command",
@@ -88,7 +88,12 @@ GIVEN = (
 def find(command: str) -> Any:
     if command not in COMMANDS:
         raise BadInput(f"unknown command {command}")
-    module, _, function = COMMANDS[command].partition(":")
+    return load(COMMANDS[command])
+
+
+def load(place: str) -> Any:
+    """The function at MODULE[:FUNCTION] of this package."""
+    module, _, function = place.partition(":")
     try:
         return getattr(importlib.import_module(f".{module}", __package__), function or "main")
     except ImportError as e:

@@ -20,6 +20,7 @@ from .settings.command_line import (
     SPLIT,
     Parser,
     help_of,
+    is_behind_equal,
     name_of_value,
     takes,
     why_split,
@@ -226,6 +227,8 @@ def of_parser(
     for action in p._actions:
         if action.option_strings:
             low, high = takes(action)
+            if is_behind_equal(action) and not getattr(p, "behind_equal", {})["--json"]:
+                high = "="  # type: ignore[assignment]
             required = "required" if action.required else ""
             lines.append(
                 row(

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Field 22 of /proc/PID/stat, as system.start_time() of the launcher; -1: no such process.
+// Field 22 of /proc/PID/stat, as procfs.start_time() of the launcher; -1: no such process.
 qint64 start_time(qint64 pid) {
     QFile f(QStringLiteral("/proc/%1/stat").arg(pid));
     if (!f.open(QIODevice::ReadOnly)) return -1;

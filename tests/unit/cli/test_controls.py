@@ -18,6 +18,7 @@ import zmq
 from openwip_schema import control_pb2 as pb
 
 from openwip_cli.cell import cell as cells
+from openwip_cli.cell import configuration
 from openwip_cli.commands import settings_command
 from openwip_cli.errors import BadInput
 from openwip_cli.figures import capacities, checks, live_changes
@@ -82,10 +83,10 @@ class Table(unittest.TestCase):
         )
         cell = cells.Cell("x")
         for process, tree in (
-            ("macd", cells.mac_config(cell, demo, "base")),
+            ("macd", configuration.mac_config(cell, demo, "base")),
             ("emulator", emulated.config(cell, emulate)),
             ("tcpl", transfers.config(cell, tcpl_, next(tcpl.points_of(tcpl_)))),
-            ("medium", {"air": cells.air_config(cell, demo)["air"]}),
+            ("medium", {"air": configuration.air_config(cell, demo)["air"]}),
         ):
             known = set(table.keys_of(process))
             leaves = {

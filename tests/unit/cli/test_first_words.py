@@ -192,6 +192,11 @@ class FirstWords(unittest.TestCase):
             "demo --snr 20 --bins 0x",
             "demo --snr=-3.5e0 --name a",
             "radio levels --tone --json",
+            "demo --json=a.json",
+            "demo --json a.json",
+            "demo --json",
+            "get --json link.bins",
+            "iq info --json=a.json a",
             "exec base -- ls --all",
             "exec --name x base -- --odd",
             "set channel.snr_db=-5 link.bins=3",
@@ -211,6 +216,47 @@ class FirstWords(unittest.TestCase):
                 text=True,
             )
             self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""), line)
+
+
+class Json(unittest.TestCase):
+    """--json[=FILE] means the same in every command."""
+
+    def given(self, was_a_word, *words):
+        p = Parser("try")
+        p.add_argument("names", nargs="*")
+        p.json("the result", was_a_word=was_a_word)
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            given = p.parse_args(words)
+        return given.json, given.names, said.getvalue()
+
+    def test_alone_it_is_standard_output_and_a_file_stands_behind_the_equal_sign(self):
+        for was_a_word in (False, True):
+            self.assertEqual(self.given(was_a_word, "x"), (None, ["x"], ""))
+            self.assertEqual(self.given(was_a_word, "x", "--json"), ("-", ["x"], ""))
+            self.assertEqual(self.given(was_a_word, "--json=a", "x"), ("a", ["x"], ""))
+        self.assertEqual(self.given(False, "--json", "x"), ("-", ["x"], ""))
+        with self.assertRaisesRegex(BadInput, "--json= names no file; valid: --json, or"):
+            self.given(False, "--json=")
+
+    def test_a_file_as_the_next_word_is_taken_with_a_warning_where_it_was(self):
+        for file in ("a", "-"):
+            self.assertEqual(
+                self.given(True, "--json", file, "x"),
+                (
+                    file,
+                    ["x"],
+                    f"openwip: --json {file} is --json={file} now; the next release takes --json"
+                    " alone for standard output\n",
+                ),
+            )
+
+    def test_it_has_one_form_in_the_table_of_all_commands(self):
+        lines = [
+            line for line in TABLE.read_text().splitlines() if re.match(r"help\t  --json\b", line)
+        ]
+        self.assertGreater(len(lines), 15)
+        self.assertEqual([line for line in lines if "--json[=FILE]" not in line], [])
 
 
 class Table(unittest.TestCase):

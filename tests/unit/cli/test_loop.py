@@ -15,10 +15,10 @@ import unittest
 from unittest import mock
 
 from openwip_cli.cell import cell as cells
-from openwip_cli.cell import radio_loop, remote
+from openwip_cli.cell import configuration, radio_loop, remote
 from openwip_cli.errors import BadInput, Stop
 from openwip_cli.figures import report
-from openwip_cli.machine import rights, system
+from openwip_cli.machine import procfs, rights
 from openwip_cli.machine.places import Places
 from openwip_cli.runs import demo, loop, options, station, station_options
 
@@ -128,7 +128,9 @@ class Taken(unittest.TestCase):
                 (slots * 5120, loop_slots),
             )
             self.assertEqual(
-                cells.fader_config(cells.Cell("x"), wanted.scenario)["fader"]["delay_samples"],
+                configuration.fader_config(cells.Cell("x"), wanted.scenario)["fader"][
+                    "delay_samples"
+                ],
                 slots * 5120,
             )
             self.assertEqual(wanted.loop_found["fader.delay_samples"], slots * 5120)
@@ -332,7 +334,7 @@ class Ended(unittest.TestCase):
                     (code, lines),
                 )
                 # gone, or a zombie
-                self.wait(lambda: system.start_time(int(status["Pid"])) is None)
+                self.wait(lambda: procfs.start_time(int(status["Pid"])) is None)
                 (self.build / "status").unlink()
 
     def test_it_has_the_rights_of_a_stations_radio(self):

@@ -5,9 +5,9 @@ of it."""
 import unittest
 from types import SimpleNamespace
 
+from hand_made import statuses
 from openwip_schema import control_pb2 as control
 from openwip_schema import telemetry_pb2 as pb
-from test_so_far import statuses
 
 import recording
 from openwip_cli.air import CRC_BITS

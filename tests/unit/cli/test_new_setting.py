@@ -19,13 +19,13 @@ ENTRY = (TOP / "tests/system/new_setting/entry.yaml").read_text()
 HANDED_OVER = """
 import json, sys
 from openwip_cli.campaign.settings import SETTINGS
-from openwip_cli.cell import cell
+from openwip_cli.cell import cell, configuration
 from openwip_cli.runs import emulate, options
 from openwip_cli.settings import monitor
 demo = options.parse_demo(["--eagerness", "keen"]).scenario
 emulated = options.parse_emulate(["--config", sys.argv[1]]).scenario
 print(json.dumps([demo.tree()["link"]["eagerness"],
-                  cell.mac_config(cell.Cell("x"), demo, "base")["link"]["eagerness"],
+                  configuration.mac_config(cell.Cell("x"), demo, "base")["link"]["eagerness"],
                   emulate.config(cell.Cell("x"), emulated)["link"]["eagerness"],
                   monitor.choices()["base link.eagerness"], SETTINGS["eagerness"].words]))
 """

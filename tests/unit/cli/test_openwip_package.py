@@ -104,9 +104,11 @@ class Runs(unittest.TestCase):
         )
 
     def test_an_invalid_run_is_a_report_too(self):
-        self.launcher('for last; do :; done; echo "{\\"asked\\": \\"$*\\"}" >"$last"; exit 1')
+        self.launcher(
+            'for last; do :; done; echo "{\\"asked\\": \\"$*\\"}" >"${last#--json=}"; exit 1'
+        )
         asked = openwip.run("emulate", snr=20)["asked"]
-        self.assertRegex(asked, r"^emulate --snr 20 --json \S+$")
+        self.assertRegex(asked, r"^emulate --snr 20 --json=\S+$")
 
     def test_a_run_without_report_says_what_the_command_said(self):
         self.launcher(
@@ -149,6 +151,13 @@ class Telemetry(unittest.TestCase):
             # The first poll without a message asks whether the cell lives, and it does not.
             self.assertEqual(list(live.telemetry("cell7", ["slot", "tcp"])), ["a", "b"])
         self.assertEqual(asked, [({"of": "cell7"}, ("slot", "tcp")), "closed"])
+
+    def test_the_earlier_name_of_the_duration_is_taken_with_a_warning(self):
+        with (
+            self.assertWarnsRegex(DeprecationWarning, "seconds is called duration now"),
+            self.assertRaises(openwip.OpenWipError),
+        ):
+            live.telemetry("cell7", ["weather"], seconds=3)
 
     def test_an_unknown_topic_is_refused_at_the_call(self):
         with self.assertRaisesRegex(openwip.OpenWipError, "weather"):

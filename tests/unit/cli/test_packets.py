@@ -88,7 +88,7 @@ class Lines(unittest.TestCase):
             ("both", None, [1, 1, 2, 2, 3, 3]),
         ):
             out = io.StringIO()
-            packets.Printer(out, True, None, pdu, way).batch(pb.PacketBatch(packet=records))
+            packets.Printer(None, out, None, pdu, way).batch(pb.PacketBatch(packet=records))
             trees = [json.loads(line) for line in out.getvalue().splitlines()]
             self.assertEqual([t["number"] for t in trees], shown, (way, pdu))
             self.assertLessEqual(
@@ -134,7 +134,7 @@ class Lines(unittest.TestCase):
         ]
         for pdu, numbers in ((3, [2, 3]), (4, [3]), (2, [2, 4]), (4095, [4]), (10, [])):
             out = io.StringIO()
-            printer = packets.Printer(out, True, None, pdu)
+            printer = packets.Printer(None, out, None, pdu)
             printer.batch(pb.PacketBatch(packet=records))
             self.assertEqual(
                 [json.loads(line)["number"] for line in out.getvalue().splitlines()], numbers, pdu
@@ -154,7 +154,7 @@ class Following(unittest.TestCase):
         self.said, self.out = [], io.StringIO()
 
     def follow(self, count, as_json=True, alive=lambda: True):
-        printer = packets.Printer(self.out, as_json, count)
+        printer = packets.Printer(*((None, self.out) if as_json else (self.out, None)), count)
         packets.follow(self.reader, alive, printer, self.said.append)
         return printer
 

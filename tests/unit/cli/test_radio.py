@@ -280,7 +280,7 @@ class Options(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "j.json")
             file.write_text("{}")
-            self.refused("not built yet", radio.main, "levels", "--json", str(file))
+            self.refused("not built yet", radio.main, "levels", f"--json={file}")
             self.assertEqual(file.read_text(), "{}")
 
 

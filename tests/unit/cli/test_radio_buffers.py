@@ -6,7 +6,7 @@ import sys
 import unittest
 import unittest.mock
 
-from openwip_cli.cell import cell
+from openwip_cli.cell import processes
 from openwip_cli.settings import radios, scenario
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "flowgraphs/apps"))
@@ -83,8 +83,8 @@ class RadioBuffers(unittest.TestCase):
         self.assertEqual(radio_buffers.stream_arguments(1000), "spp=1000")
 
     def test_only_a_software_radio_without_a_product_is_told_packets_of_a_slot(self):
-        self.assertEqual(cell.packet_options(radios.Radio("")), ["--spp", "5120"])
-        self.assertEqual(cell.packet_options(radios.Radio("product=b210")), [])
+        self.assertEqual(processes.packet_options(radios.Radio("")), ["--spp", "5120"])
+        self.assertEqual(processes.packet_options(radios.Radio("product=b210")), [])
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ sys.path.insert(0, str(TOP / "host" / "cli"))
 import devices_page
 
 from openwip_cli.cell import cell as cells
+from openwip_cli.cell import configuration
 from openwip_cli.errors import BadInput
 from openwip_cli.runs import options
 from openwip_cli.settings import radios
@@ -35,7 +36,7 @@ class Radios(unittest.TestCase):
         self.assertEqual(
             set(map(str, radios.radios(scenario).values())), {str(radios.Radio("", 0.0, 0.0))}
         )
-        air = cells.air_config(cells.Cell("x"), scenario)
+        air = configuration.air_config(cells.Cell("x"), scenario)
         self.assertEqual(air["paths"][0]["gain_db"], 0)
         self.assertEqual(air["nodes"]["terminal"]["noise_dbfs"], round(scenario.noise_dbfs, 4))
 
@@ -71,7 +72,7 @@ class Radios(unittest.TestCase):
                 self.assertTrue(
                     product["receive_gain"][0] <= terminal.gain <= product["receive_gain"][1]
                 )
-                air = cells.air_config(cells.Cell("x"), scenario)
+                air = configuration.air_config(cells.Cell("x"), scenario)
                 path, noise = air["paths"][0]["gain_db"], air["nodes"]["terminal"]["noise_dbfs"]
                 self.assertAlmostEqual(base.level_db + path + terminal.level_db, 0)
                 self.assertAlmostEqual(noise + terminal.level_db, scenario.noise_dbfs, 3)
@@ -89,7 +90,7 @@ class Radios(unittest.TestCase):
                 r"nominal_transmit_level\{(.*)\};", (TOP / "blocks/types/db.h").read_text()
             )[1]
         )
-        app = (TOP / "flowgraphs/apps/station.py").read_text()
+        app = (TOP / "flowgraphs/apps/usrp.py").read_text()
         burst = (TOP / "channels/fader/known_burst.h").read_text()
         self.assertEqual(scenarios.NOMINAL_TRANSMIT_DBFS, level)
         self.assertEqual(
@@ -126,9 +127,9 @@ class Radios(unittest.TestCase):
 
     def test_a_fader_of_two_channels_is_one_device(self):
         def nodes(*arguments):
-            return cells.fader_config(cells.Cell("x"), parse("--air", "cabled", *arguments))[
-                "nodes"
-            ]
+            return configuration.fader_config(
+                cells.Cell("x"), parse("--air", "cabled", *arguments)
+            )["nodes"]
 
         for product, more in (
             ("b210", ",ppm=0,master_clock_rate=30720000"),

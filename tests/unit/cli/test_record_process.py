@@ -17,7 +17,7 @@ from openwip_schema import telemetry_pb2 as pb
 from scripted_publisher import Publisher
 
 from openwip_cli.errors import BadInput, RecordFailed
-from openwip_cli.machine import places, system
+from openwip_cli.machine import places, procfs, system
 from openwip_cli.messages import telemetry
 from openwip_cli.records import record as records
 from openwip_cli.records import run_record
@@ -63,7 +63,7 @@ class Recorder(unittest.TestCase):
         (self.folder / "x" / "state.json").write_text(
             json.dumps(
                 {
-                    "keeper": [self.keeper.pid, system.start_time(self.keeper.pid)],
+                    "keeper": [self.keeper.pid, procfs.start_time(self.keeper.pid)],
                     "namespaces": ["owip-x-base"],
                 }
             )

@@ -332,7 +332,7 @@ class Cost(unittest.TestCase):
                     f"cd {folder}; n=$(ls | grep -c ran); touch $n.ran; [ $n -eq 0 ] && [ {good}"
                     f" -gt 0 ] && exit 1; [ $n -ge {good} ]; bad=$?; for last; do :; done; [ $bad ="
                     ' 0 ] && v=true || v=false; echo \'{"verdict": {"valid": \'$v\', "reasons":'
-                    ' ["late"]}}\' > "$last"'
+                    ' ["late"]}}\' > "${last#--json=}"'
                 )
                 with contextlib.redirect_stderr(io.StringIO()):
                     found = valid_demo.run(

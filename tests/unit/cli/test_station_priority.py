@@ -8,7 +8,7 @@ import threading
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "flowgraphs/apps"))
-import station
+import priorities
 
 
 class Priority(unittest.TestCase):
@@ -18,7 +18,7 @@ class Priority(unittest.TestCase):
         threads = [threading.Thread(target=over.wait) for _ in range(2)]
         try:
             threads[0].start()
-            with station.started_with_priority(wanted, station.TRANSMITTER_PRIORITY):
+            with priorities.started_with_priority(wanted, priorities.TRANSMITTER_PRIORITY):
                 threads[1].start()
             of = [t.native_id for t in threads] + [0]
             return [(os.sched_getscheduler(n), os.sched_getparam(n).sched_priority) for n in of]
@@ -29,12 +29,12 @@ class Priority(unittest.TestCase):
 
     def test_only_the_threads_that_a_driver_began_get_it(self):
         try:
-            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(station.TRANSMITTER_PRIORITY))
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priorities.TRANSMITTER_PRIORITY))
         except OSError:
             self.skipTest("the system grants no real-time priority")
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
         other = (os.SCHED_OTHER, 0)
-        fifo = (os.SCHED_FIFO, station.TRANSMITTER_PRIORITY)
+        fifo = (os.SCHED_FIFO, priorities.TRANSMITTER_PRIORITY)
         self.assertEqual(self.policies_with(True), [other, fifo, other])
         self.assertEqual(self.policies_with(False), [other, other, other])
 

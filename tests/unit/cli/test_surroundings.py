@@ -14,7 +14,7 @@ class Process(unittest.TestCase):
 
     def look(self, state, used=0, after=surroundings.EVERY_S):
         self.now += after
-        with mock.patch.object(surroundings.system, "state", return_value=(state, used)):
+        with mock.patch.object(surroundings.procfs, "state", return_value=(state, used)):
             return self.process.look(self.now)
 
     def words(self):

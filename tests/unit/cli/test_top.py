@@ -19,7 +19,7 @@ from scripted_publisher import Publisher
 
 from openwip_cli.cell import cell as cells
 from openwip_cli.figures import top_figures
-from openwip_cli.machine import reason, system
+from openwip_cli.machine import procfs, reason
 from openwip_cli.messages import telemetry
 from openwip_cli.views import top, top_screen, top_text
 
@@ -468,7 +468,7 @@ class FromTheWire(unittest.TestCase):
         self.cell.write_state(
             {
                 "cell": "t",
-                "keeper": [os.getpid(), system.start_time(os.getpid())],
+                "keeper": [os.getpid(), procfs.start_time(os.getpid())],
                 "namespaces": self.cell.namespaces,
             }
         )

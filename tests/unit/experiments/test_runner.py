@@ -14,7 +14,7 @@ from unittest import mock
 import world
 from world import World
 
-from openwip_cli.campaign import command, metrics, one_run, plan
+from openwip_cli.campaign import command, experiments, metrics, one_run, plan, stopping
 from openwip_cli.campaign.store import State, Store
 from openwip_cli.errors import BadInput, CellDied, Terminated
 from openwip_cli.runs import pool
@@ -205,7 +205,7 @@ class Stop(unittest.TestCase):
         self.assertTrue(5 <= min(map(len, few.values())) < max(map(len, few.values())))
 
     def test_a_realisation_that_is_still_missing_holds_back_the_later_ones(self):
-        until = plan.Until(0.1, 3)
+        until = stopping.Until(0.1, 3)
         self.assertEqual(
             [
                 until.enough(dict.fromkeys(there, 1.0))
@@ -245,8 +245,8 @@ class Command(unittest.TestCase):
         self.out = self.world.path / "results"
         self.world.store = Store(self.out)
         for where, name, value in (
-            (plan, "folder", lambda top: self.world.path),
-            (plan, "known", lambda top, *_: ["S1"]),
+            (experiments, "folder", lambda top: self.world.path),
+            (experiments, "known", lambda top, *_: ["S1"]),
             (command, "check_machine", lambda *_: None),
             (pool, "Pool", SerialPool),
             (SerialPool, "world", self.world),

@@ -14,11 +14,11 @@ import yaml
 TOP = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
-from openwip_cli.campaign import metrics, one_run, plan, runner, store
+from openwip_cli.campaign import experiments, metrics, one_run, plan, runner, store
 from openwip_cli.machine.places import Places
 from openwip_cli.runs import pool
 
-DEFAULTS = (plan.folder(TOP) / "defaults.yaml").read_text()
+DEFAULTS = (experiments.folder(TOP) / "defaults.yaml").read_text()
 SMALL = """
 title: small
 defaults: defaults.yaml

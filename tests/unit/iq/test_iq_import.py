@@ -15,13 +15,13 @@ import numpy
 from scipy import signal
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from openwip_schema import slot_link_pb2
-from test_iq_recording import (
+from iq_world import (
     VALIDATOR,
     apps,
     record,
     run,
 )
+from openwip_schema import slot_link_pb2
 
 from openwip_cli.errors import BadInput
 from openwip_cli.iq import imports, recordings

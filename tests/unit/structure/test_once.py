@@ -167,7 +167,7 @@ class Once(unittest.TestCase):
         ):
             text = "".join(
                 (TOP / "flowgraphs/apps" / f"{name}.py").read_text()
-                for name in ("station", "base_station", "terminal")
+                for name in ("command_options", "base_station", "terminal")
             )
             self.assertNotIn(f'add_argument("{flag}"', text)
             self.assertIn(f'setting(p, "{key}"', text)

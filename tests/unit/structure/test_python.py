@@ -52,6 +52,7 @@ ALLOWED = {
     "views": {"machine", "messages", "settings", "figures", "cell", "records"},
     "commands": {"machine", "messages", "settings", "figures", "cell", "measure", "iq"},
     "__main__": {"machine"},
+    "check": {"__main__", "machine"},  # finds the checks of the commands by their names
     "command_lines": {"__main__", "machine", "settings"},
     "errors": set(),
     "air": set(),

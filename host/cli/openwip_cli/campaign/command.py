@@ -16,7 +16,16 @@ from ..machine import rights, system
 from ..machine.places import Places, built
 from ..runs import emulate, ns3, pool, split_tcp, virtual
 from ..runs.options import CLOCKS
-from . import metrics, plan, report, settings, statements, tcp_settings
+from . import (
+    experiment_file,
+    experiments,
+    metrics,
+    plan,
+    report,
+    settings,
+    statements,
+    tcp_settings,
+)
 from .options import parse
 from .plan import Experiment
 from .runner import Progress
@@ -35,16 +44,17 @@ SPLIT = (split_tcp.PROGRAM, split_tcp.GUEST)
 
 def listing(top: pathlib.Path) -> str:
     lines = [f"{'':71}{'quick':>12}{'full':>12}"]
-    for name in plan.known(top, plan.PLACES):
+    for name in experiments.known(top, experiments.PLACES):
         quick, full = (
-            plan.load(top, [name], mode, plan.time_of(top, name))[0] for mode in plan.MODES
+            experiments.load(top, [name], mode, experiments.time_of(top, name))[0]
+            for mode in experiment_file.MODES
         )
         lines.append(
             f"{name:15}{quick.title[:56]:56}{plan.count([quick]):>7} runs{plan.count([full]):>7}"
             " runs"
         )
-    for name in plan.SETS:
-        shared = [plan.count(plan.load(top, [name], mode)) for mode in plan.MODES]
+    for name in experiments.SETS:
+        shared = [plan.count(experiments.load(top, [name], mode)) for mode in experiment_file.MODES]
         lines.append(
             f"{name + ' (experiments share some)':71}{shared[0]:>7} runs{shared[1]:>7} runs"
         )

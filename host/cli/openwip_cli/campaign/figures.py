@@ -23,8 +23,8 @@ from matplotlib.figure import Figure
 from ..figures import estimates, rlc_model
 from ..figures.meaning import MODULATIONS
 from ..machine import outputs
+from .grid import Point
 from .metrics import Results, label, of_part
-from .plan import Point
 from .report import Drawn
 from .settings import SETTINGS
 

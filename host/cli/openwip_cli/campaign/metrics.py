@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 from ..air import SYMBOLS_PER_BIN
 from ..errors import BadInput
 from ..runs.failure import Failure
-from .plan import Experiment, Point, Run
+from .grid import Point
+from .plan import Experiment, Run
 from .store import Read, State, Stored
 
 PACKET_BITS = 12000  # of a packet of 1500 bytes

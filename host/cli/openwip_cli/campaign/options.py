@@ -7,14 +7,14 @@ import math
 import pathlib
 from typing import Any
 
-from ..errors import VALID, BadInput
-from ..machine import placement, rights
+from ..errors import BadInput
+from ..machine import placement
 from ..machine.places import KERNEL, Places, virtual_kernel
-from ..runs import ns3_tcp, pool, station_options
-from ..runs.options import CLOCKS, parse_demo, parse_emulate
+from ..runs import ns3_tcp, pool
+from ..runs.options import CLOCKS
 from ..settings.command_line import Parser
 from ..settings.kinds import Integer
-from . import metrics, plan, statements, tcp_settings
+from . import experiments, metrics, statements, tcp_settings
 from .plan import Experiment
 from .settings import ATTEMPTS, Over, read_over
 from .store import Store
@@ -99,6 +99,7 @@ def parser(command: str) -> Parser:
         ),
     )
     p.add_argument(
+        "-o",
         "--out",
         metavar="DIR",
         help=(
@@ -211,8 +212,8 @@ def load(
     left_out: dict[str, str] | None = None,
     given: Over = Over(),
 ) -> list[Experiment]:
-    experiments = plan.load(top, names, mode, time, tcp, left_out, given)
-    for e in experiments:
+    loaded = experiments.load(top, names, mode, time, tcp, left_out, given)
+    for e in loaded:
         statements.check_statements(e, e.tree["statements"])
         for whose, part in (
             *((f"figure {f['name']}", f) for f in e.tree["figures"]),
@@ -221,7 +222,7 @@ def load(
             for metric in metrics.of_part(part):
                 metrics.split(metric, f"experiment file {e.path}: {whose}: ")
         metrics.split(metrics.watched(e), f"experiment file {e.path}: until: ")
-    return experiments
+    return loaded
 
 
 def profile_of(given: argparse.Namespace, places: Places) -> pathlib.Path | None:
@@ -284,8 +285,8 @@ def parse(arguments: list[str], places: Places, command: str = "experiment") -> 
             return given
     if not given.names:
         raise BadInput(
-            f"name an experiment: {', '.join(plan.known(places.top, plan.PLACES))}, or"
-            f" {', '.join(plan.SETS)}"
+            f"name an experiment: {', '.join(experiments.known(places.top, experiments.PLACES))}, or"
+            f" {', '.join(experiments.SETS)}"
         )
     given.mode = "quick" if given.quick else "full"
     given.slots = given.cores * PER_CORE[given.time]
@@ -314,17 +315,5 @@ def parse(arguments: list[str], places: Places, command: str = "experiment") -> 
     return given
 
 
-def check(arguments: list[str], places: Places) -> int:
-    """./openwip check COMMAND ...: what is wrong with the options of demo, station, emulate,
-    experiment, campaign is said before anything is installed or built."""
-    which, *rest = arguments
-    if which in ("experiment", "campaign"):
-        parse(rest, places, which)
-        return VALID
-    if which == "station":
-        given = station_options.parse(rest)[1]
-    else:
-        given = (parse_emulate if which == "emulate" else parse_demo)(rest)
-    if not given.generator and given.time == "real":
-        rights.require_for_a_cell()
-    return VALID
+def parse_campaign(arguments: list[str], places: Places) -> argparse.Namespace:
+    return parse(arguments, places, "campaign")

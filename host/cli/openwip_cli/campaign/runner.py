@@ -11,7 +11,8 @@ from typing import Any
 from ..figures.estimates import estimate
 from ..runs import failure
 from . import metrics
-from .plan import Experiment, Point, Run
+from .grid import Point
+from .plan import Experiment, Run
 from .store import State, Store, Stored
 
 MOST_LINES = 5  # of files that cannot be read, where a whole file system cannot

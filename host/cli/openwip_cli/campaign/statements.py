@@ -21,8 +21,9 @@ from ..errors import BadInput
 from ..figures import estimates
 from ..settings.command_line import read
 from ..settings.kinds import Integer, Kind, Real
+from .grid import Point
 from .metrics import Results
-from .plan import Experiment, Point
+from .plan import Experiment
 from .settings import SETTINGS
 
 Case: TypeAlias = dict[str, Any]  # settings, by their names
@@ -532,17 +533,19 @@ def check_statements(e: Experiment, given: Any) -> None:
         kinds = NUMBERS | ({"expect": NUMBERS["least"]} if kind == "covers" else {})
         s |= {key: read(f"{whose}: {key}", kinds[key], s[key]) for key in kinds.keys() & s.keys()}
         for key in {"where", "a", "b", "for_each", "at_each", "b_each"} & s.keys():
-            e.check_chosen(f"{whose}: {key}", s[key], key.endswith("_each"))
+            e.grid.check_chosen(f"{whose}: {key}", s[key], key.endswith("_each"))
         if "over" in s and (kind == "disjoint") != isinstance(s["over"], list):
             raise BadInput(
                 f"{whose}: over is {s['over']!r}; valid:"
                 f" {'a list of numbers' if kind == 'disjoint' else 'a setting of the grid'}"
             )
         if kind != "disjoint" and "over" in s:
-            e.check_chosen(f"{whose}: over", {str(s["over"]): s.get("among", [])}, True)
-            e.check_chosen(f"{whose}: expect", {s["over"]: s["expect"]} if kind == "best" else {})
+            e.grid.check_chosen(f"{whose}: over", {str(s["over"]): s.get("among", [])}, True)
+            e.grid.check_chosen(
+                f"{whose}: expect", {s["over"]: s["expect"]} if kind == "best" else {}
+            )
         for where in (s.get("where", {}) | case for _, case in cases(s) if kind in ALONG):
-            e.check_numbers(f"{whose}: over", s["over"], where)
+            e.grid.check_numbers(f"{whose}: over", s["over"], where)
 
 
 def judge(results: Results, statement: Statement) -> Judgement:

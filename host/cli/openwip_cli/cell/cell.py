@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A cell on this machine: its names, its run directory, the configuration of its processes, and how
-to remove whatever is left of it.
+"""A cell on this machine: its names, its run directory, and how to remove whatever is left of it.
 
 Run directory /run/openwip/CELL (mode 2750, root's; the account that its processes become may enter
 and read it. Only root makes, renames and removes anything there, and what root reads back from it
@@ -14,7 +13,6 @@ holds is what a kill -9 left. Somebody may delete it: so a namespace itself says
 (system.make_namespace), and the keeper, which holds the directory, can be found by that."""
 
 import contextlib
-import dataclasses
 import fcntl
 import json
 import os
@@ -24,47 +22,18 @@ import shutil
 from collections.abc import Sequence
 from typing import Any
 
-from ..air import SLOT_SAMPLES
 from ..errors import BadInput
-from ..machine import media, own_files, rights, system
-from ..machine.places import Places
-from ..settings import inputs, radios, table
-from ..settings.scenario import NOMINAL_TRANSMIT_DBFS, SETTINGS, Scenario, text_of
-from ..text import to_yaml
+from ..machine import media, own_files, procfs, system
 
-# of the build
-MACD, MEDIUM, FADER = "host/macd/macd", "host/medium/air", "host/cabled/wip_fader"
 RUN_ROOT = pathlib.Path("/run/openwip")
-TRANSMITTER = "base.channel"  # control of a channel in the base station's flowgraph
 KEEPER_ENDS_S = 5  # it ends its processes first
 ADDRESS = {"base": "10.42.0.1", "terminal": "10.42.0.2"}
 # of a controller, at the wired network and at the bearer
 WIRED_ADDRESS, RADIO_ADDRESS = "10.42.254.1/32", "10.42.254.2/32"
 STATIONS = ("base", "terminal")
 CONTROLLER = "controller"  # between the base station's server and the bearer (runs/split_tcp.py)
-FIRST_DESCRIPTOR = 10  # of those that a process is handed
-# above the stations' (blocks/os/realtime.h), where its clock does not wait for them
-FADER_PRIORITY = 11
-# above a transmitter's (flowgraphs/apps/station.py), where its clock waits for nobody: a clock that
-# stood still while others worked would then go on by more than a radio's store lasts
-MEDIUM_PRIORITY = 12
 KEEPER = "owip-keeper"  # the name of that process
 MARK = "openwip cell "  # in a namespace, before the name of its cell
-
-
-@dataclasses.dataclass
-class Process:
-    name: str
-    argv: list
-    environment: dict
-    namespace: str | None = None
-    essential: bool = True  # its death ends the cell; that of an observer is reported only
-    slot_path: bool = False  # a slot goes through it (placement.py)
-    apart: bool = False  # and need not wait for it, on a clock that does not
-    # all that it may ever hold; None: root's, of a program that gives them up itself
-    capabilities: tuple | None = None
-    of_the_group: bool = False  # it is of the account's group, for sockets that are the account's
-    descriptors: tuple = ()  # handed to it as FIRST_DESCRIPTOR, FIRST_DESCRIPTOR + 1, ...
 
 
 class Cell:
@@ -232,7 +201,7 @@ class Cell:
         left += [
             f"process {pid}"
             for pid, started in self.recorded_processes()
-            if system.start_time(pid) == started
+            if procfs.start_time(pid) == started
         ]
         left += [f"keeper {pid}" for pid, _ in self.keepers()]
         left += [f"{p}, of a medium that has gone" for p in self.medium_files()]
@@ -292,353 +261,3 @@ def names() -> list[str]:
 
 def up() -> list[str]:
     return sorted(d.name for d in RUN_ROOT.glob("*") if d.is_dir() and Cell(d.name).is_up())
-
-
-# --- configuration of the processes ---
-
-
-def mac_config(cell: Cell, scenario: Scenario, role: str) -> dict[str, Any]:
-    """Of a macd: every setting of the scenario that it has, and what belongs to the cell."""
-    s = scenario
-    given = inputs.for_process(s.values, SETTINGS)
-    values = {
-        theirs: given[ours]
-        for theirs, ours in table.process_keys("macd", "demo").items()
-        if given.get(ours) is not None
-    }
-    values |= {"link.fader_slots": s.fader_slots}
-    return table.nested(values) | {
-        "role": role,
-        "name": cell.name,
-        "tun": {"name": "wip0", "address": f"{ADDRESS[role]}/30", "mtu": 1500},
-        "endpoints": {
-            "slot_link": cell.line(f"{role}.slot"),
-            "uplink": cell.line("uplink"),
-            "control": cell.endpoint(f"{role}.control"),
-            "telemetry": cell.endpoint(f"{role}.telemetry"),
-        },
-        "user": system.account()[0],
-        # The peer is quiet for as long as the medium takes to start its radios; slower at low
-        # speed.
-        "peer_timeout_s": max(2, round(2 / s.speed)),
-    }
-
-
-def air_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
-    s = scenario
-    radio = radios.radios(s)
-    base, terminal = radio["base"].level_db, radio["terminal"].level_db
-    # The latency of a multipath filter is taken off the delay of the path, so with 6 samples a
-    # change of the channel while it runs does not move the signal.
-    path = {
-        "from": "base",
-        "to": "terminal",
-        "gain_db": round(-base - terminal, 4) + 0.0,
-        "delay_samples": 6,
-        "channel": s["channel.model"],
-        "shadowing": s["channel.shadowing"],
-        "user": s["channel.user"],
-    }
-    if s.plays_trace:
-        path |= {
-            "channel": str(pathlib.Path(s["channel.model"]).resolve()),
-            "trace_snr_db": s["channel.snr_db"],
-        }
-    if s.speed_kmh is not None:
-        path["speed_kmh"] = s.speed_kmh
-    own = {
-        key.removeprefix("air."): s[key]
-        for key in table.keys_of("medium")
-        if key.startswith("air.") and key in s.values
-    }
-    air = own | {
-        "name": cell.name,
-        "speed": s.speed,
-        "quantum": SLOT_SAMPLES,
-        "wait_for": {"transmitters": 1, "receivers": 1},
-        "seed": s["seed"],
-        "control": cell.endpoint("air.control"),
-        "user": system.account()[0],
-    }
-    if s["air.clock"] == "realtime":
-        air["priority"] = MEDIUM_PRIORITY
-    if s.fade_in_transmitter:
-        return {
-            "air": air | {"fader": cell.endpoint(TRANSMITTER)},
-            "nodes": {"base": {}, "terminal": {"impairments": s["impairments"]}},
-            "paths": [{key: path[key] for key in ("from", "to", "gain_db")}],
-        }
-    noise = {"noise_dbfs": round(s.noise_dbfs - terminal, 4)}
-    if not s.cabled:
-        sent = {"transmit_dbfs": round(NOMINAL_TRANSMIT_DBFS + base, 4)} if base else {}
-        return {
-            "air": air,
-            "nodes": {"base": sent, "terminal": noise | {"impairments": s["impairments"]}},
-            "paths": [path],
-        }
-    # The medium is two cables, with the fader's radios at their ends.
-    return {
-        "air": (
-            air
-            | {
-                "wait_for": {"transmitters": 2, "receivers": 2},
-                "fader": cell.endpoint("fader.control"),
-            }
-        ),
-        "nodes": {
-            "base": {},
-            "fader-base": {},
-            "fader-terminal": {},
-            "terminal": {"impairments": s["impairments"]},
-        },
-        "paths": [
-            {
-                "from": "base",
-                "to": "fader-base",
-                "gain_db": round(-base - radio["fader-base"].level_db, 4) + 0.0,
-            },
-            {
-                "from": "fader-terminal",
-                "to": "terminal",
-                "gain_db": round(-radio["fader-terminal"].level_db - terminal, 4) + 0.0,
-            },
-        ],
-    }
-
-
-def fader_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
-    """With the channel that the medium would have. A product with two channels is one device at
-    both cables."""
-    medium = air_config(cell, scenario.replaced({"air.over": "medium"}))
-    path, of = medium["paths"][0], radios.radios(scenario)
-    gains = {"base": "receive_gain_db", "terminal": "transmit_gain_db"}
-    one = radios.two_channels(of["fader-base"])
-    radio = {
-        node: {
-            "radio": ",".join(
-                filter(
-                    None,
-                    (
-                        f"type=vusrp,air={cell.name},node="
-                        + ("fader-base:fader-terminal" if one else f"fader-{node}"),
-                        of[f"fader-{node}"].arguments,
-                    ),
-                )
-            ),
-            "channel": i if one else 0,
-            gain: of[f"fader-{node}"].gain,
-        }
-        for i, (node, gain) in enumerate(gains.items())
-    }
-    air = {
-        "name": cell.name,
-        "seed": scenario["seed"],
-        "control": cell.endpoint("fader.control"),
-        "user": system.account()[0],
-    }
-    # its samples are due, whatever a station computes: a search for the lock takes long
-    if scenario["air.clock"] == "realtime":
-        air["priority"] = FADER_PRIORITY
-    return {
-        "air": air,
-        "fader": {"delay_samples": scenario["fader.delay_samples"], "start_delay_s": 0.05},
-        "nodes": {
-            "base": radio["base"],
-            "terminal": radio["terminal"] | {"noise_dbfs": round(scenario.noise_dbfs, 4)},
-        },
-        "paths": [path | {"gain_db": 0.0}],
-    }
-
-
-def write_config(cell: Cell, name: str, tree: dict[str, Any]) -> str:
-    """Of a process, into the run folder: its path."""
-    path = cell.run / f"{name}.yaml"
-    own_files.create(path, to_yaml(tree))
-    return str(path)
-
-
-def write_configs(cell: Cell, scenario: Scenario) -> None:
-    write_config(cell, "air", air_config(cell, scenario))
-    if scenario.cabled:
-        write_config(cell, "fader", fader_config(cell, scenario))
-    for role in STATIONS:
-        write_config(cell, role, mac_config(cell, scenario, role))
-
-
-def radio_environment(cell: Cell, places: Places) -> dict[str, str]:
-    return {
-        "OPENWIP_RUN": str(cell.run),
-        "PYTHONPATH": str(places.build / "python"),
-        "UHD_MODULE_PATH": str(places.build / "uhd_modules"),
-        "GR_CONF_CONTROLPORT_ON": "False",
-        "OPENBLAS_NUM_THREADS": "1",
-        "PYTHONUNBUFFERED": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-
-
-def flowgraph(role: str, places: Places) -> list[str]:
-    return [
-        str(places.python),
-        str(
-            places.top
-            / "flowgraphs"
-            / "apps"
-            / ("base_station.py" if role == "base" else "terminal.py")
-        ),
-    ]
-
-
-def transmitter_options(scenario: Scenario, control: str = "") -> list[str]:
-    options = [
-        "--edge-samples",
-        str(scenario["radio.edge_samples"]),
-        "--lead",
-        str(scenario["link.transmit_lead_slots"]),
-    ]
-    if not scenario.cabled and not scenario.fade_in_transmitter:
-        return options
-    options.append("--bursts-first")
-    if scenario.cabled:
-        return options
-    channel = {
-        "speed_kmh": -1 if scenario.speed_kmh is None else scenario.speed_kmh,
-        "shadowing": text_of(scenario["channel.shadowing"]),
-        "user": scenario["channel.user"],
-        "noise_dbfs": round(scenario.noise_dbfs, 4),
-        "seed": scenario["seed"],
-    }
-    return [
-        *options,
-        "--channel-control",
-        control,
-        "--channel",
-        ",".join(
-            [scenario["channel.model"], *(f"{key}={value}" for key, value in channel.items())]
-        ),
-    ]
-
-
-def receiver_options(scenario: Scenario) -> list[str]:
-    return [
-        "--horizon",
-        str(scenario.retransmission_delay_slots),
-        "--combining",
-        scenario["link.combining"],
-        "--predictor",
-        inputs.for_process(scenario.values, SETTINGS)["phy.predictor"],
-        "--gain-control",
-        scenario["phy.gain_control"],
-    ]
-
-
-def packet_options(radio: radios.Radio) -> list[str]:
-    """A software radio without a product releases whole slots: with one packet a slot, a slot wakes
-    each thread once."""
-    return [] if radio.arguments else ["--spp", str(SLOT_SAMPLES)]
-
-
-def cell_processes(
-    cell: Cell,
-    scenario: Scenario,
-    places: Places,
-    record_iq: dict[str, list[str]] | None = None,
-    record_to: dict[str, tuple[int, ...]] | None = None,
-) -> list[Process]:
-    """In the order of starting: the medium and the MACs bind, the radios attach. `record_iq`: more
-    arguments of a station's flowgraph, by station; `record_to`: descriptors of the files that it
-    records to."""
-    more, files = record_iq or {}, record_to or {}
-    run = cell.run
-    common, radio = {"OPENWIP_RUN": str(run)}, radio_environment(cell, places)
-    radio_of = radios.radios(scenario)
-
-    def station(role: str, *extra: str) -> list[str]:
-        return [
-            *flowgraph(role, places),
-            "--args",
-            ",".join(
-                filter(None, (f"type=vusrp,air={cell.name},node={role}", radio_of[role].arguments))
-            ),
-            "--endpoint",
-            cell.line(f"{role}.slot"),
-            "--freq",
-            "1.8e9",
-            "--record-endpoint",
-            cell.endpoint(f"{role}.iq"),
-            "--least-rights",
-            *more.get(role, ()),
-            "--start-time",
-            "0.1",
-            *extra,
-        ]
-
-    def mac(role: str) -> "Process":
-        return Process(
-            f"{role}.macd",
-            [str(places.path(MACD)), "--config", str(run / f"{role}.yaml")],
-            common,
-            cell.namespace(role),
-            slot_path=True,
-        )
-
-    fader = (
-        [
-            Process(
-                "fader",
-                [
-                    str(places.path(FADER)),
-                    "--config",
-                    str(run / "fader.yaml"),
-                    *more.get("fader", ()),
-                ],
-                radio,
-                slot_path=True,
-                apart=True,
-                capabilities=rights.SLOT_PATH,
-            )
-        ]
-        if scenario.cabled
-        else []
-    )
-    return [
-        Process(
-            "air",
-            [str(places.path(MEDIUM)), "--config", str(run / "air.yaml")],
-            common,
-            slot_path=True,
-            capabilities=rights.SLOT_PATH,
-        ),
-        *fader,
-        mac("base"),
-        mac("terminal"),
-        Process(
-            "base.radio",
-            station(
-                "base",
-                "--transmit-gain",
-                f"{radio_of['base'].gain:g}",
-                *transmitter_options(scenario, cell.endpoint(TRANSMITTER)),
-            ),
-            radio,
-            slot_path=True,
-            capabilities=rights.to_load(rights.RADIO, places.top, places.build),
-            of_the_group=True,
-            descriptors=files.get("base", ()),
-        ),
-        Process(
-            "terminal.radio",
-            station(
-                "terminal",
-                "--receive-gain",
-                f"{radio_of['terminal'].gain:g}",
-                *packet_options(radio_of["terminal"]),
-                *receiver_options(scenario),
-            ),
-            radio,
-            slot_path=True,
-            capabilities=rights.to_load(rights.RADIO, places.top, places.build),
-            of_the_group=True,
-            descriptors=files.get("terminal", ()),
-        ),
-    ]

@@ -32,11 +32,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from ..errors import BadInput, CellDied, describe_os_error, how_ended, without_middle
-from ..machine import outputs, own_files, reason, rights, system
+from ..machine import outputs, own_files, procfs, reason, rights, system
 from ..machine.placement import Placement
 from ..machine.reason import Cause, Reason
 from ..machine.surroundings import Surroundings
-from .cell import FIRST_DESCRIPTOR, KEEPER, Cell, Process
+from .cell import KEEPER, Cell
+from .process import FIRST_DESCRIPTOR, Process
 
 GRACE_S = 1.3  # for SIGTERM; the contract of the processes is 1 s
 CAUSE_S = 0.1  # to tell the cause of a death from what it causes
@@ -108,8 +109,8 @@ class Keeper:
             {
                 "cell": cell.name,
                 "namespaces": cell.namespaces,
-                "keeper": [os.getpid(), system.start_time(os.getpid())],
-                "launcher": [os.getppid(), system.start_time(os.getppid())],
+                "keeper": [os.getpid(), procfs.start_time(os.getpid())],
+                "launcher": [os.getppid(), procfs.start_time(os.getppid())],
             }
         )
         log = own_files.open_log(cell.run / "keeper.log")
@@ -151,7 +152,7 @@ class Keeper:
                 os._exit(127)
         for fd in (log, *message["descriptors"]):
             os.close(fd)
-        started = system.start_time(pid)
+        started = procfs.start_time(pid)
         own_files.create(self.cell.run / "pids" / name, f"{pid} {started}")
         self.children[name] = (pid, system.open_pidfd(pid))
         if message.get("essential", True):
@@ -234,7 +235,7 @@ class Keeper:
         children = [
             (pid, started)
             for pid, _ in self.children.values()
-            if (started := system.start_time(pid)) is not None
+            if (started := procfs.start_time(pid)) is not None
         ]
         left = cell.remove(grace=0.3, processes=children, namespaces=self.surroundings.namespaces)
         names = {pid: name for name, (pid, _) in self.children.items()}

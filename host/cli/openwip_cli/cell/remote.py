@@ -33,8 +33,9 @@ from ..machine import own_files, rights, system
 from ..machine.places import Places
 from ..settings.command_line import Parser
 from ..text import of_file
-from .cell import Cell, Process
+from .cell import Cell
 from .keeper import KeeperClient
+from .process import Process
 
 # In the order of their ports. A socket that the cell does not have answers nothing.
 SOCKETS = (

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from ..errors import BadInput, CellDied
 from ..figures import facts
-from ..machine import system
+from ..machine import procfs, system
 from ..messages import control
 from ..shapes import Interface
 from . import cell as cells
@@ -30,7 +30,7 @@ def running_cell(name: str) -> Cell:
 
 def cell_lives(cell: Cell) -> bool:
     keeper = cell.state.get("keeper")
-    return keeper is not None and system.start_time(keeper[0]) == keeper[1]
+    return keeper is not None and procfs.start_time(keeper[0]) == keeper[1]
 
 
 STILL_S = 0.3  # between two readings that have to agree

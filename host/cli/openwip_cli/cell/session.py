@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..errors import BadInput, CellDied, Terminated, catch
-from ..machine import placement, rights, system
+from ..machine import placement, procfs, rights, system
 from ..machine.places import Places, versions
 from ..machine.reason import Cause
 from ..messages import control
@@ -21,6 +21,7 @@ from ..settings.scenario import Scenario
 from . import cell as cells
 from .cell import Cell
 from .keeper import KeeperClient, not_ended
+from .process import Process
 
 START_TIMEOUT_S = 30
 OBSERVER = "host/observer/wip_observer"
@@ -75,7 +76,7 @@ class CpuClock:
         self.began = self._read()
 
     def _read(self) -> tuple[float, dict[str, float | None]]:
-        return time.monotonic(), {n: system.cpu_seconds(p) for n, p in self.pids.items()}
+        return time.monotonic(), {n: procfs.cpu_seconds(p) for n, p in self.pids.items()}
 
     def cores(self) -> dict[str, float]:
         now, seconds = self._read()
@@ -87,7 +88,7 @@ class CpuClock:
         }
 
 
-def start_process(keeper: KeeperClient, process: cells.Process, endpoint: control.Control) -> None:
+def start_process(keeper: KeeperClient, process: Process, endpoint: control.Control) -> None:
     """Start it and wait until it answers."""
     keeper.start(process)
     if not keeper.wait_until(endpoint.answers, START_TIMEOUT_S):
@@ -114,7 +115,7 @@ def start_observers(keeper: KeeperClient, cell: Cell, command: str, places: Plac
     run = {"OPENWIP_RUN": str(cell.run)}
     stations = ",".join(f"{s}={cell.namespace(s)}" for s in cell.stations)
     keeper.start(
-        cells.Process(
+        Process(
             "observer",
             [
                 places.program(OBSERVER),
@@ -128,7 +129,7 @@ def start_observers(keeper: KeeperClient, cell: Cell, command: str, places: Plac
         )
     )
     keeper.start(
-        cells.Process(
+        Process(
             "judge",
             places.module("judge", cell.name, command, len(cell.terminals)),
             run,

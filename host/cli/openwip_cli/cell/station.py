@@ -18,18 +18,10 @@ from ..machine import rights
 from ..machine.places import Places
 from ..settings.scenario import Scenario
 from . import remote
-from .cell import (
-    MACD,
-    TRANSMITTER,
-    Cell,
-    Process,
-    flowgraph,
-    mac_config,
-    radio_environment,
-    receiver_options,
-    transmitter_options,
-    write_config,
-)
+from .cell import Cell
+from .configuration import TRANSMITTER, mac_config, write_config
+from .process import Process
+from .processes import MACD, flowgraph, radio_environment, receiver_options, transmitter_options
 
 PORT = 7680
 START_IN_S = 0.3  # of the radio's clock, once it is set up: time to make the flowgraph

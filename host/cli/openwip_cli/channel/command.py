@@ -24,7 +24,7 @@ USAGE = """usage: ./openwip channel COMMAND [OPTIONS]
 
   list                         channel definitions
   render NAME -o FILE.h5       trace of a definition (render --help)
-  info FILE.h5 [--json]        check a trace and say what it is
+  info FILE.h5 [--json[=FILE]] check a trace and say what it is
   plot FILE.h5 -o FILE.png     heat map, spectrum of the fading, distribution, level
   import FILE.csv -o FILE.h5   trace from rows of 25 (or 50, with predictions) SNRs in dB
   export FILE.h5 --csv|--mahimahi|--kaunet FILE
@@ -98,11 +98,12 @@ def writing(
 
 def list_channels(arguments: list[str], places: Places) -> int:
     p = Parser("channel list")
-    p.add_argument("--json", action="store_true")
+    p.json("the definitions, an object in each line,")
     given = p.parse_args(arguments)
+    outputs.check_given("--json", given.json)
     lines = run_program(places, ["list"])
-    if given.json:
-        print(lines, end="")
+    outputs.write_json_text(given.json, lines)
+    if given.json == "-":
         return 0
     print(
         f"{'name':12} {'taps':>4} {'last, ns':>8} {'rms, ns':>8} {'km/h':>8} {'users':>5}  source"
@@ -199,17 +200,16 @@ def summary(d: dict[str, Any]) -> str:
 def info(arguments: list[str], places: Places) -> int:
     p = Parser("channel info")
     p.add_argument("file", metavar="FILE.h5")
-    p.add_argument("--json", action="store_true", help="everything, as JSON")
+    p.json("everything")
     given = p.parse_args(arguments)
+    outputs.check_given("--json", given.json, given.file)
     d = describe(places, given.file)
-    if given.json:
-        outputs.write_json("-", d)
-    else:
-        print(summary(d))
-        print(
-            "  definition:\n"
-            + "\n".join("    " + printable(line) for line in d["definition"].splitlines())
-        )
+    outputs.say(
+        given.json,
+        f"{summary(d)}\n  definition:\n"
+        + "\n".join("    " + printable(line) for line in d["definition"].splitlines()),
+    )
+    outputs.write_json(given.json, d)
     return 0
 
 

@@ -91,10 +91,10 @@ def said_errors(device: link.Attenuator) -> list[list[int | str]]:
 def played(device: link.Attenuator, channels: list[int], table: bytes, given: Namespace) -> int:
     """Plays, and says what came of it."""
     steps = len(table) // len(channels)
-    print(
+    outputs.say(
+        given.json,
         f"playing {steps} steps of {given.period} ms on channel {', '.join(map(str, channels))}"
         + (", from the trigger on" if given.external else ""),
-        flush=True,
     )
     begun = time.monotonic()
     missed_before = device.status().missed_ticks
@@ -110,9 +110,10 @@ def played(device: link.Attenuator, channels: list[int], table: bytes, given: Na
         "missed_ticks": missed,
     }
     good = result["state"] == "ended" and not (status.underflows or status.late or missed)
-    print(
+    outputs.say(
+        given.json,
         f"{result['state']}: {status.played} steps in {result['took_s']:.1f} s; not there when due"
-        f" {status.underflows}, ticks missed {missed}"
+        f" {status.underflows}, ticks missed {missed}",
     )
     result["errors"] = said_errors(device)
     outputs.write_json(given.json, result)
@@ -160,12 +161,15 @@ def do_status(given: Namespace, _places: Places) -> int:
         name, status = device.find(), device.status()
         result = as_json(status) | {"name": name, "switch": int(device.ask("ROUT:SWIT?"))}
         levels = [float(v) for v in device.ask("INP:ATT:ALL?").split(",")]
-        print(
+        outputs.say(
+            given.json,
             f"{name}\n{result['state']}, up {status.tick / 1000:.1f} s, switch {result['switch']},"
             f" steps not there when due {status.underflows}, ticks missed {status.missed_ticks},"
-            f" damaged frames {status.damaged}"
+            f" damaged frames {status.damaged}\n"
+            + "attenuation "
+            + " ".join(f"{v:g}" for v in levels)
+            + " dB",
         )
-        print("attenuation " + " ".join(f"{v:g}" for v in levels) + " dB")
         result["errors"] = said_errors(device)
     outputs.write_json(given.json, result)
     return VALID
@@ -228,9 +232,10 @@ def do_play(given: Namespace, places: Places) -> int:
             device, given.trace, channels, given.at_zero, given.period, snr
         )
         if given.at_zero is not None:
-            print(
+            outputs.say(
+                given.json,
                 f"{clipped} of {len(table) // len(channels)} steps are clipped to what the chips"
-                " have"
+                " have",
             )
         return played(device, channels, table, given)
 
@@ -261,7 +266,7 @@ def main(arguments: list[str], places: Places) -> int:
                 help="serial port (default: the Nucleo board, if there is one)",
             )
         if name in ("status", "play", "sweep"):
-            sub.add_argument("--json", metavar="FILE", help="write the result there as well")
+            sub.json("the result", was_a_word=True)
         if name in ("play", "sweep"):
             sub.value(
                 "--period",

@@ -16,7 +16,7 @@ from ..cell.keeper import not_ended as keeper_words
 from ..cell.running import running_cell
 from ..errors import BadInput, CellDied, how_ended
 from ..figures import report
-from ..machine import outputs, rights, system
+from ..machine import outputs, procfs, rights, system
 from ..machine.places import Places, callers_python
 from ..messages import control
 from ..settings.command_line import Parser
@@ -32,7 +32,7 @@ def down_cell(cell: Cell) -> str | None:
     if was_up:
         state = cell.state
         keeper = state.get("keeper")
-        if keeper and system.start_time(keeper[0]) == keeper[1]:
+        if keeper and procfs.start_time(keeper[0]) == keeper[1]:
             os.kill(keeper[0], signal.SIGTERM)
         # it hangs: by force, and then as for a killed one
         if not system.wait_until(cell.acquire, DOWN_PATIENCE_S):
@@ -126,14 +126,7 @@ def bench(arguments: list[str], places: Places) -> int:
         sys.path.append(str(places.top / "tests" / "bench"))
         return int(importlib.import_module("bench_slot_path").main(arguments[1:], places))
     p = Parser("bench")
-    p.add_argument(
-        "--json",
-        metavar="FILE",
-        nargs="?",
-        const="-",
-        default="-",
-        help="write there instead of standard output",
-    )
+    p.json("all results", was_a_word=True)
     p.add_argument(
         "--least", action="store_true", help="each as short as it goes: that it runs, not how fast"
     )
@@ -155,7 +148,7 @@ def bench(arguments: list[str], places: Places) -> int:
             results[program.name] = json.loads(done.stdout)
         except ValueError:
             results[program.name] = {"error": "no JSON", "text": done.stdout[-2000:]}
-    outputs.write_json(given.json, results)
+    outputs.write_json(given.json or "-", results)
     return 0 if all("error" not in r for r in results.values() if isinstance(r, dict)) else 1
 
 

@@ -485,7 +485,7 @@ def main(arguments: list[str], places: Places) -> int:
     )
     receive_options(p)
     transmit_options(p)
-    p.add_argument("--json", metavar="FILE", help="write the findings there as well")
+    p.json("the findings", was_a_word=True)
     given = p.parse_args(arguments)
     meant = [
         o
@@ -513,17 +513,20 @@ def main(arguments: list[str], places: Places) -> int:
     if given.fix:
         fix(findings)
         findings = examine(machine, given.radio, places)
-    show(findings)
+    if given.json != "-":
+        show(findings)
     loop: dict[str, Any] = {}
     if given.loop:
         loop = ask(places, "loop", given.radio, asked(given))
         measured = list(findings_of_loop(loop))
-        show(measured)
+        if given.json != "-":
+            show(measured)
         findings += measured
     lacking = sum(not f.ok for f in findings)
-    print(
+    outputs.say(
+        given.json,
         f"{len(findings)} findings, "
-        + (f"{lacking} of them cost something" if lacking else "nothing to mend")
+        + (f"{lacking} of them cost something" if lacking else "nothing to mend"),
     )
     outputs.write_json(
         given.json, {"findings": as_json(findings)} | ({"loop": loop} if given.loop else {})

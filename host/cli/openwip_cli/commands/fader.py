@@ -199,6 +199,7 @@ def calibrate(arguments: list[str], places: Places) -> int:
         " leads from each path's end to its beginning.",
     )
     p.add_argument(
+        "-o",
         "--out",
         metavar="FILE",
         default="calibration.json",
@@ -248,7 +249,7 @@ def bursts_of(file: str) -> list[Burst]:
         raise BadInput(f"{file}: {e.strerror}") from None
     except (ValueError, LookupError, TypeError):
         raise BadInput(
-            f"{file} has no bursts of a terminal; valid: --json FILE of ./openwip station terminal"
+            f"{file} has no bursts of a terminal; valid: --json=FILE of ./openwip station terminal"
             " --air cabled"
         ) from None
     for number, b in enumerate(bursts):
@@ -280,7 +281,7 @@ def compare(arguments: list[str], _places: Places) -> int:
         help="the fader's YAML file, whose air.control is where it answers; or its --listen",
     )
     p.add_argument(
-        "report", metavar="FILE", help="--json of ./openwip station terminal --air cabled"
+        "report", metavar="FILE", help="file of --json of ./openwip station terminal --air cabled"
     )
     p.add_argument(
         "--keys", metavar="DIR", help="of ./openwip keys; with a fader on another computer"

@@ -21,7 +21,7 @@ from .radio_defaults import of_defaults
 from .radio_findings import of_sensors, of_sources
 from .radio_program import asked, parsed, radio_parser, transmit_options
 
-USAGE = """usage: ./openwip radio COMMAND [--radio ARGS] [--json [FILE]] [OPTIONS]
+USAGE = """usage: ./openwip radio COMMAND [--radio ARGS] [--json[=FILE]] [OPTIONS]
 
   list        the devices that UHD finds, the software one among them
   probe       what a device is: clocks, rates, ranges, sensors, time, calibration; a line each: ok, or what it costs
@@ -300,7 +300,10 @@ def levels(arguments: list[str], places: Places) -> int:
 def spectrum(arguments: list[str], places: Places) -> int:
     p = radio_parser("radio spectrum", receives=True)
     p.add_argument(
-        "--out", metavar="FILE.png", help="the picture (default spectrum.png, or none with --json)"
+        "-o",
+        "--out",
+        metavar="FILE.png",
+        help="the picture (default spectrum.png, or none with --json)",
     )
     given = parsed(p, arguments)
     file = given.out or (None if given.json else "spectrum.png")

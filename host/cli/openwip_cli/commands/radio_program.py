@@ -73,16 +73,7 @@ def radio_parser(command: str, receives: bool = False) -> Parser:
             default=0.5,
             help="of samples (default 0.5)",
         )
-    p.add_argument(
-        "--json",
-        metavar="FILE",
-        nargs="?",
-        const="-",
-        help=(
-            "write what was found there as well; without FILE: as JSON on "
-            "standard output, and nothing else"
-        ),
-    )
+    p.json("what was found", was_a_word=True)
     return p
 
 

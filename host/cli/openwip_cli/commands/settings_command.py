@@ -321,11 +321,11 @@ def set_main(arguments: list[str], _places: Places) -> int:
 def get_main(arguments: list[str], _places: Places) -> int:
     p = parser(
         "get",
-        "./openwip get [--name CELL | --control ENDPOINT] [--path SENDER:RECEIVER] [--json]"
+        "./openwip get [--name CELL | --control ENDPOINT] [--path SENDER:RECEIVER] [--json[=FILE]]"
         " [--describe [--markdown]] [KEY...]",
     )
     p.add_argument("keys_asked", nargs="*", metavar="KEY")
-    p.add_argument("--json", action="store_true", help="for programs")
+    p.json("the values, or with --describe the table,")
     p.add_argument(
         "--describe",
         action="store_true",
@@ -338,14 +338,13 @@ def get_main(arguments: list[str], _places: Places) -> int:
     )
     p.add_argument("--kind", choices=controls.CELLS, help="with --describe: of one kind of cell")
     given = p.parse_args(arguments)
+    outputs.check_given("--json", given.json)
     if given.describe:
         return describe(given)
     running = connect(chosen_name(given))
     rows = [running.find(k, given.path) for k in given.keys_asked] or running.shown(given.path)
     values = {r.key: running.value(r.key) for r in rows}
-    if given.json:
-        outputs.write_json("-", {"cell": running.name, "kind": running.kind, "values": values})
-        return 0
+    outputs.write_json(given.json, {"cell": running.name, "kind": running.kind, "values": values})
     width = max(len(r.key) for r in rows)
     for r in rows:
         note = (
@@ -355,7 +354,7 @@ def get_main(arguments: list[str], _places: Places) -> int:
             if r.why_not
             else ""
         )
-        print(f"{r.key:<{width}}  {with_unit(values[r.key], r)}{note}")
+        outputs.say(given.json, f"{r.key:<{width}}  {with_unit(values[r.key], r)}{note}")
     return 0
 
 
@@ -371,8 +370,8 @@ def describe(given: argparse.Namespace) -> int:
         tree["cells"][kind] = [
             r for r in rows if not given.keys_asked or r["key"] in given.keys_asked
         ]
-    if given.json:
-        outputs.write_json("-", tree, indent=1)
+    outputs.write_json(given.json, tree, indent=1)
+    if given.json == "-":
         return 0
     for kind, rows in tree["cells"].items():
         print(f"{kind}:")

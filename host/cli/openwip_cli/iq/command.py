@@ -24,9 +24,9 @@ from . import replay as replays
 ANSWER_S = 5.0
 START_SLOTS = 300  # until a recording has its queue: 64 MB of memory
 USAGE = """./openwip iq record [--name CELL] [--station terminal|base] [--duration S | --slots A..B] FILE
-       ./openwip iq replay FILE [--json]
+       ./openwip iq replay FILE [--json[=FILE]]
        ./openwip iq import [--sample-rate HZ] [--datatype cf32_le|ci16_le|ci8] [--recording NAME] FILE OUT
-       ./openwip iq info FILE [--json]"""
+       ./openwip iq info FILE [--json[=FILE]]"""
 
 
 # --- record ---
@@ -171,8 +171,10 @@ def parse_file(
 ) -> argparse.Namespace:
     p = Parser(command, description)
     p.add_argument("file", metavar="FILE")
-    p.add_argument("--json", action="store_true", help=as_json)
-    return p.parse_args(arguments)
+    p.json(as_json)
+    given = p.parse_args(arguments)
+    outputs.check_given("--json", given.json, given.file)
+    return given
 
 
 def to_replay(file: pathlib.Path | str) -> tuple[recordings.Recording, list[bytes]]:
@@ -199,17 +201,15 @@ def replay(arguments: list[str]) -> int:
     given = parse_file(
         "iq replay",
         "A recording through the receiver: the same decisions as in the live run?",
-        "all numbers, as JSON",
+        "all numbers",
         arguments,
     )
     recording, live = to_replay(given.file)
     began = time.monotonic()
     result = replays.compare(recording, live, replays.run(recording))
     result["replay_s"] = round(time.monotonic() - began, 3)
-    if given.json:
-        outputs.write_json("-", result)
-    else:
-        print(screen(recording, result))
+    outputs.say(given.json, screen(recording, result))
+    outputs.write_json(given.json, result)
     return 0 if result["same"] else 1
 
 
@@ -252,13 +252,13 @@ def info(arguments: list[str]) -> int:
     given = parse_file(
         "iq info",
         "What a recording holds.",
-        "the global object, captures and annotations, as JSON",
+        "the global object, captures and annotations",
         arguments,
     )
     recording = recordings.Recording(given.file)
     hashed = recording.check_hash()
-    if given.json:
-        outputs.write_json("-", recording.meta)
+    outputs.write_json(given.json, recording.meta)
+    if given.json == "-":
         return 0
     g = recording.whole
     lines = [

@@ -69,7 +69,7 @@ def report_file(sheet: Sheet, run: Run) -> str:
 
 def command_of(sheet: Sheet, run: Run, seed: int) -> str:
     options = " ".join(f"{FLAGS[key]} {value}" for key, value in settings_of(sheet, run).items())
-    return f"sudo ./openwip demo --seed {seed} {options} --json {report_file(sheet, run)}"
+    return f"sudo ./openwip demo --seed {seed} {options} --json={report_file(sheet, run)}"
 
 
 def as_text(sheet: Sheet, student: str) -> str:

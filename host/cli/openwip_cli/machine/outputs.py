@@ -369,11 +369,31 @@ def writing(flag: str, path: pathlib.Path | str) -> Iterator[pathlib.Path]:
         raise NotWritten(f"{flag} {path}: cannot be written: {e.strerror or e}") from None
 
 
+def say(json: str | None, text: str) -> None:
+    """Text for people; none, where standard output is for the JSON of --json."""
+    if json != "-":
+        print(text, flush=True)
+
+
 def write_json(path: pathlib.Path | str | None, result: dict[str, Any], indent: int = 2) -> None:
-    """The report of --json FILE; "-": to standard output, None: nowhere."""
-    text = json.dumps(result, indent=indent)
+    """The result of --json[=FILE]; "-": to standard output, None: nowhere."""
+    write_json_text(path, json.dumps(result, indent=indent) + "\n")
+
+
+@contextlib.contextmanager
+def json_lines(path: pathlib.Path | str | None) -> Iterator[IO[str] | None]:
+    """Where the objects of --json[=FILE] go one by one; None: nowhere."""
+    if path is None or path == "-":
+        yield sys.stdout if path else None
+        return
+    with writing("--json", path), replacing(path) as f:
+        yield f
+
+
+def write_json_text(path: pathlib.Path | str | None, text: str) -> None:
+    """The same of what is JSON already: an object, or one in each line."""
     if path == "-":
-        print(text)
+        print(text, end="")
     elif path:
         with writing("--json", path):
-            write_whole(path, text + "\n")
+            write_whole(path, text)

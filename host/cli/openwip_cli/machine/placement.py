@@ -29,7 +29,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import BadInput
-from . import system
+from . import procfs
 from .places import Places
 
 LOOK_S = 0.1
@@ -140,14 +140,14 @@ def busy_ticks(proc: str = "/proc") -> dict[int, int]:
     """{core: ticks that it did not idle}"""
     return {
         core: sum(t.values()) - t["idle"] - t["iowait"]
-        for core, t in system.core_ticks(proc).items()
+        for core, t in procfs.core_ticks(proc).items()
     }
 
 
 def ticks_to_spare(proc: str = "/proc") -> dict[int, int]:
     """{core: ticks that it idled, or worked for what is niced and gives way}"""
     return {
-        core: t["nice"] + t["idle"] + t["iowait"] for core, t in system.core_ticks(proc).items()
+        core: t["nice"] + t["idle"] + t["iowait"] for core, t in procfs.core_ticks(proc).items()
     }
 
 
@@ -156,7 +156,7 @@ def share_of_work(seconds: float = LOOK_S) -> dict[int, float]:
     before, began = busy_ticks(), time.monotonic()
     time.sleep(seconds)
     after, passed = busy_ticks(), time.monotonic() - began
-    return {c: (after[c] - before[c]) / system.TICKS / passed for c in after if c in before}
+    return {c: (after[c] - before[c]) / procfs.TICKS / passed for c in after if c in before}
 
 
 def quietest(cores: list[int], work: dict[int, float]) -> int:

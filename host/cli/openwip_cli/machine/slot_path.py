@@ -4,7 +4,6 @@ runs, and whose a stall was. Nothing is added to the processes."""
 
 import dataclasses
 import json
-import os
 import pathlib
 import subprocess
 import threading
@@ -13,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..shapes import Share, Stall, Standstills
-from . import placement, system
+from . import placement, procfs
 from .places import Places
 
 Found = TypeVar("Found")
@@ -22,31 +21,11 @@ EVERY_S = 0.2
 NO_STALL_S = 2e-3  # behind: that is three slots, the loop bears it
 
 
-def threads_of(pid: int, proc: str = "/proc") -> list[str]:
-    try:
-        return os.listdir(f"{proc}/{pid}/task")
-    except OSError:
-        return []
-
-
-def worked(pid: int, proc: str = "/proc") -> tuple[float, float]:
-    """(seconds run, seconds ready without a core) of a process so far."""
-    run = waited = 0
-    for t in threads_of(pid, proc):
-        try:
-            with open(f"{proc}/{pid}/task/{t}/schedstat", "rb") as f:
-                run_ns, waited_ns, _ = map(int, f.read().split())
-        except (OSError, ValueError):
-            continue
-        run, waited = run + run_ns, waited + waited_ns
-    return run * 1e-9, waited * 1e-9
-
-
 def steal_s(cores: list[int] | None = None, proc: str = "/proc") -> float:
     """Seconds that a hypervisor took so far, mean over these cores (None: all)."""
     taken = [
-        t["steal"] / system.TICKS
-        for core, t in system.core_ticks(proc).items()
+        t["steal"] / procfs.TICKS
+        for core, t in procfs.core_ticks(proc).items()
         if cores is None or core in cores
     ]
     return sum(taken) / len(taken) if taken else 0.0
@@ -121,7 +100,7 @@ class StallWatch(threading.Thread):
             time.monotonic(),
             most,
             steal_s(self.cores),
-            {n: worked(p) for n, p in self.pids.items()},
+            {n: procfs.worked(p) for n, p in self.pids.items()},
         )
         self.first = self.first or now
         if self.last is not None and (self.worst is None or most > self.last.most_behind_s):
@@ -151,7 +130,7 @@ class PageFaults:
 
     def _now(self) -> dict[str, tuple[int, int]]:
         return {
-            n: found for n, p in self.pids.items() if (found := system.page_faults(p)) is not None
+            n: found for n, p in self.pids.items() if (found := procfs.page_faults(p)) is not None
         }
 
     def report(self) -> dict[str, dict[str, int]]:
@@ -168,8 +147,8 @@ def granted(pids: dict[str, int]) -> dict[str, Any]:
     more."""
     mine = {n: p for n, p in pids.items() if n in PROCESSES}
     return {
-        "realtime_priority": {n: system.has_realtime_thread(p) for n, p in mine.items()},
-        "memory_locked": {n: system.locks_memory(p) for n, p in mine.items()},
+        "realtime_priority": {n: procfs.has_realtime_thread(p) for n, p in mine.items()},
+        "memory_locked": {n: procfs.locks_memory(p) for n, p in mine.items()},
     }
 
 

@@ -18,14 +18,14 @@ import struct
 import time
 from typing import Any
 
-from . import system
+from . import procfs, system
 
 EVERY_S = 0.25
 DOWN_S = 3.0  # an interface that is down for longer is not coming back by itself
 # asleep in the kernel for longer, at every look, is not the wait for a disk that is there
 STILL_S = 1.0
 LATELY_S = 5.0  # a process that did not run may still be why another ends so long after
-INTERFACE = "wip0"  # host/cli/openwip_cli/cell.py, mac_config
+INTERFACE = "wip0"  # cell/configuration.py, mac_config
 _SIOCGIFFLAGS, _IFF_UP = 0x8913, 1
 
 # What the kernel says of a process that does not run (proc(5)); `D` is also what everybody is for a
@@ -53,7 +53,7 @@ class Process:
         self.last: tuple[str, float, float] | None = None
 
     def look(self, now: float) -> str | None:
-        state, used = system.state(self.pid)
+        state, used = procfs.state(self.pid)
         stands = state if state in STATES and not (state == "D" and used != self.used) else None
         ended = None
         if self.stands and stands != self.stands[0]:

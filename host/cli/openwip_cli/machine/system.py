@@ -8,7 +8,6 @@ import json
 import os
 import pathlib
 import pwd
-import re
 import select
 import signal
 import subprocess
@@ -17,11 +16,11 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from ..errors import BadInput, cause_of
+from . import procfs
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG, _PR_SET_NAME, _CLONE_NEWNET = 1, 15, 0x40000000
 Made = TypeVar("Made")
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def die_with_parent(parent: int, signum: int = signal.SIGTERM) -> None:
@@ -38,77 +37,6 @@ def follower() -> Callable[[], None]:
 
 def set_process_name(name: str) -> None:
     _libc.prctl(_PR_SET_NAME, name.encode()[:15], 0, 0, 0)
-
-
-def _stat_fields(pid: int) -> list[str] | None:
-    """Fields of /proc/PID/stat from the third on, or None; the name may hold anything."""
-    try:
-        text = pathlib.Path(f"/proc/{pid}/stat").read_bytes()
-    except OSError:
-        return None
-    return text.rpartition(b")")[2].decode().split() or None
-
-
-def start_time(pid: int) -> int | None:
-    """Together with the pid this identifies a process for ever; None if there is none (or a
-    zombie)."""
-    fields = _stat_fields(pid)
-    return None if fields is None or fields[0] in "ZX" else int(fields[19])
-
-
-def state(pid: int) -> tuple[str | None, int | None]:
-    """(letter of proc(5), processor time used so far); (None, None): there is no such process."""
-    fields = _stat_fields(pid)
-    return (None, None) if fields is None else (fields[0], int(fields[11]) + int(fields[12]))
-
-
-def has_realtime_thread(pid: int) -> bool | None:
-    """The kernel grants one of its threads real-time priority (SCHED_FIFO); None: there is no such
-    process."""
-    policies = []
-    try:
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            with contextlib.suppress(ProcessLookupError):  # this thread has ended meanwhile
-                policies.append(os.sched_getscheduler(int(thread)))
-    except OSError:
-        return None
-    return any(p & ~os.SCHED_RESET_ON_FORK == os.SCHED_FIFO for p in policies) if policies else None
-
-
-def locks_memory(pid: int) -> bool | None:
-    """What it has mapped is locked in memory, or some of it; None: there is no such process."""
-    try:
-        text = pathlib.Path(f"/proc/{pid}/status").read_text(errors="replace")
-    except OSError:
-        return None
-    found = re.search(r"^VmLck:\s*(\d+)", text, re.M)
-    return found is not None and int(found[1]) > 0
-
-
-def page_faults(pid: int) -> tuple[int, int] | None:
-    """(that took a page of the memory, that waited for the disk) of all threads of a process so
-    far; None: there is none."""
-    fields = _stat_fields(pid)
-    return None if fields is None else (int(fields[7]), int(fields[9]))
-
-
-CORE_TICKS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")  # proc(5)
-
-
-def core_ticks(proc: str = "/proc") -> dict[int, dict[str, int]]:
-    """{core: {what: ticks}} since the start of the machine."""
-    found = {}
-    for line in pathlib.Path(f"{proc}/stat").read_text().splitlines():
-        name, *fields = line.split()
-        if name.startswith("cpu") and name != "cpu":
-            found[int(name[3:])] = dict(zip(CORE_TICKS, map(int, fields)))
-    return found
-
-
-def cpu_seconds(pid: int) -> float | None:
-    """User and system time of all threads of a process so far."""
-    fields = _stat_fields(pid)
-    return None if fields is None else (int(fields[11]) + int(fields[12])) / TICKS
 
 
 # os and signal have these two since Python 3.9; the types of an older mypy do not know them.
@@ -148,14 +76,14 @@ def kill_all(processes: Iterable[tuple[int, int]], grace: float = 1.0) -> list[t
             fd = open_pidfd(pid)
         except OSError:
             continue
-        if start_time(pid) == started:
+        if procfs.start_time(pid) == started:
             alive[fd] = (pid, started)
         else:
             os.close(fd)
     left = end_all(alive, grace, ended=os.close)
     for fd in left:
         os.close(fd)
-    return [alive[fd] for fd in left if start_time(alive[fd][0]) == alive[fd][1]]
+    return [alive[fd] for fd in left if procfs.start_time(alive[fd][0]) == alive[fd][1]]
 
 
 def end_all(
@@ -181,15 +109,13 @@ def holders(path: pathlib.Path | str, name: str) -> list[tuple[int, int]]:
     """(pid, start time) of every process of this name that has `path`, as the kernel calls it,
     open."""
     found = []
-    for pid in pids():
+    for pid in procfs.pids():
         with contextlib.suppress(OSError):
-            if pathlib.Path(f"/proc/{pid}/comm").read_text(
-                errors="replace"
-            ).strip() == name and any(
+            if procfs.name_of(pid) == name and any(
                 os.readlink(f"/proc/{pid}/fd/{fd}") == path for fd in os.listdir(f"/proc/{pid}/fd")
             ):
                 found.append(pid)
-    return [(pid, started) for pid in found if (started := start_time(pid)) is not None]
+    return [(pid, started) for pid in found if (started := procfs.start_time(pid)) is not None]
 
 
 def namespace_file(name: str) -> pathlib.Path:
@@ -219,10 +145,6 @@ def namespace_of(pid: int) -> tuple[int, int] | None:
     return identity_of(f"/proc/{pid}/ns/net")
 
 
-def pids() -> list[int]:
-    return [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]
-
-
 def in_namespace(name: str, make: Callable[[], Made]) -> Made:
     """What make() returns, called in this network namespace by this thread."""
     home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
@@ -246,8 +168,10 @@ def _enter(namespace: int) -> None:
 
 def processes_in_namespace(identity: tuple[int, int] | None) -> list[tuple[int, int]]:
     """(pid, start time) of every process in the network namespace of this identity."""
-    there = [] if identity is None else [pid for pid in pids() if namespace_of(pid) == identity]
-    return [(pid, started) for pid in there if (started := start_time(pid)) is not None]
+    there = (
+        [] if identity is None else [pid for pid in procfs.pids() if namespace_of(pid) == identity]
+    )
+    return [(pid, started) for pid in there if (started := procfs.start_time(pid)) is not None]
 
 
 def ip(*arguments: str) -> str:

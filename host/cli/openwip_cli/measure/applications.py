@@ -12,7 +12,6 @@ time: telemetry."""
 import contextlib
 import dataclasses
 import os
-import pathlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,49 +20,11 @@ from typing import Any
 from ..cell import cell as cells
 from ..figures import timing
 from ..figures.facts import Heard
-from ..machine import slot_path, system
+from ..machine import procfs, system
 from ..messages import control
 
 EVERY_S = 0.5
 SEEN_OFTEN = 4  # scans after which a process that is elsewhere is taken to stay there
-TICKS = system.TICKS
-
-
-def schedstat_of(pid: int, proc: str = "/proc") -> dict[str, float] | None:
-    """{thread: seconds waited} of a process; None where the kernel does not tell: no such file, or
-    "0 0 0" for whatever runs (it does not count)."""
-    waited = {}
-    for tid in slot_path.threads_of(pid, proc):
-        # one that has ended since the list was made
-        with contextlib.suppress(OSError, ValueError):
-            with open(f"{proc}/{pid}/task/{tid}/schedstat", "rb") as f:
-                _, delay_ns, times_run = map(int, f.read().split())
-            if times_run:
-                waited[tid] = delay_ns * 1e-9
-    return waited or None
-
-
-def ready_threads(pid: int, proc: str = "/proc") -> dict[str, bytes]:
-    """{thread: how far it has run} of the threads of a process that run or would if they had a
-    core."""
-    ready = {}
-    for tid in slot_path.threads_of(pid, proc):
-        with contextlib.suppress(OSError, IndexError):
-            with open(f"{proc}/{pid}/task/{tid}/stat", "rb") as f:
-                state = f.read().rpartition(b")")[2].split()[0]
-            if state == b"R":
-                with open(f"{proc}/{pid}/task/{tid}/schedstat", "rb") as f:
-                    ready[tid] = f.read()
-    return ready
-
-
-def pressure_us(path: pathlib.Path | str = "/proc/pressure/cpu") -> int | None:
-    """Microseconds in which some task of the machine waited for a core; None: not known."""
-    try:
-        with open(path, "rb") as f:
-            return int(f.readline().split()[-1].removeprefix(b"total="))
-    except (OSError, IndexError, ValueError):
-        return None
 
 
 @dataclasses.dataclass
@@ -77,7 +38,7 @@ class Application:
     threads: dict[str, float]  # thread -> seconds waited when last seen
     ended_s: float = 0.0  # of waits that have ended, since first_s
     # thread -> how far it had run, if it was ready
-    ready: dict[str, bytes] = dataclasses.field(default_factory=dict)
+    ready: dict[str, tuple[int, int, int]] = dataclasses.field(default_factory=dict)
     # thread -> seconds of a wait that has not ended
     waiting: dict[str, float] = dataclasses.field(default_factory=dict)
 
@@ -85,7 +46,9 @@ class Application:
     def waited_s(self) -> float:
         return self.ended_s + sum(self.waiting.values())
 
-    def look(self, now: float, waited: dict[str, float], ready: dict[str, bytes]) -> None:
+    def look(
+        self, now: float, waited: dict[str, float], ready: dict[str, tuple[int, int, int]]
+    ) -> None:
         self.ended_s += sum(max(0.0, s - self.threads.get(t, 0.0)) for t, s in waited.items())
         self.waiting = {
             t: self.waiting.get(t, 0.0) + now - self.last_s
@@ -139,9 +102,9 @@ class ApplicationClock:
         self._elsewhere: dict[int, int] = {}  # pid -> how often seen in another namespace
         self._now: Applications = {}
         self._ended = Sums()
-        self._known = schedstat_of(os.getpid()) is not None
+        self._known = procfs.waited_s(os.getpid()) is not None
         self._began = time.monotonic()
-        self._pressure = pressure_us()
+        self._pressure = procfs.pressure_us()
         self._scan(old=True)
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="applications", daemon=True)
@@ -164,7 +127,7 @@ class ApplicationClock:
                 for station, name in self.namespaces.items()
             }
             here: Applications = {}
-            pids = system.pids()
+            pids = procfs.pids()
             self._elsewhere = {p: n for p in pids if (n := self._elsewhere.get(p))}
             for pid in pids:
                 if pid in own or self._elsewhere.get(pid, 0) >= SEEN_OFTEN:
@@ -181,30 +144,27 @@ class ApplicationClock:
             self._now = here
 
     def _take(self, pid: int, station: str, now: float, old: bool, here: Applications) -> None:
-        started, waited = system.start_time(pid), schedstat_of(pid)
+        started, waited = procfs.start_time(pid), procfs.waited_s(pid)
         if started is None or waited is None:
             return
         a = self._now.get((pid, started))
         if a is None:
-            try:
-                with open(f"/proc/{pid}/comm", errors="replace") as f:
-                    name = f.read().strip().replace(" ", "_") or "?"
-            except OSError:
+            if (called := procfs.name_of(pid)) is None:
                 return
+            name = called.replace(" ", "_") or "?"
             a = Application(station, name, pid, started, now, now, waited if old else {})
             if not old:  # it began since the last look
-                with open("/proc/uptime") as f:
-                    a.first_s = max(
-                        self._began, now - max(0.0, float(f.read().split()[0]) - started / TICKS)
-                    )
-        a.look(now, waited, ready_threads(pid))
+                a.first_s = max(
+                    self._began, now - max(0.0, procfs.uptime_s() - started / procfs.TICKS)
+                )
+        a.look(now, waited, procfs.ready_threads(pid))
         here[pid, started] = a
 
     def begin(self) -> None:
         """Count from now on."""
         with self._lock:
             self._now, self._ended = {}, Sums()
-            self._began, self._pressure = time.monotonic(), pressure_us()
+            self._began, self._pressure = time.monotonic(), procfs.pressure_us()
         self._scan(old=True)
 
     def running(self) -> list[Application]:
@@ -221,7 +181,7 @@ class ApplicationClock:
             sums = Sums(self._ended)
             for a in self._now.values():
                 sums.add(a)
-            before, pressure = self._pressure, pressure_us()
+            before, pressure = self._pressure, procfs.pressure_us()
             shares = sums.shares(interval)
             return {
                 "waiting": shares if self._known else None,

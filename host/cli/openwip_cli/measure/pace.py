@@ -15,7 +15,7 @@ from typing import Any
 from ..air import SAMPLE_RATE
 from ..cell.keeper import KeeperClient
 from ..cell.running import Running
-from ..machine import placement, slot_path
+from ..machine import placement, procfs, slot_path
 from ..shapes import AirStatus
 from . import traffic
 
@@ -69,7 +69,7 @@ def idle_load(keeper: KeeperClient) -> float:
 
     def spent() -> float:
         if cores is None:
-            return sum(slot_path.worked(p)[0] for p in pids.values())
+            return sum(procfs.worked(p)[0] for p in pids.values())
         spare = placement.ticks_to_spare()
         return sum(time.monotonic() - spare[c] / os.sysconf("SC_CLK_TCK") for c in cores)
 

@@ -21,9 +21,10 @@ from openwip_schema import attenuator_pb2
 from openwip_schema import control_pb2 as pb
 
 from ..cell import attenuator_tables as tables
-from ..cell import cell as cells
+from ..cell import configuration
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
+from ..cell.process import Process
 from ..cell.session import start_process
 from ..errors import BAD_INPUT, BadInput, NoAnswer, Terminated, catch, of_program
 from ..figures import attenuator as figures
@@ -284,10 +285,10 @@ class CableAttenuator:
 
     def start(self) -> None:
         if self.wanted:
-            file = cells.write_config(self.cell, "attenuator", self.wanted)
+            file = configuration.write_config(self.cell, "attenuator", self.wanted)
             start_process(
                 self.keeper,
-                cells.Process(
+                Process(
                     "attenuator",
                     self.places.module("cable-attenuator", file),
                     {"OPENWIP_RUN": str(self.cell.run)},

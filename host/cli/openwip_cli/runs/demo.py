@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from ..air import SAMPLE_RATE, SLOTS_PER_SECOND
-from ..cell import cell as cells
-from ..cell import remote
+from ..cell import configuration, processes, remote
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
+from ..cell.process import FIRST_DESCRIPTOR
 from ..cell.program_check import check_config
 from ..cell.session import (
     OBSERVER,
@@ -113,9 +113,7 @@ def recording_arguments(options: Options) -> dict[str, list[str]]:
             "--record-iq-slots",
             str(slots),
             "--record-iq-descriptors",
-            ",".join(
-                str(cells.FIRST_DESCRIPTOR + n) for n in range(len(recordings.WRITTEN[station]))
-            ),
+            ",".join(str(FIRST_DESCRIPTOR + n) for n in range(len(recordings.WRITTEN[station]))),
         ]
         for station, base in options.record_iq.items()
         if station != "fader"
@@ -130,17 +128,17 @@ def start_cell(
     record_to: dict[str, tuple[int, ...]] | None = None,
 ) -> None:
     cell, keeper, scenario = running.cell, running.keeper, running.scenario
-    cells.write_configs(cell, scenario)
-    processes = {
-        p.name: p for p in cells.cell_processes(cell, scenario, places, record_iq, record_to)
+    configuration.write_configs(cell, scenario)
+    by_name = {
+        p.name: p for p in processes.cell_processes(cell, scenario, places, record_iq, record_to)
     }
     running.attenuator.start()
     progress("starting the medium")
-    start_process(keeper, processes["air"], running.air)
+    start_process(keeper, by_name["air"], running.air)
     progress("starting the base station and the terminal")
     for name in ("fader", "base.macd", "terminal.macd", "base.radio", "terminal.radio"):
-        if name in processes:
-            keeper.start(processes[name])
+        if name in by_name:
+            keeper.start(by_name[name])
     for endpoint in (running.base, running.terminal):
         if not keeper.wait_until(endpoint.answers, START_TIMEOUT_S):
             keeper.blame(f"{endpoint.endpoint} does not answer")
@@ -272,15 +270,17 @@ def finish_fader(cell: Cell, base: str, facts: dict[str, Any], places: Places) -
 def check(options: Options, places: Places) -> None:
     """Before anything is made: also what only medium and fader can judge, such as a trace file."""
     cell, scenario = Cell(options.name), options.scenario
-    fader = [cells.FADER] if scenario.cabled else []
-    run.check(options, places, (cells.MACD, cells.MEDIUM, OBSERVER, *fader))
-    check_config(places.program(cells.MEDIUM), cells.air_config(cell, scenario))
+    fader = [processes.FADER] if scenario.cabled else []
+    run.check(options, places, (processes.MACD, processes.MEDIUM, OBSERVER, *fader))
+    check_config(places.program(processes.MEDIUM), configuration.air_config(cell, scenario))
     if fader:
-        check_config(places.program(cells.FADER), cells.fader_config(cell, scenario))
+        check_config(places.program(processes.FADER), configuration.fader_config(cell, scenario))
     # Loaded by a check of the base station's process, and of the terminal's for its receiver.
     if inputs.names_of(scenario.values, inputs.that_name_code(SETTINGS)):
         for role in ("base", "terminal"):
-            check_config(places.program(cells.MACD), cells.mac_config(cell, scenario, role))
+            check_config(
+                places.program(processes.MACD), configuration.mac_config(cell, scenario, role)
+            )
     cable_attenuator.check(scenario, places)
 
 

@@ -17,9 +17,10 @@ from google.protobuf import json_format
 from openwip_schema import control_pb2 as pb
 
 from ..cell import cell as cells
-from ..cell import remote
+from ..cell import configuration, remote
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
+from ..cell.process import Process
 from ..cell.program_check import check_config, refusal
 from ..cell.session import OBSERVER, identity, owned_cell, start_observers, start_process
 from ..channel import command as channel
@@ -230,13 +231,13 @@ class EmulatorRun(MeasuredRun):
         running, places = self.cell, self.places
         cell, keeper, progress = running.cell, running.keeper, self.progress
         tree = config(cell, self.as_run)
-        path = cells.write_config(cell, "emulator", tree)
+        path = configuration.write_config(cell, "emulator", tree)
         if isinstance(running, split_tcp.SplitCell):
             running.prepare()
         progress(f"cell '{cell.name}': starting the emulator")
         start_process(
             keeper,
-            cells.Process(
+            Process(
                 "emulator",
                 [places.program(PROGRAM), "--config", path],
                 {"OPENWIP_RUN": str(cell.run)},

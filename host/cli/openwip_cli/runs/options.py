@@ -9,7 +9,8 @@ from typing import Any
 from ..cell import remote
 from ..errors import BadInput
 from ..iq import recordings
-from ..machine import outputs, placement
+from ..machine import outputs, placement, rights
+from ..machine.places import Places
 from ..settings import emulator, episodes, inputs
 from ..settings.command_line import Parser, check_cell_name, read, remember_kind
 from ..settings.kinds import Real, with_unit
@@ -73,7 +74,7 @@ def settings_parser(
             s.kind,
         )
     p.add_argument("--config", metavar="FILE", help="scenario file (YAML) under the options")
-    p.add_argument("--json", metavar="FILE", help="write the whole report there")
+    p.json("the whole report", was_a_word=True)
     if one_cell:
         p.add_argument(
             "--cores",
@@ -394,3 +395,17 @@ def parse_emulate(arguments: list[str]) -> Options:
             )
         options.sysctl[name.replace(".", "/")] = value
     return options
+
+
+def check_demo(arguments: list[str], _places: Places) -> None:
+    check_rights(parse_demo(arguments))
+
+
+def check_emulate(arguments: list[str], _places: Places) -> None:
+    check_rights(parse_emulate(arguments))
+
+
+def check_rights(options: Options) -> None:
+    """A cell in real time has interfaces."""
+    if not options.generator and options.time == CLOCKS[0]:
+        rights.require_for_a_cell()

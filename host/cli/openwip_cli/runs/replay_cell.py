@@ -18,8 +18,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ..cell import cell as cells
+from ..cell import configuration, processes
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
+from ..cell.process import Process
 from ..cell.program_check import check_config
 from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, owned_cell
 from ..errors import BadInput
@@ -114,14 +116,14 @@ class Replay(phases.Run):
 
     def start(self) -> None:
         cell, run = self.cell, {"OPENWIP_RUN": str(self.cell.run)}
-        path = cells.write_config(cell, "terminal", macd_tree(cell, self.recording))
+        path = configuration.write_config(cell, "terminal", macd_tree(cell, self.recording))
         before = os.umask(0o007)  # the account may read it
         self.publisher = Publisher(cell.endpoint("keeper.telemetry"), ["verdict"])
         os.umask(before)
         self.keeper.start(
-            cells.Process(
+            Process(
                 "terminal.macd",
-                [self.places.program(cells.MACD), "--config", path],
+                [self.places.program(processes.MACD), "--config", path],
                 run,
                 cell.namespace("terminal"),
             )
@@ -129,7 +131,7 @@ class Replay(phases.Run):
         if not self.keeper.wait_until(lambda: self.status() is not None, START_TIMEOUT_S):
             self.keeper.blame("terminal.macd does not answer on its control socket")
         self.keeper.start(
-            cells.Process(
+            Process(
                 "observer",
                 [
                     self.places.program(OBSERVER),
@@ -145,7 +147,7 @@ class Replay(phases.Run):
             )
         )
         self.keeper.start(
-            cells.Process(
+            Process(
                 "terminal.radio",
                 self.places.module(
                     "replay-radio",
@@ -245,10 +247,10 @@ def run_replay(options: Options, places: Places) -> int:
         outputs.check_given(
             flag, path, recording.meta_path, recording.data_path, recording.slots_path
         )
-    run.check(options, places, (cells.MACD, OBSERVER))
+    run.check(options, places, (processes.MACD, OBSERVER))
     try:
         check_config(
-            places.program(cells.MACD),
+            places.program(processes.MACD),
             macd_tree(cells.Cell(options.name), recording),
             "--print-config",
         )

@@ -142,8 +142,8 @@ def in_cell(
 
 
 def report(result: dict[str, Any], options: Options, screen: str, good: bool | None = None) -> int:
-    """On the screen and in --json FILE; the exit code."""
-    print(screen)
+    """On the screen, and as JSON where it was asked for; the exit code."""
+    outputs.say(options.json, screen)
     not_written = [result["not_written"]] if "not_written" in result else []
     try:
         outputs.write_json(options.json, result)

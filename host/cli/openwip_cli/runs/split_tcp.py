@@ -20,8 +20,10 @@ from google.protobuf import json_format
 from openwip_schema import control_pb2 as pb
 
 from ..cell import cell as cells
+from ..cell import configuration
 from ..cell.cell import CONTROLLER, Cell
 from ..cell.keeper import KeeperClient
+from ..cell.process import Process
 from ..cell.running import interface_counts
 from ..cell.session import start_process
 from ..errors import BadInput, CellDied, cause_of
@@ -174,16 +176,16 @@ class SplitCell(runs.MeasuredCell):
         """`tree`, `program`: of the bearer's emulator, which is up."""
         cell, keeper, run = self.cell, self.keeper, {"OPENWIP_RUN": str(self.cell.run)}
         progress(f"cell '{cell.name}': starting the wired network and the proxy of split TCP")
-        path = cells.write_config(cell, WIRED, wired_config(cell, tree))
+        path = configuration.write_config(cell, WIRED, wired_config(cell, tree))
         start_process(
             keeper,
-            cells.Process(WIRED, [places.program(program), "--config", path], run, slot_path=True),
+            Process(WIRED, [places.program(program), "--config", path], run, slot_path=True),
             self.wired["air"],
         )
-        path = cells.write_config(cell, PROXY, proxy_config(cell, self.scenario))
+        path = configuration.write_config(cell, PROXY, proxy_config(cell, self.scenario))
         start_process(
             keeper,
-            cells.Process(
+            Process(
                 PROXY, [places.program(PROGRAM), "--config", path], run, cell.namespace(CONTROLLER)
             ),
             self.proxy,

@@ -8,10 +8,10 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..cell import cell as cells
-from ..cell import faders, remote, station
+from ..cell import configuration, faders, processes, remote, station
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
+from ..cell.process import Process
 from ..cell.radio_loop import BETWEEN_SLOTS
 from ..cell.running import STILL_S, asked, interface_counts, read_at_rest
 from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, identity, owned_cell, start_process
@@ -203,7 +203,7 @@ class StationRun(phases.Run):
         if not keeper.wait_until(lambda: running.status().slot > 0, START_TIMEOUT_S + 60):
             keeper.blame("the radio does not deliver slots")
         keeper.start(
-            cells.Process(
+            Process(
                 "observer",
                 [
                     places.program(OBSERVER),
@@ -230,7 +230,7 @@ class StationRun(phases.Run):
         self.standstills = slot_path.StandstillWatch(keeper.placement.realtime, self.places)
         self.first, self.faults = running.status(), slot_path.PageFaults(keeper.pids)
         self.own = own_channel(
-            running.cell.endpoint(cells.TRANSMITTER)
+            running.cell.endpoint(configuration.TRANSMITTER)
             if self.options.scenario.fade_in_transmitter
             else None
         )
@@ -328,7 +328,7 @@ def main(arguments: list[str], places: Places) -> int:
     outputs.check_given("--json", options.json)
     rights.require_for_a_cell()
     system.require_tun()
-    places.check_built(cells.MACD, OBSERVER, "python/openwip_schema")
+    places.check_built(processes.MACD, OBSERVER, "python/openwip_schema")
     cable_attenuator.check(options.scenario, places)
     fader = fader_of(wanted.fader, options.scenario["fader.delay_samples"], wanted.peer.keys)
     try:

@@ -10,6 +10,7 @@ from ..cell import station
 from ..cell.radio_loop import BETWEEN_SLOTS
 from ..errors import BadInput
 from ..machine import outputs, placement
+from ..machine.places import Places
 from ..settings import scenario as scenarios
 from ..settings import table
 from ..settings.command_line import Parser
@@ -17,7 +18,7 @@ from ..settings.kinds import Integer, Real
 from ..settings.scenario import SETTINGS
 from ..settings.table import Setting
 from . import loop
-from .options import Options, scenario_of, settings_parser
+from .options import Options, check_rights, scenario_of, settings_parser
 
 Ask = Callable[[str, str | None], int]
 CARRIER = table.setting("fader.frequency_hz", "fader")
@@ -227,7 +228,7 @@ def add_options(p: Parser, role: str) -> None:
         help=(
             "with --air cabled: where the fader answers (its air.control; --listen of one on"
             " another computer), so that the verdict is about the channel too; without, ./openwip"
-            " fader compare judges a terminal's --json FILE"
+            " fader compare judges a terminal's --json=FILE"
         ),
     )
     p.value(
@@ -237,3 +238,7 @@ def add_options(p: Parser, role: str) -> None:
         default=None,
         help="end after so many seconds (default: Ctrl-C)",
     )
+
+
+def check(arguments: list[str], _places: Places) -> None:
+    check_rights(parse(arguments)[1])

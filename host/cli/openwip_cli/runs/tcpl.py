@@ -183,18 +183,19 @@ def main(arguments: list[str], places: Places) -> int:
         "valid": not invalid,
         "reasons": sorted({reason for r in invalid for reason in r["verdict"]["reasons"]}),
     }
-    print("\n".join(report.verdict_lines(verdict)))
-    print(
+    lines = [
+        *report.verdict_lines(verdict),
         f"line: {s['line.rate_kbps']:g} kbit/s, {s['line.delay_ms']:g} ms each way;"
         f" {s['traffic.bytes']} bytes, {s['traffic.tcp_cc']}, --time {given.time}, {s['runs']} runs"
-        f" of each; {repeated} repeated\n"
-    )
-    print(transfer_results.table(rows))
+        f" of each; {repeated} repeated\n",
+        transfer_results.table(rows),
+    ]
     if unfinished := sum(bool(r.get("unfinished")) for r in results):
-        print(
+        lines.append(
             f"\n{unfinished} of {len(results)} transfers did not end within"
             f" {s['traffic.limit_s']:g} s (--limit): they are in no mean"
         )
+    outputs.say(given.json, "\n".join(lines))
     made = {
         "verdict": verdict,
         "time": given.time,

@@ -12,8 +12,10 @@ from google.protobuf import json_format
 from openwip_schema import control_pb2 as pb
 
 from ..cell import cell as cells
+from ..cell import configuration
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
+from ..cell.process import Process
 from ..cell.running import Running
 from ..cell.session import owned_cell, start_process
 from ..figures import conservation, meaning
@@ -161,10 +163,10 @@ class InCell(Transfer):
 
     def start(self) -> None:
         cell, keeper = self.running.cell, self.running.keeper
-        path = cells.write_config(cell, "tcpl", config(cell, self.scenario, self.point))
+        path = configuration.write_config(cell, "tcpl", config(cell, self.scenario, self.point))
         start_process(
             keeper,
-            cells.Process(
+            Process(
                 "tcpl",
                 [self.places.program(PROGRAM), "--config", path],
                 {"OPENWIP_RUN": str(cell.run)},

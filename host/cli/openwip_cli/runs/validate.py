@@ -272,13 +272,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         " with a packet generator in virtual time.",
         NAME,
     )
-    p.add_argument(
-        "--json",
-        metavar="FILE",
-        nargs="?",
-        const="-",
-        help="write the rows there (- or nothing: standard output)",
-    )
+    p.json("the rows", was_a_word=True)
     p.add_argument("--quick", action="store_true", help="fewer rows, 5 s each")
     p.value(
         "--duration", Real(1, 3600), metavar="S", help="seconds of each row; 1..3600 (default 30)"
@@ -338,7 +332,6 @@ def main(arguments: list[str], places: Places) -> int:
             f"{row['ratio']:.4f} of theory, {'valid' if row['verdict']['valid'] else 'INVALID'}"
         )
     result = {"passed": all(r["passed"] for r in rows), "duration_s": given.duration, "rows": rows}
-    if given.json != "-":
-        print(screen(rows))
+    outputs.say(given.json, screen(rows))
     outputs.write_json(given.json, result)
     return VALID if result["passed"] else INVALID

@@ -5,7 +5,7 @@ would be valid."""
 import argparse
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from ..errors import BadInput, shown
@@ -55,7 +55,14 @@ def name_of_value(action: argparse.Action) -> str:
     return action.dest if not action.option_strings else action.dest.upper()
 
 
+def is_behind_equal(action: argparse.Action) -> bool:
+    """The value of the option stands behind "=", or there is none: --json, --json=FILE."""
+    return getattr(action, "behind_equal", False)
+
+
 def value_in_usage(action: argparse.Action) -> str:
+    if is_behind_equal(action):
+        return f"[={name_of_value(action)}]"
     name, (least, most) = name_of_value(action), takes(action)
     shown = " ".join([name] * max(1, least)) + " ..." * (most is None)
     return f"[{shown}]" if least == 0 else shown
@@ -107,8 +114,9 @@ def help_of(p: argparse.ArgumentParser) -> str:
             value = (
                 "" if action.option_strings and takes(action) == (0, 0) else value_in_usage(action)
             )
+            space = "" if is_behind_equal(action) else " "
             name = (
-                f"{', '.join(action.option_strings)} {value}".strip()
+                f"{', '.join(action.option_strings)}{space}{value}".strip()
                 if action.option_strings
                 else name_of_value(action)
             )
@@ -137,6 +145,8 @@ class Parser(argparse.ArgumentParser):
         self, command: str, description: str | None = None, cell: str | None = None, **more: Any
     ) -> None:
         self.earlier: dict[str, str] = {}  # earlier name of an option -> its name
+        # options whose value stands behind "=" -> an earlier release took it as the next word
+        self.behind_equal: dict[str, bool] = {}
         super().__init__(
             prog=f"./openwip {command}", allow_abbrev=False, description=description, **more
         )
@@ -156,12 +166,47 @@ class Parser(argparse.ArgumentParser):
             self.earlier[was] = flags[-1]
         return super().add_argument(*flags, **more)
 
+    def json(self, what: str, was_a_word: bool = False) -> None:
+        """--json[=FILE], which means the same in every command. `was_a_word`: an earlier release
+        took --json FILE."""
+        action = self.add_argument(
+            "--json",
+            nargs="?",
+            const="-",
+            metavar="FILE",
+            type=read_json_file,
+            help=f"{what} as JSON on standard output, and nothing else there; with FILE: into that"
+            " file, beside the text on the screen",
+        )
+        setattr(action, "behind_equal", True)
+        self.behind_equal["--json"] = was_a_word
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         words = list(args or ())
         ends = words.index("--") if "--" in words else len(words)
         return super().parse_known_args(
-            [*map(self.name_of_today, words[:ends]), *words[ends:]], namespace
+            [*self.with_equal(map(self.name_of_today, words[:ends])), *words[ends:]], namespace
         )
+
+    def with_equal(self, words: Iterable[str]) -> Iterator[str]:
+        """The words, with what stands behind "=" there; as an earlier release took it: with a
+        warning."""
+        left = list(words)
+        while left:
+            word = left.pop(0)
+            if word not in self.behind_equal:
+                yield word
+                continue
+            if self.behind_equal[word] and left and (left[0] == "-" or left[0][:1] != "-"):
+                value = left.pop(0)
+                print(
+                    f"openwip: {word} {value} is {word}={value} now; the next release takes"
+                    f" {word} alone for standard output",
+                    file=sys.stderr,
+                )
+                yield f"{word}={value}"
+            else:
+                yield f"{word}=-"
 
     def name_of_today(self, word: str) -> str:
         """The word, with the name that an option of an earlier release has now."""
@@ -247,6 +292,12 @@ def run_command(
     if command not in commands:
         raise BadInput(f"{name} {command}: valid is {', '.join(commands)}")
     return commands[command](rest, *more)
+
+
+def read_json_file(text: str) -> str:
+    if not text:
+        raise BadInput("--json= names no file; valid: --json, or --json=FILE")
+    return text
 
 
 def check_cell_name(name: str) -> str:

@@ -7,12 +7,13 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, TextIO
+from typing import IO, Any
 
 from ..cell.cell import Cell
 from ..cell.running import cell_lives, running_cell
 from ..errors import BadInput
 from ..figures.meaning import DELAY_PARTS, link_settings, total_delay_ns
+from ..machine import outputs
 from ..machine.places import Places
 from ..messages import control, telemetry
 from ..settings.command_line import Parser, add_value
@@ -128,13 +129,14 @@ def refuse_without_bearer(given: argparse.Namespace, cell: Cell) -> None:
 class Printer:
     def __init__(
         self,
-        out: TextIO,
-        as_json: bool,
+        out: IO[str] | None,
+        json_out: IO[str] | None,
         count: int | None,
         pdu: int | None = None,
         way: str = "both",
     ) -> None:
-        self.out, self.as_json, self.left, self.pdu, self.way = out, as_json, count, pdu, way
+        """`out`: where lines for people go, `json_out`: JSON; None: nowhere."""
+        self.out, self.json_out, self.left, self.pdu, self.way = out, json_out, count, pdu, way
         self.shown = 0
         self.skipped_first: int | None = None
         self.skipped_last: int | None = None
@@ -146,7 +148,7 @@ class Printer:
         if self.skipped_first is None:
             self.skipped_first = batch.skipped
         self.skipped_last = batch.skipped
-        lines = []
+        lines, objects = [], []
         for r in batch.packet:
             if self.left == 0:
                 break
@@ -154,17 +156,17 @@ class Printer:
                 self.pdu is not None and not has_pdu(r, self.pdu)
             ):
                 continue
-            if not self.as_json and self.shown % 50 == 0:
-                lines.append(HEADER)
-            lines.append(
-                json.dumps(tree_of(r), separators=(",", ":")) if self.as_json else line_of(r)
-            )
+            if self.out is not None:
+                lines += [HEADER] * (self.shown % 50 == 0) + [line_of(r)]
+            if self.json_out is not None:
+                objects.append(json.dumps(tree_of(r), separators=(",", ":")))
             self.shown += 1
             if self.left is not None:
                 self.left -= 1
-        if lines:
-            self.out.write("\n".join(lines) + "\n")
-            self.out.flush()
+        for out, text in ((self.out, lines), (self.json_out, objects)):
+            if out is not None and text:
+                out.write("\n".join(text) + "\n")
+                out.flush()
         return self.left == 0
 
     @property
@@ -230,10 +232,9 @@ def main(arguments: list[str], _places: Places) -> int:
         metavar="WAY",
         help="down, up or both (default); up: UMTS",
     )
-    p.add_argument(
-        "--json", action="store_true", help="one JSON object a line, times in nanoseconds"
-    )
+    p.json("an object for each packet in a line, times in nanoseconds,")
     given = p.parse_args(arguments)
+    outputs.check_given("--json", given.json)
     count = None if given.follow else given.count
     cell = running_cell(given.name)
     if cell.replay is not None:
@@ -242,8 +243,12 @@ def main(arguments: list[str], _places: Places) -> int:
             " packets, and it has none"
         )
     refuse_without_bearer(given, cell)
-    printer = Printer(sys.stdout, given.json, count, given.pdu, given.way)
-    with follow_cell.following({"base": cell.endpoint("base.telemetry")}, ("packet",)) as reader:
+    with (
+        outputs.json_lines(given.json) as json_out,
+        follow_cell.following({"base": cell.endpoint("base.telemetry")}, ("packet",)) as reader,
+    ):
+        out = None if given.json == "-" else sys.stdout
+        printer = Printer(out, json_out, count, given.pdu, given.way)
         follow(
             reader,
             lambda: cell_lives(cell),

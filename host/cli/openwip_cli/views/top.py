@@ -18,7 +18,7 @@ from ..cell.cell import Cell
 from ..cell.running import running_cell
 from ..errors import DIED, INVALID, VALID, BadInput
 from ..figures import top_figures
-from ..machine import reason, system
+from ..machine import procfs, reason
 from ..machine.places import Places
 from ..messages import telemetry
 from ..settings.command_line import Parser
@@ -60,7 +60,7 @@ class Source:
     def alive(self) -> bool:
         if why := reason.read(self.cell.run):
             self.why = why.words
-        return system.start_time(self.keeper[0]) == self.keeper[1]
+        return procfs.start_time(self.keeper[0]) == self.keeper[1]
 
     def frame(self, ascii_only: bool, note: str = "") -> top_screen.Frame:
         silent = {n: s for n, s in self.reader.silent(SILENT_S).items() if s is not None}

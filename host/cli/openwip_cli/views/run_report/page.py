@@ -407,7 +407,9 @@ class Page:
 def main(arguments: list[str], _places: Places) -> int:
     p = Parser("report", "A run record as one HTML page that needs nothing else.")
     p.add_argument("record", metavar="RECORD.h5")
-    p.add_argument("--out", metavar="FILE.html", help="write there (default: beside the record)")
+    p.add_argument(
+        "-o", "--out", metavar="FILE.html", help="write there (default: beside the record)"
+    )
     given = p.parse_args(arguments)
     out = pathlib.Path(given.out or os.path.splitext(given.record)[0] + ".html")
     outputs.check("--out", out, given.record)

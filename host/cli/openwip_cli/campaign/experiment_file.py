@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An experiment file (flowgraphs/scenarios/experiments/A1.yaml) and the file of common defaults that
+it names, read in one mode: quick or full. What contradicts the file in itself is refused here."""
+
+import dataclasses
+import pathlib
+from typing import Any
+
+from ..errors import BadInput
+from .file_parts import check_parts, read_settings, read_tree, read_whole
+from .grid import Grid
+from .settings import Over
+from .stopping import Until, read_until
+
+NEEDED = ("title", "defaults", "grid", "quick", "full", "figures", "statements")
+PARTS = {*NEEDED, "text_figures", "settings", "measures", "time", "tcp", "until"}
+DEFAULT_PARTS = {
+    "settings",
+    "channels",
+    "methods",
+    "senders",
+    "bulk",
+    "tcp",
+    "voip",
+    "flows",
+    "quick",
+    "full",
+}
+MODES = ("quick", "full")
+# setting -> part of the defaults file
+NAMED = {"channel": "channels", "method": "methods", "sender": "senders"}
+
+
+def fits(tree: dict[str, Any], time: str) -> bool:
+    """The file asks for that time; for virtual time: for any but the real one."""
+    return tree.get("time", time) in (time, "virtual" if time == "ns3" else time)
+
+
+@dataclasses.dataclass(frozen=True)
+class ExperimentFile:
+    path: pathlib.Path
+    tree: dict[str, Any]
+    common_path: pathlib.Path
+    common: dict[str, Any]  # the defaults
+    settings: dict[str, Any]  # of all points: the file's over the defaults'
+    realisations: int
+    duration_s: int
+    flows: list[dict[str, int]]
+    grid: Grid
+    until: Until | None
+
+
+def read_file(path: pathlib.Path, mode: str, time: str, over: Over) -> ExperimentFile:
+    path = pathlib.Path(path)
+    tree = read_tree(path)
+    check_parts(path, tree, PARTS)
+    if missing := [p for p in NEEDED if p not in tree]:
+        raise BadInput(
+            f"experiment file {path}: {', '.join(missing)}"
+            f" {'is' if len(missing) == 1 else 'are'} missing"
+        )
+    if not fits(tree, time):
+        raise BadInput(
+            f"experiment file {path}: time is {tree['time']!r}: give --time {tree['time']}"
+        )
+    common_path = path.parent / str(tree["defaults"])
+    common = read_defaults(common_path, mode)
+    settings = read_settings(common_path, common["settings"]) | read_settings(
+        path, tree.get("settings", {})
+    )
+    own = tree[mode] or {}
+    if not isinstance(own, dict):
+        raise BadInput(f"experiment file {path}: {mode}: a mapping is expected")
+    size = (
+        common[mode]
+        | {k: v for k, v in own.items() if k != "grid"}
+        | ({"realisations": over.realisations} if over.realisations else {})
+    )
+    check_parts(path, size, {"realisations", "duration_s", "flows"})
+    whose = f"experiment file {path}: {mode}"
+    realisations = read_whole(f"{whose}: realisations", size.get("realisations"), 1, 1000)
+    duration_s = read_whole(f"{whose}: duration_s", size.get("duration_s"), 1, 3600)
+    flows = read_flows(whose, size.get("flows", common.get("flows", [])))
+    both_sizes = [
+        part["grid"]
+        for part in (tree, tree["quick"], tree["full"])
+        if isinstance(part, dict) and "grid" in part
+    ]
+    grid = Grid(path, own.get("grid", tree["grid"]), both_sizes)
+    most = realisations if mode == "full" and not over.realisations else 1000
+    until = read_until(path, tree.get("until"), most)
+    return ExperimentFile(
+        path, tree, common_path, common, settings, realisations, duration_s, flows, grid, until
+    )
+
+
+def read_defaults(path: pathlib.Path, mode: str) -> dict[str, Any]:
+    common = read_tree(path)
+    check_parts(path, common, DEFAULT_PARTS)
+    for part in sorted({"settings", "channels", mode, *common} - {"flows"}):
+        if (
+            not isinstance(given := common.get(part), dict)
+            or part in NAMED.values()
+            and not all(isinstance(v, dict) for v in given.values())
+        ):
+            raise BadInput(
+                f"experiment file {path}: {part} is {given!r}; valid: a"
+                f" mapping{' of mappings' * (part in NAMED.values())}"
+            )
+    return common
+
+
+def read_flows(whose: str, flows: Any) -> list[dict[str, int]]:
+    if not isinstance(flows, list) or not all(
+        isinstance(f, dict)
+        and f.keys() == {"kb", "times"}
+        and all(type(n) is int and n > 0 for n in f.values())
+        for f in flows
+    ):
+        raise BadInput(f"{whose}: flows is {flows!r}; valid: a list of {{kb: 1.., times: 1..}}")
+    return flows

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The kinds of figures that an experiment file can ask for (figures.py draws them), and what is refused
+of one before any run is made."""
+
+import pathlib
+import re
+from typing import Any
+
+from ..errors import BadInput
+from ..settings.command_line import read
+from ..settings.kinds import Choice, Integer, Kind, Numbers, Real
+from .file_parts import check_parts
+from .grid import Grid
+
+AXES = {"panels", "series", "averaged", "x", "y"}  # of a figure: settings of the grid
+# Kind -> what it needs beside its name, and what it may have beside OF_FIGURES.
+FIGURES = {
+    "lines": ("x metric", "panels series model share_y legend_columns xscale yscale y_from"),
+    "bars": ("series metric", "x panels categories missing xlabel yscale share_y"),
+    "cdf": ("series range_ms", "panels share_y"),
+    "surface": ("x y metric", "panels xscale azimuth"),
+    "scatter": ("series packets_per_s", ""),
+    "over_time": ("series", "panels share_y"),
+}
+OF_FIGURES = {"name", "number", "kind", "title", "where", "averaged"}
+VALUES: dict[str, Kind] = {
+    "xscale": Choice("linear", "log"),
+    "yscale": Choice("linear", "log"),
+    "legend_columns": Integer(1, 99),
+    "y_from": Real(-1e12, 1e12),
+    "range_ms": Numbers(Real(0, 1e6), 2),
+    "packets_per_s": Real(0.001, 1e6),
+    "azimuth": Real(-360, 360),
+}
+
+
+def check_figures(path: pathlib.Path, figures: Any, grid: Grid) -> None:
+    if not isinstance(figures, list) or not all(isinstance(f, dict) for f in figures):
+        raise BadInput(
+            f"experiment file {path}: figures: a list is expected, of name, kind and more"
+        )
+    for figure in figures:
+        whose = f"experiment file {path}: figure {figure.get('name')}"
+        check_keys(path, whose, figure)
+        check_values(whose, figure)
+        check_axes(whose, figure, grid)
+
+
+def check_keys(path: pathlib.Path, whose: str, figure: dict[str, Any]) -> None:
+    if (kind := str(figure.get("kind"))) not in FIGURES:
+        raise BadInput(f"{whose}: kind is {figure.get('kind')!r}; valid: {', '.join(FIGURES)}")
+    needs, may = (keys.split() for keys in FIGURES[kind])
+    if missing := sorted({"name", *needs} - set(figure)) or ["x or categories"] * (
+        kind == "bars" and not {"x", "categories"} & set(figure)
+    ):
+        raise BadInput(
+            f"{whose}: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+        )
+    # A comma in a text without quotes makes of its rest a key without a value.
+    check_parts(
+        f"{path}: figure {figure['name']}",
+        (key for key, value in figure.items() if value is not None),
+        {*OF_FIGURES, *needs, *may},
+    )
+
+
+def check_values(whose: str, figure: dict[str, Any]) -> None:
+    """And puts them into the figure as they were read."""
+    if not re.fullmatch(r"\w[\w.+ -]*", str(figure["name"])):
+        raise BadInput(
+            f"{whose}: name is {figure['name']!r}; valid: letters, digits and _.+- of a file's name"
+        )
+    figure |= {
+        key: read(f"{whose}: {key}", VALUES[key], figure[key])
+        for key in VALUES.keys() & figure.keys()
+    }
+    for key, fine in (
+        ("range_ms", len(figure.get("range_ms", "ab")) == 2),
+        ("categories", isinstance(of := figure.get("categories", [0]), list) and of),
+    ):
+        if not fine:
+            raise BadInput(
+                f"{whose}: {key} is {figure[key]!r}; valid: a"
+                f" list{' of two numbers' * (key == 'range_ms')}"
+            )
+
+
+def check_axes(whose: str, figure: dict[str, Any], grid: Grid) -> None:
+    grid.check_chosen(f"{whose}: where", figure.get("where", {}))
+    for part in AXES & set(figure):
+        names = figure[part]
+        several = part in ("series", "averaged")
+        for name in names if several and isinstance(names, list) else [names]:
+            if not isinstance(name, str) or name not in grid.values:
+                raise BadInput(
+                    f"{whose}: {part} is {name!r}; valid: a setting of the"
+                    f" grid{' or a list of them' * several}"
+                )
+            if figure["kind"] == "surface" and part in "xy":
+                grid.check_numbers(f"{whose}: {part}", name, figure.get("where", {}))

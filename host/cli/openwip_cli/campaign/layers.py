@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The layers of an experiment's settings: its file, the grid over it, --tcp and --set over both. A
+setting that two layers say, or that a layer says where nothing looks at it, is refused, for one of
+the two would be ignored."""
+
+from typing import Any
+
+from ..errors import BadInput
+from ..runs import ns3_tcp
+from . import tcp_settings
+from .experiment_file import NAMED, ExperimentFile
+from .grid import Point
+from .settings import OF_LINUX, SETTINGS, TCP, VIRTUAL, Over, key_of
+
+
+class NothingToRun(BadInput):
+    """None of an experiment's points."""
+
+
+def tcp_of_ns3(file: ExperimentFile, given: dict[str, Any]) -> dict[str, Any]:
+    """`tcp` of a file for ns-3 alone is as --tcp of each of its runs; that of the command line
+    (`given`) goes over it."""
+    tree = file.tree
+    own = tree.get("tcp", {})
+    if own and tree.get("time") != "ns3" or not isinstance(own, dict):
+        raise BadInput(
+            f"experiment file {file.path}: tcp is {own!r} with time"
+            f" {tree.get('time', 'real')!r}; valid: a mapping, in a file with time: ns3"
+        )
+    try:
+        return ns3_tcp.read(f"{name}={value}" for name, value in own.items()) | given
+    except BadInput as e:
+        raise BadInput(f"experiment file {file.path}: {e}") from None
+
+
+def is_of_route(name: str) -> bool:
+    """A setting of TCP that is no sysctl: a route has it."""
+    return SETTINGS[name].role == TCP and not str(SETTINGS[name].key).startswith("sysctl.")
+
+
+def with_tcp(
+    file: ExperimentFile, settings: dict[str, Any], time: str, tcp: dict[str, Any]
+) -> dict[str, Any]:
+    """--tcp is over nothing that the grid varies; Linux' is a setting like those of the file, and
+    stands among the settings that are returned."""
+    varied, kind = file.grid.varied, settings.get("workload")
+    there = {tcp_settings.key_of(name): name for name in varied}
+    if kind in VIRTUAL:
+        there |= {
+            f"sysctl.{key.rpartition('/')[2]}": "sender"
+            for sysctls in file.common.get("senders", {}).values()
+            for key in sysctls
+            if "sender" in varied
+        }
+    for name in tcp:
+        key = tcp_settings.key_of(tcp_settings.OVER.get(name, name) if time == "ns3" else name)
+        if key in there:
+            raise NothingToRun(
+                f"experiment file {file.path}: --tcp {name} is over {there[key]}, which the"
+                " grid varies; valid: one of the two"
+            )
+    if time == "ns3" or not tcp:
+        return settings
+    if kind == "voip":
+        raise NothingToRun(
+            f"experiment file {file.path}: --tcp {next(iter(tcp))} with workload 'voip', which has"
+            " no TCP; valid: none"
+        )
+    if kind in VIRTUAL and (of_route := [n for n in tcp if is_of_route(n)]):
+        raise NothingToRun(
+            f"experiment file {file.path}: --tcp {of_route[0]} with workload {kind!r};"
+            " valid there: sysctls, congestion_control"
+        )
+    keys = set(map(tcp_settings.key_of, tcp))
+    return {n: v for n, v in settings.items() if tcp_settings.key_of(n) not in keys} | tcp
+
+
+def with_set(file: ExperimentFile, settings: dict[str, Any], over: Over) -> dict[str, Any]:
+    """--set goes over the file's settings, and over nothing that the grid or a part of the defaults
+    that it names says."""
+    varied = file.grid.varied
+    there = {key_of(name): f"{name} of the grid" for name in varied}
+    for name in ("channel", "method"):
+        for title in dict.fromkeys(
+            dict(p.settings).get(name, settings.get(name)) for p in file.grid.points
+        ):
+            there = (
+                dict.fromkeys(
+                    file.common.get(NAMED[name], {}).get(title, {}),
+                    f"{NAMED[name]}: {title} of the defaults",
+                )
+                | there
+            )
+    there |= {"umts.spikes": "spike_s"} if "spike_s" in varied | settings.keys() else {}
+    for name in over.settings:
+        if key_of(name) in there:
+            raise NothingToRun(
+                f"experiment file {file.path}: --set {name} is over {there[key_of(name)]};"
+                " valid: what neither says"
+            )
+    keys = set(map(key_of, over.settings))
+    return {n: v for n, v in settings.items() if key_of(n) not in keys} | over.settings
+
+
+def check_point(file: ExperimentFile, settings: dict[str, Any], point: Point, time: str) -> None:
+    """Names that the point looks up in the defaults are there, and what it says is not said
+    twice."""
+    both = settings | dict(point.settings)
+    for name, value in both.items():
+        if name in NAMED and value not in file.common.get(NAMED[name], {}):
+            raise BadInput(
+                f"experiment file {file.path}: {name} is {value!r}; valid:"
+                f" {', '.join(map(str, file.common.get(NAMED[name], {})))}"
+            )
+    if ("spike_at_s" in both) != ("spike_s" in both):
+        raise BadInput(
+            f"experiment file {file.path}: spike_at_s and spike_s: one is set; valid: both or none"
+        )
+    check_names(file, both, point)
+    control = both.get("congestion_control")
+    if time != "ns3" and control is not None and control not in OF_LINUX:
+        raise BadInput(
+            f"experiment file {file.path}: congestion_control is {control!r} with --time {time};"
+            f" valid: {', '.join(OF_LINUX)}"
+        )
+
+
+def check_names(file: ExperimentFile, both: dict[str, Any], point: Point) -> None:
+    """A setting of the file has no second name there, and the specification of a run lays nothing
+    over it: it would be ignored."""
+    names = dict[str, str]()
+    laid = {
+        key: (value, f"{part}: {both[name]} of the defaults has {value!r}")
+        for name, part in NAMED.items()
+        if name in both
+        for key, value in file.common[part][both[name]].items()
+    } | ({"umts.spikes": (None, "spike_s makes them")} if "spike_s" in both else {})
+    for name, value in (file.tree.get("settings", {}) | dict(point.settings)).items():
+        key, other = key_of(name), names.setdefault(key_of(name), name)
+        also = (
+            f"{other} is the same setting"
+            if other != name
+            else laid[key][1]
+            if key in laid and laid[key][0] != value
+            else ""
+        )
+        if also or key == "seed" or key.startswith("traffic."):
+            valid = (
+                "one of the two"
+                if also
+                else (
+                    "realisations instead"
+                    if key == "seed"
+                    else "congestion_control, window_bytes, duration_s of full or quick instead"
+                )
+            )
+            raise BadInput(
+                f"experiment file {file.path}:"
+                f" {'grid' if name in file.grid.varied else 'settings'}:"
+                f" {name} is {value!r}{', and ' * bool(also)}{also}; valid: {valid}"
+            )
+
+
+def check_applications(file: ExperimentFile, settings: dict[str, Any], time: str) -> None:
+    """Uploads and downloads run in virtual time, and their TCP has no route of its own."""
+    kind = settings.get("workload")
+    if kind not in VIRTUAL:
+        return
+    if time == "real":
+        raise BadInput(
+            f"experiment file {file.path}: workload is {kind!r} with --time"
+            f" {time}; valid: --time virtual"
+        )
+    if of_route := [n for n in file.grid.varied | settings.keys() if is_of_route(n)]:
+        raise BadInput(
+            f"experiment file {file.path}: {of_route[0]} with workload {kind!r};"
+            " valid there: sysctls"
+        )

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The common parts of the tests of runs without the wall clock: the build, one run, its record, and a disk that
+holds no more."""
+
+import os
+import pathlib
+import subprocess
+import sys
+from unittest import mock
+
+from openwip_cli.errors import CellDied
+from openwip_cli.machine.places import Places
+from openwip_cli.runs import virtual
+from openwip_cli.settings import emulator
+
+BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
+PLACES = Places(pathlib.Path(__file__).resolve().parents[2], BUILD, sys.executable)
+HAS_KERNEL = (BUILD / virtual.KERNEL).exists()
+SECONDS = 3
+
+
+def run(plan=None, packets=None, recorded=None, **settings):
+    values = {"channel.model": "jakes", "traffic.duration_s": SECONDS} | {
+        k.replace("__", "."): v for k, v in settings.items()
+    }
+    return virtual.run(emulator.scenario_of(values), PLACES, plan, packets, recorded=recorded)
+
+
+def check_record(
+    test, recorded, report, lines=("packet    base", "slot      terminal", "status    base")
+):
+    """Nothing is lost of what the cell told, and the page of the run can be made of it."""
+    test.assertEqual(report["record"]["lost"], 0)
+    done = subprocess.run(
+        [sys.executable, "-m", "openwip_cli", "record", "info", recorded],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    for line in lines:
+        test.assertIn(line, done.stdout)
+    page = recorded.replace(".h5", ".html")
+    done = subprocess.run(
+        [sys.executable, "-m", "openwip_cli", "report", recorded, "--out", page],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    test.assertEqual(done.returncode, 0, done.stderr)
+    test.assertIn("VALID", pathlib.Path(page).read_text())
+
+
+def check_full(test, run):
+    """A capture or a record that the disk does not hold, be it only the last of it, is none. Nobody
+    may read that device: it has no end."""
+    nothing = {"kept": lambda *_: {}, "write_record": lambda *_: None}
+    for place, said in (("CAPTURE", "/dev/full"), ("TELEMETRY", "telemetry of the run")):
+        for link in ("ofdm", "umts"):
+            with (
+                test.subTest(f"{place} {link}"),
+                mock.patch.multiple(virtual, **nothing | {place: "/dev/full"}),
+            ):
+                with test.assertRaisesRegex(CellDied, f"^{said}: No space left on device$"):
+                    run(
+                        virtual.Plan(["transfer 0 1 1 1000 cubic"]),
+                        "capture",
+                        recorded="record",
+                        link__kind=link,
+                    )

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The result of a run in virtual time, made from what its flows tell, and the metrics read from it."""
+
+import unittest
+
+from world import TOP
+
+from openwip_cli.campaign import (
+    experiments,
+    metrics,
+    virtual_work,
+)
+from openwip_cli.errors import BadInput
+
+
+class Results(unittest.TestCase):
+    def test_two_uploads_are_added_up_and_their_timeouts_are_as_of_120_s(self):
+        def sender(spurious):
+            return {
+                "since": {
+                    "seconds": 40.0,
+                    "bytes_acked": 5_000_000,
+                    "bytes_sent": 6_000_000,
+                    "bytes_retransmitted": 600_000,
+                    "rtt_ms": 80,
+                    "TCPTimeouts": 10,
+                    "TCPLossUndo": spurious,
+                }
+            }
+
+        verdict = {
+            "valid": True,
+            "reasons": [],
+            "checks": {"sums": True, "traffic": True},
+            "findings": [],
+        }
+        both = {"verdict": verdict, "flows": [sender(4), {"end": "receiver"}, sender(1)]}
+        report = virtual_work.result_of(both, "uploads")
+        self.assertEqual(report["verdict"], verdict)
+        work = report["workload"]
+        self.assertEqual((work["goodput_bps"], work["rtt_ms"]), (2e6, 80))
+        self.assertEqual(
+            (work["timeouts"], work["timeouts_spurious"], work["timeouts_real"]), (60, 15, 45)
+        )
+        self.assertAlmostEqual(metrics.METRICS["useful"][1]({"workload": work}), 0.9)
+        # Two stations: each with its own counters. One server that sends to both: its counters,
+        # told twice, the second time from later on.
+        for side, expected in ((2, (60, 15, 45)), (1, (30, 12, 18))):
+            flows = [
+                {"since": sender(4)["since"] | {"side": 1}},
+                {
+                    "since": (
+                        sender(1)["since"] | {"side": side, "TCPTimeouts": 8 if side == 1 else 10}
+                    )
+                },
+            ]
+            work = virtual_work.result_of({"verdict": verdict, "flows": flows}, "downloads")[
+                "workload"
+            ]
+            self.assertEqual(
+                (
+                    work["timeouts"],
+                    work["timeouts_spurious"],
+                    work["timeouts_real"],
+                    work["goodput_bps"],
+                ),
+                (*expected, 2e6),
+            )
+        nothing = virtual_work.result_of({"verdict": verdict, "flows": []}, "uploads")["workload"]
+        self.assertEqual((nothing["goodput_bps"], nothing["timeouts"]), (0, 0))
+        alone = virtual_work.result_of(
+            both
+            | {
+                "flows": [
+                    sender(4),
+                    {"flow": 1, "end": "sender", "problem": "connect: Connection timed out"},
+                ]
+            },
+            "uploads",
+        )
+        words = "flow 1: connect: Connection timed out"
+        self.assertEqual(
+            alone["verdict"],
+            {
+                "valid": False,
+                "reasons": [f"traffic: {words}"],
+                "checks": {"sums": True, "traffic": False},
+                "findings": [
+                    {"check": "traffic", "reason": f"traffic: {words}", "figures": {"what": words}}
+                ],
+            },
+        )
+
+    def test_what_each_station_gets_and_how_fair_it_is(self):
+        # As the programs end: the ends that receive say nothing of it.
+        flows = [
+            {"flow": n, "end": "sender", "since": {"bytes_acked": mb * 1e6, "seconds": 8}}
+            for n, mb in ((1, 3), (0, 1))
+        ]
+        result = {"flows": [*flows, {"flow": 1, "end": "receiver", "bytes": 5}]}
+        station, jain = (metrics.METRICS[name][1] for name in ("station_mbps", "jain"))
+        self.assertEqual([station(result, None, n) for n in ("1", "2")], [1, 3])
+        self.assertAlmostEqual(jain(result, None, None), 16 / (2 * 10))
+        self.assertAlmostEqual(jain({"flows": flows[:1]}, None, None), 1)
+        self.assertRaises(LookupError, station, result, None, "3")  # no row in the tables
+        for wrong in ("0", "two", None):
+            with self.assertRaisesRegex(
+                BadInput, f"station_mbps:{wrong}: valid: station_mbps:1 for"
+            ):
+                station(result, None, wrong)
+
+    def test_the_length_of_the_loop_is_shown_with_the_error_of_its_prediction_and_its_delay(self):
+        e = experiments.load(TOP, ["L1"], "quick")[0]
+        self.assertEqual(metrics.metrics_of(e), ["goodput_mbps", "prediction_nmse", "tcp_rtt_ms"])
+        result = {
+            "emulator": {"prediction_nmse": 0.02},
+            "workload": {"rtt_ms": 80, "goodput_bps": 3e6},
+        }
+        self.assertEqual(
+            [metrics.read(result, e.points[0], m) for m in metrics.metrics_of(e)], [3.0, 0.02, 80]
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
