@@ -16,6 +16,7 @@ from openwip_cli.runs import ns3_tcp
 from openwip_cli.settings import page
 
 QUESTIONS = TOP / "tests/documentation/questions.tsv"
+SENTENCES = TOP / "tests/documentation/sentences.tsv"
 ROOMS = "blocks channels cmake docs firmware flowgraphs host mac tests .ci".split()
 NAMED = re.compile(r"\bdocs/[\w/-]+\.md\b")
 TEXT = {
@@ -88,15 +89,38 @@ class Docs(unittest.TestCase):
         ]
         self.assertEqual(
             rows[0],
-            ["page", "question", "answer in the page", "cold reader", "second cold reader"],
+            [
+                "page",
+                "question",
+                "answer in the page",
+                "cold reader",
+                "second cold reader",
+                "third cold reader",
+                "third cold reader's answer",
+            ],
         )
-        verdicts = {verdict for row in rows[1:] for verdict in row[3:]}
+        self.assertEqual([row for row in rows[1:] if len(row) != 7 or not row[6]], [])
+        verdicts = {verdict for row in rows[1:] for verdict in row[3:6] if verdict}
         self.assertEqual(verdicts - {"yes", "partly", "no"}, set())
-        self.assertEqual([row for row in rows[1:] if len(row) not in (3, 5)], [])
+        # The first two read the same pages; the third one read all.
+        self.assertEqual([row for row in rows[1:] if bool(row[3]) != bool(row[4])], [])
+        third = collections.Counter(row[5] for row in rows[1:])
+        self.assertEqual(third, {"yes": 236, "partly": 4})
         asked = collections.Counter(row[0] for row in rows[1:])
         self.assertEqual({p: n for p, n in asked.items() if n != 10}, {})
         self.assertEqual([p for p in asked if not (TOP / p).exists()], [])
         self.assertGreaterEqual(len(asked), 23)
+
+    def test_sentences_that_stopped_a_reader_are_counted_by_page(self):
+        rows = [
+            line.split("\t")
+            for line in SENTENCES.read_text().splitlines()
+            if line and not line.startswith("#")
+        ]
+        self.assertEqual(rows[0], ["page", "sentences", "not understood"])
+        self.assertEqual([row[0] for row in rows[1:] if not (TOP / row[0]).exists()], [])
+        self.assertEqual([row for row in rows[1:] if int(row[2]) > int(row[1])], [])
+        self.assertIn(f"Together {sum(int(row[1]) for row in rows[1:])} ", SENTENCES.read_text())
 
     def test_every_page_can_be_reached_from_the_readme(self):
         reached, waiting = set(), [TOP / "README.md"]
