@@ -32,7 +32,7 @@ exclude_patterns = ["figures", "generators", "results/data"]
 myst_enable_extensions = ["tasklist"]
 myst_heading_anchors = 4
 nitpicky = True
-nitpick_ignore_regex = [("py:class", r"pandas\..*|Message|pathlib\..*")]
+nitpick_ignore_regex = [("py:class", r"pandas\..*|Message|collections\.abc\..*|pathlib\..*")]
 autodoc_mock_imports = python_page.NOT_NEEDED
 autodoc_typehints = "signature"
 highlight_language = "none"
@@ -78,7 +78,7 @@ def cpp_headers(app):
     for line in cpp_page.make(TOP, folder, release):
         log.warning("Doxygen: %s", line)
     app.config.html_extra_path = [str(folder / "extra")]
-    return cpp_page.pages_of_headers((folder / "tags.xml").read_text())
+    return cpp_page.pages_of_headers(folder)
 
 
 def add_contents(app, name, source):

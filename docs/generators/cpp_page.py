@@ -127,8 +127,9 @@ def make(top: pathlib.Path, folder: pathlib.Path, version: str) -> list[str]:
     return done.stderr.splitlines()
 
 
-def pages_of_headers(tags: str) -> dict[str, str]:
+def pages_of_headers(folder: pathlib.Path) -> dict[str, str]:
     """The page of each header, as Doxygen's file of tags has it: include path -> file of HTML."""
+    tags = (folder / "tags.xml").read_text()
     found = {}
     for entry in re.findall(r'<compound kind="file">(.*?)</compound>', tags, re.S):
         name = re.search(r"<name>(.*?)</name>", entry)
@@ -136,7 +137,8 @@ def pages_of_headers(tags: str) -> dict[str, str]:
         file = re.search(r"<filename>(.*?)</filename>", entry)
         if name and file:
             html = file[1] if file[1].endswith(".html") else file[1] + ".html"
-            found[(path[1] if path else "") + name[1]] = html
+            whole = (path[1] if path else "") + name[1]
+            found[whole.removeprefix(f"{folder / 'headers'}/")] = html
     return found
 
 
@@ -177,6 +179,8 @@ def markdown(top: pathlib.Path, pages: dict[str, str]) -> str:
             room = title
             page += ["", f"## {title}", "", "| header | content |", "|---|---|"]
         says = re.sub(r"([|<*\\_])", r"\\\1", first_sentence(path.read_text()))
-        link = f'<a href="../cpp/{pages[include]}"><code>{include}</code></a>'
-        page.append(f"| {link if include in pages else f'`{include}`'} | {says} |")
+        name = f"`{include}`"
+        if include in pages:
+            name = f'<a href="../cpp/{pages[include]}"><code>{include}</code></a>'
+        page.append(f"| {name} | {says} |")
     return "\n".join([*page, ""])

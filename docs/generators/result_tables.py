@@ -188,6 +188,29 @@ def interrupts(data: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+def adjacent_channel(data: dict[str, Any]) -> list[list[str]]:
+    rows = [
+        [
+            "edge, samples",
+            "leakage, dB",
+            "EVM, %",
+            "inside the mask up to, dBm",
+            "the same from 0.1 MHz beside the carrier on, dBm",
+        ]
+    ]
+    for r in data["rows"]:
+        rows.append(
+            [
+                str(r["edge_samples"]),
+                f"{r['leakage_db']:.1f}",
+                f"{r['evm_percent']:.3f}",
+                f"{r['most_dbm_inside_mask']['Local Area']:.1f}",
+                f"{r['most_dbm_from_100_khz_on']['Local Area']:.1f}",
+            ]
+        )
+    return rows
+
+
 def coverage(data: dict[str, Any]) -> list[list[str]]:
     rows = [
         [
@@ -235,6 +258,7 @@ TABLES = {
     "switch-tables": Made("curves", switch_tables),
     "fidelity": Made("fidelity", fidelity),
     "interrupts": Made("interrupts", interrupts),
+    "adjacent-channel": Made("adjacent-channel", adjacent_channel),
     "stopping-rule": Made("stopping-rule", coverage),
     "packages": Made("packages", packages),
     "chapter-6-quick": Made("chapter-6-quick", statements),
