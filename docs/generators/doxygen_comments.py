@@ -17,9 +17,10 @@ def escaped(text: str) -> str:
     return "".join(parts)
 
 
-def paragraphs(lines: list[str], mark: str, indent: str = "") -> list[str]:
-    """The lines of a comment. Those that are indented keep their form, as a table has it."""
-    out: list[str] = []
+def block(lines: list[str], indent: str = "", first: str = "") -> list[str]:
+    """The lines as a comment of Doxygen. Those that are indented keep their form, as a table has
+    it."""
+    out: list[str] = [first] if first else []
     kept = False
     for line in lines:
         wide = line.startswith("  ")
@@ -31,7 +32,12 @@ def paragraphs(lines: list[str], mark: str, indent: str = "") -> list[str]:
         out.append(line if kept else escaped(line))
     if kept:
         out.append("\\endverbatim")
-    return [f"{indent}{mark} {line}".rstrip() for line in out]
+    out = [line.replace("*/", "* /").replace("/*", "/ *") for line in out]
+    return [
+        f"{indent}/*! {out[0]}",
+        *(f"{indent}{line}".rstrip() for line in out[1:]),
+        f"{indent}*/",
+    ]
 
 
 class Scopes:
@@ -107,7 +113,7 @@ def converted(text: str) -> str:
     while n < len(lines) and (found := LINE.match(lines[n])):
         head.append(found[2])
         n += 1
-    out += ["//! \\file", *paragraphs(head, "//!")]
+    out += block(head, first="\\file")
     column = -1  # of the comment behind the line before, when that was a declaration's
     while n < len(lines):
         found = LINE.match(lines[n])
@@ -128,15 +134,15 @@ def converted(text: str) -> str:
             out.append(f"{found[1]}///< {escaped(found[2])}")
             n += 1
             continue
-        block = []
+        comment = []
         while n < len(lines) and (found := LINE.match(lines[n])):
-            block.append(found[2])
+            comment.append(found[2])
             indent = found[1]
             n += 1
         follows = n < len(lines) and lines[n].strip() not in ("", "}", "};")
         if follows and scopes.documented and not scopes.inside_statement:
-            out += paragraphs(block, "///", indent)
+            out += block(comment, indent)
         else:
-            out += [f"{indent}// {line}".rstrip() for line in block]
+            out += [f"{indent}// {line}".rstrip() for line in comment]
         column = -1
     return "\n".join(out) + "\n"

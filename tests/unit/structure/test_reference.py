@@ -181,7 +181,7 @@ class Cpp(unittest.TestCase):
             "        // Within.\n        return 0;\n    }\n};\n"
         )
         out = doxygen_comments.converted(text)
-        for line in ("//! The head.", "    /// Before.", "///< Behind,", "///< and more."):
+        for line in ("/*! \\file\nThe head.", "    /*! Before.", "///< Behind,", "///< and more."):
             self.assertIn(line, out)
         self.assertIn("        // Within.", out)
 
