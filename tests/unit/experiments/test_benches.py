@@ -348,7 +348,9 @@ esac
     def test_packages_are_installed_before_the_command_runs(self):
         with (
             tempfile.TemporaryDirectory() as folder,
-            unittest.mock.patch.multiple(fresh, INSIDE=self.INSIDE, IN_NAMESPACE=[]),
+            unittest.mock.patch.multiple(
+                packages.fresh_machine, INSIDE=self.INSIDE, IN_NAMESPACE=[]
+            ),
         ):
             there = pathlib.Path(folder, "there")
             there.mkdir()
