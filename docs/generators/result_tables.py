@@ -241,15 +241,6 @@ def packages(data: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
-def statements(data: dict[str, Any]) -> list[list[str]]:
-    """What an experiment says of each statement (comparison.json)."""
-    rows = [["experiment", "statement of the text", "measured", "holds"]]
-    for name, experiment in data["experiments"].items():
-        for s in experiment["statements"]:
-            rows.append([name, s["says"], s["measured"], s["holds"]])
-    return rows
-
-
 TABLES = {
     "curve-targets": Made("curves", targets),
     "predictors": Made("curves", predictors),
@@ -261,7 +252,6 @@ TABLES = {
     "adjacent-channel": Made("adjacent-channel", adjacent_channel),
     "stopping-rule": Made("stopping-rule", coverage),
     "packages": Made("packages", packages),
-    "chapter-6-quick": Made("chapter-6-quick", statements),
 }
 
 

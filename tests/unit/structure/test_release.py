@@ -2,6 +2,7 @@
 """The version stands in the file VERSION, and whatever else names it agrees. The files by which an
 open project lets others in are there and can be read."""
 
+import json
 import os
 import pathlib
 import re
@@ -68,6 +69,44 @@ class Version(unittest.TestCase):
         self.assertEqual(
             setting("installed/openwipConfigVersion.cmake", "PACKAGE_VERSION"), NUMBERS
         )
+
+
+class Packages(unittest.TestCase):
+    """What the Python code imports is what every package asks for."""
+
+    NAMES = {"pyyaml": "yaml", "pyzmq": "zmq"}  # of Debian
+
+    @classmethod
+    def setUpClass(cls):
+        found = re.search(r"^dependencies = (\[.*?\])$", (TOP / "pyproject.toml").read_text(), re.M)
+        cls.needed = re.findall(r'"([\w-]+)', found[1])
+
+    def test_debians_has_them(self):
+        text = (TOP / "cmake/openwip_packages.cmake").read_text()
+        depends = re.search(r'set\(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "([^"]*)"', text)[1]
+        wanted = {f"python3-{self.NAMES.get(name, name)}" for name in self.needed}
+        self.assertGreater(len(wanted), 3)
+        self.assertLessEqual(wanted, set(re.split(r"[,|] *", depends)))
+
+    def test_condas_recipe_can_be_read_and_has_them(self):
+        text = (TOP / "cmake/conda/meta.yaml").read_text()
+        self.assertIn('load_file="../../VERSION"', text)
+        text = re.sub(r"\{%.*?%\}", "", text)
+        recipe = yaml.safe_load(re.sub(r"\{\{.*?\}\}", "word", text))
+        self.assertEqual(recipe["package"]["name"], "openwip")
+        self.assertLessEqual(set(self.needed), set(recipe["requirements"]["run"]))
+        script = TOP / "cmake/conda/build.sh"
+        self.assertTrue(os.access(script, os.X_OK))
+        subprocess.run(["sh", "-n", script], check=True)
+
+    def test_the_containers_recipe_names_a_preset_and_a_package_that_exist(self):
+        text = (TOP / "Containerfile").read_text()
+        [preset] = re.findall(r"cmake --preset (\S+)", text)
+        presets = json.loads((TOP / "CMakePresets.json").read_text())["configurePresets"]
+        [folder] = [
+            f"build-{p['name']}" for p in presets if p["name"] == preset and "binaryDir" not in p
+        ]
+        self.assertIn(f"/openwip/{folder}/openwip_*.deb", text)
 
 
 class Door(unittest.TestCase):
