@@ -62,7 +62,7 @@ function(openwip_install_tree)
       set(commit unknown)
     endif()
     file(WRITE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${OPENWIP_SHARE}/installation\"
-      \"programs: ../../${OPENWIP_PROGRAMS}\\ncommit: \${commit}\\nversion: openwip ${PROJECT_VERSION} (\${commit})\\n\")" COMPONENT runtime)
+      \"programs: ../../${OPENWIP_PROGRAMS}\\ncommit: \${commit}\\nversion: openwip ${OPENWIP_VERSION} (\${commit})\\n\")" COMPONENT runtime)
   foreach(command openwip openwip-monitor)
     set(arguments "")
     if(command STREQUAL openwip-monitor)
@@ -90,7 +90,7 @@ exec \"$(dirname -- \"$(readlink -f -- \"$0\")\")/../${OPENWIP_SHARE}/openwip\"$
   # Man pages and the completion of bash, from the table that ./openwip answers --help from.
   set(pages ${PROJECT_BINARY_DIR}/command-pages)
   add_custom_command(OUTPUT ${pages}/made
-    COMMAND ${PYTHON_EXECUTABLE} -I -B ${PROJECT_SOURCE_DIR}/host/cli/command_pages.py ${PROJECT_VERSION} ${pages}
+    COMMAND ${PYTHON_EXECUTABLE} -I -B ${PROJECT_SOURCE_DIR}/host/cli/command_pages.py ${OPENWIP_VERSION} ${pages}
     COMMAND ${CMAKE_COMMAND} -E touch ${pages}/made
     DEPENDS host/cli/command_pages.py host/cli/command_lines.txt host/cli/usage.txt COMMENT "Man pages and completion")
   add_custom_target(wip_command_pages ALL DEPENDS ${pages}/made)
@@ -127,8 +127,9 @@ function(openwip_install_core)
   install(TARGETS wip_core wip_warnings wip_flags ${exported} EXPORT openwip
           ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/openwip-core COMPONENT dev LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
   install(EXPORT openwip NAMESPACE openwip:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/openwip FILE openwipTargets.cmake COMPONENT dev)
-  foreach(folder blocks/types blocks/phy mac/port mac/wire mac/rlc mac/journal mac/link mac/calendar mac/relay mac/umts mac/wlan
-                 channels/yaml channels/sample channels/mix channels/bin channels/packet channels/profiles channels/cell channels/fader)
+  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/core_headers.txt)
+  file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/core_headers.txt folders REGEX "^[a-z]")
+  foreach(folder ${folders})
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION include/openwip COMPONENT dev FILES_MATCHING PATTERN "*.h" PATTERN port/include EXCLUDE)
   endforeach()
   # The header of libraries of a user's own, as <openwip/extension.h>; it needs none of the others.
@@ -144,7 +145,7 @@ find_dependency(yaml-cpp)
 pkg_check_modules(FFTW REQUIRED IMPORTED_TARGET fftw3f)
 include(\"\${CMAKE_CURRENT_LIST_DIR}/openwipTargets.cmake\")
 ")
-  write_basic_package_version_file(${PROJECT_BINARY_DIR}/installed/openwipConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/installed/openwipConfigVersion.cmake COMPATIBILITY SameMajorVersion)
   install(FILES ${PROJECT_BINARY_DIR}/installed/openwipConfig.cmake ${PROJECT_BINARY_DIR}/installed/openwipConfigVersion.cmake
           DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/openwip COMPONENT dev)
 endfunction()

@@ -1,58 +1,84 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The site of the documentation, made by Sphinx with MyST and Furo: docs/site builds it from a copy
-of this folder. The pages are plain Markdown, which is readable without it; the tables of contents
-are made here from the links of the index pages, and the reference of the commands from
-host/cli/command_lines.txt."""
+of this folder. The pages are plain Markdown, which is readable without it. Made here are the tables
+of contents, from the links of the index pages, and the generated part of the reference, by the
+modules in generators/."""
 
 import os
 import pathlib
 import posixpath
 import re
+import sys
+
+from sphinx.util import logging
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "generators"))
+import block_page
+import command_page
+import cpp_page
+import python_page
+import schema_page
+
+TOP = pathlib.Path(os.environ["OPENWIP_TOP"])
+sys.path.insert(0, str(TOP / "host/cli"))  # for `import openwip`
 
 project = "OpenWIP"
 copyright = "the authors of OpenWIP, GPL-3.0-or-later"
-extensions = ["myst_parser"]
+release = version = (TOP / "VERSION").read_text().strip()
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
 source_suffix = {".md": "markdown"}
 root_doc = "index"
-exclude_patterns = ["figures"]
+exclude_patterns = ["figures", "generators", "results/data"]
 myst_enable_extensions = ["tasklist"]
 myst_heading_anchors = 4
 nitpicky = True
+nitpick_ignore_regex = [("py:class", r"pandas\..*|Message|collections\.abc\..*|pathlib\..*")]
+autodoc_mock_imports = python_page.NOT_NEEDED
+autodoc_typehints = "signature"
 highlight_language = "none"
 html_theme = "furo"
 html_title = "OpenWIP"
 html_static_path = []
+html_extra_path = []
 html_copy_source = False
 html_show_sphinx = False
 man_pages = [("reference/commands", "openwip", "testbed for IP over a wireless downlink", [], 1)]
 
-COMMANDS = "reference/commands"
+log = logging.getLogger(__name__)
+
+# The pages that are made from the source, and what the index of the reference says of each.
+GENERATED = {
+    "commands": (command_page.markdown, "[Commands]", "what each command says with `--help`"),
+    "messages": (schema_page.markdown, "[Messages]", "each field of telemetry and control"),
+    "blocks": (block_page.markdown, "[Blocks]", "parameters and ports of the GNU Radio blocks"),
+    "cpp": (None, "[C++ API]", "headers of the core for `find_package(openwip)`"),
+    "python-api": (python_page.markdown, "[Python API]", "the package `openwip`"),
+}
+REFERENCE = "reference"
 
 LINK = re.compile(r"\]\(([^)#\s]+)\.md(?:#[^)\s]*)?\)")
 
 
-def write_commands(app):
-    """Write the page of all commands: what each says with --help."""
-    top = pathlib.Path(os.environ["OPENWIP_TOP"])
-    helps: dict[str, list[str]] = {}
-    command = ""
-    for line in (top / "host/cli/command_lines.txt").read_text().splitlines():
-        kind, _, rest = line.partition("\t")
-        if kind == "command":
-            command = rest.split("\t")[0]
-            helps[command] = []
-        elif kind == "help":
-            helps[command].append(rest)
-    page = [
-        "# Commands",
-        "",
-        "What each command says with `--help`: its arguments, its options, their defaults.",
-        "[Settings](settings.md) has what the options of a cell mean in a file.",
-    ]
-    for command, lines in sorted(helps.items()):
-        if lines:
-            page += ["", f"## openwip {command}", "", "```", *lines, "```"]
-    pathlib.Path(app.srcdir, COMMANDS + ".md").write_text("\n".join(page) + "\n")
+def write_reference(app):
+    """Write the pages that are made from the source."""
+    folder = pathlib.Path(app.srcdir, REFERENCE)
+    for name, (markdown, _, _) in GENERATED.items():
+        text = markdown(TOP) if markdown else cpp_page.markdown(TOP, cpp_headers(app))
+        (folder / f"{name}.md").write_text(text)
+
+
+def cpp_headers(app):
+    """The pages of Doxygen beside the site, by header. Each of its warnings is one of the site."""
+    if app.builder.name != "html":
+        return {}
+    if not cpp_page.doxygen_version():
+        print("docs/site: built without the pages of the C++ API, since Doxygen is not installed")
+        return {}
+    folder = pathlib.Path(app.srcdir).parent / "site-cpp"
+    for line in cpp_page.make(TOP, folder, release):
+        log.warning("Doxygen: %s", line)
+    app.config.html_extra_path = [str(folder / "extra")]
+    return cpp_page.pages_of_headers(folder)
 
 
 def add_contents(app, name, source):
@@ -63,9 +89,12 @@ def add_contents(app, name, source):
         return
     folder = posixpath.dirname(name)
     pages = []
-    if folder == posixpath.dirname(COMMANDS):
-        pages.append(COMMANDS)
-        source[0] += "\n[Commands](commands.md): what each command says with `--help`.\n"
+    if folder == REFERENCE:
+        rows = [
+            f"| {title}({page}.md) | {about} |" for page, (_, title, about) in GENERATED.items()
+        ]
+        head = "## Generated from the source\n\n| page | content |\n|---|---|\n"
+        source[0] += "\n" + head + "\n".join(rows) + "\n"
     for target in LINK.findall(source[0]):
         page = posixpath.normpath(posixpath.join(folder, target))
         own = posixpath.basename(page) == "index" if not folder else True
@@ -77,6 +106,7 @@ def add_contents(app, name, source):
 
 
 def setup(app):
-    app.connect("builder-inited", write_commands)
+    app.connect("builder-inited", write_reference)
     app.connect("source-read", add_contents)
+    app.connect("autodoc-process-docstring", python_page.process)
     return {"parallel_read_safe": True}

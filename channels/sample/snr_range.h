@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+// Ranges of an SNR in dB and of a noise power in dBFS that every channel model accepts.
 #pragma once
 
 namespace wip::sample_model {

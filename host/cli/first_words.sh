@@ -33,7 +33,7 @@ commit() {
 
 version() {
     if [ -n "$is_installation" ]; then sed -n 's/^version: //p' "$top/installation"; return; fi
-    number=$(sed -n 's/^project(openwip VERSION \([0-9.]*\).*/\1/p' "$top/CMakeLists.txt")
+    number=$(sed 1q "$top/VERSION")
     made_of=$(commit)
     say "openwip $number${made_of:+ ($made_of)}"
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+// Settings of an 802.11b cell: rates, retry limits, and what a node does at its limit.
 #pragma once
 
 #include <cstdint>

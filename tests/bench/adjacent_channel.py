@@ -33,9 +33,11 @@ import scipy.signal
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [
     str(TOP / "host" / "cli"),
+    str(TOP / "tests" / "support"),
     str(pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"), "python")),
 ]
 
+import kept_result
 from openwip_cli.cell.station import (
     MASKED_DBM as POWER_DBM,
 )
@@ -165,6 +167,7 @@ def outside(rows):
 def main():
     options = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     options.add_argument("--figure", type=pathlib.Path)
+    options.add_argument("--json", metavar="FILE", help="keep the rows in FILE as well")
     options = options.parse_args()
     rows, curves = [], {}
     for edge in EDGES:
@@ -198,6 +201,9 @@ def main():
     if options.figure:
         draw(curves, options.figure)
     print(json.dumps({"outside": outside(rows)}))
+    if options.json:
+        command = "/usr/bin/python3 tests/bench/adjacent_channel.py --json FILE"
+        kept_result.write(options.json, command, {"rows": rows, "outside": outside(rows)})
     return 1 if outside(rows) else 0
 
 

@@ -66,7 +66,7 @@ if [ ! -e "$run/top/openwip" ]; then
   [ -z "${PIP_CERT:-}" ] || cp "$PIP_CERT" "$run/top/etc/authorities-of-the-network.crt"
   cp -a "$run/tree" "$run/top/openwip"
 fi
-exec chroot "$run/top" /usr/bin/env -i ${PIP_CERT:+PIP_CERT=/etc/authorities-of-the-network.crt} HOME=/root TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin sh -c 'cd /openwip && exec ./openwip "$@"' sh "$@"
+exec chroot "$run/top" /usr/bin/env -i ${PIP_CERT:+PIP_CERT=/etc/authorities-of-the-network.crt} HOME=/root TERM=dumb DEBIAN_FRONTEND=noninteractive PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin sh -c 'cd /openwip && exec "$@"' sh "$@"
 """
 
 
@@ -201,7 +201,7 @@ def one_command(
     began = time.monotonic()
     with log.open("w") as out:
         done = subprocess.run(
-            [*IN_NAMESPACE, "sh", "-c", INSIDE, "sh", root, run, lists, *command],
+            [*IN_NAMESPACE, "sh", "-c", INSIDE, "sh", root, run, lists, "./openwip", *command],
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,

@@ -13,9 +13,13 @@ import argparse
 import functools
 import json
 import math
+import pathlib
 import re
 import subprocess
 import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import kept_result
 
 CORE_HZ, SPI_HZ = 168_000_000, 5_250_000  # firmware/board/nucleo_f446re.h, pins.h
 BYTE_S, TICK_S = 10 / 921_600, 1e-3  # 8N1
@@ -383,7 +387,14 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     p.add_argument("elf")
-    print(json.dumps(bounds(p.parse_args().elf), indent=2))
+    p.add_argument("--json", metavar="FILE", help="write it to FILE, as it is kept in the tree")
+    given = p.parse_args()
+    found = bounds(given.elf)
+    if given.json:
+        command = "python3 tests/bench/interrupt_times.py build/firmware/arm/nucleo_f446re.elf"
+        kept_result.write(given.json, f"{command} --json FILE", found)
+    else:
+        print(json.dumps(found, indent=2))
 
 
 if __name__ == "__main__":

@@ -4,16 +4,19 @@
 point (docs/results/campaigns.md), and with a number of realisations that was fixed before:
 campaigns drawn from a normal distribution, judged by the rule itself.
 
-    stopping_rule.py [--campaigns 4000] [--half-width 0.02] [--at-least 5]
+    stopping_rule.py [--campaigns 4000] [--half-width 0.02] [--at-least 5] [--json FILE]
 
 Expected, written before the first run: 95 % within the error of the draw where the number is fixed;
 with the rule never below 85 %."""
 
 import argparse
 import math
+import pathlib
 import random
 import sys
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import kept_result  # host/cli, too
 from openwip_cli.campaign.stopping import AT_LEAST, Until
 from openwip_cli.figures.estimates import estimate
 
@@ -28,7 +31,9 @@ def main() -> int:
     p.add_argument("--campaigns", type=int, default=4000)
     p.add_argument("--half-width", type=float, default=0.02)
     p.add_argument("--at-least", type=int, default=AT_LEAST)
+    p.add_argument("--json", metavar="FILE", help="write the rows to FILE as well")
     given = p.parse_args()
+    rows = []
     rule, draw, missed = Until(given.half_width, given.at_least), random.Random(1), False
     error = math.sqrt(0.95 * 0.05 / given.campaigns)
     print(
@@ -47,11 +52,23 @@ def main() -> int:
             fixed += estimate(values.values()).covers(MEAN)
         share = covered / given.campaigns
         missed |= share < LEAST or abs(fixed / given.campaigns - 0.95) > 4 * error
+        rows.append(
+            {
+                "spread": spread,
+                "stopped": stopped / given.campaigns,
+                "realisations": used / given.campaigns,
+                "covers": share,
+                "covers_with_all": fixed / given.campaigns,
+            }
+        )
         print(
             f"{spread:6.3f}  {stopped / given.campaigns:7.1%}  {used / given.campaigns:12.1f} "
             f" {share:6.1%}  {fixed / given.campaigns:8.1%}",
             flush=True,
         )
+    if given.json:
+        command = "/usr/bin/python3 tests/bench/stopping_rule.py --json FILE"
+        kept_result.write(given.json, command, {"rows": rows})
     return int(missed)
 
 

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One definition, one seed, two fidelities: channel_fidelity.cpp run and judged, as a test; with
---png FILE the figure of docs/results/curves.md, with --table its table."""
+--png FILE the figure of docs/results/curves.md, with --json FILE the results of its table."""
 
 import argparse
 import json
+import pathlib
 import subprocess
 import sys
 import unittest
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import kept_result
 
 CHANNELS = ("jakes", "etu", "eva", "tdl-c", "winner", "epa", "tdl-a", "tdl-d", "static", "flat")
 SEEDS = {  # others: 1
@@ -90,45 +94,34 @@ def draw(program, file):
     fig.savefig(file, dpi=80)
 
 
-def table(program, seeds, slots):
-    def rms(all_, key="rms_db"):
-        return (sum(m[key] ** 2 for m in all_) / seeds) ** 0.5
-
-    print(
-        "| channel | 16 dB: rms, dB (of each seed) | mean | one slot alone: rms | of the noise | "
-        "rms at 0-5, 5-10, 10-15, 15-20, 20-25, 25 up | 28 dB, 5 km/h: rms | one slot alone | "
-        "16 dB: NMSE of the prediction against the true SNR, one slot alone, the measured |\n"
-        + "|---" * 9
-        + "|"
-    )
-    for channel in CHANNELS:
-        noisy = [measure(program, channel, s, slots, 16, 75)[0] for s in range(1, seeds + 1)]
-        clear = [measure(program, channel, s, slots, 28, 5)[0] for s in range(1, seeds + 1)]
-        mean = sum(m["mean_db"] for m in noisy) / seeds
-        levels = [
-            (sum(m["rms_db_by_level"][i] ** 2 for m in noisy) / seeds) ** 0.5 for i in range(6)
+def results(program, slots):
+    """Both conditions of the tests, every channel and seed."""
+    return {
+        "channels": [
+            {
+                "channel": channel,
+                "noisy": [
+                    measure(program, channel, seed, slots, 16, 75)[0]
+                    for seed in SEEDS.get(channel, (1,))
+                ],
+                "clear": measure(program, channel, 1, 1200, 28, 5)[0],
+            }
+            for channel in CHANNELS
         ]
-        print(
-            f"| {channel} | {rms(noisy):.2f}"
-            f" ({', '.join(format(m['rms_db'], '.2f') for m in noisy)}) | {mean:+.2f} |"
-            f" {rms(noisy, 'alone_rms_db'):.2f} | "
-            f"{rms(noisy, 'noise_rms_db'):.2f} | {', '.join(f'{v:.2f}' for v in levels)} |"
-            f" {rms(clear):.2f} | {rms(clear, 'alone_rms_db'):.2f} | "
-            f"{', '.join(format(sum(m[key] for m in noisy) / seeds, '.4f') for key in ('nmse_true', 'nmse_alone', 'nmse_measured'))} |",
-            flush=True,
-        )
+    }
 
 
 if __name__ == "__main__":
     p = argparse.ArgumentParser()
     p.add_argument("program")
     p.add_argument("--png")
-    p.add_argument("--table", action="store_true")
+    p.add_argument("--json")
     given = p.parse_args()
     if given.png:
         draw(given.program, given.png)
-    if given.table:
-        table(given.program, 3, 3000)
-    if not given.png and not given.table:
+    if given.json:
+        command = "python3 tests/curves/channel_fidelity.py build/tests/curves/channel_fidelity"
+        kept_result.write(given.json, f"{command} --json FILE", results(given.program, 3000))
+    if not given.png and not given.json:
         Fidelity.program = given.program
         unittest.main(argv=sys.argv[:1])

@@ -19,6 +19,9 @@ import wiener_bound
 import yaml
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "support"))
+import kept_result
+
 TRIALS = {  # curve: (short, full)
     "awgn": (4, 10),
     "fading": (6, 20),
@@ -452,6 +455,21 @@ def write_csv(folder, data, bound, rows):
             )
 
 
+def kept(data, bound, rows):
+    """What is kept of the results: all but the lists of single trials."""
+    return {
+        "targets": [
+            {"quantity": quantity, "target": target, "measured": measured, "reached": ok}
+            for quantity, target, measured, ok in rows
+        ],
+        "bounds": bound,
+        "points": {
+            curve: [{k: v for k, v in p.items() if not isinstance(v, list)} for p in points]
+            for curve, points in data.items()
+        },
+    }
+
+
 def table(rows):
     width = max(len(r[0]) for r in rows)
     lines = [
@@ -461,6 +479,16 @@ def table(rows):
     ]
     judged = [r[3] for r in rows if r[3] is not None]
     return "\n".join(lines + ["", f"{sum(judged)} of {len(judged)} targets reached"])
+
+
+def command_of(given):
+    """The command that measures the same again."""
+    words = ["./openwip curves"]
+    words += ["--all"] if given.all else []
+    words += [f"--only {curve}" for curve in given.only or []]
+    words += [f"--trials {given.trials:g}"] if given.trials != 1 else []
+    words += [f"--seed {given.seed}"] if given.seed != 1 else []
+    return " ".join([*words, "--json docs/results/data/curves.json"])
 
 
 def main(arguments):
@@ -498,6 +526,11 @@ def main(arguments):
     p.add_argument(
         "--jobs", type=int, default=1, help="curves measured at the same time (default 1)"
     )
+    p.add_argument(
+        "--json",
+        metavar="FILE",
+        help="also write the results as JSON, as docs/results/data/curves.json has them",
+    )
     p.add_argument("--check", action="store_true", help="exit with 1 when a target is missed")
     p.add_argument("--program", help=argparse.SUPPRESS)
     given = p.parse_args(arguments)
@@ -519,6 +552,8 @@ def main(arguments):
     bound = bounds(given.all and "prediction" in data)
     rows = judge(data, bound)
     write_csv(folder, data, bound, rows)
+    if given.json:
+        kept_result.write(given.json, command_of(given), kept(data, bound, rows))
     try:
         import curve_plots
     except ImportError as e:

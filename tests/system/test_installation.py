@@ -16,6 +16,7 @@ from own_code_support import FIRST_TERMINAL, make_library
 
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
 PYTHON = os.environ["OPENWIP_PYTHON"]
+VERSION = (TOP / "VERSION").read_text().strip()
 PROGRAMS = ("air", "macd", "observer", "machine", "emulator", "channel", "split", "capture")
 HIDE = (
     'for folder in "$1" "$2"; do mount -t tmpfs none "$folder" || exit 99; done; shift 2; exec "$@"'
@@ -171,7 +172,7 @@ class Installation(unittest.TestCase):
     @unittest.skipUnless(may_mount(), "hiding folders needs root and mount namespaces")
     def test_it_answers_without_the_tree(self):
         version = self.run_hidden("--version")
-        self.assertRegex(version.stdout, r"^openwip [0-9.]+ \(\S+\)\n$", version.stderr)
+        self.assertRegex(version.stdout, rf"^openwip {re.escape(VERSION)} \(\S+\)\n$", version.stderr)
         help_of = self.run_hidden("emulate", "--help")
         self.assertEqual(help_of.returncode, 0, help_of.stderr)
         self.assertTrue(help_of.stdout.startswith("usage: openwip emulate"), help_of.stdout)

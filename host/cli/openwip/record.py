@@ -67,7 +67,9 @@ class Record:
         return pandas.DataFrame(columns)
 
     def children(self, topic: str, source: str) -> list[str]:
-        """The names of the lists of messages within a table, for `child` of frame()."""
+        """The names of the lists of messages within a table, for `child` of frame().
+
+        topic, source  one of tables()"""
         return list(self._table(topic, source).children)
 
     def _table(self, topic: str, source: str) -> Table:

@@ -36,6 +36,7 @@ applications, senders, stations = (
 westwood = bench("westwood_estimate")
 build_times = bench("build_times")
 fresh, arm = bench("fresh_machine"), bench("arm_core")
+packages = bench("fresh_packages")
 
 
 def code_of(module, *arguments):
@@ -281,7 +282,7 @@ class Processors(unittest.TestCase):
 class FreshMachine(unittest.TestCase):
     # In the place of the root file system: `test` leaves a file of ctest, `demo` a log of the
     # build; the second command sees what the first one wrote.
-    INSIDE = """base=$1 run=$2 lists=$3; shift 3
+    INSIDE = """base=$1 run=$2 lists=$3; shift 4
 mkdir -p "$run/upper/openwip/build"; cd "$run/upper/openwip/build"
 echo "verdict of $*, after $(cat said 2>/dev/null || echo nothing), lists $lists"; echo "$*" >said
 if [ "$1" = demo ]; then printf 'a.cpp:1:2: warning: no\\na warning: of whom\\n' >openwip-build.log; exit 3; fi
@@ -333,6 +334,46 @@ echo '<testsuite tests="3"><testcase name="a" status="run"/><testcase name="b" s
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             for release in (*fresh.RELEASES, "arm64"):
                 self.assertIn(release, done.stderr)
+
+
+class FreshPackages(unittest.TestCase):
+    # In the place of the root file system: installing works, and `top` finds what was installed.
+    INSIDE = """run=$2; shift 3; cd "$run/tree"
+case $1 in
+    apt-get) [ "$2" = update ] || ls >../installed ;;
+    openwip) [ "$2" = top ] && echo "verdict: VALID beside $(cat ../installed)" ;;
+esac
+"""
+
+    def test_packages_are_installed_before_the_command_runs(self):
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            unittest.mock.patch.multiple(
+                packages.fresh_machine, INSIDE=self.INSIDE, IN_NAMESPACE=[]
+            ),
+        ):
+            there = pathlib.Path(folder, "there")
+            there.mkdir()
+            for name in ("openwip", "openwip-dev"):
+                (there / f"{name}_1_all.deb").touch()
+            for command, code in ((["top"], 0), (["bottom"], 1)):
+                steps = packages.install_and_run(
+                    pathlib.Path(folder), pathlib.Path("/"), there, command
+                )
+                self.assertEqual(
+                    [step["command"] for step in steps],
+                    [
+                        "apt-get update -q",
+                        "apt-get install -y -q --no-install-recommends ./openwip_1_all.deb",
+                        f"openwip {command[0]}",
+                    ],
+                )
+                self.assertEqual([step["exit_code"] for step in steps], [0, 0, code])
+            self.assertEqual(steps[-1]["verdict"], "")
+
+    def test_a_folder_without_packages_is_refused_in_one_line(self):
+        code, line = code_of(packages, "/nowhere", "bookworm")
+        self.assertEqual((code, "/nowhere has no openwip_*.deb" in line), (2, True), line)
 
 
 class ArmCore(unittest.TestCase):
