@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The site of the documentation, made by Sphinx with MyST and Furo: docs/site builds it from a copy
-of this folder. The pages are plain Markdown, which is readable without it; the tables of contents
+of this folder. The pages are plain Markdown, which is readable without it, and notebooks; the tables of contents
 are made here from the links of the index pages, and the reference of the commands from
 host/cli/command_lines.txt."""
 
@@ -11,8 +11,9 @@ import re
 
 project = "OpenWIP"
 copyright = "the authors of OpenWIP, GPL-3.0-or-later"
-extensions = ["myst_parser"]
-source_suffix = {".md": "markdown"}
+extensions = ["myst_nb"]  # MyST, and notebooks with the outputs that they hold
+nb_execution_mode = "off"
+source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 root_doc = "index"
 exclude_patterns = ["figures"]
 myst_enable_extensions = ["tasklist"]
@@ -28,7 +29,7 @@ man_pages = [("reference/commands", "openwip", "testbed for IP over a wireless d
 
 COMMANDS = "reference/commands"
 
-LINK = re.compile(r"\]\(([^)#\s]+)\.md(?:#[^)\s]*)?\)")
+LINK = re.compile(r"\]\(([^)#\s]+)\.(?:md|ipynb)(?:#[^)\s]*)?\)")
 
 
 def write_commands(app):

@@ -23,6 +23,7 @@ COMMANDS = (
     "tshark",
     "wireshark",
     "git",
+    "sed",
 )
 NOT_RUN = re.compile(r"<!-- not run by the test: (.+) -->")
 SAVE = re.compile(r"Save this as `([\w.]+)`")
