@@ -6,6 +6,8 @@ import math
 import random
 from collections.abc import Mapping
 
+import numpy
+
 from ..errors import BadInput
 from ..figures.capacities import MTU, USUAL_MSS
 from ..records.run_record import RunRecord
@@ -25,17 +27,10 @@ def recorded(record: RunRecord) -> Mapping[str, float]:
             f"{record.path} has no flow in the table tcp of observer; a record of a whole run has"
             " it"
         )
+    local, acknowledged = flows["local"], flows["bytes_acknowledged"]
     sender = flows["station"] == "base"
-    of_data = (
-        flows["local"]
-        == flows["local"][
-            max(
-                sender.nonzero()[0],
-                key=lambda row: int(flows["bytes_acknowledged"][row]),
-                default=0,
-            )
-        ]
-    )
+    rows = numpy.flatnonzero(sender)
+    of_data = local == local[rows[acknowledged[rows].argmax()]]
     return {"largest_cwnd_segments": float(flows["cwnd_segments"][sender & of_data].max())}
 
 
