@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The site of the documentation, made by Sphinx with MyST and Furo: docs/site builds it from a copy
-of this folder. The pages are plain Markdown, which is readable without it. Made here are the tables
+of this folder. The pages are plain Markdown, which is readable without it, and
+notebooks. Made here are the tables
 of contents, from the links of the index pages, and the generated part of the reference, by the
 modules in generators/."""
 
@@ -25,8 +26,9 @@ sys.path.insert(0, str(TOP / "host/cli"))  # for `import openwip`
 project = "OpenWIP"
 copyright = "the authors of OpenWIP, GPL-3.0-or-later"
 release = version = (TOP / "VERSION").read_text().strip()
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
-source_suffix = {".md": "markdown"}
+extensions = ["myst_nb", "sphinx.ext.autodoc"]  # MyST, and notebooks with the outputs that they hold
+nb_execution_mode = "off"
+source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 root_doc = "index"
 exclude_patterns = ["figures", "generators", "results/data"]
 myst_enable_extensions = ["tasklist"]
@@ -56,7 +58,7 @@ GENERATED = {
 }
 REFERENCE = "reference"
 
-LINK = re.compile(r"\]\(([^)#\s]+)\.md(?:#[^)\s]*)?\)")
+LINK = re.compile(r"\]\(([^)#\s]+)\.(?:md|ipynb)(?:#[^)\s]*)?\)")
 
 
 def write_reference(app):

@@ -24,6 +24,7 @@ COMMANDS = (
     "wireshark",
     "git",
     "g++",
+    "sed",
 )
 NOT_RUN = re.compile(r"<!-- not run by the test: (.+) -->")
 SAVE = re.compile(r"Save this as `([\w.]+)`")

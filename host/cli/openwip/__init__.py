@@ -13,12 +13,27 @@
     for message in openwip.telemetry("demo", topics=["slot"], duration=10):
         print(message.source, message.telemetry.slot)
 
+    print(openwip.estimate([4.2, 4.5, 4.1]).text())  # mean and 95 % confidence interval
+
 docs/reference/python.md has an example of each. Errors are OpenWipError; what it says is one line."""
 
 from openwip_cli.errors import Stop as OpenWipError
+from openwip_cli.figures.estimates import Estimate, difference, estimate, ratio
 
 from .live import telemetry
-from .record import Record, open_record
+from .record import Record, nmse, open_record
 from .run import RunFailed, run
 
-__all__ = ["OpenWipError", "Record", "RunFailed", "open_record", "run", "telemetry"]
+__all__ = [
+    "Estimate",
+    "OpenWipError",
+    "Record",
+    "RunFailed",
+    "difference",
+    "estimate",
+    "nmse",
+    "open_record",
+    "ratio",
+    "run",
+    "telemetry",
+]

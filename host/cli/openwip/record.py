@@ -2,10 +2,12 @@
 """Run records (docs/how-to/run-record.md) as data frames of pandas."""
 
 import pathlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from openwip_cli.air import SLOTS_PER_SECOND
 from openwip_cli.errors import BadInput
+from openwip_cli.records import prediction
 from openwip_cli.records.run_record import RunRecord, Table
 
 if TYPE_CHECKING:
@@ -46,12 +48,7 @@ class Record:
 
         Raises OpenWipError: there is no such table or list, the file is damaged, or pandas is not
         installed."""
-        try:
-            import pandas
-        except ImportError:
-            raise BadInput(
-                "data frames need pandas: install python3-pandas, or pip install pandas"
-            ) from None
+        frame_of = _frames()
         table = self._table(topic, source)
         if child is not None:
             found = table.child(child)
@@ -64,7 +61,37 @@ class Record:
         columns = _columns(table)
         if "message.slot" in columns:
             columns = {"t_s": columns["message.slot"] / SLOTS_PER_SECOND} | columns
-        return pandas.DataFrame(columns)
+        return frame_of(columns)
+
+    def predictions(self, user: int = 0) -> "pandas.DataFrame":
+        """The predicted SNRs beside those that came true: a row for each bin of each slot that both
+        stations published, by slot and bin.
+
+        user  the terminal, where the emulator has several
+
+        Columns: `slot`; `t_s`, air time in seconds since slot 0; `bin`, from 0; `horizon_slots`, how
+        far ahead the terminal predicted then; `predicted_snr_db`, as the base station planned the
+        slot with it; `measured_snr_db`, by the terminal in the slot itself; `true_snr_db`, of the
+        channel, in records of the emulator. nmse() makes one figure of two of them.
+
+        Raises OpenWipError: there is no slot of both stations, the file is damaged, or pandas is not
+        installed."""
+        import numpy
+
+        frame_of = _frames()
+        found = prediction.of_record(self._record, user)
+        rows, bins = found.predicted_db.shape
+        columns = {
+            "slot": numpy.repeat(found.slot, bins),
+            "t_s": numpy.repeat(found.slot / SLOTS_PER_SECOND, bins),
+            "bin": numpy.tile(numpy.arange(bins), rows),
+            "horizon_slots": numpy.repeat(found.horizon_slots, bins),
+            "predicted_snr_db": found.predicted_db.ravel(),
+            "measured_snr_db": found.measured_db.ravel(),
+        }
+        if found.true_db is not None:
+            columns["true_snr_db"] = found.true_db.ravel()
+        return frame_of(columns)
 
     def children(self, topic: str, source: str) -> list[str]:
         """The names of the lists of messages within a table, for `child` of frame().
@@ -89,6 +116,25 @@ class Record:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def nmse(true_db: Any, predicted_db: Any) -> float:
+    """Normalised mean squared error of predicted SNRs, E (g - p)^2 / E g^2, where g and p are the
+    linear values of `true_db` and `predicted_db`, which are given in dB and have the same shape. 0 is
+    perfect. Pairs of which one is not a finite number are skipped; nan: no pair is left."""
+    from openwip_cli.figures import prediction as figures
+
+    return figures.nmse(true_db, predicted_db)
+
+
+def _frames() -> "Callable[[dict[str, Any]], pandas.DataFrame]":
+    try:
+        import pandas
+    except ImportError:
+        raise BadInput(
+            "data frames need pandas: install python3-pandas, or pip install pandas"
+        ) from None
+    return pandas.DataFrame
 
 
 def _columns(table: Table) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import os
 import pathlib
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from openwip_cli.errors import INVALID, VALID, BadInput, Stop
@@ -26,10 +26,15 @@ class RunFailed(Stop):
 
 def option_words(options: dict[str, Any]) -> list[str]:
     """snr=20, generator=True, keep=False -> --snr 20 --generator: an underscore is a dash, True is
-    an option without a value, False and None are no option, a list is several values."""
+    an option without a value, False and None are no option, a list is several values. A mapping is
+    an option that is repeated: sysctl={"a": 1, "b": 2} -> --sysctl a=1 --sysctl b=2."""
     words: list[str] = []
     for name, value in options.items():
         if value is None or value is False:
+            continue
+        if isinstance(value, Mapping):
+            for key, one in value.items():
+                words += ["--" + name.replace("_", "-"), f"{key}={one}"]
             continue
         words.append("--" + name.replace("_", "-"))
         if isinstance(value, Sequence) and not isinstance(value, str):
@@ -44,11 +49,12 @@ def run(command: str = "emulate", **options: Any) -> dict[str, Any]:
 
     command  "emulate" (the link, in one process) or "demo" (software radios)
     options  those of the command line, named as there with "_" for "-": duration=5 (s of air
-             time), snr=20 (dB), bins=25, config="cell.yaml", generator=True, record="run.h5", ...
+             time), snr=20 (dB), bins=25, config="cell.yaml", generator=True, record="run.h5",
+             time="virtual", sysctl={"net.ipv4.tcp_sack": 0}, ...
 
     In the report `verdict` says whether the run is valid and why not; an invalid run is returned
     as well. Keys end in their units (goodput_bps, rtt_ms). A cell with interfaces needs root;
-    emulate with generator=True does not.
+    emulate with generator=True, time="virtual" or time="ns3" does not.
 
     Raises RunFailed: the command ended without a report. OpenWipError: the command is unknown."""
     if command not in REPORTING:

@@ -346,6 +346,11 @@ def of_shell() -> list[str]:
         help="instead: install ns-3 for --time ns3 (docs/explanation/ns3.md)",
     )
     setup.add_argument(
+        "--notebooks",
+        action="store_true",
+        help="instead: Jupyter for the notebooks (docs/notebooks/index.md)",
+    )
+    setup.add_argument(
         "--campaigns",
         action="store_true",
         help="instead: Snakemake for campaigns, with SLURM and Kubernetes"

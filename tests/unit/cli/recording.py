@@ -17,14 +17,12 @@ ENDPOINTS = {
 }
 
 
-class RecordWorld(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.path = self.folder / "run.h5"
+class Recording:
+    """A record that is being written to `path`."""
+
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
         self.reader = telemetry.Reader(ENDPOINTS)
-        self.addCleanup(self.reader.close)
         self.file = record_file.RecordFile(self.path)
         self.sequence = {}
 
@@ -38,6 +36,21 @@ class RecordWorld(unittest.TestCase):
 
     def finish(self, **about):
         self.file.finish({"command": "./openwip demo", "report": {}} | about, self.reader)
+
+    def close(self):
+        self.reader.close()
+
+
+class RecordWorld(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.path = self.folder / "run.h5"
+        self.recording = Recording(self.path)
+        self.addCleanup(self.recording.close)
+        self.reader, self.file = self.recording.reader, self.recording.file
+        self.give, self.finish = self.recording.give, self.recording.finish
 
     def read(self):
         record = run_record.RunRecord(self.path)

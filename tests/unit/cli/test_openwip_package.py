@@ -61,6 +61,58 @@ class Frames(RecordWorld):
         self.assertEqual(list(entries["row"]), [0, 0, 1])
         self.assertEqual(list(entries["name"]), ["a", "b", "c"])
 
+    def test_predictions_stand_beside_what_came(self):
+        for n in range(3):
+            self.give(
+                "slot",
+                slot=15 * n,
+                slot_sample={"predicted_snr_db": [n + b / 100 for b in range(25)]},
+            )
+        for n in (
+            1,
+            2,
+            3,
+        ):  # slot 0 was not published by the terminal, and 45 not by the base station
+            self.give(
+                "slot",
+                "terminal",
+                slot=15 * n,
+                slot_sample={"snr_db": [10 + n] * 25, "horizon": 3},
+            )
+        found = self.opened().predictions()
+        self.assertEqual(len(found), 50)
+        self.assertEqual(list(found["slot"].unique()), [15, 30])
+        row = found[(found["slot"] == 30) & (found["bin"] == 24)].iloc[0]
+        self.assertAlmostEqual(row["predicted_snr_db"], 2.24, 5)
+        self.assertEqual((row["measured_snr_db"], row["horizon_slots"]), (12, 3))
+        self.assertAlmostEqual(row["t_s"], 0.02)
+        self.assertNotIn("true_snr_db", found)
+
+    def test_predictions_of_the_emulator_have_the_true_snr_of_each_user(self):
+        for user in (0, 1):
+            self.give(
+                "slot", slot=15, user=user, slot_sample={"predicted_snr_db": [5.0 + user] * 25}
+            )
+            self.give(
+                "slot",
+                "terminal",
+                slot=15,
+                user=user,
+                slot_sample={"snr_db": [6.0] * 25, "true_snr_db": [7.0 + user] * 25, "horizon": 4},
+            )
+        record = self.opened()
+        for user in (0, 1):
+            found = record.predictions(user)
+            self.assertEqual(set(found["true_snr_db"]), {7.0 + user})
+            self.assertEqual(set(found["predicted_snr_db"]), {5.0 + user})
+        with self.assertRaisesRegex(openwip.OpenWipError, "no slot of both stations for user 2"):
+            record.predictions(2)
+
+    def test_a_record_without_slots_has_no_predictions(self):
+        self.give("slot", slot_sample={"locked": True})
+        with self.assertRaisesRegex(openwip.OpenWipError, "no table slot of terminal"):
+            self.opened().predictions()
+
     def test_a_table_or_list_that_is_not_there_names_those_that_are(self):
         self.give("slot", slot_sample={"locked": True})
         record = self.opened()
@@ -84,6 +136,25 @@ class Frames(RecordWorld):
         self.assertNotIn("\n", str(caught.exception))
 
 
+class Figures(unittest.TestCase):
+    def test_nmse(self):
+        self.assertAlmostEqual(openwip.nmse([10.0, 20.0], [10.0, 20.0]), 0)
+        # of linear SNRs 10 and 100, predicted as 100 and 100
+        self.assertAlmostEqual(openwip.nmse([10.0, 20.0], [20.0, 20.0]), 8100 / 10100)
+        self.assertAlmostEqual(
+            openwip.nmse([10.0, float("nan"), 10.0], [20.0, 0.0, float("nan")]), 81
+        )
+        self.assertTrue(numpy.isnan(openwip.nmse([], [])))
+
+    def test_intervals(self):
+        e = openwip.estimate([1, 2, 3])
+        self.assertEqual((e.mean, round(e.half, 3)), (2, 2.484))  # 4.303 / sqrt 3
+        a, b = {1: 2.0, 2: 4.0, 3: 9.0}, {1: 1.0, 2: 3.0, 3: 8.0, 4: 50.0}
+        d = openwip.difference(a, b)
+        self.assertEqual((d.mean, d.half, d.n), (1, 0, 3))
+        self.assertAlmostEqual(openwip.ratio(a, b).mean, 15 / 12)
+
+
 class Runs(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -101,6 +172,12 @@ class Runs(unittest.TestCase):
         given = {"snr": 20, "generator": True, "keep": False, "config": None, "max_size": [1, 2]}
         self.assertEqual(
             option_words(given), ["--snr", "20", "--generator", "--max-size", "1", "2"]
+        )
+
+    def test_a_mapping_is_an_option_that_is_repeated(self):
+        self.assertEqual(
+            option_words({"sysctl": {"tcp_sack": 0, "tcp_ecn": 1}}),
+            ["--sysctl", "tcp_sack=0", "--sysctl", "tcp_ecn=1"],
         )
 
     def test_an_invalid_run_is_a_report_too(self):

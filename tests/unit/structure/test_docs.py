@@ -9,7 +9,8 @@ import sys
 import unittest
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(TOP / "host/cli"))
+sys.path[:0] = [str(TOP / "host/cli"), str(TOP / "tests/support")]
+import notebooks
 from openwip_cli.campaign import settings as page_of_experiments
 from openwip_cli.campaign.settings import EMULATOR, SETTINGS
 from openwip_cli.runs import ns3_tcp
@@ -39,12 +40,17 @@ HEADING = re.compile(r"^#+ (.*)$", re.M)
 
 
 def pages():
-    return [TOP / "README.md", *sorted((TOP / "docs").rglob("*.md"))]
+    return [TOP / "README.md", *sorted((TOP / "docs").rglob("*.md")), *notebooks.paths()]
+
+
+def text_of(page):
+    """The Markdown of a page or a notebook."""
+    return notebooks.markdown(page) if page.suffix == ".ipynb" else page.read_text()
 
 
 def links(page):
     """(path, anchor) of each link into the tree."""
-    for target in LINK.findall(page.read_text()):
+    for target in LINK.findall(text_of(page)):
         if "://" not in target:
             path, _, anchor = target.partition("#")
             yield (page.parent / path).resolve() if path else page, anchor
@@ -53,8 +59,7 @@ def links(page):
 def anchors(page):
     """The anchors that a web page makes of the headings."""
     return {
-        re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-")
-        for h in HEADING.findall(page.read_text())
+        re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in HEADING.findall(text_of(page))
     }
 
 
@@ -126,7 +131,7 @@ class Docs(unittest.TestCase):
         reached, waiting = set(), [TOP / "README.md"]
         while waiting:
             page = waiting.pop()
-            if page.suffix == ".md" and page not in reached and page.exists():
+            if page.suffix in (".md", ".ipynb") and page not in reached and page.exists():
                 reached.add(page)
                 waiting.extend(path for path, _ in links(page))
         self.assertEqual([str(p.relative_to(TOP)) for p in pages() if p not in reached], [])

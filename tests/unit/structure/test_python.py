@@ -32,7 +32,7 @@ ALLOWED = {
     "measure": {"machine", "messages", "figures", "cell"},
     "records": {"machine", "messages", "settings", "cell"},
     "capture": {"machine", "messages", "settings", "figures", "cell"},
-    "channel": {"machine", "messages", "settings", "cell"},
+    "channel": {"machine", "messages", "settings", "figures", "cell"},
     "iq": {"machine", "messages", "settings", "cell"},
     "runs": {
         "programs",
@@ -48,7 +48,7 @@ ALLOWED = {
         "iq",
     },
     "campaign": {"programs", "machine", "settings", "figures", "cell", "measure", "runs"},
-    "lab": {"machine", "settings"},
+    "lab": {"machine", "settings", "figures", "records"},
     "views": {"machine", "messages", "settings", "figures", "cell", "records"},
     "commands": {"machine", "messages", "settings", "figures", "cell", "measure", "iq"},
     "__main__": {"machine"},

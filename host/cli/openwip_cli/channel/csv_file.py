@@ -10,6 +10,8 @@ import numpy
 
 from ..air import BINS, SLOTS_PER_SECOND
 from ..errors import BadInput
+from ..figures import prediction
+from ..figures.prediction import linear
 from ..machine import outputs
 
 LOWEST_DB, HIGHEST_DB = -60, 80
@@ -17,17 +19,12 @@ HEADER = [f"snr_db_{b}" for b in range(BINS)]
 PREDICTED = [f"predicted_snr_db_{b}" for b in range(BINS)]
 
 
-def linear(db: Any) -> Any:
-    return 10 ** (numpy.asarray(db, dtype=float) / 10)
-
-
 def mean_db(rows: Any) -> float:
     return float(10 * numpy.log10(linear(rows[:, :BINS]).mean()))
 
 
 def nmse(rows: Any) -> float:
-    g, predicted = linear(rows[:, :BINS]), linear(rows[:, BINS:])
-    return float(((g - predicted) ** 2).sum() / (g**2).sum())
+    return prediction.nmse(rows[:, :BINS], rows[:, BINS:])
 
 
 def write(blocks: Iterable[Any], predictions: bool, file: str) -> None:

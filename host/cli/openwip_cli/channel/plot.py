@@ -16,8 +16,8 @@ import matplotlib.pyplot as plt
 
 from ..air import SLOTS_PER_SECOND
 from ..errors import BadInput
+from ..figures.prediction import linear
 from ..machine import outputs
-from .csv_file import linear
 
 MOST_SLOTS = 600 * SLOTS_PER_SECOND  # of a longer trace the first ten minutes are looked at
 SEGMENT = 1500  # of the spectrum: 1 Hz

@@ -27,6 +27,8 @@ def student_t(degrees: int) -> float:
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
+    """A mean over realisations and its 95 % confidence interval."""
+
     mean: float
     half: float  # half of the interval's width; nan when one value says nothing about it
     n: int
@@ -52,6 +54,7 @@ class Estimate:
 
 
 def estimate(of: Iterable[float]) -> Estimate:
+    """The mean of independent values and its 95 % confidence interval."""
     values = [float(v) for v in of]
     n = len(values)
     if n == 0:
@@ -70,13 +73,15 @@ def _common(a: Realisations, b: Realisations) -> tuple[list[float], list[float]]
 
 
 def difference(a: Realisations, b: Realisations) -> Estimate:
-    """Of a - b; both map a realisation to its value."""
+    """The mean of a - b with paired realisations; both map a realisation, such as its seed, to its
+    value. The interval is that of the differences."""
     x, y = _common(a, b)
     return estimate(p - q for p, q in zip(x, y))
 
 
 def ratio(a: Realisations, b: Realisations) -> Estimate:
-    """Of mean(a) / mean(b) with paired realisations; the interval by the delta method."""
+    """The ratio mean(a) / mean(b) with paired realisations; both map a realisation, such as its
+    seed, to its value. The interval is by the delta method."""
     x, y = _common(a, b)
     over, under = statistics.fmean(x), statistics.fmean(y)
     if under == 0:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip lab sheet N --student NAME: a worksheet as a file to fill in; ./openwip lab check N:
-the answers in it against the student's own runs. Exit code of the check: 0: all is right, 1: not,
-2: a file is missing or is not what it should be."""
+the answers in it against the student's own runs, of which each has left a report or a run record
+beside the worksheet. Exit code of the check: 0: all is right, 1: not, 2: a file is missing or is not
+what it should be."""
 
 import argparse
 import math
@@ -11,21 +12,28 @@ from typing import Any
 
 from ..errors import INVALID, BadInput
 from ..machine.places import Places
+from ..records.run_record import RunRecord
 from ..settings.command_line import Parser
 from ..text import of_file, of_json, of_yaml, shown
 from . import sheets
-from .sheets import Choice, Number, Report, Reports, Run, Sheet
+from .questions import Choice, Number, Report, Reports, Run, Sheet
 
-FLAGS = {  # of ./openwip demo
+CABLED, MEDIUM = "cabled", "medium"  # air.over
+FLAGS = {  # of ./openwip demo and emulate
+    "air.over": "--air",
     "channel.model": "--channel",
     "channel.snr_db": "--snr",
     "channel.speed_kmh": "--speed-kmh",
+    "channel.prediction_nmse": "--prediction-nmse",
     "link.bins": "--bins",
     "link.allocation": "--allocation",
     "link.max_retransmissions": "--max-retransmissions",
     "link.retransmission_delay_ms": "--retransmission-delay-ms",
     "link.queue_packets": "--queue-packets",
+    "link.order": "--order",
     "phy.predictor": "--predictor",
+    "wired.delay_ms": "--wired-delay-ms",
+    "traffic.tcp_window_kb": "--tcp-window-kb",
     "traffic.duration_s": "--duration",
 }
 
@@ -47,32 +55,50 @@ def parser() -> argparse.ArgumentParser:
         metavar="N",
         type=int,
         choices=sorted(sheets.SHEETS),
-        help="the worksheet: 1 fading and adaptation, 2 ARQ and delay",
+        help=(
+            "the worksheet: 1 fading and adaptation, 2 ARQ and delay, 3 prediction and its horizon,"
+            " 4 TCP over the link"
+        ),
     )
     p.add_argument("--student", metavar="NAME", help="sheet: the student, who decides the seed")
     p.add_argument(
+        "--air",
+        choices=(MEDIUM, CABLED),
+        help=(
+            "sheet 1 and 2: the runs go over software radios without a cable (medium) or with cables"
+            " and a fader (cabled, docs/how-to/cabled.md; default medium)"
+        ),
+    )
+    p.add_argument(
         "--answers",
         metavar="FILE",
-        help="check: the worksheet that was filled in (default labN.yaml); the reports of the runs"
-        " lie beside it",
+        help="check: the worksheet that was filled in (default labN.yaml); the reports or records of"
+        " the runs lie beside it",
     )
     return p
 
 
-def settings_of(sheet: Sheet, run: Run) -> dict[str, Any]:
-    return {**sheet.common, **run.settings}
+def settings_of(sheet: Sheet, run: Run, air: str) -> dict[str, Any]:
+    """What the run has to have; a sheet that is for both kinds of cell says which of them."""
+    return {**sheet.common, **run.settings} | ({"air.over": air} if sheet.over_a_cable else {})
 
 
-def report_file(sheet: Sheet, run: Run) -> str:
-    return f"lab{sheet.number}-{run.name}.json"
+def file_of(sheet: Sheet, run: Run) -> str:
+    """What the run leaves: its report, or its record where the sheet looks into it."""
+    return f"lab{sheet.number}-{run.name}.{'h5' if sheet.recorded else 'json'}"
 
 
-def command_of(sheet: Sheet, run: Run, seed: int) -> str:
-    options = " ".join(f"{FLAGS[key]} {value}" for key, value in settings_of(sheet, run).items())
-    return f"sudo ./openwip demo --seed {seed} {options} --json={report_file(sheet, run)}"
+def command_of(sheet: Sheet, run: Run, seed: int, air: str) -> str:
+    options = " ".join(
+        f"{FLAGS[key]} {value}"
+        for key, value in settings_of(sheet, run, air).items()
+        if (key, value) != ("air.over", MEDIUM)
+    )
+    kept = "--record " if sheet.recorded else "--json="
+    return f"sudo ./openwip {sheet.command} --seed {seed} {options} {kept}{file_of(sheet, run)}"
 
 
-def as_text(sheet: Sheet, student: str) -> str:
+def as_text(sheet: Sheet, student: str, air: str = MEDIUM) -> str:
     """The worksheet: a YAML file whose comments say what to do."""
     seed = sheets.seed_of(student)
     lines = [
@@ -81,7 +107,7 @@ def as_text(sheet: Sheet, student: str) -> str:
         "#",
     ]
     for run in sheet.runs:
-        lines += [f"# Run {run.name}: {run.says}", f"#   {command_of(sheet, run, seed)}"]
+        lines += [f"# Run {run.name}: {run.says}", f"#   {command_of(sheet, run, seed, air)}"]
     lines += [
         "#",
         "# 2. Answer the questions behind the colons: a number, or a letter.",
@@ -89,6 +115,7 @@ def as_text(sheet: Sheet, student: str) -> str:
         "",
         f"lab: {sheet.number}",
         f'student: "{student}"',
+        *([f"air: {air}"] if sheet.over_a_cable else []),
         "answers:",
     ]
     for at, question in enumerate(sheet.questions, 1):
@@ -112,7 +139,7 @@ def equal(value: Any, wanted: Any) -> bool:
     return bool(value == wanted)
 
 
-def what_is_wrong(report: Report, sheet: Sheet, run: Run, seed: int) -> list[str]:
+def what_is_wrong(report: Report, sheet: Sheet, run: Run, seed: int, air: str) -> list[str]:
     """Why this report is not of the run that was asked for; none: it is."""
     wrong = []
     verdict = report.get("verdict")
@@ -120,7 +147,7 @@ def what_is_wrong(report: Report, sheet: Sheet, run: Run, seed: int) -> list[str
         wrong.append("the run is not VALID: repeat it")
     if report.get("seed") != seed:
         wrong.append(f"its seed is {report.get('seed')}; yours is {seed}")
-    for key, wanted in settings_of(sheet, run).items():
+    for key, wanted in settings_of(sheet, run, air).items():
         value = at_key(report, key)
         if not equal(value, wanted):
             wrong.append(f"{key} is {value}; asked for: {wanted}")
@@ -130,16 +157,35 @@ def what_is_wrong(report: Report, sheet: Sheet, run: Run, seed: int) -> list[str
 def read_report(path: pathlib.Path) -> Report:
     try:
         report = of_json(of_file(path))
-    except FileNotFoundError:
-        raise BadInput(
-            f"{path}: there is no such file; valid: the report of a run of your worksheet, by"
-            " --json"
-        ) from None
     except ValueError as e:
         raise BadInput(f"{path}: no report of a run: {shown(str(e))}") from e
     if not isinstance(report, Mapping):
         raise BadInput(f"{path}: no report of a run; valid: the file of ./openwip demo --json")
     return report
+
+
+def read_record(path: pathlib.Path, sheet: Sheet) -> Report:
+    """The report that the record holds, and what the sheet takes from its tables."""
+    assert sheet.recorded
+    with RunRecord(path) as record, record.computing():
+        report = record.about.get("report")
+        if not report:
+            raise BadInput(
+                f"{path}: the record has no report, because the run did not end or only a part of"
+                " it was recorded; repeat the run"
+            )
+        return {**report, "recorded": sheet.recorded(record)}
+
+
+def read_run(sheet: Sheet, run: Run, folder: pathlib.Path) -> Report:
+    path = folder / file_of(sheet, run)
+    if not path.exists():
+        kind = "record" if sheet.recorded else "report"
+        raise BadInput(
+            f"{path}: there is no such file; valid: the {kind} of run {run.name}, whose command is"
+            f" in the worksheet (--{'record' if sheet.recorded else 'json'} {path.name})"
+        )
+    return read_record(path, sheet) if sheet.recorded else read_report(path)
 
 
 def judge(question: Number | Choice, answer: Any, reports: Reports) -> str:
@@ -150,18 +196,27 @@ def judge(question: Number | Choice, answer: Any, reports: Reports) -> str:
         letter = str(answer).strip().casefold()
         if letter not in question.choices:
             return f"'{shown(str(answer))}'; valid: {', '.join(question.choices)}"
-        return "" if letter == question.right else "not right"
+        return "" if letter == question.right else with_hint("not right", question)
     if isinstance(answer, bool) or not isinstance(answer, int | float):
         return f"'{shown(str(answer))}'; valid: a number"
     try:
         right = question.right(reports)
     except (AttributeError, LookupError, TypeError, ValueError, ZeroDivisionError):
+        right = math.nan
+    if not math.isfinite(right):
         return "cannot be checked: a report lacks what it needs; repeat its run"
     off = max(question.tolerance * abs(right), question.least)
-    return "" if abs(answer - right) <= off + 1e-9 else f"{answer} is not what your runs say"
+    if abs(answer - right) <= off + 1e-9:
+        return ""
+    return with_hint(f"{answer} is not what your runs say", question)
 
 
-def read_answers(path: pathlib.Path, number: int) -> tuple[str, Mapping[str, Any]]:
+def with_hint(said: str, question: Number | Choice) -> str:
+    return f"{said}: {question.hint}" if question.hint else said
+
+
+def read_answers(path: pathlib.Path, number: int) -> tuple[str, str, Mapping[str, Any]]:
+    """(student, air, answers) of a worksheet that was filled in."""
     try:
         filled = of_yaml(of_file(path))
     except FileNotFoundError:
@@ -179,21 +234,24 @@ def read_answers(path: pathlib.Path, number: int) -> tuple[str, Mapping[str, Any
         raise BadInput(f"{path}: student is {shown(str(student))}; valid: a name")
     if not isinstance(answers, Mapping):
         raise BadInput(f"{path}: there are no answers; valid: a mapping of question to answer")
-    return student, answers
+    air = filled.get("air", MEDIUM)
+    if air not in (MEDIUM, CABLED):
+        raise BadInput(f"{path}: air is {shown(str(air))}; valid: {MEDIUM}, {CABLED}")
+    return student, air, answers
 
 
 def check(number: int, path: pathlib.Path) -> int:
-    student, answers = read_answers(path, number)
+    student, air, answers = read_answers(path, number)
     sheet, seed = sheets.sheet_of(number, student), sheets.seed_of(student)
     known = {q.name for q in sheet.questions}
     if unknown := [str(name) for name in answers if name not in known]:
         raise BadInput(
             f"{path}: answers.{shown(unknown[0])} is no question; valid: {', '.join(sorted(known))}"
         )
-    reports = {run.name: read_report(path.parent / report_file(sheet, run)) for run in sheet.runs}
+    reports = {run.name: read_run(sheet, run, path.parent) for run in sheet.runs}
     good = True
     for run in sheet.runs:
-        wrong = what_is_wrong(reports[run.name], sheet, run, seed)
+        wrong = what_is_wrong(reports[run.name], sheet, run, seed, air)
         good = good and not wrong
         print(f"run {run.name} ({run.says}): {'; '.join(wrong) or 'as asked for, and VALID'}")
     right = 0
@@ -213,6 +271,9 @@ def main(arguments: list[str], _places: Places) -> int:
             p.error("sheet needs --student NAME")
         if '"' in given.student or "\\" in given.student or not given.student.isprintable():
             p.error("--student has a quote, a backslash or a control character; valid: a name")
-        print(as_text(sheets.sheet_of(given.number, given.student), given.student), end="")
+        sheet = sheets.sheet_of(given.number, given.student)
+        if given.air == CABLED and not sheet.over_a_cable:
+            p.error(f"--air {CABLED} with worksheet {sheet.number}; valid: with 1 and 2")
+        print(as_text(sheet, given.student, given.air or MEDIUM), end="")
         return 0
     return check(given.number, pathlib.Path(given.answers or f"lab{given.number}.yaml"))

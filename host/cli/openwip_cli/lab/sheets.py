@@ -1,56 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The worksheets: which runs a student makes, what is asked, and how the right answer follows from
-the reports of those runs."""
+those runs. Those of prediction and of TCP have modules of their own."""
 
-import dataclasses
 import hashlib
 import random
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from ..air import CRC_BITS, SLOTS_PER_SECOND, SYMBOLS_PER_BIN
-
-Report = Mapping[str, Any]
-Reports = Mapping[str, Report]
-
-MTU, MSS = 1500, 1448
-
-
-@dataclasses.dataclass(frozen=True)
-class Run:
-    name: str  # a, b, ...: its report is lab1-a.json
-    says: str  # what it is
-    settings: Mapping[str, Any]  # keys of a scenario, over the sheet's common ones
-
-
-@dataclasses.dataclass(frozen=True)
-class Number:
-    name: str
-    asks: str
-    right: Callable[[Reports], float]
-    tolerance: float  # of the right answer
-    least: float = 0.0  # the tolerance is at least that
-
-
-@dataclasses.dataclass(frozen=True)
-class Choice:
-    name: str
-    asks: str
-    choices: Mapping[str, str]  # letter: text
-    right: str
-
-
-Question = Number | Choice
-
-
-@dataclasses.dataclass(frozen=True)
-class Sheet:
-    number: int
-    title: str
-    page: str
-    common: Mapping[str, Any]
-    runs: Sequence[Run]
-    questions: Sequence[Question]
+from ..figures.capacities import MTU, USUAL_MSS
+from .prediction_sheet import prediction_and_horizon
+from .questions import Choice, Number, Report, Run, Sheet, failed_percent, goodput
+from .tcp_sheet import tcp_over_the_link
 
 
 def seed_of(student: str) -> int:
@@ -67,11 +27,7 @@ def most_used(report: Report) -> float:
 
 def capacity_mbps(bins: int, bits: float) -> float:
     frames = SLOTS_PER_SECOND * bins
-    return frames * (SYMBOLS_PER_BIN * bits - CRC_BITS) * MSS / MTU / 1e6
-
-
-def goodput(report: Report) -> float:
-    return float(report["tcp"]["goodput_bps"])
+    return frames * (SYMBOLS_PER_BIN * bits - CRC_BITS) * USUAL_MSS / MTU / 1e6
 
 
 def share_sent_again(report: Report) -> float:
@@ -101,6 +57,7 @@ def fading_and_adaptation(draw: random.Random) -> Sheet:
                 "Run a: how many bits per symbol does the modulation have that most frames use?",
                 lambda r: most_used(r["a"]),
                 0,
+                hint="the longest bar of the screen is the modulation; 4-QAM has 2 bits per symbol, 8-QAM has 3",
             ),
             Number(
                 "capacity_a_mbps",
@@ -108,19 +65,22 @@ def fading_and_adaptation(draw: random.Random) -> Sheet:
                 " symbols, CRC and headers.",
                 lambda r: capacity_mbps(bins, most_used(r["a"])),
                 0.01,
+                hint="1500 slots/s x your bins x (108 symbols x bits - 24) x 1448 / 1500, as in lesson 1",
             ),
             Number(
                 "failed_b_percent",
                 "Run b: which share of the frames failed, in per cent?",
-                lambda r: 100 * r["b"]["link"]["frame_error_rate"],
+                lambda r: failed_percent(r["b"]),
                 0.02,
                 0.1,
+                hint="it is in the line `link`, and link.frame_error_rate of lab1-b.json",
             ),
             Number(
                 "bits_b",
                 "Run b: how many bits per symbol did the frames have in the mean?",
                 lambda r: float(r["b"]["capacity"]["bits_per_symbol"]),
                 0.02,
+                hint="weight each modulation with its frames, or read capacity.bits_per_symbol of lab1-b.json",
             ),
             Number(
                 "gain_of_allocation",
@@ -128,6 +88,7 @@ def fading_and_adaptation(draw: random.Random) -> Sheet:
                 " the same ones?",
                 lambda r: goodput(r["b"]) / goodput(r["c"]),
                 0.02,
+                hint="it is the goodput of run b over that of run c, in the lines `TCP goodput`",
             ),
             Number(
                 "cost_of_prediction_percent",
@@ -136,6 +97,7 @@ def fading_and_adaptation(draw: random.Random) -> Sheet:
                 lambda r: 100 * (1 - goodput(r["d"]) / goodput(r["b"])),
                 0.05,
                 1.0,
+                hint="it is 100 x (1 - goodput of run d over that of run b)",
             ),
             Choice(
                 "why_faster",
@@ -147,11 +109,12 @@ def fading_and_adaptation(draw: random.Random) -> Sheet:
                     "c": "TCP sends more when packets are late",
                 },
                 "b",
+                hint="compare runs b and c: the channel is the same, the choice of bins is not",
             ),
             Choice(
                 "why_fail",
-                "In run b the base station knows each bin's SNR 2 ms in advance within a small"
-                " error. Why do frames still fail?",
+                "In run b the base station knows each bin's SNR some milliseconds in advance within"
+                " a small error. Why do frames still fail?",
                 {
                     "a": "the modulation is chosen for the largest expected payload, not for"
                     " certain success",
@@ -159,8 +122,11 @@ def fading_and_adaptation(draw: random.Random) -> Sheet:
                     "c": "the terminal is too slow",
                 },
                 "a",
+                hint="lesson 1, question 1: why does the base station not take a slower modulation,"
+                " with which hardly any frame would fail?",
             ),
         ],
+        over_a_cable=True,
     )
 
 
@@ -190,12 +156,14 @@ def arq_and_delay(draw: random.Random) -> Sheet:
                 lambda r: share_sent_again(r["a"]),
                 0.02,
                 0.1,
+                hint="all entries of the histogram but the first, over all of its entries",
             ),
             Number(
                 "dropped_a",
                 "Run a: how many packets of the downlink were dropped?",
                 lambda r: float(sum(r["a"]["packets"]["downlink"]["dropped"].values())),
                 0,
+                hint="add up packets.downlink.dropped of lab2-a.json; it may be none",
             ),
             Number(
                 "exceeded_b",
@@ -205,6 +173,7 @@ def arq_and_delay(draw: random.Random) -> Sheet:
                     r["b"]["packets"]["downlink"]["dropped"].get("retransmissions_exceeded", 0)
                 ),
                 0,
+                hint="it is packets.downlink.dropped.retransmissions_exceeded of lab2-b.json",
             ),
             Number(
                 "goodput_b_over_a",
@@ -213,13 +182,15 @@ def arq_and_delay(draw: random.Random) -> Sheet:
                 lambda r: goodput(r["b"]) / goodput(r["a"]),
                 0.02,
                 0.01,
+                hint="it is the goodput of run b over that of run a, in the lines `TCP goodput`",
             ),
             Number(
                 "failed_c_percent",
                 "Run c: which share of the frames failed, in per cent?",
-                lambda r: 100 * r["c"]["link"]["frame_error_rate"],
+                lambda r: failed_percent(r["c"]),
                 0.02,
                 0.1,
+                hint="it is in the line `link`, and link.frame_error_rate of lab2-c.json",
             ),
             Number(
                 "rtt_a_over_d",
@@ -227,6 +198,7 @@ def arq_and_delay(draw: random.Random) -> Sheet:
                 " queue?",
                 lambda r: r["a"]["tcp"]["rtt_ms"]["mean"] / r["d"]["tcp"]["rtt_ms"]["mean"],
                 0.02,
+                hint="it is tcp.rtt_ms.mean of run a over that of run d",
             ),
             Choice(
                 "why_more_failures",
@@ -237,6 +209,7 @@ def arq_and_delay(draw: random.Random) -> Sheet:
                     "c": "the queue is fuller",
                 },
                 "a",
+                hint="which setting of run c does the terminal's prediction depend on? See its horizon in the line `radio`",
             ),
             Choice(
                 "where_the_delay",
@@ -247,14 +220,18 @@ def arq_and_delay(draw: random.Random) -> Sheet:
                     "c": "in the base station's queue",
                 },
                 "c",
+                hint="compare the round trips of runs a and d, whose queues alone differ",
             ),
         ],
+        over_a_cable=True,
     )
 
 
 SHEETS: Mapping[int, Callable[[random.Random], Sheet]] = {
     1: fading_and_adaptation,
     2: arq_and_delay,
+    3: prediction_and_horizon,
+    4: tcp_over_the_link,
 }
 
 

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a worksheet is made of: runs, questions, and how the right answers follow from what the
+student's runs left."""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..records.run_record import RunRecord
+
+# The report of a run. One that was taken from a run record has under "recorded" the figures that the
+# sheet takes from the record itself (Sheet.recorded).
+Report = Mapping[str, Any]
+Reports = Mapping[str, Report]  # by the name of the run
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    name: str  # a, b, ...
+    says: str  # what it is
+    settings: Mapping[str, Any]  # keys of a scenario, over the sheet's common ones
+
+
+@dataclasses.dataclass(frozen=True)
+class Number:
+    name: str
+    asks: str
+    right: Callable[[Reports], float]
+    tolerance: float  # of the right answer
+    least: float = 0.0  # the tolerance is at least that
+    hint: str = ""  # is said about a wrong answer
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    name: str
+    asks: str
+    choices: Mapping[str, str]  # letter: text
+    right: str
+    hint: str = ""
+
+
+Question = Number | Choice
+
+
+@dataclasses.dataclass(frozen=True)
+class Sheet:
+    number: int
+    title: str
+    page: str
+    common: Mapping[str, Any]
+    runs: Sequence[Run]
+    questions: Sequence[Question]
+    command: str = "demo"  # of the runs
+    # Figures of a run's record. With it a run leaves a record, without it a report.
+    recorded: Callable[[RunRecord], Mapping[str, float]] | None = None
+    over_a_cable: bool = False  # the runs can be made in a cabled cell as well
+
+
+def goodput(report: Report) -> float:
+    return float(report["tcp"]["goodput_bps"])
+
+
+def failed_percent(report: Report) -> float:
+    return 100 * float(report["link"]["frame_error_rate"])
