@@ -302,6 +302,7 @@ echo '<testsuite tests="3"><testcase name="a" status="run"/><testcase name="b" s
                 fresh.split("demo --duration 5 --then test".split()),
             )
             demo, test = json.loads(said.getvalue())["commands"]
+            self.assertEqual([f.suffix for f in pathlib.Path(folder).iterdir()], 2 * [".log"])
         self.assertEqual(code, 3)
         self.assertEqual(
             (demo["command"], demo["exit_code"], demo["tests"], demo["warnings"]),
@@ -316,9 +317,29 @@ echo '<testsuite tests="3"><testcase name="a" status="run"/><testcase name="b" s
             {"tests": 3, "passed": 1, "failed": 1, "left_out": 1, "names_of_failed": ["b"]},
         )
 
+    def test_a_machine_that_is_kept_goes_on_with_the_next_call(self):
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            contextlib.redirect_stdout(io.StringIO()) as said,
+            unittest.mock.patch.multiple(fresh, INSIDE=self.INSIDE, IN_NAMESPACE=[]),
+        ):
+            for word in ("first", "second"):
+                said.truncate(said.seek(0))
+                fresh.one_machine(
+                    pathlib.Path(folder),
+                    "trixie",
+                    pathlib.Path("/"),
+                    "none",
+                    [[word]],
+                    pathlib.Path(folder, "kept"),
+                )
+            (second,) = json.loads(said.getvalue())["commands"]
+        self.assertEqual(second["said"], ["verdict of second, after first, lists none"])
+
     def test_bad_words_are_one_line(self):
         for words, said in (
             (("trixie", "demo", "--then"), "--then without a command"),
+            (("--machine", "m", "trixie"), "valid: --lists none"),
             (("woody",), "woody"),
             (("--lists", "old", "trixie"), "old"),
         ):
@@ -331,8 +352,27 @@ echo '<testsuite tests="3"><testcase name="a" status="run"/><testcase name="b" s
                 [BENCH.parent / "platforms", *words], capture_output=True, text=True
             )
             self.assertEqual((done.returncode, done.stdout), (2, ""))
-            for release in (*fresh.RELEASES, "arm64"):
+            for release in (*fresh.RELEASES, "next", "arm64"):
                 self.assertIn(release, done.stderr)
+
+    def test_each_release_has_its_turn(self):
+        """Python, of another program of this name, is in the place of what would make the
+        machine."""
+        tried = []
+        with tempfile.TemporaryDirectory() as folder:
+            for name, said in (("python3", 'echo "$4"'), ("git", "echo $COMMITS")):
+                program = pathlib.Path(folder, name)
+                program.write_text(f"#!/bin/sh\n{said}\n")
+                program.chmod(0o755)
+            for commits in range(4000, 4000 + len(fresh.RELEASES)):
+                done = subprocess.run(
+                    [BENCH.parent / "platforms", "next"],
+                    capture_output=True,
+                    text=True,
+                    env={"PATH": f"{folder}:/usr/bin:/bin", "COMMITS": str(commits)},
+                )
+                tried.append(done.stdout.strip())
+        self.assertEqual(sorted(tried), sorted(fresh.RELEASES))
 
 
 class ArmCore(unittest.TestCase):
