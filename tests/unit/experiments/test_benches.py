@@ -35,7 +35,7 @@ applications, senders, stations = (
 )
 westwood = bench("westwood_estimate")
 build_times = bench("build_times")
-fresh, arm = bench("fresh_machine"), bench("arm_core")
+fresh, arm, compilers = bench("fresh_machine"), bench("arm_core"), bench("compilers")
 
 
 def code_of(module, *arguments):
@@ -390,6 +390,16 @@ class ArmCore(unittest.TestCase):
             ):
                 code, line = code_of(arm, *words)
             self.assertEqual((code, said in line), (2, True), line)
+
+
+class Compilers(unittest.TestCase):
+    def test_what_one_build_says_of_the_recording_of_another_is_bounded(self):
+        slot = ["0", "1", *compilers.BINS * ["1"], *(2 * compilers.BINS * ["20"]), "ab"]
+        for at, value, kept in ((27, "20.0009", True), (60, "20.0011", False), (5, "2", False)):
+            other = slot[:at] + [value] + slot[at + 1 :]
+            pair = compilers.compared([slot, slot], [slot, other])
+            self.assertEqual((pair["slots_with_equal_bits"], compilers.is_kept(pair)), (1, kept))
+        self.assertFalse(compilers.is_kept(compilers.compared([slot, slot], [slot])))
 
 
 class Judged(unittest.TestCase):
