@@ -163,10 +163,19 @@ Rule* make(const char* argument, const char* name, openwip_error* why, const Giv
     return made;
 }
 
+// Python has a name for it that everybody may use since 3.13, which lacks the older one.
+bool interpreter_is_ending() {
+#if PY_VERSION_HEX >= 0x030D0000
+    return Py_IsFinalizing() != 0;
+#else
+    return _Py_IsFinalizing() != 0;
+#endif
+}
+
 // An interpreter that has ended has taken the objects with it.
 template <class Rule>
 void free_rule(void* rule) {
-    if (Py_IsInitialized() == 0 || _Py_IsFinalizing() != 0) return;
+    if (Py_IsInitialized() == 0 || interpreter_is_ending()) return;
     const py::gil_scoped_acquire lock;
     delete static_cast<Rule*>(rule);
 }

@@ -10,10 +10,14 @@ this machine's.
 
 debootstrap leaves the package lists in the file system; the images of containers have none (--lists
 none). Without --lists both are tried. A command that fails does not keep the next one from running;
-the exit code is the highest of all.
+the exit code is the highest of all. The machine is thrown away at the end. With --machine FOLDER it
+stays there, and a later call with the same folder goes on on it:
+
+    sudo python3 tests/bench/fresh_machine.py --lists none --machine /var/tmp/m trixie test -R name
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -116,6 +120,11 @@ def main() -> int:
         choices=("kept", "none"),
         help="the package lists at the start (default: one run with them and one without)",
     )
+    p.add_argument(
+        "--machine",
+        type=pathlib.Path,
+        help="where the machine stays; one that is there goes on (default: thrown away at the end)",
+    )
     p.add_argument("release", choices=RELEASES)
     p.add_argument(
         "command",
@@ -129,12 +138,14 @@ def main() -> int:
             f"{' '.join(given.command)!r} has a {THEN} without a command on both sides; valid:"
             f" COMMAND [OPTIONS] {THEN} COMMAND [OPTIONS]"
         )
+    if given.machine and not given.lists:
+        p.error("--machine is one machine, and without --lists two are made; valid: --lists none")
     if os.geteuid() != 0 or not shutil.which("debootstrap"):
         p.error("root and debootstrap are needed (apt-get install debootstrap)")
     given.folder.mkdir(parents=True, exist_ok=True)
     root = base(given.release, given.folder)
     return max(
-        one_machine(given.folder, given.release, root, lists, commands)
+        one_machine(given.folder, given.release, root, lists, commands, given.machine)
         for lists in ([given.lists] if given.lists else ["none", "kept"])
     )
 
@@ -151,12 +162,25 @@ def split(words: list[str]) -> list[list[str]]:
 
 
 def one_machine(
-    folder: pathlib.Path, release: str, root: pathlib.Path, lists: str, commands: list[list[str]]
+    folder: pathlib.Path,
+    release: str,
+    root: pathlib.Path,
+    lists: str,
+    commands: list[list[str]],
+    kept: pathlib.Path | None = None,
 ) -> int:
     """Runs the commands one after another in one copy of the root file system, prints what came of
-    them and returns the highest exit code."""
-    with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as run:
-        subprocess.run(["git", "clone", "--quiet", TOP, f"{run}/tree"], check=True)
+    them and returns the highest exit code. `kept`: the folder of a copy that stays."""
+    with contextlib.ExitStack() as thrown_away:
+        run = (
+            str(kept.resolve())
+            if kept
+            else thrown_away.enter_context(
+                tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True)
+            )
+        )
+        if not pathlib.Path(run, "tree").exists():
+            subprocess.run(["git", "clone", "--quiet", TOP, f"{run}/tree"], check=True)
         done = [
             one_command(
                 pathlib.Path(run),

@@ -71,10 +71,16 @@ void slot_synchroniser::restart(std::int64_t first, sync_loss why, slot_user& us
     lost_from_ = lost_to_ = first;
 }
 
-// nullptr: zeros.
+// With this many samples the next slot can be looked at.
+std::int64_t slot_synchroniser::due() const noexcept {
+    return next_ + slot_samples - (state_ == sync_state::searching ? 0 : early_);
+}
+
+// nullptr: zeros. No sample behind due() is taken before that slot is looked at, so that the gain
+// that holds then does not depend on how the samples were cut into calls.
 void slot_synchroniser::feed(const cf32* in, std::int64_t count, slot_user& user) {
     while (count > 0) {
-        const std::int64_t n = std::min<std::int64_t>(count, slot_samples);
+        const std::int64_t n = std::min({count, due() - end(), std::int64_t{slot_samples}});
         cf32* to = buffer_.data() + filled_;
         if (in != nullptr) {
             take(in, n);
@@ -84,14 +90,11 @@ void slot_synchroniser::feed(const cf32* in, std::int64_t count, slot_user& user
             filled_ += n;
         }
         count -= n;
-        for (;;) {
-            const bool searching = state_ == sync_state::searching;
-            if (end() < next_ + slot_samples - (searching ? 0 : early_)) break;
-            if (searching)
+        while (end() >= due())
+            if (state_ == sync_state::searching)
                 search(user);
             else
                 follow(user);
-        }
         trim();
     }
 }

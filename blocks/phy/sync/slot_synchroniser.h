@@ -120,6 +120,7 @@ private:
     bool gain_changed_within() noexcept;
     void set_scale(float scale, std::int64_t from) noexcept;
     std::int64_t end() const noexcept { return buffer_start_ + filled_; }
+    std::int64_t due() const noexcept;
 
     direct_conversion input_;
     acquisition acquisition_;

@@ -35,7 +35,7 @@ applications, senders, stations = (
 )
 westwood = bench("westwood_estimate")
 build_times = bench("build_times")
-fresh, arm = bench("fresh_machine"), bench("arm_core")
+fresh, arm, compilers = bench("fresh_machine"), bench("arm_core"), bench("compilers")
 packages = bench("fresh_packages")
 
 
@@ -303,6 +303,7 @@ echo '<testsuite tests="3"><testcase name="a" status="run"/><testcase name="b" s
                 fresh.split("demo --duration 5 --then test".split()),
             )
             demo, test = json.loads(said.getvalue())["commands"]
+            self.assertEqual([f.suffix for f in pathlib.Path(folder).iterdir()], 2 * [".log"])
         self.assertEqual(code, 3)
         self.assertEqual(
             (demo["command"], demo["exit_code"], demo["tests"], demo["warnings"]),
@@ -317,9 +318,29 @@ echo '<testsuite tests="3"><testcase name="a" status="run"/><testcase name="b" s
             {"tests": 3, "passed": 1, "failed": 1, "left_out": 1, "names_of_failed": ["b"]},
         )
 
+    def test_a_machine_that_is_kept_goes_on_with_the_next_call(self):
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            contextlib.redirect_stdout(io.StringIO()) as said,
+            unittest.mock.patch.multiple(fresh, INSIDE=self.INSIDE, IN_NAMESPACE=[]),
+        ):
+            for word in ("first", "second"):
+                said.truncate(said.seek(0))
+                fresh.one_machine(
+                    pathlib.Path(folder),
+                    "trixie",
+                    pathlib.Path("/"),
+                    "none",
+                    [[word]],
+                    pathlib.Path(folder, "kept"),
+                )
+            (second,) = json.loads(said.getvalue())["commands"]
+        self.assertEqual(second["said"], ["verdict of second, after first, lists none"])
+
     def test_bad_words_are_one_line(self):
         for words, said in (
             (("trixie", "demo", "--then"), "--then without a command"),
+            (("--machine", "m", "trixie"), "valid: --lists none"),
             (("woody",), "woody"),
             (("--lists", "old", "trixie"), "old"),
         ):
@@ -332,8 +353,27 @@ echo '<testsuite tests="3"><testcase name="a" status="run"/><testcase name="b" s
                 [BENCH.parent / "platforms", *words], capture_output=True, text=True
             )
             self.assertEqual((done.returncode, done.stdout), (2, ""))
-            for release in (*fresh.RELEASES, "arm64"):
+            for release in (*fresh.RELEASES, "next", "arm64"):
                 self.assertIn(release, done.stderr)
+
+    def test_each_release_has_its_turn(self):
+        """Python, of another program of this name, is in the place of what would make the
+        machine."""
+        tried = []
+        with tempfile.TemporaryDirectory() as folder:
+            for name, said in (("python3", 'echo "$4"'), ("git", "echo $COMMITS")):
+                program = pathlib.Path(folder, name)
+                program.write_text(f"#!/bin/sh\n{said}\n")
+                program.chmod(0o755)
+            for commits in range(4000, 4000 + len(fresh.RELEASES)):
+                done = subprocess.run(
+                    [BENCH.parent / "platforms", "next"],
+                    capture_output=True,
+                    text=True,
+                    env={"PATH": f"{folder}:/usr/bin:/bin", "COMMITS": str(commits)},
+                )
+                tried.append(done.stdout.strip())
+        self.assertEqual(sorted(tried), sorted(fresh.RELEASES))
 
 
 class FreshPackages(unittest.TestCase):
@@ -391,6 +431,16 @@ class ArmCore(unittest.TestCase):
             ):
                 code, line = code_of(arm, *words)
             self.assertEqual((code, said in line), (2, True), line)
+
+
+class Compilers(unittest.TestCase):
+    def test_what_one_build_says_of_the_recording_of_another_is_bounded(self):
+        slot = ["0", "1", *compilers.BINS * ["1"], *(2 * compilers.BINS * ["20"]), "ab"]
+        for at, value, kept in ((27, "20.0009", True), (60, "20.0011", False), (5, "2", False)):
+            other = slot[:at] + [value] + slot[at + 1 :]
+            pair = compilers.compared([slot, slot], [slot, other])
+            self.assertEqual((pair["slots_with_equal_bits"], compilers.is_kept(pair)), (1, kept))
+        self.assertFalse(compilers.is_kept(compilers.compared([slot, slot], [slot])))
 
 
 class Judged(unittest.TestCase):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # cmake -DPROGRAMS=a,b,... -DOBJDUMP=PROGRAM -DFOLDERS=a,b,... -P: what the programs of the core load is the C++ library, GoogleTest, numeric
 # libraries and yaml-cpp. FOLDERS: where the libraries of the processor are that the programs are for, as OBJDUMP is its tool.
+# -DPAGE_BITS=N: what is loaded of them lies so that a page of memory may have 2^N bytes.
 string(REPLACE "," ";" PROGRAMS "${PROGRAMS}")
 string(REPLACE "," ";" FOLDERS "${FOLDERS}")
 set(CMAKE_GET_RUNTIME_DEPENDENCIES_PLATFORM linux+elf)
@@ -22,3 +23,18 @@ foreach(library ${libraries} ${missing})
     message(SEND_ERROR "the core loads ${library}")
   endif()
 endforeach()
+if(PAGE_BITS)
+  foreach(program ${PROGRAMS})
+    execute_process(COMMAND ${OBJDUMP} -p ${program} OUTPUT_VARIABLE headers RESULT_VARIABLE refused)
+    string(REGEX MATCHALL " LOAD [^\n]* align 2[*][*][0-9]+" loaded "${headers}")
+    if(refused OR NOT loaded)
+      message(FATAL_ERROR "${program}: ${OBJDUMP} -p says nothing of what is loaded")
+    endif()
+    foreach(segment ${loaded})
+      string(REGEX MATCH "[0-9]+$" bits "${segment}")
+      if(bits LESS PAGE_BITS)
+        message(SEND_ERROR "${program}:${segment}; valid: 2**${PAGE_BITS} or more")
+      endif()
+    endforeach()
+  endforeach()
+endif()
