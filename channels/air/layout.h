@@ -77,12 +77,13 @@ enum class command_kind : std::uint32_t {
     receive_start,  // count samples from `time`, 0 = until stopped
     receive_stop,
 };
+inline constexpr double phase_units = 4294967296;  // of a turn
 inline constexpr command_kind last_command_kind = command_kind::receive_stop;
 
 struct command {
     tick time;  // or as_soon_as_possible
     double value;
-    std::int64_t count;
+    std::int64_t count;  // samples; of a frequency or gain: its phase, in 2^-32 turns
     command_kind kind;
 };
 

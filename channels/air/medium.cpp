@@ -283,7 +283,7 @@ void medium::serve_commands(std::size_t i) {
                                          " changes ahead of time");
                     continue;
                 }
-                changed.set(time, c.value);
+                changed.set(time, c.value, std::fmod(double(c.count), phase_units) / phase_units);
         }
         changed_from(time);
     }

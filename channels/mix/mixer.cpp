@@ -16,9 +16,9 @@ constexpr tick clock_memory = 256;  // inputs that a sampling clock goes back to
 
 float amplitude(db gain) { return static_cast<float>(gain.amplitude()); }
 
-// x[i] *= e^{j 2 pi hz (at + i) / fs}. Exact at every multiple of 64 of the absolute index, a fixed
-// step between: the result depends on the index alone, not on where a call starts.
-void shift(std::span<cf32> x, tick at, double hz) {
+// x[i] *= e^{j 2 pi (hz (at + i) / fs + more)}. Exact at every multiple of 64 of the absolute
+// index, a fixed step between: the result depends on the index alone, not on where a call starts.
+void shift(std::span<cf32> x, tick at, double hz, double more = 0) {
     constexpr tick grid = 64;
     static_assert(grid <= static_cast<tick>(sample_model::multiply_block));
     const double turns = hz / sample_rate;
@@ -28,7 +28,7 @@ void shift(std::span<cf32> x, tick at, double hz) {
     for (std::size_t i = 0; i < x.size();) {
         const tick n = at + static_cast<tick>(i);
         const std::size_t first = static_cast<std::size_t>(((n % grid) + grid) % grid);
-        const double cycles = turns * static_cast<double>(n - static_cast<tick>(first));
+        const double cycles = turns * static_cast<double>(n - static_cast<tick>(first)) + more;
         const std::complex<double> base =
             std::polar(1.0, 2 * std::numbers::pi * (cycles - std::floor(cycles)));
         const std::size_t size = std::min(x.size() - i, std::size_t{grid} - first);
@@ -398,6 +398,7 @@ bool mixer::emitted(path& p, tick at, std::span<cf32> out, const sample_source& 
         limit(to.receive_frequency.next_change(t), t);
         limit(from.transmit_frequency.next_change(sent), sent);
         limit(from.transmit_gain.next_change(sent), sent);
+        limit(to.receive_gain.next_change(t), t);
         const std::size_t n = static_cast<std::size_t>(left);
         const double offset = from.transmit_frequency.at(sent) - to.receive_frequency.at(t);
         const std::span<cf32> x = out.subspan(done, n);
@@ -408,7 +409,10 @@ bool mixer::emitted(path& p, tick at, std::span<cf32> out, const sample_source& 
                 p.fading->seek(t);
                 p.fading->work(x, x);
             }
-            if (offset + p.shift_hz != 0) shift(x, t, offset + p.shift_hz);
+            const double turns = from.transmit_frequency.turns_at(sent) +
+                                 from.transmit_gain.turns_at(sent) +
+                                 to.receive_frequency.turns_at(t) + to.receive_gain.turns_at(t);
+            if (offset + p.shift_hz != 0 || turns != 0) shift(x, t, offset + p.shift_hz, turns);
             float* v = reinterpret_cast<float*>(x.data());
             for (std::size_t i = 0; i < 2 * n; ++i) v[i] *= g;
         } else {

@@ -4,7 +4,8 @@
 //   y[n] = I_rx( g_rx[n] ( sum over paths  g_path I_path( l_path[n] e^{j 2 pi df n / fs}
 //   (h_path * g_tx x_tx)[m] ) + w[n] )), m = n - delay, only of paths whose transmitter at m is
 //   tuned within `hearing_hz` of the receiver at n (frequency division: everything else is filtered
-//   away), df = f_tx[m] - f_rx[n] + the path's shift, |Re y|, |Im y| clipped at full scale.
+//   away), df = f_tx[m] - f_rx[n] + the path's shift, |Re y|, |Im y| clipped at full scale. A
+//   signal is turned by the phases of both radios' frequencies and gains (tuning.h) as well.
 //
 // h is flat fading, multipath or the filter of an SNR trace, l shadowing, path loss and blackout,
 // I_path and I_rx are chains of impairments (sample/stage_chain.h). Every factor is a function of

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A value that changes at given samples: frequencies and gains. Timed commands may be entered ahead
-// of time and are exact to the sample; the mixer asks for the value and for how long it holds.
+// A value that changes at given samples: frequencies and gains, each with the phase that the radio
+// has with it, in turns. Timed commands may be entered ahead of time and are exact to the sample;
+// the mixer asks for the value and for how long it holds.
 #pragma once
 
 #include <algorithm>
@@ -12,16 +13,16 @@ namespace wip::mix {
 
 class tuning {
 public:
-    explicit tuning(double value) : changes_{{INT64_MIN, value}} {}
+    explicit tuning(double value) : changes_{{INT64_MIN, value, 0}} {}
 
     // From `time` on; a later command for the same time replaces the earlier one.
-    void set(tick time, double value) {
+    void set(tick time, double value, double turns = 0) {
         auto at = std::lower_bound(changes_.begin(), changes_.end(), time,
                                    [](const change& c, tick t) { return c.time < t; });
         if (at != changes_.end() && at->time == time)
-            at->value = value;
+            at->value = value, at->turns = turns;
         else
-            changes_.insert(at, {time, value});
+            changes_.insert(at, {time, value, turns});
     }
     // From `time` on, whatever was commanded for later.
     void set_for_good(tick time, double value) {
@@ -29,6 +30,7 @@ public:
         set(time, value);
     }
     double at(tick time) const noexcept { return before(time)->value; }
+    double turns_at(tick time) const noexcept { return before(time)->turns; }
     std::size_t nof_changes() const noexcept { return changes_.size(); }
     // First time after `time` at which the value changes.
     tick next_change(tick time) const noexcept {
@@ -44,7 +46,7 @@ public:
 private:
     struct change {
         tick time;
-        double value;
+        double value, turns;
     };
     std::vector<change>::const_iterator before(tick time) const noexcept {
         return std::upper_bound(changes_.begin() + 1, changes_.end(), time,

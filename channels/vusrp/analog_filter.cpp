@@ -6,7 +6,9 @@
 #include <complex>
 #include <cstring>
 #include <numbers>
+#include <utility>
 
+#include "sample/fractional_delay.h"
 #include "types/lanes.h"
 
 namespace wip::vusrp {
@@ -60,17 +62,41 @@ std::vector<float> filter_taps(const analog_shape& shape, double bandwidth, doub
     return taps;
 }
 
+delayed_taps delay_taps(std::vector<float> taps, double samples) {
+    if (!(samples > 0)) return {std::move(taps), 0};
+    if (taps.empty()) taps = {1};
+    constexpr int half_width = 8;
+    const sample_model::delay_kernel kernel(half_width, false);
+    const double first = std::max(std::ceil(samples - half_width), 0.0);
+    std::vector<double> shifted(2 * half_width);
+    for (std::size_t i = 0; i < shifted.size(); ++i)
+        shifted[i] = kernel.exact(first + static_cast<double>(i) - samples);
+    std::vector<float> all(taps.size() + shifted.size() - 1);
+    for (std::size_t i = 0; i < taps.size(); ++i)
+        for (std::size_t k = 0; k < shifted.size(); ++k)
+            all[i + k] += static_cast<float>(taps[i] * shifted[k]);
+    return {std::move(all), static_cast<std::int64_t>(first)};
+}
+
 analog_filter::analog_filter(const radio_model& model, side s)
     : shape_(model.filter(s)),
       bandwidth_(model.bandwidth(s)),
       rate_(model.rate(s).hz()),
-      history_(points) {}
+      delay_(model.chain_delay(s)),
+      history_(2 * points) {
+    if (shape_) return;  // made when the bandwidth is known
+    delayed_taps made = delay_taps({}, delay_);
+    taps_ = std::move(made.taps);
+    first_tap_ = made.first;
+}
 
 void analog_filter::work(std::int64_t first, std::span<const air::cf32> in,
                          std::span<air::cf32> out) {
     const double bandwidth = bandwidth_->load(std::memory_order_relaxed);
     if (shape_ && bandwidth != made_for_) {
-        taps_ = filter_taps(*shape_, bandwidth, rate_);
+        delayed_taps made = delay_taps(filter_taps(*shape_, bandwidth, rate_), delay_);
+        taps_ = std::move(made.taps);
+        first_tap_ = made.first;
         made_for_ = bandwidth;
     }
     if (taps_.empty()) {
@@ -92,8 +118,9 @@ void analog_filter::work(std::int64_t first, std::span<const air::cf32> in,
 void analog_filter::convolve(std::int64_t first, std::span<air::cf32> out) const noexcept {
     for (std::size_t i = 0; i < out.size(); i += nof_lanes) {
         lanes re{}, im{};
-        const float* x = history_.re(first + static_cast<std::int64_t>(i));
-        const float* y = history_.im(first + static_cast<std::int64_t>(i));
+        const std::int64_t newest = first + static_cast<std::int64_t>(i) - first_tap_;
+        const float* x = history_.re(newest);
+        const float* y = history_.im(newest);
         for (const float c : taps_) {
             lanes a, b;
             std::memcpy(&a, x--, sizeof a);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <sstream>
 #include <thread>
 #include <uhd/exception.hpp>
@@ -87,7 +88,7 @@ sample_format format_of(const uhd::stream_args_t& args, const radio_model& model
     if (model.rate(s).hz() > fastest_stream + 1)
         throw uhd::runtime_error(std::string("vusrp: ") + name_of(s) + " rate " +
                                  std::to_string(model.rate(s).hz() / 1e6) +
-                                 " MS/s: the software radio streams up to 25 MS/s");
+                                 " MS/s: the software USRP streams up to 25 MS/s");
     return *f;
 }
 
@@ -99,6 +100,10 @@ fpga::error_policy policy_of(const uhd::stream_args_t& args, const radio_model& 
                                ": valid is next_packet or next_burst");
     const bool burst = policy == "next_burst" && model.control().name == "b200";
     return burst ? fpga::error_policy::next_burst : fpga::error_policy::next_packet;
+}
+
+std::int64_t phase_of(double turns) {
+    return std::llround((turns - std::floor(turns)) * air::phase_units);
 }
 
 }  // namespace
@@ -263,15 +268,20 @@ std::size_t device::streaming(side s) const {
     }));
 }
 
-tick device::execution_time(channel& c) {
+device::execution device::execution_time(channel& c) {
     const tick asked = command_time();
-    if (model_.ideal()) return asked;
-    if (!port_->running()) return model_.timed_commands() ? asked : air::as_soon_as_possible;
+    const auto at_once = [](tick when) { return execution{when, when}; };
+    if (model_.ideal()) return at_once(asked);
+    if (!port_->running())
+        return at_once(model_.timed_commands() ? asked : air::as_soon_as_possible);
     const std::lock_guard lock(queue_mutex_);
     const tick arrived = port_->now() + model_.latency() + model_.random_spread();
     // What is under way does not overtake: a spread that is smaller this time changes no order.
-    if (!model_.timed_commands())
-        return c.last_command = std::max(c.last_command, arrived + model_.random_settling());
+    if (!model_.timed_commands()) {
+        const tick begins = std::max(c.last_command, arrived);
+        c.last_command = std::max(c.last_command, arrived + model_.random_settling());
+        return {begins, c.last_command};
+    }
     const auto full = [&] {
         while (!c.queue.empty() && c.queue.front() <= port_->now()) c.queue.pop_front();
         return c.queue.size() >= static_cast<std::size_t>(model_.kind().command_queue);
@@ -286,7 +296,13 @@ tick device::execution_time(channel& c) {
     const tick begins = std::max({asked, arrived, c.last_command});
     const tick holds = c.last_command = begins + model_.random_settling();
     if (asked > arrived || !c.queue.empty()) c.queue.push_back(holds);
-    return holds;
+    return {begins, holds};
+}
+
+// An LO has another phase each time that it locks.
+void device::lock_anew(side s, std::size_t i) {
+    channels_[i].lo_turns[s == side::transmit] = model_.random_turns();
+    tune(s, i);
 }
 
 void device::tune(side s, std::size_t i) {
@@ -298,15 +314,27 @@ void device::tune(side s, std::size_t i) {
     const double centre = c.front_end_hz[k] + (receive ? -c.dsp_hz[k] : c.dsp_hz[k]);
     c.port->command(
         receive ? air::command_kind::receive_frequency : air::command_kind::transmit_frequency,
-        execution_time(c), model_.carrier(centre));
+        execution_time(c).holds, model_.carrier(centre), phase_of(c.lo_turns[k]));
+    model_.set_carrier(s, i, centre);
 }
 
+// A gain that settles halves what is left of the way four times before it holds.
 void device::set_level(side s, std::size_t i, double gain) {
     channel& c = channels_[i];
     if (!c.port) return;
-    c.port->command(
-        s == side::receive ? air::command_kind::receive_gain : air::command_kind::transmit_gain,
-        execution_time(c), model_.level(s, db(gain)).value);
+    const int k = s == side::receive ? 0 : 1;
+    const auto kind =
+        s == side::receive ? air::command_kind::receive_gain : air::command_kind::transmit_gain;
+    const actual_gain next = model_.gain_setting(s, i, gain);
+    const auto [begins, holds] = execution_time(c);
+    constexpr int halves = 4;
+    for (int half = 0; half < halves && model_.has_edge() && holds > begins; ++half) {
+        const actual_gain now = between(c.gain[k], next, 1 - std::exp2(-half - 1));
+        c.port->command(kind, begins + (holds - begins) * half / halves, now.level.value,
+                        phase_of(now.turns));
+    }
+    c.gain[k] = next;
+    c.port->command(kind, holds, next.level.value, phase_of(next.turns));
 }
 
 void device::make_side(side s, std::size_t i) {
@@ -386,7 +414,7 @@ void device::make_tuning(side s, std::size_t i, const side_properties& p) {
             [this, s, i, k, gain = front / "gains" / p.gain_name / "value"](double f) {
                 channel& c = channels_[i];
                 c.front_end_hz[k] = f;
-                tune(s, i);
+                lock_anew(s, i);
                 if (const db now = model_.gain_at(s, f, db(c.asked_gain[k]));
                     now.value != _tree->access<double>(gain).get())
                     _tree->access<double>(gain).set(c.asked_gain[k]);

@@ -49,6 +49,8 @@ private:
         double front_end_hz[2] = {air::default_frequency, air::default_frequency};
         double dsp_hz[2] = {0, 0};
         double asked_gain[2] = {0, 0};  // dB; what comes of it may depend on the frequency
+        actual_gain gain[2] = {};       // as it is, when the last change has settled
+        double lo_turns[2] = {0, 0};    // phase of the LO since it locked
         tick last_command = air::as_soon_as_possible;  // executed then; the next one not before
         std::deque<tick> queue{};  // when the commands of the radio will have been executed
     };
@@ -72,8 +74,13 @@ private:
     void make_power(side s, std::size_t i, const side_properties& p);
     void make_rate(side s, std::size_t i);
     tick command_time();
-    // When a change of gain or LO holds; waits for room in the radio's queue of commands.
-    tick execution_time(channel& c);
+    // When a change of gain or LO begins, and when it holds; waits for room in the radio's queue of
+    // commands.
+    struct execution {
+        tick begins, holds;
+    };
+    execution execution_time(channel& c);
+    void lock_anew(side s, std::size_t i);
     void tune(side s, std::size_t i);
     void set_level(side s, std::size_t i, double gain);
     std::vector<stream_channel> lanes(const std::vector<std::size_t>& places) const;

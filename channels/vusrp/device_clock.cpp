@@ -82,7 +82,7 @@ void device::choose_clock(const std::string& source) {
     model_.follow_reference(follows_);
     port_->set_offset(port_->offset() + before - model_.own_of_medium(now));
     for (std::size_t i = 0; i < channels_.size(); ++i)
-        for (const side s : {side::receive, side::transmit}) tune(s, i);
+        for (const side s : {side::receive, side::transmit}) lock_anew(s, i);
 }
 
 void device::choose_time(const std::string& source) {

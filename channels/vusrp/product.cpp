@@ -59,6 +59,16 @@ std::optional<analog_shape> read_filter(const place& p) {
     return analog_shape{part("butterworth"), part("pole")};
 }
 
+tracking_steps read_tracking(const place& p) {
+    const auto v = p.just<3>();
+    return {v[0], v[1], v[2]};
+}
+
+chain_delay read_delay(const place& p) {
+    const auto v = p.just<2>();
+    return {v[0], v[1]};
+}
+
 front_end read_front(const place& p, const std::string& side, const char* bits, const char* dc,
                      std::size_t level) {
     const auto gain = p.at(side + "_gain").just<3>(), band = p.at(side + "_bandwidth").just<3>();
@@ -66,6 +76,8 @@ front_end read_front(const place& p, const std::string& side, const char* bits, 
     const place other = p.at(side + "_frequency"), low = p.at(side + "_low_gain");
     const auto hz = (other.given() ? other : p.at("frequency")).just<2>();
     const auto limits = forced.given() ? forced.just<2>() : std::array{band[0], band[1]};
+    const place edge = p.at("analog");
+    const auto error = edge.at("gain_error").just<2>();
     const auto low_gain = low.given() ? low.just<2>() : std::array{0.0, gain[1]};
     return {.gain = {gain[0], gain[1], gain[2]},
             .low_hz = low_gain[0],
@@ -78,12 +90,18 @@ front_end read_front(const place& p, const std::string& side, const char* bits, 
             .bits = p.at(bits).number<int>(),
             .dc_dbfs = p.at(dc).number(),
             .image_db = p.at(side + "_image_db").number(),
-            .full_scale = dbm(p.at("full_scale_dbm").just<2>()[level])};
+            .full_scale = dbm(p.at("full_scale_dbm").just<2>()[level]),
+            .gain_error = {error[0], error[1]},
+            .delay = read_delay(edge.at(side + "_delay"))};
 }
 
 product read_product(const std::string& name, const place& p) {
     const place front = p.at("front"), calibrated = p.at("calibrated"), buffers = p.at("buffers");
     buffers.expect_keys({"transmit", "receive", "frames", "socket", "frame"});
+    const place edge = p.at("analog"), tracking = edge.at("tracking");
+    edge.expect_keys(
+        {"gain_error", "tracking", "ramp_us", "transmit_delay", "receive_delay", "wander_ppm"});
+    const auto wander = edge.at("wander_ppm").just<3>();
     const place frames = buffers.at("frames"), socket = buffers.at("socket");
     const std::array families{"b200", "rfnoc_duc"};
     product made{.name = name,
@@ -101,6 +119,9 @@ product read_product(const std::string& name, const place& p) {
                  .source_refusal = p.at("source_refusal").texts(),
                  .offered_gpsdo = std::nullopt,
                  .ppm = p.at("ppm").number(),
+                 .wander = {wander[0], wander[1], wander[2]},
+                 .tracking = std::nullopt,
+                 .ramp_us = edge.at("ramp_us").number(),
                  .latency_us = p.at("latency_us").number(),
                  .spread_us = p.at("spread_us").number(),
                  .timed_commands = p.at("command_timing").one_of({"exact", "at_once"}) == 0,
@@ -113,6 +134,7 @@ product read_product(const std::string& name, const place& p) {
                  .frames = frames.given() ? frames.number<int>() : 0,
                  .socket_bytes = socket.given() ? socket.number() : 0,
                  .frame_bytes = buffers.at("frame").number<int>()};
+    if (tracking.given()) made.tracking = read_tracking(tracking);
     if (const place said = p.at("offered_gpsdo"); said.given()) made.offered_gpsdo = said.texts();
     p.at("decimation").each_item([&made](const place& rule) {
         const auto r = rule.just<3, std::int64_t>();

@@ -54,6 +54,26 @@ struct analog_shape {
     low_pass butterworth, pole;
 };
 
+// What a gain setting is off at most, in level and in phase.
+struct gain_error_limits {
+    double level_db, degrees;
+};
+// What the tracking of DC offset and image leaves: another residue after each interval, of this
+// mean level of DC, and of an image that is so far down.
+struct tracking_steps {
+    double interval_s, dc_dbfs, image_db;
+};
+// From the converter's side of the digital filters to the connector: analog parts in time, digital
+// ones in samples.
+struct chain_delay {
+    double us, samples;
+    double in_samples(double rate) const { return us * 1e-6 * rate + samples; }
+};
+// What an oscillator wanders at most: in a day, while it warms up, with the room's temperature.
+struct wander_limits {
+    double ppm_a_day, warm_up_ppm, temperature_ppm;
+};
+
 // Of one direction.
 struct front_end {
     value_range gain;
@@ -66,6 +86,8 @@ struct front_end {
     int bits;
     double dc_dbfs, image_db;
     dbm full_scale;  // sent at the highest gain; received at gain 0
+    gain_error_limits gain_error;
+    chain_delay delay;
 
     // What a gain comes to at this frequency, Hz.
     db gain_at(double hz, db asked) const {
@@ -85,6 +107,9 @@ struct product {
     std::vector<std::string> source_refusal;  // of clock, of time
     std::optional<std::vector<std::string>> offered_gpsdo;
     double ppm;
+    wander_limits wander;
+    std::optional<tracking_steps> tracking;  // of what is received
+    double ramp_us;                          // of a burst
     double latency_us, spread_us;
     bool timed_commands;  // of gain and LO
     double settling_us;

@@ -89,7 +89,9 @@ radio_model::radio_model(const uhd::device_addr_t& args)
         channels_.push_back(
             {{air::sample_rate, air::sample_rate},
              {{medium_hz}, {medium_hz}},
-             {std::make_shared<bandwidth_setting>(0), std::make_shared<bandwidth_setting>(0)}});
+             {std::make_shared<bandwidth_setting>(0), std::make_shared<bandwidth_setting>(0)},
+             {std::make_shared<bandwidth_setting>(air::default_frequency),
+              std::make_shared<bandwidth_setting>(air::default_frequency)}});
     follow_reference(false);
     latency_ =
         microseconds(number_of(args, "latency_us", kind_ ? kind_->latency_us : 0, 0, 20'000));
@@ -98,6 +100,7 @@ radio_model::radio_model(const uhd::device_addr_t& args)
     read_control(args);
     if (!kind_) return;
     faults_ = number_of(args, "faults", 1, 0, 1) != 0;
+    analog_ = number_of(args, "analog", 1, 0, 1) != 0;
     calibrated_ = number_of(args, "calibrated", kind_->calibrated, 0, 1) != 0;
     automatic_ = kind_->clock.automatic && !args.has_key("master_clock_rate");
     clock_hz_ = std::llround(first_clock(args));
@@ -183,6 +186,7 @@ double radio_model::first_clock(const uhd::device_addr_t& args) {
 }
 
 void radio_model::follow_reference(bool on) {
+    follows_ = on;
     parts_ = on ? 0 : own_parts_;
     base_.parts = parts_;
     for (channel_state& c : channels_) c.rate[0].parts = c.rate[1].parts = parts_;
@@ -293,7 +297,40 @@ std::vector<sample_model::impairment_config> radio_model::impairments(side s) co
     const dc_offset_config dc{f.dc_dbfs, static_cast<double>(seed() / 360 % 360)};
     // What the signal meets first stands first: converter and modulator, demodulator and converter.
     if (s == side::transmit) return {converter, image, dc};
+    if (has_edge() && kind_->tracking) return {converter};  // behind tracked()
     return {image, dc, converter};
+}
+
+actual_gain radio_model::gain_setting(side s, std::size_t channel, double gain) const {
+    const db nominal = level(s, db(gain));
+    if (!has_edge()) return {nominal, 0};
+    const std::uint32_t key = 2 * seed_of(channel) + (s == side::transmit);
+    const actual_gain error = error_of_gain(front(s).gain_error, key, gain);
+    return {nominal + error.level, error.turns};
+}
+
+double radio_model::random_turns() {
+    return has_edge() ? std::uniform_real_distribution<double>(0, 1)(random_) : 0;
+}
+
+double radio_model::chain_delay(side s) const {
+    return has_edge() ? front(s).delay.in_samples(rate(s).hz()) : 0;
+}
+
+std::int64_t radio_model::ramp_samples() const {
+    return has_edge() ? std::llround(kind_->ramp_us * 1e-6 * rate(side::transmit).hz()) : 0;
+}
+
+std::optional<tracked_errors> radio_model::tracked() const {
+    if (!has_edge() || !kind_->tracking) return std::nullopt;
+    return tracked_errors(kind_->receive, *kind_->tracking, seed(), rate(side::receive).hz());
+}
+
+// The channels have one oscillator. On a reference nothing wanders.
+std::optional<wander_stage> radio_model::wander(side s) const {
+    if (!has_edge() || follows_) return std::nullopt;
+    return wander_stage(kind_->wander, seed_, rate(s).hz(), s == side::transmit ? 1 : -1,
+                        own().carrier[s == side::transmit]);
 }
 
 db radio_model::level(side s, db gain) const {

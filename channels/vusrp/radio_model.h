@@ -21,6 +21,7 @@
 #include "sample/exact_rate.h"
 #include "sample/rate_converter.h"
 #include "sample/stage_chain.h"
+#include "vusrp/analog_edge.h"
 #include "vusrp/fpga/family.h"
 #include "vusrp/product.h"
 
@@ -91,7 +92,7 @@ public:
     const exact_rate& base() const noexcept { return base_; }
     tick own_of_medium(tick t) const noexcept { return own_.at_or_after(t); }
     tick medium_of_own(tick n) const noexcept;
-    // A carrier as the oscillator makes it.
+    // A carrier as the oscillator makes it, but for its wander.
     double carrier(double hz) const noexcept { return hz * (1 + 1e-12 * double(parts_)); }
 
     // --- analog filter ---
@@ -104,13 +105,28 @@ public:
         return own().bandwidth[s == side::transmit];
     }
 
+    // --- analog edge (analog_edge.h); nothing of it with analog=0 or without faults ---
+    bool has_edge() const noexcept { return kind_ && faults_ && analog_; }
+    // A gain setting of a channel as the front end has it; its level is the medium's.
+    actual_gain gain_setting(side s, std::size_t channel, double gain) const;
+    double random_turns();  // of an LO that locks anew
+    // Samples at the side's rate, with a fraction.
+    double chain_delay(side s) const;
+    std::int64_t ramp_samples() const;
+    std::optional<tracked_errors> tracked() const;
+    std::optional<wander_stage> wander(side s) const;
+    // Streams follow it while they run.
+    void set_carrier(side s, std::size_t channel, double hz) {
+        *channels_[channel].carrier[s == side::transmit] = hz;
+    }
+
     // --- transport and commands, in ticks ---
     tick latency() const noexcept { return latency_; }
     tick spread() const noexcept { return spread_; }
     tick random_spread();    // 0 to spread, another each time
     tick random_settling();  // of a command
     bool timed_commands() const noexcept { return ideal() || kind_->timed_commands; }
-    std::uint32_t seed() const noexcept { return seed_ + 7919 * std::uint32_t(channel_); }
+    std::uint32_t seed() const noexcept { return seed_of(channel_); }
 
     // --- samples ---
     std::vector<sample_model::impairment_config> impairments(side s) const;
@@ -133,20 +149,23 @@ private:
     struct channel_state {
         double wish[2];
         exact_rate rate[2];
-        std::array<std::shared_ptr<bandwidth_setting>, 2> bandwidth;
+        std::array<std::shared_ptr<bandwidth_setting>, 2> bandwidth, carrier;
     };
     double first_clock(const uhd::device_addr_t& args);
     void divide_clock();
+    std::uint32_t seed_of(std::size_t channel) const noexcept {
+        return seed_ + 7919 * std::uint32_t(channel);
+    }
     const channel_state& own() const noexcept { return channels_[channel_]; }
 
     void read_control(const uhd::device_addr_t& args);
 
     const product* kind_ = nullptr;
     const fpga::family* control_ = nullptr;
-    bool restarts_ = true;
+    bool restarts_ = true, follows_ = false;
     std::int64_t transmit_store_ = 0, receive_store_ = 0, receive_frames_ = 0, usb_frame_ = 0;
     std::int64_t clock_hz_, parts_ = 0, own_parts_ = 0;
-    bool automatic_ = false, faults_ = true, calibrated_ = false;
+    bool automatic_ = false, faults_ = true, analog_ = true, calibrated_ = false;
     std::vector<channel_state> channels_;
     std::size_t channel_ = 0;
     exact_rate base_;

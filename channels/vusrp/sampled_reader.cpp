@@ -20,6 +20,8 @@ sampled_reader::sampled_reader(node_port& port, const radio_model& model)
       rate_(model.rate(side::receive)),
       to_medium_(medium_rate, model.master()),
       filter_(model, side::receive),
+      wander_(model.wander(side::receive)),
+      tracked_(model.tracked()),
       faults_(model.impairments(side::receive), {rate_.hz(), model.seed(), 0x5100}),
       inputs_(feed_size) {
     const sample_model::rate_map map(medium_rate, rate_);
@@ -174,7 +176,9 @@ void sampled_reader::take(std::span<air::cf32> out) {
             done += n;
         }
     }
+    if (wander_) wander_->work(first, out);
     filter_.work(first, out, out);
+    if (tracked_) tracked_->work(first, out);
     if (!faults_.empty()) faults_.work(first, out, out);
 }
 

@@ -13,6 +13,7 @@
 #include "air/receive_queue.h"
 #include "sample/rate_converter.h"
 #include "sample/stage_chain.h"
+#include "vusrp/analog_edge.h"
 #include "vusrp/analog_filter.h"
 #include "vusrp/node_port.h"
 #include "vusrp/radio_model.h"
@@ -66,6 +67,8 @@ private:
     bool converts_ = false;
     tick reach_ = 0;
     analog_filter filter_;
+    std::optional<wander_stage> wander_;
+    std::optional<tracked_errors> tracked_;
     sample_model::stage_chain faults_;
     tick phase_ = 0;     // of the samples' grid, ticks of the master clock
     tick position_ = 0;  // the next sample

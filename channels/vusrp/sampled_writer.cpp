@@ -2,6 +2,7 @@
 #include "vusrp/sampled_writer.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "sample/floor_divide.h"
 
@@ -19,6 +20,8 @@ sampled_writer::sampled_writer(node_port& port, const radio_model& model)
       rate_(model.rate(side::transmit)),
       filter_(model, side::transmit),
       faults_(model.impairments(side::transmit), {rate_.hz(), model.seed(), 0x5200}),
+      wander_(model.wander(side::transmit)),
+      ramp_(model.ramp_samples(), std::llround(model.chain_delay(side::transmit))),
       scratch_(piece) {
     const sample_model::rate_map map(rate_, medium_rate);
     if (map.step() != 1) converter_.emplace(rate_, medium_rate);
@@ -44,6 +47,7 @@ bool sampled_writer::open(tick master, bool hold) {
         pending_.clear();
         published_ = 0;
     }
+    ramp_.begin();
     open_ = true;
     flushed_ = false;
     return true;
@@ -65,12 +69,18 @@ bool sampled_writer::publish_pending() {
     return true;
 }
 
+void sampled_writer::send_through(std::span<const air::cf32> in, std::span<air::cf32> out) {
+    filter_.work(position_, in, out);
+    if (!faults_.empty()) faults_.work(position_, out, out);
+    ramp_.work(out);
+    if (wander_) wander_->work(position_, out);
+}
+
 std::size_t sampled_writer::write(std::span<const air::cf32> in) {
     if (!converts_) {
         const std::span<air::cf32> room = writer_.claim(in.size());
         if (room.empty()) return 0;
-        filter_.work(position_, in.first(room.size()), room);
-        if (!faults_.empty()) faults_.work(position_, room, room);
+        send_through(in.first(room.size()), room);
         open_ = writer_.publish(room.size()) == air::transmit_writer::outcome::published;
         position_ += static_cast<tick>(room.size());
         return room.size();
@@ -81,8 +91,7 @@ std::size_t sampled_writer::write(std::span<const air::cf32> in) {
         if (!pending_.empty() || done == in.size()) return done;
         const std::size_t n = std::min(piece, in.size() - done);
         const std::span<air::cf32> part(scratch_.data(), n);
-        filter_.work(position_, in.subspan(done, n), part);
-        faults_.work(position_, part, part);
+        send_through(in.subspan(done, n), part);
         converter_->feed(part);
         position_ += static_cast<tick>(n);
         done += n;

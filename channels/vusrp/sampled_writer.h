@@ -12,6 +12,7 @@
 #include "air/transmit_queue.h"
 #include "sample/rate_converter.h"
 #include "sample/stage_chain.h"
+#include "vusrp/analog_edge.h"
 #include "vusrp/analog_filter.h"
 #include "vusrp/node_port.h"
 #include "vusrp/radio_model.h"
@@ -35,6 +36,8 @@ public:
     void abandon() noexcept;  // close without that
 
 private:
+    // All that happens to samples before the medium.
+    void send_through(std::span<const air::cf32> in, std::span<air::cf32> out);
     // False: the medium has let go of the burst.
     bool publish_pending();
     void start_grid(tick master);
@@ -46,6 +49,8 @@ private:
     bool converts_ = false;
     analog_filter filter_;
     sample_model::stage_chain faults_;
+    std::optional<wander_stage> wander_;
+    burst_ramp ramp_;
     bool open_ = false, flushed_ = false;
     tick position_ = 0;  // of the radio, next sample
     tick output_ = 0;    // of the medium, next tick to compute

@@ -32,6 +32,10 @@ TEST(Products, every_one_is_whole) {
         EXPECT_GE(p.ratios().size(), 100u);
         EXPECT_GT(p.latency_us, 0);
         EXPECT_GT(p.command_queue, 0);
+        EXPECT_GT(p.ramp_us, 0);
+        EXPECT_LT(p.wander.warm_up_ppm + p.wander.temperature_ppm, p.ppm);
+        // The filler that ends a burst is longer than what the filters keep of it (256 samples).
+        EXPECT_LT(p.transmit.delay.in_samples(7.68e6), 64);
         for (const front_end* f : {&p.transmit, &p.receive}) {
             EXPECT_LT(f->gain.lowest, f->gain.highest);
             EXPECT_GT(f->gain.step, 0);
@@ -43,6 +47,8 @@ TEST(Products, every_one_is_whole) {
             EXPECT_LE(f->bits, 16);
             EXPECT_LT(f->dc_dbfs, -20);
             EXPECT_GT(f->image_db, 20);
+            EXPECT_GT(f->gain_error.level_db, 0);
+            EXPECT_GE(f->delay.samples, 8);  // half of the kernel that makes its fraction
         }
         if (p.clock.wrong == wrong_clock::refuse) {
             EXPECT_NE(p.clock.refusal.find("clock rate"), std::string::npos);
@@ -142,6 +148,7 @@ constexpr const char* table = R"yaml(products:
     command_queue: 3
     control: b200
     buffers: {transmit: 1, receive: 2, frames: 3, frame: 416}
+    analog: {gain_error: [0.5, 20], ramp_us: 2, transmit_delay: [0.3, 9], receive_delay: [0.4, 10], wander_ppm: [0, 0, 0]}
   other:
     <<: *plain
     board: O

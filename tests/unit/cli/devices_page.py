@@ -105,6 +105,33 @@ ROWS = (  # title, key of its source, text of a product
     ),
     ("oscillator, ppm at most", "ppm", lambda p: f"{p['ppm']:g}"),
     (
+        "its wander, ppm at most: in a day, warming up, by temperature",
+        "analog",
+        lambda p: ", ".join(f"{v:g}" for v in p["analog"]["wander_ppm"]),
+    ),
+    (
+        "a gain setting is off by at most, dB, degrees",
+        "analog",
+        lambda p: ", ".join(f"{v:g}" for v in p["analog"]["gain_error"]),
+    ),
+    (
+        "tracking of DC and image: every s, dBFS, dB",
+        "analog",
+        lambda p: (
+            ", ".join(f"{v:g}" for v in p["analog"]["tracking"])
+            if "tracking" in p["analog"]
+            else "none"
+        ),
+    ),
+    (
+        "delay of the filters: sent; received, us + samples",
+        "analog",
+        lambda p: "; ".join(
+            "{:g} + {:g}".format(*p["analog"][f"{d}_delay"]) for d in ("transmit", "receive")
+        ),
+    ),
+    ("ramp of a burst, us", "analog", lambda p: p["analog"]["ramp_us"]),
+    (
         "full scale, dBm: sent at the highest gain, received at 0",
         "full_scale",
         lambda p: ", ".join(map(str, p["full_scale_dbm"])),
