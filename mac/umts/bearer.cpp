@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t never = packet_link::never;
 constexpr double round = 1e-6;  // of a PDU
 constexpr std::int64_t quiet_poll_ns = 5'000'000'000;
-// So long a packet that was given up may still arrive: longer than anything is on the air.
+// A dropped packet may still arrive for this long, which is longer than anything stays on the air.
 constexpr std::int64_t forget_ns = 30'000'000'000;
 // Packets that are over, behind a first one that is not: 64 MiB, and as much of a journal.
 constexpr std::uint64_t most_over = 1 << 20;
@@ -226,7 +226,7 @@ void bearer::settle(side& s, std::uint64_t id, fate what) {
     if (id < s.first_id) return;
     record& r = s.records[id - s.first_id];
     if (r.what == what || r.what == fate::delivered) return;
-    // What is on its way behind the RLC is given up by nobody.
+    // A packet that has left the RLC and is on its way cannot be dropped any more.
     if (what == fate::given_up && r.what == fate::queued && !r.placed && r.end.end > 0) return;
     s.sums[static_cast<std::size_t>(r.what)].take(r.bytes);
     s.sums[static_cast<std::size_t>(what)].add(r.bytes);
@@ -245,8 +245,8 @@ void bearer::settle(side& s, std::uint64_t id, fate what) {
     while (!s.placed.empty() && s.placed.front().second < s.first_id) s.placed.pop();
 }
 
-// What had its end before this one (that of a RESET, or of the PDUs that are through), and has not
-// been put together, will not be.
+// Drops each SDU that ended before this position (the position of a RESET, or of the PDUs that are
+// through) and has not been reassembled.
 void bearer::lose_before(way w, const sdu_position& p, fate what) {
     side& s = of(w);
     for (std::size_t i = 0; i < s.placed.size() && s.placed[i].first < p;) {
@@ -356,7 +356,7 @@ void bearer::advance(std::int64_t now_ns) {
     now_ns_ = std::max(now_ns_, now_ns);
 }
 
-// What arrives is there before an interval begins.
+// Packets that arrive are there before an interval begins.
 void bearer::arrive(std::int64_t now_ns) {
     now_ns_ = std::max(now_ns_, now_ns);
     for (const way w : {way::down, way::up}) block_arrives(w, now_ns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What became of one bin of a slot.
+// The outcome of one bin of a slot.
 #pragma once
 
 #include <complex>

@@ -23,14 +23,14 @@ struct slot_receiver_status {
     std::uint64_t frames_combined = 0;
     std::uint64_t malformed = 0;  // messages on the slot link that are no message: dropped
     std::uint64_t unexpected = 0;
-    // What the receiver says of itself, by the names of openwip.receiver.State.
+    // The receiver's own state, by the names of openwip.receiver.State.
     std::map<std::string, std::variant<bool, std::int64_t, double, std::string>> receiver;
 };
 
 class WIP_API slot_receiver : virtual public gr::sync_block, public can_record {
 public:
     using sptr = std::shared_ptr<slot_receiver>;
-    // Of the block and its parameters; Python has it as its help.
+    // The description of the block and its parameters; Python shows it as its help.
     static constexpr const char* doc =
         R"(Sink: samples at 7.68 MS/s into the slot receiver of wip::phy, slot reports out.
 

@@ -30,7 +30,7 @@ struct slot_transmitter_status {
 class WIP_API slot_transmitter : virtual public gr::sync_block, public can_record {
 public:
     using sptr = std::shared_ptr<slot_transmitter>;
-    // Of the block and its parameters; Python has it as its help.
+    // The description of the block and its parameters; Python shows it as its help.
     static constexpr const char* doc =
         R"(Source of whole slots: samples of slot start_slot, start_slot + 1, ... at 7.68 MS/s.
 
@@ -72,10 +72,10 @@ ValueError, in C++ invalid_argument, names parameter, value and range.)";
                      int transmissions = 1, int lead_slots = 0);
 
     virtual slot_transmitter_status status() const = 0;
-    // Of the test pattern, from the next slot on. Throws std::invalid_argument.
+    // Sets the modulation of the test pattern, from the next slot on. Throws std::invalid_argument.
     virtual void set_modulation(int bits_per_symbol) = 0;
     virtual void set_bins(const std::vector<int>& bins) = 0;
-    // Of a free-running radio: its time was full + fraction seconds, as known at `arrived`, ns of
+    // Tells the time of a free-running radio: it was full + fraction seconds at `arrived`, ns of
     // CLOCK_MONOTONIC.
     virtual void set_radio_time(std::int64_t full, double fraction, std::int64_t arrived) = 0;
     // Why the flowgraph ended by itself ("macd ... went away"); empty otherwise. Looks after the
