@@ -269,7 +269,8 @@ tick device::execution_time(channel& c) {
     if (!port_->running()) return model_.timed_commands() ? asked : air::as_soon_as_possible;
     const std::lock_guard lock(queue_mutex_);
     const tick arrived = port_->now() + model_.latency() + model_.random_spread();
-    // What is under way does not overtake: a spread that is smaller this time changes no order.
+    // Commands on their way do not overtake each other: a spread that is smaller this time changes
+    // no order.
     if (!model_.timed_commands())
         return c.last_command = std::max(c.last_command, arrived + model_.random_settling());
     const auto full = [&] {
@@ -481,7 +482,7 @@ uhd::tx_streamer::sptr device::get_tx_stream(const uhd::stream_args_t& args) {
     return stream;
 }
 
-// Of whichever transmitter has one first.
+// Returns the event of whichever transmitter has one first.
 bool device::recv_async_msg(uhd::async_metadata_t& message, double timeout) {
     using namespace std::chrono;
     const auto deadline = steady_clock::now() + duration<double>(timeout);

@@ -15,7 +15,7 @@
 
 namespace wip::vusrp {
 
-// What a master clock does that cannot be had.
+// The reaction to a master clock that cannot be had.
 enum class wrong_clock { refuse, force, fall_back, ignore };
 
 struct clock_choice {
@@ -54,7 +54,7 @@ struct analog_shape {
     low_pass butterworth, pole;
 };
 
-// Of one direction.
+// The front end of one direction.
 struct front_end {
     value_range gain;
     double low_hz;  // up to there the gain ends at low_gain, whatever the range says; 0: nowhere
@@ -67,7 +67,7 @@ struct front_end {
     double dc_dbfs, image_db;
     dbm full_scale;  // sent at the highest gain; received at gain 0
 
-    // What a gain comes to at this frequency, Hz.
+    // The gain that results at this frequency, Hz.
     db gain_at(double hz, db asked) const {
         return hz > low_hz ? asked : std::min(asked, low_gain);
     }
@@ -103,7 +103,7 @@ struct product {
     std::int64_t nearest_ratio(std::int64_t clock_hz, double rate) const;
     // Automatic clocks: the largest power of two of the rate that fits, none for twice the rate.
     std::int64_t automatic_clock(double rate, std::size_t channels = 1) const;
-    // Of several channels of one direction.
+    // The highest clock for several channels of one direction.
     double highest_clock(std::size_t channels) const;
     // At a transmitter: from full scale to the medium (0 dBFS there is 0 dBm); at a receiver back.
     db transmit_level(db gain) const {

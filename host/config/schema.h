@@ -120,7 +120,7 @@ public:
     std::string to_yaml() const;
     // "key = value" of what both ends of the link need the same.
     std::vector<std::string> format() const;
-    // Of the lines of the other end: empty when they are these, else what does not fit.
+    // Compares with the lines of the other end: empty when they are equal, else the difference.
     std::string misfit(const std::vector<std::string>& theirs) const;
     // Paths whose value differs from `other`, in table order.
     std::vector<std::string> changed_from(const settings& other) const;

@@ -93,7 +93,7 @@ void cell_process::check(const config::settings& wanted, const std::string& key,
     const station owner = starts_with_any(key, {"channel.", "scheduling."}) ? station::air
                           : key.starts_with("uplink.")                      ? station::terminal
                                                                             : station::base;
-    // What is published may be asked of either end.
+    // Keys of the telemetry, which both ends share, may be asked of either end.
     if (owner != asked && !(key.starts_with("telemetry.") && asked == station::terminal))
         throw wanted.refuse(
             key, std::string("ask ") + (owner == station::air        ? "air"

@@ -145,7 +145,7 @@ void refuse_acknowledged(const config::settings& s, umts::rlc_mode mode) {
                        "umts.mode is tm, whose packets have intervals to themselves; valid: 0");
 }
 
-// Of one direction: `keys` is what its keys begin with.
+// The errors of one direction; `keys` is the beginning of its keys.
 umts::block_error_config errors_from(const config::settings& s, const std::string& keys,
                                      const std::string& model, double burst) {
     using errors = umts::error_model;

@@ -31,7 +31,8 @@ std::string pair(const packets_bytes& c) {
 
 }  // namespace
 
-// What is told on the way: an OFDM cell slot by slot, other links as in real time, every 10 ms.
+// The results that are published during a run: an OFDM cell's slot by slot, other links' every 10
+// ms, as in real time.
 struct path_run::told {
     told(const emulator_config& c, const host::telemetry_file::file& file)
         : base(file, "base", c.telemetry),
@@ -42,7 +43,7 @@ struct path_run::told {
     ~told() {
         if (links != nullptr) links->follow_packets({});
     }
-    // Of a run that came to its end, all that was told. Throws machine_error.
+    // Finishes a run that came to its end: all results are published. Throws machine_error.
     void finish() {
         if (cell) cell->flush();
         packets.flush(next, 0, base);
@@ -146,7 +147,7 @@ std::string path_run::to_json(const counts& c) {
     return "{\"sent\": " + pair(c.sent) + ", \"received\": " + pair(c.received) + "}";
 }
 
-// What it says that it gave and took, for the sums.
+// The counts of packets that it gave and took, for the sums.
 std::string path_run::interfaces() const {
     std::string text;
     for (std::size_t side = 0; side < sides_; ++side)

@@ -42,7 +42,8 @@ public:
     void write(double longest_s, std::ostream& out);
 
 protected:
-    // Of one end's interface. `refused`: by errno, what it did not take of the path.
+    // The counts of one end's interface. `refused`: packets of the path that it did not take, by
+    // errno.
     struct counts {
         packets_bytes sent, received;
         std::map<int, packets_bytes> refused;
@@ -56,7 +57,7 @@ protected:
     virtual void add_to_terminal(openwip::control::MacStatus& /*terminal*/) const {}
     virtual std::string more_members() const { return {}; }  // of the object, each after a comma
 
-    // What an interface took, and its counts as the report has them.
+    // Fills in the packets that an interface took, and its counts as the report has them.
     static void fill_delivered(const counts& c, openwip::control::Direction& d);
     static std::string to_json(const counts& c);
 
@@ -71,7 +72,7 @@ protected:
     std::optional<virtual_time::pcap_file> packets_;
 
 private:
-    // Of the cell, whatever carries.
+    // The slots of the cell, whatever link carries its packets.
     std::int64_t slots();
     std::string statuses();
     std::string interfaces() const;
