@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What base_station.py and terminal.py share: command line, radio, life and end of the flowgraph.
+"""The common parts of base_station.py and terminal.py: command line, radio, life and end of the
+flowgraph.
 
 Exit codes: 0 asked to stop, 1 an error of the system that nobody expected, 2 bad command line or
 radio that cannot be opened as asked, 3 something the flowgraph depends on (macd, the radio) died or
@@ -57,7 +58,7 @@ def say(text: str) -> None:
 
 
 def tell(**facts: float) -> None:
-    """What the radio made of what was asked for: a line of JSON on standard output."""
+    """Prints the values that the radio has set, as a line of JSON on standard output."""
     print(json.dumps(facts), flush=True)
 
 
@@ -245,7 +246,7 @@ def give_up_rights(options: argparse.Namespace) -> None:
 def recording_of(
     block: Any, options: argparse.Namespace, role: str, receiver: dict[str, Any] | None = None
 ) -> "Recording":
-    """Of the block's samples: running already with --record-iq, startable with
+    """Makes the recording of the block's samples: running already with --record-iq, startable with
     --record-endpoint."""
     from recording import Control, Recording
 
@@ -332,8 +333,8 @@ def exact(time_spec: Any) -> fractions.Fraction:
 
 
 def set_start(radio: Any, options: argparse.Namespace) -> Any:
-    """Of the radio's stream, from now where it is --start-in, so it may be called again while
-    nothing streams. Returns it."""
+    """Sets the start of the radio's stream, from now if it is --start-in, so it may be called again
+    while nothing streams. Returns it."""
     from gnuradio import uhd, wip
 
     if options.start_in is not None:
@@ -547,8 +548,9 @@ class Watch:
 
 
 class Begins:
-    """Of a source on a clock that does not wait: the start is set as late as can be, since making
-    the flowgraph takes as long as a busy machine has it take, and a command that comes after its
+    """Starts a source on a clock that does not wait: the start is set as late as can be, since
+    making the flowgraph takes as long as a busy machine has it take, and a command that comes after
+    its
     time starts nothing. If it was too late even so (nothing came for LIMIT_S after the start):
     again. What is received says its own time; who has to know the start before is told:
     moved(slot)."""

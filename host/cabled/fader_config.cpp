@@ -18,7 +18,7 @@ radio_config read_radio(const config::settings& s, const std::string& name) {
             .time_source = s.text(node + ".time_source")};
 }
 
-// Of two nodes at one device: channels of their own, and one clock.
+// Checks two nodes at one device: each has a channel of its own, and both have one clock.
 void check_shared(const config::settings& s, const std::vector<radio_config>& radios) {
     for (std::size_t i = 0; i < radios.size(); ++i)
         for (std::size_t k = 0; k < i; ++k) {

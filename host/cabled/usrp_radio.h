@@ -26,7 +26,7 @@ public:
     mix::tick now() override;
     void stop() override;
 
-    // What the device says that it is: JSON object.
+    // The device's description of itself: JSON object.
     std::string identity() const;
 
 private:

@@ -544,8 +544,8 @@ class BadInput(Cell):
                     self.assertIn(words, done.stderr)
 
 
-class WhatTheClockNeeds(unittest.TestCase):
-    """Of software radios, in gr-uhd: not of a mock (test_radio_time)."""
+class ClockRequirements(unittest.TestCase):
+    """The clock of a software USRP through gr-uhd, not that of a mock (test_radio_time)."""
 
     def said(self, what):
         """(exit code, standard error) of a program that was started with the first test."""

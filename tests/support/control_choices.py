@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the monitor's lists of controls offer, by the table of settings."""
+"""The choices in the monitor's lists of controls, from the table of settings."""
 
 from openwip_cli.settings import controls, kinds, table
 

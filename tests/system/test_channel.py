@@ -86,7 +86,7 @@ class Traces(unittest.TestCase):
         return (self.folder / name).read_text().splitlines()
 
     def numbers(self, name):
-        """Of one line with commas between them."""
+        """The values of one line with commas between them."""
         (line,) = self.lines(name)
         return [int(n) for n in line.split(",")]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is recorded is read back equal, and what is no whole record is refused."""
+"""A record is read back equal, and a file that is no whole record is refused."""
 
 import json
 import os

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What goes on after a header that was lost or damaged, and where: at the borders that are told.
-#include "reassembly_link.h"
+// Reassembly continues after a header that was lost or damaged at the SDU boundaries that are
+// reported.
 #include "types/splitmix64.h"
 
 namespace wip::test {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the receiver says about the slots of four worlds, one line a slot: world, lock, outcome of
-// each bin, then its SNR measured and predicted. test_widths.py compares what builds for several
-// processors say.
+// Prints the receiver's reports about the slots of four worlds, one line a slot: world, lock,
+// outcome of each bin, then its SNR measured and predicted. test_widths.py compares the output of
+// builds for several processors.
 #include <cstdio>
 
 #include "../../curves/curve_world.h"

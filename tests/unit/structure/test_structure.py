@@ -86,12 +86,12 @@ ALLOWED = {
     "host/peer": {"types"},
     "host/config": {"types", "yaml"},
     "host/tun": {"types"},
-    # What a process is to the operating system and to others; of the MAC it knows nothing.
+    # The side of a process that the operating system and others see; it knows nothing of the MAC.
     "host/runtime": {"types", "config", "peer", "schema"},
     "host/trace": {"types", "bin", "sample", "runtime"},
     # Code of the user's own, loaded and checked; flowgraphs and host alike ask for it.
     "host/extension": {"types", "port", "runtime", "phy/prediction"},
-    # What lies around a MAC, in macd and in the emulator.
+    # The surroundings of a MAC, in macd and in the emulator.
     "host/station": {"packet", "relay", "runtime", "schema", "tun", "extension"} | MAC,
     "host/macd": (
         {"packet", "runtime", "station", "schema", "config", "peer", "tun", "extension"} | MAC
@@ -240,7 +240,7 @@ def sources(folder):
 
 
 def room_of(include):
-    """Of `#include "phy/ofdm/ofdm.h"`: phy/ofdm."""
+    """The room of `#include "phy/ofdm/ofdm.h"`: phy/ofdm."""
     parts = include.split("/")
     return "/".join(parts[:2]) if parts[0] in ("phy", "gui") else parts[0]
 
@@ -323,8 +323,8 @@ class Structure(unittest.TestCase):
         )
 
     def test_nothing_is_used_that_one_of_the_releases_lacks(self):
-        """What does not compile on Ubuntu 22.04 (protobuf 3.12: first two) or 24.04 (GNU Radio's
-        logger wants a literal, which 22.04's cannot take; its macros do both).
+        """Finds code that does not compile on Ubuntu 22.04 (protobuf 3.12: first two) or 24.04 (GNU
+        Radio's logger wants a literal, which 22.04's cannot take; its macros do both).
         tests/bench/fresh_machine.py tries all of it."""
         lacking = re.compile(r"\)->Assign\(|\brequest\.has_(stop|configure_yaml)\(|\bd_logger->")
         self.assertEqual(

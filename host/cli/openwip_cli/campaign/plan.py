@@ -437,8 +437,8 @@ class Experiment:
             } | self.tcp
 
     def _check_names(self, p: Point) -> None:
-        """What the file says has no second name there, and spec() lays nothing over it: it would be
-        ignored."""
+        """A setting of the file has no second name there, and spec() lays nothing over it: it would
+        be ignored."""
         both, names = self.settings | dict(p.settings), dict[str, str]()
         laid = {
             key: (value, f"{part}: {both[name]} of the defaults has {value!r}")
@@ -498,7 +498,7 @@ class Experiment:
         } | self.over.settings
 
     def _check_set(self) -> None:
-        """What the emulator would refuse in a run, or not look at."""
+        """Settings that the emulator would refuse in a run, or not look at."""
         for p in self.points:
             asked = self.run(p, 1).spec["emulator"]
             kind = asked.get("link.kind", "ofdm")
@@ -760,8 +760,8 @@ def unique_runs(experiments: list[Experiment]) -> "list[Run]":
 
 
 def count(experiments: list[Experiment]) -> int:
-    """Of unique_runs(), without making them: points that are the same in their first realisation
-    are the same in all."""
+    """The number of unique_runs(), without making them: points that are the same in their first
+    realisation are the same in all."""
     realisations: dict[str, int] = {}
     for e in experiments:
         for key in {e.run(point, 1).key for point in e.points}:
@@ -789,7 +789,7 @@ def time_of(top: pathlib.Path, name: str) -> str:
 
 
 def path_of(top: pathlib.Path, name: str) -> pathlib.Path | None:
-    """Of an experiment by its name, or a file of one's own."""
+    """Reads an experiment by its name, or a user's own file."""
     if name.endswith(".yaml"):
         return pathlib.Path(name)
     return next(

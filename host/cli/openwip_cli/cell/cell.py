@@ -162,7 +162,7 @@ class Cell:
 
     @property
     def named(self) -> str:
-        """Of commands that mean it."""
+        """The option by which commands name this cell."""
         return "" if self.name == "demo" else f" --name {self.name}"
 
     def is_up(self) -> bool:
@@ -179,8 +179,8 @@ class Cell:
         return False
 
     def prepare_directory(self) -> None:
-        """What is made here is of the account's group, so that its processes reach it after they
-        gave up their privileges; nobody else enters."""
+        """Files made here belong to the account's group, so that its processes reach them after
+        they gave up their privileges; nobody else enters."""
         _, _, group = system.account()
         assert self.lock is not None, "only the owner of a cell prepares its directory"
         # the directory that is locked, whatever stands at its name
@@ -227,7 +227,7 @@ class Cell:
         return media.left(self.name)
 
     def leftovers(self) -> list[str]:
-        """What of this cell exists, one name each."""
+        """The parts of this cell that exist, one name each."""
         left = [f"namespace {n}" for n in self.made_namespaces()]
         left += [
             f"process {pid}"
@@ -283,7 +283,7 @@ def namespaces_made() -> list[str]:
 
 
 def names() -> list[str]:
-    """Of all cells of this machine of which there is anything."""
+    """The names of all cells of this machine of which anything exists."""
     marks = [m for n in namespaces_made() if (m := system.mark_of(n)) and m.startswith(MARK)]
     return sorted(
         {d.name for d in RUN_ROOT.glob("*") if d.is_dir()} | {m.removeprefix(MARK) for m in marks}
@@ -298,7 +298,8 @@ def up() -> list[str]:
 
 
 def mac_config(cell: Cell, scenario: Scenario, role: str) -> dict[str, Any]:
-    """Of a macd: every setting of the scenario that it has, and what belongs to the cell."""
+    """The configuration of a macd: every setting of the scenario that it has, and those of the cell
+    itself."""
     s = scenario
     given = inputs.for_process(s.values, SETTINGS)
     values = {
@@ -451,7 +452,7 @@ def fader_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
 
 
 def write_config(cell: Cell, name: str, tree: dict[str, Any]) -> str:
-    """Of a process, into the run folder: its path."""
+    """Writes the configuration of a process into the run folder; returns its path."""
     path = cell.run / f"{name}.yaml"
     own_files.create(path, to_yaml(tree))
     return str(path)

@@ -70,13 +70,14 @@ def _common(a: Realisations, b: Realisations) -> tuple[list[float], list[float]]
 
 
 def difference(a: Realisations, b: Realisations) -> Estimate:
-    """Of a - b; both map a realisation to its value."""
+    """The estimate of a - b; both map a realisation to its value."""
     x, y = _common(a, b)
     return estimate(p - q for p, q in zip(x, y))
 
 
 def ratio(a: Realisations, b: Realisations) -> Estimate:
-    """Of mean(a) / mean(b) with paired realisations; the interval by the delta method."""
+    """The estimate of mean(a) / mean(b) with paired realisations; the interval by the delta
+    method."""
     x, y = _common(a, b)
     over, under = statistics.fmean(x), statistics.fmean(y)
     if under == 0:

@@ -75,7 +75,7 @@ def goodput(report: Report) -> float:
 
 
 def share_sent_again(report: Report) -> float:
-    """Of the acknowledged frames, per cent."""
+    """The share of the acknowledged frames, per cent."""
     frames = report["link"]["retransmission_histogram"]
     return 100 * sum(frames[1:]) / max(1, sum(frames))
 
@@ -259,5 +259,5 @@ SHEETS: Mapping[int, Callable[[random.Random], Sheet]] = {
 
 
 def sheet_of(number: int, student: str) -> Sheet:
-    """What this student is asked to do: the same at every call."""
+    """The task of this student: the same at every call."""
     return SHEETS[number](random.Random(seed_of(student) * 10 + number))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the launcher asks of Linux: process identity, namespaces, death signals."""
+"""The launcher's requests to Linux: process identity, namespaces, death signals."""
 
 import contextlib
 import ctypes
@@ -76,7 +76,7 @@ def has_realtime_thread(pid: int) -> bool | None:
 
 
 def locks_memory(pid: int) -> bool | None:
-    """What it has mapped is locked in memory, or some of it; None: there is no such process."""
+    """True if its mapped memory is locked, or some of it; None: there is no such process."""
     try:
         text = pathlib.Path(f"/proc/{pid}/status").read_text(errors="replace")
     except OSError:
@@ -210,7 +210,7 @@ def identity_of(path: pathlib.Path | str) -> tuple[int, int] | None:
 
 
 def namespace_identity(name: str) -> tuple[int, int] | None:
-    """Of the namespace that has this name."""
+    """The identity of the namespace with this name."""
     return identity_of(namespace_file(name))
 
 
@@ -224,7 +224,7 @@ def pids() -> list[int]:
 
 
 def in_namespace(name: str, make: Callable[[], Made]) -> Made:
-    """What make() returns, called in this network namespace by this thread."""
+    """The result of make(), called in this network namespace by this thread."""
     home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     there = os.open(namespace_file(name), os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -275,7 +275,7 @@ def switch_ipv6_off() -> None:
 
 
 def mark_of(name: str) -> str | None:
-    """Whose namespace this is, as make_namespace wrote it; None: somebody else's, or there is
+    """The owner of this namespace, as make_namespace wrote it; None: somebody else's, or there is
     none."""
     done = subprocess.run(
         ["ip", "-n", name, "-j", "link", "show", "lo"], capture_output=True, text=True
