@@ -2,6 +2,7 @@
 // The kinds of failure, by whose fault they are: each kind has one type, and a program ends with
 // its exit code (host/config/exit_code.h). The layers that know no file and no key throw
 // std::invalid_argument for an argument; a condition that only a bug causes is a std::logic_error.
+#pragma once
 
 #include <stdexcept>
 #include <string>

@@ -22,6 +22,7 @@
 // deviation or, with `reading: variance`, its square. A random user walks or drives to and fro
 // between two points drawn evenly over the ring, at a speed drawn evenly. Every key is known, every
 // value checked; errors are one line with file, key, value and what is valid.
+#pragma once
 
 #include <optional>
 #include <string>

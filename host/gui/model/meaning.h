@@ -2,6 +2,7 @@
 // The meaning of telemetry, once for the whole window; openwip_cli/figures/meaning.py has it for
 // everything else, and test_same_meaning.py holds both to the same records. Functions of messages
 // and of the model's state; no clock, no socket, no picture.
+#pragma once
 
 #include <array>
 #include <cstdint>

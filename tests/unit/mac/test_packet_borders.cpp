@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reassembly continues after a header that was lost or damaged at the SDU boundaries that are
-// reported.
+// After a header that was lost or damaged, reassembly continues at the SDU boundaries that grants
+// report.
+#include "reassembly_link.h"
 #include "types/splitmix64.h"
 
 namespace wip::test {
