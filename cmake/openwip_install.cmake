@@ -115,7 +115,7 @@ function(openwip_install_core)
       endif()
     endif()
   endforeach()
-  # What is shared between libraries is laid out for the processor that they are compiled for.
+  # Data that libraries share is laid out for the processor that they are compiled for.
   get_target_property(options wip_flags INTERFACE_COMPILE_OPTIONS)
   list(FILTER options INCLUDE REGEX "^-march=")
   add_library(wip_core INTERFACE)

@@ -20,7 +20,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME openwip)
 set(CPACK_DEBIAN_MONITOR_PACKAGE_NAME openwip-monitor)
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME openwip-dev)
-# What ./openwip setup demo emulate channel record report metrics would install, without compilers and headers.
+# The packages that ./openwip setup demo emulate channel record report metrics would install, without compilers and headers.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "gnuradio, python3-numpy, python3-zmq, python3-protobuf, python3-yaml, python3-h5py, iproute2, nftables, iperf3, iputils-ping, gawk | mawk")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS "python3-matplotlib, python3-scipy, python3-jinja2, python3-prometheus-client, python3-pandas, uhd-host")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/cmake/debian/postinst)

@@ -22,7 +22,7 @@ using ::wip::test_pattern;
 
 constexpr std::size_t nof_points = 200;
 
-// Of one receiver.
+// The frames that one receiver has counted.
 class frame_count {
 public:
     frame_count(int transmissions, int update_slots)

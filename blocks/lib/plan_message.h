@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What macd wants sent in a slot, from its message. It is not trusted: bins and grant are checked.
+// The plan of a slot as macd's message states it. The message is not trusted: bins and grant are
+// checked.
 #pragma once
 
 #include <array>

@@ -58,7 +58,7 @@ public:
 
     void set_first(std::int64_t first) override { first_ = checked_first(first); }
 
-    // What is left of a burst needs no input.
+    // The rest of a burst needs no input.
     void forecast(int, gr_vector_int& required) override { required[0] = end_ ? 0 : 1; }
 
     int general_work(int room, gr_vector_int& available, gr_vector_const_void_star& in,

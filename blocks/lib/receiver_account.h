@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a receiver block has counted, for status(): written by work(), read by other threads.
+// The counts of a receiver block, for status(): written by work(), read by other threads.
 #pragma once
 
 #include <gnuradio/wip/slot_receiver.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the receiver says, as the messages that carry it: of a slot and of itself. And the state as
-// names and values, for those who know no protobuf.
+// Makes the receiver's messages: about a slot and about itself. Also makes its state as names and
+// values, for callers without protobuf.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ void fill_report(const phy::received_slot& received, std::int64_t air,
 // has had a mode.
 void fill_state(const phy::receiver_state& state, openwip::receiver::State& out);
 
-// What was seen in the slot, for those who watch: without lock only the spectrum, which is empty
-// where none was made.
+// Fills in the details of the slot, for observers: without lock only the spectrum, which is empty
+// if none was made.
 void fill_detail(const phy::received_slot& received, std::span<const float> spectrum_dbfs,
                  openwip::slot_link::ReceiverDetail& out);
 

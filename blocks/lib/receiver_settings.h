@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a running receiver can be asked to change, between two slots: combining at once, a predictor
-// when it is made and has learnt.
+// The settings that a running receiver takes over between two slots: combining at once, a predictor
+// as soon as it is made and has learnt.
 #pragma once
 
 #include <cstdint>

@@ -9,9 +9,9 @@
 // The latency of the filters is taken out: output sample k is what the signal was k / 7.68e6 s
 // after its first input sample, to half a sample; there are as many as last as long as the input.
 //
-// What it adds is measured by tests/bench/bench_resample.cpp. The ratio is a number of 24 bits:
-// over a recording that is a clock that is off by less than 0.1 ppm, which every receiver follows.
-// For recordings, not for the slot path: it allocates, and it is slow.
+// The error that it adds is measured by tests/bench/bench_resample.cpp. The ratio is a number of 24
+// bits: over a recording that is a clock that is off by less than 0.1 ppm, which every receiver
+// follows. It is made for recordings, not for the slot path: it allocates, and it is slow.
 #pragma once
 
 #include <complex>
@@ -38,7 +38,8 @@ public:
     resampler(const resampler&) = delete;
     resampler& operator=(const resampler&) = delete;
 
-    // What a piece of the input makes; its end may come with the next one, or with finish().
+    // Converts a piece of the input; the end of the output may come with the next piece, or with
+    // finish().
     std::vector<cf32> work(std::span<const cf32> in);
     std::vector<cf32> finish();
 

@@ -4,8 +4,8 @@
 //
 // One thread uses it (the block's). States:
 //   connecting -> connected -> ended, for good, with one reason
-// What ends it: macd's stop message; the connection breaking (macd died; seen at once); a macd that
-// does not even answer the link itself for silence_s (stopped or hung host); no macd within
+// It ends by: macd's stop message; the connection breaking (macd died; noticed at once); a macd
+// that does not even answer the link itself for silence_s (stopped or hung host); no macd within
 // connect_s; another protocol version. A macd that is merely waiting for something does answer, so
 // a plan may take as long as it takes.
 //

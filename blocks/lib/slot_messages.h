@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the slot receiver publishes on its message ports (include/gnuradio/wip/slot_receiver.h).
+// The messages that the slot receiver publishes on its message ports
+// (include/gnuradio/wip/slot_receiver.h).
 #pragma once
 
 #include <pmt/pmt.h>

@@ -338,9 +338,9 @@ private:
         if (!pace_ || !event.time) {
             ++counter;
         } else {
-            // What came too late says when that was, not what it was. Slots go out in order, so the
-            // one of that moment has not gone out either, or the last one made before it: after a
-            // standstill the moment is among the slots that were left out, and so never planned.
+            // A late event tells when it happened, not which slot it was. Slots go out in order, so
+            // the slot of that moment has not gone out either, or the last one made before it:
+            // after a stall the moment is among the slots that were skipped, and so never planned.
             const auto then = ::wip::slot_of(*event.time);
             count_not_sent(late ? stretch_.made_until(then) : then, counter);
         }

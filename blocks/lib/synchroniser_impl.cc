@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t slot_bytes = ::wip::slot_samples * sizeof(gr_complex);
 
-// Of all numbers that agree with the slot in frame, the one nearest to the sample time.
+// The slot number nearest to the sample time, among all that agree with the slot in frame.
 std::int64_t slot_number(::wip::sample start, int slot_in_frame) {
     const std::int64_t near =
         ::wip::slot_of(start + ::wip::sample_count(::wip::slot_samples / 2)).value;

@@ -37,7 +37,7 @@ public:
 
     // Content of the next slot, which is going out as slot `air`.
     void next(slot air);
-    // Of the slots to come; throws and changes nothing.
+    // Sets the modulation of the slots to come; throws and changes nothing.
     void set_modulation(int bits_per_symbol) { set_slot(bits_per_symbol, config_.bins); }
     void set_bins(std::vector<int> bins) { set_slot(config_.modulation, std::move(bins)); }
     const slot_grant& grant() const { return grant_; }

@@ -34,7 +34,7 @@ namespace {
 namespace mix = ::wip::mix;
 namespace profiles = ::wip::profiles;
 
-// What the filter of a path is late, taken back: as the paths of a cell on the medium have it.
+// The delay of a path's filter, which is compensated, as the paths of a cell on the medium do it.
 constexpr std::int64_t path_delay = 6;
 constexpr std::size_t kept = 1 << 17, piece = 8192;
 constexpr std::size_t sender = 0, hearer = 1;  // nodes
@@ -97,7 +97,7 @@ public:
                 controlled(control, config),
                 [this](const std::string& line) { GR_LOG_INFO(d_logger, line); },
                 [](const ::wip::host::stop_reason&) {});
-        // For whom the process's umask lets: a medium, of the same group, asks there too
+        // The process's umask decides who may connect: a medium, of the same group, asks there too
         // (flowgraphs/apps/base_station.py).
         if (control.starts_with("ipc://")) {
             const mode_t mask = ::umask(0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What gr-uhd says in pmt. A time (rx_time, tx_time) is tuple(uint64 full seconds, double
+// Reads the pmt messages of gr-uhd. A time (rx_time, tx_time) is tuple(uint64 full seconds, double
 // fraction). A transmit event ("async_msgs" of the sink) is pair(symbol uhd_async_msg, dict) with
 // event_code = list of symbols and, mostly, time_spec = a time. Messages from outside never throw:
-// what is no time is nullopt, what is no known event is `other`.
+// a value that is no time is nullopt, an event that is not known is `other`.
 #pragma once
 
 #include <pmt/pmt.h>

@@ -38,7 +38,7 @@ void of_each_mapping(What what) {
     std::fclose(maps);
 }
 
-// Of the first thread: the only mapping that grows by itself.
+// Unlocks the stack of the first thread: it is the only mapping that grows by itself.
 void unlock_stack() {
     of_each_mapping([](void* begin, std::size_t octets, const char*, const char* line) {
         if (std::strstr(line, "[stack]") != nullptr) ::munlock(begin, octets);

@@ -4,8 +4,9 @@
 // it does: a gap is the machine's (its hypervisor, its kernel), or of work of a yet higher
 // priority. What a hypervisor takes does not all show as steal, so this is measured.
 //
-// Whose a gap was: the kernel counts how long a thread was ready and had no core (schedstat). Where
-// the whole machine stood still nobody woke the thread either, and it was not ready. A gap of
+// The cause of a gap is found so: the kernel counts how long a thread was ready and had no core
+// (schedstat). If the whole machine stood still, nobody woke the thread either, and it was not
+// ready. A gap of
 // which it was ready for more than half was the kernel's: it HELD BACK all real-time work of the
 // core, as it does when that had its share of the period (sched_rt_runtime_us; ordinary tasks that
 // starve, from Linux 6.12 on), or something of a higher priority had the core.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What it costs to wake a sleeping thread, on one core and across two: the time from one word to
-// the answer to it between two threads that sleep in between, as the processes of the slot path do.
+// The cost of waking a sleeping thread, on one core and across two: the time from a message to its
+// answer between two threads that sleep in between, as the processes of the slot path do.
 #pragma once
 
 #include <vector>

@@ -57,7 +57,7 @@ public:
     virtual bool rest(bool for_urgent_only = false) = 0;
     virtual void rise(bool readable) = 0;
 
-    // What came and is no message: strangers, wrong framing.
+    // Received data that is no message: from strangers, or with wrong framing.
     std::uint64_t odd_messages = 0;
     // Why the last one who came was turned away, or we were; empty: nobody was.
     std::string refusal{};

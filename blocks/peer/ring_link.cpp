@@ -275,7 +275,7 @@ bool ring_link::establish(int memory, descriptor bell) {
     return true;
 }
 
-// What the other end had written stays to be read.
+// Data that the other end had written can still be read.
 void ring_link::lose() {
     connected_ = false;
     partner_.close();

@@ -25,7 +25,7 @@ struct db {
     constexpr float single() const { return static_cast<float>(value); }
 };
 
-// Of a power, relative to that of the reference.
+// A power relative to that of the reference.
 template <class Reference>
 struct level {
     double value = 0;

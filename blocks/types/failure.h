@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whose failure it is: each kind has one type, and a program ends with its exit code
-// (host/config/exit_code.h). The layers that know no file and no key say std::invalid_argument of
-// an argument; what only a bug brings about is a std::logic_error.
+// The kinds of failure, by whose fault they are: each kind has one type, and a program ends with
+// its exit code (host/config/exit_code.h). The layers that know no file and no key throw
+// std::invalid_argument for an argument; a condition that only a bug causes is a std::logic_error.
 #pragma once
 
 #include <stdexcept>
@@ -12,8 +12,8 @@
 
 namespace wip {
 
-// What was asked for is not valid, or cannot be had here: a setting, an option, a file, a right.
-// One line: place, value, and what would be valid.
+// The request is not valid, or cannot be met here: a setting, an option, a file, a right. The text
+// is one line: place, value, and what would be valid.
 class bad_input : public std::runtime_error {
 public:
     explicit bad_input(const std::string& what) : std::runtime_error(one_line(what)) {}
@@ -23,7 +23,7 @@ public:
 class machine_error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
-    // Of a call that sets errno.
+    // The failure of a call that sets errno.
     machine_error(const std::string& what, int error)
         : std::runtime_error(what + ": " + std::generic_category().message(error)) {}
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is in a file that somebody named: of one that is longer than a configuration can be, or that
-// has no end (/dev/zero), as much as shows it.
+// The text of a file that a user named. If the file is longer than a configuration can be, or has
+// no end (/dev/zero), only as much is read as shows that.
 #pragma once
 
 #include <cerrno>

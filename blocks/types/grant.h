@@ -56,7 +56,7 @@ using packed_grant = std::array<std::uint8_t, grant_bytes>;
 inline constexpr int frame_number_modulus = 4096;
 inline constexpr int max_window = 32767;
 
-// Of a frame: the nibble of its border, or
+// The boundary nibble of a frame, or
 inline constexpr std::uint8_t no_border = 254;       // it has none
 inline constexpr std::uint8_t unknown_border = 255;  // that is not said
 
@@ -67,7 +67,8 @@ struct bin_grant {
     bool whole = true;        // the whole frame; else the fragment that starts at `offset`
     std::uint8_t offset = 0;  // nibbles into the frame payload
     bool last = true;         // the unit reaches the end of the frame
-    // Of new frames; said of the first ones, in bin order, up to some bin.
+    // The SDU boundary of new frames; the grant reports the first ones, in bin order, up to some
+    // bin.
     std::uint8_t border = unknown_border;
     bool operator==(const bin_grant&) const = default;
 };
@@ -94,8 +95,9 @@ constexpr std::uint16_t frame_number_of(slot s) {
     return static_cast<std::uint16_t>(s.value / slots_per_frame % frame_number_modulus);
 }
 
-// Of a slot without frames, said by one who knows the last grant only: the edge that it had, and
-// the SN behind its new frames. A receiver may have heard of later ones, and takes nothing back.
+// The grant of a slot without frames, made by a caller who knows the last grant only: the edge that
+// it had, and the SN after its new frames. A receiver may have received later grants; it takes
+// nothing back.
 inline slot_grant quiet_grant(const slot_grant& last, slot air) {
     slot_grant quiet;
     quiet.frame_number = frame_number_of(air);

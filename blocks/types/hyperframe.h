@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the air says of a slot's number: the number modulo a hyperframe of 4096 frames, 82 s. Of all
-// numbers that fit, the one nearest to a number that is about right.
+// The slot number as the air carries it: modulo a hyperframe of 4096 frames, 82 s. Among all
+// numbers that fit, the one nearest to an approximate number is taken.
 #pragma once
 
 #include "types/grant.h"

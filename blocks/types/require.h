@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a configuration says of a value of its own that is not valid: "KEY = VALUE: must be VALID".
+// The error of a configuration about a value that is not valid: "KEY = VALUE: must be VALID".
 #pragma once
 
 #include <array>

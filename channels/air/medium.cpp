@@ -171,7 +171,7 @@ bool medium::step_realtime(tick target) {
         return false;
     }
     for (std::size_t i = 0; i < transmitters_.size(); ++i) {
-        // What is due then has to have left the node by now.
+        // Samples that are due then must have left the node by now.
         const tick latency =
             std::clamp<tick>(air_.node(i).transmit_latency.load(), 0, longest_latency);
         transmitters_[i].starve(target + latency);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a medium is made of. Values are already checked by air_config (or set by a program).
+// The configuration of a medium. Values are already checked by air_config (or set by a program).
 #pragma once
 
 #include <cstdint>

@@ -144,7 +144,7 @@ tick receive_writer::read_up_to() const noexcept {
 bool receive_writer::has_room(tick to) const noexcept {
     for (const local_window& w : windows_) {
         if (w.start >= to) break;
-        // What the node has not read of this or of an earlier window is still in the ring.
+        // Samples of this or of an earlier window that the node has not read are still in the ring.
         const tick read = std::max(read_up_to(), windows_.front().start);
         if (std::min(to, w.end) - read > static_cast<tick>(receive_ring_size)) return false;
     }

@@ -21,9 +21,9 @@ public:
     virtual void snr(slot s, std::span<float, nof_bins> linear) noexcept = 0;
 };
 
-// What the base station knows about slot s when it plans it: the prediction FOR slot s, made some
-// slots earlier. How many is the implementation's: a prediction of given quality (NMSE) has no
-// horizon of its own, a recorded one says it.
+// The base station's knowledge about slot s when it plans it: the prediction FOR slot s, made some
+// slots earlier. The implementation defines how many: a prediction of given quality (NMSE) has no
+// horizon of its own, a recorded one states it.
 class bin_prediction {
 public:
     virtual ~bin_prediction() = default;

@@ -24,8 +24,8 @@ struct fading_config {
 
 sample_model::motion motion_of(const fading_config& config);
 
-// What is common to the channel and to its prediction: large-scale gain of a slot, linear. Those
-// of the last slots are kept: one of both asks for them some slots later.
+// The part that the channel and its prediction share: the large-scale gain of a slot, linear. The
+// gains of the last slots are kept, since one of the two asks for them some slots later.
 class slot_gain {
 public:
     explicit slot_gain(const fading_config& config);  // throws std::invalid_argument

@@ -46,8 +46,8 @@ private:
     double nearest_squared_ = 0;
 };
 
-// Of k = 1..8 bits per symbol. Never changes, so terminals with the same set of eight points share
-// one: making it takes as long as ten slots.
+// The tables for k = 1..8 bits per symbol. They never change, so terminals with the same set of
+// eight points share them: making them takes as long as ten slots.
 class failure_tables {
 public:
     explicit failure_tables(eight_points eight);

@@ -21,7 +21,7 @@ public:
         r.of = s;
         std::copy(linear.begin(), linear.end(), r.snr.begin());
     }
-    // What slot s turned out to be.
+    // Takes the true value of slot s.
     void happened(slot s, std::span<const float, nof_bins> linear) noexcept {
         const row& r = ring_[static_cast<std::size_t>(s.value) % ring_.size()];
         if (r.of != s) return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the air does to the frames of one slot, symbol by symbol (Alfredsson 2012, 5.3.2 and 6.2.2).
+// The effect of the air on the frames of one slot, symbol by symbol (Alfredsson 2012, 5.3.2 and
+// 6.2.2).
 // A frame of k bits/symbol is 108 points x_i of the constellation; the bin's SNR is g:
 //
 //   y_i = x_i + n_i,  n_i circular complex Gaussian of variance 1/g
@@ -57,11 +58,12 @@ struct symbol_channel_config {
     link_profile profile = link_profile::wipemu;
     std::uint64_t seed = 1;
     eight_points eight = eight_points::star;  // the set of 3 bits/symbol
-    // Of that set, for the method `computed`, if somebody has made them already.
+    // The failure tables of that set, for the method `computed`, if they have been made already.
     std::shared_ptr<const failure_tables> failures;
 };
 
-// What the decisions of one slot were made on, in units of the root of the mean symbol energy.
+// The values on which the decisions of one slot were made, in units of the root of the mean symbol
+// energy.
 struct slot_symbols {
     std::uint32_t made = 0;  // bit b: of_bin[b] is of this slot
     std::array<std::array<std::complex<float>, payload_symbols_per_bin>, nof_bins> of_bin{};

@@ -33,7 +33,7 @@ private:
     std::vector<trace_row> snr_, predicted_;  // linear
 };
 
-// What a trace says was predicted. The trace outlives this.
+// The predictions that a trace has recorded. The trace outlives this object.
 class recorded_prediction final : public bin_prediction {
 public:
     explicit recorded_prediction(trace_channel& trace) : trace_(&trace) {}

@@ -134,7 +134,7 @@ bool emulated_cell::into_queue(int user, std::span<const std::uint8_t> packet) {
 }
 
 void emulated_cell::run_slot(slot k) {
-    // Of the slot before: its packets have been written since.
+    // The record of the slot before: its packets have been written since.
     if (record_)
         for (auto& t : terminals_) take_words(t);
     const std::int64_t t = slot_start(k);

@@ -16,8 +16,7 @@
 //   feedback of slot k is used in plan(k + retransmission delay), as everywhere
 //   an uplink packet leaves the line at the start of a slot, then the wired part takes it; what the
 //   terminal gives between two slots of the cell counts as given in the first of them
-//
-// Who wants to do something before or after each slot watches, or calls the halves of advance(),
+// A caller who wants to act before or after each slot watches, or calls the halves of advance(),
 // run_slot(k) for each k in order and release(now).
 #pragma once
 
@@ -127,7 +126,7 @@ public:
     // empty function: no more. Packets that the wired network loses never come there.
     using record_fn = std::function<void(int user, const packet_record&)>;
     void follow_packets(record_fn sink);
-    // Of all users' journals.
+    // The sums of all users' journals.
     packet_journal::totals packet_totals() const;
     const packet_journal& journal(int user) const {
         return terminals_[static_cast<std::size_t>(user)].journal;
@@ -154,19 +153,19 @@ public:
 
     // Nothing is queued anywhere.
     bool idle() const;
-    // Of one user's ends; what the interfaces count is added by them.
+    // The status of one user's ends; the caller adds the counts of the interfaces.
     base_end_status base_status(int user) const;
     terminal_end_status terminal_status(int user) const;
     const packet_link& wired_to_base() const { return to_base_; }
     const packet_link& wired_from_base() const { return from_base_; }
 
-    // Of the last slot, for those who watch.
+    // The state of the last slot, for observers.
     int loop_slots() const { return config_.cell.link.retransmission_delay_slots; }
     const slot_plan& plan(int user) const { return plans_[static_cast<std::size_t>(user)]; }
     const slot_report& report(int user);  // with the SNRs in dB, for which nobody else asks
     const std::array<float, nof_bins>& true_snr(int user) const { return end(user).snr; }  // linear
     const base_station_mac& base(int user) const { return scheduler_.user(user); }
-    // Of the slots from now on.
+    // Keeps the symbols of the slots from now on, or stops it.
     void keep_symbols(bool on);
     const bin_model::slot_symbols& symbols(int user) const { return end(user).air.kept(); }
 

@@ -11,8 +11,9 @@ namespace {
 
 constexpr auto longest_silence = static_cast<tick>(mix::sample_rate);
 
-// What a mixer may go back to, whatever channel is put in while it runs, a piece that is not mixed
-// yet and one that has come; as much again for what is lost between. No more: it stays in a cache.
+// The samples that a mixer may go back to, whatever channel is put in while it runs, one piece that
+// is not mixed yet and one that has come; as much again for losses between them. It is not larger,
+// so that it stays in a cache.
 std::size_t ring_size(const mix::mixer& m, tick chunk) {
     constexpr double another = 10 * sample_model::max_profile_delay_s * mix::sample_rate;
     return std::bit_ceil(

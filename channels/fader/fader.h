@@ -4,19 +4,20 @@
 //   station's transmitter --cable--> receiver of its fading_radio   | mixer |   transmitter of
 //   another one's fading_radio --cable--> that station's receiver
 //
-// What is received at sample n leaves, with everything the mixer does to it, at sample n + delay
-// exactly, of the radios' common clock: the samples have times on both sides, and no thread's pace
-// is in between. The mixer's index is the time of reception, so the channel at a given time is the
-// same in every run, and the one that a medium with the same seed would have.
+// A sample that is received at index n leaves, with everything the mixer does to it, at index n +
+// delay exactly, on the radios' common clock: the samples have times on both sides, and no thread's
+// pace is in between. The mixer's index is the time of reception, so the channel at a given time is
+// the same in every run, and the same as that of a medium with the same seed.
 //
 // A run begins with a sounding (sounding.h), before what a station sends goes through; the bursts
 // of a station are noted as they pass (station_soundings.h).
 //
-// One thread: a piece of `chunk` samples is received from every radio that some path begins at,
-// mixed for every radio that some path ends at, and sent. What a receiver loses is zero, counted,
-// and what comes after it keeps its time; what leaves too late is lost at the radio and counted. A
-// receiver that falls silent holds up all radios: it is named, and events are counted meanwhile.
-// One whose clock stands still as well, as in a medium that waits, is not silent.
+// One thread receives a piece of `chunk` samples from every radio that some path begins at, mixes
+// it for every radio that some path ends at, and sends it. Samples that a receiver loses are zero,
+// counted, and the samples after them keep their time; samples that leave too late are lost at the
+// radio and counted. A receiver that falls silent holds up all radios: it is named, and events are
+// counted meanwhile. A receiver whose clock stands still as well, as in a medium that waits, is not
+// silent.
 #pragma once
 
 #include <atomic>
@@ -38,8 +39,8 @@ struct fader_setup {
     tick delay = 0;       // samples from reception to transmission
     tick chunk = 0;       // samples at a time
     bool sounds = true;   // before the first sample goes through
-    // What was received by a node's radio, and what was sent by it, with their times there: called
-    // by the thread that mixes. Empty: nobody wants it.
+    // The samples received by a node's radio, and those sent by it, with their times there: called
+    // by the thread that mixes. Empty: nobody wants them.
     enum class side { input, output };
     std::function<void(std::size_t node, side, tick, std::span<const cf32>)> watch{};
     // A receiver gives nothing for a second of its own time, or again something: called by the
@@ -67,14 +68,14 @@ struct fader_status {
     // device they are of (host/cabled/usrp_radio.cpp refuses others).
     tick least_lead = never;
 
-    // What was counted since then: all of it, if the counters were reset.
+    // The counts since then: all of them, if the counters were reset.
     fader_status since(const fader_status& before) const noexcept;
     bool lost_something() const noexcept {
         return overflows + gaps + silences + late + underflows + stalls > 0;
     }
 };
 
-// Of what is mixed now.
+// The state of the mixer at present.
 struct fader_moment {
     fader_levels power;
     std::vector<std::vector<mix::path_tap>> taps;  // by path

@@ -29,7 +29,7 @@ public:
     virtual received receive(std::span<mix::cf32> out) = 0;
     // On the air from `time` on, right after what was sent last.
     virtual void send(mix::tick time, std::span<const mix::cf32> x) = 0;
-    // Of the transmitter, since the last call.
+    // The transmitter's events since the last call.
     virtual events take_events() = 0;
     virtual mix::tick now() = 0;
     // Streams and the burst end; they may begin again.

@@ -16,7 +16,7 @@ constexpr double alike_from = 0.4;                      // -1.8 dB of signal ove
 constexpr tick step = 8;                                // what is looked at of the samples
 constexpr double silent = 1e-9;                         // -90 dBFS
 constexpr tick shortest_run = 768, longest_run = 4608;  // 3900 without noise
-// Of the power at the delay that has most; of noise 1 %.
+// The least share of the power at the strongest delay; noise has 1 %.
 constexpr double share_of_known = 0.04;
 constexpr tick behind_centre = 1024;  // of the window and the period before it
 
@@ -107,8 +107,8 @@ burst_response response_of(const heard_burst& b, double cfo) {
     }();
     constexpr double whole = 1 / double{known_burst::period};
     const double off = cfo == 0 ? b.cfo : b.cfo + whole * std::round((cfo - b.cfo) / whole);
-    // Of the four windows their mean, and what does not change with the time squared or slower, as
-    // the channel does.
+    // Combines the four windows to a value in which a mean and changes with the time squared or
+    // slower, such as the channel's, cancel.
     constexpr std::array<float, known_burst::windows> third{1, -3, 3, -1};
     std::vector<cf32> noise(size);
     for (std::size_t i = 0; i < b.samples.size(); ++i)
@@ -117,7 +117,7 @@ burst_response response_of(const heard_burst& b, double cfo) {
     auto h = known_burst::spectrum(mean_window(b.samples, off));
     burst_response r;
     for (const complex& v : known_burst::spectrum(noise)) r.noise += std::norm(v);
-    // Of one window, of the mean of four, of a value.
+    // From one window to the mean of four, for one value.
     r.noise /= 20 * double{known_burst::windows} * double{known_burst::bins_in_mean} *
                static_cast<double>(h.size()) * std::norm(sent[0]);
     for (std::size_t k = 0; k < h.size(); ++k) h[k] /= sent[k];
@@ -166,7 +166,7 @@ burst_listener::likeness burst_listener::of_block() {
     sum_ += alike - alike_[ago(window_blocks)];
     now_ += power - power_[ago(window_blocks)];
     before_ += power_[ago(blocks_in_period)] - power_[ago(blocks_in_period + window_blocks)];
-    // What was very loud, or no number, does not stay in them.
+    // A very loud sample, or one that is no number, does not stay in the sums.
     if (ago(0) == 0) sum_ = 0, now_ = before_ = 0;
     for (tick b = 0; ago(0) == 0 && b < window_blocks; ++b)
         sum_ += alike_[ago(b)], now_ += power_[ago(b)],

@@ -29,7 +29,7 @@ struct known_burst {
     static constexpr double amplitude = 0.178;                                 // -15 dBFS
     static constexpr int first_bin = -160, nof_bins = 320, bins_in_mean = 10;  // of 15 kHz
     static constexpr std::size_t nof_values = nof_bins / bins_in_mean;
-    // Of a station's, in slots since its start; then the slots themselves.
+    // The slots of a station's burst, counted from its start; then the slots themselves.
     static constexpr std::array<int, 8> slots{0, 12, 25, 39, 54, 70, 87, 105};
     static constexpr int nof_slots = 106;
 
@@ -50,9 +50,9 @@ struct heard_burst {
     std::vector<cf32> samples;  // the windows
 };
 
-// Of what was heard. `cfo`: about that, where it is known.
+// The response that a received burst shows. `cfo`: the approximate offset, if it is known.
 burst_response response_of(const heard_burst& b, double cfo = 0);
-// Of taps. `cfo`: of what they are applied to.
+// The response of taps. `cfo`: the offset of the signal that they are applied to.
 burst_response response_of(std::span<const mix::path_tap> taps, double cfo);
 
 // Looks for it in samples as they come: a few operations for eight of them.

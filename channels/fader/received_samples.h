@@ -47,7 +47,8 @@ public:
         }
         return missing;
     }
-    // What is missing before samples that have come, up to `until`. False: there are none.
+    // Fills in the samples that are missing before those that have come, up to `until`. False:
+    // there are none.
     bool catch_up(tick until) {
         if (ahead_.empty()) return false;
         pass(std::min(until, ahead_time_) - end_);

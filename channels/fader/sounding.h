@@ -56,11 +56,12 @@ public:
     sounding(const mix::mix_config& config, tick begin, tick longest);
 
     tick end() const noexcept { return end_; }
-    // What was received at a node, from `first` on: before end() it is the burst, or silence.
+    // Replaces the samples received at a node, from `first` on: before end() they become the burst,
+    // or silence.
     void replace(std::size_t node, tick first, std::span<cf32> x) const;
-    // What goes to a node's transmitter, by its time at the receivers.
+    // Takes the samples for a node's transmitter, by their time at the receivers.
     void heard(std::size_t node, tick first, std::span<const cf32> y, mix::mixer& mixer);
-    // Of all pairs; nothing while one is not complete.
+    // The results of all pairs; nothing while one is not complete.
     std::optional<std::vector<sounding_result>> results() const;
 
 private:

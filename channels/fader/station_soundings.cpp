@@ -10,7 +10,7 @@
 namespace wip::cabled {
 namespace {
 
-// Of a pair: a fader may outlive many starts of its stations.
+// The largest number of bursts of a pair: a fader may outlive many starts of its stations.
 constexpr std::ptrdiff_t most = 4 * std::ssize(known_burst::slots);
 
 }  // namespace

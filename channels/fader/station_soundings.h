@@ -30,7 +30,7 @@ struct station_sounding {
 class station_soundings {
 public:
     explicit station_soundings(const mix::mix_config& config);
-    // What was received at a node.
+    // Takes the samples received at a node.
     void received(std::size_t node, tick first, std::span<const cf32> x, mix::mixer& mixer);
     std::vector<station_sounding> heard() const;  // of each station the last four starts
 

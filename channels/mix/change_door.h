@@ -16,7 +16,7 @@
 
 namespace wip::mix {
 
-// Of one path and of the receiver at its end.
+// A change of one path and of the receiver at its end.
 struct mixer_change {
     std::size_t path = 0;
     mixer::prepared_path channel{};      // none: it stays

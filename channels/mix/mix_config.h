@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a mixer mixes: nodes, and paths from one to another. Values are already checked.
+// The configuration of a mixer: nodes, and paths from one to another. Values are already checked.
 #pragma once
 
 #include <cstdint>

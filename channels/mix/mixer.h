@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a receiver hears at sample n:
+// The signal at a receiver at sample n:
 //
 //   y[n] = I_rx( g_rx[n] ( sum over paths  g_path I_path( l_path[n] e^{j 2 pi df n / fs}
 //   (h_path * g_tx x_tx)[m] ) + w[n] )), m = n - delay, only of paths whose transmitter at m is
@@ -57,8 +57,8 @@ class mixer {
 public:
     explicit mixer(const mix_config& config);
 
-    // What node `receiver` hears from `at` on, in its own time. The transmitters must be known to
-    // medium_time() of the last sample.
+    // Computes the signal at node `receiver` from `at` on, in its own time. The transmitters must
+    // be known to medium_time() of the last sample.
     void hear(std::size_t receiver, tick at, std::span<cf32> out,
               std::span<const sample_source* const> transmitters,
               std::span<const node_tuning> tunings);
@@ -85,7 +85,7 @@ public:
     // Path `number` at that sample as it is configured: channel, shift, gain, what fades over and
     // blackout. Impairments are not in it. For whoever measures what came out.
     std::vector<path_tap> taps(std::size_t number, std::size_t receiver, tick at);
-    // What was only needed before.
+    // Discards samples that only earlier times needed.
     void forget_before(tick time);
 
     // Receivers with a sampling clock of their own have their own time: how many samples of node

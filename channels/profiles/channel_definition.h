@@ -18,8 +18,8 @@
 //   blackout: [{start_s: 2, duration_s: 0.2, period_s: 5, depth_db: 100}]
 //   attenuator: {step_db: 0.25, tick_ms: 1, headroom_db: 20, range_db: 63.5}
 //
-// What each part does: sample/{tap_process,motion,large_scale}.h. `spread_db` is a standard
-// deviation or, as `reading: variance`, its square. A random user walks or drives to and fro
+// The parts are described in sample/{tap_process,motion,large_scale}.h. `spread_db` is a standard
+// deviation or, with `reading: variance`, its square. A random user walks or drives to and fro
 // between two points drawn evenly over the ring, at a speed drawn evenly. Every key is known, every
 // value checked; errors are one line with file, key, value and what is valid.
 #pragma once
@@ -48,7 +48,7 @@ struct random_user_area {
 
 inline constexpr std::size_t max_random_users = 64;
 
-// What a file says, with what it is based on.
+// The content of a file, with the definition that it is based on.
 struct channel_definition {
     std::string name, source;
     std::string text;  // the YAML as used, based_on resolved
@@ -71,7 +71,7 @@ struct channel_definition {
     }
 };
 
-// What the user of a definition may choose.
+// The parameters that the user of a definition may choose.
 struct channel_choice {
     std::optional<double> speed_kmh{};   // 0 to 500
     std::optional<double> doppler_hz{};  // 0 to 2000, instead of a speed

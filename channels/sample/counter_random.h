@@ -15,7 +15,8 @@ struct random_pair {
     std::uint32_t a, b;
 };
 
-// Of 32 bits, which vectors multiply best in words of 64 where they can. The upper half is waste.
+// A word for 32 bits; vectors multiply best in words of 64 where they can. The upper half is not
+// used.
 #if defined(__AVX512DQ__)
 using philox_word = std::uint64_t;
 #else
@@ -35,7 +36,8 @@ inline random_pair philox(std::uint64_t counter, std::uint32_t key) noexcept {
 
 inline constexpr std::size_t philox_width = 8;
 
-// Of the counters first, first + 1, ...: n, and as many more as make n a multiple of philox_width.
+// The values for the counters first, first + 1, ...: n, and as many more as make n a multiple of
+// philox_width.
 void philox_row(std::uint64_t first, std::uint32_t key, std::size_t n, std::uint32_t* a,
                 std::uint32_t* b) noexcept;
 

@@ -37,7 +37,7 @@ struct sine_cosine {
     float sine, cosine;
 };
 
-// Of the angle turn / 2^32 of a full circle.
+// Sine and cosine of the angle turn / 2^32 of a full circle.
 inline sine_cosine fast_sincos(std::uint32_t turn) noexcept {
     const std::uint32_t quadrant = (turn + 0x20000000u) >> 30;
     const std::int32_t rest = static_cast<std::int32_t>(turn - (quadrant << 30));

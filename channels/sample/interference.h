@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What others send: a tone at a frequency, or noise that fills a band. Both add a given power.
+// Interference by other transmitters: a tone at a frequency, or noise that fills a band. Both add a
+// given power.
 #pragma once
 
 #include <vector>

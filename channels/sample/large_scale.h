@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a place does to the level, in dB, as a function of (seed, absolute sample index): shadowing
-// + path loss + blackout. Sample level (large_scale_gain.h) and bin level call the same object.
+// The effect of the place on the level, in dB, as a function of (seed, absolute sample index):
+// shadowing + path loss + blackout. Sample level (large_scale_gain.h) and bin level call the same
+// object.
 //
 // Shadowing: an AR(1) process in dB, s_k = a s_{k-1} + sigma sqrt(1 - a^2) w_k, one step for every
 // d0 metres travelled. A pole a per step and a correlation length L (where the autocorrelation is

@@ -10,7 +10,7 @@
 namespace wip::sample_model {
 namespace {
 
-// Of a train: the numerator of cos(theta), and in which half of the period it is.
+// The place of a train: the numerator of cos(theta), and in which half of the period it is.
 struct train_place {
     double along, r;
     bool first;

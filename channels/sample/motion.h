@@ -13,12 +13,12 @@
 //   first
 //                    point if closed, else it stays at the last; the base station is at (0, 0)
 //
-// What depends on the place is a function of the length travelled, s(t): scattered waves turn with
-// s in wavelengths (their spectrum is Clarke's with v(t)), shadowing changes with s in metres. On a
-// closed track a place visited again fades differently, as after other cars have moved.
-// A corner of a track changes the speed at once; the delay line makes an acceleration of it, over
-// one interval of its knots (tap_curves.h). The direct path: constant_speed 0.7 f (45 degrees, as
-// TR 38.901 7.7.2), train as above, track from the distance r(t) to the base station: -r/wavelength
+// All that depends on the place is a function of the length travelled, s(t): scattered waves turn
+// with s in wavelengths (their spectrum is Clarke's with v(t)), shadowing changes with s in metres.
+// On a closed track a place visited again fades differently, as after other cars have moved. A
+// corner of a track changes the speed at once; the delay line makes an acceleration of it, over one
+// interval of its knots (tap_curves.h). The direct path: constant_speed 0.7 f (45 degrees, as TR
+// 38.901 7.7.2), train as above, track from the distance r(t) to the base station: -r/wavelength
 // turns.
 #pragma once
 

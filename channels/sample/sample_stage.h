@@ -36,13 +36,13 @@ concept sample_stage = requires(Stage s, const Stage c, std::int64_t first,
     { c.latency() } -> std::same_as<std::int64_t>;
 };
 
-// Of a stage whose output depends on the input at its own index alone.
+// A stage whose output depends on the input at its own index alone.
 struct memoryless {
     std::int64_t memory() const noexcept { return 0; }
     std::int64_t latency() const noexcept { return 0; }
 };
 
-// What a stage is made with besides its own configuration.
+// The arguments of a stage besides its own configuration.
 struct stage_context {
     double sample_rate = 7.68e6;
     std::uint64_t seed = 1;

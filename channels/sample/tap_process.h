@@ -31,7 +31,7 @@ public:
 
     std::size_t size() const noexcept { return taps_.size(); }
     double delay_s(std::size_t p) const noexcept { return taps_[p].delay_s; }
-    // Of every tap, exactly and with the derivative per knot, at sample knot * spacing.
+    // Evaluates every tap, exactly and with the derivative per knot, at sample knot * spacing.
     void evaluate(std::int64_t knot, std::span<clarke_waves::knot> out) const noexcept;
 
 private:

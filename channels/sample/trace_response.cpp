@@ -15,7 +15,7 @@ constexpr std::size_t nof_probes = 5 * nof_bins;
 constexpr std::size_t nof_outside = 13;
 constexpr float most_correction_db = 3;
 
-// Of occupied subcarrier n, in subcarriers from the carrier.
+// The frequency of occupied subcarrier n, in subcarriers from the carrier.
 int frequency(int n) {
     const int k = fft_index(n);
     return k < fft_size / 2 ? k : k - fft_size;

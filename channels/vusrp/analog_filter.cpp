@@ -25,7 +25,7 @@ double power(const analog_shape& shape, double bandwidth, double hz) {
     return 1 / ((1 + std::pow(third, 6)) * (1 + first * first));
 }
 
-// Of few points and seldom: by its definition.
+// Computes the transform by its definition: there are few points, and it is called seldom.
 spectrum dft(const spectrum& in, double sign) {
     spectrum turn(points), out(points);
     for (int i = 0; i < points; ++i)

@@ -509,7 +509,7 @@ uhd::tx_streamer::sptr device::get_tx_stream(const uhd::stream_args_t& args) {
     return stream;
 }
 
-// Of whichever transmitter has one first.
+// Returns the event of whichever transmitter has one first.
 bool device::recv_async_msg(uhd::async_metadata_t& message, double timeout) {
     using namespace std::chrono;
     const auto deadline = steady_clock::now() + duration<double>(timeout);

@@ -21,7 +21,7 @@
 
 namespace wip::vusrp {
 
-// What is connected to the radio that device arguments describe, and works.
+// The clock inputs of the radio, as device arguments describe them: connected and working.
 struct clock_inputs {
     bool reference, pps, gpsdo, lo;
 };
@@ -36,7 +36,7 @@ public:
     bool recv_async_msg(uhd::async_metadata_t& message, double timeout) override;
 
 private:
-    // What the property tree says of one direction.
+    // The properties of one direction in the property tree.
     struct side_properties;
     side_properties properties(side s) const;
 
@@ -59,7 +59,7 @@ private:
     uhd::fs_path dsp_path(side s, std::size_t i) const;
     void make_subdevices(side s);
     uhd::usrp::subdev_spec_t choose_subdevices(side s, const uhd::usrp::subdev_spec_t& spec);
-    // What a stream's channels are: places of subdevices.
+    // The channels of a stream: positions of subdevices.
     std::vector<std::size_t> chosen(const uhd::stream_args_t& args, side s);
     std::size_t streaming(side s) const;
     void make_motherboard(const uhd::device_addr_t& args);
@@ -100,7 +100,7 @@ private:
     uhd::time_spec_t command_time_{0.0};
 };
 
-// Of the device arguments, all of them; shared by find() and the device.
+// The name of the node from the device arguments; shared by find() and the device.
 std::string node_of(const uhd::device_addr_t& args);
 
 }  // namespace wip::vusrp

@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
-// Of the private medium.
+// The names of the nodes of the private medium.
 std::vector<std::string> names(std::size_t nodes) {
     std::vector<std::string> all{"radio"};
     while (all.size() < nodes) all.push_back("radio" + std::to_string(all.size()));

@@ -15,7 +15,7 @@
 
 namespace wip::vusrp {
 
-// What a master clock does that cannot be had.
+// The reaction to a master clock that cannot be had.
 enum class wrong_clock { refuse, force, fall_back, ignore };
 
 struct clock_choice {
@@ -89,7 +89,7 @@ struct front_end {
     gain_error_limits gain_error;
     chain_delay delay;
 
-    // What a gain comes to at this frequency, Hz.
+    // The gain that results at this frequency, Hz.
     db gain_at(double hz, db asked) const {
         return hz > low_hz ? asked : std::min(asked, low_gain);
     }
@@ -128,7 +128,7 @@ struct product {
     std::int64_t nearest_ratio(std::int64_t clock_hz, double rate) const;
     // Automatic clocks: the largest power of two of the rate that fits, none for twice the rate.
     std::int64_t automatic_clock(double rate, std::size_t channels = 1) const;
-    // Of several channels of one direction.
+    // The highest clock for several channels of one direction.
     double highest_clock(std::size_t channels) const;
     // At a transmitter: from full scale to the medium (0 dBFS there is 0 dBm); at a receiver back.
     db transmit_level(db gain) const {

@@ -295,7 +295,8 @@ std::vector<sample_model::impairment_config> radio_model::impairments(side s) co
     const quantiser_config converter{static_cast<double>(f.bits), 0};
     const iq_imbalance_config image{f.image_db, static_cast<double>(seed() % 360)};
     const dc_offset_config dc{f.dc_dbfs, static_cast<double>(seed() / 360 % 360)};
-    // What the signal meets first stands first: converter and modulator, demodulator and converter.
+    // The stage that the signal meets first stands first: converter and modulator, demodulator and
+    // converter.
     if (s == side::transmit) return {converter, image, dc};
     if (has_edge() && kind_->tracking) return {converter};  // behind tracked()
     return {image, dc, converter};

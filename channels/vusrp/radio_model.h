@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What kind of radio the device is, and its state between property tree and streams: the ideal one,
-// which has no faults and the medium's rate alone, or a product with its master clock, rates,
+// The kind of radio that the device is, and its state between property tree and streams: the ideal
+// one, which has no faults and the medium's rate alone, or a product with its master clock, rates,
 // oscillator, levels and latencies. Clock, oscillator and transport are common to its channels;
-// each has rates, analog filters and faults of its own. Device arguments:
+// each channel has rates, analog filters and faults of its own. Device arguments:
 // docs/reference/devices.md.
 #pragma once
 
@@ -30,7 +30,7 @@ namespace wip::vusrp {
 using air::tick;
 using sample_model::exact_rate;
 
-// Of a device argument; throws uhd::value_error with key, value and range.
+// The number that a device argument has; throws uhd::value_error with key, value and range.
 double number_of(const uhd::device_addr_t& args, const std::string& key, double fallback,
                  double low, double high);
 

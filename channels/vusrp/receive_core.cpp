@@ -210,7 +210,7 @@ receive_core::state receive_core::look() {
             if (s.what == state::overflow) s.first_lost = last_end_;
             return s;
         }
-        // What lies before all that can still be wanted makes room in the ring.
+        // Samples before all that can still be wanted are discarded from the ring.
         const tick wanted =
             control_.is_running()
                 ? reader_.first_tick(control_.packet_start() - strobe_)

@@ -47,7 +47,7 @@ public:
     void wait(std::chrono::nanoseconds timeout);
     // Copies and consumes; so many must be available.
     void take(std::span<air::cf32> out);
-    // What the others of its stream do not have.
+    // Skips samples that the other channels of the stream do not have.
     void skip_to(tick position);
     // After an overflow: a start at a time, with a stop before it, or when so much has gone by.
     void restart(std::optional<tick> time, tick after);

@@ -91,7 +91,7 @@ sampled_reader::state sampled_reader::look(tick wanted) {
 }
 
 std::optional<tick> sampled_reader::behind_gap() {
-    // What is left of the window is too short for the filter.
+    // The rest of the window is too short for the filter.
     for (;;) {
         const auto s = reader_.look();
         if (s.what == s.nothing) return std::nullopt;

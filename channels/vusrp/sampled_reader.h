@@ -26,7 +26,8 @@ public:
 
     // A run of samples begins at this tick of the master clock.
     void begin(tick master);
-    // Of the next `wanted` samples so many are there; none of them come any more behind a gap.
+    // The number of the next `wanted` samples that are there; none of them come any more after a
+    // gap.
     struct state {
         tick there;
         bool gap;
@@ -43,7 +44,7 @@ public:
     void wait(tick medium, std::chrono::nanoseconds timeout);
 
     static constexpr tick longest_reach = 128;  // in any case
-    // Of the medium, for a sample at this tick of the master clock.
+    // The first tick of the medium that is needed for a sample at this tick of the master clock.
     tick first_tick(tick master) const noexcept {
         return to_medium_.of(master).whole - reach(master);
     }

@@ -28,10 +28,10 @@ public:
     bool open(tick master, bool hold);
     // Takes what there is room for.
     std::size_t write(std::span<const air::cf32> in);
-    // Of what has been taken some still waits for room: write nothing to push it on.
+    // Some of the samples that were taken still wait for room: write nothing to push them on.
     bool pending() const noexcept { return open_ && !pending_.empty(); }
     bool wait_room(std::chrono::nanoseconds timeout) { return writer_.wait_room(timeout); }
-    // What the filter still holds goes out; false: no room for it yet, ask again.
+    // Flushes the filter; false: there is no room for its samples yet, ask again.
     bool close();
     void abandon() noexcept;  // close without that
 

@@ -50,7 +50,7 @@ public:
 private:
     using clock = std::chrono::steady_clock;
     using state = receive_core::state;
-    // What all have next: the event of one, or samples from the same time on.
+    // The next thing that all channels have: the event of one, or samples from the same time on.
     state look(std::size_t& lane);
     // false: the timeout.
     bool wait(clock::time_point deadline);
@@ -71,8 +71,9 @@ private:
     std::mutex command_mutex_;  // of commands while it waits
 };
 
-// What send() makes of a call: packets of at most samples_per_packet, each with its time, the last
-// with the end of burst; no samples are a packet of one zero (docs/explanation/software-usrp.md).
+// send() makes of a call packets of at most samples_per_packet, each with its time, the last with
+// the end of burst; a call without samples is a packet of one zero
+// (docs/explanation/software-usrp.md).
 class transmit_stream : public uhd::tx_streamer {
 public:
     transmit_stream(std::vector<stream_channel> channels, sample_format format,

@@ -147,8 +147,9 @@ void transmit_core::advance() {
     }
 }
 
-// What the control has decided: its runs onto the medium, its reports into their queue. Samples of
-// this packet are read where the caller has them; what waits in the DUC is kept.
+// Carries out the control's decisions: its runs go onto the medium, its reports into their queue.
+// Samples of this packet are read where the caller has them; samples that wait in the DUC are
+// copied.
 void transmit_core::play(std::span<const air::cf32> samples) {
     current_ = samples;
     const fpga::transmit_outcome o = control_.take();
@@ -180,7 +181,7 @@ void transmit_core::play(std::span<const air::cf32> samples) {
         write(next_, std::max(over, ahead_),
               static_cast<std::size_t>(sent_ - std::max(over, ahead_)));
     }
-    // What is left of this packet waits behind what is left of others.
+    // The rest of this packet waits after the rest of others.
     const std::int64_t begins = sent_ - static_cast<std::int64_t>(samples.size());
     const std::int64_t old = std::min(over, begins) - played_;
     held_.erase(held_.begin(), held_.begin() + std::min<std::ptrdiff_t>(old, std::ssize(held_)));

@@ -72,7 +72,7 @@ private:
         file_ = with(mode::replace);
         return file_ > 0 && erase(0) && erase(1);
     }
-    // What was written outlasts this machine: the file is opened anew with the next access.
+    // Written data outlasts this machine: the file is opened anew with the next access.
     bool flush() {
         call(operation::close, {handle(), 0, 0});
         file_ = 0;

@@ -15,7 +15,7 @@ inline constexpr std::uint32_t serial_clock_hz = 42'000'000;
 inline auto& serial = usart2;
 inline constexpr int serial_irq = 38, trigger_irq = 23;
 
-// Of the chip (RM0390, 33.1).
+// The serial number of the chip (RM0390, 33.1).
 inline std::string_view serial_number() {
     static unique_identity identity;
     identity = unique_identity({chip_identity[0], chip_identity[1], chip_identity[2]});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Who is on which pin (docs/how-to/attenuator.md, wiring), and how it is moved. SPI1: PA5 clock,
-// PA7 data. PC0 to PC7: latch enable of chips 1 to 8. PB0, PB1: the switch, position - 1 in binary.
-// PB8: trigger in, rising edge. PB9: trigger out.
+// The wiring of the pins (docs/how-to/attenuator.md, wiring), and how each is moved. SPI1: PA5
+// clock, PA7 data. PC0 to PC7: latch enable of chips 1 to 8. PB0, PB1: the switch, position - 1 in
+// binary. PB8: trigger in, rising edge. PB9: trigger out.
 #pragma once
 
 #include "board/registers.h"

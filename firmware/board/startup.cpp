@@ -28,8 +28,8 @@ void fault_handler() {
     for (;;) {
     }
 }
-// What the library would end with. There is no heap, and nothing links that asks for one: _sbrk is
-// nowhere.
+// The library would end with this function. There is no heap, and nothing links that asks for one:
+// _sbrk does not exist.
 void __cxa_pure_virtual() { fault_handler(); }
 void abort() {
     fault_handler();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the controller asks of the board it is on.
+// The functions that the controller needs from its board.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace wip::attenuator {
 
-// Of the tick's interrupt since power-on or the last question, in ns.
+// Durations of the tick's interrupt since power-on or the last query, in ns.
 struct tick_figures {
     std::uint32_t worst_latency = 0;   // from the timer's event to the first instruction
     std::uint32_t worst_duration = 0;  // from there to the last one

@@ -38,7 +38,7 @@ scpi_error error_of(playback::accepted a) {
     return scpi_error::illegal_parameter;
 }
 
-// What a request asks for, done; or why not.
+// Carries out a request, or returns the error.
 scpi_error serve(const request& r, instrument& i) {
     playback& player = i.player();
     switch (r.which_what) {
@@ -77,7 +77,7 @@ void controller::on_byte(std::uint8_t byte) {
             scpi_.on_byte(static_cast<char>(byte));
             break;
         case frame_reader::taken::part:
-            // What came before a frame and has no end was no line.
+            // Characters before a frame that have no line end were no line.
             if (!inside) scpi_.drop_line();
             break;
         case frame_reader::taken::message:

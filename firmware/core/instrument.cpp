@@ -69,7 +69,8 @@ scpi_error instrument::set_switch(int position) {
     return player_.set_switch(position) ? scpi_error::none : scpi_error::settings_conflict;
 }
 
-// What a playback does when it lacks something holds from the next one on: its own plan is a copy.
+// The reaction of a playback to missing steps applies from the next playback on: the running one
+// has its own copy of the plan.
 scpi_error instrument::set_underflow(fallback f) {
     settings_.on_underflow = f;
     return scpi_error::none;

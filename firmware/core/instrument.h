@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What people's commands and the host's frames both act on: playback, settings, errors and status
-// registers. Everything here belongs to the main loop.
+// The state that people's commands and the host's frames both act on: playback, settings, errors
+// and status registers. Everything here belongs to the main loop.
 #pragma once
 
 #include <cstdint>
@@ -78,7 +78,7 @@ public:
     scpi_error save();
     scpi_error recall();
     void reset();
-    // What *RST had to wait with: before anything else is done, or it would undo that.
+    // Carries out the rest of *RST: before anything else is done, or it would undo that.
     void settle() {
         if (reset_wanted_ && !player_.active()) apply(settings_);
     }
@@ -92,7 +92,7 @@ public:
         wants_completion_ = true;
         look_for_completion();
     }
-    // Of what has happened in the tick: errors, events, operation complete.
+    // Takes over the events of the tick: errors, events, operation complete.
     void poll();
     std::uint8_t status_byte() const;
     std::uint8_t take_esr();

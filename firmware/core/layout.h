@@ -13,7 +13,7 @@ namespace wip::attenuator {
 inline constexpr int nof_chips = 8;
 inline constexpr int nof_switch_positions = 4;
 
-// Of each channel; those of no channel are of no use.
+// The level of each channel; entries beyond the last channel are not used.
 using channel_levels = std::array<quarter_db, nof_chips>;
 
 // From 0, as in arrays; people and protocols count channels from 1.
@@ -47,7 +47,7 @@ public:
             if (exists({c})) levels[static_cast<unsigned>(c)] = max_of({c});
         return levels;
     }
-    // What a chip is set to.
+    // The attenuation that a chip is set to.
     constexpr quarter_db level_of_chip(int chip, const channel_levels& levels) const {
         const channel_index c{in_series({chip}) ? chip & ~1 : chip};
         const quarter_db whole = levels[static_cast<unsigned>(c.value)];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What goes out on the serial line. Text that does not fit is cut, a frame that does not fit is
-// left out whole; `overrun` says so.
+// The output of the serial line. Text that does not fit is cut, a frame that does not fit is
+// dropped whole; `overrun` tells so.
 #pragma once
 
 #include <algorithm>

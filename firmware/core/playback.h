@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the chips are set to in each tick of 1 ms: what people set, or the steps of a table that the
-// host streams.
+// The levels of the chips in each tick of 1 ms: as people set them, or as the steps of a table that
+// the host streams say.
 //
 //            begin            trigger             last step
 //   idle ------------> armed ----------> playing -----------> ended

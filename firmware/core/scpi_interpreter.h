@@ -22,9 +22,9 @@ public:
     static constexpr std::size_t max_line = 256;
 
     scpi_interpreter(instrument& i, output_buffer& out) : instrument_(i), out_(out) {}
-    // Of text; a line that is complete is executed at once.
+    // Takes a character of text; a complete line is executed at once.
     void on_byte(char c);
-    // What has begun is no line.
+    // Discards the line that has begun.
     void drop_line() {
         if (!complete_) size_ = 0;
         too_long_ = false;

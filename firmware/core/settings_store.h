@@ -22,7 +22,7 @@ struct settings {
     fallback on_underflow = fallback::hold, on_silence = fallback::maximum;
     std::uint16_t silence_ticks = 100;
 
-    // What *RST makes of everything but the wiring.
+    // The settings after *RST: everything but the wiring is reset.
     static settings reset(chip_layout layout) {
         settings s;
         s.series = layout.series();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Of the firmware, in the answer to *IDN?.
+// The version of the firmware, in the answer to *IDN?.
 #pragma once
 
 #include <string_view>

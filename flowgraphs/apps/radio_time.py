@@ -31,7 +31,7 @@ HINTS = {
 
 
 class Missing(RuntimeError):
-    """What a station waits for and does not get."""
+    """The station waits for this and does not get it."""
 
 
 def choose(radio: Any, clock_source: str, time_source: str) -> None:

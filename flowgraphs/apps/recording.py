@@ -34,8 +34,8 @@ LARGEST_QUESTION, MOST_DESCRIPTORS = 1 << 16, 4
 
 
 class Recording:
-    """Of one block. `settings`: what the metadata says of the station: role, hardware,
-    frequency_hz, receiver."""
+    """The recording of one block. `settings`: the metadata's values about the station: role,
+    hardware, frequency_hz, receiver."""
 
     def __init__(self, block: Any, settings: dict[str, Any]) -> None:
         self.block, self.settings = block, settings

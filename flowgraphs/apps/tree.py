@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the flowgraphs share with the launcher (host/cli): numbers of the air interface, the table
-of settings."""
+"""The parts that the flowgraphs share with the launcher (host/cli): numbers of the air interface,
+the table of settings."""
 
 import pathlib
 import sys

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the radios of a fader do to a signal beside the channel. For it the stations are off, and a
-// cable with its attenuator leads from the transmitter at a path's end to the receiver at its
-// beginning:
+// Measures the effect of a fader's radios on a signal besides the channel. For it the stations are
+// off, and a cable with its attenuator leads from the transmitter at a path's end to the receiver
+// at its beginning:
 //
 //   delay   of a known burst, to the sample, at each of 20 starts of both streams
 //   gain    of a tone at -10, -20 and -30 dBFS

@@ -19,7 +19,7 @@ radio_config radio_from(const config::fader_nodes_entry& v) {
             .time_source = std::string(config::text_of(v.time_source))};
 }
 
-// Of two nodes at one device: channels of their own, and one clock.
+// Checks two nodes at one device: each has a channel of its own, and both have one clock.
 void check_shared(const config::settings& s, const std::vector<radio_config>& radios) {
     for (std::size_t i = 0; i < radios.size(); ++i)
         for (std::size_t k = 0; k < i; ++k) {

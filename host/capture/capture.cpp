@@ -15,9 +15,9 @@ constexpr std::int64_t hold_ns = 50'000'000;
 constexpr std::int64_t longest_hold_ns = 2'000'000'000;
 // Room in the section's comment for a verdict that comes later.
 constexpr std::size_t verdict_bytes = 400;
-// Of comments in the section's header on a pipe: dumpcap (of Wireshark 4.0.17) reads that header
-// into 2048 bytes however long it is, and writes beyond them. The rest stands with the first
-// interface, which it reads whole.
+// The most bytes of comments in the section's header on a pipe: dumpcap (of Wireshark 4.0.17) reads
+// that header into 2048 bytes however long it is, and writes beyond them. The rest stands with the
+// first interface, which it reads whole.
 constexpr std::size_t most_in_a_stream = 1024;
 const std::string verdict_not_known = "verdict: not known when the capture began";
 

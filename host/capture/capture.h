@@ -25,7 +25,7 @@
 
 namespace wip::capture {
 
-// Of sample 0, ns since 1970: the year 2096.
+// The latest time of sample 0, ns since 1970: the year 2096.
 inline constexpr std::int64_t latest_wall_ns = 4'000'000'000'000'000'000;
 
 enum class station : std::uint8_t { base = 0, terminal = 1 };
@@ -48,8 +48,8 @@ struct capture_options {
 struct interface_counts {
     std::string name;
     std::uint64_t packets = 0;
-    // Of them: in telemetry messages that did not reach us, and IP packets that the station left
-    // out to keep its telemetry within bounds.
+    // The number of them that were lost: in telemetry messages that did not arrive, and IP packets
+    // that the station skipped to keep its telemetry within bounds.
     std::uint64_t dropped = 0;
 };
 
@@ -59,7 +59,7 @@ public:
 
     void take(station from, const openwip::telemetry::Telemetry& message);
     bool enough() const { return enough_; }
-    // What is held, the statistics, and the verdict, if it is known by now.
+    // Writes the packets that are held, the statistics, and the verdict, if it is known by now.
     void finish(const std::string& verdict);
 
     const std::vector<interface_counts>& interfaces() const { return counts_; }

@@ -28,7 +28,7 @@ struct sent_bin {
     float snr_db;  // true
 };
 
-// What is sent in one slot.
+// Plans the transmission of one slot.
 class planner {
 public:
     explicit planner(const pattern_config& c)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a trace means for somebody else's network emulator: a link without retransmissions or with
+// Makes a trace into patterns for other network emulators: a link without retransmissions or with
 // ideal ones, over the bins with the highest predicted SNR. Layouts: docs/how-to/channel-traces.md.
 //
 // Every slot: the n bins with the highest predicted SNR (the true one where the trace has no
@@ -28,8 +28,8 @@ struct pattern_config {
     std::uint64_t seed = 1;
 };
 
-// What the patterns are long, as a generator of patterns asks it: time-driven ones milliseconds,
-// data-driven ones bits or packets.
+// The lengths of the patterns, as a generator of patterns asks for them: time-driven ones in
+// milliseconds, data-driven ones in bits or packets.
 struct pattern_sizes {
     std::int64_t ms = 0, bits = 0, packets = 0;
 };

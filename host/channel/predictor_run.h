@@ -38,7 +38,7 @@ private:
     phy::snr_predictor predictor_;
     std::uint32_t key_;
     std::int64_t next_ = 0;
-    // Of the last horizon + 1 slots: predictions by the slot they are for, truth by slot.
+    // The last horizon + 1 slots: predictions by the slot they are for, truth by slot.
     std::vector<std::array<float, nof_bins>> predicted_, truth_;
 };
 

@@ -12,7 +12,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 class Section(NamedTuple):
-    """What the table has of one command: its name, perhaps with that of a subcommand."""
+    """The table's entry of one command: its name, perhaps with that of a subcommand."""
 
     path: str
     subcommands: list[str]

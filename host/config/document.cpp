@@ -140,7 +140,7 @@ void settings::merge_assignment(const std::string& assignment) {
     put(path, assignment.substr(equals + 1), "--set");
 }
 
-// Of the table's keys, those of each entry in its place.
+// Writes the keys of the table; entries of a map have theirs in their place.
 std::string settings::to_yaml() const {
     YAML::Node root(YAML::NodeType::Map);
     // `words`: what is left of the way from `section` to the value of `path`.

@@ -11,7 +11,8 @@ namespace wip::config {
 
 // Empty when `text` is an endpoint that only its owner reaches, else what would be one.
 std::string check_endpoint(std::string_view text);
-// Of a line between two processes of this machine or not: also shm://PATH (peer/peer_link.h).
+// Checks the endpoint of a line between two processes, of one machine or of two: also shm://PATH
+// (peer/peer_link.h).
 std::string check_line_endpoint(std::string_view text);
 // The same, and tcp://ADDRESS:PORT, which has to have keys.
 std::string check_uplink_endpoint(std::string_view text);

@@ -14,7 +14,7 @@ namespace wip::config {
 // In one line; nothing for what is no such list.
 std::optional<std::string> canonical_items(const std::vector<impairment_kind>& kinds,
                                            const std::string& yaml);
-// Of what canonical_items() has made.
+// Reads the result of canonical_items().
 std::vector<impairment> read_items(const std::vector<impairment_kind>& kinds,
                                    const std::string& text);
 std::string valid_items(const std::vector<impairment_kind>& kinds);

@@ -42,7 +42,7 @@ std::string as_word(const std::vector<std::string>& words, const std::string& va
     return !b ? value : *b ? "on" : "off";
 }
 
-// What stands between commas, without the spaces around it.
+// The parts between commas, without the spaces around them.
 std::vector<std::string_view> split(std::string_view text) {
     std::vector<std::string_view> parts;
     while (!text.empty()) {

@@ -124,7 +124,7 @@ public:
     std::string to_yaml() const;
     // "key = value" of what both ends of the link need the same.
     std::vector<std::string> format() const;
-    // Of the lines of the other end: empty when they are these, else what does not fit.
+    // Compares with the lines of the other end: empty when they are equal, else the difference.
     std::string misfit(const std::vector<std::string>& theirs) const;
     // Refuses a change that is for another station of the cell: base, terminal or air.
     void check_station(const std::string& path, std::string_view station) const;

@@ -13,7 +13,8 @@ namespace wip::emulator {
 void fill_base(const cell_model::emulated_cell& cell, openwip::control::MacStatus& status);
 void fill_terminal(const cell_model::emulated_cell& cell, openwip::control::MacStatus& status);
 
-// What delay injection holds is queued at the base station: added to a cell's counts.
+// Packets that delay injection holds are queued at the base station: they are added to a cell's
+// counts.
 void add_held(const delayed_pair& links, openwip::control::MacStatus& status);
 // Its view, once one of both stages is on.
 void fill_delay_injection(const delayed_pair& links, openwip::control::MacStatus& status);

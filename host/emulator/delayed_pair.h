@@ -31,7 +31,7 @@ public:
     }
     std::int64_t next_wakeup() const { return std::min(down_.next_wakeup(), up_.next_wakeup()); }
 
-    // What is held goes on its way: up into the interface, down into the link.
+    // Sends held packets on their way: up into the interface, down into the link.
     void flush(std::int64_t now_ns) {
         at_downlink_.flush(now_ns);
         at_uplink_.flush(now_ns);

@@ -32,7 +32,7 @@ struct interface_config {
     std::string control_endpoint, telemetry_endpoint;
 };
 
-// What carries the packets between the interfaces (link.kind).
+// The link that carries the packets between the interfaces (link.kind).
 enum class link_kind : std::uint8_t { ofdm, umts, wlan, wire };
 
 struct wlan_path_config {
@@ -52,7 +52,7 @@ struct emulator_config {
     emulation_config cell;
     extension::link_rules_config rules;  // of the OFDM cell
     wlan_path_config wlan;
-    // Of acknowledgements on their way to the terminals, and to the server.
+    // Injected delay of acknowledgements on their way to the terminals, and to the server.
     delay_injection_config delay_down, delay_up;
     channel_config channel;
     interface_config server;

@@ -70,7 +70,7 @@ protected:
     std::int64_t now() const;
     slot changes_from() const { return next + change_after; }
     station_sockets& sockets_of(station s) { return stations[s == station::terminal ? 1 : 0]; }
-    // Of all links, when they are made.
+    // Sets the sinks of all links, when they are made.
     void deliver();
     void publish();
     void serve();

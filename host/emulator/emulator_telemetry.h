@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the emulated cell publishes as its two ends: the topics of the base station and those of all
-// terminals, which share one publisher; `user` of a message tells whose it is. The terminals
-// measure what the channel is, so `snr_db` is `true_snr_db` here. There is no receiver: topic
-// `receiver` has the symbols of the symbol channel, where it made any, and nothing else.
+// Publishes the telemetry of the emulated cell as its two ends: the topics of the base station and
+// those of all terminals, which share one publisher; `user` of a message tells the terminal. The
+// terminals measure the channel exactly, so `snr_db` is `true_snr_db` here. There is no receiver:
+// topic `receiver` has the symbols of the symbol channel, if it made any, and nothing else.
 #pragma once
 
 #include <deque>
@@ -22,9 +22,9 @@ public:
     emulator_telemetry(emulated_cell& cell, host::telemetry_port& base,
                        host::telemetry_port& terminal, const cell_config& config,
                        int packets_per_second);
-    // What waits is published, as the logs do it.
+    // Publishes the messages that wait, as the logs do it.
     ~emulator_telemetry();
-    // What waits of the packets, before that.
+    // Publishes the waiting packets, before that.
     void flush();
     emulator_telemetry(const emulator_telemetry&) = delete;
     emulator_telemetry& operator=(const emulator_telemetry&) = delete;

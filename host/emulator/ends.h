@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What every process of the emulator has at each end of its links: an interface, and the sockets of
-// the station that it stands for.
+// The parts that every process of the emulator has at each end of its links: an interface, and the
+// sockets of the station that it stands for.
 #pragma once
 
 #include <spdlog/spdlog.h>
@@ -41,7 +41,7 @@ struct gateway {
 packet_model::terminal_router make_router(const emulator_config& c);
 void add_router(const packet_model::terminal_router& router, openwip::control::Direction& downlink);
 
-// What a station is asked, and what it publishes.
+// The sockets on which a station is asked, and on which it publishes.
 struct station_sockets {
     station_sockets(zmq::context_t& context, const interface_config& c, const std::string& group,
                     const host::telemetry_rates& rates)

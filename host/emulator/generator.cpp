@@ -108,7 +108,7 @@ void generate(const emulator_config& config, const generator_config& g, std::ost
         openwip::control::MacStatus base, terminal;
         path.fill_base(base);
         path.fill_terminal(terminal);
-        // What the interface of the server would have been given: nothing comes up here.
+        // The interface of the server would have taken these packets: nothing comes up here.
         base.mutable_uplink()->mutable_delivered();
         result[when] = {{"base", host::to_json(base)}, {"terminal", host::to_json(terminal)}};
     };

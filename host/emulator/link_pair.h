@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What carries the packets between the server and the terminals, and what is said of it: a
-// packet_path from interface to interface, delay injection with it, which is the OFDM cell's
-// or has a link_pair in it (delayed_path.h). A further kind of link is a link_pair, its value of
-// link.kind, and two lines in make_links().
+// The path of the packets between the server and the terminals, and its status: a packet_path from
+// interface to interface, delay injection with it, which is the OFDM cell's or has a link_pair in
+// it (delayed_path.h). A further kind of link is a link_pair, its value of link.kind, and two lines
+// in make_links().
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ inline constexpr std::int64_t beat_slots = 15;
 class link_pair {
 public:
     virtual ~link_pair() = default;
-    // Of server and terminals; a packet's tag is its terminal.
+    // The links of server and terminals; a packet's tag is its terminal.
     virtual packet_link& downlink() = 0;
     virtual packet_link& uplink() = 0;
-    // What the link counts: of all terminals, and, if it says so, of each. Both directions as a
-    // whole are the path's.
+    // Fills in the link's counts: for all terminals, and, if it tells them apart, for each. The
+    // counts of both directions as a whole are the path's.
     virtual void fill_base(openwip::control::MacStatus& status) const = 0;
     virtual void fill_terminal(openwip::control::MacStatus& status) const = 0;
     // Live settings, from now on. What is not of this link is nothing to it.
@@ -42,8 +42,7 @@ public:
     // have no journal.
     using packet_fn = std::function<void(const packet_record&, int user)>;
     virtual void follow_packets(const packet_fn& /*take*/) {}
-    // Of the live settings, the keys of those that were for some time, which is over: they are 0
-    // again.
+    // The keys of live settings that held for some time which is over now: they are 0 again.
     virtual std::vector<std::string> ended(std::int64_t /*now_ns*/) const { return {}; }
 };
 
@@ -61,7 +60,7 @@ public:
     // Loads the code of the user's own that the configuration names, before the first slot, with
     // the rights that the process has then. Throws bad_input. What has none does nothing.
     virtual void load_rules(const emulator_config& /*config*/) {}
-    // Of an empty status, what either end counts, but for the interfaces' part.
+    // Fills an empty status with the counts of either end, except the interfaces' part.
     virtual void fill_base(openwip::control::MacStatus& status) const = 0;
     virtual void fill_terminal(openwip::control::MacStatus& status) const = 0;
 };

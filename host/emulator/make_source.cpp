@@ -23,7 +23,7 @@ snr_source recorded(const channel_config& c, const std::string& user, std::uint6
         if (!played->has_prediction())
             throw config::error("channel.prediction_nmse = trace: " + c.model +
                                 " holds no predictions; valid: 0..0.5");
-        // What was predicted later than the loop asks is known too late.
+        // A prediction that was made later than the loop asks for comes too late.
         const int held = read.horizon_slots.value_or(0);
         if (held < horizon_slots)
             throw config::error("channel.prediction_nmse = trace: " + c.model + " was predicted " +

@@ -27,7 +27,8 @@ void add_refused(Direction& d, const std::map<int, packets_bytes>& refused) {
 
 }  // namespace
 
-// What is told on the way: an OFDM cell slot by slot, other links as in real time, every 10 ms.
+// The results that are published during a run: an OFDM cell's slot by slot, other links' every 10
+// ms, as in real time.
 struct path_run::told {
     told(const emulator_config& c, const host::telemetry_file::file& file)
         : base(file, "base", c.telemetry),
@@ -38,7 +39,7 @@ struct path_run::told {
     ~told() {
         if (links != nullptr) links->follow_packets({});
     }
-    // Of a run that came to its end, all that was told. Throws machine_error.
+    // Finishes a run that came to its end: all results are published. Throws machine_error.
     void finish() {
         if (cell) cell->flush();
         packets.flush(next, 0, base);

@@ -43,7 +43,8 @@ public:
     void write(double longest_s, std::ostream& out);
 
 protected:
-    // Of one end's interface. `refused`: by errno, what it did not take of the path.
+    // The counts of one end's interface. `refused`: packets of the path that it did not take, by
+    // errno.
     struct counts {
         packets_bytes sent, received;
         std::map<int, packets_bytes> refused;
@@ -57,7 +58,7 @@ protected:
     virtual void add_to_terminal(openwip::control::MacStatus& /*terminal*/) const {}
     virtual void add_members(nlohmann::json& /*result*/) const {}
 
-    // What an interface took, and its counts as the report has them.
+    // Fills in the packets that an interface took, and its counts as the report has them.
     static void fill_delivered(const counts& c, openwip::control::Direction& d);
     static nlohmann::json to_json(const counts& c);
 
@@ -72,7 +73,7 @@ protected:
     std::optional<virtual_time::pcap_file> packets_;
 
 private:
-    // Of the cell, whatever carries.
+    // The slots of the cell, whatever link carries its packets.
     std::int64_t slots();
     nlohmann::json statuses();
     nlohmann::json interfaces() const;

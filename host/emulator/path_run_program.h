@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What programs whose runs are path_runs have in common: options, and how they begin.
+// The common parts of programs whose runs are path_runs: options, and how they begin.
 #pragma once
 
 #include <sys/prctl.h>

@@ -119,7 +119,8 @@ private:
     passing spike_{"umts.spike_ms"}, outage_{"umts.outage_ms"};
 };
 
-// What the cell can carry at most: its bearers, and all of it to the user with the highest C/I.
+// Shares out the most that the cell can carry: its bearers, and all of it to the user with the
+// highest C/I.
 void umts_links::share(const emulator_config& c) {
     double sum = 0, best = 0;
     for (std::size_t u = 0; u < static_cast<std::size_t>(cell_.users()); ++u) {

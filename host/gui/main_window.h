@@ -41,7 +41,7 @@ public:
     void replay(const QString& path);
     replayer* replaying() { return replayer_.get(); }
     record_writer* recording() { return writer_.get(); }
-    // Of the last recording: why it is not what was asked for.
+    // The reason why the last recording is not as it was asked for.
     const QString& record_trouble() const { return record_trouble_; }
     // Pictures of the window and of every view that is not closed, tables of those that have some;
     // returns the files.

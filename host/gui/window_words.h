@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the window says, as JSON in a file, twice a second: the fields of the health bar, the
-// settings read back, where the keyboard is, and how many lines of data each view shows. For
-// programs, and for who cannot see it.
+// Writes the window's texts as JSON into a file, twice a second: the fields of the health bar, the
+// settings read back, where the keyboard is, and how many lines of data each view shows. The file
+// is for programs, and for people who cannot see the window.
 #pragma once
 
 #include <QTimer>

@@ -29,7 +29,7 @@ public:
         newest_ = time;
         readings_[count_++ % readings_.size()] = {time, arrived};
     }
-    // What the radio's time is at least.
+    // The earliest time that the radio can have now.
     std::optional<sample> at(std::int64_t now) const {
         const std::lock_guard lock(mutex_);
         if (count_ == 0) return std::nullopt;

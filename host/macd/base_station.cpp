@@ -82,7 +82,8 @@ void base_station::on_request(const openwip::slot_link::SlotRequest& request) {
         return;
     }
     const slot told(request.air());
-    // Of slots before: said once, so also by a request that is dropped.
+    // Slots before this one that were not sent: they are reported once, so also by a request that
+    // is dropped.
     for (const std::int64_t lost : request.not_sent()) mac_.on_not_sent(asked_.here(slot(lost)));
     // The clock of a radio goes on while its station stands still, however long that is, and may
     // begin anew.

@@ -274,7 +274,7 @@ void event_loop::on_control() {
         case control_socket::result::answered:
             break;
     }
-    // What waits goes out also when no slot comes any more.
+    // Waiting telemetry goes out also when no slot comes any more.
     station_->flush_telemetry();
     telemetry_.flush();
     telemetry_.listen();

@@ -46,7 +46,8 @@ struct macd_config {
     double peer_timeout_s = 0;
 };
 
-// What a slot and its feedback take beside the lead: the slot itself, its reception, the way back.
+// The slots that a slot and its feedback take beside the lead: the slot itself, its reception, the
+// way back.
 inline constexpr int feedback_slots = 3;
 
 const std::vector<config::key>& macd_keys();

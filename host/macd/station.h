@@ -23,7 +23,8 @@ namespace wip::host {
 // anything: in lockstep everybody else is silent because of it.
 enum class party : std::uint8_t { nobody, flowgraph, peer };
 
-// What a station needs from outside. The references given to it are read before the call returns.
+// The services that a station needs from outside. The references given to it are read before the
+// call returns.
 class station_port {
 public:
     virtual ~station_port() = default;

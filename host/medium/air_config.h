@@ -35,7 +35,7 @@ const config::text_checks& air_checks();
 
 // Those of the file, which stay, and channel.*
 const std::vector<config::key>& running_keys();
-// What a change is read with: the same, and paths.*.channel.*, made from channel.*
+// The keys with which a change is read: the same, and paths.*.channel.*, made from channel.*
 const std::vector<config::key>& change_keys();
 
 }  // namespace wip::air

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What of a medium can change while it runs, as settings with names: the channel of each path, the
-// noise of the receiver at its end as an SNR, and a blackout.
+// The parts of a medium that can change while it runs, as settings with names: the channel of each
+// path, the noise of the receiver at its end as an SNR, and a blackout.
 //
 //   paths: {"base:terminal": {channel: {model: etu, speed_kmh: 60, snr_db: 20}}}
 //   channel: {shadowing: off, user: 0, blackout: 200}      the same where there is one path only

@@ -11,17 +11,18 @@
 
 namespace wip::air {
 
-// What would be valid as a model.
+// The models that are valid.
 std::string channel_models();
 
 // An SNR trace, not a definition.
 inline bool is_trace(const std::string& model) { return model.ends_with(".h5"); }
 
-// Of each path: SENDER:RECEIVER, and :2, :3 behind it if it is not the first between those two.
+// The name of each path: SENDER:RECEIVER, followed by :2, :3 if it is not the first between those
+// two.
 std::vector<std::string> path_names(const mix::mix_config& config);
 
-// Of the noise over the whole sample rate that is as strong as a subcarrier without fading: less a
-// noise it is the SNR.
+// The level of noise over the whole sample rate that is as strong as a subcarrier without fading:
+// this level less that of a noise is the noise's SNR.
 dbfs level_at_unit_gain(const mix::node_config& sender, const path_config& path);
 
 template <class Word>

@@ -22,8 +22,8 @@ using openwip::control::Request;
 
 constexpr std::chrono::milliseconds fader_patience{100};
 
-// What the fader counts, and its channel instead of none. The medium has counted what happened at
-// the fader's radios with that of its other nodes.
+// Adds the counts of the fader, and its channel in place of none. The medium has counted the events
+// at the fader's radios with those of its other nodes.
 void add_fader(const openwip::control::AirStatus& fader, openwip::control::AirStatus& a) {
     *a.mutable_fader_radios() = fader.fader_radios();
     a.set_delay_samples(fader.delay_samples());

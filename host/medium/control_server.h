@@ -15,7 +15,7 @@
 
 namespace wip::air {
 
-// What is controlled. All functions from any thread.
+// The controlled object. All functions may be called from any thread.
 struct controlled {
     std::string endpoint;
     mix::mix_config mix;

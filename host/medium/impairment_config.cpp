@@ -77,7 +77,7 @@ const readers& kinds() {
     return all;
 }
 
-// What is wrong with it; empty: nothing.
+// The error of the impairment; empty: it is valid.
 std::string fault(const impairment& i, const impairment_config& c, bool receiver) {
     if (const auto* clock = std::get_if<clock_offset_config>(&c)) {
         if (receiver) {  // of its own: needs no store, drifts for ever

@@ -14,7 +14,7 @@ void air_events::compare(const openwip::control::AirStatus& s, slot now) {
     events_.grew(Event::ERROR, "late", "late_transmissions", s.late(), now);
     events_.grew(Event::ERROR, "late", "underflows", s.underflows(), now);
     events_.grew(Event::ERROR, "late", "overflows", s.overflows(), now);
-    // Of a fader beside those of its radios, which the medium has counted.
+    // Samples that a fader lost, besides the events of its radios, which the medium has counted.
     events_.grew(Event::ERROR, "fader", "lost_samples", s.lost_samples(), now);
     events_.grew(Event::ERROR, "fader", "silences", s.fader_radios().silences(), now);
     events_.grew(Event::ERROR, "fader", "stalls", s.fader_radios().stalls(), now);

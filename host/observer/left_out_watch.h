@@ -11,7 +11,8 @@ namespace wip::observer {
 
 class left_out_watch {
 public:
-    // Of a source that has answered. The first word of each is what others are compared with.
+    // The increase for a source that has answered. Later values are compared with the first one of
+    // each source.
     std::uint64_t more(const std::string& source, std::uint64_t now) {
         const auto [last, first] = last_.try_emplace(source, now);
         const std::uint64_t grown = now > last->second ? now - last->second : 0;

@@ -27,7 +27,7 @@ struct stat_figures {
     std::uint64_t start_ticks = 0;
     std::uint64_t resident_bytes = 0;
 };
-// Of the text of /proc/PID/stat; nothing when it is none or the process has ended (zombie).
+// Reads the text of /proc/PID/stat; nothing if it is not valid or the process has ended (zombie).
 std::optional<stat_figures> parse_stat(std::string_view text);
 // Nanoseconds on the run queue, of the text of a schedstat file. Nothing for a thread that never
 // ran: a kernel that does not count says "0 0 0" of all.

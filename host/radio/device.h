@@ -35,7 +35,7 @@ struct station_rate {
 };
 station_rate set_rate(usrp& radio, side s);
 
-// What became of a wish.
+// The result of a tuning request.
 struct tuned {
     double frequency_hz, lo_hz, gain_db, gain_lowest_db, gain_highest_db;
     std::string antenna;

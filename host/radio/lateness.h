@@ -31,7 +31,7 @@ public:
 
     // The lead of the next burst.
     double next() const noexcept { return counts_.back().lead_s; }
-    // What became of it.
+    // Adds a command's result.
     void add(bool late);
     // The bound of the last lead is below the share: more bursts say nothing new.
     bool shown() const;

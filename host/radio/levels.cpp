@@ -30,7 +30,7 @@ points spectrum(std::span<const cf32> in) {
     return p;
 }
 
-// Of a sum of two it is the lower: half of the points may be signal.
+// The median; for an even count the lower of the two, since half of the points may be signal.
 double median(points p) {
     std::nth_element(p.begin(), p.begin() + p.size() / 2, p.end());
     return p[p.size() / 2];
@@ -162,7 +162,7 @@ std::optional<tone_summary> measure_tone(std::span<const cf32> in, const tone_pl
     const auto found = find_tone(in, places.tone, within);
     if (!found) return std::nullopt;
     const double tone = line_at(in, *found).dbfs;
-    // What the oscillators are apart moves all that comes from the transmitter.
+    // The offset between the oscillators moves all that comes from the transmitter.
     const double transmitter = places.transmitter + (*found - places.tone);
     const auto below = [&](double frequency) {
         line l = line_at(in, wrapped(frequency));

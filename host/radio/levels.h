@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a stretch of received samples says of the radio that received it. 0 dBFS is the power of a
-// tone of amplitude 1.
+// Properties of the radio that a stretch of received samples shows. 0 dBFS is the power of a tone
+// of amplitude 1.
 //
 //   noise     median of the power spectrum over frequency, in the width of the sample rate: a tone,
 //             the constant and a neighbour's carrier take few of its points

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a radio says of itself. Opens nothing but the property tree: no sample flows.
+// The properties that a radio reports. Reads nothing but the property tree: no sample flows.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

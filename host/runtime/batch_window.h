@@ -27,7 +27,7 @@ public:
                now < first_ || bytes >= most_bytes;
     }
     void published() { open_ = false; }
-    // Of the last call of due().
+    // The slot of the last call of due().
     slot last() const { return last_; }
 
 private:

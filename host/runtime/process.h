@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the operating system does to and for this process: signals as a descriptor, the parent's
-// death, and giving up privileges.
+// Services of the operating system for this process: signals as a descriptor, the parent's death,
+// and dropping privileges.
 #pragma once
 
 #include <sys/types.h>
@@ -27,8 +27,9 @@ std::optional<std::string> take_signal(int descriptor);
 // changes, so call it again after drop_privileges.
 void follow_parent();
 
-// What a process does once it is up; returns its exit code. An exception that leaves it is no fault
-// of the input any more: logged, exit_peer_lost for a peer's, exit_failed for all others.
+// Runs the process's work once it is up; returns its exit code. An exception that leaves it is no
+// fault of the input any more: it is logged, and gives exit_peer_lost for a peer's, exit_failed for
+// all others.
 int run_to_its_end(const std::function<int()>& run) noexcept;
 
 using os::account;

@@ -24,7 +24,7 @@ struct program {
     std::function<int(config::settings&)> run;
     // Options beyond the five; may be empty.
     std::function<void(CLI::App&)> add_options = {};
-    // What takes longer, for --check alone; may be empty.
+    // Checks that take longer, for --check alone; may be empty.
     std::function<void(config::settings&)> check_more = {};
 };
 

@@ -25,7 +25,7 @@ struct stop_reason {
 
 int exit_code_of(stop_cause cause);
 
-// What the keeper left in $OPENWIP_RUN/why; without that, somebody asked.
+// The reason that the supervisor left in $OPENWIP_RUN/why; without it, somebody asked.
 stop_reason reason_to_stop();
 // The reason in a file's text: JSON, or the words on its first line.
 stop_reason read_reason(const std::string& text);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a station tells those who watch: for each topic, whether anybody listens, a message to fill,
-// and the word to send it. Ask `wanted` first: what nobody listens to is not made, so it costs a
-// comparison.
+// The publisher of a station's telemetry: for each topic, whether anybody listens, a message to
+// fill, and the call that sends it. Ask `wanted` first: a message that nobody listens to is not
+// made, so it costs one comparison.
 #pragma once
 
 #include <array>

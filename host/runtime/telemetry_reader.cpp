@@ -7,8 +7,8 @@
 
 namespace wip::host {
 namespace {
-// Of frames and IP packets of one terminal, 100 messages/s each, ten seconds; what does not fit is
-// lost, and the counts in the messages show it.
+// Frames and IP packets of one terminal, 100 messages/s each, for ten seconds; messages that do not
+// fit are lost, and the counts in the messages show it.
 constexpr int most_waiting = 2000;
 constexpr int reconnect_ms = 10;  // a cell that is just starting: from its first slot on
 }  // namespace

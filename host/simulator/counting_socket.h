@@ -89,7 +89,7 @@ protected:
     recovery judged() const { return judged_; }
     recovery waiting_for_judgement() const { return waiting_; }
 
-    // Of this ACK, before the base has seen it.
+    // The round trip of this ACK, before the base class has seen it.
     std::optional<ns3::Time> round_trip_of(const ns3::TcpHeader& header) const;
 
     // Before ReceivedAck() of the base, which does it here, and then that.

@@ -20,7 +20,7 @@
 
 namespace wip::simulator {
 
-// Of RFC 6298, but its state can be set.
+// The estimator of RFC 6298, with a state that can be set.
 class eifel_estimator final : public ns3::RttMeanDeviation {
 public:
     static ns3::TypeId GetTypeId();

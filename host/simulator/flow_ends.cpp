@@ -91,7 +91,7 @@ void on_state(const Ptr<Socket>& socket, ns3::TcpSocket::TcpStates_t wanted,
                      }));
 }
 
-// What there is room for.
+// Writes as much as there is room for.
 void write(const Ptr<Socket>& socket, std::uint64_t& left) {
     for (;;) {
         const auto n = static_cast<std::uint32_t>(

@@ -52,7 +52,8 @@ void run_line(const tcpl::tcpl_config& config, const std::string& plan, double s
     hosts ends(config.path.errors.seed, {config.sender.tun.address, config.receiver.tun.address},
                down, up, plan, config.sender.tun.mtu);
     ends.go_on(virtual_time::to_ns(seconds));
-    // What is not over ends here, with what is still on the line: its sender would go on.
+    // Flows that are not over end here, with the packets that are still on the line: their sender
+    // would go on.
     if (ends.over()) ends.drain([&] { return down.idle(); });
     tcpl::calendar_run r{
         {ends.channel().received(0), ends.channel().received(1)}, {}, ends.steps(), ends.now(), 0};

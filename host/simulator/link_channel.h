@@ -42,14 +42,14 @@ public:
 
     packets_bytes sent(std::size_t side) const { return sides_[side].sent; }
     packets_bytes received(std::size_t side) const { return sides_[side].received; }
-    // Of those received: what had bit errors, and ended at the interface.
+    // The received packets that had bit errors and ended at the interface.
     std::uint64_t damaged(std::size_t side) const { return sides_[side].damaged; }
     // The router of the first side's packets, from connect() on.
     const packet_model::terminal_router& router() const { return *router_; }
     std::size_t GetNDevices() const override { return sides_.size(); }
     ns3::Ptr<ns3::NetDevice> GetDevice(std::size_t i) const override;
 
-    // Of a device.
+    // Sends a packet of a device.
     void send(std::size_t side, const ns3::Ptr<const ns3::Packet>& packet);
 
 private:

@@ -16,8 +16,8 @@ ns3::Ptr<counting_socket> make_socket(const ns3::Ptr<ns3::Node>& node, const std
 // An attribute of ns-3 from now on, ns3::TcpSocketBase::MinRto 200ms. Throws std::invalid_argument.
 void set_attribute(const std::string& name, const std::string& value);
 
-// What stands in ns-3's place unless it is set: Linux's, but for the windows, which are as large as
-// Linux's may become.
+// Sets ns-3's defaults to those of Linux, except the windows, which are as large as Linux's may
+// become.
 void set_defaults();
 
 }  // namespace wip::simulator

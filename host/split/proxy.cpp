@@ -34,8 +34,8 @@ bool set(int fd, int level, int option, int value) {
     return ::setsockopt(fd, level, option, &value, sizeof value) == 0;
 }
 
-// Of a buffer: what it holds. The kernel has set twice that, for what it needs itself, and takes
-// what is above its limit silently for the limit.
+// The size that a buffer got. The kernel reports twice that, for its own needs, and silently limits
+// a larger value to its maximum.
 std::size_t granted(int fd, int option) {
     int value = 0;
     socklen_t size = sizeof value;
@@ -124,7 +124,7 @@ void proxy::listen() {
     for (const std::uint16_t port : config_.ports) {
         descriptor s(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
         if (!s.valid()) fail("socket");
-        // What it accepts has the same.
+        // The accepted sockets inherit these limits.
         if (!set_limits(s.get())) fail("options of a socket");
         sockaddr_in here{};
         here.sin_family = AF_INET;
@@ -147,7 +147,8 @@ bool proxy::has_room_again() const {
     return pairs_.size() * 8 < static_cast<std::size_t>(config_.connections) * 7;
 }
 
-// What the kernel has already accepted would be reset: it is taken over the limit, a backlog.
+// Connections that the kernel has already accepted would be reset: they are taken over the limit, a
+// backlog.
 void proxy::stop_to_listen() {
     ++counts_.full;
     if (!short_)

@@ -14,8 +14,8 @@
 // listens again below 7/8 of the limit, so that this does not happen with every connection that
 // ends, or when one has ended since.
 //
-// What happens to one connection is that connection's: what cannot be made for it resets its
-// opener (not_reached), what cannot be watched any more is reset.
+// A failure stays with its connection: one that cannot be made resets its opener (not_reached), one
+// that cannot be watched any more is reset.
 #pragma once
 
 #include <netinet/in.h>

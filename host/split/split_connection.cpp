@@ -103,7 +103,7 @@ bool split_connection::write(side s) {
     return true;
 }
 
-// What the receiver has not acknowledged is thrown away with the socket.
+// Data that the receiver has not acknowledged is thrown away with the socket.
 void split_connection::count_lost(side sender) {
     direction& d = from(sender);
     int queued = 0;

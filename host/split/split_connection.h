@@ -38,8 +38,8 @@ public:
     split_connection(descriptor opener, descriptor other, std::size_t bound);
 
     int fd(side s) const { return socket(s).get(); }
-    // What the socket is to be watched for (EPOLLIN, EPOLLOUT); 0: nothing, until the other side
-    // has moved.
+    // The events to watch for at the socket (EPOLLIN, EPOLLOUT); 0: none, until the other side has
+    // moved.
     std::uint32_t waits_for(side s) const;
     // It has been closed both ways: epoll tells that again and again, whatever is waited for.
     bool hung_up(side s) const { return hung_up_[static_cast<std::size_t>(s)]; }

@@ -9,7 +9,8 @@
 namespace wip::host {
 namespace {
 
-// Of a frame in the columns, without its payload and packets: a rough figure for the window.
+// The size of a frame in the columns, without its payload and packets: a rough figure for the
+// window.
 constexpr std::size_t column_bytes = 20;
 
 }  // namespace

@@ -4,7 +4,7 @@
 namespace wip::host {
 namespace {
 
-// Of a packet without its data: a rough figure for the window.
+// The size of a packet without its data: a rough figure for the window.
 constexpr std::size_t record_bytes = 20;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Topic `packet`: the records of the packet journals in batches of 10 ms, at most so many a second.
-// What goes beyond is counted as skipped, together with what the journals skipped.
+// Records beyond that are counted as skipped, together with those that the journals skipped.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 
 namespace wip::tcpl {
 namespace {
-// Of a seed that is shared: which of its uses.
+// The purposes for which the shared seed is used.
 constexpr std::uint32_t forward_purpose = 0x54435001, back_purpose = 0x54435002;
 }  // namespace
 

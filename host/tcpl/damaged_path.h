@@ -48,7 +48,7 @@ public:
     // When the next packet leaves; no_next when there is none.
     static constexpr std::int64_t no_next = packet_link::never;
     std::int64_t next_due() const { return std::min(forward_.next_wakeup(), back_.next_wakeup()); }
-    // What leaves from now on goes to write(side, packet, due_ns).
+    // Calls write(side, packet, due_ns) for packets that leave from now on.
     template <class Write>
     void deliver_to(Write write) {
         back_.deliver_to([write](const link_packet& p) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the damaged path has counted, but for the interfaces' part.
+// The counts of the damaged path, except the interfaces' part.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace wip::tcpl {
 
 void fill(const damaged_path& path, openwip::control::PathStatus& status);
 
-// Of a run whose time a calendar keeps.
+// A run whose time is kept by a calendar.
 struct calendar_run {
     std::array<packets_bytes, 2> delivered{};               // to the sender, to the receiver
     std::array<std::map<int, packets_bytes>, 2> refused{};  // by errno, what they did not take

@@ -38,9 +38,9 @@ constexpr rlim_t cpu_limit_s = 60;  // a trace of two hours takes some seconds
 constexpr rlim_t bytes_of_a_second = 64 << 20;
 constexpr std::size_t longest_message = 1000;
 
-// What the child sends: the heading, then chunks of chunk_slots rows with their predictions
-// behind them. Before each of these stands a tag: that it follows, or the length of a message that
-// follows instead, with which all ends.
+// The child's messages: the heading, then chunks of chunk_slots rows followed by their predictions.
+// Before each of these stands a tag: that it follows, or the length of an error message that
+// follows instead and ends the stream.
 using tag = std::uint32_t;
 constexpr tag goes_on = 0;
 struct heading {
@@ -235,7 +235,7 @@ private:
     int status_ = 0;
 };
 
-// What the child sends. Whoever reads is root, and somebody may want to stop it.
+// Reads the child's messages. The reader is root, and somebody may want to stop it.
 class answers {
 public:
     answers(int fd, const std::string& file, std::chrono::milliseconds patience)

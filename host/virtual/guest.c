@@ -145,8 +145,8 @@ static void add_side(char* address) {
     ++sides;
 }
 
-// Of every side, or of the kernel where they have none of their own. What is read back is one
-// value.
+// Sets a value of every side, or of the kernel where sides have none of their own. The value that
+// is read back is one.
 static void set_everywhere(char** words, int n) {
     char path[256], value[256] = "", got[256] = "", before[256] = "", differs[256];
     snprintf(path, sizeof path, "/proc/sys/%s", words[0]);
@@ -185,7 +185,7 @@ static const char* quoted(const char* text) {
     return out;
 }
 
-// Of the host's: in a namespace, with what it prints on `out`.
+// Becomes a program of the host's, in a namespace, with `out` for its output.
 _Noreturn static void become(char** words, int in, int out) {
     enter(atoi(words[0]));
     if (in >= 0) dup2(in, 0);

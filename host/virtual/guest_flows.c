@@ -51,7 +51,7 @@ static void sample_round_trip(int s) {
     ++round_trips.n;
 }
 
-// What the kernel counts of TCP in this namespace.
+// The kernel's TCP counters of this namespace.
 static const char* const counters[] = {"TCPTimeouts",   "TCPSpuriousRTOs", "TCPLossUndo",
                                        "TCPFullUndo",   "TCPDSACKUndo",    "TCPDSACKRecv",
                                        "TCPLossProbes", "TCPFastRetrans"};
@@ -109,7 +109,7 @@ static void tell_sender(int flow, int s, double began, unsigned long long writte
         buffer_bytes / 1024, i.tcpi_snd_cwnd, i.tcpi_reordering, since);
 }
 
-// So long is a connection tried for; where counts begin at `measured`, until then.
+// The time for which a connection is tried; if counts begin at `measured`, until then.
 static double connect_for(double start, double measured) {
     return measured > start + connect_s ? measured - start : connect_s;
 }

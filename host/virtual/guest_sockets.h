@@ -16,7 +16,8 @@ void sleep_until(double at);
 _Noreturn void give_up(int flow, const char* what);
 struct sockaddr_in place(int side, int flow);
 int listening(int side, int flow, int type);
-// Of a connection, and what has arrived of it and is looked at by nobody, with window_bytes.
+// accepted() accepts a connection; take() takes the data that has arrived on it and throws it away.
+// Both keep its window at window_bytes, if that is set.
 int accepted(int listener);
 ssize_t take(int s);
 // The same of all that comes until a signal, in one call: the sum.
@@ -28,7 +29,8 @@ int connected(int side, int flow, const char* control);
 void limit_time(int s, time_t seconds);
 // From then on no call waits: it ends with EINTR. Now and then again, should it come between two.
 void wake_at(double at);
-// What the kernel has counted of TCP in this namespace; what it has no name for stays as it is.
+// Reads the kernel's TCP counters in this namespace; a name that the kernel does not have keeps its
+// value.
 void kernel_counts(const char* const* names, int n, unsigned long long* counts);
 // How often its senders have had to recover: timeouts, recoveries from duplicate ACKs, and how many
 // of both were taken back.

@@ -32,7 +32,7 @@ struct guest_config {
 
 class linux_guest final : public participant {
 public:
-    // What it sends on an interface, and when.
+    // A packet that the guest sends on an interface, and its time.
     using packet_fn =
         std::function<void(int interface, std::span<const std::uint8_t>, std::int64_t now_ns)>;
 
@@ -48,7 +48,7 @@ public:
     // have spoken: a suspended job stands still with its kernel.
     std::int64_t advance(std::int64_t now_ns) override;
     bool ended() const { return clock_.ended(); }
-    // Of the interface's packets.
+    // The network card of an interface.
     const vhost_nic& interface(int i) const { return nics_[static_cast<std::size_t>(i)]; }
 
 private:

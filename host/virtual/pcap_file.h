@@ -35,7 +35,7 @@ public:
                                          size});
         if (std::fwrite(packet.data(), 1, packet.size(), file_) != packet.size()) fail();
     }
-    // What has been written, to the last byte: it is the caller who can still throw.
+    // Writes all that is buffered, to the last byte: the caller is the one who can still throw.
     void flush() {
         if (std::fflush(file_) != 0) fail();
     }

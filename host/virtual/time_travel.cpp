@@ -24,7 +24,7 @@ constexpr std::uint32_t op_ack = 0, op_start = 1, op_request = 2, op_wait = 3, o
                         op_update = 5, op_run = 6, op_get_tod = 8, op_broadcast = 9;
 constexpr std::uint32_t memory_version = 2;
 constexpr std::uint32_t can_share = 1, wants_to_run = 1;
-// Who is who in the shared page.
+// The identities in the shared page.
 constexpr std::uint16_t calendar_id = 0, kernel_id = 1, nof_ids = 2;
 // The wall clock of every run at its start: 2020-09-13 12:26:40 UTC.
 constexpr std::uint64_t wall_clock_ns = 1'600'000'000'000'000'000;

@@ -43,8 +43,8 @@ public:
     bool hear_word();
     // How far it may go on by itself.
     void set_free_until(std::int64_t ns);
-    // Of a network device's queues (0, 1): the kernel has put something into it, at now();
-    // forgotten then. And a call, which it takes once it is told to run.
+    // Tells that the kernel has put something into a network device's queue (0, 1), at now(); it is
+    // forgotten then. And a call, which the kernel takes once it is told to run.
     static constexpr int most_devices = 64;
     bool take_kick(int device, int queue);
     void call(int device, int queue);

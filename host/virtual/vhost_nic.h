@@ -19,7 +19,7 @@ namespace wip::virtual_time {
 
 class vhost_nic {
 public:
-    // What the kernel sends.
+    // A packet that the kernel sends.
     using packet_fn = std::function<void(std::span<const std::uint8_t>)>;
     explicit vhost_nic(packet_fn sent) : sent_(std::move(sent)) {}
     ~vhost_nic();

@@ -11,7 +11,7 @@
 
 namespace wip::virtual_time {
 
-// What the guest has shown of its memory.
+// The memory that the guest shares.
 class guest_memory {
 public:
     guest_memory() = default;

@@ -12,7 +12,7 @@
 //   retransmission  from its end to the end of the slot with which everything was there
 //   reordering  until the end of the slot at which the terminal handed it out
 //
-// Of a link that follows its uplink, too, base station and terminal change places there.
+// If the link follows its uplink as well, base station and terminal change places there.
 //
 // A dropped packet has the parts that it got through; the last one of them ends with the drop.
 #pragma once
@@ -40,8 +40,8 @@ struct packet_record {
     std::int64_t wired_ns = 0;
     std::int64_t arrived_ns = 0, left_ns = 0;
     packet_parts parts;  // their sum is left - arrived
-    // Of each frame with a part of it, in order: how often it was sent again. A frame that was cut
-    // into pieces counts as its most repeated piece.
+    // For each frame with a part of the packet, in order: how often the frame was sent again. A
+    // frame that was cut into pieces counts as its most repeated piece.
     std::span<const std::uint8_t> retransmissions;
     // The retransmissions that the packet waited for after its last part had been sent: of the
     // frame that came last, from the end of one transmission to the end of the next. Together they

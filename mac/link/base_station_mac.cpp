@@ -20,7 +20,7 @@
 namespace wip {
 namespace {
 
-// Of a grant with retransmissions: for borders of older frames at most.
+// A grant with retransmissions has at most this many bits for SDU boundaries of older frames.
 constexpr int most_border_bits = 48;
 constexpr int grant_room = 8 * grant_bytes, bits_without_frames = 12 + 16 + 15 + 80;
 // Slots of history: more than the longest loop, a power of two.
@@ -253,7 +253,7 @@ void base_station_mac::state::ask_own_rule(std::int64_t j, bool locked, float nm
     rate_bins();
 }
 
-// What becomes of the frames and borders of slot j; once.
+// Resolves the frames and SDU boundaries of slot j, once.
 void base_station_mac::state::answer(std::int64_t j, bool decoded, std::uint32_t ack) {
     sent_slot& out = sent(j);
     for (int i = 0; i < out.fresh; ++i)

@@ -42,9 +42,9 @@ public:
     // False when the packet was dropped (counted with its reason).
     bool on_sdu(std::span<const std::uint8_t> packet, slot now);
     void on_feedback(const slot_feedback& feedback);
-    // What was planned for that slot did not go on the air: its frames have failed, and its borders
-    // are untold, now, not a loop later. Does nothing for a slot that is settled, or was not
-    // planned.
+    // The plan of that slot did not go on the air: its frames count as failed, and its SDU
+    // boundaries as not reported, at once and not a loop later. Does nothing for a slot that is
+    // resolved already, or was not planned.
     void on_not_sent(slot air);
     slot_plan plan(slot air);
     // Uses every bin of the set (bit b: bin b) that it has something for; `bins` and `allocation`
@@ -66,9 +66,10 @@ public:
     void use(adaptation_port* own_adaptation, int user = 0);
 
     const base_statistics& statistics() const;
-    // Of a slot that was planned not more than 60 slots ago; its `air` tells whether it is there.
+    // The record of a slot that was planned not more than 60 slots ago; its `air` tells whether the
+    // record is still kept.
     const slot_record& record(slot air) const;
-    // What was sent up to this slot is acknowledged or failed.
+    // The last slot up to which every frame is acknowledged or failed.
     slot settled() const;
 
     // Packets that come from now on are followed in it; it has to stay until another one, or

@@ -69,7 +69,7 @@ public:
     // Plans of all users, by user; valid until the next call. Called once for each slot, in order.
     std::span<const slot_plan> plan(slot air);
 
-    // Of one user: base_station_mac::follow_packets.
+    // Follows the packets of one user, as base_station_mac::follow_packets does.
     void follow_packets(int user, packet_journal* journal);
 
     // From the next slot on, instead of `scheduling` and of the switch table; nullptr: none. They
@@ -80,7 +80,7 @@ public:
     void reconfigure(const cell_config& config);
 
     const base_station_mac& user(int u) const { return users_.at(static_cast<std::size_t>(u)).mac; }
-    // What proportional_fair divides by: payload bits a slot.
+    // The mean rate by which proportional_fair divides, in payload bits a slot.
     double mean_rate(int u) const { return users_.at(static_cast<std::size_t>(u)).mean_rate; }
     // Bins given to the user in the last slot; bit b: bin b.
     std::uint32_t given(int u) const { return users_.at(static_cast<std::size_t>(u)).given; }

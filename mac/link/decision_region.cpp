@@ -45,8 +45,8 @@ std::vector<std::size_t> bounding_points(std::span<const std::complex<double>> p
         hull.pop_back();
         std::ranges::reverse(all);
     }
-    // What lies on one of its edges but for rounding bounds the region in a corner of it. Edges
-    // through the point itself are no border.
+    // A line that touches the region in one corner only, but for rounding, is not an edge of it. An
+    // edge through the point itself is no limit either.
     const double rounding = 1e-9 * largest;
     std::vector<std::size_t> bounding;
     for (std::size_t i = 0; i < hull.size(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the terminal says about one received slot.
+// The report of the terminal about one received slot.
 #pragma once
 
 #include <array>

@@ -42,7 +42,7 @@ public:
     std::span<const placed_unit> placed() const { return placed_; }
     // How many units of `waiting` have a bin, the last one perhaps only in part.
     std::size_t used() const { return used_; }
-    // What is left of a unit that was cut and not placed in full.
+    // The rest of a unit that was cut and not placed in full.
     std::span<const arq_unit> rest() const { return rest_; }
     int cuts() const { return cuts_; }  // units cut that had been sent as they were
 

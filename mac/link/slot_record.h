@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the base station's MAC did in one slot and what became of it, for those who watch.
+// A record of one slot of the base station's MAC, for observers: its plan and the outcome of each
+// frame.
 #pragma once
 
 #include <array>

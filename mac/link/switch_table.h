@@ -41,7 +41,8 @@ public:
         while (k < max_bits_per_symbol && snr_db >= from_db_[static_cast<std::size_t>(k + 1)]) ++k;
         return k;
     }
-    // Of all bins: compared side by side, which takes no guesses of the processor.
+    // The modulation of all bins at once: the comparisons stand side by side, so that the processor
+    // has no branches to predict.
     std::array<std::uint8_t, nof_bins> bits_per_symbol(
         const std::array<float, nof_bins>& snr_db) const noexcept {
         constexpr std::size_t room = 32;  // whole vectors

@@ -15,7 +15,7 @@ public:
     attempt_errors& operator=(const attempt_errors&) = delete;
     virtual ~attempt_errors() = default;
 
-    // Of an attempt that begins at `at_ns`, which is never less than it was before.
+    // Tells whether the attempt that begins at `at_ns` fails; `at_ns` never goes back.
     virtual bool fails(std::int64_t at_ns) = 0;
 };
 

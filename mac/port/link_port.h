@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What passes between the MAC and whatever carries its frames: the PHY of a radio, a bin-level
-// model, a trace, a test. Plain values, no calls: the owner of the clock moves them. The same
-// structs cross the process border as the messages of mac/schema/slot_link.proto.
+// These structs pass between the MAC and whatever carries its frames: the PHY of a radio, a
+// bin-level model, a trace, a test. They are plain values without calls: the owner of the clock
+// moves them. The same structs cross the process boundary as the messages of
+// mac/schema/slot_link.proto.
 #pragma once
 
 #include <array>
@@ -33,7 +34,7 @@ struct slot_report {
     std::array<frame_outcome, nof_bins> outcome{};
     // Frame payload after detection (bad frames too: they may be delivered with their errors).
     std::array<std::vector<std::uint8_t>, nof_bins> payload;
-    // Of this slot; a receiver filters it over the slots up to this one
+    // The SNR of each bin in this slot; a receiver filters it over the slots up to this one
     // (phy/prediction/bin_power_filter.h).
     std::array<float, nof_bins> snr_db{};
     std::array<float, nof_bins> predicted_snr_db{};  // for slot air + horizon

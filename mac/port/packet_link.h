@@ -40,13 +40,13 @@ struct link_sums {
     packets_bytes in, delivered, queued;
     std::vector<drop> dropped;
 
-    // Of the same kind of link.
+    // Adds the sums of a link of the same kind.
     link_sums& operator+=(const link_sums& o) {
         in += o.in, delivered += o.delivered, queued += o.queued;
         for (std::size_t i = 0; i < dropped.size(); ++i) dropped[i].count += o.dropped[i].count;
         return *this;
     }
-    // What is not accounted for: nothing.
+    // The packets that are not accounted for; zero as long as the sums are exact.
     packets_bytes missing() const {
         packets_bytes rest = in - delivered - queued;
         for (const auto& d : dropped) rest -= d.count;
@@ -66,7 +66,8 @@ public:
     packet_link& operator=(const packet_link&) = delete;
     virtual ~packet_link() = default;
 
-    // To whom packets are delivered from now on. Without a sink they are counted and gone.
+    // Sets the sink that gets the delivered packets from now on. Without a sink, packets are
+    // counted as delivered and discarded.
     void deliver_to(sink to) { sink_ = std::move(to); }
 
     // False when it was dropped at once (counted with its reason).

@@ -48,8 +48,8 @@ public:
         std::uint64_t released_early = 0;        // of the held
         std::uint64_t expired = 0, evicted = 0;  // flows
         double held_ms = 0;                      // of all together
-        // Of the flow that had the last sample, and when. The threshold is what that was compared
-        // with; of a flow's first sample what the next one will be.
+        // The flow that had the last sample, and when it had it. `threshold_ms` is the value that
+        // the sample was compared with; for a flow's first sample it is the value for the next one.
         double pdelay_ms = 0, threshold_ms = 0, delay_ms = 0;
         std::int64_t last_ns = 0;
     };

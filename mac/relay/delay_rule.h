@@ -50,7 +50,7 @@ public:
     // A sample. `in_hold`: another acknowledgement is being held, with which it leaves.
     decision on_sample(double p_ms, bool in_hold);
 
-    // What a next sample is compared with; infinity before the first.
+    // The value that the next sample is compared with; infinity before the first.
     double threshold_ms() const;
     double mean_ms() const { return mean_; }
     double delay_ms() const { return delay_; }

@@ -5,9 +5,10 @@
 // takes its data, errors and all, and acknowledges it. The sender sees no loss. Sans-I/O: sees the
 // packets between the link and the host's TCP, in both directions.
 //
-// What a connection ("flow") is known from: outgoing segments say what is expected next (their
-// acknowledgement number, window) and when it starts; incoming intact ones show what its segments
-// look like. A damaged segment passes these steps, or is left as it is, and the host drops it:
+// A connection ("flow") becomes known from intact segments: outgoing ones tell what is expected
+// next (their acknowledgement number and window) and when the connection starts; incoming ones show
+// the form of its segments. A damaged segment passes these steps; if one fails, it is left as it
+// is, and the host drops it:
 //
 //   find      addresses (covered by the intact IP header) and ports name a flow. With
 //             `most_port_errors` > 0: else the only flow between these addresses whose ports differ
@@ -78,13 +79,13 @@ private:
         auto operator<=>(const flow_key&) const = default;
     };
     struct flow {
-        // Of the host's segments.
+        // True if the host's segments carry acknowledgements.
         bool acknowledges = false;
         std::uint32_t expected = 0;  // acknowledged last
         std::uint32_t window = 0;    // bytes
         int shift = 0;               // of the window field, as the host's SYN asked for
         bool host_scales = false, peer_scales = false;
-        // Of the last intact segment of the peer that was no SYN.
+        // True after an intact segment of the peer that was no SYN.
         bool heard = false;
         std::uint8_t header_bytes = 20;
         std::array<std::uint8_t, 40> options{};

@@ -39,7 +39,7 @@ void receive_window::release(frame_sn sn) {
 
 namespace {
 
-// Of the 64 nibbles of a word of a nibble_set: those in from .. end - 1, as bits.
+// The bits of one 64-nibble word of a nibble_set for the nibbles in from .. end - 1.
 std::uint64_t nibbles_in_word(std::size_t word, int from, int end) {
     const auto below = [](int bits) {
         return bits <= 0 ? 0 : bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;

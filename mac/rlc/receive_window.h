@@ -64,8 +64,8 @@ public:
     void release(frame_sn sn);
 
     enum class put_result : std::uint8_t { fresh, duplicate, bad, invalid };
-    // What a bin brought. `good`: its CRC passed. `payload` is nibble-packed as in slot_report; a
-    // payload that is too short counts as bad bits that are not there.
+    // Stores the content of one bin. `good`: its CRC passed. `payload` is nibble-packed as in
+    // slot_report; if it is too short, the missing bits count as bad.
     put_result put(const received_unit& unit, bool good, std::span<const std::uint8_t> payload);
     void tell_border(frame_sn sn, std::uint8_t border) {
         if (frames_.holds(sn)) frames_[sn].border = border;

@@ -28,7 +28,7 @@ public:
 
     bool empty() const { return queue_.empty(); }
     std::size_t packets() const { return queue_.size(); }
-    // Of the packets in the queue, sent parts included.
+    // The bytes of the packets in the queue, including the parts that were sent.
     std::size_t bytes() const { return bytes_; }
     // Nibbles of packet i of the queue that are not cut yet; i < packets().
     int nibbles_left(std::size_t i) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is configured of an acknowledged RLC entity (TS 25.322, 9.5 to 9.7). Times are nanoseconds;
-// 0: that timer, counter or trigger is not used.
+// Configuration of an acknowledged RLC entity (TS 25.322, 9.5 to 9.7). Times are nanoseconds; 0:
+// that timer, counter or trigger is not used.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace wip::umts {
 
-// What becomes of an SDU that does not get through.
+// The treatment of an SDU that does not get through.
 enum class discard_mode : std::uint8_t {
     never,          // sent until it is there
     after_max_dat,  // given up after max_dat transmissions of a PDU, receiver told (MRW)

@@ -86,7 +86,7 @@ std::span<const std::uint8_t> am_receiver::on_pdu(std::span<const std::uint8_t> 
     return status;
 }
 
-// Of the PDU in content_, what belongs to an SDU that may still be whole.
+// Keeps the parts of the PDU in content_ that belong to an SDU which may still become whole.
 void am_receiver::hold(stored& s) {
     const std::size_t dead = s.sn == floor_sn_ ? static_cast<std::size_t>(floor_segment_) : 0;
     for (std::size_t i = dead; i < content_.segments.size(); ++i)
@@ -178,17 +178,18 @@ void am_receiver::on_move(const window_move& m) {
             if (config_.in_sequence && have(next_) != nullptr) finish(next_);
         if (to > floor_sn_ || (to == floor_sn_ && m.n > floor_segment_)) {
             give_up(to, m.n);
-            // What begins there could not be told from the rest of another one before.
+            // The beginning of the next SDU could not be told from the rest of an earlier one
+            // before.
             if (!config_.in_sequence) finish_across(m.n == 0 ? to : to + 1);
         }
         slide();
     }
-    // What was asked for, and not how far it has come since: an answer to an older one cannot be
-    // taken for that to a newer one.
+    // The receiver acknowledges the number that was asked for, and not its progress since then: an
+    // answer to an older request cannot be taken for one to a newer request.
     move_ack_ = m;
 }
 
-// What lies before (PDU, segment), and has not been handed out.
+// Drops all before (PDU, segment) that has not been handed out.
 void am_receiver::give_up(std::int64_t sn, int segment) {
     if (have(sn) != nullptr) {
         stored& s = at(sn);

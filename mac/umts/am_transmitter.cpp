@@ -100,7 +100,7 @@ std::int64_t am_transmitter::retransmission() const {
     return -1;
 }
 
-// What a poll without a PDU of its own goes with; -1: nothing is outstanding.
+// The PDU that a poll without a PDU of its own goes with; -1: nothing is outstanding.
 std::int64_t am_transmitter::poll_candidate() const {
     for (std::int64_t sn = next_ - 1; sn >= first_; --sn)
         if (!at(sn).acknowledged && !at(sn).dead) return sn;
@@ -182,7 +182,7 @@ void am_transmitter::send(std::int64_t sn, std::span<std::uint8_t> pdu,
     set_poll(pdu, poll);
 }
 
-// Of before what has been acknowledged since: an older one that came late.
+// True if the status is older than one that has been processed since: it came late.
 bool am_transmitter::is_stale(const status_content& c) const {
     constexpr int reach = sn_space / 4;
     const auto behind = [&](std::uint16_t sn) {
@@ -208,7 +208,7 @@ bool am_transmitter::on_status(const status_content& c) {
     if (c.ack) take_ack(absolute(*c.ack));
     if (often_enough >= 0) give_up(often_enough);
     slide();
-    // What was sent last is the last of the smaller window, and did not ask.
+    // The PDU that was sent last is now the last of the smaller window, and it carried no poll.
     if (window_ < before && config_.poll_last && next_ >= first_ + window_)
         poll_due_ |= poll_candidate() >= 0;
     return true;

@@ -52,10 +52,10 @@ public:
     bool next_pdu(std::span<std::uint8_t> pdu, std::span<const std::uint8_t> status,
                   std::int64_t now_ns);
     bool has_pdu() const;
-    // Of the next one, behind the LI.
+    // The padding of the next PDU, after the LI.
     std::size_t padding_ahead() const;
 
-    // Of a STATUS PDU. False: it acknowledges what was never sent, and a RESET is due.
+    // Handles a STATUS PDU. False: it acknowledges data that was never sent, and a RESET is due.
     bool on_status(const status_content& s);
     // The MRW that a STATUS PDU has to carry now; taken with it.
     std::optional<window_move> move_due() const { return move_due_ ? move_ : std::nullopt; }
@@ -69,7 +69,7 @@ public:
     std::int64_t next_wakeup() const;
 
     std::size_t held_sdus() const { return count_; }
-    // Of which some octets have not been sent.
+    // The number of SDUs with octets that have not been sent.
     std::size_t waiting_sdus() const { return count_ - std::min(unsent_, count_); }
     std::int64_t acknowledged() const { return first_; }  // VT(A)
     std::int64_t next_sn() const { return next_; }        // VT(S)
@@ -149,8 +149,9 @@ private:
     std::int64_t move_sn_ = 0, move_timer_ns_ = -1;
     int moves_sent_ = 0;
     bool move_due_ = false, reset_due_ = false;
-    // Of the last SDU given up a part was sent and the rest never will be: a PDU that the receiver
-    // took for its rest would give a wrong SDU, so there is none until it has moved on.
+    // A part of the last dropped SDU was sent, and the rest never will be: the receiver could take
+    // the next PDU for that rest and assemble a wrong SDU, so no PDU is sent until the receiver has
+    // moved on.
     bool hold_ = false;
     std::uint32_t status_ = 0;
     am_transmitter_counts counts_;

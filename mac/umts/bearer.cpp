@@ -207,7 +207,7 @@ void bearer::advance(std::int64_t now_ns) {
     now_ns_ = std::max(now_ns_, now_ns);
 }
 
-// What arrives is there before an interval begins.
+// Packets that arrive are there before an interval begins.
 void bearer::arrive(std::int64_t now_ns) {
     now_ns_ = std::max(now_ns_, now_ns);
     for (const way w : {way::down, way::up}) block_arrives(w, now_ns);

@@ -83,7 +83,8 @@ public:
     const rlc_entity& receiver(way w) const { return *ends_[w == way::down ? 1 : 0]; }
     const bearer_counts& counts(way w) const { return sides_[static_cast<std::size_t>(w)].counts; }
     double kbps(way w) const { return of(w).kbps; }
-    // What PDUs hold of packets, status PDUs like others, over the intervals that had any.
+    // The bit rate of PDUs that hold packets, status PDUs included, over the intervals that had
+    // any.
     double busy_bps(way w) const;
     packets_bytes delivered(way w) const { return of(w).packets.of(fate::delivered); }
     // At the time that it was last moved on to.

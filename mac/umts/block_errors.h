@@ -38,7 +38,7 @@ block_chain chain_of(const block_error_config& config);
 class block_errors {
 public:
     block_errors(const block_error_config& config, std::uint64_t seed);
-    // Of the next block.
+    // Draws whether the next block is lost.
     bool lost() noexcept;
 
 private:

@@ -13,7 +13,7 @@ constexpr double round = 1e-9;
 }  // namespace
 
 void cell_scheduler::configure(sharing method, const std::vector<share>& users) {
-    // What was had by another measure says nothing.
+    // Shares by another measure tell nothing about this one.
     if (method != method_) {
         users_.clear();
         served_ = {};
@@ -21,7 +21,7 @@ void cell_scheduler::configure(sharing method, const std::vector<share>& users) 
     method_ = method;
     users_.resize(users.size());
     for (std::size_t u = 0; u < users.size(); ++u) {
-        // What the last PDU still owes was measured by another rate: it may have been an hour.
+        // The debt of the last PDU was measured by another rate, perhaps an hour ago.
         if (users_[u].bits != users[u].bits) left_ = std::max(left_, 0.0);
         users_[u].bits = users[u].bits;
         users_[u].what = users[u].what;

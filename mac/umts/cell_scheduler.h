@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Who of a cell's users sends next (Teyeb 2006, 2.3.1). An interval brings the cell one interval of
-// its resource, which is power or time: for a user with twice the C/I a bit costs half of it. Of
-// the classes of traffic an earlier one goes first; within a class
+// Selects the user of a cell that sends next (Teyeb 2006, 2.3.1). An interval brings the cell one
+// interval of its resource, which is power or time: for a user with twice the C/I a bit costs half
+// of it. Classes of traffic are served in order; within a class the first is
 //
-//   equal_throughput   who has had the fewest bits
-//   equal_resource     who has had the least of the resource
-//   max_ci             who has the highest C/I, of equals the one with the fewest bits
+//   equal_throughput   the user who has had the fewest bits
+//   equal_resource     the user who has had the least of the resource
+//   max_ci             the user with the highest C/I; among equals the one with the fewest bits
 //
-// and what one leaves the others have. Who had nothing to send begins with as much as those have
-// had who were served meanwhile: nobody saves up. What a PDU needs beyond its interval is taken
-// from the next one, so that over time no more is used than there is, to the last PDU.
+// and the others get the rest. A user who had nothing to send begins with as much as the users had
+// who were served meanwhile: nobody saves up a share. If a PDU needs more than its interval, the
+// excess is taken from the next one, so that over time, to the last PDU, no more than the resource
+// is used.
 #pragma once
 
 #include <array>
@@ -31,10 +32,10 @@ public:
         traffic_class what = traffic_class::interactive;
     };
 
-    // What was had counts on, if the method is the same.
+    // Shares so far are kept if the method is the same.
     void configure(sharing method, const std::vector<share>& users);
-    // Of the interval of this number: who has something to send enters, and leaves when it has no
-    // more or may not send it.
+    // Begins the interval of this number: a user with something to send enters, and leaves when it
+    // has no more or may not send it.
     void begin(std::int64_t interval);
     void enter(int user);
     void leave(int user) { users_[static_cast<std::size_t>(user)].ready = false; }

@@ -6,9 +6,10 @@
 //
 // A length indicator (LI) of 7 or 15 bits says where an SDU ends: the octets up to its last one,
 // counted from the last LI on (so each is more than the one before).
-// What it cannot say has values of its own: 0: the PDU before was filled exactly by the end of an
-// SDU; one octet short of that (15 bits only); the rest is a STATUS PDU; the rest is padding; the
-// first octet begins an SDU (UMD). An AMD PDU whose HE is 2 ends with the end of an SDU.
+// Values that are no length have meanings of their own: 0: the PDU before was filled exactly by the
+// end of an SDU; one octet short of that (15 bits only); the rest is a STATUS PDU; the rest is
+// padding; the first octet begins an SDU (UMD). An AMD PDU whose HE is 2 ends with the end of an
+// SDU.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +42,7 @@ struct segment {
     bool ends = false, trim = false;
 };
 
-// What there is in a data PDU. All but the last segment end.
+// The content of a data PDU. All segments but the last one end with the end of an SDU.
 struct pdu_content {
     std::uint16_t sn = 0;
     bool poll = false;
@@ -59,8 +60,7 @@ struct pdu_content {
 // PDUs of this size.
 bool read_pdu(data_mode mode, std::span<const std::uint8_t> pdu, pdu_content& out) noexcept;
 
-// Of a PDU: where the LI of its padding is, and the first octet that is padding. li 0: there is
-// none.
+// The place of the padding's LI in a PDU, and its first octet. li 0: there is no padding.
 struct padding {
     std::size_t li = 0, from = 0;
     std::size_t room(std::size_t pdu_bytes) const { return li == 0 ? 0 : pdu_bytes - from; }
@@ -88,7 +88,7 @@ public:
         int li;     // which one, from 1
     };
     taken take(int left) noexcept;
-    // What the next PDU has to say.
+    // The information that the next PDU has to carry.
     carry carried() const { return carried_; }
     bool full() const { return room_ == 0; }
     // Writes header, LIs and padding; `data` are the octets taken, in order.

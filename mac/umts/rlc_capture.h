@@ -26,7 +26,7 @@ struct rlc_channel {
     bool user_data = false;
 };
 
-// Of a PDU of that size, of the nth user's bearer, from 0.
+// The channel of a PDU of that size, of the nth user's bearer, counted from 0.
 rlc_channel channel_of(rlc_mode mode, bool downlink, int user, std::size_t pdu_bytes);
 
 // The IPv4 packet with the framed PDU, into `out`, which is emptied first.

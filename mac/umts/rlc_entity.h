@@ -25,7 +25,7 @@ struct rlc_counts {
     std::int64_t window_used = 0;
     std::uint64_t discarded = 0;  // SDUs
     std::uint64_t held = 0;       // SDUs
-    // Of what comes to it: octets of SDUs that are there and not handed out: now, at most.
+    // Octets of SDUs that were received and not handed out: now, and at most.
     std::int64_t received = 0, most_received = 0;
 };
 
@@ -60,7 +60,7 @@ public:
     // Not before then has it a PDU, if nothing comes.
     virtual std::int64_t next_wakeup(std::int64_t now_ns) const = 0;
     virtual rlc_counts counts() const = 0;
-    // Of acknowledged mode.
+    // In acknowledged mode only.
     virtual void ask_for_window(int /*pdus*/) {}
     virtual bool failed() const { return false; }
     virtual std::uint32_t epoch() const { return 0; }
@@ -73,15 +73,15 @@ constexpr int header_of(rlc_mode mode) {
                                               : header_bytes(data_mode::acknowledged);
 }
 
-// Of PDUs, which begin anew then; 0: they have none.
+// The count of sequence numbers of a mode, after which PDUs begin anew; 0: its PDUs have none.
 constexpr int numbers_of(rlc_mode mode) {
     return mode == rlc_mode::transparent      ? 0
            : mode == rlc_mode::unacknowledged ? um_sn_space
                                               : sn_space;
 }
 
-// Of what it sends, and of what comes to it; in modes without acknowledgement only sizes, queue
-// and discard by timer count.
+// Makes an entity of this mode with the configuration of the direction that it sends and of the one
+// that it receives; modes without acknowledgement use only sizes, queue and discard by timer.
 std::unique_ptr<rlc_entity> make_entity(rlc_mode mode, const am_config& sends,
                                         const am_config& takes, rlc_entity::events e);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the radio resource control gives a terminal: a dedicated channel (DCH) always, or as its
-// traffic asks for.
+// The radio resource control gives a terminal a dedicated channel (DCH), always or as its traffic
+// asks for it.
 //
 //   idle --data: set_up--> DCH or FACH (by what waits)      PCH --data: page--> FACH
 //   FACH --more waits than the threshold: switch--> DCH

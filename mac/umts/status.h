@@ -30,7 +30,7 @@ struct window_move {
     bool operator==(const window_move&) const = default;
 };
 
-// Of a STATUS PDU that was read. Numbers are SNs.
+// The content of a STATUS PDU that was read. Numbers are SNs.
 struct status_content {
     std::optional<std::uint16_t> ack, window, poll;
     std::optional<window_move> move, move_ack;
@@ -48,8 +48,8 @@ struct missing_run {
     int count = 0;
 };
 
-// What a receiver says: all before `end` are there but for the missing ones. Numbers are not
-// reduced by the modulus.
+// The state that a receiver reports: all before `end` are there except the missing ones. Numbers
+// are not reduced by the modulus.
 struct receiver_state {
     std::int64_t end = 0;
     std::span<const missing_run> missing;  // ascending, before `end`
@@ -88,7 +88,7 @@ struct reset_content {
 };
 void write_reset(const reset_content& r, std::span<std::uint8_t> pdu) noexcept;
 std::optional<reset_content> read_reset(std::span<const std::uint8_t> pdu) noexcept;
-// Of a PDU of an acknowledged entity; nothing: it is a data PDU, or none at all.
+// The type of a control PDU of an acknowledged entity; nothing: it is a data PDU, or no PDU at all.
 std::optional<control_type> control_type_of(std::span<const std::uint8_t> pdu) noexcept;
 
 }  // namespace wip::umts

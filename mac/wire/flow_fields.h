@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What tells an IP packet from its neighbours: protocol, ports, sequence number, identification.
-// Reads what is there and nothing else: a short or odd packet gives zeros, never an error.
+// Fields by which an IP packet differs from its neighbours: protocol, ports, sequence number,
+// identification. The reader takes the fields that are there and nothing else: a short or odd
+// packet gives zeros, never an error.
 #pragma once
 
 #include <cstdint>

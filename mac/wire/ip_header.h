@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the link needs to know of an IP header: where the packet ends, and whether the header can be
-// believed. IPv4 (RFC 791): length in bytes 2..3, header checksum over IHL * 4 bytes. IPv6 (RFC
-// 8200): payload length in bytes 4..5 and no header checksum.
+// The parts of an IP header that the link needs: the packet's length, and whether the header is
+// valid. IPv4 (RFC 791): length in bytes 2..3, header checksum over IHL * 4 bytes. IPv6 (RFC 8200):
+// payload length in bytes 4..5 and no header checksum.
 #pragma once
 
 #include <cstddef>

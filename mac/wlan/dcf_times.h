@@ -35,7 +35,7 @@ struct dcf_times {
     std::int64_t handshake() const { return rts() + ack() + 2 * sifs; }
     // From the end of a frame until its sender knows that no answer comes.
     std::int64_t no_answer() const { return sifs + slot + preamble; }
-    // What a station that could not read a frame waits instead of DIFS, less DIFS.
+    // The time that a station which could not read a frame waits instead of DIFS, less DIFS.
     std::int64_t unread() const { return sifs + frame(ack_bytes, 1000); }
 
     // Slots from which a backoff is drawn after so many failures, the least being 0.
@@ -44,8 +44,9 @@ struct dcf_times {
         return (std::int64_t{least_window + 1} << doublings) - 1;
     }
 
-    // Of so many attempts with a packet that all fail, without competition: each with what follows
-    // until the next one, the mean backoff from a window that has doubled; nanoseconds.
+    // The mean time of so many attempts with a packet that all fail, without competition, in
+    // nanoseconds: each attempt with what follows until the next one, the mean backoff from a
+    // window that has doubled.
     double mean_failed(std::size_t packet, int attempts, bool with_rts = false) const {
         double sum = 0;
         for (int n = 1; n <= attempts; ++n)
@@ -55,8 +56,8 @@ struct dcf_times {
         return sum;
     }
 
-    // Of a packet without error or competition, the backoff before it included; nanoseconds. Its
-    // inverse is the most that one station gets through.
+    // The mean time of a packet without error or competition, the backoff before it included, in
+    // nanoseconds. Its inverse is the highest rate of packets of one station.
     double mean_turn(std::size_t packet, bool with_rts = false) const {
         return static_cast<double>(difs + (with_rts ? handshake() : 0) + data(packet) + sifs +
                                    ack()) +

@@ -36,8 +36,8 @@ public:
         started_ = true;
     }
 
-    // Of a frame with a packet of so many bytes. Of a row that is still going on, what it has is
-    // not yet counted.
+    // The number of attempts for a frame with a packet of so many bytes. A series of failures that
+    // is still going on is not counted yet.
     int limit(const dcf_times& times, std::size_t packet, bool with_rts,
               std::int64_t patience_ns) const {
         const int asked =

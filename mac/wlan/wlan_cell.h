@@ -79,7 +79,7 @@ public:
     int retry_limit(int n) const;
     int nodes() const { return static_cast<int>(nodes_.size()); }
     node_counts counts(int n) const;
-    // Of the access point with frames to this station.
+    // The access point's counts of frames to this station.
     const node_counts& counts_to(int station) const {
         return at(0).queues[static_cast<std::size_t>(station)].counts;
     }
@@ -170,7 +170,7 @@ private:
     bool has_turn(node& n, std::int64_t t);
     queue& choose(node& n, std::int64_t t);
     bool enqueue(int where, frame& f, std::int64_t now_ns);
-    // Of a packet that is followed, else null; the number of its frame of this hop.
+    // The journal of a packet that is followed, else null, and the number of its frame of this hop.
     sdu_journal* journal_of(const frame& f);
     std::int64_t frame_number(const frame& f, int from) const;
     void mark(queue& q);

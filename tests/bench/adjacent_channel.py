@@ -132,8 +132,8 @@ def db(ratio):
 
 
 def offsets(f, p):
-    """Of the filter's middle from the channel's edge, MHz; dB of the carrier in the filter, the
-    worse side."""
+    """The distance of the filter's middle from the channel's edge, MHz; dB of the carrier in the
+    filter, the worse side."""
     at = numpy.arange(0.05, 10, 0.05)
     worse = [
         max(

@@ -38,7 +38,7 @@ from openwip_cli.machine import qemu
 from openwip_cli.messages import attenuator as link
 
 ARM = BUILD / "firmware/arm"
-# Of an STM32F446RE, less what settings and vectors have.
+# The memory of an STM32F446RE, less that of settings and vectors.
 FLASH, RAM = 464 * 1024, 112 * 1024
 TICK_INSTRUCTIONS = 1_000_000 // qemu_trace.NS_PER_INSTRUCTION
 

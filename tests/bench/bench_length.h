@@ -9,8 +9,8 @@
 
 namespace wip::bench {
 
-// Of `what` (slots, seconds): "least", a number, or `usual` without an argument. Anything else ends
-// the program with code 2.
+// The length in `what` (slots, seconds): "least", a number, or `usual` without an argument.
+// Anything else ends the program with code 2.
 inline int length(int argc, char** argv, const char* what, int usual, int least,
                   int most = 1'000'000) {
     if (argc < 2) return usual;

@@ -3,7 +3,7 @@
 // the same work: as many payload bits in OFDM symbols of 500 subcarriers of an FFT of 768 with a
 // prefix of 85, uncoded, at 40 dB; a channel of as many taps with noise over as many samples.
 //   bench_liquid [slots]     default 1000
-// What is not the same is said in docs/results/speed.md: liquid's frame brings its own preamble and
+// The differences are listed in docs/results/speed.md: liquid's frame brings its own preamble and
 // header, and its channel does not fade.
 
 #include <complex>

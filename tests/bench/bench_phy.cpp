@@ -51,7 +51,7 @@ struct times {
     std::uint64_t second_looks = 0;
     slot_times tx, rx;
     std::uint64_t good = 0;
-    // Of those the slots without a second look.
+    // The times of the slots without a second pass.
     slot_times rx_once;
     std::uint64_t good_once = 0;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What an IQ recording of another rate loses when it is imported (blocks/lib/resampler.h). Slots of
-// the modulator are brought to that rate here, by a sum of windowed sincs in double precision whose
-// images are 120 dB down, then back to the cell's by the resampler, and received beside the
+// The loss of an IQ recording of another rate when it is imported (blocks/lib/resampler.h). Slots
+// of the modulator are brought to that rate here, by a sum of windowed sincs in double precision
+// whose images are 120 dB down, then back to the cell's by the resampler, and received beside the
 // original:
 //
 //   clean    without noise: the EVM of the control symbols is what the way there and back has added

@@ -113,7 +113,7 @@ def air_status(cell: str = CELL) -> Any:
 
 
 def slots_so_far(cell: str = CELL) -> Any:
-    """Of the cell's air."""
+    """The slot that the cell's medium has reached."""
     return air_status(cell).now // SLOT_SAMPLES
 
 
@@ -251,7 +251,7 @@ def interval(ours: Any, theirs: Any, seed: int = 1) -> list[Any]:
 
 
 def compare(ours: Any, theirs: Any) -> Any:
-    """Of the totals: median of one over median of the other."""
+    """The ratio of the totals: median of one over median of the other."""
     found = {}
     for figure in FIGURES:
         a, b = ([r["figures"]["total"][figure] for r in runs] for runs in (ours, theirs))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the spectrum of the received samples costs: the slot path, where a slot of samples is copied
-// now and then, and the thread that makes it. Three receivers take the same slots by turns: one
-// without, one whose spectrum is wanted ten times a second, one whose is wanted in every slot (and
-// is made in every 50th). The wall clock is kept (1500 slots/s), so that the thread has the time
-// between slots that it has in a cell. JSON on standard output, with the budgets:
+// The cost of the spectrum of the received samples: in the slot path, where a slot of samples is
+// copied now and then, and in the thread that makes it. Three receivers take the same slots by
+// turns: one without, one whose spectrum is wanted ten times a second, one whose is wanted in every
+// slot (and is made in every 50th). The wall clock is kept (1500 slots/s), so that the thread has
+// the time between slots that it has in a cell. JSON on standard output, with the budgets:
 //
 //   slot path  1 % of a slot in the mean, and 10 % in the slots that copy (median)
 //   thread     1 % of a core at 30 spectra a second
@@ -38,7 +38,7 @@ struct side {
     slot_receiver receiver{{}};
     std::unique_ptr<spectrum_thread> spectra = every > 0 ? std::make_unique<spectrum_thread>()
                                                          : nullptr;
-    // Of the spectrum alone: all slots, and those that copied.
+    // The times of the spectrum alone: all slots, and those that copied.
     slot_times all = {}, copying = {};
     slot_times whole = {};  // receiver and spectrum
     std::uint64_t made = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What several benchmarks need.
+// Functions that several benchmarks share.
 #pragma once
 
 #include <algorithm>

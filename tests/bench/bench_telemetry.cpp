@@ -134,7 +134,8 @@ private:
     double process_ = cpu_seconds(), thread_ = thread_seconds();
 };
 
-// Of the slots of one cell: all of it, and the calls of telemetry in the middle of it.
+// The times of the slots of one cell: the whole slot, and the calls of telemetry in the middle of
+// it.
 struct cell_meter {
     meter all, calls;
     double alone_s() const { return all.seconds() - calls.seconds(); }

@@ -134,7 +134,7 @@ def outside(found):
 
 
 def judged(r):
-    """Of a run that ended before its figures were taken (no lock) there is the verdict alone."""
+    """A run that ended before its figures were taken (no lock) has the verdict alone."""
     if not all(r.get(part) for part in ("realtime", "fader", "cpu")):
         return {"verdict": r["verdict"], "outside": None}
     found = figures(r)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What ./openwip bridge carries (docs/results/wlan.md): datagrams as fast as one socket sends
+"""The packet rate of ./openwip bridge (docs/results/wlan.md): datagrams as fast as one socket sends
 them, from the wired side to the mobile one; packets a second, and the bridge's processor time for
 each. `python3 tests/bench/bridge_rate.py [SECONDS]`, as root."""
 
@@ -52,7 +52,7 @@ def inside(name, code, *arguments):
 
 
 def cpu_s(pid):
-    """Of user and kernel."""
+    """The processor time of user and kernel."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

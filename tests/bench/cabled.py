@@ -86,7 +86,7 @@ def run(way, seed, given, folder):
 
 
 def figures(ways, runs):
-    """Of each way, by seed: only of those valid on both."""
+    """The values of each way, by seed: only of runs valid on both."""
     seeds = sorted(set(runs["medium"]) & set(runs["cabled"]))
     by_bin, by_slot = [], []
     for seed in seeds:

@@ -61,7 +61,7 @@ def report(file):
 
 
 def of_run(r):
-    """What a report says; without one the run did not come so far."""
+    """The values of a report; without one the run did not come so far."""
     if r is None:
         return {"valid": False, "reasons": ["no report"]}
     rt, fader = r.get("realtime"), r.get("fader")

@@ -282,8 +282,8 @@ WITHIN = {"real": 0.03, "sample": 0.05}  # of those with fewer seeds
 
 
 class Kept:
-    """What the runs have in common (`made`), and every one that was made: {"point|fidelity|seed":
-    Mbit/s, or why it is invalid}.
+    """The common parameters of the runs (`made`), and every one that was made:
+    {"point|fidelity|seed": Mbit/s, or why it is invalid}.
     `counted`: what some of them counted beside it, of the link."""
 
     def __init__(self, file: pathlib.Path, made: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Lundsten's simulator gives for his tables 3, 7, 8, 14 and 15 (docs/results/umts.md): ns-2
+"""The results of Lundsten's simulator for his tables 3, 7, 8, 14 and 15 (docs/results/umts.md):
+ns-2
 itself, with the link that his appendix B describes (ns2_radio_link.cc) and his window, path and
 errors. JSON: per rate and packet the time without and with 10 % of the blocks lost, the increase in
 percent, timeouts, halvings and packets dropped, a mean over the seeds.
@@ -43,7 +44,7 @@ HEADERS = (
     "classifier",
     "routing",
 )
-# What ns-2's configure would write, as far as its headers ask.
+# The definitions that ns-2's configure would write, as far as its headers ask.
 CONFIGURED = (
     "\n".join(
         f"#define {name}"

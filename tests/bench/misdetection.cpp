@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Wrong frames that the receiver would deliver, over the air in typical urban at 75 km/h. Every
 // unit is sent twice, so that a frame has all its chances: at once, combined, with a second look.
-// Of every check of a frame that was decided wrong the pattern of its wrong bits is known:
+// The pattern of wrong bits of every check of a frame that was decided wrong is known:
 //   - CRC-24A sees all of odd weight and all of two wrong bits; of four, as many as are code words
 //     (test_phy_codes): none up to 32-QAM
 //   - of the others, as of patterns at random, one in 2^23 passes; held against them: how many have
@@ -49,7 +49,7 @@ std::uint32_t remainder_of(const label_array& wrong, int k) {
     return crc24(bytes.data(), nof_labels * k / 4);
 }
 
-// Of the patterns of four wrong bits that pass, times 2^23.
+// The share of the patterns of four wrong bits that pass, times 2^23.
 double share_of_four(int k) {
     constexpr std::array<int, max_bits_per_symbol> words{0, 0, 0, 0, 0, 126, 372, 1114};
     const double n = nof_labels * k;
@@ -64,7 +64,7 @@ public:
     void process(sample first, std::span<const cf32> in) {
         synchroniser_.process(first, in, *this);
     }
-    // What is sent, by the sample time of its slot.
+    // The sent slots, by sample time.
     std::map<std::int64_t, test::sent_slot> sent;
 
     std::int64_t frames = 0, bad = 0, wrong_checks = 0;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the recorder costs: scripted publishers at the rates of a cell of 25 bins and 256-QAM with
+"""The cost of the recorder: scripted publishers at the rates of a cell of 25 bins and 256-QAM with
 full load, and the processor time of the recorder. Prints a line for each set of topics.
 
     PYTHONPATH=build/python:host/cli:tests/unit/cli python3 tests/bench/record_load.py [SECONDS]"""
@@ -129,7 +129,7 @@ SMALL = {
 
 
 def publish(base, terminal, topics, slot, every):
-    """What a cell says in STEP slots."""
+    """The messages of a cell in STEP slots."""
     for s in range(slot, slot + STEP):
         if "slot" in topics and s % every == 0:
             for end in (base, terminal):

@@ -83,7 +83,7 @@ def alike(a, b):
 
 
 def compared(by_way):
-    """Of {way: {seed: value}}: estimates as JSON, and whether they are alike."""
+    """Compares {way: {seed: value}}: estimates as JSON, and whether they are alike."""
     of = {way: estimates.estimate(values.values()) for way, values in by_way.items()}
     there = [by_way[way] for way in WAYS]
     return {

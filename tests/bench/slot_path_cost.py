@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a slot costs in the processes that it goes through, read from /proc while a cell runs:
+"""The cost of a slot in the processes that it goes through, read from /proc while a cell runs:
 context switches, processor time (user, kernel), time ready without a core. Nothing is added to the
 processes."""
 
@@ -14,7 +14,7 @@ from openwip_cli.machine.procfs import threads_of
 
 @dataclasses.dataclass
 class Counts:
-    """Of a process so far, all its threads; times in seconds."""
+    """The counts of a process so far, all its threads; times in seconds."""
 
     switches: int = 0  # voluntary: it went to sleep
     preemptions: int = 0  # involuntary: somebody else came first
@@ -64,7 +64,7 @@ def counts_of(pid: int, proc: str = "/proc") -> dict[Any, Any]:
 
 
 def difference(before: Any, after: Any) -> Any:
-    """Of the threads that were there both times."""
+    """The counts of the threads that were there both times."""
     total = Counts()
     for thread, counts in after.items():
         if thread in before:
@@ -73,7 +73,7 @@ def difference(before: Any, after: Any) -> Any:
 
 
 def per_slot(counts: Any, slots: int) -> dict[str, Any]:
-    """Of one process, as the bench prints it; times in microseconds a slot."""
+    """The counts of one process, as the bench prints it; times in microseconds a slot."""
     return {
         "switches": counts.switches / slots,
         "preemptions": counts.preemptions / slots,

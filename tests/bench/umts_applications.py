@@ -120,7 +120,7 @@ def workload(cell):
 
 
 def below_the_floor(bearer, got):
-    """What came sooner than its octets at the rate and two round trips of 150 ms."""
+    """Transfers that were sooner than their octets at the rate and two round trips of 150 ms."""
     floor = {"page_s": FILES["page.html"] + FILES["picture.jpg"], "file_s": FILES["file.bin"]}
     return [
         name

@@ -13,7 +13,7 @@ ATTEMPTS = 3
 
 
 def options(parser):
-    """What both of them have."""
+    """Options that both benches have."""
     parser.add_argument("--out")
     parser.add_argument("--before", default="", help="command that runs each demo (flock FILE)")
     parser.add_argument("more", nargs="*")
@@ -42,7 +42,7 @@ def run(what, folder, arguments, before="", demo=(TOP / "openwip", "demo")):
 
 
 def not_valid(runs, ways, seeds):
-    """What is left out, by name."""
+    """The runs that are missing, by name."""
     return [f"{way}, seed {s}" for way in ways for s in range(1, seeds + 1) if s not in runs[way]]
 
 

@@ -67,7 +67,7 @@ def at_the_server(path):
 
 
 def estimates(events, jiffy_ms, whole):
-    """Of each recovery, at its end: bandwidth times least round trip, segments."""
+    """The estimate of each recovery, at its end: bandwidth times least round trip, segments."""
 
     def jiffies(ms):
         return int(ms // jiffy_ms) if whole else ms / jiffy_ms

@@ -99,7 +99,7 @@ private:
         f_ = {c1[0] / c0_[0], c1[1] / c0_[1], c1[2] / c0_[0], c1[3] / c0_[1]};
         q_ = {c0_[0] - f_[0] * c1[0] - f_[1] * c1[1], -f_[0] * c1[2] - f_[1] * c1[3],
               c0_[1] - f_[2] * c1[2] - f_[3] * c1[3]};
-        // What comes new is not white: the second derivative of Clarke's channel lasts many slots
+        // The innovation is not white: the second derivative of Clarke's channel lasts many slots
         // at low speed, and a filter that takes it for white trusts itself too much. With twenty
         // times the variance NMSE is 9 dB less at 3 km/h (16 dB SNR), 1 dB more at 75 km/h.
         for (auto& q : q_) q *= 20;

@@ -69,8 +69,8 @@ def band_bound(profile, doppler_hz, snr_db, horizons, elements, slots=64, target
 
 
 def nmse_of(r, c):
-    """Of the power h^H h predicted by its conditional mean; covariance r of h, c of h given what is
-    known."""
+    """The error of the power h^H h predicted by its conditional mean; covariance r of h, c of h
+    given the known elements."""
 
     def trace(m):
         return float(np.trace(m).real)
@@ -92,8 +92,8 @@ def bound(profile, doppler_hz, snr_db, horizons, elements, bins, slots=32):
                 f.append((20 * b + c) * 1e4)
     t, f = np.array(t), np.array(f)
     seen = correlation(profile, doppler_hz, t, f, t, f) + 10 ** (-snr_db / 10) * np.eye(len(t))
-    # Of the bin's 120 elements each third subcarrier stands for its neighbours: the sums hardly
-    # change (1e-4 of them).
+    # Each third subcarrier of the bin's 120 elements stands for its neighbours: the sums hardly
+    # change (by 1e-4).
     own = [(l, c) for l in range(6) for c in range(1, 20, 3)]
     f0 = np.array([c * 1e4 for _, c in own])
 

@@ -101,9 +101,9 @@ def whole_receiver(samples, horizon=3):
 
 
 def assert_cut_from(samples, start, slot):
-    """What passed before the correction of DC and image has 32 slots to go by is passed on as it
-    came; what it puts into a signal that has neither is 50 dB below it (direct_conversion.h). A
-    sample too early or too late would be no smaller than the signal."""
+    """Samples that come before the correction of DC and image has 32 slots of data are passed on
+    unchanged; after that its error, in a signal without DC and image, is 50 dB below the signal
+    (direct_conversion.h). A sample too early or too late would be no smaller than the signal."""
     sent = samples[start : start + SLOT]
     if start < 32 * SLOT:
         np.testing.assert_array_equal(slot, sent)

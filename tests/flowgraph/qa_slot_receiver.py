@@ -281,7 +281,8 @@ class SettingsAtRunTime(unittest.TestCase):
         return macd
 
     def seen(self, macd):
-        """What it ran with, in turn: (predictor, horizon, combining), first report that says so."""
+        """The settings it ran with, in turn: (predictor, horizon, combining), first report that
+        shows each."""
         seen = []
         for i, r in enumerate(macd.reports):
             if r.HasField("state"):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What comes off the air as bits: grants and feedback of 30 bytes, IP headers, flow fields, nibble
-// strings. Bits that can be read can be written again, and are the same ones then; bits that were
-// written can be read.
+// Everything that comes off the air as bits: grants and feedback of 30 bytes, IP headers, flow
+// fields, nibble strings. Bits that can be read can be written again, and are the same ones then;
+// bits that were written can be read.
 #include <array>
 #include <bit>
 #include <cmath>

@@ -123,7 +123,7 @@ options parse(int argc, char** argv) {
     return o;
 }
 
-// What runs now, for the last words.
+// The input that runs now, for the message at the end.
 const bytes* running = nullptr;
 std::string artifact_prefix;
 

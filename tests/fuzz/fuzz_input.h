@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a fuzz target reads its input with, and how it says that an invariant is violated. Behind
-// the end of the input everything reads as zero, so that every input means something.
+// Reads the input of a fuzz target, and reports a violated invariant. After the end of the input
+// everything reads as zero, so that every input means something.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ public:
         return low | static_cast<std::uint64_t>(u32()) << 32;
     }
     bool flag() { return (u8() & 1) != 0; }
-    // Of low .. high, from a byte.
+    // A number in low .. high, from a byte.
     int in(int low, int high) { return low + u8() % (high - low + 1); }
     double share() { return u8() / 255.0; }
 
@@ -67,5 +67,5 @@ inline void expect(bool holds, std::string_view what) {
 
 }  // namespace wip::fuzz
 
-// What a target defines: one run with one input. libFuzzer's name for it.
+// Each target defines this function: one run with one input. The name is libFuzzer's.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

@@ -9,10 +9,10 @@
 //   packet      an IP packet, or what claims to be one, from an application
 //   set         a change of settings at run time
 //
-// What has to hold: every direction's packets and bytes add up after each step; what goes out is
-// what a flowgraph can use; a request is answered at most once; a refusal is one of the two that a
-// control socket can say; and as long as nothing was damaged, a packet that comes out of one end
-// was put into the other, once.
+// These must hold: every direction's packets and bytes add up after each step; the output is fit
+// for a flowgraph; a request is answered at most once; a refusal is one of the two that a control
+// socket has; and as long as nothing was damaged, a packet that comes out of one end was put into
+// the other, once.
 #include <algorithm>
 #include <map>
 #include <stdexcept>
@@ -231,7 +231,7 @@ private:
         expect(s.tun_alive(), "an interface is gone");
     }
 
-    // What has come out of `out` was given to `in`.
+    // The packets that have come out of `out` were given to `in`.
     void take_out(end& out, end& in) const {
         for (auto packet = out.tun.take(); !packet.empty(); packet = out.tun.take()) {
             if (!honest_) continue;

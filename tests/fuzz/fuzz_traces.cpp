@@ -94,7 +94,7 @@ void write_number(hid_t where, const char* key, hid_t type, Number value) {
     write(where, key, type, space, &value);
 }
 
-// What is wrong with the file: a place of it, by number; 0: nothing.
+// The fault of the file: a place of it, by number; 0: none.
 class oddness {
 public:
     explicit oddness(fuzz_input& in) : in_(in), which_{in.u8(), in.u8()} {}

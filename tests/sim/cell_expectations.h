@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is expected of a cell world when its link has been drained, and what random ones have in
-// common.
+// The state that a cell world must have when its link has been drained, and the common parts of
+// random worlds.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ inline void expect_all_sent_delivered(cell_world& w) {
     EXPECT_EQ(w.oracle().undelivered(), -1);
 }
 
-// Of a world that was drawn: `number` says which one failed.
+// Checks a world that was drawn: `number` says which one failed.
 inline void expect_sent_arrived(cell_world& w, int number) {
     ASSERT_TRUE(w.drain(60000)) << "world " << number;
     const auto& b = w.base_statistics_now();

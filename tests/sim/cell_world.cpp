@@ -336,7 +336,7 @@ void cell_world::check_feedback(const slot_report& report, const slot_feedback& 
     }
 }
 
-// What the base station knows of slot `s` from plan(s + delay) on.
+// The base station's knowledge of slot `s` from plan(s + delay) on.
 void cell_world::settle(std::int64_t s) {
     settled_ = std::max(settled_, s);
     for (; !flight_.empty() && flight_.front().slot <= s; flight_.pop_front())

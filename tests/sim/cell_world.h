@@ -79,7 +79,7 @@ struct world_config {
     std::int64_t first_sn = 0;
 };
 
-// What does not come through in a blackout.
+// The directions that a blackout blocks.
 enum class blackout_kind : std::uint8_t {
     radio,     // the terminal is not locked
     grants,    // it is, and hears no grant

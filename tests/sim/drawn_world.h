@@ -56,8 +56,8 @@ private:
     std::vector<setting> settings_;
 };
 
-// What random_worlds.cpp needs of a kind of worlds. run() throws std::logic_error at the first
-// violation; what it returns is printed in sums.
+// The parts of a kind of worlds that random_worlds.cpp needs. run() throws std::logic_error at the
+// first violation; its return value is printed in sums.
 struct world_kind {
     std::string name;
     std::function<std::vector<std::string>(std::uint64_t seed, const name_set& without)> settings;
@@ -88,9 +88,9 @@ world_kind relay_worlds();     // TCP segments over it, damaged, and the relay: 
 // Bytes that the MACs hold now; 0 in a program that does not count them.
 inline std::int64_t (*mac_memory)() = nullptr;
 
-// What grows without an end grows in every phase. Buffers that grow to what the link needs do so in
-// some; the least growth of the last phases is judged, and what every queue's spare buffers may
-// still gain is allowed for.
+// Memory that grows without an end grows in every phase. Buffers that grow to the size that the
+// link needs do so in some; the least growth of the last phases is checked, less the amount that
+// every queue's spare buffers may still gain.
 class memory_watch {
 public:
     explicit memory_watch(int largest_packet) : allowance_(64 * (largest_packet + 1024)) {}

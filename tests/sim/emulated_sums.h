@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Of the emulated cell: in = delivered + queued + dropped with reason, packets and bytes, at both
-// ends of the downlink and on the uplink.
+// Checks the emulated cell: in = delivered + queued + dropped with reason, packets and bytes, at
+// both ends of the downlink and on the uplink.
 #pragma once
 
 #include <string>

@@ -39,8 +39,8 @@ public:
 
     // The base station knows that the terminal has this frame.
     void on_acknowledged(std::int64_t sn) { frames_[sn].acknowledged = true; }
-    // Of the packets that were not delivered though every frame with a part of them was
-    // acknowledged: the first one's number, -1 when there is none.
+    // The number of the first packet that was not delivered though every frame with a part of it
+    // was acknowledged; -1 when there is none.
     std::int64_t undelivered() const;
     // No packet may be without its record, but for `skipped` of them.
     void all_recorded(std::uint64_t skipped) const;

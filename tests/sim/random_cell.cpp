@@ -17,7 +17,7 @@ constexpr int phases = 8;
 struct cell_script {
     world_config world;
     int slots = 600;
-    // What changes while the cell runs, every few slots; the dice of one do not move another's.
+    // The changes while the cell runs, every few slots; the dice of one do not move another's.
     struct {
         bool bins = false, modulation = false, table = false, delay = false, limit = false;
         bool queue = false, packing = false, losses = false, load = false;

@@ -67,7 +67,7 @@ void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { tagged
 namespace {
 using namespace wip::sim;
 
-// What it violates; empty: nothing.
+// The violation of this world; empty: none.
 std::string violation(const world_kind& kind, std::uint64_t seed, const name_set& without,
                       world_kind::totals* totals = nullptr) {
     try {

@@ -264,7 +264,7 @@ TEST(CellScheduler, SettingsThatMakeNoSenseAreNamed) {
 TEST(cell_scheduler, the_strongest_bins_come_first_and_of_equal_ones_the_lower) {
     std::mt19937 draw(1);
     for (int n = 0; n < 200; ++n) {
-        // Of few values, so that many are equal; without signal they are very low.
+        // There are few values, so that many are equal; without signal they are very low.
         std::array<float, nof_bins> snr_db{};
         for (auto& x : snr_db) x = static_cast<float>(draw() % 9) * 10.0F - 60.0F;
         std::array<bin_index, nof_bins> wanted{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What every packet link promises (port/packet_link.h), asked of each of them in the same words.
+// The promises of every packet link (port/packet_link.h), tested in the same way for each kind.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -200,7 +200,7 @@ const std::vector<kind> kinds{
          auto b = std::make_shared<umts::bearer>(lossy_bearer("reference", 5));
          return made_link{b, &b->uplink()};
      }},
-    // What no acknowledgement is passes at once; what is held: test_delay_injection.cpp.
+    // A packet that is no acknowledgement passes at once; held ones: test_delay_injection.cpp.
     {"delay_injection", 3, [] { return own(std::make_shared<delay_injection>(static_delay)); },
      false},
     {"line_and_delay_injection", 3,

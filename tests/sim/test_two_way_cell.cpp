@@ -40,7 +40,7 @@ public:
         if (base_.on_sdu(make_packet(number, {4, bytes}), slot(now_))) sent_.insert(number);
     }
     void step() {
-        // What has arrived at the start of this slot.
+        // The packets that have arrived at the start of this slot.
         while (!arrivals_.empty() && arrivals_.front().arrival.value <= now_) {
             const auto number = packet_number(arrivals_.front().data);
             ASSERT_TRUE(number);

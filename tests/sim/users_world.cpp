@@ -142,7 +142,7 @@ void users_world::step() {
         given |= cell_.given(static_cast<int>(u));
         for (const auto& p : plans[u].payload) used_[u] += p.empty() ? 0 : 1;
         const slot_report r = receive(u, plans[u]);
-        // What plan() will know in `delay` slots is what was said now.
+        // plan() will know in `delay` slots the values that are reported now.
         if (r.locked)
             for (std::size_t b = 0; b < nof_bins; ++b)
                 known_[u][b] =

@@ -48,7 +48,7 @@ public:
     std::int64_t bins_used(int user) const { return used_[static_cast<std::size_t>(user)]; }
     std::uint64_t accepted(int user) const { return accepted_[static_cast<std::size_t>(user)]; }
     std::uint64_t delivered(int user) const { return delivered_[static_cast<std::size_t>(user)]; }
-    // Of the last slot: predicted SNR that the scheduler had, and the plans.
+    // The last slot: the predicted SNR that the scheduler had, and the plans.
     float predicted(int user, int bin) const {
         return known_[static_cast<std::size_t>(user)][static_cast<std::size_t>(bin)];
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What somebody may write where a number is expected: each is read alike everywhere, or refused.
+// Texts that a user may write where a number is expected: each is read alike everywhere, or
+// refused.
 #pragma once
 
 #include <array>

@@ -27,7 +27,7 @@ TICKS = 6  # pixels that they reach into a plot
 SERIES = (0x0072B2, 0xD55E00, 0x009E73, 0xCC79A7, 0xE69F00, 0x56B4E9, 0x000000, 0xA0A000)
 OUTCOMES = (0x56B4E9, 0xD55E00, 0xF0E442)
 
-# Of host/gui/model/meaning.h: name -> series.
+# The parts as host/gui/model/meaning.h has them: name -> series.
 DELAY_PARTS = {
     name: int(colour)
     for name, colour in re.findall(
@@ -217,13 +217,13 @@ def redness(found):
 
 
 def share_of(found, colours):
-    """Of these pixels in one of these colours."""
+    """The share of these pixels that have one of these colours."""
     return float(numpy.isin(found, numpy.array(colours, "u4")).mean())
 
 
 def share_of_map(found, name="viridis", tolerance=10):
-    """Of these pixels within so much of a colour of the map, white and grey left out; and how many
-    different ones."""
+    """The share of these pixels within so much of a colour of the map, without white and grey; and
+    how many different ones there are."""
     coloured = found[(found != WHITE) & (found != UNKNOWN)]
     values, counts = numpy.unique(coloured, return_counts=True)
     table = numpy.round(colormaps[name](numpy.linspace(0, 1, 256))[:, :3] * 255).astype("i4")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the attenuator's firmware in QEMU (openwip_cli.machine.qemu) has written to registers, from
-the trace: SPI words, latches, switch, trigger output, step numbers with their time."""
+"""The register writes of the attenuator's firmware in QEMU (openwip_cli.machine.qemu), from the
+trace: SPI words, latches, switch, trigger output, step numbers with their time."""
 
 import pathlib
 import re
@@ -34,7 +34,7 @@ class Pins(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What the trace has of a step: when its tick began (us), and what went to the chips in it."""
+    """The trace of a step: when its tick began (us), and the words that the chips got in it."""
 
     number: int
     time_us: int

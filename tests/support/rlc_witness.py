@@ -39,7 +39,7 @@ WRONG = ("missing", "extra", "altered", "disordered", "repeated", "undelivered",
 
 
 def wrong(counts: dict[str, int]) -> list[str]:
-    """What is wrong with these counts, and that there were no SDUs."""
+    """The errors in these counts, and the lack of SDUs."""
     return [f"{name}: {counts[name]}" for name in WRONG if counts.get(name)] + (
         [] if counts.get("sdus") else ["no SDUs"]
     )

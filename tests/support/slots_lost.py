@@ -15,8 +15,8 @@ def so_far(base, terminal):
 
 
 def between(before, after):
-    """Of one cause: what is heard and what is told of too late are taken for the same slots, where
-    both are."""
+    """The slots lost by one cause: if both the receiver and the radio report them, they are taken
+    for the same slots."""
     d = {name: after[name] - before[name] for name in before}
     return (
         d["not_sent"] + d["late_plans"] + max(0, d["not_heard"] - d["not_sent"], d["no_feedback"])

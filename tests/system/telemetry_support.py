@@ -78,7 +78,7 @@ class Watched:
 
 
 def check_all(test, watched, horizon=3):
-    """Of a cell without loss of feedback whose topic `slot` is of every slot."""
+    """A cell without loss of feedback whose topic `slot` is published for every slot."""
     test.assertEqual((watched.reader.lost(), watched.reader.restarts()), (0, 0))
     test.assertEqual(sum(watched.reader.malformed.values()), 0)
     check_frames(test, watched)

@@ -25,7 +25,7 @@ from openwip_cli.commands import commands
 from openwip_cli.machine import procfs, system
 
 CELL = f"a{os.getpid() % 100000}"
-# What the attacker runs: each line does what it can.
+# The attacker's program: each line does what it can.
 ATTACK = """
 import json, os, sys
 run, victim, secret, pid, started, namespace = sys.argv[1:7]

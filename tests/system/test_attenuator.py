@@ -397,8 +397,8 @@ class CommandLine(InQemu):
         )
 
     def play_trace(self):
-        """Of six slots, 1500 a second: four steps of 1 ms, of slots 0, 1, 3, 4; what channel 1 gets
-        in them and is held."""
+        """The levels for six slots, 1500 a second: four steps of 1 ms, of slots 0, 1, 3, 4; what
+        channel 1 gets in them and is held."""
         with h5py.File(self.folder / "t.h5", "w") as f:
             f.attrs.update(
                 {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is said when something from outside ends a run: a process that is stopped, an interface set
-down, a namespace or the run folder deleted. The one that is named is the one it was done to, the
-exit code is not that of bad input, and nothing is left."""
+"""The message when something from outside ends a run: a process that is stopped, an interface set
+down, a namespace or the run folder deleted. It names the part that was attacked, the exit code is
+not that of bad input, and nothing is left."""
 
 import concurrent.futures
 import itertools

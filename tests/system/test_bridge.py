@@ -48,9 +48,9 @@ s.settimeout(15)
 print("listens", flush=True)
 print([struct.unpack_from(">I", s.recv(2000), 24)[0] for _ in range(14)], flush=True)
 """
-# What is no TCP, N packets of all sizes up to an interface's, each with bytes of its own:
-# datagrams, or ESP (RFC 4303: SPI, sequence number, what cannot be read), whose IP header is made
-# here, too.
+# Packets that are no TCP, N of all sizes up to an interface's, each with bytes of its own:
+# datagrams, or ESP (RFC 4303: SPI, sequence number, unreadable rest), whose IP header is made here,
+# too.
 PACKETS = """
 import hashlib, struct, sys
 protocol, me, other, kind = sys.argv[1:]

@@ -228,8 +228,8 @@ class InARun(unittest.TestCase):
         )
 
     def armed_by_a_file(self):
-        """Of a scenario file: the run, which waits for the edge at the trigger input with the
-        levels of the first step."""
+        """The run of a scenario file, which waits for the edge at the trigger input with the levels
+        of the first step."""
         file = self.folder / "run.yaml"
         file.write_text(
             f"air: {{over: cabled}}\nattenuator: {{port: {self.machine.port}, trace:"

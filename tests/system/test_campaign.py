@@ -303,7 +303,7 @@ statements: []
 
 
 def missing():
-    """What keeps the test of SLURM from being run; "": nothing."""
+    """The reason why the test of SLURM cannot run; "": none."""
     tools = [t for t in TOOLS if not shutil.which(t, path=os.defpath + ":/usr/sbin:/sbin")]
     return (
         f"no SLURM here ({', '.join(tools)}): slurmctld, slurmd and munge of Debian"

@@ -218,7 +218,7 @@ class Verdict(unittest.TestCase):
         self.assertEqual(len(reasons(pacing=self.realtime(10, 10, behind=151))), 1)
 
     def test_more_than_one_percent_of_packets_behind_is_invalid_but_for_one(self):
-        """Of a link whose beats, 10 ms apart, were all in time."""
+        """The report of a link whose beats, 10 ms apart, were all in time."""
         before = pb.AirStatus(released=100, released_behind=90)
         for packets, behind, words in (
             (4000, 40, []),
@@ -410,7 +410,7 @@ class Verdict(unittest.TestCase):
 
 
 class Telemetry(unittest.TestCase):
-    """What the verdict says of it; the reader below has its tests in tests/unit/cli."""
+    """The verdict's message about it; the reader below has its tests in tests/unit/cli."""
 
     def setUp(self):
         self.watch = TelemetryWatch({"base": "ipc:///tmp/openwip-nobody-binds-this"})

@@ -301,7 +301,7 @@ class Options(unittest.TestCase):
 
     @staticmethod
     def beside(setting):
-        """What makes a value possible."""
+        """The options that make a value possible."""
         of_realtime = {
             "link.transmit_lead_slots": ("--retransmission-delay-ms", "32"),
             "link.loop": (),

@@ -109,7 +109,7 @@ class EmulatedControls(unittest.TestCase):
 
     def errors(self, s):
         change(self, s, channel__errors="none")
-        # What is on the way was sent before.
+        # Packets that are on the way were sent before.
         self.assertTrue(happens(lambda: Interval(s).frames("slots_planned") >= 0))
         before = Interval(s)
         self.assertTrue(happens(lambda: before.frames("slots_planned") > 30))

@@ -93,7 +93,8 @@ PROGRAM = textwrap.dedent("""
 
 
 def exchange(base, terminal, kind):
-    """What the receiver in namespace `terminal` got of the datagrams sent in namespace `base`."""
+    """The datagrams that the receiver in namespace `terminal` got of those sent in namespace
+    `base`."""
 
     def command(namespace, what):
         return [
@@ -128,7 +129,7 @@ def udp_lite_here():
 
 
 class Corrupt:
-    """What both paths have to do; `exchange(kind)` runs one stream over them."""
+    """The behaviour that both paths must have; `exchange(kind)` runs one stream over them."""
 
     def test_udp_lite_gets_damaged_bytes_outside_its_coverage_and_none_inside(self):
         if not udp_lite_here():

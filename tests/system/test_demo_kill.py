@@ -16,7 +16,7 @@ from openwip_cli.cell.configuration import TRANSMITTER
 from openwip_cli.figures import fading
 from openwip_cli.messages import control
 
-# What a process says that noticed the loss of its neighbour before anybody told it.
+# The messages of a process that noticed the loss of its neighbour before anybody told it.
 OWN_WORDS = (
     r"macd at \S+ went away|node '\w+' \(process \d+\) died|medium is"
     r" gone|(flowgraph|peer)\b.*\bgone"
@@ -165,7 +165,7 @@ class NoSignal(unittest.TestCase):
 
 
 class Machine(unittest.TestCase):
-    """What the machine lacks is said in one line, exit 2."""
+    """A missing part of the machine is named in one line, exit 2."""
 
     def refused(self, done, words):
         self.assertEqual(done.returncode, 2, done.stderr)

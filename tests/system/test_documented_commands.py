@@ -94,7 +94,7 @@ class Documented(unittest.TestCase):
 
     @staticmethod
     def end(group):
-        """What a page has left in the background, such as its server."""
+        """Ends the programs that a page has left in the background, such as its server."""
         try:
             os.killpg(group, signal.SIGTERM)
         except ProcessLookupError:

@@ -85,7 +85,7 @@ class Fader:
 
 
 def any_answer(fader):
-    """What it has received so far; -1: it does not answer yet."""
+    """The samples it has received so far; -1: it does not answer yet."""
     import zmq
 
     try:
@@ -522,8 +522,8 @@ class Cell(unittest.TestCase):
             )
 
     def through_the_radios(self, air, terminal):
-        """What the terminal heard of the base station's bursts is what the fader says of them, and
-        nothing else is."""
+        """The terminal's report of the base station's bursts is the fader's, and nothing else is in
+        it."""
         found = through_radios.compare(air.bursts, terminal.bursts)
         self.assertEqual((found["bursts"], found["wrong"], found["not_judged"]), (8, [], ""), found)
         self.assertAlmostEqual(found["gain_db"], 0, delta=0.2)

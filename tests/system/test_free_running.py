@@ -79,8 +79,8 @@ class FreeRunning(unittest.TestCase):
         return round(stopped, 4), slots_lost.between(before, self.lost())
 
     def page_faults(self, run):
-        """Of each process of the slot path in some seconds, well after its start: (of memory, from
-        the disk)."""
+        """The pages of each process of the slot path in some seconds, well after its start: (of
+        memory, from the disk)."""
         faults = slot_path.PageFaults({name: run.pid(name) for name in PROCESSES})
         time.sleep(FAULTS_OVER_S)
         return {name: (f["minor"], f["major"]) for name, f in faults.report().items()}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is no number, or hardly one, for every setting of every process that runs: each question is
+"""Values that are no number, or hardly one, for every setting of every process that runs: each
+question is
 answered, and the process lives on. And for every option of the programs that take numbers on their
 command line: one line, exit code 2, or taken. (The tables of settings themselves:
 tests/unit/host/test_hostile_settings.cpp.)"""
@@ -79,7 +80,7 @@ def document_of(key, value):
 
 
 def keys_of(program):
-    """Of the table that the program itself prints; (R): may change while it runs."""
+    """The table that the program itself prints; (R): may change while it runs."""
     table = subprocess.run(
         [BUILD / program, "--describe-config"], capture_output=True, text=True, check=True
     ).stdout

@@ -61,7 +61,7 @@ def inside(namespace, *argv, **kwargs):
 
 
 def ss(station, port):
-    """Of the connection with this remote or local port: {name: text} of `ss -ti`."""
+    """The state of the connection with this remote or local port: {name: text} of `ss -ti`."""
     text = subprocess.run(
         ["ss", "-tinHO", "-N", NAMESPACES[station]], capture_output=True, text=True, check=True
     ).stdout

@@ -177,8 +177,8 @@ class Radio(unittest.TestCase):
         self.assertEqual((len(of["offset_hz"]), of["offset_hz"][384]), (768, 0))
 
     def check_leads(self, loop, name):
-        """Of leads below the latency none arrives, of those above its spread nearly all: the
-        machine may stand still meanwhile."""
+        """With leads below the latency no packet arrives in time, with those above its spread
+        nearly all do: the machine may stand still meanwhile."""
         shortest, longest = (
             PRODUCTS[name]["latency_us"],
             PRODUCTS[name]["latency_us"] + PRODUCTS[name]["spread_us"],

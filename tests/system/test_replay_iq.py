@@ -124,7 +124,7 @@ class Replay(unittest.TestCase):
         )
         self.assertAlmostEqual(float(rows[0]["frame.time_epoch"][0]), expected, delta=0.001)
         self.assertIn("verdict: REPLAY: replay: run.sigmf-data", cs.tool("capinfos", captured))
-        # What was put together went to the interface, and nobody answered it.
+        # The packets that were reassembled went to the interface, and nobody answered them.
         ways = {
             r["frame.p2p_dir"][0]
             for r in cs.fields(captured, ["frame.p2p_dir"], "frame.interface_name == terminal.ip")

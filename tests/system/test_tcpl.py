@@ -56,7 +56,7 @@ class TcpOverDamagedSegments(unittest.TestCase):
     def test_without_it_collapses_and_delivers_hardly_anything_wrong(self):
         clean = transfer(relay=False)
         damaged = transfer(ber=2.5e-5, relay=False)
-        # Of segments with two wrong bits the checksum misses one in 32: same column, opposite
+        # The checksum misses one in 32 of the segments with two wrong bits: same column, opposite
         # values.
         self.assertLess(damaged["bits_wrong"], 0.05 * damaged["path_bits_wrong"])
         self.assertLess(damaged["kbyte_s"], 0.5 * clean["kbyte_s"])
@@ -190,7 +190,7 @@ class Unfinished(unittest.TestCase):
             ]
         )
         self.assertEqual((row["tcp_unfinished"], row["tcp_runs"], row["tcp_kbyte_s"]), (1, 2, 12.0))
-        # What is invalid is neither: nobody knows why it did not end.
+        # An invalid run is neither: nobody knows why it did not end.
         self.assertEqual(
             (row["tcpl_unfinished"], row["tcpl_runs"], row["tcpl_kbyte_s"]), (1, 1, 40.0)
         )

@@ -94,7 +94,7 @@ class Lockstep(unittest.TestCase):
                     process.kill()
                     process.communicate()
             air.process.wait(5)
-            # What the kill left is removed by the next start, which says so.
+            # The next start removes what the kill left, and says so.
             self.assertTrue(air.meeting_place().exists())
             with Medium(LOCKSTEP, PAIR, PATH, name=air.name) as again:
                 wait_for(lambda: "ready" in again.text())

@@ -225,7 +225,7 @@ TEST(Samples, a_receiver_has_the_faults_of_its_product) {
         EXPECT_NEAR(level_db(y, hz, rate), -6.02, 0.1);
         EXPECT_NEAR(level_db(y, 0, rate), p.receive.dc_dbfs, 1);
         EXPECT_NEAR(level_db(y, -hz, rate), -6.02 - p.receive.image_db, 1);
-        // What is left is the rounding: full scale, a step of 2^-(bits-1), uniform in both parts.
+        // The rest is the rounding: full scale, a step of 2^-(bits-1), uniform in both parts.
         samples rest = y;
         for (double f : {hz, 0.0, -hz}) {
             const auto c = component(y, f, rate);
@@ -259,8 +259,8 @@ TEST(Samples, a_transmitter_leaks_its_oscillator_and_an_image) {
     EXPECT_NEAR(level_db(y, -hz, 7.68e6), -6.02 - p.transmit.image_db, 1);
 }
 
-// What three tones lose in both filters of a b210, changed while the streams run; a filter that is
-// as wide as the medium takes nothing, and a new master clock opens a narrow one.
+// The loss of three tones in both filters of a b210, changed while the streams run; a filter that
+// is as wide as the medium takes nothing, and a new master clock opens a narrow one.
 TEST(Samples, an_analog_filter_takes_the_edges_of_the_band) {
     const double tones[] = {300e3, 1.5e6, 2.5e6};
     const auto loss = [&](const std::string& kind, const auto& set) {

@@ -53,7 +53,8 @@ TEST(Sources, without_an_edge_of_the_second_none_is_seen_and_no_time_is_set_at_o
     EXPECT_FALSE(edge("product=x310", "gpsdo"));
 }
 
-// Of a GPSDO that is not there, and of a source that no radio has; as UHD 4.9 and MPM say it.
+// A GPSDO that is not there, and a source that no radio has; the messages are those of UHD 4.9 and
+// MPM.
 TEST(Sources, what_there_is_not_is_refused_in_the_words_of_the_device) {
     const auto says = [](const std::string& kind, auto choose) {
         const auto radio = make(kind);

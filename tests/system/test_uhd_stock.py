@@ -19,7 +19,7 @@ def run(*command, timeout=60):
 
 class Stock(unittest.TestCase):
     def received(self, air, node, sender, out):
-        """What this node hears of a sender that is then ended, into a file."""
+        """The samples that this node receives of a sender that is then ended, in a file."""
         try:
             deadline = time.monotonic() + 20
             while not any(n.transmits for n in air.ask().air.nodes):

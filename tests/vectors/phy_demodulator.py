@@ -57,15 +57,16 @@ PILOTS, CONTROL, PAYLOAD = places(model.PILOTS), places(model.CONTROL), places(m
 
 
 def channel(grid, where, sent):
-    """Of every subcarrier: least squares in delays of -8..24 samples, from known elements."""
+    """The response at every subcarrier: least squares in delays of -8..24 samples, from known
+    elements."""
     delays = np.exp(-2j * np.pi * np.outer(CARRIERS, np.arange(-8, 25)) / BODY)
     taps, *_ = np.linalg.lstsq(delays[where[1]], grid[where] / sent, rcond=1e-4)
     return delays @ taps
 
 
 def slot_in_frame(grids, cell):
-    """Of the first slot: how well the pilots agree, as products of neighbours, and the one where
-    they do best."""
+    """The first slot: how well the pilots agree, as products of neighbours, and the one where they
+    do best."""
 
     def agreement(first):
         total = 0
@@ -135,7 +136,7 @@ class Bits:
 
 
 def place(r, width, limit):
-    """Of a border: 0 is nibble 0, else 1 and the nibble."""
+    """Reads a boundary: 0 is nibble 0, else 1 and the nibble."""
     if r.get(1) == 0:
         return 0
     nibble = r.get(width)
@@ -215,7 +216,7 @@ def runs_of_older(r, first_sn):
 
 
 def read_grant(bits):
-    """What phy_model.grant_bits makes bits of, and the frame number."""
+    """The inverse of phy_model.grant_bits, and the frame number."""
     r = Bits(bits)
     grant = {
         "frame_number": r.get(12),
@@ -443,7 +444,7 @@ def receive(samples, cell, retransmissions=True, combining=False):
         h = channel(grid, tuple(np.concatenate(p) for p in zip(PILOTS, CONTROL)), known)
         equalised = grid / h
         symbols = equalised[PAYLOAD].reshape(25, 108)
-        # Of each bin, against its signal: from its control symbols.
+        # The noise of each bin, against its signal: from its control symbols.
         wrong = np.abs(equalised[CONTROL] - known[100:]) ** 2
         noise = wrong.reshape(25, 8).mean(axis=1) + 1e-9
         stream.take(cell, grant, symbols, noise)

@@ -34,7 +34,7 @@ namespace wip::phy {
 using cf32 = std::complex<float>;
 using control_symbols = std::array<cf32, nof_control_symbols>;
 
-// What the grant of a slot has to be like when it goes on from the last one.
+// The values that the grant of a slot must have if it continues from the last one.
 struct grant_due {
     std::uint16_t frame_number = 0;
     wire_sn first_new_sn = 0;  // of the last one; now up to `most_new` more
@@ -68,7 +68,7 @@ public:
     static bit_run padding(std::span<const float, code_sent_bits> ordered) noexcept;
 
 private:
-    // Of the code's bits, the last 16 the CRC over the others.
+    // Checks the code's bits; the last 16 are the CRC over the others.
     bool check(std::span<const float, code_sent_bits> ordered, bit_run zeros,
                std::span<std::uint8_t, code_information_bits> bits,
                std::span<std::uint8_t, grant_bytes> grant) noexcept;

@@ -30,7 +30,7 @@ struct bit_run {
     constexpr int size() const { return last - first; }
 };
 
-// Of the sent bits the first one of a step, 0 .. code_information_bits + code_memory.
+// The first of the sent bits of a step, 0 .. code_information_bits + code_memory.
 constexpr int first_sent(int step) {
     return step + (step + 1) / 2 + (step > 248 ? (step - 248) / 2 : 0);
 }
@@ -59,7 +59,7 @@ public:
 
 private:
     static constexpr int steps = code_information_bits + code_memory;
-    // Of the steps first .. last - 1 the bits; the code begins and ends in the zero state.
+    // Decodes the bits of the steps first .. last - 1; the code begins and ends in the zero state.
     void part(int first, int last, std::span<std::uint8_t, code_information_bits> bits) noexcept;
     static constexpr int states = 64;
     aligned_vector<std::uint8_t> branch_table_, old_metrics_, new_metrics_, symbols_, decisions_;

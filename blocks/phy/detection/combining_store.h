@@ -37,7 +37,7 @@ struct soft_copy {
     std::array<float, 112> weight;
 };
 
-// What is kept of a copy is the user's business: soft symbols here, sums in the bin-level channel.
+// The user decides which data of a copy is kept: soft symbols here, sums in the bin-level channel.
 template <class Copy>
 class basic_combining_store {
 public:

@@ -145,7 +145,8 @@ void channel_estimator::design(side& s) {
                     static_cast<float>(1 - share);
             }
             at.dof = static_cast<float>(dof);
-            // Of a channel a of covariance K the estimate has K - noise (the inverse).
+            // The estimate of a channel a of covariance K has the covariance K - noise (the
+            // inverse).
             for (std::size_t b = 0; b < nof_bins; ++b) {
                 at.bin_error[b] =
                     static_cast<float>((level[b] + mean_t2 * slope[b]).dot(factor) / 4);
@@ -242,7 +243,7 @@ void channel_estimator::estimate(const side& s, int spread, float snr,
     out.noise = sum / (static_cast<float>(s.count) - dof);
 }
 
-// Of the known elements in z_, bin by bin.
+// Computes the residual of the known elements in z_, bin by bin.
 void channel_estimator::residual(const side& s, channel_estimate& e) const noexcept {
     alignas(vector_alignment) std::array<float, capacity> square;
     for (int r = 0; r < s.count; ++r) {

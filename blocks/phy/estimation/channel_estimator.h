@@ -81,7 +81,7 @@ public:
     double spread_us() const noexcept;
     const delay_basis& basis() const noexcept { return bases_[static_cast<std::size_t>(spread_)]; }
     void reset() noexcept;
-    // Of known element i, pilots first: symbol * nof_subcarriers + subcarrier.
+    // The place of known element i, pilots first: symbol * nof_subcarriers + subcarrier.
     std::size_t place(std::size_t i) const noexcept {
         return static_cast<std::size_t>((all_.time[i] - symbol_time(0)) * nof_subcarriers) +
                static_cast<std::size_t>(all_.n[i]);

@@ -70,7 +70,7 @@ void decision_feedback::compare(const grid& y) noexcept {
     }
 }
 
-// Of whole vectors.
+// Works on whole vectors.
 template <std::size_t Used>
 std::array<lanes, 2> decision_feedback::channel(std::size_t l, int n) const noexcept {
     lanes re{}, im{};

@@ -35,7 +35,7 @@
 
 namespace wip::phy {
 
-// What a second look at a slot needs besides the first estimate.
+// The input of the second pass over a slot besides the first estimate.
 struct known_symbols {
     const cf32* pilots;
     const cf32* control;
@@ -48,7 +48,7 @@ class decision_feedback {
 public:
     using grid = intercarrier::grid;
 
-    // What all elements carry; the caller fills in the payload. 0: not known.
+    // The symbols of all elements; the caller fills in the payload. 0: not known.
     grid& symbols() noexcept { return x_; }
     // Where interference is subtracted: in the bins that are looked at, or in the estimate too.
     enum class subtract { nowhere, looked_at, everywhere };

@@ -81,8 +81,8 @@ delay_basis::delay_basis(double spread_us, double at_centre) {
     // Degrees beyond 2 pi (W/2) 2505 kHz die out faster than exponentially.
     const int n = static_cast<int>(std::ceil(7.87 * spread_us)) + 14;
     auto k = delay_covariance(spread_us, at_centre, n);
-    // Of a wide spread the first variances are equal to within rounding, and any rotation among
-    // their members would do: this one has low degrees first, whatever the rounding.
+    // If the spread is wide, the first variances are equal to within rounding, and any rotation
+    // among their members would do: this term puts low degrees first, whatever the rounding.
     for (int d = 0; d < n; ++d) k(d, d) -= tie_break * d / n;
     const auto members = members_of(k);
     double rest = k.trace();

@@ -72,7 +72,7 @@ struct alignas(vector_alignment) block_parts {
 // The subcarriers above DC lie one row further: DC's own row stays zero.
 constexpr std::size_t row_of(std::size_t n) { return (n + (n >= below_dc ? 1 : 0)) * row; }
 constexpr std::size_t nof_blocks = plane_size / block;
-// Of a block; one with DC has a row more.
+// The first row of a block; a block with DC has one more.
 constexpr std::size_t first_row(std::size_t k) { return std::min(row_of(k * block) / row, rows); }
 
 }  // namespace

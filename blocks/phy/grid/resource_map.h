@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What each of the 120 resource elements of a bin is. This file is the only place that knows.
+// The use of each of the 120 resource elements of a bin. This file is the only place that defines
+// it.
 //
 //   OFDM symbol   0        1                    2,3   4                    5
 //   pilots                 subcarriers 2, 12          subcarriers 7, 17

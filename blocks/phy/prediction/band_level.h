@@ -35,7 +35,7 @@ public:
     static constexpr int size = lags + 2;
     using row = std::array<float, size>;  // of b, l_0, l_1, ..
 
-    // Of one component, with the level that was supposed taken out.
+    // The innovation of one component, with the supposed level removed.
     struct innovation {
         alignas(vector_alignment) row to_re, to_im;  // how it depends on b (not), l_0, l_1, ..
         float re, im;

@@ -108,7 +108,7 @@ float fading_components<Count, Depth>::power_of(std::size_t i) const noexcept {
     return std::max(usual, std::min(recent_[i], 2 * (recent_[i] - chance * noise_)));
 }
 
-// Of the components in this slot, which has that noise.
+// Works on the components in this slot, which has that noise.
 template <std::size_t Count, std::size_t Depth>
 void fading_components<Count, Depth>::follow(float noise) noexcept {
     const float weight = std::min(1.F, noise_ / noise) / recent_slots;
@@ -252,7 +252,7 @@ float fading_components<Count, Depth>::store(const row& points_re, const row& po
             im = filtered_im;
             inherited = w[0] * w[0] * std::max(0.F, extra_[i]);  // from the slot before
         }
-        // What the filters suppose is left of it, and what is.
+        // The error that the filters suppose after this slot, and the error that is left.
         const float supposed = error * noise_ / (error + noise_ + 1e-30F);
         extra_[i] = (measured ? error * noise / (error + noise + 1e-30F) : error) - supposed;
         if (measured) {

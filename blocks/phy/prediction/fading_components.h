@@ -47,9 +47,9 @@ public:
     // slots, not only their means.
     float store(const row& re, const row& im, float noise, float usual, const clarke_filters& next,
                 doppler_index doppler) noexcept;
-    // What the points of the next slot, not yet stored, have that was not expected, of each strong
-    // component. noise: as in learn(). Returns how many there are; none where there are too few to
-    // tell a level from the fading.
+    // The innovations of the next slot's points, which are not stored yet, for each strong
+    // component. noise: as in learn(). Returns how many there are; none if they are too few to tell
+    // a level from the fading.
     std::size_t innovations(const row& re, const row& im, float noise, const clarke_filters& next,
                             doppler_index doppler,
                             std::span<band_level::innovation, Count> out) noexcept;

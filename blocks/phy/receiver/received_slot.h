@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the receiver reports: of one slot, and of itself.
+// The reports of the receiver: about one slot, and about itself.
 #pragma once
 
 #include <array>

@@ -228,9 +228,9 @@ void slot_estimator::update_noise() noexcept {
     for (std::size_t b = 0; b < nof_bins; ++b) bin_noise_[b] = noise_ * excess_[b];
 }
 
-// What a straight line in time leaves of Clarke's channel on the known elements, per element: with
-// w = 2 pi f times a symbol, the slope has the power w^2/2 and the curvature c = h''/2 (3/32) w^4;
-// (t^2 - 35/12) has the mean square 6.2 over the slot.
+// The power per element by which Clarke's channel differs from a straight line in time on the known
+// elements: with w = 2 pi f times a symbol, the slope has the power w^2/2 and the curvature c =
+// h''/2 (3/32) w^4; (t^2 - 35/12) has the mean square 6.2 over the slot.
 float slot_estimator::curvature_power(const channel_estimate& channel) noexcept {
     const float slope = power_of(channel.slope), power = power_of(channel.middle);
     return 6.2F * 3 / 8 * slope * slope / (power + tiny) / nof_subcarriers;

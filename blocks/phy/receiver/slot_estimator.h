@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What one slot says: pilots, channel, grant, noise and the SNR of every bin.
+// The information of one slot: pilots, channel, grant, noise and the SNR of every bin.
 //
 //   elements -> channel from the pilots -> control region decoded with it
 //            -> channel from pilots and control symbols -> noise, SNR of the bins, mean gains
@@ -60,7 +60,7 @@ public:
     bool estimate(const slot_planes& y, int slot_in_frame, const std::optional<grant_due>& due = {},
                   cf32 image = {}) noexcept;
 
-    // Of the last slot that was estimated.
+    // The energy of the last slot that was estimated.
     float energy() const noexcept { return energy_; }  // sum |y|^2
     const std::optional<slot_grant>& grant() const noexcept { return grant_; }
     // The same as it was decoded; valid where there is a grant.

@@ -23,7 +23,7 @@
 //    with exp(-X); threshold X = ln(100 N) with N hypotheses: one try in a hundred goes wrong
 //    where there is no pilot to be found (near, N = 23 040 for all cells: X = 14.7, which is
 //    passed from 0 dB up; with 4.5 times as many 1.5 more, 0.4 dB).
-// What is found here is a candidate: slot_synchroniser verifies it with the slots that follow.
+// The result is a candidate: slot_synchroniser verifies it with the slots that follow.
 #pragma once
 
 #include <complex>

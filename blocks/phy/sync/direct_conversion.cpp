@@ -20,7 +20,7 @@ constexpr double image_from = 32;        // blocks
 constexpr int recent = 16;               // blocks in which a jump shows
 constexpr double jump = 1e-3;            // of the power
 
-// What is left of an estimate whose error has that variance.
+// Shrinks an estimate whose error has that variance.
 double shrunk(cf64 estimate, double variance) {
     const double power = std::norm(estimate);
     return power > variance ? 1 - variance / power : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a direct-conversion receiver adds to its samples, taken out again before anything else
-// touches them: y = x + b conj(x) + d, with the DC offset d and the image b.
+// Removes the errors of a direct-conversion receiver from its samples before anything else touches
+// them: y = x + b conj(x) + d, with the DC offset d and the image b.
 //
 // Here and not behind the FFT: there the correction of the frequency offset has turned the DC
 // offset onto a subcarrier (9 kHz: 0.1 beside subcarrier -1), and an image about the radio's
@@ -64,7 +64,7 @@ private:
     void learn_dc(std::complex<double> mean, double power) noexcept;
     void learn_image(std::complex<double> square, double power) noexcept;
 
-    // Of the present block, by the samples' place in rows of so many.
+    // Sums of the present block, by the samples' place in rows of so many.
     static constexpr int row_length = 16;
     using row = std::array<float, row_length>;
     struct sums {

@@ -54,7 +54,7 @@ public:
         applied_ = on;
     }
     bool applied() const noexcept { return applied_; }
-    // Of each slot in turn, elements at the scale of the gain that is taken for true.
+    // Call it for each slot in turn, with elements at the scale of the gain that is taken as true.
     verdict look(const slot_planes& y, std::int64_t start) noexcept;
     bool active(std::int64_t start) const noexcept { return start < until_; }
 

@@ -139,8 +139,8 @@ void slot_synchroniser::set_scale(float scale, std::int64_t from) noexcept {
     input_.gain_stepped();
 }
 
-// Of the slot at next_: its elements are there. What has come behind it already was scaled for the
-// gain that does not hold any more.
+// Checks the slot at next_, whose elements are there. The samples after it were scaled for the gain
+// that does not hold any more.
 bool slot_synchroniser::gain_changed_within() noexcept {
     const auto found = watch_.look(elements_, next_);
     if (!found.changes) return found.mixed;

@@ -41,8 +41,8 @@ namespace wip::phy {
 enum class sync_state : std::uint8_t { searching, confirming, holding, synchronised };
 enum class sync_loss : std::uint8_t { refuted, pilots_missing, gap, jump_back };
 
-// So long timing is held: 67 ms. At 20 ppm between two clocks, of which a tenth is not known after
-// a second of tracking, it is off by one sample then.
+// The time, in slots, that timing is held without a signal: 67 ms. At 20 ppm between two clocks, of
+// which a tenth is not known after a second of tracking, it is off by one sample then.
 inline constexpr int longest_hold = 100;
 
 struct aligned_slot {
@@ -62,7 +62,7 @@ struct aligned_slot {
     float pilot_score;            // 0..1
 };
 
-// What becomes of the slots. All calls come from process().
+// Receives the synchroniser's events. All calls come from process().
 class slot_user {
 public:
     virtual ~slot_user() = default;

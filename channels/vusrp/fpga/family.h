@@ -110,7 +110,7 @@ const std::vector<family>& families();
 // The rules of no device: a time is read wherever it stands, late and dry cost what is late or dry
 // alone, and bursts touch each other. For tests of signals.
 const family& ideal_family();
-// What a family is in this release of UHD, "4.1" to "4.10". Throws as find_family.
+// The family as it is in this release of UHD, "4.1" to "4.10". Throws as find_family.
 const family& family_of_release(std::string_view name, std::string_view release);
 
 // Throws std::invalid_argument with one line that says which there are.

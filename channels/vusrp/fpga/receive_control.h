@@ -100,7 +100,7 @@ public:
 private:
     enum class state { idle, running };
 
-    // What goes on with every word.
+    // The counters that advance with every word.
     struct counters {
         tick at = -1;
         std::int64_t in, out, output_in, sunk;

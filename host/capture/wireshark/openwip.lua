@@ -76,7 +76,7 @@ openwip.experts = E
 local frame_interface = Field.new("frame.interface_name")
 local ip_dissector, ipv6_dissector = Dissector.get("ip"), Dissector.get("ipv6")
 
--- Of one capture.
+-- The state of one capture.
 local users         -- user -> reassembly
 local link_frames   -- frame number -> what was found out about it in the first pass
 local sent_at, received_at   -- user, slot and bin -> frame number
@@ -346,8 +346,8 @@ end
 
 -- --- IP packets at the TUNs ---
 
--- What a station reads from its TUN has left the host (sent); what it writes comes in (received). A packet
--- that comes in and was in no link frame has come over the emulated uplink.
+-- A packet that a station reads from its TUN has left the host (sent); one that it writes comes in
+-- (received). A packet that comes in and was in no link frame has come over the emulated uplink.
 local function learn_tun(number, time, sent, bytes)
     local tun = { number = number, time = time }
     if sent then

@@ -3,8 +3,8 @@
 -- number of nibbles but not of bytes, so a packet may begin in the middle of one (docs/reference/air-interface.md).
 local M = {}
 
--- Of the packet at position `at`: its length in nibbles; nil when there is none; false when more of the string
--- is needed to tell.
+-- The length in nibbles of the packet at position `at`; nil when there is none; false when more of
+-- the string is needed to tell.
 function M.packet_nibbles(hex, at)
     local version = hex:sub(at, at)
     local length = tonumber(hex:sub(at + (version == "6" and 8 or 4), at + (version == "6" and 11 or 7)), 16)

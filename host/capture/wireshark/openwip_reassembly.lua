@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: GPL-3.0-or-later
 -- IP packets out of the link frames of one user, in the order of the capture.
 --
--- What the base station sends first under each SN is one string of nibbles, packet after packet: following
--- it tells which nibbles of which frames each packet is made of. What a terminal received (good copies,
--- whole or fragments) is gathered by SN; a packet has arrived with its last nibble, and its bytes are put
--- together from what was received.
+-- The nibbles that the base station sends first under each SN form one string, packet after packet:
+-- following it tells which nibbles of which frames each packet is made of. The nibbles that a
+-- terminal received (good copies, whole or fragments) are gathered by SN; a packet has arrived with
+-- its last nibble, and its bytes are put together from what was received.
 --
 -- numbers: frames of the capture (as in frame.number). Positions in frames: nibbles, from 0.
 local header = ...

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can go wrong, each with the exit code of the command that it ends (docs/reference/demo.md).
-__main__ says it, in one line."""
+"""The kinds of failure, each with the exit code of the command that it ends
+(docs/reference/demo.md). __main__ prints it, in one line."""
 
 import errno
 import os

@@ -34,7 +34,7 @@ def to_yaml(tree: Any) -> str:
 
 
 def shown(text: str) -> str:
-    """Of a command line or a file name, which need not be UTF-8."""
+    """Text of a command line or a file name, which need not be UTF-8."""
     return os.fsencode(text).decode(errors="backslashreplace")
 
 

@@ -55,7 +55,7 @@ public:
     raw_message message(std::size_t i);
     // From the first to the last message, those included that have not been read yet.
     std::int64_t length_ns() const { return length_ns_; }
-    // Of the first message that came at or after `ns` past the first one.
+    // The index of the first message that came `ns` or more after the first one.
     std::size_t at(std::int64_t ns) const;
     qint64 process_id() const { return player_.processId(); }
 

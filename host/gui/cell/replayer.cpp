@@ -21,7 +21,7 @@ void replayer::advance(std::int64_t wall_ns) {
     std::int64_t to = position_;
     if (playing_ && !at_end())
         to += static_cast<std::int64_t>(static_cast<double>(wall_ns) * speed_);
-    // What has been sought may come later than that, and time waits for it.
+    // The position that was asked for may come later than that, and time waits for it.
     if (!reader_.whole() && reader_.size() != 0)
         to = std::max(position_,
                       std::min(to, reader_.time_ns(reader_.size() - 1) - reader_.time_ns(0)));

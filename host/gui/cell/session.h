@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a window looks at: a running cell (found by name, or at given endpoints), or nothing yet. It
-// fetches messages once per frame, feeds reader and model, and knows whether the stream lives.
+// The subject of a window: a running cell (found by name, or at given endpoints), or nothing yet.
+// It fetches messages once per frame, feeds reader and model, and knows whether the stream is
+// alive.
 #pragma once
 
 #include <QString>
@@ -55,7 +56,7 @@ public:
     const session_model& model() const { return model_; }
     session_model& model() { return model_; }
     const message_reader& reader() const { return reader_; }
-    // Of the processes that can be asked now: none in a replay, or when the cell has ended.
+    // The processes that can be asked now: none in a replay, or when the cell has ended.
     const std::map<std::string, std::string>& control_endpoints() const { return control_; }
     const curve_keys& keys() const { return options_.keys; }
     std::vector<std::string> running_cells() const { return watch_.running(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a picture needs beside the numbers of the grid.
+// The numbers that a picture needs besides those of the grid.
 #pragma once
 
 #include "types/grid.h"

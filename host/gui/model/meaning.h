@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What telemetry means, once for the whole window; openwip_cli/figures/meaning.py says it for
+// The meaning of telemetry, once for the whole window; openwip_cli/figures/meaning.py has it for
 // everything else, and test_same_meaning.py holds both to the same records. Functions of messages
-// and of what the model keeps of them; no clock, no socket, no picture.
+// and of the model's state; no clock, no socket, no picture.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ inline constexpr std::array<delay_part, 5> delay_parts{{
     {"reordering", "complete, waiting for packets before it", 3},
 }};
 
-// Of sorted values, between the two that are nearest; there is one at least.
+// A quantile of sorted values, between the two that are nearest; there must be one value at least.
 float quantile(const std::vector<float>& sorted, double share);
 
 // A cell that plays recorded samples (demo --replay-iq): it has no base station and no goodput, and
@@ -49,10 +49,11 @@ std::string lock_words(const openwip::receiver::State& radio);
 
 std::uint64_t dropped_packets(const openwip::control::Direction& d);
 
-// Of the link between two statuses; NaN where they do not tell.
+// The goodput of the link between two statuses; NaN if they do not tell it.
 double goodput_bps(const base_point& from, const base_point& to);
 
-// Of one bin: what the base station planned the slot with, less what was measured in it.
+// The error of one bin: the predicted SNR with which the base station planned the slot, less the
+// one measured in it.
 db prediction_error(const slot_column& c, bin_index bin);
 
 }  // namespace wip::gui

@@ -27,7 +27,8 @@ class message_reader {
 public:
     // The message, or nullptr when it was one of the bad ones. Valid until the next call.
     const openwip::telemetry::Telemetry* read(const raw_message& raw);
-    // What was read turned out to hold nonsense: the last good one is garbage after all.
+    // The content of the last message turned out to be invalid: what was counted as good is
+    // garbage.
     void was_garbage();
     void clear();
 

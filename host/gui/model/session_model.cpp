@@ -144,7 +144,8 @@ void session_model::see_user(std::uint32_t user) {
 
 bool session_model::follow_slot(const std::string& source, const Telemetry& m) {
     const std::int64_t slot = m.slot();
-    // Who does not count slots says the last one that it heard of: 0 at first, and never ahead.
+    // A sender that does not count slots tells the last one that it received: 0 at first, and never
+    // ahead.
     const bool counts_slots = m.has_mac() || m.has_slot_sample() || m.has_receiver();
     if (!counts_slots)
         return newest_ == 0 || slot <= newest_ + largest_step_ahead || is_of_run_before(m);

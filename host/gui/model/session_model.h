@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is known of a run, on one axis: the air slot. Views read it and hold no data of their own;
-// its memory is bounded whatever comes in. Feeding it the same messages makes the same model, so a
-// replay shows what the run showed.
+// The model of a run, on one axis: the air slot. Views read it and hold no data of their own; its
+// memory is bounded whatever comes in. Feeding it the same messages makes the same model, so a
+// replay shows the same pictures as the run.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ constexpr std::array<T, nof_bins> filled(T value) {
     return all;
 }
 
-// Of a terminal chosen for the pictures: all of them together.
+// The choice of a terminal for the pictures: all of them together.
 inline constexpr int all_users = -1;
 inline constexpr std::uint32_t most_users = 25;
 inline constexpr std::uint8_t nobody = 255;  // has the bin
@@ -125,12 +125,12 @@ public:
     // Slots between samples, as seen.
     double column_spacing() const { return shown().spacing; }
 
-    // Of the terminal that is shown, or of all.
+    // The columns of the terminal that is shown, or of all.
     const slot_ring<slot_column>& columns() const { return shown().columns; }
     const slot_ring<base_point>& base_points() const { return shown().base_points; }
     const slot_ring<terminal_point>& terminal_points() const { return shown().terminal_points; }
     const slot_ring<receiver_point>& receiver_points() const { return shown().receiver_points; }
-    // Of all terminals: shows() tells which are meant.
+    // The packets of all terminals: shows() tells which are selected.
     const slot_ring<packet_point>& packets() const { return packets_; }
     bool shows(std::uint32_t user) const {
         return shown_user() == all_users || static_cast<std::uint32_t>(shown_user()) == user;
@@ -165,7 +165,7 @@ public:
     std::uint32_t users_seen() const { return static_cast<std::uint32_t>(of_user_.size()); }
 
 private:
-    // What is kept of one terminal, or of all together.
+    // The history of one terminal, or of all together.
     struct history {
         explicit history(std::uint32_t users);
         void set_capacity(std::uint32_t users);
@@ -190,7 +190,8 @@ private:
                           const openwip::control::MacStatus& status);
     static void push_terminal(history& to, std::int64_t slot,
                               const openwip::control::MacStatus& status);
-    // Of an observer that has not heard of the new run yet: good, but of nothing that is shown.
+    // True for a message of an observer that does not know of the new run yet: it is valid, but
+    // belongs to the run before.
     bool is_of_run_before(const openwip::telemetry::Telemetry& message) const;
     bool follow_slot(const std::string& source, const openwip::telemetry::Telemetry& message);
     bool take_slot(std::int64_t slot, std::uint32_t user,
@@ -210,7 +211,7 @@ private:
     slot_ring<fader_point> fader_points_;
     slot_ring<attenuator_point> attenuator_points_;
     std::deque<event_line> events_;
-    // Whose a connection is: its station, and at the base station the other end's address.
+    // The end of a connection: its station, and at the base station the other end's address.
     struct flow_end {
         int user;  // of the station, -1: the base station
         std::string other_address;

@@ -30,7 +30,7 @@ QRgb outcome_colour(int outcome);
 // Nothing is known of this place.
 inline constexpr QRgb no_data = 0xffdcdcdc;
 
-// Of a terminal, 0 to 24; 255: white, nobody's.
+// The colour of a terminal, 0 to 24; 255: white, for none.
 QRgb terminal_colour(int user);
 
 const char* modulation_name(int bits);

@@ -122,7 +122,7 @@ inline void draw(QCustomPlot* plot, bool all) {
         plot->layer("main")->replot();
 }
 
-// What a line is drawn through.
+// The points that a line is drawn through.
 using line_points = QVector<QCPGraphData>;
 
 // Every text of a plot in this font.

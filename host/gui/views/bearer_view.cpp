@@ -9,7 +9,7 @@
 namespace wip::gui {
 namespace {
 
-// Of a counter, per second, between two statuses.
+// The rate of a counter, per second, between two statuses.
 double rate(std::uint64_t from, std::uint64_t to, double seconds) {
     return seconds > 0 && to >= from ? static_cast<double>(to - from) / seconds : 0;
 }

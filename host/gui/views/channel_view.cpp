@@ -16,7 +16,7 @@ double to_db(double power) {
     return power > 0 ? std::max(lowest, db::from_power(power)).value : lowest.value;
 }
 
-// Of the upper picture, above the curves: for the line of text there.
+// The share of the upper picture above the curves, which the line of text takes.
 constexpr double text_share = 0.3;
 
 // Both ends in steps of 10 dB; true when they moved.

@@ -95,7 +95,7 @@ controls_view::controls_view(session& of, slot_axis& axis)
     setWidget(box);
 }
 
-// What it does, in which unit, what is valid, and whose it is.
+// The help of a row: its effect, unit, valid values, and the process that it belongs to.
 QString controls_view::help_of(const control_row& row) {
     QString valid;
     if (row.type == control_row::kind::choice) {

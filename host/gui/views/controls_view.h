@@ -24,9 +24,9 @@ namespace wip::gui {
 
 using config::control_row;
 
-// What can be set in a running cell. A row whose key the process does not have in its effective
-// configuration is greyed out; a value that it does not take is refused by it, and its words are
-// shown.
+// The settings that can be changed in a running cell. A row whose key the process does not have in
+// its effective configuration is greyed out; a value that is not valid is refused by the process,
+// whose message is shown.
 const std::vector<control_row>& control_rows();
 
 class controls_view : public view {
@@ -39,7 +39,7 @@ public:
     bool is_of_terminals() const override { return false; }
     QString csv() const override;
 
-    // What a person does: set the editor of a key and apply. For tests and scripts too.
+    // Does as a person would: sets the editor of a key and applies it. For tests and scripts too.
     void apply(const std::string& station, const std::string& key, const QString& value);
     QString read_back(const std::string& station, const std::string& key) const;
     QString status() const { return status_->text(); }
@@ -48,8 +48,9 @@ public:
     static std::string yaml_of(const std::string& key, const std::string& value);
     // Every scalar of a YAML document by its dotted key; empty when it does not parse.
     static std::map<std::string, std::string> flat(const std::string& yaml);
-    // What a station runs with: its configuration, and where it is told later what holds, the word
-    // of its receiver (as ./openwip get: a new predictor first learns, then takes over).
+    // The settings that a station runs with: its configuration, and for settings that take effect
+    // later, the state of its receiver (as ./openwip get: a new predictor first learns, then takes
+    // over).
     static std::map<std::string, std::string> in_use(const openwip::control::MacStatus& mac);
 
     QWidget* entrance() override { return search_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What happened: drops with their reason, lost locks, changed settings, in a list that can be
-// searched; above it the drops of the run so far by place and reason.
+// The list of events, which can be searched: drops with their reason, lost locks, changed settings;
+// above it the drops of the run so far by place and reason.
 #include <QAbstractTableModel>
 #include <QHeaderView>
 #include <QLabel>

@@ -52,7 +52,7 @@ public:
     }
 
 private:
-    // Of what is shown, in the second before that verdict; NaN: not known.
+    // The goodput of the terminals shown, in the second before that verdict; NaN: not known.
     double goodput_bps(const verdict_point& at) const {
         if (model().shown_user() == all_users) return at.goodput_bps;
         const auto& points = model().base_points();

@@ -39,7 +39,7 @@ public:
     bool paints_changes() const override { return true; }
     QString csv() const override;
 
-    // What the readout says about this slot and bin.
+    // The text of the readout for this slot and bin.
     QString readout(double slot, bin_index bin) const;
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What TCP makes of the link: congestion window and round trip of each flow, over the same time
+// The state of TCP over the link: congestion window and round trip of each flow, over the same time
 // axis as the bins.
 #include <functional>
 #include <map>

@@ -25,12 +25,12 @@ public:
     virtual bool paints_changes() const { return false; }
     // Has something to do even when no message has come.
     virtual bool ticks() const { return false; }
-    // What the keyboard goes to when it goes to this view.
+    // The widget that gets the keyboard when this view gets it.
     virtual QWidget* entrance() { return widget(); }
-    // What can be seen, as a table with a header line; empty: nothing to export. A throughput or a
-    // delay has the verdict in its line, and without a verdict there is no line.
+    // The visible data as a table with a header line; empty: there is nothing to export. A
+    // throughput or a delay has the verdict in its line, and without a verdict there is no line.
     virtual QString csv() const { return {}; }
-    // What is said above the picture, or in place of it; empty: nothing.
+    // The text above the picture, or in place of it; empty: none.
     virtual QString words() const { return {}; }
 
     const QString& help() const { return help_; }
@@ -54,7 +54,8 @@ protected:
     const receiver_point* receiver_sample() const {
         return model_.receiver_points().last_before(axis_.cursor().value_or(axis_.right()));
     }
-    // Of a table: what a line begins with; all of it, a line for each visible point that is meant.
+    // Writes a table: the beginning of a line; the whole table, with a line for each visible point
+    // that is selected.
     static QTextStream& begin_line(QTextStream& out, std::int64_t slot) {
         return out << slot << ',' << seconds_of(static_cast<double>(slot)) << ',';
     }

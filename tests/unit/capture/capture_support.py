@@ -22,7 +22,7 @@ MISSING = [t for t in TOOLS if shutil.which(t) is None]
 START_NS = 1_700_000_000_123_456_789
 
 
-# Of a test or a class: without the readers of its files nothing can be said of a capture.
+# Skips a test or a class without the readers of its files, which check the capture.
 with_tools = unittest.skipIf(
     MISSING, f"{', '.join(MISSING)} not installed: run ./openwip setup (package tshark)"
 )

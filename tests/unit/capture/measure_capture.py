@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a capture of a full cell costs: 25 bins at 256-QAM, sent and received, at the pace of the
-air. Not a
-test: run it by hand, PYTHONPATH and OPENWIP_BUILD as ctest sets them.
+"""The cost of a capture of a full cell: 25 bins at 256-QAM, sent and received, at the pace of the
+air. This is not a test: run it by hand, PYTHONPATH and OPENWIP_BUILD as ctest sets them.
 
     measure_capture.py SECONDS"""
 

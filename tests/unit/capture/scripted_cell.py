@@ -75,7 +75,7 @@ def ipv6_udp(number, payload_bytes):
 
 
 class Unit:
-    """What one bin carries of one frame (mac/rlc/unit.h)."""
+    """The content of one bin with one frame (mac/rlc/unit.h)."""
 
     def __init__(self, sn, offset, length, bits_per_symbol, retransmissions=0):
         self.sn, self.offset, self.length = sn, offset, length

@@ -28,8 +28,8 @@ ICMP = ["frame.number", "ip.id", "ip.len", "icmp.checksum", "icmp.checksum.statu
 
 
 def expected_icmp(packet):
-    """What tshark says of an ipv4() packet: together all of its bytes but the IP header's constant
-    ones."""
+    """The fields that tshark finds in an ipv4() packet: together all of its bytes but the IP
+    header's constant ones."""
     return {
         "ip.id": [f"0x{int.from_bytes(packet[4:6], 'big'):04x}"],
         "ip.len": [str(len(packet))],
@@ -52,8 +52,8 @@ class Case(unittest.TestCase):
         return cs.capture(cell, self.folder, *arguments)[0]
 
     def packets_in_frames(self, file, place):
-        """Of every IP packet that is complete in a link frame, what tshark decodes; a frame may
-        complete several."""
+        """The fields that tshark decodes of every IP packet that is complete in a link frame; a
+        frame may complete several."""
         found = []
         for row in cs.fields(file, ICMP, f"wip.place == {place} and icmp"):
             parts = [row[n] for n in ICMP[1:]]

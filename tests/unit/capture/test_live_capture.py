@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Wireshark's user may run through sudo: a capture to standard output, and nothing else
+"""Wireshark's user may run one thing through sudo: a capture to standard output, and nothing else
 whatever is asked."""
 
 import os

@@ -45,7 +45,7 @@ bin_model::fading_channel rendered(const std::string& model, std::size_t user, s
 
 }  // namespace
 
-// Of winner each user has a speed of its own from the seed, of n-user a track.
+// With winner each user has a speed of its own from the seed, with n-user a track.
 TEST(CellChannel, EachUserHasTheChannelThatItHasAtTheSampleLevel) {
     for (const char* model : {"winner", "jakes", "n-user", "hst"}) {
         const auto sources = sources_of(model, 4);

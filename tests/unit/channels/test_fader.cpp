@@ -31,7 +31,7 @@ sample_model::trace_config slope(float lowest_db, float step_db) {
     return {rows, 22};
 }
 
-// What a mixer alone makes of the same samples.
+// The output of a mixer alone for the same samples.
 std::vector<cf32> mixed(const fader_setup& s, const std::vector<cf32>& in) {
     received_samples source(std::size_t{1} << 20);
     source.begin(beginning);

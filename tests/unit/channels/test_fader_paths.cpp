@@ -117,7 +117,8 @@ TEST(FaderPaths, begun_again_later_it_makes_the_same_channel_of_the_same_times) 
         start(second, hears_second, beginning + later);
         const auto &a = hears_first.sent, &b = hears_second.sent;
         ASSERT_EQ(a.size(), b.size() + static_cast<std::size_t>(later));
-        // What the second one has not heard, or has sounded instead, is in its paths for so long.
+        // Samples that the second fader has not received, or has sounded instead, stay in its paths
+        // for so long.
         const tick longest = mix::mixer(s.mix).max_delay();
         tick own = s.delay + longest + 64;
         if (sounds) own += sounding(s.mix, 0, longest).end();

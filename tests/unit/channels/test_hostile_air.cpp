@@ -85,7 +85,7 @@ TEST(HostileAir, each_value_of_a_configuration_is_refused_with_its_key_or_taken)
                 const std::string why = e.what();
                 EXPECT_EQ(why.find("f.yaml:"), 0U) << why;
                 EXPECT_EQ(why.find('\n'), std::string::npos) << why;
-                // What was refused may be the other end of a rule (`from`, a model).
+                // The refused key may be the other end of a rule (`from`, a model).
                 EXPECT_TRUE(why.find(key) != std::string::npos ||
                             why.find("valid") != std::string::npos ||
                             why.find("expected") != std::string::npos)
@@ -107,7 +107,8 @@ TEST(HostileAir, each_limit_of_the_table_is_accepted_by_the_channel) {
         if (!std::isfinite(k.lowest) || !std::isfinite(k.highest) || k.runtime) continue;
         const auto dot = k.path.rfind('.');
         const std::string group = k.path.substr(0, dot), name = k.path.substr(dot + 1);
-        // Of a trace; of a running medium; of a definition, whose longest delay is some spreads.
+        // The key belongs to a trace; to a running medium; to a definition, whose longest delay is
+        // some spreads.
         if (name == "trace_snr_db" || group.starts_with("channel") || name == "delay_spread_ns")
             continue;
         for (const double limit : {k.lowest, k.highest}) {
@@ -142,7 +143,7 @@ TEST(HostileAir, the_carrier_of_a_channel_has_the_range_of_the_table) {
     EXPECT_NO_THROW(moving(k->highest));
 }
 
-// What --print-config prints is the whole configuration: fed back it is the same medium.
+// The output of --print-config is the whole configuration: fed back it is the same medium.
 TEST(HostileAir, a_configuration_that_is_printed_reads_back_with_its_nodes_and_paths) {
     for (const std::string clock : {"lockstep", "realtime"}) {
         wip::config::settings s(file_keys());
@@ -228,7 +229,7 @@ TEST(HostileAir, each_setting_of_a_running_medium_is_refused_with_its_key_or_tak
             if (change && change->dark) {
                 EXPECT_GE(change->dark->length, 0);
             }
-            // What it says now, it takes again, and nothing changes by that.
+            // The settings that it reports now are valid as a request, and nothing changes by that.
             const auto said = YAML::Load(control.settings(0));
             YAML::Node again;
             again["channel"][key] = said["channel"][key].Scalar();

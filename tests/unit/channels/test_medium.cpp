@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// What it ends with when this process has written itself into the node, and nothing else yet.
+// The end of a medium when this process has written itself into the node, and nothing else yet.
 std::string end_with(std::int64_t process) {
     medium_config config;
     config.priority = 0;

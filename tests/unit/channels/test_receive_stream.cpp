@@ -59,7 +59,7 @@ TEST_F(ReceiveStream, a_capture_that_begins_now_has_all_its_samples) {
     }
 }
 
-// Of 650 samples from tick 5120 on the last is complete before 10240, where the clock is held.
+// The last of 650 samples from tick 5120 on is complete before 10240, where the clock is held.
 TEST_F(ReceiveStream, waiting_behind_the_last_sample_ends_with_the_timeout) {
     air::transmit_writer sender(ports[1]->header(), ports[1]->block(), ports[1]->fifo());
     const auto send = [&sender](std::uint64_t n) {

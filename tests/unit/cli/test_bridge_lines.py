@@ -19,8 +19,8 @@ class Lines(unittest.TestCase):
             self.addCleanup(file.close)
 
     def follow(self, n, *pieces, end=False):
-        """What has been done once n lines were, or after some waits; one piece comes before each
-        wait."""
+        """The calls that have been made once n lines were read, or after some waits; one piece
+        comes before each wait."""
         pieces, waits = iter(pieces), iter(range(n + 4))
 
         def poll():

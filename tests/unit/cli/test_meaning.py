@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What telemetry means (figures/meaning.py), and that every view of one recorded run says the same
-of it."""
+"""The meaning of telemetry (figures/meaning.py): every view of one recorded run shows the same."""
 
 import unittest
 from types import SimpleNamespace

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a run says of the programs it used: asked once for each file that such a program is."""
+"""The versions that a run reports of the programs it used: each program's file is asked once."""
 
 import os
 import pathlib

@@ -229,7 +229,7 @@ class Forwarded(unittest.TestCase):
         return socket_
 
     def numbers(self, reader, enough, longest_s=60):
-        """Of the next messages; fewer where the time is over."""
+        """The next messages; fewer if the time is over."""
         deadline, found = time.monotonic() + longest_s, []
         while len(found) < enough and (left := deadline - time.monotonic()) > 0:
             if reader.poll(left * 1000):

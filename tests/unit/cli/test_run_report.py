@@ -18,7 +18,7 @@ from openwip_cli.views.run_report import data, plots
 
 
 class Figures(ReportWorld):
-    """What is drawn, before it is drawn."""
+    """The data of a picture, before it is drawn."""
 
     def test_the_prediction_error_is_predicted_less_measured_in_the_same_slot(self):
         self.give_slots(error_db=1.5)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What split TCP is refused before a kernel of virtual time is started: more than it has memory
-for. The proxy's own limits: tests/unit/host/test_split_proxy.cpp."""
+"""Split TCP that needs more memory than there is is refused before a kernel of virtual time is
+started. The proxy's own limits: tests/unit/host/test_split_proxy.cpp."""
 
 import unittest
 

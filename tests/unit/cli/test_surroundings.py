@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the keeper says of a process by how /proc calls it at each look. Real cells:
+"""The supervisor's report about a process, by its name in /proc at each look. Real cells:
 tests/system/test_blame.py."""
 
 import unittest

@@ -40,7 +40,7 @@ class World(unittest.TestCase):
         )
 
     def give_statuses(self, sent=(1000, 2000), failed=(10, 30)):
-        """Of the base station, one second apart."""
+        """Statuses of the base station, one second apart."""
         for n, (s, f) in enumerate(zip(sent, failed)):
             m = control.MacStatus(role="base", slot=1500 * (n + 1))
             m.base.frames_sent, m.base.frames_failed = s, f

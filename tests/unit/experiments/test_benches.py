@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What tests/bench keeps and judges: runs that were made with something else are not used, and what
-was not measured agrees with nothing."""
+"""The files that tests/bench keeps and the judgements it makes: runs that were made with another
+build are not used, and a value that was not measured agrees with nothing."""
 
 import contextlib
 import importlib.util
@@ -444,7 +444,7 @@ class Compilers(unittest.TestCase):
 
 
 class Judged(unittest.TestCase):
-    """What a bench of radios says is outside."""
+    """The external causes that a bench of radios reports."""
 
     def test_a_cell_on_a_clock_that_does_not_wait(self):
         def run(valid=True, **found):

@@ -57,7 +57,7 @@ class Voip(unittest.TestCase):
         got = json.loads(receiver.communicate(timeout=10)[0])
         self.assertEqual((sent["sent"], sent["not_sent"], got["foreign"]), (40, 0, 0))
         self.assertEqual([n for n, _ in got["arrived"]], list(range(40)))
-        # Of one clock: a delay over loopback is not negative, and not a second.
+        # Both ends have one clock: a delay over loopback is not negative, and not a second.
         self.assertTrue(all(0 <= d < 1_000_000 for _, d in got["arrived"]), got)
 
     def test_the_clocks_are_compared_although_the_process_loses_the_processor(self):

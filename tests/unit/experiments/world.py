@@ -77,7 +77,7 @@ class World:
         return result(goodput_mbps=formula(spec["emulator"]))
 
     def make(self, runs, one=None):
-        """What the processes of a pool would."""
+        """Runs them as the processes of a pool would."""
         for run in runs:
             made = one_run.attempts_of(run.spec, None, self.said.append, one or self.one)
             pool.write_json(self.store.path(run.key), {"key": run.key, "spec": run.spec} | made)

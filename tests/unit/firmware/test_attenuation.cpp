@@ -10,7 +10,7 @@ using namespace wip::attenuator;
 
 namespace {
 
-// What a PE43711 makes of its register: D0 is 0.25 dB, D6 is 16 dB.
+// The attenuation that a PE43711 makes of its register: D0 is 0.25 dB, D6 is 16 dB.
 double db_of_word(unsigned word) {
     double db = 0, weight = 0.25;
     for (int bit = 0; bit < 7; ++bit, weight *= 2)

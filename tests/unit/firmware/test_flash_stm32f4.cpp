@@ -53,7 +53,7 @@ struct flash_model {
         busy_reads = 3;
         if (fails_with != 0) status |= std::exchange(fails_with, 0);
     }
-    // What the program stored since the last look.
+    // Looks at the stores of the program since the last look.
     void look() {
         if (std::memcmp(memory, is.data(), size) == 0) return;
         for (std::size_t k = 0; k < size; ++k) {

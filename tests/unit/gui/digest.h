@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Of all that the monitor's model keeps: equal models have equal digests.
+// A digest of all that the monitor's model keeps: equal models have equal digests.
 #pragma once
 
 #include <cmath>
@@ -16,7 +16,7 @@ inline std::uint64_t digest(session_model model) {
         for (std::size_t i = 0; i < n; ++i) h = (h ^ c[i]) * 1099511628211ull;
     };
     const auto value = [&](auto v) { bytes(&v, sizeof v); };
-    // Of the terminal that is shown, or of all.
+    // The terminal that is shown, or all.
     const auto shown = [&] {
         for (const auto& c : model.columns()) {
             value(c.slot);

@@ -348,7 +348,7 @@ public:
         }
         publish("attenuator", "attenuator", m);
     }
-    // What the keeper says of the way through its radios: 7 of 8 bursts, or not judged.
+    // The supervisor's report about the way through its radios: 7 of 8 bursts, or not evaluated.
     void say_through_radios(std::int64_t slot, double residual_db,
                             const std::string& why_not = "") {
         message m;

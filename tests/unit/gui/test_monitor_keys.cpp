@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a person does with the window: keys, mouse, settings, recording; and what must not happen
+// A person's actions in the window: keys, mouse, settings, recording; and what must not happen
 // then.
 #include <sys/resource.h>
 
@@ -137,7 +137,7 @@ private Q_SLOTS:
 
     void late_samples_are_painted_even_when_a_frame_was_skipped() {
         world w;
-        // What the base station says, all of it, and then the terminal's word on slots long ago.
+        // All that the base station reports, and then the terminal's report on slots long ago.
         for (std::int64_t slot = 15; slot <= 15'000; slot += 15) {
             scripted_cell::message m;
             m.set_slot(slot);
@@ -397,7 +397,7 @@ private Q_SLOTS:
         QTRY_VERIFY_WITH_TIMEOUT(w.window->recording() == nullptr, 5000);
         QVERIFY(!action->isChecked());
         QVERIFY(w.window->statusBar()->currentMessage().contains("was ended by SIGKILL"));
-        // Of a replay there is no recording.
+        // A replay cannot be recorded.
         w.window->record(folder.filePath("c.h5"));
         w.window->replay(path);
         QVERIFY(w.window->recording() == nullptr && !action->isChecked());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the monitor hears, before it means anything: messages counted, run records, cells of other
-// machines.
+// The messages that the monitor receives, before it interprets them: messages counted, run records,
+// cells of other machines.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

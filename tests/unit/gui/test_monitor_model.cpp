@@ -128,7 +128,7 @@ TEST(session_model, an_observer_that_is_still_at_the_run_before_sends_no_garbage
     EXPECT_TRUE(model.take("keeper", verdict_of(151'500, 5e6)));
     EXPECT_FALSE(model.has(Telemetry::kVerdict));
     EXPECT_TRUE(model.verdict_points().empty());
-    // What no run has reached is garbage as before, and the new run's own word counts.
+    // A slot that no run has reached is garbage as before, and the new run's own message counts.
     EXPECT_FALSE(model.take("keeper", verdict_of(500'000, 5e6)));
     EXPECT_TRUE(model.take("keeper", verdict_of(30, 4e6)));
     EXPECT_EQ(model.verdict().goodput_bps(), 4e6);
@@ -264,8 +264,8 @@ TEST(colours, categories_differ_in_lightness_and_terminals_in_colour) {
 
 // --- several terminals ---
 
-// What the base station says of slot `slot` to terminal `user` of `users`: bin b is that of
-// terminal b % (users + 1), the last share nobody's.
+// The base station's report of slot `slot` to terminal `user` of `users`: bin b is that of terminal
+// b % (users + 1), the last share is nobody's.
 Telemetry grants(std::int64_t slot, std::uint32_t user, std::uint32_t users) {
     Telemetry m;
     m.set_slot(slot);

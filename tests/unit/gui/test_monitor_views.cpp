@@ -57,7 +57,8 @@ private Q_SLOTS:
             QCOMPARE(QColor(image.pixel(x, y)), QColor(terminal_colour(bin % 3)));
             QCOMPARE(v.readout(7500, bin_index(bin)),
                      QStringLiteral("terminal %1").arg(bin % 3 + 1));
-            // What is measured of all is in each bin that of the terminal that has it.
+            // With all terminals shown, each bin has the value measured by the terminal that has
+            // it.
             QCOMPARE(w.of<heat_view>("measured_snr").readout(7500, bin_index(bin)),
                      QString::number(scripted_cell::shared_snr(bin % 3), 'f', 1) + " dB");
         }

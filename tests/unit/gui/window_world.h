@@ -106,7 +106,7 @@ inline QImage below_legend(const QImage& image) {
     return image.copy(0, 40, image.width(), image.height() - 40);
 }
 
-// Of the colour in a line or column of pixels that is `thick` wide.
+// Counts pixels of the colour in a line or column that is `thick` wide.
 inline int count_row(const QImage& image, double y, QColor colour, int thick = 3) {
     return count(image.copy(0, static_cast<int>(y) - thick / 2, image.width(), thick), colour);
 }
@@ -127,8 +127,8 @@ inline bool shows_run(world& w, int seconds) {
     return w.settle();
 }
 
-// What every test of the window begins with. Layouts and geometry of the tests are not those of who
-// runs them.
+// The beginning of every test of the window. Layouts and geometry of the tests are not those of the
+// user who runs them.
 class window_test : public QObject {
 public:
     window_test() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a station needs in a test: a TUN that is a socket pair, and a port that keeps what was sent.
+// The surroundings of a station in a test: a TUN that is a socket pair, and a port that keeps what
+// was sent.
 #pragma once
 
 #include <gtest/gtest.h>

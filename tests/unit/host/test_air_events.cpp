@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What becomes an event of the answers that the medium gives when it is asked for its status.
+// The events that are made of the medium's answers when it is asked for its status.
 #include <gtest/gtest.h>
 
 #include "observer/air_events.h"

@@ -178,7 +178,7 @@ TEST_F(BaseStation, AReceiversReportIsNotForTheBaseStation) {
     base.on_report({});
     EXPECT_EQ(port.dropped.size(), 1U);
 }
-// What is sent reaches the terminal three slots later: its reports do, too.
+// A sent slot reaches the terminal three slots later: its reports do, too.
 class BehindAFader : public BaseStation {
 protected:
     BehindAFader() : BaseStation({"link.fader_slots=3", "link.retransmission_delay_ms=4"}) {}

@@ -37,7 +37,7 @@ core_number number(const std::vector<config::key>& keys, const std::string& path
             }};
 }
 
-// Of the processes that have the setting.
+// The processes that have the setting.
 template <class Config, class Number>
 void add(std::vector<core_number>& all, const std::string& path, Number Config::*field) {
     for (const auto* keys : {&host::macd_keys(), &emulator::emulator_keys(), &tcpl::tcpl_keys()})
@@ -86,9 +86,9 @@ std::vector<core_number> core_numbers() {
     return all;
 }
 
-// What a limit needs beside it: the longest lead the longest delay, several terminals names, many
-// connections small buffers, a receiver's window one that is as large, no timer of polls a period,
-// times of the RRC its states.
+// The settings that a limit needs beside it: the longest lead needs the longest delay, several
+// terminals need names, many connections small buffers, a receiver's window one that is as large,
+// no timer of polls a period, times of the RRC its states.
 std::vector<std::string> beside(const std::string& path) {
     if (path == "link.transmit_lead_slots" || path == "link.fader_slots")
         return {"link.retransmission_delay_ms=32"};

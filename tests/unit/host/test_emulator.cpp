@@ -19,7 +19,7 @@ using namespace wip::emulator;
 
 namespace {
 
-// What a direction of a status says of it; packets, then bytes.
+// Checks the sums that a status reports for a direction; packets, then bytes.
 void expect_sums(const openwip::control::Direction& d, const char* what) {
     auto packets = d.delivered().packets() + d.queued().packets();
     auto bytes = d.delivered().bytes() + d.queued().bytes();
@@ -153,7 +153,7 @@ TEST(EmulatorConfig, WithoutAcknowledgementsWhatIsAboutThemIsRefused) {
     EXPECT_NE(refusal({"umts.rrc_fach_kbps=9"}).find("umts.rrc = dch, which has no other state"),
               std::string::npos);
     EXPECT_EQ(refusal({"umts.rrc=states", "umts.rrc_fach_kbps=9"}), "");
-    // Of lundsten-384, whose block takes 20 ms and 10 of waiting, 105 are left.
+    // The block of lundsten-384 takes 20 ms and 10 of waiting: 105 are left.
     const char* const bearer = "umts.profile=lundsten-384";
     EXPECT_NE(refusal({bearer, "umts.radio_ms=105.5"}).find("umts.radio_ms = 105.5"),
               std::string::npos);

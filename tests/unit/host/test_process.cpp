@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whose failure it is, and what becomes of a process: its exit code.
+// The kinds of failure, and the end of a process: its exit code.
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
@@ -25,7 +25,7 @@ TEST(Process, AnExceptionOnceItIsUpIsAFaultAndNoBadInput) {
               exit_peer_lost);
 }
 
-// Of a program that is not up yet.
+// The exit code of a program that is not up yet.
 TEST(Process, EachKindOfFailureHasItsExitCode) {
     const auto ended = [](const std::function<void()>& fail, std::vector<const char*> words = {}) {
         const std::vector<config::key> keys;

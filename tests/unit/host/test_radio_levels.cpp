@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is put into samples is found in them: noise, constant, clipping, images and leakage; and the
-// lead that is searched for is that of the device.
+// Errors that are put into samples are found in them: noise, constant, clipping, images and
+// leakage; and the lead that is searched for is that of the device.
 #include <gtest/gtest.h>
 
 #include <algorithm>

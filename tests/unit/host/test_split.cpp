@@ -63,7 +63,7 @@ struct SplitConnection : ::testing::Test {
     static void send(int fd, const std::string& text) {
         ASSERT_EQ(::send(fd, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
     }
-    // What is there, and "." for the end.
+    // The bytes that are there, and "." for the end.
     static std::string take(int fd) {
         std::string text(1 << 20, '\0');
         const auto n = ::recv(fd, text.data(), text.size(), MSG_DONTWAIT);
@@ -90,7 +90,7 @@ struct SplitConnection : ::testing::Test {
         }
         return all;
     }
-    // What the far kernel has not acknowledged to the proxy's socket.
+    // The bytes that the far kernel has not acknowledged to the proxy's socket.
     std::uint64_t queued(side s) const {
         int n = 0;
         EXPECT_EQ(::ioctl(c.fd(s), SIOCOUTQ, &n), 0);

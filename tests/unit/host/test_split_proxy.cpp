@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::uint16_t port = 5001;
 
-// What is asked for, within a limit of this process that is as it was afterwards.
+// Sets a limit of this process, which is as before afterwards.
 class limit {
 public:
     limit(__rlimit_resource which, rlim_t soft) : which_(which) {

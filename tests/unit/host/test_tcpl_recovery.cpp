@@ -146,7 +146,7 @@ protected:
     }
     static packet data(int n, std::uint16_t port = 40000) { return make(description(n, port)); }
 
-    // What the host gets of segment n when `damage` has been done to it.
+    // The segment n that the host gets when `damage` has been done to it.
     template <class Damage>
     verdict damaged(int n, packet& p, Damage&& damage) {
         p = data(n);

@@ -177,7 +177,7 @@ TEST_F(guest_nic, what_is_sent_is_taken) {
     EXPECT_FALSE(nic.serve());
 }
 
-// Of a kernel of another recipe, which says so in messages.
+// A kernel of another recipe, which signals by messages.
 TEST_F(guest_nic, a_kick_that_is_a_message_tells_how_to_mend_it) {
     const std::uint32_t queue[] = {1, 0};
     say(35, queue, sizeof queue);

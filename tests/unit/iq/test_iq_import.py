@@ -60,8 +60,8 @@ class Import(unittest.TestCase):
         cls.original = record(cls.folder / "original", slots=SLOTS, snr_db=40)
         cls.samples = numpy.fromfile(cls.original.data_path, numpy.complex64)
         cls.received = frames(cls.original)
-        # Of slots without a failed frame: in a fade it is the noise that decides, and the last bit
-        # of the sums.
+        # The slots without a failed frame: in a fade the noise decides, and the last bit of the
+        # sums.
         cls.good = {
             k: payload
             for k, payload in cls.received.items()
@@ -98,8 +98,8 @@ class Import(unittest.TestCase):
         return recordings.Recording(out), text
 
     def assert_nothing_is_lost(self, recording, from_slot=0):
-        """Of what the original received well; the receiver may need one slot more to find the
-        cell."""
+        """The slots that the original received well; the receiver may need one slot more to find
+        the cell."""
         found = frames(recording)
         first = max(from_slot, min(slot for slot, _ in self.good) + 1)
         lost = [k for k in self.good if k[0] >= first and k not in found]

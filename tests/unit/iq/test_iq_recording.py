@@ -32,7 +32,7 @@ class Recorded(unittest.TestCase):
         cls.middle = record(cls.folder / "middle", begin_slot=250, end_slot=400, from_start=False)
 
     def copy(self, name, edit=None):
-        """Of the whole recording, its metadata edited."""
+        """The whole recording, its metadata edited."""
         for ending in (recordings.DATA, recordings.META, recordings.SLOTS):
             shutil.copy(self.whole.base + ending, self.folder / (name + ending))
         if edit:
@@ -366,7 +366,7 @@ class Record(unittest.TestCase):
     """The command, of a flowgraph that a test answers for."""
 
     def record(self, base, refused="", *more):
-        """What is said at the end of it; it ends as the first status is asked for."""
+        """The output at its end; it ends as the first status is asked for."""
         began = []
 
         def ask(_cell, station, descriptors=(), do="", **_more):

@@ -89,7 +89,7 @@ struct capture {
     }
 };
 
-// Of all worlds.
+// The counts of all worlds.
 struct tally {
     std::uint64_t am = 0, um = 0, wrapped = 0, pdus = 0, lost = 0, late = 0, doubled = 0,
                   unsorted = 0, held = 0, sorted = 0, overtaken = 0, unjudged = 0, unfinished = 0,

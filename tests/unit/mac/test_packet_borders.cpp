@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What goes on after a header that was lost or damaged, and where: at the borders that are told.
+// After a header that was lost or damaged, reassembly continues at the SDU boundaries that grants
+// report.
 #include "reassembly_link.h"
 #include "types/splitmix64.h"
 

@@ -210,8 +210,8 @@ TEST(PacketJournal, RetransmissionsThatAreForgottenBeforeThePacketLeavesAreOneSu
     k.retransmission_delay_slots = 48;
     k.queue_packets = 2000;
     Cell c(k);
-    // Of the frames of 48 slots the second arrives at its first retransmission, the others never;
-    // its packet waits until the first one's is given up, behind 30 retransmissions of each.
+    // Only the second of the frames of 48 slots arrives, at its first retransmission; its packet
+    // waits until the first one's is dropped, after 30 retransmissions of each.
     for (std::int64_t s = 200; s < 200 + 31 * 48; ++s)
         for (int b = 0; b < nof_bins; ++b)
             if (s != 248 || b != 1) c.lose(s, b);

@@ -132,7 +132,7 @@ TEST(Reassembler, WithoutItsBitsALostFrameIsLostAlsoWhenDamageIsAllowed) {
     EXPECT_EQ(l.assembly.counts().damaged_packets, 0U);
 }
 
-// Of the second packet's header the first 14 bytes lie in a damaged frame, the others in a lost
+// The first 14 bytes of the second packet's header lie in a damaged frame, the others in a lost
 // one.
 TEST(Reassembler, ADamagedHeaderThatRunsIntoALostFrameCountsForNothing) {
     link l(corrupt());

@@ -20,7 +20,7 @@ struct world {
     world(const char* profile, const cell_config& c) : it(of_profile(profile), c) {
         for (int u = 0; u < it.users(); ++u) full.insert(u);
     }
-    // Of those in `full` the queue is never empty.
+    // The queue of the users in `full` is never empty.
     void run_to(std::int64_t until) {
         const std::vector<std::uint8_t> packet(1500, 0x45);
         for (; now < until; now += 5 * ms) {

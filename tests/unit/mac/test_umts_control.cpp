@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What controls a bearer, in virtual time: states of the RRC, the granted window, triggers that it
-// cannot do without.
+// The controls of a bearer, in virtual time: states of the RRC, the granted window, triggers that
+// it cannot do without.
 #include <gtest/gtest.h>
 
 #include <algorithm>

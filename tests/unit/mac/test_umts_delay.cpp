@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t tti = 10'000'000;
 
-// Of some block of N that it is sent again so often, or oftener.
+// The probability that some block of N is sent again so often, or oftener.
 double at_least(double p, int blocks, int times) {
     return 1 - std::pow(1 - std::pow(p, times), blocks);
 }
@@ -64,7 +64,7 @@ TEST(Delay, TheTextsEquationsHaveTheDigitsThatItPrints) {
     EXPECT_NEAR(of_the_text(0.1, 38, 30), 61.64, 0.005);
 }
 
-// Of the profile's 12 PDUs in a block, or one.
+// PDU sizes for the profile's 12 PDUs in a block, or one.
 constexpr int twelve = 40, one = 480;
 
 TEST(Delay, OfOneBlockAndOfFourIsThatOfTheTextsEquationsWithin9Percent) {
@@ -78,7 +78,7 @@ TEST(Delay, OfOneBlockAndOfFourIsThatOfTheTextsEquationsWithin9Percent) {
             }
 }
 
-// What misses the 9 %, as it is.
+// The value that misses the 9 %, as it is.
 TEST(Delay, Of38BlocksIsLongerThanTheText) {
     struct point {
         int ret;

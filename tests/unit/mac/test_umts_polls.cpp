@@ -215,7 +215,7 @@ protected:
         set_poll(pdu, poll);
         receiver_->on_pdu(pdu, t * tti_ns);
     }
-    // What is said in this TTI: {} nothing, else the ACK (all before), then the missing ones.
+    // The status of this TTI: {} none, else the ACK (all before), then the missing ones.
     std::vector<int> status(std::int64_t t) {
         receiver_->advance(t * tti_ns);
         if (!receiver_->status_due(t * tti_ns)) return {};

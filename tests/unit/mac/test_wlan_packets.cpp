@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What an 802.11b cell tells of each station and of each packet of its downlink.
+// The reports of an 802.11b cell about each station and each packet of its downlink.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 using packet_model::attempt_config;
 
-// What is told of a packet, with what is valid only during the call.
+// A report of a packet, with the parts that are valid only during the call.
 struct told {
     packet_record record;
     int station;

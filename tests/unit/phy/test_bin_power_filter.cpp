@@ -135,7 +135,7 @@ private:
     double slot_ = 0;
 };
 
-// Of the bins above 0 dB of SNR.
+// The error of the bins above 0 dB of SNR.
 struct error {
     double square = 0, got = 0, real = 0;
     int count = 0;

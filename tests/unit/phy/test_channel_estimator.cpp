@@ -243,7 +243,7 @@ TEST(channel_estimator, knows_its_error_in_every_bin_and_the_noise) {
     EXPECT_GT(got.bin_error[0], 1.3F * got.bin_error[12]);
 }
 
-// Of symbol l, from its samples: sum_m v_m exp(j 2 pi m (i - advance) / 768), times t_i.
+// Symbol l, from its samples: sum_m v_m exp(j 2 pi m (i - advance) / 768), times t_i.
 std::vector<cf64> moved_by_the_ramp(const plane& b, const plane& c, const grid& x, int l) {
     std::vector<cf64> moved(nof_subcarriers), signal(fft_size);
     std::vector<cf64> roots;
@@ -467,7 +467,7 @@ void expect_all_found_from_right_decisions(cf32 image, decision_feedback::subtra
     feedback.work(y, first, known, 3e-4F, way);
     const double after = error(feedback.middle(), feedback.slope(), true);
     EXPECT_LT(after, before / 8);
-    // What is left after equalising is near the noise.
+    // The rest after equalising is near the noise.
     grid out, power;
     double left = 0;
     for (std::size_t b = 0; b < nof_bins; ++b) {

@@ -63,7 +63,7 @@ struct listener {
                 error[b] += double(std::norm(symbols[b][n] - truth.symbols[b][n]));
         }
     }
-    // Of the bin that loses most against `other`, dB.
+    // The bin that loses most against `other`, dB.
     double worst_loss(const listener& other) const {
         double worst = -100;
         for (std::size_t b = 0; b < nof_bins; ++b)
@@ -118,7 +118,7 @@ TEST(DirectConversion, an_uncalibrated_board_costs_256_qam_less_than_a_decibel) 
     EXPECT_GT(uncorrected.worst_loss(ideal), 6);
 }
 
-// What a transmitter's image costs the worst bin, and by how much the reported SNR falls, dB:
+// The cost of a transmitter's image in the worst bin, and by how much the reported SNR falls, dB:
 // 64-QAM at 25 dB, 256-QAM at 33 dB.
 struct cost {
     double worst, reported;

@@ -29,7 +29,7 @@ std::vector<cf32> points_of(modemcf m) {
     return points;
 }
 
-// Of the nearest point of `set`.
+// The distance to the nearest point of `set`.
 float distance_to(const std::vector<cf32>& set, cf32 p) {
     float least = 1e9F;
     for (const cf32 q : set) least = std::min(least, std::abs(p - q));

@@ -286,7 +286,7 @@ TEST(convolutional_code, with_zeros_pinned_decodes_what_is_around_them) {
         std::fill(c.bits.begin() + first, c.bits.begin() + 240, std::uint8_t{0});
         convolutional_code::encode(c.bits, c.sent);
         for (std::size_t i = 0; i < c.soft.size(); ++i) c.soft[i] = c.sent[i] ? -1.F : 1.F;
-        // What the zeros were received as does not matter.
+        // The received values of the zeros do not matter.
         for (int i = first_sent(first + code_memory); i < first_sent(240); ++i)
             c.soft[static_cast<std::size_t>(i)] = -1;
         std::array<std::uint8_t, code_information_bits> got;

@@ -129,7 +129,7 @@ TEST(predictors, forget_what_no_signal_can_be) {
         for (const int horizon : {0, 3})
             for (const float amplitude : {1e4F, 1e7F, 1e15F, 1e19F, 1e30F, endless, none})
                 for (const int slots : {1, 50}) {
-                    // What is just loud is forgotten at the pace of the averages.
+                    // A very loud signal is forgotten at the pace of the averages.
                     const int last = amplitude < 1e6F ? 13000 : 2000;
                     snr_predictor p(horizon, method);
                     gains channel(3);
@@ -320,7 +320,7 @@ TEST(predictors, lose_nothing_to_least_squares_where_the_channel_is_not_clarkes)
     EXPECT_LT(mean_nmse({}, steady(540)), 0.56);
 }
 
-// Of what was said about the slots [from, from + 60).
+// The predictions for the slots [from, from + 60).
 struct first_slots {
     double error = 0, power = 0;
     void add(const gains& g, const std::array<float, nof_bins>& said) {
@@ -391,7 +391,7 @@ TEST(predictors, take_over_without_a_signal_too_and_the_last_one_asked_for) {
     EXPECT_NE(s.take_retired(), nullptr);
 }
 
-// What was in use in each of the next slots, without a signal.
+// The predictor in use in each of the next slots, without a signal.
 std::vector<predictor_choice> in_use(slot_receiver& receiver, std::int64_t& at, int slots) {
     const std::vector<cf32> silence(slot_samples);
     std::vector<predictor_choice> all;

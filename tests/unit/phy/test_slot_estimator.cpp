@@ -70,7 +70,7 @@ TEST(slot_estimator, tells_interference_in_a_few_bins_from_noise_in_all) {
     slots.measure(estimator, 200);
     const auto got = slots.measure(estimator, 200);
     for (std::size_t b = 0; b < nof_bins; ++b) EXPECT_NEAR(got[b], snr_db[b], 0.7) << b;
-    // What the predictor gets is power over noise as well.
+    // The predictor gets power over noise as well.
     const auto m = estimator.measurement(0, 0);
     EXPECT_NEAR(10 * std::log10(static_cast<double>(m.power[5] / m.noise)), 10, 1);
     EXPECT_NEAR(10 * std::log10(static_cast<double>(m.power[12] / m.noise)), 20, 1);

@@ -47,7 +47,7 @@ double band_power(const std::vector<cf32>& x, double low, double high) {
     return sum;
 }
 
-// Of the neighbour's 4.5 MHz at 5 MHz the part that 7.68 MS/s hold, in which is the most.
+// The part of the neighbour's 4.5 MHz at 5 MHz within 7.68 MS/s, which holds the most.
 double leakage_db(int edge) {
     const auto x = slots_of(edge, 6);
     return 10 * std::log10(band_power(x, 2.75e6, 3.83e6) / band_power(x, -2.5e6, 2.5e6));

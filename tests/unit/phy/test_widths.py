@@ -51,8 +51,8 @@ class said:
         )
         self.measured = [v for row in measured for v in row]
         self.predicted = [v for row in predicted for v in row]
-        # Of what was predicted for the slots from the 250th of each world on, against what was
-        # measured in them.
+        # The predictions for the slots from the 250th of each world on, against the values measured
+        # in them.
         self.error = rms(
             [
                 p - m

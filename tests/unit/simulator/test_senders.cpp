@@ -164,7 +164,7 @@ private:
     std::uint32_t bytes_, received_ = 0;
 };
 
-// Of a window of 40 segments these.
+// The segments of a window of 40 that are lost.
 scripted_link::script loses(std::vector<int> which) {
     return [which](int nth, double) { return std::ranges::count(which, nth) > 0 ? lost : 0.0; };
 }
@@ -235,7 +235,7 @@ TEST(Tahoe, the_threshold_is_half_of_what_was_in_flight) {
     world w("tahoe", 400, loses({40}));
     w.run_until(450);
     EXPECT_EQ(w.socket->counts().fast_retransmits, 1U);
-    // Of the third window, 30..69, the first ten are acknowledged and let out two each: 40..89.
+    // The first ten of the third window, 30..69, are acknowledged and let out two each: 40..89.
     EXPECT_EQ(w.socket->slow_start_threshold(), 50'000U / 2);
 }
 

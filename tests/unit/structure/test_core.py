@@ -32,7 +32,7 @@ OTHERS = (
 FORBIDDEN = re.compile(
     r"gnuradio|uhd|pybind|protobuf|zmq|cli11|spdlog|libfmt|nlohmann|[/-]qt6|hdf5|liquid", re.I
 )
-# What reads no clock, and what else needs no more; of the firmware there is no core.
+# The rooms that read no clock, and those that else need no more; the firmware has no core.
 SOURCES = {room for room in PURE if any((TOP / room).rglob("*.cpp"))} - {"firmware/core"} | {
     "channels/fader",
     "channels/profiles",

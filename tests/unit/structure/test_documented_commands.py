@@ -26,7 +26,7 @@ PLACEHOLDERS = {  # words that stand for the reader's own, with a valid one of t
 
 
 def refusal(words):
-    """What ./openwip says of a command line before it does anything; empty: it is taken."""
+    """The message of ./openwip about a command line before it does anything; empty: it is valid."""
     done = subprocess.run(
         [
             "awk",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is precompiled (cmake/openwip_compile.cmake) would hide a missing #include: every file that
+"""Precompiled headers (cmake/openwip_compile.cmake) would hide a missing #include: every file that
 uses a name of one of those headers includes it, itself or through a header of this tree."""
 
 import functools

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is written once: where a second language or the firmware has to have it again, both say the
-same."""
+"""Values are written once: where a second language or the firmware has to repeat one, both are
+compared."""
 
 import ast
 import pathlib
@@ -24,7 +24,7 @@ from openwip_cli.settings import table
 
 
 def number(path, name):
-    """Of a constant in C++: `name = 10'000` or name{127}."""
+    """The value of a constant in C++: `name = 10'000` or name{127}."""
     text = (TOP / path).read_text()
     found = re.search(rf"\b{name}(?: = |{{)(-?[\d'.e]+)", text)
     if not found:

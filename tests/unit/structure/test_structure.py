@@ -263,7 +263,7 @@ def sources(folder):
 
 
 def room_of(include):
-    """Of `#include "phy/ofdm/ofdm.h"`: phy/ofdm."""
+    """The room of `#include "phy/ofdm/ofdm.h"`: phy/ofdm."""
     parts = include.split("/")
     return "/".join(parts[:2]) if parts[0] in ("phy", "gui") else parts[0]
 
@@ -385,8 +385,8 @@ class Structure(unittest.TestCase):
         )
 
     def test_nothing_is_used_that_one_of_the_releases_lacks(self):
-        """What does not compile on Ubuntu 22.04 (protobuf 3.12: first two) or 24.04 (GNU Radio's
-        logger wants a literal, which 22.04's cannot take; its macros do both).
+        """Finds code that does not compile on Ubuntu 22.04 (protobuf 3.12: first two) or 24.04 (GNU
+        Radio's logger wants a literal, which 22.04's cannot take; its macros do both).
         tests/bench/fresh_machine.py tries all of it."""
         lacking = re.compile(r"\)->Assign\(|\brequest\.has_(stop|configure_yaml)\(|\bd_logger->")
         self.assertEqual(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the library gnuradio-wip exports.
+// The symbols that the library gnuradio-wip exports.
 #pragma once
 
 #include <gnuradio/attributes.h>

@@ -11,7 +11,7 @@ namespace gr::wip {
 class WIP_API carrier_demapper : virtual public gr::sync_block {
 public:
     using sptr = std::shared_ptr<carrier_demapper>;
-    // Of the block and its parameters; Python has it as its help.
+    // The description of the block and its parameters; Python shows it as its help.
     static constexpr const char* doc =
         R"(A slot of 5120 samples to its resource elements: six OFDM symbols of 500 subcarriers,
 lowest frequency first, unit mean energy at -15 dBFS. Corrects CFO and timing as the tags of the

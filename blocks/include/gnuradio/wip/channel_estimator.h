@@ -12,7 +12,7 @@ namespace gr::wip {
 class WIP_API channel_estimator : virtual public gr::sync_block {
 public:
     using sptr = std::shared_ptr<channel_estimator>;
-    // Of the block and its parameters; Python has it as its help.
+    // The description of the block and its parameters; Python shows it as its help.
     static constexpr const char* doc =
         R"(Resource elements of a slot (6 x 500) to three outputs: the equalised elements (6 x
 500), the channel at the slot's middle (500), the SNR of each bin in dB (25). Estimates from the

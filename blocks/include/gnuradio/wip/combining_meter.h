@@ -13,7 +13,7 @@ namespace gr::wip {
 class WIP_API combining_meter : virtual public gr::block {
 public:
     using sptr = std::shared_ptr<combining_meter>;
-    // Of the block and its parameters; Python has it as its help.
+    // The description of the block and its parameters; Python shows it as its help.
     static constexpr const char* doc =
         R"(How many transmissions frames need, with and without chase combining: compares two
 slot_receivers on the same samples of a test pattern of `transmissions` (slot_transmitter), one

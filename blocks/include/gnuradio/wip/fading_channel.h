@@ -14,7 +14,7 @@ namespace gr::wip {
 class WIP_API fading_channel : virtual public gr::sync_block {
 public:
     using sptr = std::shared_ptr<fading_channel>;
-    // Of the block and its parameters; Python has it as its help.
+    // The description of the block and its parameters; Python shows it as its help.
     static constexpr const char* doc =
         R"(Multipath with Clarke's Doppler spectrum and white Gaussian noise: the models of
 channels/sample, functions of (seed, sample number), from a list of taps or a channel definition

@@ -12,7 +12,7 @@ namespace gr::wip {
 class WIP_API impairments : virtual public gr::sync_block {
 public:
     using sptr = std::shared_ptr<impairments>;
-    // Of the block and its parameters; Python has it as its help.
+    // The description of the block and its parameters; Python shows it as its help.
     static constexpr const char* doc =
         R"(What a radio does to a signal: carrier and sampling clock offset, phase noise, IQ
 imbalance, DC offset, quantisation, in this order; the models of channels/sample.

@@ -12,7 +12,7 @@ namespace gr::wip {
 class WIP_API payload_demapper : virtual public gr::sync_interpolator {
 public:
     using sptr = std::shared_ptr<payload_demapper>;
-    // Of the block and its parameters; Python has it as its help.
+    // The description of the block and its parameters; Python shows it as its help.
     static constexpr const char* doc =
         R"(The 108 payload elements of each chosen bin, out of 6 x 500 elements of a slot, in the
 order in which frames are sent.

@@ -11,7 +11,7 @@ namespace gr::wip {
 class WIP_API qam_demapper : virtual public gr::sync_block {
 public:
     using sptr = std::shared_ptr<qam_demapper>;
-    // Of the block and its parameters; Python has it as its help.
+    // The description of the block and its parameters; Python shows it as its help.
     static constexpr const char* doc =
         R"(Complex symbols to the label of the nearest point of qam_mapper, one in the lower bits of a byte.
 

@@ -12,7 +12,7 @@ namespace gr::wip {
 class WIP_API qam_mapper : virtual public gr::sync_block {
 public:
     using sptr = std::shared_ptr<qam_mapper>;
-    // Of the block and its parameters; Python has it as its help.
+    // The description of the block and its parameters; Python shows it as its help.
     static constexpr const char* doc =
         R"(Labels (one a byte, the lower bits_per_symbol bits) to points of unit mean energy:
 BPSK, 4-QAM, star 8, 16, cross 32, 64, cross 128, 256-QAM. Put a Packed to Unpacked (MSB first)

@@ -11,7 +11,7 @@ namespace gr::wip {
 class WIP_API qam_soft_demapper : virtual public gr::sync_interpolator {
 public:
     using sptr = std::shared_ptr<qam_soft_demapper>;
-    // Of the block and its parameters; Python has it as its help.
+    // The description of the block and its parameters; Python shows it as its help.
     static constexpr const char* doc =
         R"(Complex symbols to max-log soft bits, bits_per_symbol floats for each, most significant
 bit first; positive means 0.

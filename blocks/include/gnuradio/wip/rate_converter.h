@@ -12,7 +12,7 @@ namespace gr::wip {
 class WIP_API rate_converter : virtual public gr::block {
 public:
     using sptr = std::shared_ptr<rate_converter>;
-    // Of the block and its parameters; Python has it as its help.
+    // The description of the block and its parameters; Python shows it as its help.
     static constexpr const char* doc =
         R"(The same signal at another sample rate, times exact to the sample for ever: between a
 radio whose clock does not give 7.68 MS/s and the blocks that want it, either way.

@@ -23,7 +23,7 @@ struct slot_receiver_status {
     std::uint64_t frames_combined = 0;
     std::uint64_t malformed = 0;  // messages on the slot link that are no message: dropped
     std::uint64_t unexpected = 0;
-    // What the receiver says of itself, by the names of openwip.receiver.State.
+    // The receiver's own state, by the names of openwip.receiver.State.
     std::map<std::string, std::variant<bool, std::int64_t, double, std::string>> receiver;
 };
 

@@ -84,10 +84,10 @@ ValueError, in C++ invalid_argument, names parameter, value and range.)";
     static sptr make(const slot_transmitter_config& config = {});
 
     virtual slot_transmitter_status status() const = 0;
-    // Of the test pattern, from the next slot on. Throws std::invalid_argument.
+    // Sets the modulation of the test pattern, from the next slot on. Throws std::invalid_argument.
     virtual void set_modulation(int bits_per_symbol) = 0;
     virtual void set_bins(const std::vector<int>& bins) = 0;
-    // Of a free-running radio: its time was full + fraction seconds, as known at `arrived`, ns of
+    // Tells the time of a free-running radio: it was full + fraction seconds at `arrived`, ns of
     // CLOCK_MONOTONIC.
     virtual void set_radio_time(std::int64_t full, double fraction, std::int64_t arrived) = 0;
     // Why the flowgraph ended by itself ("macd ... went away"); empty otherwise. Looks after the

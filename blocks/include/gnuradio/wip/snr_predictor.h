@@ -12,7 +12,7 @@ namespace gr::wip {
 class WIP_API snr_predictor : virtual public gr::sync_block {
 public:
     using sptr = std::shared_ptr<snr_predictor>;
-    // Of the block and its parameters; Python has it as its help.
+    // The description of the block and its parameters; Python shows it as its help.
     static constexpr const char* doc =
         R"(Channel (500) and SNR (25, dB) of every slot, from a channel_estimator with its tags,
 to the SNR of every bin `horizon` slots later (25, dB); delayed by so many items it compares with

@@ -12,7 +12,7 @@ namespace gr::wip {
 class WIP_API synchroniser : virtual public gr::block {
 public:
     using sptr = std::shared_ptr<synchroniser>;
-    // Of the block and its parameters; Python has it as its help.
+    // The description of the block and its parameters; Python shows it as its help.
     static constexpr const char* doc =
         R"(Samples at 7.68 MS/s in; slots out, each a vector of 5120 samples without the radio's
 DC offset and image. Tags on every slot:

@@ -13,7 +13,7 @@ namespace gr::wip {
 class WIP_API transmit_channel : virtual public gr::sync_block {
 public:
     using sptr = std::shared_ptr<transmit_channel>;
-    // Of the block and its parameters; Python has it as its help.
+    // The description of the block and its parameters; Python shows it as its help.
     static constexpr const char* doc =
         R"(The channel in the transmitter, for two radios on one cable: what the sink sends at a
 time is what a medium with the same channel, seed and noise would let the terminal hear then.

@@ -36,8 +36,8 @@ from .store import Store
 WIDTH = 40  # for each that runs at a time here
 ELSEWHERE = 1000
 LEARNING = 4  # instead of WIDTH where a point may stop after the round
-# Of the build, that decide a run: results of two of them are not mixed (the kernel of virtual time:
-# options.check_plan).
+# The programs of the build that decide a run: results of two builds are not mixed (the kernel of
+# virtual time: options.check_plan).
 PROGRAMS = dict(zip(CLOCKS, ((emulate.PROGRAM,), (emulate.PROGRAM, virtual.GUEST), (ns3.PROGRAM,))))
 SPLIT = (split_tcp.PROGRAM, split_tcp.GUEST)
 
@@ -113,8 +113,8 @@ def digests(e: Experiment, build: pathlib.Path) -> dict[str, str]:
 def check_programs(
     store: Store, experiments: list[Experiment], build: pathlib.Path
 ) -> dict[str, dict[str, str]]:
-    """Of each experiment what the plan has to say, once all is built; a folder of before plans said
-    it is taken as it is."""
+    """Prints the messages of each experiment's plan, once all is built; a folder that an earlier
+    plan wrote is taken as it is."""
     before = (store.plan or {"experiments": {}})["experiments"]
     said = {}
     for e in experiments:

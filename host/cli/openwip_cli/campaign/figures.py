@@ -114,7 +114,7 @@ def axes_of(
 
 
 def add_legend(panels: list[Panel], **how: Any) -> None:
-    """Of each series of any panel, in the last of the axes with most."""
+    """The legend: each series of any panel, in the last of the axes with most."""
     of = {a: a.get_legend_handles_labels() for a, _, _ in panels}
     series = {text: drawn for each in of.values() for drawn, text in zip(*each)}.values()
     max(reversed(of), key=lambda a: len(of[a][1])).legend(
@@ -168,7 +168,7 @@ def download_s(s: dict[str, Any]) -> float:
 
 
 def packet_loss(s: dict[str, Any]) -> float:
-    """Of a packet in four blocks, each sent so often."""
+    """The loss of a packet in four blocks, each sent so often."""
     return 1 - (1 - s["umts.errors"] ** s["umts.max_dat"]) ** 4
 
 
@@ -211,8 +211,8 @@ def lines(results: Results, spec: dict[str, Any]) -> Figure:
                 metric,
             )
             at, e = [order.index(p[x]) if words else p[x] for p in points], list(points.values())
-            # Of two or three realisations an interval may be wider than the figure: the means rule
-            # the axis.
+            # With two or three realisations an interval may be wider than the figure: the means
+            # rule the axis.
             top[a] = max(
                 top.get(a, 0),
                 *(1.2 * y.mean for y in e),
@@ -440,8 +440,8 @@ def scatter(results: Results, spec: dict[str, Any]) -> Figure:
 
 
 def over_time(results: Results, spec: dict[str, Any]) -> Figure:
-    """What had arrived of a file over the time of its download: the first of the first realisation,
-    thick, and those of the others."""
+    """The part of a file that had arrived over the time of its download: the first of the first
+    realisation, thick, and those of the others."""
     fig, panels = each_panel(results, spec)
     names = as_list(spec["series"])
     for a, where, title in panels:

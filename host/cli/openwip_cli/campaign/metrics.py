@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is read from the result of a run. A metric is a name, with an argument after a colon where
-it has one:
+"""The values that are read from the result of a run. A metric is a name, with an argument after a
+colon where it has one:
 `modulation_share:2` is the share of frames sent with 2 bits per symbol."""
 
 import contextlib
@@ -38,7 +38,7 @@ def _flow(key: str, scale: float = 1.0) -> Reading:
 
 
 def _useful(r: Report, *_: object) -> float:
-    """Of the bytes that TCP sent, those that it sent for the first time."""
+    """The share of the bytes sent by TCP that it sent for the first time."""
     sent, again = (
         sum(s[key] for s in r["workload"]["each"]) for key in ("bytes_sent", "bytes_retransmitted")
     )
@@ -46,8 +46,8 @@ def _useful(r: Report, *_: object) -> float:
 
 
 def _stations(r: Report) -> list[float]:
-    """What each station's connection was acknowledged, Mbit/s: the nth flow is the nth station's
-    (virtual_work.plan_of)."""
+    """The rate that each station's connection had acknowledged, Mbit/s: the nth flow is the nth
+    station's (virtual_work.plan_of)."""
     since = {f["flow"]: f["since"] for f in r["flows"] if "since" in f}
     return [since[n]["bytes_acked"] * 8e-6 / since[n]["seconds"] for n in sorted(since)]
 
@@ -209,7 +209,7 @@ METRICS: dict[str, tuple[str, Reading]] = {
 }
 
 
-# What is behind the colon, of those that have it.
+# The argument after the colon, for metrics that have one.
 WHOLE = r"\d+"
 ARGUMENTS = dict.fromkeys(
     ("retransmission_share", "done_within", "modulation_share", "station_mbps"), WHOLE
@@ -234,7 +234,7 @@ def label(metric: str) -> str:
 
 
 def of_part(part: dict[str, Any]) -> list[str]:
-    """What a figure or a statement uses."""
+    """The metrics that a figure or a statement uses."""
     arguments = part.get("categories") or (
         part.get("over") if isinstance(part.get("over"), list) else None
     )
@@ -259,7 +259,7 @@ def metrics_of(experiment: Experiment) -> list[str]:
 
 
 def watched(experiment: Experiment) -> str:
-    """What progress and the stopping rule look at."""
+    """The metrics that progress and the stopping rule look at."""
     if not (names := metrics_of(experiment)):
         raise BadInput(
             f"experiment file {experiment.path}: no figure and no statement has a metric; valid:"

@@ -100,7 +100,7 @@ class Experiment:
             ) from None
 
     def _check_set(self) -> None:
-        """What the emulator would refuse in a run, or not look at."""
+        """Settings that the emulator would refuse in a run, or not look at."""
         for p in self.points:
             asked = self.run(p, 1).spec["emulator"]
             kind = asked.get("link.kind", "ofdm")
@@ -236,8 +236,8 @@ def unique_runs(experiments: list[Experiment]) -> "list[Run]":
 
 
 def count(experiments: list[Experiment]) -> int:
-    """Of unique_runs(), without making them: points that are the same in their first realisation
-    are the same in all."""
+    """The number of unique_runs(), without making them: points that are the same in their first
+    realisation are the same in all."""
     realisations: dict[str, int] = {}
     for e in experiments:
         for key in {e.run(point, 1).key for point in e.points}:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an experiment can set, and what each setting is for. A setting is one of five:
+"""The settings of an experiment, and the purpose of each. A setting is one of five:
 
   emulator   of the cell: a setting of ./openwip emulate, whose checks hold here too; by a short
   name or its own
@@ -96,7 +96,7 @@ SETTINGS = Settings(
 # --- what a command line has all runs do over what the files say: --set KEY=VALUE, --realisations N
 # ---
 
-# Of the emulator, but told by other parts of a file.
+# Settings of the emulator that other parts of a file determine.
 ELSEWHERE = {
     "seed": "--realisations",
     "link.kind": "another experiment",
@@ -188,13 +188,13 @@ def markdown() -> str:
     ]
     return (
         HEAD
-        + "\n## Of experiments alone\n\n"
+        + "\n## Settings of experiments alone\n\n"
         + page.table_of(("name", "valid", "of", "key", "meaning"), own)
         + "\nAnd `sysctl.tcp_NAME`: whole numbers. Those of TCP are names of `--tcp`, too, with"
         " `congestion_control` and `window_bytes`.\n"
         + "\n## Short names of the emulator's\n\n"
         + page.table_of(("name", "setting"), short)
-        + "\n## Of `--tcp` with `--time ns3`\n\nBeside `sender` and any attribute of ns-3"
+        + "\n## Settings of `--tcp` with `--time ns3`\n\nBeside `sender` and any attribute of ns-3"
         " ([ns-3](../explanation/ns3.md)):\n\n"
         + page.table_of(("name", "valid", "meaning", "of ns-3"), ns3)
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the text says must be seen, as checks on the results. A statement of an experiment file:
+"""The statements of the literature, as checks on the results. A statement of an experiment file:
 
   - {id: adaptive, says: "adaptive modulation beats every fixed level", kind: above, ...}
 
@@ -79,8 +79,8 @@ def cases(check: Statement) -> Iterator[tuple[str, Case]]:
 
 
 def _verdict(comparisons: Iterable[tuple[bool, bool]]) -> tuple[bool, bool]:
-    """Of several, each (holds, sure): all have to hold, and are then sure when all are; of those
-    that do not one is enough."""
+    """The result of several statements, each (holds, sure): all have to hold, and are then sure
+    when all are; among those that do not hold one is enough."""
     each = list(comparisons)
     holds = all(h for h, _ in each)
     return holds, all(s for _, s in each) if holds else any(s for h, s in each if not h)
@@ -173,9 +173,9 @@ def above(results: Results, check: Statement, case: Case) -> Finding:
 
 
 def gains(results: Results, check: Statement, case: Case) -> Finding:
-    """What `a` has more than `b`, as a ratio or (`by: difference`) in the metric's unit, is larger
-    at each value of `over` than at the next one of `among`: the closest is shown. `at_each` repeats
-    it over other settings."""
+    """The advantage of `a` over `b`, as a ratio or (`by: difference`) in the metric's unit, is
+    larger at each value of `over` than at the next one of `among`: the closest is shown. `at_each`
+    repeats it over other settings."""
     over, metric = check["over"], check["metric"]
 
     def gain(place: Case) -> dict[int, float]:

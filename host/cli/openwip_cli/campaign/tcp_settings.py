@@ -59,7 +59,7 @@ def key_of(name: str) -> str:
 
 
 def clock(time: str, tcp: dict[str, Any]) -> str:
-    """What a folder of results is of."""
+    """The name of a folder's settings."""
     return " ".join([time, *sorted(f"{n}={v}" for n, v in tcp.items())])
 
 
@@ -72,7 +72,7 @@ WIDE = {
 
 
 def sysctls_of(work: dict[str, Any]) -> dict[str, Any]:
-    """Of net.ipv4, at both ends."""
+    """The values of net.ipv4, at both ends."""
     return work["tcp"]["sysctl"] | (WIDE if work["window_bytes"] else {})
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the applications of an experiment do in the two namespaces of a cell, and what comes of it.
+"""The applications of an experiment in the two namespaces of a cell, and their results.
 
 A link that is too bad for a test is a result, not a failure: iperf3 that cannot connect within
 CONNECT_S has a goodput of 0, and one whose closing exchange is lost has what the receiver's own
@@ -320,8 +320,8 @@ def flows(cell: MeasuredCell, work: dict[str, Any]) -> dict[str, Any]:
 
 
 def by_size(done: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Of the flows of each size: throughput from the mean time of a session, which includes set-up
-    and closing."""
+    """The results of the flows of each size: throughput from the mean time of a session, which
+    includes set-up and closing."""
     sizes = {}
     for kb in dict.fromkeys(f["kb"] for f in done):
         mine = [f for f in done if f["kb"] == kb]

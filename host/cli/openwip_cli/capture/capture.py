@@ -118,13 +118,13 @@ def endpoints(cell: Cell, terminals: int) -> list[str]:
 
 
 def pdus(configuration: dict[str, Any] | None) -> list[str]:
-    """Of wip_capture, for a cell whose link is this (its emulator's configuration): its frames are
-    PDUs of UMTS."""
+    """The options of wip_capture for a cell with this link (its emulator's configuration): its
+    frames are PDUs of UMTS."""
     return ["--pdus"] if ((configuration or {}).get("link") or {}).get("kind") == "umts" else []
 
 
 def comments(cell: Cell, places: Places, configurations: list[tuple[str, str]]) -> list[str]:
-    """Of the capture's section: what was captured."""
+    """The comments of the capture's section: what was captured."""
     texts = [
         f"cell '{cell.name}', OpenWIP {version(places.top)}",
         *(f"{name}:\n{text.rstrip()}" for name, text in configurations),
@@ -181,8 +181,8 @@ def main(arguments: list[str], places: Places) -> int:
 
 
 def last_words(verdict: Verdict | None) -> str:
-    """Of the run, for --end-file: the verdict (None: there is none), what ended it; a line each,
-    whatever a reason holds (a program that failed is quoted with all that it said)."""
+    """The result of the run, for --end-file: the verdict (None: there is none) and the cause of its
+    end; a line each, whatever a reason holds (a failed program's output is quoted whole)."""
     if verdict is None:
         return "\nthe run was broken off\n"
     words = ": ".join(filter(None, [report.verdict_word(verdict), "; ".join(verdict["reasons"])]))

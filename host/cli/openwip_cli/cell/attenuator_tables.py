@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the programmable attenuator plays: levels in quarter dB of a table (CSV) or an SNR trace, as
-its chips have them."""
+"""Tables for the programmable attenuator: levels in quarter dB of a table (CSV) or an SNR trace, as
+its chips take them."""
 
 import csv
 import math

@@ -131,7 +131,7 @@ class Cell:
 
     @property
     def named(self) -> str:
-        """Of commands that mean it."""
+        """The option by which commands name this cell."""
         return "" if self.name == "demo" else f" --name {self.name}"
 
     def is_up(self) -> bool:
@@ -148,8 +148,8 @@ class Cell:
         return False
 
     def prepare_directory(self) -> None:
-        """What is made here is of the account's group, so that its processes reach it after they
-        gave up their privileges; nobody else enters."""
+        """Files made here belong to the account's group, so that its processes reach them after
+        they gave up their privileges; nobody else enters."""
         _, _, group = system.account()
         assert self.lock is not None, "only the owner of a cell prepares its directory"
         # the directory that is locked, whatever stands at its name
@@ -196,7 +196,7 @@ class Cell:
         return media.left(self.name)
 
     def leftovers(self) -> list[str]:
-        """What of this cell exists, one name each."""
+        """The parts of this cell that exist, one name each."""
         left = [f"namespace {n}" for n in self.made_namespaces()]
         left += [
             f"process {pid}"
@@ -252,7 +252,7 @@ def namespaces_made() -> list[str]:
 
 
 def names() -> list[str]:
-    """Of all cells of this machine of which there is anything."""
+    """The names of all cells of this machine of which anything exists."""
     marks = [m for n in namespaces_made() if (m := system.mark_of(n)) and m.startswith(MARK)]
     return sorted(
         {d.name for d in RUN_ROOT.glob("*") if d.is_dir()} | {m.removeprefix(MARK) for m in marks}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What only a program can judge of its configuration (channel, trace file, ranges of impairments):
-it is asked before anything is made."""
+"""Some errors of a configuration only the program itself can find (channel, trace file, ranges of
+impairments): it is asked before anything is made."""
 
 import pathlib
 import re

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the program that opens radios (host/radio) finds, and the loop of a cell from what a radio
-and its computer take: the lead and the retransmission delay that follow.
+"""The findings of the program that opens radios (host/radio), and the loop of a cell that follows
+from a radio and its computer: the lead and the retransmission delay.
 
 A lead has two halves (docs/explanation/free-running.md): one for macd, one for modulation
 and transport. Each has to survive a standstill of the machine, which shows in the reception: what
@@ -49,7 +49,7 @@ def ask(
     environ: Mapping[str, str] | None = None,
     limit_s: float | None = None,
 ) -> dict[str, Any]:
-    """What it found; BadInput: the radio is not there, or refuses what was asked. It has the rights
+    """The facts it found; BadInput: the radio is not there, or refuses a setting. It has the rights
     of a station's radio, and ends with this process, whatever ends that: it may be transmitting."""
     parent = os.getpid()
 
@@ -104,7 +104,7 @@ class Loop(NamedTuple):
         }
 
     def not_valid(self, more: Mapping[str, Any] = MappingProxyType({})) -> str:
-        """What the settings, and `more` of them, have to say about it."""
+        """Checks the settings, and `more` of them, against it."""
         for key, value in (self.settings | dict(more)).items():
             of = table.setting(key, "demo")
             try:
@@ -126,7 +126,7 @@ RARE = ("one_in_ten_thousand_us", "one_in_thousand_us")  # the second: what a ve
 
 
 def of_found(found: dict[str, Any], rare: str = RARE[0]) -> Loop:
-    """Of a radio that both sends and receives."""
+    """The values of a radio that both sends and receives."""
     r = found["receive"]
     return follows(found["transmit"]["lead_us"], r["median_us"], r[rare])
 
@@ -134,8 +134,8 @@ def of_found(found: dict[str, Any], rare: str = RARE[0]) -> Loop:
 def of_cell(
     base: dict[str, Any], terminal: dict[str, Any], more_slots: int, rare: str = RARE[0]
 ) -> Loop:
-    """Of what the base station's radio sends and the terminal's receives; `more_slots` between and
-    behind them."""
+    """The values of the way from the base station's radio to the terminal's; `more_slots` between
+    and after them."""
     sent, received = of_found(base, rare), of_found(terminal, rare)
     return Loop(sent.lead, sent.lead + received.delay - received.lead + more_slots)
 

@@ -51,8 +51,8 @@ SOCKETS = (
 KEY = re.compile(r"^[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}$")  # Z85
 ZAP_DOMAIN = b"openwip"
 QUEUE = 1000  # messages for a reader that is slow; then it loses
-# What a process of a cell takes at most (host/medium/control_server.cpp): a longer request would
-# cost the forwarder its connection, and with it the answers of all others.
+# The longest request that a process of a cell takes (host/medium/control_server.cpp): a longer one
+# would cost the forwarder its connection, and with it the answers of all others.
 LARGEST_REQUEST = 1 << 20
 LARGEST_SUBSCRIPTION = 1024  # room for the handshake with keys, too
 # ZeroMQ keeps every subscription of a client for as long as its socket lives, 227 bytes each. Of
@@ -336,8 +336,8 @@ class Forward:
                     target.send_multipart(frames, zmq.NOBLOCK)
 
     def is_subscription(self, frames: list[bytes]) -> bool:
-        """Of a topic, or of all that begin alike. What is none stays here: the cell's publisher
-        would end the connection that all clients share."""
+        """Subscribes to a topic, or to all with the same beginning. A name that is no topic stays
+        here: the cell's publisher would end the connection that all clients share."""
         word = frames[0]
         if (
             len(frames) == 1

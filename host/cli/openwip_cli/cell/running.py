@@ -77,8 +77,8 @@ class Running:
 
 
 def tun_counts(cell: Cell) -> dict[str, Interface]:
-    """What the kernel counted at the interfaces: to_macd = read by macd, from_macd = written by it;
-    of several terminals the sum."""
+    """The kernel's counts at the interfaces: to_macd = read by macd, from_macd = written by it; for
+    several terminals the sum."""
     terminals = [interface_counts(cell, station) for station in cell.terminals]
     return {
         "base": interface_counts(cell, cell.link_end),

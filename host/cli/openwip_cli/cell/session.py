@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What every command that runs a cell shares: whose the cell is, how it ends whatever happens, what
-its sockets say, and how the run is reported to the shell."""
+"""The parts that every command with a cell shares: the owner of the cell, its end in every case,
+the messages on its sockets, and the report to the shell."""
 
 import contextlib
 import os
@@ -111,7 +111,7 @@ def place(
 
 
 def start_observers(keeper: KeeperClient, cell: Cell, command: str, places: Places) -> None:
-    """What looks on: the cell lives without them (their death is in the verdict)."""
+    """Starts the observers: the cell lives without them (their death is in the verdict)."""
     run = {"OPENWIP_RUN": str(cell.run)}
     stations = ",".join(f"{s}={cell.namespace(s)}" for s in cell.stations)
     keeper.start(
@@ -189,5 +189,5 @@ def owned_cell(
 
 
 def identity(scenario: Scenario, places: Places) -> dict[str, Any]:
-    """What a run was, whatever came of it."""
+    """The description of a run, whatever its result."""
     return {"config": scenario.tree(), "seed": scenario["seed"], "versions": versions(places)}

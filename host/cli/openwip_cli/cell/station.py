@@ -39,7 +39,7 @@ MASKED_DBM = -5
 
 
 def beside_the_carrier(power: float | None) -> str:
-    """What a power is warned of; "": nothing."""
+    """The warning about a power; "": none."""
     return (
         ""
         if power is None or power <= MASKED_DBM

@@ -19,7 +19,7 @@ NO_DISPLAY_S = 0.5
 
 
 def why_not(build: pathlib.Path, environment: Mapping[str, str] = os.environ) -> str | None:
-    """What keeps a window from opening, in words; None: nothing that can be seen from here."""
+    """The reason, in words, why a window cannot open; None: none that can be seen from here."""
     program = built(build, PROGRAM)
     if not os.access(program, os.X_OK):
         return (

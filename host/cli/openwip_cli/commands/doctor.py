@@ -28,8 +28,8 @@ from .radio_defaults import of_defaults
 from .radio_findings import findings_of_loop, of_sensors, of_sources
 from .radio_program import asked, radio_option, receive_options, transmit_options
 
-# What UHD asks for where a radio is on a network (manual, transport): the sockets' buffers, and
-# frames of 8000 bytes.
+# The limits that UHD asks for if a radio is on a network (manual, transport): the sockets' buffers,
+# and frames of 8000 bytes.
 SOCKET_BYTES = 33_554_432
 LARGE_MTU = 8000
 # Devices whose samples come over 10 gigabit as well; the others take what there is.
@@ -44,7 +44,7 @@ _CLONE_NEWNET = 0x40000000
 
 
 class Machine:
-    """What is asked of it; a test gives a folder in the place of / and other answers."""
+    """The machine that is examined; a test gives a folder in the place of / and other answers."""
 
     def __init__(
         self, root: pathlib.Path | str = "/", environment: Mapping[str, str] | None = None
@@ -99,7 +99,7 @@ class Machine:
 
 
 def devices(listed: str) -> list[dict[str, str]]:
-    """Of the output of uhd_find_devices: the device arguments of each."""
+    """The device arguments of each radio in the output of uhd_find_devices."""
     return [
         {k: v.strip() for k, v in re.findall(r"^ +(\w+): ?(.*)$", block, re.M) if v.strip()}
         for block in re.split(r"-- UHD Device \d+", listed)[1:]
@@ -353,8 +353,8 @@ def check_rights(m: Machine, _radio: str) -> Iterator[Finding]:
 
 
 def realtime_share(m: Machine) -> Finding:
-    """Of each core, which the kernel lets real-time processes have; where they need more it stops
-    them until the period is over."""
+    """The share of each core that the kernel gives to real-time processes; if they need more it
+    stops them until the period is over."""
     share, period = (
         m.number(f"/proc/sys/kernel/sched_rt_{what}_us") for what in ("runtime", "period")
     )

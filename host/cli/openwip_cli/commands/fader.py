@@ -238,7 +238,7 @@ def calibrate(arguments: list[str], places: Places) -> int:
 
 
 def bursts_of(file: str) -> list[Burst]:
-    """Of a terminal's report."""
+    """Reads a terminal's report."""
     try:
         said = of_json(pathlib.Path(file).read_text(encoding="utf-8"))["bursts_heard"]
         bursts = [
@@ -308,7 +308,7 @@ def compare(arguments: list[str], _places: Places) -> int:
 
 
 def of_fader(air: AirStatus) -> Finding:
-    """What it lost since it began, and its own sounding: stations that cannot ask it do not judge
+    """The losses since it began, and its own sounding: stations that cannot ask it do not evaluate
     them."""
     own = fading.fader_of(air, None)
     wrong = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What doctor and radio say, a line each: ok, or what it costs and the command that mends it."""
+"""The findings of doctor and radio, a line each: ok, or the cost and the command that mends it."""
 
 import dataclasses
 from collections.abc import Iterable

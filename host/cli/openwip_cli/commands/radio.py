@@ -94,8 +94,8 @@ def list_radios(arguments: list[str], places: Places) -> int:
 
 def of_clock(found: dict[str, Any], radio: str) -> Iterator[Finding]:
     product = radios.products().get(radios.model(found["product"]))
-    # What UHD says is the range of the moment: of devices with some clocks, the one they were
-    # opened with.
+    # The range that UHD reports is that of the moment: for devices with some clocks, the range of
+    # the one they were opened with.
     others = (
         ", ".join(map(mhz, product["clock"]["list"]))
         if product and "list" in product["clock"]

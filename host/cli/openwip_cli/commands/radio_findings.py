@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an open radio is found to have, a line each: reference, time and locks, as `wip_radio probe`
-says; its loop, and the settings that follow (./openwip doctor --loop)."""
+"""The findings about an open radio, a line each: reference, time and locks, as `wip_radio probe`
+reports them; its loop, and the settings that follow (./openwip doctor --loop)."""
 
 import math
 from collections.abc import Iterator

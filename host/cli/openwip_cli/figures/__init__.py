@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the figures mean: capacity, sums, verdict, and the words for them. Functions of messages: no
-clock, no socket."""
+"""The meaning of the metrics: capacity, sums, verdict, and the words for them. Functions of
+messages: no clock, no socket."""

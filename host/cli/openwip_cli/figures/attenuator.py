@@ -14,7 +14,7 @@ ANSWERS_S = 0.5  # it is asked 50 times a second while it plays, else five times
 
 
 def report_of(status: AttenuatorStatus | None) -> dict[str, Any]:
-    """Of its status (control.proto); None: its process does not answer."""
+    """The state of an attenuator (control.proto); None: its process does not answer."""
     if status is None:
         return {"wrong": "its process does not answer"}
     return {"levels_db": list(status.levels_db)} | {

@@ -428,7 +428,7 @@ def peer(returns: int) -> Iterator[Wrong]:
 
 @check(Name.APPLICATIONS, "waiting")
 def applications(of: Waiting) -> Iterator[Wrong]:
-    """That it is not known is no reason."""
+    """A value that is not known is no reason."""
     if of.share is not None and of.share > WAITING_LIMIT:
         yield Wrong(
             "applications: one waited for a processor core {share:.0%} of the time (limit"

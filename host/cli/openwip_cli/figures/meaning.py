@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What telemetry means, once: every view (report, top, page of a record, packets, metrics) and the
-verdict so far ask here. Functions of messages and of what a record holds of them; no clock, no
-socket."""
+"""The meaning of telemetry, once: every view (report, top, page of a record, packets, metrics) and
+the verdict so far ask here. Functions of messages and of a record's values; no clock, no socket."""
 
 import functools
 from collections.abc import Sequence
@@ -13,8 +12,8 @@ from . import capacities, checks
 
 # index = bits/symbol
 MODULATIONS = ("none", "BPSK", "4-QAM", "8-QAM", "16-QAM", "32-QAM", "64-QAM", "128-QAM", "256-QAM")
-# Of the time from arrival to delivery of a packet, ns in PacketRecord.NAME_ns; their sum is the
-# whole.
+# The parts of the time from arrival to delivery of a packet, ns in PacketRecord.NAME_ns; their sum
+# is the whole.
 DELAY_PARTS = ("queue", "scheduling", "air", "retransmission", "reordering")
 
 
@@ -30,7 +29,7 @@ def link_settings(effective_yaml: str) -> dict[str, Any]:
 
 
 def link_capacity(settings: dict[str, Any], histogram: Sequence[int]) -> float | None:
-    """What the air interface carries of link payload with the modulation sent, bit/s; None: the
+    """The link payload that the air interface carries with the modulation sent, bit/s; None: the
     settings do not tell, or the link has none."""
     if settings.get("kind", "ofdm") != "ofdm":
         return None
@@ -49,7 +48,7 @@ def link_capacity(settings: dict[str, Any], histogram: Sequence[int]) -> float |
 
 
 def share(goodput_bps: float, capacity_bps: float | None) -> float | None:
-    """Of the capacity; None where that is not known, or nothing was sent."""
+    """The share of the capacity; None if that is not known, or nothing was sent."""
     return goodput_bps / capacity_bps if capacity_bps else None
 
 
@@ -59,8 +58,8 @@ def drops(direction: Direction) -> dict[str, int]:
 
 
 def is_replayed(verdict: VerdictMessage) -> bool:
-    """Of a cell that plays recorded samples (runs/replay_cell.py): there is no base station and no
-    goodput."""
+    """The receiver of a cell that plays recorded samples (runs/replay_cell.py): there is no base
+    station and no goodput."""
     return verdict.command == "replay"
 
 
@@ -74,5 +73,5 @@ def keeps_pace(air: AirStatus) -> bool:
 
 
 def total_delay_ns(packet: PacketRecord) -> int:
-    """Of a delivered packet, TUN to TUN. By definition the sum of its parts."""
+    """The delay of a delivered packet, TUN to TUN. By definition the sum of its parts."""
     return packet.left_ns - packet.arrived_ns

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can be judged of one station alone, from statuses of its macd: its own sums, its slots, its
-receiver. Whether what one end sent came out at the other is not among it: the other end is on
-another computer."""
+"""The checks of one station alone, from statuses of its macd: its own sums, its slots, its
+receiver. The output at the other end is not among them: that end is on another computer."""
 
 from typing import Any
 
@@ -85,8 +84,8 @@ def slots_of(slots: int, radio: RadioState, stood: Standstills | None) -> Realti
 def fader_of(
     role: str, first: MacStatus, now: MacStatus, air_before: AirStatus | None, air: AirStatus | None
 ) -> Fader | None:
-    """What a demo's report says of it, as far as this station knows: only the terminal hears what
-    comes out. `air`: status of a fader that can be asked."""
+    """The part of a demo's report that this station knows: only the terminal knows what comes out.
+    `air`: status of a fader that can be asked."""
     if air is None:
         return None
     found = fading.fader_of(air, now.radio if role == "terminal" else None, air_before)
@@ -103,7 +102,7 @@ def fader_of(
 
 
 def heard(now: MacStatus) -> list[dict[str, Any]]:
-    """Of a terminal, as `./openwip fader compare` takes them."""
+    """The lines of a terminal, as `./openwip fader compare` takes them."""
     return [
         {"centre": b.centre, "noise": b.noise, "response": list(b.response)}
         for b in now.radio.bursts
@@ -111,7 +110,7 @@ def heard(now: MacStatus) -> list[dict[str, Any]]:
 
 
 def at_full_scale(first: MacStatus, now: MacStatus) -> dict[str, int]:
-    """Of a terminal's radio, between two statuses."""
+    """The counts of a terminal's radio, between two statuses."""
     return {
         "clipped": now.radio.clipped - first.radio.clipped,
         "samples": max(0, now.slot - first.slot) * SLOT_SAMPLES,

@@ -173,7 +173,7 @@ def link_lines(link: Link) -> list[str]:
 
 
 def change_lines(r: dict[str, Any]) -> list[str]:
-    """What somebody changed while it ran."""
+    """The settings that somebody changed while it ran."""
     shown = [
         f"  changed      slot {c['slot']} ({c['time_s']:.3f} s): {c['key']} {c['from']} ->"
         f" {c['to']}"
@@ -337,7 +337,7 @@ def fader_lines(fader: Fader | None) -> list[str]:
 
 
 def through_words(t: ThroughRadios | None) -> str:
-    """Of through_radios.compare(); None: at a base station."""
+    """The lines of through_radios.compare(); None: at a base station."""
     if t is None:
         return "as the terminal's report says"
     return (
@@ -372,8 +372,8 @@ def placement_lines(p: dict[str, Any] | None) -> list[str]:
 
 
 def granted_words(p: dict[str, Any]) -> str:
-    """Of the slot path's processes: what the machine did not grant them, and pages that came from
-    the disk while it was measured."""
+    """The lines about the slot path's processes: core time that the machine did not grant them, and
+    pages that came from the disk during the measurement."""
 
     def refused(what: str) -> str:
         return ", ".join(n for n, granted in p.get(what, {}).items() if granted is False)

@@ -48,8 +48,8 @@ def last_block_delay(p: float, blocks: int, ret: float) -> float:
     each = length / blocks
     total = (1 - p) ** blocks * blocks
     for j in range(blocks):
-        # Of the blocks behind it: by which report, and how probable it is that none is asked for
-        # before it.
+        # The blocks after it: by which report each is asked for, and how probable it is that none
+        # is asked for before it.
         behind = []
         for i in range(j + 1, blocks):
             report = math.ceil((i - j) * each / ret - 1e-9)

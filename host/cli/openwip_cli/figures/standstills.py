@@ -31,5 +31,5 @@ def words(found: Standstills | None) -> str:
 
 
 def whom(held: HeldBack) -> str:
-    """Of several cores the fader may have one."""
+    """The name of the stalled core: with several cores the fader may have one."""
     return f"core {held['core']}" if "core" in held else "the slot path"

@@ -69,9 +69,9 @@ def starts_of(bursts: Sequence[CommandedBurst]) -> list[list[CommandedBurst]]:
 def compare(
     bursts: Sequence[CommandedBurst], heard: Sequence[Burst], where: str = "fader"
 ) -> ThroughRadios:
-    """What a report says of it; `where` the channel is, `wrong`: reasons against the run. The
-    bursts are as far apart in every start, and the clocks are not known: meant is the start that
-    fits best, the last one if none was measured."""
+    """The part of a report about the radios; `where` the channel is, `wrong`: reasons against the
+    run. The bursts are as far apart in every start, and the clocks are not known: the start that
+    fits best is taken, or the last one if none was measured."""
     starts = starts_of([b for b in bursts if b.to == TERMINAL])
     return min(
         (of_start(s, heard, where) for s in reversed(starts)),
@@ -108,7 +108,7 @@ def of_start(bursts: Sequence[CommandedBurst], heard: Sequence[Burst], where: st
 def residual(
     pairs: Sequence[tuple[list[complex], list[complex], float]], where: str
 ) -> ThroughRadios:
-    """Of (commanded, heard, noise of a value)."""
+    """Estimates from triples (commanded, received, noise of a value)."""
     wanted = [aligned(c, h) for c, h, _ in pairs]
     power = sum(abs(w) ** 2 for c in wanted for w in c)
     gain = (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What `openwip top` knows: the latest message of each topic and the differences of the last
-seconds. Messages in, figures out; no clock and no socket here."""
+"""The state of `openwip top`: the latest message of each topic and the differences of the last
+seconds. Messages in, metrics out; no clock and no socket here."""
 
 import collections
 from typing import Any, NamedTuple
@@ -77,7 +77,8 @@ class Figures:
         return t.mac if t else None
 
     def link(self, user: int | None = None) -> Link | None:
-        """Of the last second or more, as in the report; None while there are not two statuses.
+        """The metrics of the last second or more, as in the report; None while there are not two
+        statuses.
         `user`: one of several terminals."""
         kept = self.statuses["base"]
         if len(kept) < 2:
@@ -111,7 +112,7 @@ class Figures:
         return min(MOST_TERMINALS, max(1, *listed, 1))
 
     def terminals(self, now_ns: int) -> list[Terminal]:
-        """Of several terminals each; [] of a single one."""
+        """The metrics of each of several terminals; [] for a single one."""
         n, (base, terminal) = (
             self.nof_terminals(now_ns),
             (self.mac(s, now_ns) for s in ("base", "terminal")),

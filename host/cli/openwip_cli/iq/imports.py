@@ -27,7 +27,7 @@ from .recordings import BYTES_PER_SAMPLE, DATA, META, Recording, check_is_file
 # SigMF's name: type of a component, and what full scale is.
 DATATYPES = {"cf32_le": ("<f4", 1.0), "ci16_le": ("<i2", 2.0**15), "ci8": ("i1", 2.0**7)}
 PIECE = 1 << 20  # samples
-# Of a receiver that knows nothing of the cell.
+# The settings of a receiver that knows nothing of the cell.
 RECEIVER = {
     "cell": -1,
     "horizon": 3,
@@ -41,7 +41,7 @@ RECEIVER = {
 
 
 def rates() -> tuple[float, float]:
-    """What can be resampled: lowest and highest, in samples/s."""
+    """The sample rates that can be resampled: lowest and highest, in samples/s."""
     from gnuradio import wip
 
     return wip.resampler.lowest_hz, wip.resampler.highest_hz
@@ -142,7 +142,7 @@ class Archived(Foreign):
 
 
 def count(path: pathlib.Path, datatype: str) -> int:
-    """Of its samples; BadInput: no whole ones, or less than a slot."""
+    """The number of its samples; BadInput: no whole ones, or less than a slot."""
     try:
         check_is_file(path)
         size = os.stat(path).st_size

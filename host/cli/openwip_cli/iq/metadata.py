@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the flowgraph cannot know of its recording: hash, where the receiver was locked, the cell's
-settings, the verdict of the run."""
+"""The metadata that the flowgraph cannot know of its recording: hash, where the receiver was
+locked, the cell's settings, the verdict of the run."""
 
 import json
 import pathlib

@@ -166,7 +166,7 @@ class Recording:
             self._wrong(f"captures begin at {begins}; valid: ascending, below {self.samples}")
 
     def check_hash(self) -> bool:
-        """Of the samples, when the metadata has one; it reads all of them."""
+        """The hash of the samples, when the metadata has one; it reads all of them."""
         wanted = self.whole.get("core:sha512")
         if wanted is not None and sha512(self.data_path) != wanted:
             self._wrong(

@@ -116,7 +116,7 @@ def check_reports(recording: Recording, raw: Sequence[bytes]) -> None:
 
 
 def last_slot(raw: Sequence[bytes]) -> int:
-    """Of serialised reports; -1: there is none."""
+    """The number in serialised reports; -1: there is none."""
     from openwip_schema import slot_link_pb2
 
     return slot_link_pb2.SlotReport.FromString(raw[-1]).air if raw else -1

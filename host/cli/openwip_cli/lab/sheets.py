@@ -31,7 +31,7 @@ def capacity_mbps(bins: int, bits: float) -> float:
 
 
 def share_sent_again(report: Report) -> float:
-    """Of the acknowledged frames, per cent."""
+    """The share of the acknowledged frames, per cent."""
     frames = report["link"]["retransmission_histogram"]
     return 100 * sum(frames[1:]) / max(1, sum(frames))
 
@@ -236,5 +236,5 @@ SHEETS: Mapping[int, Callable[[random.Random], Sheet]] = {
 
 
 def sheet_of(number: int, student: str) -> Sheet:
-    """What this student is asked to do: the same at every call."""
+    """The task of this student: the same at every call."""
     return SHEETS[number](random.Random(seed_of(student) * 10 + number))

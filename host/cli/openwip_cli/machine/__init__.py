@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the operating system gives: processes and namespaces, rights, files that can be believed,
-cores, what a slot costs. Knows no cell."""
+"""The services of the operating system: processes and namespaces, rights, files that can be
+trusted, cores, the cost of a slot. Knows no cell."""

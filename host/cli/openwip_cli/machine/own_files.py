@@ -69,7 +69,7 @@ def open_log(path: pathlib.Path | str, mode: int = 0o640) -> int:
 
 
 def read(path: pathlib.Path | str, last_bytes: int | None = None) -> bytes:
-    """What a file of ours holds (its last bytes). Raises OSError."""
+    """The content of a file of ours (its last bytes). Raises OSError."""
     fd = _checked(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), path)
     with os.fdopen(fd, "rb") as f:
         if last_bytes is not None:

@@ -167,7 +167,7 @@ def kept_line(places: Places, *argv: str) -> str:
     if program is None:
         return "unknown"
     about = os.stat(program)
-    # What it prints is its library's, and which one that is, is up to these.
+    # The program's library prints the version, and these files decide which library that is.
     cache = pathlib.Path("/etc/ld.so.cache")
     libraries = (
         os.environ.get("LD_LIBRARY_PATH"),

@@ -76,7 +76,7 @@ class Qemu:
             raise
 
     def _said(self, pattern: str) -> str:
-        """What QEMU and firmware say as they start, up to this."""
+        """The output of QEMU and firmware as they start, up to this."""
         assert self.process.stdout is not None
         end = time.monotonic() + START_S
         while (found := re.search(pattern, self._heard)) is None:
@@ -93,8 +93,8 @@ class Qemu:
         return found[0]
 
     def settle(self, ticks: Callable[[], int]) -> None:
-        """What the start of QEMU took its clock makes up for, at many times the pace: wait until it
-        has. `ticks`: of the firmware, in ms."""
+        """The clock falls behind while QEMU starts, and catches up at many times the pace: wait
+        until it has. `ticks`: of the firmware, in ms."""
         for _ in range(100):
             begun, before = time.monotonic(), ticks()
             time.sleep(0.05)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a process of a cell may do as root, and how it comes to be able to do less
+"""The rights that a process of a cell has as root, and how it comes to have fewer
 (docs/explanation/rights.md has the table).
 
 The keeper is root; what it starts gets, with limit(), a bounding set of the few capabilities that
@@ -163,7 +163,8 @@ def lacking() -> str | None:
 
 
 def hold_only(keep: Iterable[str]) -> None:
-    """Of this thread and those that it makes later: so before the first one. Raises OSError."""
+    """Restricts this thread and those that it makes later: call it before the first one. Raises
+    OSError."""
     _forbid_others(keep)
     mask = sum(1 << CAPABILITY[name] for name in keep) & _permitted()
     data = (_Data * 2)(

@@ -54,7 +54,7 @@ def blame(a: Moment, b: Moment) -> str:
         name = max(of, key=of.__getitem__)
         return name, f"{of[name] * 1e3:.0f} of {passed * 1e3:.0f} ms"
 
-    # What is stolen from a running thread counts as its run time, so it is looked at first.
+    # Time stolen from a running thread counts as its run time, so it is looked at first.
     if taken > 0.05 * passed:
         return (
             f"a hypervisor took the slot path's core for {taken * 1e3:.0f} of {passed * 1e3:.0f} ms"
@@ -122,7 +122,7 @@ class StallWatch(threading.Thread):
 
 
 class PageFaults:
-    """Of the slot path's processes, from when it is made until report()."""
+    """The state of the slot path's processes, from when it is made until report()."""
 
     def __init__(self, pids: dict[str, int]) -> None:
         self.pids = {n: p for n, p in pids.items() if n in PROCESSES}
@@ -143,8 +143,8 @@ class PageFaults:
 
 
 def granted(pids: dict[str, int]) -> dict[str, Any]:
-    """What the kernel grants the slot path's processes, by name; None: there is no such process any
-    more."""
+    """The core time that the kernel grants the slot path's processes, by name; None: the process
+    does not exist any more."""
     mine = {n: p for n, p in pids.items() if n in PROCESSES}
     return {
         "realtime_priority": {n: procfs.has_realtime_thread(p) for n, p in mine.items()},
@@ -171,7 +171,7 @@ class StandstillWatch:
         ]
 
     def report(self) -> Standstills | None:
-        """Of several cores the worst; None: nobody could look (no core of its own, no real-time
+        """The worst of several cores; None: nobody could look (no core of its own, no real-time
         priority)."""
         found = [one for one in map(said, self.processes) if one is not None]
         return (
@@ -192,9 +192,9 @@ def said(process: subprocess.Popen[str]) -> Standstills | None:
 
 
 def worst_of(found: dict[int, Standstills]) -> Standstills:
-    """What the witnesses of several cores say: of the one that stood still most, with its number,
-    as `held_back` is of the one that was most. No sum: a machine that stands still does on all of
-    its cores at once."""
+    """The report of the core that was stalled longest, with its number, and the longest `held_back`
+    of any core. They are not added: a machine that stands still does on all of its cores at
+    once."""
     if len(found) == 1:
         return next(iter(found.values()))
 
@@ -208,7 +208,7 @@ def worst_of(found: dict[int, Standstills]) -> Standstills:
 
 
 def on_its_core(by_name: dict[str, Found], place: placement.Placement) -> dict[str, Found]:
-    """Of what is known by process: those that have the slot path's core together."""
+    """The sums of the known counts by process: those that have the slot path's core together."""
     return {
         n: v for n, v in by_name.items() if n in PROCESSES and not (n == "fader" and place.apart)
     }
@@ -217,8 +217,8 @@ def on_its_core(by_name: dict[str, Found], place: placement.Placement) -> dict[s
 def realtime_share(
     cpu: dict[str, float], place: placement.Placement, proc: str = "/proc"
 ) -> Share | None:
-    """Of the slot path's core, by it over a test (`cpu`: cores by process), and by real-time
-    processes in each period.
+    """The share of the slot path's core that was used by it over a test (`cpu`: cores by process),
+    and by real-time processes in each period.
     None: it has not one core, or there is no limit."""
     try:
         runtime, period = (

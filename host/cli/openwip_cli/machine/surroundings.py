@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a cell stands on, looked at by its keeper four times a second, so that an end is blamed on
-what caused it:
+"""The surroundings of a cell, which its supervisor looks at four times a second, so that an end is
+blamed on its cause:
 
   processes    one that does not run (SIGSTOP, a debugger, swap, a frozen container) is silent, and
   the first to end is
@@ -28,8 +28,8 @@ LATELY_S = 5.0  # a process that did not run may still be why another ends so lo
 INTERFACE = "wip0"  # cell/configuration.py, mac_config
 _SIOCGIFFLAGS, _IFF_UP = 0x8913, 1
 
-# What the kernel says of a process that does not run (proc(5)); `D` is also what everybody is for a
-# moment.
+# The states in which the kernel reports a process that does not run (proc(5)); every process is in
+# `D` for a moment now and then.
 STATES = {
     "T": "stopped by a signal (SIGSTOP, Ctrl-Z)",
     "t": "stopped by a debugger",
@@ -161,7 +161,7 @@ class Surroundings:
         return None
 
     def not_running(self, processes: dict[str, int]) -> str | None:
-        """Of the processes that stand still, or did lately, the one that did so longest, in words;
+        """The process that was stalled longest, among those that are or were lately, in words;
         None: all run."""
         now = time.monotonic()
         self.look(processes)

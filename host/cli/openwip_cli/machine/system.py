@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the launcher asks of Linux: process identity, namespaces, death signals."""
+"""The launcher's requests to Linux: process identity, namespaces, death signals."""
 
 import contextlib
 import ctypes
@@ -136,7 +136,7 @@ def identity_of(path: pathlib.Path | str) -> tuple[int, int] | None:
 
 
 def namespace_identity(name: str) -> tuple[int, int] | None:
-    """Of the namespace that has this name."""
+    """The identity of the namespace with this name."""
     return identity_of(namespace_file(name))
 
 
@@ -146,7 +146,7 @@ def namespace_of(pid: int) -> tuple[int, int] | None:
 
 
 def in_namespace(name: str, make: Callable[[], Made]) -> Made:
-    """What make() returns, called in this network namespace by this thread."""
+    """The result of make(), called in this network namespace by this thread."""
     home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     there = os.open(namespace_file(name), os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -199,7 +199,7 @@ def switch_ipv6_off() -> None:
 
 
 def mark_of(name: str) -> str | None:
-    """Whose namespace this is, as make_namespace wrote it; None: somebody else's, or there is
+    """The owner of this namespace, as make_namespace wrote it; None: somebody else's, or there is
     none."""
     done = subprocess.run(
         ["ip", "-n", name, "-j", "link", "show", "lo"], capture_output=True, text=True

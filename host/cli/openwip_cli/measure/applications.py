@@ -173,8 +173,8 @@ class ApplicationClock:
             return list(self._now.values())
 
     def report(self) -> dict[str, Any]:
-        """Of the time since the beginning: share of waiting by application ("base: iperf3"), the
-        worst of them and the machine's pressure; None for what the kernel does not tell."""
+        """The share of waiting since the beginning, by application ("base: iperf3"), the worst of
+        them and the machine's pressure; None if the kernel does not tell."""
         self._scan()
         with self._lock:
             interval = time.monotonic() - self._began
@@ -209,7 +209,7 @@ def heard(
 
 @contextlib.contextmanager
 def watching(cell: cells.Cell) -> Iterator[tuple[control.TelemetryWatch, ApplicationClock]]:
-    """What a verdict needs that has to be watched all the time: (TelemetryWatch,
+    """The parts of a verdict that have to be watched all the time: (TelemetryWatch,
     ApplicationClock)."""
     watch = control.TelemetryWatch(
         {s: cell.endpoint(f"{s}.telemetry") for s in cells.STATIONS if s in cell.stations}

@@ -1,3 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the processes of a cell say and can be asked: telemetry (PUB), control (REP), link
-frames."""
+"""The messages of the processes of a cell: telemetry (PUB), control (REP), link frames."""

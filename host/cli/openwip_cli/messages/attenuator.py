@@ -58,7 +58,7 @@ def frame(message: bytes) -> bytes:
 
 
 class Line:
-    """What comes in is sorted into lines of text and messages of whole frames."""
+    """Sorts incoming bytes into lines of text and messages of whole frames."""
 
     def __init__(self, port: str) -> None:
         try:

@@ -22,7 +22,8 @@ def packed(received_ns: int, source: str, topic: str, body: bytes) -> bytes:
 
 
 class Reader(telemetry.Reader):
-    """What comes on standard input, or stands in a file. `over`: its other end was closed."""
+    """The bytes that come on standard input, or stand in a file. `over`: its other end was
+    closed."""
 
     def __init__(self, topics: Sequence[str], fd: int = 0) -> None:
         super().__init__({}, topics)

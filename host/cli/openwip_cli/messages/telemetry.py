@@ -48,7 +48,7 @@ CONTENT = {
 TOPICS = tuple(CONTENT)
 VERSION = telemetry_pb2.VERSION_CURRENT
 MAX_MESSAGE = 16 << 20
-# What it is about is counted here.
+# The condition that the warning is about is counted here.
 warnings.filterwarnings("ignore", "Unexpected end-group tag", RuntimeWarning)
 MAY_BE_ABSENT = ("attenuator",)  # of most cells: never to have heard it is nothing
 QUEUE = 500  # messages of a publisher that wait for one reader; more are lost to it
@@ -64,7 +64,7 @@ class Message(NamedTuple):
 
 
 class Count:
-    """Of one topic of one publisher."""
+    """The counts of one topic of one publisher."""
 
     __slots__ = ("received", "lost", "restarts", "last", "at_ns")
 
@@ -134,8 +134,8 @@ class Reader:
             self._poller.register(socket, zmq.POLLIN)
 
     def poll(self, timeout_s: float = 0.0) -> list[Message]:
-        """What has come, or comes within that time; [] when nothing does. At most BATCH messages of
-        each publisher, so that a caller who is too slow gets to do other things."""
+        """The messages that have come, or come within that time; [] when none does. At most BATCH
+        messages of each publisher, so that a caller who is too slow gets to do other things."""
         try:
             ready = self._poller.poll(timeout_s * 1000)
         except zmq.ZMQError:  # interrupted by a signal
@@ -260,8 +260,9 @@ class Reader:
 
 
 class Publisher:
-    """Of a Python process, as host/runtime/telemetry_socket is of C++. Topics that nobody
-    subscribed to are not made. Never waits for a reader. `topics`: all that it publishes."""
+    """The telemetry socket of a Python process, as host/runtime/telemetry_socket is that of C++.
+    Topics that nobody subscribed to are not made. Never waits for a reader. `topics`: all that it
+    publishes."""
 
     def __init__(self, endpoint: str, topics: Sequence[str]) -> None:
         self._topics = [t.encode() for t in topics]

@@ -21,7 +21,8 @@ from typing import Any
 
 LIMIT_S = 120  # of one flow; then it counts as failed
 LINGER = struct.pack("ii", 1, 30)
-# Of a flow, where the sender tells: in virtual time; the last one of a flow that had any.
+# The fields of a flow that a sender in virtual time reports as well; the last ones of a flow that
+# had any.
 MORE = (
     "retransmits",
     "segments",

@@ -103,8 +103,8 @@ def receive(port: int, ready: Callable[[], object] = lambda: None) -> dict[str, 
 
 
 def summary(sent: int, arrived: Iterable[Sequence[int]]) -> dict[str, Any]:
-    """Of a stream of `sent` packets: loss, reordering, duplicates, and the delays in us of the
-    first copy of each, in the order of arrival."""
+    """The statistics of a stream of `sent` packets: loss, reordering, duplicates, and the delays in
+    us of the first copy of each, in the order of arrival."""
     seen, delays, reordered, highest = set(), [], 0, -1
     duplicates = 0
     for number, delay in arrived:

@@ -111,7 +111,7 @@ SUFFIXES = (
 
 
 def unit_of(name: str) -> str:
-    """Of a field by its name; "1" for counts and other plain numbers."""
+    """The unit of a field by its name; "1" for counts and other plain numbers."""
     return UNITS.get(name, next((unit for suffix, unit in SUFFIXES if name.endswith(suffix)), "1"))
 
 

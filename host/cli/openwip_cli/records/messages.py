@@ -25,7 +25,7 @@ BLOCK = 512  # rows that are read at once
 
 
 class Rows:
-    """Of the rows of a table what a message of that kind is made of."""
+    """Makes messages of that kind from the rows of a table."""
 
     def __init__(self, table: Table, descriptor: Descriptor) -> None:
         self.table, self.descriptor = table, descriptor

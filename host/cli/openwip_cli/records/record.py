@@ -31,7 +31,7 @@ from ..settings.command_line import Parser
 from ..settings.kinds import Real
 from ..text import shown
 
-# What applications sent belongs into a capture (docs/how-to/run-record.md: what it would cost
+# The data that applications sent belongs into a capture (docs/how-to/run-record.md has its cost
 # here).
 LEFT_OUT = ("frames", "ip")
 EVERY_DAY = tuple(t for t in telemetry.TOPICS if t not in LEFT_OUT)
@@ -72,8 +72,8 @@ def note_run(cell: Cell, scenario: dict[str, Any], seed: int) -> None:
 
 
 class About:
-    """What the run is, from the run directory and the control sockets, for as long as there are
-    any."""
+    """The description of the run, from the run directory and the control sockets, for as long as
+    there are any."""
 
     def __init__(self, cell: Cell) -> None:
         self.cell, self.over = cell, threading.Event()
@@ -142,9 +142,9 @@ class Recorder:
         return messages
 
     def take_what_waits(self) -> None:
-        """What was published before the end is on its way, or waits here if this process is behind;
-        the cell may publish on meanwhile. What is left after all has no later number that would
-        tell: it is said."""
+        """Takes the messages that were published before the end and are on their way, or wait here
+        if this process is behind; the cell may publish on meanwhile. Messages that still do not
+        come cannot be seen from a later number: they are reported as missing."""
         began = time.monotonic()
         while True:
             n, spent = len(self.take(0.05)), time.monotonic() - began
@@ -446,8 +446,8 @@ class Launched:
         return said[-1].removeprefix("openwip: ") if said else ""
 
     def finish(self, report: dict[str, Any] | None = None) -> dict[str, Any]:
-        """What became of it: {"file", "messages", "lost"} or {"file", "error"}. Without a report:
-        the run was stopped."""
+        """The result of the recording: {"file", "messages", "lost"} or {"file", "error"}. Without a
+        report: the run was stopped."""
         with contextlib.suppress(OSError):
             if report is not None:
                 self.process.stdin.write(json.dumps(report).encode())

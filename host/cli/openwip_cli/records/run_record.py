@@ -95,7 +95,7 @@ class Table:
         return self._read[name]
 
     def part(self, name: str, first: int, last: int | None) -> "numpy.ndarray":
-        """Of rows `first` up to `last`, read now."""
+        """The values of rows `first` up to `last`, read now."""
         about = self._columns[name]
         first, last, _ = slice(first, last).indices(about["shape"][0])
         values = self._record._numbers(
@@ -276,8 +276,8 @@ class RunRecord:
 
     @property
     def verdict(self) -> Said | None:
-        """Of the run's report; without one (the run was stopped, or only part of it was
-        recorded) the last that the cell said of itself; None when there is neither."""
+        """The verdict of the run's report; without one (the run was stopped, or only part of it was
+        recorded) the last that the cell published; None when there is neither."""
         v = (self.about.get("report") or {}).get("verdict")
         if v:
             return {"valid": v["valid"], "reasons": list(v["reasons"]), "final": True}

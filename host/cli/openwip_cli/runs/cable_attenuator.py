@@ -266,7 +266,7 @@ def main(arguments: list[str], places: Places) -> int:
 
 
 class CableAttenuator:
-    """Of one run; without a port none, and nothing happens."""
+    """The attenuator of one run; without a port there is none, and nothing happens."""
 
     def __init__(
         self, cell: Cell, keeper: KeeperClient, scenario: Scenario, places: Places

@@ -99,7 +99,7 @@ def begin_recordings(options: Options, files: dict[str, outputs.NewFiles]) -> No
 
 
 def recording_arguments(options: Options) -> dict[str, list[str]]:
-    """Of the flowgraphs, by station."""
+    """The arguments of the flowgraphs, by station."""
     slots = round(options.record_iq_seconds * SLOTS_PER_SECOND)
     made = {
         "fader": [f"--set=fader.record={base}", f"--set=fader.record_s={options.record_iq_seconds}"]
@@ -194,7 +194,7 @@ def most_behind(cell: Cell) -> Callable[[], float | None]:
 
 
 def watched(cell: DemoCell, places: Places, workload: Workload) -> dict[str, Any]:
-    """What the workload returns, and how the processes kept their time meanwhile."""
+    """The result of the workload, and how the processes kept their time meanwhile."""
     keeper, s = cell.keeper, cell.scenario
     stalls = slot_path.StallWatch(
         slot_path.on_its_core(keeper.pids, keeper.placement),
@@ -216,7 +216,7 @@ def watched(cell: DemoCell, places: Places, workload: Workload) -> dict[str, Any
 
 
 def ping_tcp_udp(cell: run.MeasuredCell, progress: Callable[[str], None]) -> dict[str, Any]:
-    """What fails is a reason of the verdict, and the rest goes on."""
+    """A failure is a reason of the verdict, and the rest goes on."""
     keeper, s, failed = cell.keeper, cell.scenario, []
 
     def attempt(what: str, function: Callable[[], Answer]) -> Answer | None:

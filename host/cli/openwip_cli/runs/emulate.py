@@ -113,7 +113,8 @@ def with_predictions(s: Scenario, places: Places) -> Iterator[Scenario]:
 
 
 def config(cell: Cell, s: Scenario) -> dict[str, Any]:
-    """Of the emulator: every setting of the scenario that it has, and what belongs to the cell."""
+    """The configuration of the emulator: every setting of the scenario that it has, and those of
+    the cell itself."""
     errors = (
         "none"
         if s["channel.error_free"] == "on"
@@ -291,7 +292,7 @@ class EmulatorRun(MeasuredRun):
 def at_the_end(
     raw: dict[str, Any],
 ) -> tuple[pb.MacStatus, pb.MacStatus, dict[str, conservation.Path], Link]:
-    """Of what a program in virtual time says: both statuses and their paths when all is drained,
+    """The result of a program in virtual time: both statuses and their paths when all is drained,
     and the link's interval."""
 
     def status(when: str, end: str) -> pb.MacStatus:
@@ -307,7 +308,7 @@ def at_the_end(
 
 
 def bearer_report(base: pb.MacStatus, terminal: pb.MacStatus) -> dict[str, Any] | None:
-    """Of a UMTS bearer, each way; nothing: the link is none."""
+    """The bearer of a UMTS link, each way; nothing: the link is none."""
     if not base.HasField("bearer"):
         return None
     return {

@@ -25,7 +25,7 @@ SHARES = ((radio_loop.RARE[0], radio_loop.LONGEST), *((rare, rare) for rare in r
 
 
 class Asked(NamedTuple):
-    """Of the program that opens radios."""
+    """The options of the program that opens radios."""
 
     radio: str
     options: tuple[str, ...]
@@ -64,7 +64,7 @@ def radios_of_base(radio: station.Radio) -> dict[str, Asked]:
 
 
 def not_shown(found: dict[str, Any]) -> Iterator[str]:
-    """What this measurement of a radio does not say of a run."""
+    """The limits of this measurement of a radio, as far as a run is concerned."""
     late = found["transmit"]["late_at_most"]
     if late > LATE_SHARE:
         yield (
@@ -89,7 +89,7 @@ class Settled(NamedTuple):
 
 
 def settle(found: dict[str, dict[str, Any]], scenario: Scenario, more_slots: int) -> Settled:
-    """What follows from measurements of the radios, by role."""
+    """The settings that follow from measurements of the radios, by role."""
     fader = {DELAY: scenario[DELAY]} if FADER[0] in found else {}
     # one standstill of 20 ms is no reason not to begin
     for rare, share in SHARES if fader else SHARES[1:]:

@@ -112,7 +112,7 @@ def launch(
     lines: Sequence[str],
     more: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """What the program has said, with this configuration and plan."""
+    """The output of the program with this configuration and plan."""
     config, flows = root / "config.yaml", root / "plan"
     config.write_text(to_yaml(tree))
     flows.write_text("\n".join(lines) + "\n")

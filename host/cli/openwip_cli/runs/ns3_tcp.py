@@ -43,14 +43,14 @@ OFF = {
     "rack": "tcp_recovery",
     "tail_loss_probe": "tcp_early_retrans",
 }
-# Of nothing here: no flow pauses, and the sender's memory is never what limits.
+# Settings without effect here: no flow pauses, and the sender's memory is never what limits.
 WITHOUT_EFFECT = ("tcp_slow_start_after_idle", "tcp_wmem")
 WITHOUT_TIMESTAMPS = ("coarse-reno",)
 HEADERS, TIMESTAMPS = 40, 12  # bytes
 
 
 def check(s: Scenario) -> None:
-    """Of the link, what ns-3 cannot have."""
+    """The settings of the link that ns-3 cannot have."""
     if s["link.tcp_l"] == "on":
         raise BadInput(
             "--tcp-l is 'on' with --time ns3, where no relay is at the terminals; valid: off"
@@ -58,7 +58,7 @@ def check(s: Scenario) -> None:
 
 
 def attributes(setting: table.Setting) -> list[str]:
-    """Of ns-3 that it is."""
+    """The attributes of ns-3 that a setting sets."""
     return list(table.column(setting.key, "attributes", ()))
 
 

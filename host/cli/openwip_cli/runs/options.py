@@ -132,8 +132,8 @@ def scenario_of(
     fixed: dict[str, Any] | None = None,
     file: dict[str, Any] | None = None,
 ) -> Scenario:
-    """Of parsed arguments: file under flags. `fixed`: of the command, under both; `file`: where it
-    has been read."""
+    """Makes the scenario from parsed arguments: file under flags. `fixed`: settings of the command,
+    under both; `file`: where it has been read."""
     values = (
         dict(file)
         if file is not None

@@ -47,7 +47,8 @@ LAST_WORDS_S = 0.3  # for telemetry on its way
 
 
 def macd_tree(cell: Cell, recording: recordings.Recording) -> dict[str, Any]:
-    """Of the terminal. What the recorded cell's link was, if the recording knows."""
+    """The configuration of the terminal. It takes the recorded cell's link, if the recording knows
+    it."""
     link = dict(recording.whole.get("openwip:link", {}))
     receiver = recording.whole["openwip:receiver"]
     link.update(combining=receiver["combining"], tcp_l=False)  # there is no TCP to help

@@ -74,7 +74,7 @@ def check(s: Scenario, time: str = "real") -> None:
 
 
 def settings_of(s: Scenario) -> dict[str, str]:
-    """Of the proxy."""
+    """The settings of the proxy."""
     return {key: text_of(s[key]) for key in KEYS if key in s.values}
 
 
@@ -276,8 +276,8 @@ class SplitStatuses(Statuses):
 
 
 def guest_line(s: Scenario, flows: Sequence[str], first_port: int, memory_mb: int) -> str:
-    """Of the kernel's plan. Nothing passes a proxy that listens at the ports themselves: what it
-    would have to pass is refused."""
+    """The lines for the kernel's plan. Nothing passes a proxy that listens at the ports themselves:
+    a plan that needs it is refused."""
     most_kb = memory_mb * 1024 // 2 // (2 * s["split_tcp.connections"])
     if s["split_tcp.buffer_kb"] > most_kb:
         raise BadInput(

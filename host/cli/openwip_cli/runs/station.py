@@ -136,7 +136,7 @@ class Channel:
             return None, [f"the {self.what} at {self.endpoint}"]
 
     def faded(self) -> tuple[Clipped | None, list[str]]:
-        """What it clipped meanwhile."""
+        """The samples that it clipped meanwhile."""
         after, unknown = self.status()
         return fading.faded(self.before, after) if after else None, unknown
 
@@ -301,7 +301,7 @@ class StationRun(phases.Run):
 
 
 def carrier(cell: Cell) -> str:
-    """What the radio made of a power that was asked for: facts of its flowgraph, in words."""
+    """The level that the radio made of the requested power: facts of its flowgraph, in words."""
     said = own_files.read(cell.run / "base.radio.log").decode(errors="replace")
     for line in said.splitlines():
         with contextlib.suppress(ValueError, LookupError, TypeError):

@@ -35,8 +35,8 @@ PORT = 5001  # of the first flow
 CONFIG, TELEMETRY, CAPTURE = "config.yaml", "telemetry", "packets.pcap"  # of the folder
 MEMORY_MB = 128  # of the kernel
 START_S = 1.0  # of the traffic; the kernel is up after some hundredths of a second
-# Of a machine with memory enough; a small kernel would compute smaller ones. tcp_rmem, tcp_wmem:
-# Linux's usual.
+# The values of a machine with memory enough; a small kernel would compute smaller ones. tcp_rmem,
+# tcp_wmem: Linux's usual.
 SYSCTLS = {
     "net/ipv4/tcp_rmem": "4096 131072 6291456",
     "net/ipv4/tcp_wmem": "4096 16384 4194304",
@@ -46,7 +46,7 @@ SYSCTLS = {
 
 @dataclasses.dataclass
 class Plan:
-    """What the kernel does (host/virtual/guest.c). Sides: 0 the server's, then the terminals'.
+    """The work of the kernel (host/virtual/guest.c). Sides: 0 the server's, then the terminals'.
     `flows`: lines of the plan;
     `programs`: (side, command) of the host's that are run before, such as tc; `afterwards`: the
     same; `batches`: for such as read their commands, {(side, program): lines}, after `programs`;
@@ -76,8 +76,8 @@ class Plan:
 
 
 def download(s: Scenario, sysctls: dict[str, str] | None = None) -> Plan:
-    """What emulate does in real time with iperf3: one TCP connection from the server to the (first)
-    terminal."""
+    """The same traffic that emulate has in real time with iperf3: one TCP connection from the
+    server to the (first) terminal."""
     return Plan(
         [
             f"bulk 0 1 {START_S:g} {s['traffic.duration_s']:g} {s['traffic.tcp_cc']}"
@@ -235,7 +235,7 @@ def write_record(
     places: Places,
     progress: Callable[[str], None],
 ) -> None:
-    """Of what the program told while it ran; `made` gets to say what is in it."""
+    """Writes the record from the messages of the program; `made` gets a summary of it."""
     progress("writing the run record")
     made["record"] = record.of_file(
         root / TELEMETRY, recorded, about, made["effective"], made, places
@@ -277,8 +277,8 @@ def prepared(
 
 
 def addresses(tree: dict[str, Any], terminals: int) -> list[ipaddress.IPv4Interface]:
-    """Of each side. The kernel has no rules that hand packets over: a controller's interfaces have
-    the addresses of who is behind the other one."""
+    """The addresses of each side. The kernel has no rules that hand packets over: a controller's
+    interfaces have the addresses of the station behind the other one."""
     first = ipaddress.IPv4Interface(tree["terminal"]["address"])
     base = ipaddress.IPv4Interface((cells.ADDRESS["base"], first.network.prefixlen))
     sides = [
@@ -355,7 +355,7 @@ def launch(
     cores: Sequence[int] | None,
     more: Sequence[str] = (),
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What the program and what the kernel have said."""
+    """The outputs of the program and of the kernel."""
     done = subprocess.run(
         [
             program,
@@ -433,7 +433,7 @@ def kernels_counts(interfaces: Sequence[dict[str, Any]]) -> dict[str, Interface]
 
 
 def tcp_of(ends: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """Of the first TCP flow that goes on for a time or sends its bytes."""
+    """The first TCP flow that goes on for a time or sends its bytes."""
     both = {e["end"]: e for e in ends if e["flow"] == 0 and "failed" not in e}
     if (
         "sender" not in both

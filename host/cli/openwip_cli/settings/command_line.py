@@ -138,8 +138,8 @@ def entry(name: str, text: str) -> list[str]:
 
 
 class Parser(argparse.ArgumentParser):
-    """Of ./openwip COMMAND. `cell`: it is about one cell, of this name unless --name says
-    another."""
+    """The parser of ./openwip COMMAND. `cell`: it is about one cell, of this name unless --name
+    gives another."""
 
     def __init__(
         self, command: str, description: str | None = None, cell: str | None = None, **more: Any
@@ -233,7 +233,7 @@ class Parser(argparse.ArgumentParser):
         return help_of(self)
 
     def said(self, given: argparse.Namespace) -> list[str]:
-        """What of it was given another value than its default, in the order of the help."""
+        """The options with another value than their default, in the order of the help."""
         return [
             (a.option_strings or [a.dest])[-1]
             for a in self._actions

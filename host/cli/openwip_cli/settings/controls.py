@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can be set in a running cell, and where: the table of settings (table.py) behind ./openwip
-set and get and, as JSON, for other programs (docs/how-to/controls.md).
+"""The settings that can be changed in a running cell, and their processes: the table of settings
+(table.py) for ./openwip set and get and, as JSON, for other programs (docs/how-to/controls.md).
 
 A key is the key of the scenario file. Its process is asked under the process's own key. A key that
 cannot change has a reason instead of a process that takes it. What a medium or fader takes of its
@@ -67,7 +67,7 @@ def path_key(path: str, key: str) -> str:
 
 
 def parts(key: str) -> list[str]:
-    """Of a key; the name of a path may have dots."""
+    """The path that a key names; the name of a path may have dots."""
     if not key.startswith("paths."):
         return key.split(".")
     path, _, rest = key.removeprefix("paths.").partition(".channel.")
@@ -96,7 +96,7 @@ def with_paths(rows: dict[str, Control], paths: list[str]) -> dict[str, Control]
 
 
 def owner(command: str, process_key: str) -> str | None:
-    """Whose effective_yaml shows a key that cannot change; None: nobody's."""
+    """The process whose effective_yaml shows a key that cannot change; None: none."""
     processes = settings.programs(process_key) if process_key in settings.entries() else []
     if command == "emulate":
         return "air" if "emulator" in processes else None

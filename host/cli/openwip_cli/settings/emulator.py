@@ -12,7 +12,7 @@ SETTINGS = settings_of(NAME)
 
 
 def of_another_link(key: str, kind: str) -> bool:
-    """What a cell with this kind of link does not look at."""
+    """True for settings that a cell with this kind of link does not look at."""
     return key.partition(".")[0] in {"umts", "wlan"} - {kind}
 
 

@@ -93,7 +93,7 @@ def read(flag: str, path: pathlib.Path, kind: Numbers) -> str:
 
 
 def numbers_of(key: str, where: str, text: str, kind: Numbers) -> str:
-    """What is no list of numbers but the name of a file: what is in that."""
+    """A value that is no list of numbers is the name of a file, whose content is taken."""
     try:
         kind.read(text)
     except ValueError:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What kinds of values there are: each reads one (ValueError, TypeError or OverflowError for any
-other) and says what is valid. Which setting is of which kind is in the table of settings
-(table.py)."""
+"""The kinds of values: each reads one (ValueError, TypeError or OverflowError for any other) and
+says what is valid. The table of settings (table.py) has the kind of each setting."""
 
 import math
 import re
@@ -313,7 +312,7 @@ def number_of(kind: Kind) -> Kind:
 
 
 def with_unit(kind: Kind, unit: str) -> str:
-    """What is valid, the unit behind the range."""
+    """The valid values, the unit after the range."""
     number = number_of(kind)
     return (
         kind.valid.replace(number.valid, f"{number.valid} {unit}", 1)

@@ -27,13 +27,13 @@ COLUMNS = ("key", "option", "default", "valid", "who", "live", "meaning")
 
 
 def table_of(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Of Markdown."""
+    """A table in Markdown."""
     head = tuple(head)
     return "".join("|" + "|".join(row) + "|\n" for row in (head, ("---",) * len(head), *rows))
 
 
 def per_program(programs: list[str], text: Callable[[str], str]) -> str:
-    """What holds for the first program, then what is another for others: "10; emulate: 30"."""
+    """The value for the first program, then that of others if it differs: "10; emulate: 30"."""
     found: dict[str, list[str]] = {}
     for program in programs:
         found.setdefault(text(program), []).append(program)

@@ -69,8 +69,8 @@ def product_of(values: Mapping[str, Any]) -> str:
 
 @dataclasses.dataclass
 class Radio:
-    """Of one station. `level_db`: from full scale of its samples to full scale of the medium, or
-    back."""
+    """The levels of one station. `level_db`: from full scale of its samples to full scale of the
+    medium, or back."""
 
     arguments: str = ""  # behind type=vusrp,air=...,node=...
     gain: float = 0.0
@@ -78,7 +78,7 @@ class Radio:
 
 
 def parts(setting: str, text: str) -> dict[str, str]:
-    """Of device arguments."""
+    """The keys and values of device arguments."""
     found: dict[str, str] = {}
     for one in () if text == NONE else text.split(","):
         key, equals, value = one.partition("=")
@@ -172,6 +172,6 @@ def radios(values: Any) -> dict[str, Radio]:
 
 
 def two_channels(of: Radio) -> bool:
-    """Of one that serves both cables of a fader."""
+    """The radio that serves both cables of a fader."""
     name = parts("", of.arguments or NONE).get("product", IDEAL)
     return name != IDEAL and " " in products()[name]["subdevices"]

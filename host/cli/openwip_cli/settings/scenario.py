@@ -75,7 +75,7 @@ class Scenario:
 
     @property
     def speed(self) -> float:
-        """Of the air against the wall clock; only the demo can set it."""
+        """The speed of the air against the wall clock; only the demo can set it."""
         speed: Any = self.values.get("air.speed", 1.0)
         return 1.0 if speed == "auto" else speed
 
@@ -119,7 +119,7 @@ class Scenario:
 
     @property
     def speed_kmh(self) -> float | None:
-        """Of the terminal; None where the channel says itself how it moves."""
+        """The speed of the terminal; None if the channel itself defines how it moves."""
         model, speed = self["channel.model"], self["channel.speed_kmh"]
         if (
             model in ("awgn", "static", *MOVES_BY_ITSELF)

@@ -150,7 +150,7 @@ def keys_of(program: str) -> list[str]:
 
 @functools.cache
 def settings_of(command: str) -> list[Setting]:
-    """What a command can be given, in the order of the table."""
+    """The settings that a command takes, in the order of the table."""
     return [setting(key, command) for key in keys_of(command)]
 
 

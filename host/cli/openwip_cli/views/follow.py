@@ -17,7 +17,7 @@ LOOK_S = 0.5  # so often it is asked whether the cell lives
 def messages(
     reader: telemetry.Reader, alive: Callable[[], bool], seconds: float | None = None
 ) -> Iterator[list[telemetry.Message]]:
-    """What has come, again and again; [] when nothing came for 0.2 s."""
+    """The messages that have come, again and again; [] when none came for 0.2 s."""
     began = looked = time.monotonic()
     while seconds is None or time.monotonic() - began < seconds:
         found = reader.poll(0.2)

@@ -40,7 +40,7 @@ class Put(Protocol):
 
 
 class Latest:
-    """What was heard last. One thread writes, the server's threads read."""
+    """The latest values received. One thread writes, the server's threads read."""
 
     def __init__(self, reader: telemetry.Reader) -> None:
         self.reader, self.lock = reader, threading.Lock()
@@ -78,7 +78,7 @@ def samples_of(put: Put, source: str, topic: str, t: Telemetry) -> None:
 
 
 class Collector:
-    """What prometheus_client asks for a page."""
+    """The page that prometheus_client asks for."""
 
     def __init__(self, latest: Latest, failed_connections: Callable[[], int] = lambda: 0) -> None:
         self.latest, self.failed_connections = latest, failed_connections

@@ -31,7 +31,7 @@ HEADER = (
 
 
 def tree_of(r: PacketRecord) -> dict[str, Any]:
-    """Of a PacketRecord: every figure, the times as whole nanoseconds."""
+    """The tree of a PacketRecord: every figure, the times as whole nanoseconds."""
     tree = {
         name: getattr(r, name)
         for name in (
@@ -97,8 +97,8 @@ def line_of(r: PacketRecord) -> str:
 
 
 def has_pdu(r: PacketRecord, number: int) -> bool:
-    """Of a UMTS bearer: a part of the packet was in the PDU of that number, as captures have it.
-    Numbers begin anew at their end."""
+    """True if, over a UMTS bearer, a part of the packet was in the PDU of that number, as captures
+    have it. Numbers begin anew at their end."""
     if not r.HasField("first_pdu"):
         return False
     if r.first_pdu <= r.last_pdu:
@@ -107,7 +107,7 @@ def has_pdu(r: PacketRecord, number: int) -> bool:
 
 
 def refuse_without_bearer(given: argparse.Namespace, cell: Cell) -> None:
-    """What only a UMTS bearer has."""
+    """The lines that only a UMTS bearer has."""
     asked = (
         f"--way {given.way}"
         if given.way == "up"

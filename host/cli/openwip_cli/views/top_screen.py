@@ -28,7 +28,7 @@ class Line:
 
 @dataclasses.dataclass
 class Frame:
-    """What is not in the messages."""
+    """The state that is not in the messages."""
 
     cell: str
     now_ns: int

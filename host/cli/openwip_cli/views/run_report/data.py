@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the page shows, as arrays from a run record: no plot, no text. Every function gives None
+"""The data of the page, as arrays from a run record: no plot, no text. Every function gives None
 when the record has nothing to make it of. Time is air time in seconds since slot 0, the same axis
 everywhere."""
 
@@ -142,7 +142,7 @@ class Slots:
         return keys, base, terminal
 
     def _locked(self, name: str) -> Callable[[Table], Numbers]:
-        """Of a receiver without lock nothing was measured."""
+        """A receiver without lock has measured nothing."""
 
         def values(table: Table) -> Numbers:
             rows = table[name].astype("f4").copy()
@@ -272,7 +272,7 @@ def link(record: RunRecord) -> tuple[Series, Series | None] | None:
 
 
 class Terminals:
-    """What each of several terminals got, from the statuses; `n` is 0 in a record of one
+    """The share of each of several terminals, from the statuses; `n` is 0 in a record of one
     terminal."""
 
     def __init__(self, record: RunRecord) -> None:
@@ -343,7 +343,8 @@ def packets(record: RunRecord) -> Table | None:
 
 
 def _downlink(child: Table) -> NDArray[numpy.bool_]:
-    """Of a UMTS bearer the uplink is followed, too; older records have no such column."""
+    """In a record of a UMTS bearer the uplink is followed, too; older records have no such
+    column."""
     return child["uplink"] == 0 if "uplink" in child else numpy.full(len(child), True)
 
 

@@ -182,7 +182,7 @@ class Page:
             self.by_terminal()
 
     def by_terminal(self) -> None:
-        """What each of several terminals got."""
+        """The share of each of several terminals."""
         t, p, limits = self.terminals, self.plots, self.limits
         shown = range(min(t.n, p.MOST_TERMINALS))
         more = f" Terminals 1 to {len(shown)} of {t.n}." if t.n > len(shown) else ""
