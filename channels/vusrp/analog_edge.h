@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What moves or is inexact in a front end, besides its filters: gain settings that are off in level
-// and phase, DC offset and image that are tracked in steps, a transmitter that comes up, an
-// oscillator that wanders. Every value is a function of a key and of the absolute sample index, so
-// that two runs are the same. Knows nothing of UHD; which product has what: devices.yaml.
+// Models the changing and inexact parts of a front end, besides its filters: gain settings that are
+// off in level and phase, DC offset and image that are tracked in steps, a transmitter that comes
+// up, an oscillator that wanders. Every value is a function of a key and of the absolute sample
+// index, so that two runs are the same. It knows nothing of UHD; devices.yaml has the values of
+// each product.
 #pragma once
 
 #include <atomic>
@@ -23,7 +24,8 @@ struct actual_gain {
     db level;
     double turns;
 };
-// What the setting `gain` of the radio and channel that `key` names is off by; within the limits.
+// The error of the gain setting `gain` of the radio and channel that `key` names; within the
+// limits.
 actual_gain error_of_gain(const gain_error_limits& limits, std::uint32_t key, double gain);
 // A part of the way from one gain to another, by the shorter way round.
 actual_gain between(const actual_gain& from, const actual_gain& to, double part);

@@ -276,7 +276,8 @@ device::execution device::execution_time(channel& c) {
         return at_once(model_.timed_commands() ? asked : air::as_soon_as_possible);
     const std::lock_guard lock(queue_mutex_);
     const tick arrived = port_->now() + model_.latency() + model_.random_spread();
-    // What is under way does not overtake: a spread that is smaller this time changes no order.
+    // Commands on their way do not overtake each other: a spread that is smaller this time changes
+    // no order.
     if (!model_.timed_commands()) {
         const tick begins = std::max(c.last_command, arrived);
         c.last_command = std::max(c.last_command, arrived + model_.random_settling());

@@ -54,12 +54,12 @@ struct analog_shape {
     low_pass butterworth, pole;
 };
 
-// What a gain setting is off at most, in level and in phase.
+// The largest error of a gain setting, in level and in phase.
 struct gain_error_limits {
     double level_db, degrees;
 };
-// What the tracking of DC offset and image leaves: another residue after each interval, of this
-// mean level of DC, and of an image that is so far down.
+// The residue of the tracking of DC offset and image: it changes after each interval, with this
+// mean level of DC, and an image that is so far down.
 struct tracking_steps {
     double interval_s, dc_dbfs, image_db;
 };
@@ -69,12 +69,12 @@ struct chain_delay {
     double us, samples;
     double in_samples(double rate) const { return us * 1e-6 * rate + samples; }
 };
-// What an oscillator wanders at most: in a day, while it warms up, with the room's temperature.
+// The largest drift of an oscillator: in a day, while it warms up, with the room's temperature.
 struct wander_limits {
     double ppm_a_day, warm_up_ppm, temperature_ppm;
 };
 
-// Of one direction.
+// The front end of one direction.
 struct front_end {
     value_range gain;
     double low_hz;  // up to there the gain ends at low_gain, whatever the range says; 0: nowhere

@@ -13,8 +13,10 @@ from program import say
 
 
 class Begins:
-    """Of a source on a clock that does not wait: the start is set as late as can be, since making
-    the flowgraph takes as long as a busy machine has it take, and a command that comes after its
+    """Starts a source on a clock that does not wait: the start is set as late as can be, since
+    making the flowgraph takes as long as a busy machine has it take, and a command that comes after
+    its
+    its
     time starts nothing. If it was too late even so (nothing came for LIMIT_S after the start):
     again. What is received says its own time; who has to know the start before is told:
     moved(slot)."""

@@ -33,7 +33,7 @@ def say(text: str) -> None:
 
 
 def tell(**facts: float) -> None:
-    """What the radio made of what was asked for: a line of JSON on standard output."""
+    """Prints the values that the radio has set, as a line of JSON on standard output."""
     print(json.dumps(facts), flush=True)
 
 

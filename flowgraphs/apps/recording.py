@@ -260,7 +260,7 @@ class Control(threading.Thread):
 def recording_of(
     block: Any, options: argparse.Namespace, role: str, receiver: dict[str, Any] | None = None
 ) -> "Recording":
-    """Of the block's samples: running already with --record-iq, startable with
+    """Makes the recording of the block's samples: running already with --record-iq, startable with
     --record-endpoint."""
     made = Recording(
         block,

@@ -58,8 +58,8 @@ def exact(time_spec: Any) -> fractions.Fraction:
 
 
 def set_start(radio: Any, options: argparse.Namespace) -> Any:
-    """Of the radio's stream, from now where it is --start-in, so it may be called again while
-    nothing streams. Returns it."""
+    """Sets the start of the radio's stream, from now if it is --start-in, so it may be called again
+    while nothing streams. Returns it."""
     from gnuradio import uhd, wip
 
     if options.start_in is not None:

@@ -102,8 +102,8 @@ void emulator_telemetry::publish_frames(slot k) {
     }
 }
 
-// What is received is what was sent. Empty: it does not pack (the profile wipemu has no such
-// limit).
+// The terminal receives exactly the grant that was sent. Empty: the grant does not pack (the
+// profile wipemu has no such limit).
 void emulator_telemetry::pack(const slot_grant& grant) {
     packed_grant packed;
     grant_.clear();

@@ -55,7 +55,7 @@ struct station_sockets {
     host::status_events events;
 };
 
-// What may be asked over a control socket, and what is told.
+// The requests that a control socket takes, and their answers.
 struct answers {
     std::function<bool(const std::string& yaml)> configure;  // false: nothing was changed
     slot from;                                               // the first one with the change

@@ -145,7 +145,7 @@ nlohmann::json path_run::to_json(const counts& c) {
     return {{"sent", pair(c.sent)}, {"received", pair(c.received)}};
 }
 
-// What it says that it gave and took, for the sums.
+// The counts of packets that it gave and took, for the sums.
 nlohmann::json path_run::interfaces() const {
     auto all = nlohmann::json::array();
     for (std::size_t side = 0; side < sides_; ++side) all.push_back(to_json(interface(side)));

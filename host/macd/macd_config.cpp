@@ -13,7 +13,7 @@ namespace {
 
 namespace name = config::name;
 
-// What two endpoints must not share, whatever their kind.
+// The place that two endpoints must not share, whatever their kind.
 std::string place_of(const std::string& endpoint) {
     const std::string path = peer::socket_path(endpoint);
     return path.empty() ? endpoint : path;

@@ -150,7 +150,7 @@ std::int64_t memory_of(const std::vector<sample_model::impairment_config>& list,
     return sum;
 }
 
-// What is delayed stays in the transmitter's FIFO: a full one would stop lockstep for good.
+// Delayed samples stay in the transmitter's FIFO: a full one would stop lockstep for good.
 void check_delays(const config::settings& s, const config::medium_configuration& v,
                   const medium_config& c) {
     constexpr std::int64_t filters = 1024;  // of fading, trace and clock; they remember less

@@ -23,7 +23,7 @@ struct calendar_run {
     double wall_s = 0;
 };
 
-// What the path counted and how the run went.
+// The path's counts, and how the run went.
 nlohmann::json result_of(const damaged_path& path, const calendar_run& run);
 
 }  // namespace wip::tcpl

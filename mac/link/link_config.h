@@ -33,8 +33,8 @@ struct link_config {
     bool in_order = true;                // deliver in order; false: as completed
     bool deliver_corrupt = false;        // deliver packets with frames in error, IP header intact
     int queue_packets = setting::link_queue_packets.initial;
-    // What 3 bits/symbol are sent with: the switch tables are those of this set. A radio sends the
-    // star; the emulator can send others.
+    // The set of eight points for 3 bits/symbol: the switch tables are made for this set. A radio
+    // sends the star; the emulator can send others.
     eight_points eight = eight_points::star;
     void check() const;
 };

@@ -10,9 +10,9 @@
 // delay behind its end. In an interval go as many PDUs as the rate allows, lost together or not at
 // all. Nothing happens in an interval in which neither entity has a PDU, so none is visited.
 //
-// What becomes of a packet is in packet_account.h. An RLC that has failed (RESET unanswered) is
+// The fate of each packet is kept in packet_account.h. An RLC that has failed (RESET unanswered) is
 // set up anew. Without acknowledgements a packet is lost when the PDUs up to its end have come, or
-// would have, and it has not been put together, or with another length: 128 PDUs lost in a row,
+// would have, and it has not been reassembled, or with another length: 128 PDUs lost in a row,
 // which their numbers do not tell.
 #pragma once
 

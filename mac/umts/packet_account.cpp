@@ -6,7 +6,7 @@
 namespace wip::umts {
 namespace {
 
-// So long a packet that was given up may still arrive: longer than anything is on the air.
+// A dropped packet may still arrive for this long, which is longer than anything stays on the air.
 constexpr std::int64_t forget_ns = 30'000'000'000;
 // Packets that are over, behind a first one that is not: 64 MiB, and as much of a journal.
 constexpr std::uint64_t most_over = 1 << 20;
@@ -88,7 +88,7 @@ void packet_account::settle(std::uint64_t id, fate what, std::int64_t now_ns) {
     if (id < first_id_) return;
     record& r = record_of(id);
     if (r.what == what || r.what == fate::delivered) return;
-    // What is on its way behind the RLC is given up by nobody.
+    // A packet that has left the RLC and is on its way cannot be dropped any more.
     if (what == fate::given_up && r.what == fate::queued && r.behind()) return;
     move(r, id, what, now_ns);
     while (!records_.empty()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What became of the packets of one direction of a bearer: each is queued until the other end has
-// put it together, and then has one fate.
+// The fates of the packets of one direction of a bearer: each is queued until the other end has
+// reassembled it, and then has one fate.
 //
 // Packets have numbers in the order in which they are offered. A packet is found by its number, or
 // by where it ends in the RLC's stream of PDUs. A record is kept until its fate is certain: one
@@ -57,8 +57,8 @@ public:
     // It is on its way behind the RLC, for so long: it cannot be lost any more.
     void behind_rlc(std::uint64_t id, std::int64_t for_ns, std::int64_t now_ns);
     void settle(std::uint64_t id, fate what, std::int64_t now_ns);
-    // What had its end before this one (that of a RESET, or of the PDUs that are through), and has
-    // not been put together, will not be.
+    // Drops each packet that ended before this position (that of a RESET, or of the PDUs that are
+    // through) and has not been reassembled.
     void lose_before(const sdu_position& end, fate what, std::int64_t now_ns);
     // The RLC is set up anew. What was offered later than `entered_until_ns` has not come to it.
     void reset(std::int64_t entered_until_ns, std::int64_t now_ns);

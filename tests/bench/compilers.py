@@ -102,7 +102,7 @@ def heard(program: pathlib.Path, recording: pathlib.Path) -> list[list[str]]:
 
 
 def compared(there: list[list[str]], here: list[list[str]]) -> dict[str, Any]:
-    """What one build said about a recording, against the build that had made it."""
+    """Compares the output of one build for a recording with that of the build that had made it."""
     outcomes = sum(a[: 2 + BINS] != b[: 2 + BINS] for a, b in zip(there, here))
     worst = [
         max(

@@ -456,7 +456,7 @@ def write_csv(folder, data, bound, rows):
 
 
 def kept(data, bound, rows):
-    """What is kept of the results: all but the lists of single trials."""
+    """The kept part of the results: all but the lists of single trials."""
     return {
         "targets": [
             {"quantity": quantity, "target": target, "measured": measured, "reached": ok}

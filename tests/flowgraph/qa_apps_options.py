@@ -181,7 +181,7 @@ class BadInput(Cell):
 
 
 class WhatTheClockNeeds(unittest.TestCase):
-    """Of software radios, in gr-uhd: not of a mock (test_radio_time)."""
+    """The clock of a software USRP through gr-uhd, not that of a mock (test_radio_time)."""
 
     def said(self, what):
         """(exit code, standard error) of a program that was started with the first test."""

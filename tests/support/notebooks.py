@@ -47,7 +47,7 @@ def code(path):
 
 
 def printed(cell):
-    """What a cell says as plain text."""
+    """The output of a cell as plain text."""
     found = []
     for output in cell["outputs"]:
         if output["output_type"] == "stream":
@@ -69,8 +69,8 @@ def _differ(one, other):
 
 
 def difference(got, kept):
-    """What differs between two printed texts beyond what another processor makes of the same run;
-    empty: nothing. The words have to be equal, and the numbers close."""
+    """The differences of two printed texts beyond those that another processor makes of the same
+    run; empty: none. The words have to be equal, and the numbers close."""
     if " ".join(NUMBER.sub("#", got).split()) != " ".join(NUMBER.sub("#", kept).split()):
         return f"says\n{got}\nand not\n{kept}"
     for one, other in zip(NUMBER.findall(got), NUMBER.findall(kept)):

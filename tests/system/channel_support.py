@@ -78,7 +78,7 @@ class TraceCase(unittest.TestCase):
         return (self.folder / name).read_text().splitlines()
 
     def numbers(self, name):
-        """Of one line with commas between them."""
+        """The values of one line with commas between them."""
         (line,) = self.lines(name)
         return [int(n) for n in line.split(",")]
 

@@ -39,7 +39,7 @@ class InFolder(unittest.TestCase):
 
 
 def pdus(packets=3):
-    """What a UMTS bearer sends, in one message."""
+    """The PDUs that a UMTS bearer sends, in one message."""
     cell = ScriptedCell()
     batch = pb.IpBatch(pdus=True)
     for n in range(packets):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is inexact or moves at a front end: bounds, repeatability, and that a stretch does not
+// The inexact and moving parts of a front end: bounds, repeatability, and that a stretch does not
 // depend on where a call begins.
 #include <gtest/gtest.h>
 

@@ -58,7 +58,7 @@ def tun_of(s):
 
 
 def response(number, turn=0.0, delay=0.0, level=1.0, noise=0.0):
-    """Of two paths, each burst's its own; then as a terminal hears it."""
+    """The bursts of two paths, each with values of its own; then as a terminal receives them."""
     pick = random.Random(number)
     first, second = ((pick.gauss(0, 1) + 1j * pick.gauss(0, 1)) for _ in range(2))
     values = [

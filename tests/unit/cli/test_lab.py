@@ -205,7 +205,7 @@ class Answers(LabWorld):
                 self.assertTrue(wrong.endswith(question.hint), wrong)
 
     def test_answers_of_another_student_are_wrong_for_these_runs(self):
-        """Of the questions that the runs answer: the letters are the same for all."""
+        """The questions that the runs answer: the letters are the same for all."""
         for number in (3, 4):
             mine, theirs = self.world(number), self.world(number, OTHER)
             mine.answers = theirs.answers
@@ -348,7 +348,7 @@ class Files(LabWorld):
 
 
 class Figures(LabWorld):
-    """What the right answers are, by hand."""
+    """The right answers, by hand."""
 
     def test_nmse_of_a_record(self):
         path = self.world(3).folder / "by-hand.h5"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the receiver says about the slots of a few worlds, for the comparison of builds.
+// Prints the receiver's reports about the slots of a few worlds, for the comparison of builds.
 //   heard_slots                      of four worlds that it makes itself, 500 slots each
 //   heard_slots record FILE SLOTS    the samples of five worlds go to a file
 //   heard_slots replay FILE          the same of such a file

@@ -77,8 +77,8 @@ inline recording record(std::int64_t slots) {
     return made;
 }
 
-// What is said about a slot. `fingerprint` is of the bits of all that is in the report and in the
-// receiver's state; the rest is what a user sees.
+// The report about a slot. `fingerprint` covers the bits of the whole report and of the receiver's
+// state; the rest is the part that a user sees.
 struct words {
     std::size_t world;
     bool locked;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the receiver says does not depend on how its samples are cut, nor, but for the last digits,
-// on the compiler. The first is tried in 1,000 ways and the second with recordings that builds
+// The receiver's reports do not depend on how its samples are cut, nor, but for the last digits, on
+// the compiler. The first is tried in 1,000 ways and the second with recordings that builds
 // exchange by tests/bench/compilers.py.
 #include <gtest/gtest.h>
 

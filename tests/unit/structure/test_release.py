@@ -72,7 +72,7 @@ class Version(unittest.TestCase):
 
 
 class Packages(unittest.TestCase):
-    """What the Python code imports is what every package asks for."""
+    """The modules that the Python code imports are those that every package asks for."""
 
     NAMES = {"pyyaml": "yaml", "pyzmq": "zmq"}  # of Debian
 

@@ -27,7 +27,8 @@ RECEIVING = {"phy/" + room for room in PHY}
 MAC = {"types", "port", "wire", "rlc", "journal", "link"}
 ALLOWED = {
     "blocks/types": set(),
-    # What a process asks of the operating system: time, priority, memory, files, rights.
+    # The services that a process asks of the operating system: time, priority, memory, files,
+    # rights.
     "blocks/os": {"types"},
     # Lines of messages between processes, for flowgraphs and host alike.
     "blocks/peer": {"types"},
@@ -90,7 +91,7 @@ ALLOWED = {
     "channels/vusrp": {"types", "sample", "air", "os", "yaml"},
     "host/config": {"types", "yaml"},
     "host/tun": {"types"},
-    # What a process is to the operating system and to others; of the MAC it knows nothing.
+    # The side of a process that the operating system and others see; it knows nothing of the MAC.
     "host/runtime": {"types", "os", "config", "peer", "schema"},
     "host/trace": {"types", "os", "bin", "sample"},
     # A stretch of samples to a file or to a spectrum, and a radio's clock: for flowgraphs and for
@@ -98,7 +99,7 @@ ALLOWED = {
     "host/iq": {"types", "os", "phy/ofdm"},
     # Code of the user's own, loaded and checked; flowgraphs and host alike ask for it.
     "host/extension": {"types", "os", "port", "phy/prediction"},
-    # What lies around a MAC, in macd and in the emulator.
+    # The surroundings of a MAC, in macd and in the emulator.
     "host/station": ({"config", "packet", "relay", "runtime", "schema", "tun", "extension"} | MAC),
     "host/macd": (
         {"os", "packet", "runtime", "station", "schema", "config", "peer", "tun", "extension"} | MAC

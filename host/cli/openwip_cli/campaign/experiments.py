@@ -38,7 +38,7 @@ def time_of(top: pathlib.Path, name: str) -> str:
 
 
 def path_of(top: pathlib.Path, name: str) -> pathlib.Path | None:
-    """Of an experiment by its name, or a file of one's own."""
+    """Reads an experiment by its name, or a user's own file."""
     if name.endswith(".yaml"):
         return pathlib.Path(name)
     return next(

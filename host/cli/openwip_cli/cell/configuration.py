@@ -24,7 +24,9 @@ MEDIUM_PRIORITY = 12
 
 
 def mac_config(cell: Cell, scenario: Scenario, role: str) -> dict[str, Any]:
-    """Of a macd: every setting of the scenario that it has, and what belongs to the cell."""
+    """The configuration of a macd: every setting of the scenario that it has, and those of the cell
+    itself.
+    itself."""
     s = scenario
     given = inputs.for_process(s.values, SETTINGS)
     values = {
@@ -177,7 +179,7 @@ def fader_config(cell: Cell, scenario: Scenario) -> dict[str, Any]:
 
 
 def write_config(cell: Cell, name: str, tree: dict[str, Any]) -> str:
-    """Of a process, into the run folder: its path."""
+    """Writes the configuration of a process into the run folder; returns its path."""
     path = cell.run / f"{name}.yaml"
     own_files.create(path, to_yaml(tree))
     return str(path)

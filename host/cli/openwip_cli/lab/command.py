@@ -79,12 +79,12 @@ def parser() -> argparse.ArgumentParser:
 
 
 def settings_of(sheet: Sheet, run: Run, air: str) -> dict[str, Any]:
-    """What the run has to have; a sheet that is for both kinds of cell says which of them."""
+    """The settings that the run must have; a sheet for both kinds of cell says which of them."""
     return {**sheet.common, **run.settings} | ({"air.over": air} if sheet.over_a_cable else {})
 
 
 def file_of(sheet: Sheet, run: Run) -> str:
-    """What the run leaves: its report, or its record where the sheet looks into it."""
+    """The file that the run leaves: its report, or its record if the sheet looks into it."""
     return f"lab{sheet.number}-{run.name}.{'h5' if sheet.recorded else 'json'}"
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a worksheet is made of: runs, questions, and how the right answers follow from what the
-student's runs left."""
+"""The parts of a worksheet: runs, questions, and how the right answers follow from the files of the
+student's runs."""
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence

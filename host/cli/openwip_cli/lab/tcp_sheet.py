@@ -18,8 +18,8 @@ SHORT_MS, LONG_MS = 2, 16  # retransmission delays
 
 
 def recorded(record: RunRecord) -> Mapping[str, float]:
-    """Of the flow of the base station's side that had most bytes acknowledged: iperf3's data, not
-    its control connection."""
+    """The flow of the base station's side that had most bytes acknowledged: iperf3's data, not its
+    control connection."""
     samples = record.table("tcp", "observer")
     flows = samples.child("flow") if samples is not None else None
     if flows is None or not len(flows):
@@ -35,7 +35,7 @@ def recorded(record: RunRecord) -> Mapping[str, float]:
 
 
 def lost_share(report: Report) -> float:
-    """Of the packets that came to the base station's queue."""
+    """The count of the packets that came to the base station's queue."""
     packets = report["packets"]["downlink"]
     return float(packets["dropped"].get("queue_full", 0)) / float(packets["in"])
 

@@ -76,7 +76,7 @@ def page_faults(pid: int) -> tuple[int, int] | None:
 
 
 def locks_memory(pid: int) -> bool | None:
-    """What it has mapped is locked in memory, or some of it; None: there is no such process."""
+    """True if its mapped memory is locked, or some of it; None: there is no such process."""
     try:
         text = pathlib.Path(f"/proc/{pid}/status").read_text(errors="replace")
     except OSError:

@@ -30,7 +30,8 @@ def _rows(record: RunRecord, source: str, user: int) -> tuple[Table, "numpy.ndar
 
 
 def of_record(record: RunRecord, user: int = 0) -> Predictions:
-    """Of one terminal, `user`. Raises BadInput: the record has no slot of both stations."""
+    """The predictions of one terminal, `user`. Raises BadInput: the record has no slot of both
+    stations."""
     (base, sent), (terminal, received) = (
         _rows(record, source, user) for source in ("base", "terminal")
     )

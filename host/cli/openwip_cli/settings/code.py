@@ -156,7 +156,8 @@ def member(key: str, process: str) -> Member:
 
 
 def general_default(m: Member) -> str:
-    """Of a setting that several processes have, each with a default of its own."""
+    """The initial value of a setting that several processes have, each with a default of its
+    own."""
     return initial(m.type, column_default(m.key, ()), m.enum)
 
 
@@ -302,9 +303,9 @@ class Code:
             "\n".join(s.declared(optional=True) for s in self.changes.values()),
             "\n",
             "\n".join(self.configuration(p) for p in PROCESSES),
-            "\n// Of settings that are complete (settings::finish()).\n",
+            "\n// Reads settings that are complete (settings::finish()).\n",
             "".join(f"{p}_configuration read_{p}(const settings& s);\n" for p in PROCESSES),
-            "// What is given of them below `at`, which is empty or ends in a dot.\n",
+            "// Reads those that are given below `at`, which is empty or ends in a dot.\n",
             "".join(
                 f"{s.name} read_{s.name}(const settings& s, const std::string& at);\n"
                 for s in self.changes.values()
@@ -355,7 +356,7 @@ class Code:
 
 
 def key_text(key: str) -> str:
-    """Of an entry's key what stands behind the entry: nodes.*.radio -> .radio."""
+    """The part of an entry's key after the entry's name: nodes.*.radio -> .radio."""
     for mark in (".*.", "[]."):
         if mark in key:
             return "." + key.partition(mark)[2]

@@ -17,8 +17,8 @@ def choices(parameter: str) -> list[str]:
 
 
 def options(parameter: str, block: str, labels: dict[str, str]) -> tuple[list[str], list[str]]:
-    """What a list offers, and the labels. A predictor's list begins with its default; a block can
-    have words of its own before the channels."""
+    """The choices of a list, and their labels. A predictor's list begins with its default; a block
+    can have words of its own before the channels."""
     known = choices(parameter)
     before = re.search(r"options: \[([^]]*)\]", block)
     own = [w for w in re.split(r",\s*", before[1]) if w not in known] if before else []

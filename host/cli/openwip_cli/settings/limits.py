@@ -26,7 +26,7 @@ HEAD = """// SPDX-License-Identifier: GPL-3.0-or-later
 
 namespace wip {
 
-// Of `least` is what is not 0, where the range begins with 0.
+// `least` applies to values other than 0, if the range begins with 0.
 template <class Number>
 struct setting_limits {
     Number low, high, initial, least = 0;

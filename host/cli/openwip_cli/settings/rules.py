@@ -35,8 +35,8 @@ class Rule:
         )
 
     def refusal(self, of: str, needs: str, name: Callable[[str], str], equals: str) -> str:
-        """What is wrong with these values and what would be valid. `name`: of a setting, as the
-        user knows it; `equals`: between it and a value."""
+        """The error of these values, and the valid ones. `name`: the name of a setting, as the user
+        knows it; `equals`: the text between it and a value."""
         other = name(self.needs)
         instead = (
             f"another {other}"
