@@ -26,7 +26,10 @@ sys.path.insert(0, str(TOP / "host/cli"))  # for `import openwip`
 project = "OpenWIP"
 copyright = "the authors of OpenWIP, GPL-3.0-or-later"
 release = version = (TOP / "VERSION").read_text().strip()
-extensions = ["myst_nb", "sphinx.ext.autodoc"]  # MyST, and notebooks with the outputs that they hold
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+]  # MyST, and notebooks with the outputs that they hold
 nb_execution_mode = "off"
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 root_doc = "index"

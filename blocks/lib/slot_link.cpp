@@ -137,7 +137,7 @@ bool slot_link::send(const openwip::slot_link::ToMacd& message, const cancelled_
 bool slot_link::receive_one() {
     std::span<const std::uint8_t> in;
     const bool got = link_->receive(in);
-    for (; link_->odd_messages > 0; --link_->odd_messages) ++malformed_;
+    for (; link_->malformed_messages > 0; --link_->malformed_messages) ++malformed_;
     if (!got) return false;
     if (!in_.ParseFromArray(in.data(), static_cast<int>(in.size()))) {
         ++malformed_;

@@ -58,7 +58,7 @@ public:
     virtual void rise(bool readable) = 0;
 
     // Received data that is no message: from strangers, or with wrong framing.
-    std::uint64_t odd_messages = 0;
+    std::uint64_t malformed_messages = 0;
     // Why the last one who came was turned away, or we were; empty: nobody was.
     std::string refusal{};
     // How often that was because the line has a partner already (ZeroMQ): whoever comes second is

@@ -198,7 +198,7 @@ void ring_link::try_to_connect() {
     partner_ = connect_to(path_);
     const bool reached = partner_.valid();
     const bool stranger = reached && !is_own_or_root(process_at(partner_.get()).user);
-    if (stranger) ++odd_messages;
+    if (stranger) ++malformed_messages;
     if (!reached || stranger || !send_greeting(-1)) {
         partner_.close();
         arm_timer(retry_every);
@@ -221,7 +221,7 @@ void ring_link::accept_partner() {
         descriptor fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!fd.valid()) return;
         if (connected_ || !is_own_or_root(process_at(fd.get()).user)) {  // turned away
-            ++odd_messages;
+            ++malformed_messages;
             continue;
         }
         partner_ = std::move(fd);  // who came last; one that says nothing holds up nobody
@@ -255,7 +255,7 @@ void ring_link::on_greeting() {
         if (config_.silence > 0ms) arm_timer(std::min(config_.silence / 4, 250ms));
         return;
     }
-    if (n > 0) ++odd_messages;
+    if (n > 0) ++malformed_messages;
     lose();
 }
 
@@ -342,7 +342,7 @@ bool ring_link::receive(std::span<const std::uint8_t>& out) {
             case ring_reader::outcome::nothing:
                 return false;
             case ring_reader::outcome::damaged:
-                ++odd_messages;
+                ++malformed_messages;
                 reader_.reset();
                 // The line is useless: its end is seen like that of a death.
                 if (partner_.valid()) ::shutdown(partner_.get(), SHUT_RDWR);
@@ -358,7 +358,7 @@ bool ring_link::receive(std::span<const std::uint8_t>& out) {
         if (kind == ring_kind::ping)
             put(ring_kind::pong, {});
         else if (kind != ring_kind::pong)
-            ++odd_messages;
+            ++malformed_messages;
     }
     return false;
 }

@@ -310,7 +310,7 @@ private:
         if (what == taken::message) return what;
         while (in_.more() && socket_.recv(in_, zmq::recv_flags::dontwait)) {
         }
-        odd_messages += what == taken::odd;
+        malformed_messages += what == taken::odd;
         return what;
     }
 

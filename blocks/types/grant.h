@@ -14,7 +14,7 @@
 //         1 1 e        the fragment that starts where the previous retransmission's ended, same SN
 //         1 0 oooooooo e   the fragment that starts at nibble o of the frame payload
 //                      (e = 1: it reaches the end of the frame)
-//       then the packet borders (below), as far as there is need and room:
+//       then the packet boundaries (below), as far as there is need and room:
 //         0            of no new frame; left out when nothing follows
 //         1 0          of all new frames
 //         1 1 nnnnn    of the first n new frames
@@ -25,15 +25,15 @@
 //         1 gamma(first new SN - first SN of the run), or, but for the first run,
 //           gamma(that SN - last SN of the run before)
 //           gamma(frames of the run)
-//           border of the last one: 0 none, 1 0 at nibble 0, or 1 1 oooooooo at nibble o; the
+//           boundary of the last one: 0 none, 1 0 at nibble 0, or 1 1 oooooooo at nibble o; the
 //           others have none
 //    0  zero padding
 //
 // New frames need no SN each: they count up from the first one in bin order. A slot whose
 // retransmissions do not fit into the 30 bytes cannot be packed: the scheduler sends fewer.
 //
-// The border of a frame is the first nibble in it where a packet begins, or the padding behind the
-// last one. The payload is one stream of packets: a terminal that lost a part of it cannot know
+// The boundary of a frame is the first nibble in it where a packet begins, or the padding behind
+// the last one. The payload is one stream of packets: a terminal that lost a part of it cannot know
 // from the rest where the next packet begins, so it is told. docs/reference/air-interface.md is the
 // same for those who write a receiver of their own (tests/vectors does).
 #pragma once
@@ -57,8 +57,8 @@ inline constexpr int frame_number_modulus = 4096;
 inline constexpr int max_window = 32767;
 
 // The boundary nibble of a frame, or
-inline constexpr std::uint8_t no_border = 254;       // it has none
-inline constexpr std::uint8_t unknown_border = 255;  // that is not said
+inline constexpr std::uint8_t no_boundary = 254;       // it has none
+inline constexpr std::uint8_t unknown_boundary = 255;  // that is not said
 
 struct bin_grant {
     std::uint8_t bits_per_symbol = 0;  // 0 = bin not used
@@ -69,25 +69,25 @@ struct bin_grant {
     bool last = true;         // the unit reaches the end of the frame
     // The SDU boundary of new frames; the grant reports the first ones, in bin order, up to some
     // bin.
-    std::uint8_t border = unknown_border;
+    std::uint8_t boundary = unknown_boundary;
     bool operator==(const bin_grant&) const = default;
 };
 
-// Older frames without a border, but for the last one.
-struct border_run {
+// Older frames without a boundary, but for the last one.
+struct boundary_run {
     wire_sn first = 0;
     std::uint16_t frames = 0;
-    std::uint8_t border = no_border;
-    bool operator==(const border_run&) const = default;
+    std::uint8_t boundary = no_boundary;
+    bool operator==(const boundary_run&) const = default;
 };
-inline constexpr std::size_t most_border_runs = 8;
+inline constexpr std::size_t most_boundary_runs = 8;
 
 struct slot_grant {
     std::uint16_t frame_number = 0;
     wire_sn first_new_sn = 0;
     std::uint16_t window_edge = 0;
     std::array<bin_grant, nof_bins> bins{};
-    std::array<border_run, most_border_runs> runs{};  // ascending; those without frames last
+    std::array<boundary_run, most_boundary_runs> runs{};  // ascending; those without frames last
     bool operator==(const slot_grant&) const = default;
 };
 
@@ -129,31 +129,31 @@ inline bool follows(link_profile profile, const bin_grant* previous, const bin_g
 constexpr int gamma_bits(std::uint32_t v) { return 2 * std::bit_width(v) - 1; }
 
 template <class Writer>
-void put_border(Writer& w, std::uint8_t border, int width) {
-    w.put(border == 0 ? 0 : 1, 1);
-    if (border != 0) w.put(border, width);
+void put_boundary(Writer& w, std::uint8_t boundary, int width) {
+    w.put(boundary == 0 ? 0 : 1, 1);
+    if (boundary != 0) w.put(boundary, width);
 }
 // nullopt: no nibble of a frame of so many, or nibble 0 in the long form.
-inline std::optional<std::uint8_t> get_border(bit_reader& r, int width, int nibbles) {
+inline std::optional<std::uint8_t> get_boundary(bit_reader& r, int width, int nibbles) {
     if (r.get(1) == 0) return std::uint8_t{0};
-    const std::uint32_t border = r.get(width);
-    if (border == 0 || border >= static_cast<std::uint32_t>(nibbles)) return std::nullopt;
-    return static_cast<std::uint8_t>(border);
+    const std::uint32_t boundary = r.get(width);
+    if (boundary == 0 || boundary >= static_cast<std::uint32_t>(nibbles)) return std::nullopt;
+    return static_cast<std::uint8_t>(boundary);
 }
 // Bits that tell the nibbles of a frame apart.
-constexpr int border_width(link_profile p, int bits_per_symbol) {
+constexpr int boundary_width(link_profile p, int bits_per_symbol) {
     return std::bit_width(static_cast<unsigned>(frame_payload_nibbles(p, bits_per_symbol) - 1));
 }
 inline constexpr int most_nibbles =
     frame_payload_nibbles(link_profile::wipemu, max_bits_per_symbol);
 
 template <class Writer>
-void put_new_borders(Writer& w, const slot_grant& g, link_profile profile) {
+void put_new_boundaries(Writer& w, const slot_grant& g, link_profile profile) {
     int fresh = 0, told = 0;
     for (const auto& b : g.bins) {
         if (b.bits_per_symbol == 0 || b.retransmission) continue;
         ++fresh;
-        if (b.border != unknown_border) ++told;
+        if (b.boundary != unknown_boundary) ++told;
     }
     if (told == 0) {
         if (fresh > 0 && g.runs[0].frames > 0) w.put(0, 1);
@@ -163,19 +163,19 @@ void put_new_borders(Writer& w, const slot_grant& g, link_profile profile) {
     if (told < fresh) w.put(static_cast<std::uint32_t>(told), 5);
     std::uint32_t without = 0;
     for (const auto& b : g.bins) {
-        if (b.bits_per_symbol == 0 || b.retransmission || b.border == unknown_border) continue;
-        if (b.border == no_border) {
+        if (b.bits_per_symbol == 0 || b.retransmission || b.boundary == unknown_boundary) continue;
+        if (b.boundary == no_boundary) {
             ++without;
             continue;
         }
         w.put_gamma(without + 1);
-        put_border(w, b.border, border_width(profile, b.bits_per_symbol));
+        put_boundary(w, b.boundary, boundary_width(profile, b.bits_per_symbol));
         without = 0;
     }
     if (without > 0) w.put_gamma(without + 1);
 }
 
-inline bool get_new_borders(bit_reader& r, slot_grant& g, link_profile profile) {
+inline bool get_new_boundaries(bit_reader& r, slot_grant& g, link_profile profile) {
     std::array<bin_grant*, nof_bins> fresh{};
     std::size_t n = 0;
     for (auto& b : g.bins)
@@ -189,13 +189,13 @@ inline bool get_new_borders(bit_reader& r, slot_grant& g, link_profile profile) 
     for (std::size_t i = 0; i < told;) {
         const std::size_t without = r.get_gamma() - 1;
         if (!r.ok() || without > told - i) return false;
-        for (const std::size_t with = i + without; i < with; ++i) fresh[i]->border = no_border;
+        for (const std::size_t with = i + without; i < with; ++i) fresh[i]->boundary = no_boundary;
         if (i == told) return without > 0;
         const int k = fresh[i]->bits_per_symbol;
-        const auto border =
-            get_border(r, border_width(profile, k), frame_payload_nibbles(profile, k));
-        if (!border) return false;
-        fresh[i++]->border = *border;
+        const auto boundary =
+            get_boundary(r, boundary_width(profile, k), frame_payload_nibbles(profile, k));
+        if (!boundary) return false;
+        fresh[i++]->boundary = *boundary;
     }
     return true;
 }
@@ -204,12 +204,12 @@ template <class Writer>
 void put_runs(Writer& w, const slot_grant& g) {
     wire_sn before = 0;
     for (std::size_t i = 0; i < g.runs.size() && g.runs[i].frames > 0; ++i) {
-        const border_run& run = g.runs[i];
+        const boundary_run& run = g.runs[i];
         w.put(1, 1);
         w.put_gamma(static_cast<wire_sn>(i == 0 ? g.first_new_sn - run.first : run.first - before));
         w.put_gamma(run.frames);
-        w.put(run.border == no_border ? 0 : 1, 1);
-        if (run.border != no_border) put_border(w, run.border, 8);
+        w.put(run.boundary == no_boundary ? 0 : 1, 1);
+        if (run.boundary != no_boundary) put_boundary(w, run.boundary, 8);
         before = static_cast<wire_sn>(run.first + run.frames - 1);
     }
 }
@@ -223,14 +223,14 @@ inline bool get_runs(bit_reader& r, slot_grant& g) {
         left = i == 0 ? step : left - step;
         const std::uint32_t frames = r.get_gamma();
         if (!r.ok() || left > max_window || frames > left) return false;
-        border_run& run = g.runs[i];
+        boundary_run& run = g.runs[i];
         run.first = static_cast<wire_sn>(g.first_new_sn - left);
         run.frames = static_cast<std::uint16_t>(frames);
         left -= frames - 1;
         if (r.get(1) == 0) continue;
-        const auto border = get_border(r, 8, most_nibbles);
-        if (!border) return false;
-        run.border = *border;
+        const auto boundary = get_boundary(r, 8, most_nibbles);
+        if (!boundary) return false;
+        run.boundary = *boundary;
     }
     return r.ok();
 }
@@ -238,15 +238,15 @@ inline bool get_runs(bit_reader& r, slot_grant& g) {
 
 // Bits that a run takes in a grant whose first new frame is `first_new_sn`; `before`: the run
 // before it, or nullptr.
-constexpr int border_run_bits(const border_run& run, const border_run* before,
-                              wire_sn first_new_sn) {
+constexpr int boundary_run_bits(const boundary_run& run, const boundary_run* before,
+                                wire_sn first_new_sn) {
     const auto step = before == nullptr
                           ? static_cast<wire_sn>(first_new_sn - run.first)
                           : static_cast<wire_sn>(run.first - before->first - before->frames + 1);
     return 1 + detail::gamma_bits(step) + detail::gamma_bits(run.frames) +
-           (run.border == no_border ? 1
-            : run.border == 0       ? 2
-                                    : 10);
+           (run.boundary == no_boundary ? 1
+            : run.boundary == 0         ? 2
+                                        : 10);
 }
 
 // To a bit_writer, or a bit_counter. Fields outside their range are a caller's bug. `profile`
@@ -278,7 +278,7 @@ void put_grant(Writer& w, const slot_grant& g, link_profile profile) {
         }
         previous = &b;
     }
-    detail::put_new_borders(w, g, profile);
+    detail::put_new_boundaries(w, g, profile);
     detail::put_runs(w, g);
 }
 
@@ -351,7 +351,7 @@ inline std::optional<slot_grant> unpack_grant(std::span<const std::uint8_t, gran
         }
         previous = &b;
     }
-    if (!r.ok() || !detail::get_new_borders(r, g, profile) || !detail::get_runs(r, g))
+    if (!r.ok() || !detail::get_new_boundaries(r, g, profile) || !detail::get_runs(r, g))
         return std::nullopt;
     while (r.position() < grant_bytes * 8)
         if (r.get(1) != 0) return std::nullopt;

@@ -52,7 +52,7 @@ emulated_cell::emulated_cell(const emulation_config& config, std::vector<snr_sou
                 t.staged.add(packet.size());
                 to_terminal_.push_back({slot_start(now_ + slot_count(1)),
                                         u,
-                                        record_ ? t.words.count() : 0,
+                                        record_ ? t.reports.count() : 0,
                                         {packet.begin(), packet.end()}});
             },
             [this, u](const packet_record& r) { record_(u, r); }, failures_);
@@ -163,17 +163,17 @@ void emulated_cell::keep_symbols(bool on) {
 }
 
 void emulated_cell::take_words(terminal_end& t) {
-    t.journal.on_words(t.words.words(), t.words.count(), t.mac.decided_before(), now_);
-    t.words.clear();
+    t.journal.on_reports(t.reports.reports(), t.reports.count(), t.mac.decided_before(), now_);
+    t.reports.clear();
 }
 
 void emulated_cell::follow_packets(record_fn sink) {
     record_ = std::move(sink);
-    for (auto& p : to_terminal_) p.word = 0;
+    for (auto& p : to_terminal_) p.report = 0;
     for (int u = 0; u < users(); ++u) {
         auto& t = terminals_[static_cast<std::size_t>(u)];
-        t.words.restart();
-        t.mac.report_to(record_ ? &t.words : nullptr);
+        t.reports.restart();
+        t.mac.report_to(record_ ? &t.reports : nullptr);
         scheduler_.follow_packets(u, record_ ? &t.journal : nullptr);
     }
 }
@@ -228,8 +228,8 @@ void emulated_cell::release(std::int64_t now_ns) {
          to_terminal_.pop_front()) {
         const auto& p = to_terminal_.front();
         const int error = downlink_.leave({p.data, p.tag, p.due_ns, p.due_ns});
-        if (error != 0 && p.word != 0)
-            terminals_[static_cast<std::size_t>(p.tag)].words.refuse(p.word, error);
+        if (error != 0 && p.report != 0)
+            terminals_[static_cast<std::size_t>(p.tag)].reports.refuse(p.report, error);
     }
     from_base_.advance(now_ns);
 }

@@ -194,7 +194,7 @@ private:
         bin_model::symbol_channel air;
         uplink_link uplink;
         packet_journal journal;
-        delivery_log words{4096};
+        delivery_log reports{4096};
         packets_bytes staged;
         slot_report report;
         std::array<float, nof_bins> snr{};
@@ -219,7 +219,7 @@ private:
     struct leaving_packet {
         std::int64_t due_ns = 0;
         int tag = 0;             // the user
-        std::uint64_t word = 0;  // which of the terminal's words is about it; 0: none
+        std::uint64_t report = 0;  // number of the terminal's report about it; 0: none
         std::vector<std::uint8_t> data;
     };
     std::deque<leaving_packet> to_terminal_;

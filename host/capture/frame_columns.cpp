@@ -64,7 +64,7 @@ link_frame frame_columns::next() {
     f.outcome = outcome_from_wire(entry(b.outcome(), i)).value_or(frame_outcome::unknown);
     f.snr_db = b.snr_db(i);
     f.combined = entry(b.combined(), i) != 0;
-    f.border = b.border().empty() ? unknown_border : entry(b.border(), i);
+    f.border = b.border().empty() ? unknown_boundary : entry(b.border(), i);
     f.payload_bits = static_cast<std::uint16_t>(b.payload_bits(i));
     f.payload = std::span(b.payload()).subspan(payload_at_, bytes_of(f.payload_bits));
     payload_at_ += f.payload.size();

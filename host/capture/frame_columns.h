@@ -16,7 +16,7 @@ struct link_frame {
     frame_outcome outcome = frame_outcome::unused;  // of a frame sent: unused
     bool whole = false, last = false, combined = false;
     std::uint16_t sn = 0;
-    std::uint8_t border = unknown_border;
+    std::uint8_t border = unknown_boundary;
     float snr_db = 0;
     std::uint16_t payload_bits = 0;
     std::span<const char> payload;

@@ -173,7 +173,7 @@ void base_station::send_plan(const slot_plan& plan) {
 // One slot in each turn, but after a gap in the requests.
 void base_station::publish_settled() {
     auto& out = port_->telemetry();
-    const slot last = mac_.settled();
+    const slot last = mac_.resolved();
     for (slot j = std::max(published_ + slot_count(1), last - most_settled); j <= last; ++j) {
         published_ = j;
         if (!out.due(topic::slot, j) || mac_.record(j).air != j) continue;
@@ -221,8 +221,8 @@ void base_station::on_peer(std::span<const std::uint8_t> message) {
             break;
     }
     take_packets(m);
-    if (m.has_packet_words() && verdict != slot_clock::verdict::doubtful)
-        packets_.on_words(m.packet_words(), now);
+    if (m.has_packet_reports() && verdict != slot_clock::verdict::doubtful)
+        packets_.on_reports(m.packet_reports(), now);
     if (m.has_feedback()) {
         if (const char* why = read_feedback(m.feedback(), feedback_in_)) {
             port_->malformed("uplink", why);
@@ -250,8 +250,8 @@ void base_station::renumber(openwip::uplink::Uplink& m) const {
         if (plausible_slot(p.arrival())) p.set_arrival(p.arrival() - told + m.now());
     if (m.has_feedback() && plausible_slot(m.feedback().air()))
         m.mutable_feedback()->set_air(mine(m.feedback().air()));
-    if (!m.has_packet_words()) return;
-    for (auto& w : *m.mutable_packet_words()->mutable_word())
+    if (!m.has_packet_reports()) return;
+    for (auto& w : *m.mutable_packet_reports()->mutable_report())
         if (plausible_slot(w.complete())) w.set_complete(std::min(mine(w.complete()), m.now()));
 }
 
@@ -384,13 +384,13 @@ void base_station::reconfigure(config::settings& next, const std::vector<std::st
 // The terminal predicts as far ahead as the loop is long.
 void base_station::tell_loop() {
     if (loop_to_tell_ == 0) return;
-    openwip::uplink::Downnote note;
+    openwip::uplink::DownlinkControl note;
     note.set_loop_slots(static_cast<std::uint32_t>(loop_to_tell_));
     if (port_->to_peer(note)) loop_to_tell_ = 0;
 }
 
 void base_station::say_goodbye(const stop_reason& why) {
-    openwip::uplink::Downnote note;
+    openwip::uplink::DownlinkControl note;
     note.set_stop(why.words);
     note.set_cause(why.cause);
     port_->to_peer(note);

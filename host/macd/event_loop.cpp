@@ -167,7 +167,7 @@ void event_loop::send_hellos() {
         hello_sent_ = send_to_flowgraph(message);
     }
     if (config_.role == station_role_kind::base && !peer_greeted_) {
-        openwip::uplink::Downnote note;
+        openwip::uplink::DownlinkControl note;
         note.set_hello(config_.name);
         for (const auto& line : settings_.format()) note.add_format(line);
         peer_greeted_ = to_peer(note);
@@ -203,7 +203,7 @@ void event_loop::on_slot_link() {
         }
     }
     if (!end_.reached()) station_->caught_up();
-    for (; slot_link_->odd_messages > 0; --slot_link_->odd_messages)
+    for (; slot_link_->malformed_messages > 0; --slot_link_->malformed_messages)
         malformed("slot link", "what is no message of this link");
 }
 
@@ -238,7 +238,7 @@ void event_loop::on_uplink() {
         liveness_.heard(party::peer, config_.role == station_role_kind::base, clock::now());
         station_->on_peer(in);
     }
-    for (; uplink_->odd_messages > 0; --uplink_->odd_messages)
+    for (; uplink_->malformed_messages > 0; --uplink_->malformed_messages)
         malformed("uplink", "what is no message of this link");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "macd/packet_watch.h"
 
-#include "station/packet_words.h"
+#include "station/packet_reports.h"
 
 namespace wip::host {
 
@@ -16,9 +16,9 @@ bool packet_watch::ask(std::uint64_t watch) {
     return port_->to_peer(note_);
 }
 
-void packet_watch::on_words(const openwip::uplink::PacketWords& words, slot now) {
-    if (watch_ == 0 || words.watch() != watch_) return;  // of a watch that is over
-    if (const char* why = read_words(words, now, words_)) {
+void packet_watch::on_reports(const openwip::uplink::PacketReports& reports, slot now) {
+    if (watch_ == 0 || reports.watch() != watch_) return;  // of a watch that is over
+    if (const char* why = read_reports(reports, now, reports_)) {
         port_->malformed("uplink", why);
         return;
     }
@@ -27,7 +27,8 @@ void packet_watch::on_words(const openwip::uplink::PacketWords& words, slot now)
         topic_.begin();
         mac_->follow_packets(&journal_);
     }
-    journal_.on_words(words_, words.count(), static_cast<wire_sn>(words.decided_before()), now);
+    journal_.on_reports(reports_, reports.count(), static_cast<wire_sn>(reports.decided_before()),
+                        now);
 }
 
 void packet_watch::peer_came() {

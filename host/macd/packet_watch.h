@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The base station's side of the packets' delays: while somebody listens, the terminal is asked for
-// its words, the journal joins the two halves, and topic `packet` gets the records. A watch begins
-// when the terminal's first words of it come, so that no packet is followed whose word the terminal
-// did not know it had to say; its number keeps words of an earlier watch out.
+// its reports, the journal joins the two halves, and topic `packet` gets the records. A watch
+// begins when the terminal's first reports of it come, so that no packet is followed whose report
+// the terminal did not know it had to say; its number keeps reports of an earlier watch out.
 #pragma once
 
 #include <vector>
@@ -24,8 +24,8 @@ public:
     // Sample time of the packets that come and of the plan that is made next. `wired_ns`: a packet
     // was so long in the wired network.
     void set_now(std::int64_t ns, std::int64_t wired_ns = 0) { journal_.set_now(ns, wired_ns); }
-    // The terminal's words, said at the end of slot `now`.
-    void on_words(const openwip::uplink::PacketWords& words, slot now);
+    // The terminal's reports, said at the end of slot `now`.
+    void on_reports(const openwip::uplink::PacketReports& reports, slot now);
     // Another terminal: it is asked anew.
     void peer_came();
     // After each plan: asks the terminal to begin or to end, publishes.
@@ -47,8 +47,8 @@ private:
     std::uint64_t last_watch_ = 0;  // the number used last
     bool following_ = false;
     slot done_;  // the last one
-    openwip::uplink::Downnote note_;
-    std::vector<packet_word> words_;
+    openwip::uplink::DownlinkControl note_;
+    std::vector<packet_report> reports_;
 };
 
 }  // namespace wip::host

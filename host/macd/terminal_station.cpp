@@ -7,7 +7,7 @@
 
 #include "macd/slot_codec.h"
 #include "station/mac_status.h"
-#include "station/packet_words.h"
+#include "station/packet_reports.h"
 #include "station/slot_sample.h"
 #include "types/extension_name.h"
 #include "types/grid.h"
@@ -119,8 +119,8 @@ void terminal_station::send_uplink(const slot_feedback& feedback) {
         sent.bytes += p.data.size();
     }
     if (watch_ != 0) {
-        write_words(words_, mac_.decided_before(), watch_, *message_.mutable_packet_words());
-        words_.clear();
+        write_reports(reports_, mac_.decided_before(), watch_, *message_.mutable_packet_reports());
+        reports_.clear();
     }
     if (!port_->to_peer(message_)) {
         unsent_.packets += sent.packets;
@@ -139,7 +139,7 @@ void terminal_station::follow_snr() {
 
 void terminal_station::deliver(std::span<const std::uint8_t> packet) {
     ip_.add(ip_log::way::out, ip_log::link::down, packet, slot_start_ns(now_ + slot_count(1)));
-    if (const int e = gate_.write(packet)) words_.refuse_last(e);
+    if (const int e = gate_.write(packet)) reports_.refuse_last(e);
 }
 
 void terminal_station::publish(const openwip::slot_link::SlotReport& report) {
@@ -178,12 +178,12 @@ void terminal_station::publish_slot() {
 }
 
 void terminal_station::on_peer(std::span<const std::uint8_t> message) {
-    openwip::uplink::Downnote note;
+    openwip::uplink::DownlinkControl note;
     const bool good = note.ParseFromArray(message.data(), static_cast<int>(message.size()));
     const auto loop = note.loop_slots();
     if (!good || loop > longest_loop ||
         (note.hello().empty() && note.stop().empty() && !note.has_packet_watch() && loop == 0)) {
-        port_->malformed("uplink", "not a Downnote message");
+        port_->malformed("uplink", "not a DownlinkControl message");
         return;
     }
     if (!note.hello().empty()) port_->peer_format({note.format().begin(), note.format().end()});
@@ -193,15 +193,15 @@ void terminal_station::on_peer(std::span<const std::uint8_t> message) {
     }
     if (note.has_packet_watch() && note.packet_watch() != watch_) {
         watch_ = note.packet_watch();
-        words_.restart();
-        mac_.report_to(watch_ != 0 ? &words_ : nullptr);
+        reports_.restart();
+        mac_.report_to(watch_ != 0 ? &reports_ : nullptr);
     }
     if (!note.stop().empty()) port_->peer_ends(note.cause(), note.stop());
 }
 
 void terminal_station::peer_came() {
     watch_ = 0;
-    words_.restart();
+    reports_.restart();
     mac_.report_to(nullptr);
 }
 

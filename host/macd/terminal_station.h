@@ -60,7 +60,7 @@ private:
     bool locked_ = false;
     slot now_;                 // last slot reported
     std::uint64_t watch_ = 0;  // of packets, that the base station asked for; 0: none
-    delivery_log words_{4096};
+    delivery_log reports_{4096};
     packets_bytes unsent_;  // uplink packets that the socket to the base station refused
     openwip::receiver::State state_;
     receiver_control receiver_;

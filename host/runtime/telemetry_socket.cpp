@@ -67,7 +67,7 @@ void telemetry_socket::listen() {
         }
         while (in.more() && socket_.recv(in, zmq::recv_flags::dontwait)) {
         }
-        ++odd_messages_;
+        ++malformed_messages_;
     }
 }
 
@@ -81,7 +81,7 @@ void telemetry_socket::take(const zmq::message_t& subscription) {
         const std::uint32_t bit = 1U << (text.size() - 1);
         beginnings_[t] = text[0] == 1 ? beginnings_[t] | bit : beginnings_[t] & ~bit;
     }
-    if (!known) ++odd_messages_;
+    if (!known) ++malformed_messages_;
 }
 
 void telemetry_socket::publish(topic t, slot now, int user) {

@@ -50,7 +50,7 @@ public:
 
     std::uint64_t sequence(topic t) const { return sequences_[index(t)]; }
     // Messages of readers that are no subscription to one of the topics.
-    std::uint64_t odd_messages() const { return odd_messages_; }
+    std::uint64_t malformed_messages() const { return malformed_messages_; }
 
 private:
     static constexpr std::size_t index(topic t) { return static_cast<std::size_t>(t); }
@@ -69,7 +69,7 @@ private:
     std::vector<waiting> waiting_;
     std::int64_t waiting_since_ns_ = 0;
     bool go_ = false;  // with the next listen()
-    std::uint64_t odd_messages_ = 0;
+    std::uint64_t malformed_messages_ = 0;
 };
 
 }  // namespace wip::host

@@ -63,7 +63,7 @@ void frame_log::add(const slot_plan& plan, const std::string& grant, const slot_
         journal.packets_in(static_cast<wire_sn>(g.sn),
                            [this](std::uint64_t number) { batch_.add_packet(number); });
         nof_packets_.put(batch_.packet_size() - before);
-        border_.put(record.border[b]);
+        border_.put(record.boundary[b]);
     }
     close_slot(plan.air, grant);
 }

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <utility>
 
-#include "settings/configuration.h"
 #include "link/link_config.h"
 #include "packet/emulated_uplink.h"
 #include "packet/wired_link.h"
+#include "settings/configuration.h"
 
 namespace wip::host {
 

@@ -24,8 +24,8 @@ void packet_journal::begin(sdu_number next, sdu_number queue_front, frame_sn nex
     end_cut_ = std::min(queue_front, next);
     uncut_ = undecided_ = 0;
     next_sn_ = edge_ = next_sn;
-    words_ = 0;
-    heard_ = false;
+    reports_ = 0;
+    received_ = false;
 }
 
 void packet_journal::end() {
@@ -144,12 +144,12 @@ void packet_journal::on_repeated(frame_sn sn, int retransmissions, slot air) {
     f.last_event = s.next_event++;
 }
 
-void packet_journal::on_given_up(frame_sn sn) {
+void packet_journal::on_dropped(frame_sn sn) {
     if (!store_ || !store_->frames.holds(sn)) return;
     auto& packets = store_->packets;
     const frame_track& f = store_->frames[sn];
     for (std::int64_t i = find(f.first_sdu); i < packets.end() && packets[i].sdu < f.end_sdu; ++i)
-        packets[i].given_up = true;
+        packets[i].dropped = true;
 }
 
 // Packets stay, with their frames, until the base station can send nothing of them any more.
@@ -178,25 +178,25 @@ void packet_journal::make_room() {
     s.frames.pop();
 }
 
-void packet_journal::fill_parts(const packet_track& p, const packet_word& w,
+void packet_journal::fill_parts(const packet_track& p, const packet_report& w,
                                 packet_record& r) const {
     // Borders that the packet did not get to lie at its end.
     const std::int64_t end = r.left_ns;
-    const auto border = [&](std::int64_t before, bool known, std::int64_t at) {
+    const auto limit = [&](std::int64_t before, bool known, std::int64_t at) {
         return known ? std::clamp(at, before, std::max(before, end)) : std::max(before, end);
     };
     const bool sent = p.last_air >= 0;
-    const std::int64_t head = border(r.arrived_ns, p.head_ns >= 0, p.head_ns);
-    const std::int64_t on_air = border(head, sent, slot_start_ns(slot(p.last_air)));
-    const std::int64_t off_air = border(on_air, sent, end_of(p.last_air));
+    const std::int64_t head = limit(r.arrived_ns, p.head_ns >= 0, p.head_ns);
+    const std::int64_t on_air = limit(head, sent, slot_start_ns(slot(p.last_air)));
+    const std::int64_t off_air = limit(on_air, sent, end_of(p.last_air));
     const std::int64_t complete =
-        border(off_air, sent && w.end != packet_end::lost, end_of(w.complete));
+        limit(off_air, sent && w.end != packet_end::lost, end_of(w.complete));
     r.left_ns = std::max(complete, end);
     r.parts = {head - r.arrived_ns, on_air - head, off_air - on_air, complete - off_air,
                r.left_ns - complete};
 }
 
-void packet_journal::fill_retransmissions(const packet_track& p, const packet_word& w,
+void packet_journal::fill_retransmissions(const packet_track& p, const packet_report& w,
                                           packet_record& r) {
     auto& s = *store_;
     s.retransmissions.clear();
@@ -227,12 +227,12 @@ void packet_journal::fill_retransmissions(const packet_track& p, const packet_wo
     r.each_retransmission_ns = s.each;
 }
 
-void packet_journal::close(packet_track& p, const packet_word& w, slot now) {
+void packet_journal::close(packet_track& p, const packet_report& w, slot now) {
     packet_record r = p.record;
     r.left_ns = end_of(now.value);
     r.damaged = w.end == packet_end::damaged;
     if (w.end == packet_end::lost)
-        r.dropped = p.given_up ? "retransmissions_exceeded" : "lost_frame";
+        r.dropped = p.dropped ? "retransmissions_exceeded" : "lost_frame";
     if (w.end == packet_end::refused) {
         r.dropped = "tun_write";
         r.refused = w.error;
@@ -243,7 +243,7 @@ void packet_journal::close(packet_track& p, const packet_word& w, slot now) {
     hand_out(r);
 }
 
-void packet_journal::on_word(const packet_word& w, slot now) {
+void packet_journal::on_report(const packet_report& w, slot now) {
     auto& packets = store_->packets;
     const std::int64_t i = find_start(unwrap(w.sn), w.nibble);
     if (i >= packets.end()) {
@@ -259,13 +259,13 @@ void packet_journal::on_word(const packet_word& w, slot now) {
         close(p, w, now);
 }
 
-void packet_journal::on_words(std::span<const packet_word> words, std::uint64_t count,
-                              wire_sn decided_before, slot now) {
+void packet_journal::on_reports(std::span<const packet_report> reports, std::uint64_t count,
+                                wire_sn decided_before, slot now) {
     if (!store_) return;
-    const bool all_there = !heard_ || words_ + words.size() == count;
-    heard_ = true;
-    words_ = count;
-    for (const packet_word& w : words) on_word(w, now);
+    const bool all_there = !received_ || reports_ + reports.size() == count;
+    received_ = true;
+    reports_ = count;
+    for (const packet_report& w : reports) on_report(w, now);
     auto& packets = store_->packets;
     const frame_sn decided = unwrap(decided_before);
     for (undecided_ = std::max(undecided_, packets.first()); undecided_ < packets.end();
@@ -274,7 +274,7 @@ void packet_journal::on_words(std::span<const packet_word> words, std::uint64_t 
         if (p.closed) continue;
         if (p.start.sn < 0 || p.start.sn >= decided) break;
         if (all_there) {
-            packet_word unknown;
+            packet_report unknown;
             unknown.end = packet_end::lost;
             close(p, unknown, now);
         } else {

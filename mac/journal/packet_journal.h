@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Where the time of each IP packet went. The base station's MAC writes its half here (arrival, head
 // of the queue, every frame with a part of the packet, every retransmission); the terminal's half
-// comes as words (rlc/delivery_log.h) and is joined to it, and one record goes to the sink.
+// comes as reports (rlc/delivery_log.h) and is joined to it, and one record goes to the sink.
 //
 //   key of the join: SN modulo 2^16 and nibble of the packet's first nibble. An SN is unwrapped to
-//   the newest one not after the newest frame; that is exact while a word is younger than 65536
-//   frames (1.7 s at 25 frames a slot), and a word about another length is not believed
+//   the newest one not after the newest frame; that is exact while a report is younger than 65536
+//   frames (1.7 s at 25 frames a slot), and a report about another length is not accepted
 //
 // A packet ends in exactly one record, or counts as skipped:
-//   a word about it           delivered, damaged, refused, or lost
-//   no word, and the terminal says that everything before a later frame is decided
+//   a report about it           delivered, damaged, refused, or lost
+//   no report, and the terminal says that everything before a later frame is decided
 //                             lost with its header, so that the terminal never knew of it
 //   refused at the MAC        queue_full, not_ip: a record at once
-//   skipped                   words were lost on the way (their count says so), or no room
+//   skipped                   reports were lost on the way (their count says so), or no room
 //
 //   in = recorded + skipped + open, always
 //
@@ -57,13 +57,13 @@ public:
     // A new frame in slot `air`; packets before `end_cut` are completely cut now.
     void on_frame(frame_sn sn, const transmit_window& window, sdu_number end_cut, slot air);
     void on_repeated(frame_sn sn, int retransmissions, slot air);
-    void on_given_up(frame_sn sn);
-    void on_edge(frame_sn edge);  // frames before it are done or given up
+    void on_dropped(frame_sn sn);
+    void on_edge(frame_sn edge);  // frames before it are done or dropped
 
-    // The terminal's words of one message, at the end of slot `now`; `count` is of all words since
-    // it began, these included, and `decided_before` is terminal_mac's.
-    void on_words(std::span<const packet_word> words, std::uint64_t count, wire_sn decided_before,
-                  slot now);
+    // The terminal's reports of one message, at the end of slot `now`; `count` is of all reports
+    // since it began, these included, and `decided_before` is terminal_mac's.
+    void on_reports(std::span<const packet_report> reports, std::uint64_t count,
+                    wire_sn decided_before, slot now);
 
     // Numbers of the packets with a part in a frame: those that are still known.
     template <class Out>
@@ -82,7 +82,7 @@ public:
         std::uint64_t in = 0;
         std::uint64_t recorded = 0;
         std::uint64_t skipped = 0;
-        std::uint64_t unmatched = 0;  // words about no packet that is open
+        std::uint64_t unmatched = 0;  // reports about no packet that is open
         std::uint64_t open() const { return in - recorded - skipped; }
     };
     const totals& count() const { return count_; }
@@ -95,7 +95,7 @@ private:
         transmit_window::stream_place start;
         frame_sn last_sn = -1;
         std::int64_t last_air = -1;  // slot of the last nibble's first transmission
-        bool given_up = false;
+        bool dropped = false;
         bool closed = false;
     };
     struct frame_track {
@@ -119,10 +119,10 @@ private:
     frame_sn unwrap(wire_sn sn) const;
     std::int64_t find(sdu_number n) const;  // the first packet not before n
     std::int64_t find_start(frame_sn sn, int nibble) const;
-    void on_word(const packet_word& w, slot now);
-    void close(packet_track& p, const packet_word& w, slot now);
-    void fill_parts(const packet_track& p, const packet_word& w, packet_record& r) const;
-    void fill_retransmissions(const packet_track& p, const packet_word& w, packet_record& r);
+    void on_report(const packet_report& w, slot now);
+    void close(packet_track& p, const packet_report& w, slot now);
+    void fill_parts(const packet_track& p, const packet_report& w, packet_record& r) const;
+    void fill_retransmissions(const packet_track& p, const packet_report& w, packet_record& r);
     void skip(packet_track& p);
     void hand_out(const packet_record& r);
     void make_room();
@@ -134,8 +134,8 @@ private:
     std::int64_t uncut_ = 0;      // the first packet (of the ring) that is not completely cut
     std::int64_t undecided_ = 0;  // packets before it (of the ring) are closed
     frame_sn next_sn_ = 0, edge_ = 0;
-    std::uint64_t words_ = 0;
-    bool heard_ = false;
+    std::uint64_t reports_ = 0;
+    bool received_ = false;
     totals count_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The way of one IP packet over the downlink, from its arrival at the base station to its delivery
 // at the terminal, in sample time (types/slot_time.h). docs/explanation/packet-delay.md has the
-// picture. Every border between two parts is an event of the MAC or of a slot, nothing is
+// picture. Every limit between two parts is an event of the MAC or of a slot, nothing is
 // estimated:
 //
 //   arrived     the packet was handed to the base station's MAC

@@ -60,12 +60,12 @@ void sdu_journal::left(std::uint64_t id, std::int64_t now_ns, const char* droppe
     r.wired_ns = r.arrived_ns - e->offered_ns + behind_ns;
     r.left_ns = now_ns;
     r.dropped = dropped;
-    // Each border lies behind the one before it and not behind the end.
-    std::int64_t border = r.arrived_ns;
+    // Each limit lies behind the one before it and not behind the end.
+    std::int64_t limit = r.arrived_ns;
     const auto part_until = [&](std::int64_t ns) {
-        const std::int64_t from = border;
-        border = std::clamp(ns, from, now_ns);
-        return border - from;
+        const std::int64_t from = limit;
+        limit = std::clamp(ns, from, now_ns);
+        return limit - from;
     };
     std::int64_t retransmission = 0;
     if (e->last_sn < 0) {

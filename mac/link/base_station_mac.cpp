@@ -21,7 +21,7 @@ namespace wip {
 namespace {
 
 // A grant with retransmissions has at most this many bits for SDU boundaries of older frames.
-constexpr int most_border_bits = 48;
+constexpr int most_boundary_bits = 48;
 constexpr int grant_room = 8 * grant_bytes, bits_without_frames = 12 + 16 + 15 + 80;
 // Slots of history: more than the longest loop, a power of two.
 constexpr std::size_t history_slots = 64;
@@ -32,11 +32,11 @@ struct base_station_mac::state {
     struct sent_slot {
         std::array<arq_unit, nof_bins> unit{};
         std::uint32_t used = 0;  // bit b: bin b carried unit[b]
-        // Borders that the grant said: of the first `told` of the `fresh` new frames from first_new
-        // on, and of older ones.
+        // Boundaries that the grant said: of the first `reported` of the `fresh` new frames from
+        // first_new on, and of older ones.
         frame_sn first_new = 0;
-        int fresh = 0, told = 0;
-        std::array<border_run, most_border_runs> runs{};
+        int fresh = 0, reported = 0;
+        std::array<boundary_run, most_boundary_runs> runs{};
     };
 
     state(const link_config& c, frame_sn first_sn)
@@ -53,10 +53,10 @@ struct base_station_mac::state {
 
     static auto place(std::int64_t s) { return static_cast<std::size_t>(s) % history_slots; }
     sent_slot& sent(std::int64_t s) { return history[place(s)]; }
-    std::optional<slot_feedback>& heard(std::int64_t s) { return inbox[place(s)]; }
+    std::optional<slot_feedback>& feedback_of(std::int64_t s) { return inbox[place(s)]; }
     slot_record& record(std::int64_t s) { return records[place(s)]; }
 
-    void settle(std::int64_t j);
+    void resolve(std::int64_t j);
     void ask_own_rule(std::int64_t j, bool locked, float nmse, std::uint32_t ack);
     void answer(std::int64_t j, bool decoded, std::uint32_t ack);
     void note(const slot_plan& plan);
@@ -71,8 +71,8 @@ struct base_station_mac::state {
     void use_bins(std::uint32_t set);
     void make_plan(slot air, slot_plan& plan);
     std::size_t plan_retransmissions(slot_grant& grant);
-    void plan_borders(slot_grant& grant);
-    void tell_borders(slot_grant& grant, sent_slot& out);
+    void plan_boundaries(slot_grant& grant);
+    void tell_boundaries(slot_grant& grant, sent_slot& out);
     void send(slot_plan& plan, bin_index bin, const arq_unit& unit, bool retransmission);
     void refresh_statistics();
 
@@ -98,7 +98,7 @@ struct base_station_mac::state {
     scheduling_view view;         // its rates follow predictions and table
     std::vector<rated_bin> bins;  // of this slot, ascending
     std::vector<arq_unit> waiting;
-    int without_borders = 0;  // bits of this slot's grant, but for borders of new frames
+    int without_boundaries = 0;  // bits of this slot's grant, but for boundaries of new frames
     base_statistics statistics;
     packet_journal* journal = nullptr;
 
@@ -157,7 +157,7 @@ void base_station_mac::follow_packets(packet_journal* journal) {
 
 const slot_record& base_station_mac::record(slot air) const { return state_->record(air.value); }
 
-slot base_station_mac::settled() const { return slot(state_->next_settled - 1); }
+slot base_station_mac::resolved() const { return slot(state_->next_settled - 1); }
 
 bool base_station_mac::idle() const { return state_->queue.empty() && state_->window.empty(); }
 
@@ -185,17 +185,17 @@ bool base_station_mac::on_sdu(std::span<const std::uint8_t> packet, slot) {
 void base_station_mac::on_feedback(const slot_feedback& feedback) {
     auto& s = *state_;
     const std::int64_t j = feedback.air.value;
-    // Before the first plan any slot may come; later only what was sent and is not settled yet.
+    // Before the first plan any slot may come; later only what was sent and is not resolved yet.
     if (s.started && (j >= s.next_air || j < s.next_settled)) {
         ++s.statistics.feedback_rejected;
         return;
     }
-    s.heard(j) = feedback;
+    s.feedback_of(j) = feedback;
 }
 
 // The end of slot j's round trip: every frame sent in it is acknowledged or failed.
-void base_station_mac::state::settle(std::int64_t j) {
-    auto& fb = heard(j);
+void base_station_mac::state::resolve(std::int64_t j) {
+    auto& fb = feedback_of(j);
     const bool here = fb.has_value() && fb->air.value == j;
     const bool locked = here && fb->locked;
     const bool decoded = locked && fb->grant_ok;
@@ -211,7 +211,8 @@ void base_station_mac::state::settle(std::int64_t j) {
         rate_bins();
     }
     if (decoded) {
-        if (!terminal_hears) window.need_next_border();  // it may be another one, or have restarted
+        if (!terminal_hears)
+            window.need_next_boundary();  // it may be another one, or have restarted
         silent_slots = 0;
         terminal_hears = true;
     } else if (here && !locked) {
@@ -257,10 +258,10 @@ void base_station_mac::state::ask_own_rule(std::int64_t j, bool locked, float nm
 void base_station_mac::state::answer(std::int64_t j, bool decoded, std::uint32_t ack) {
     sent_slot& out = sent(j);
     for (int i = 0; i < out.fresh; ++i)
-        window.answer_border(out.first_new + i, decoded && i < out.told);
-    for (const border_run& run : out.runs)
-        if (run.frames > 0) window.answer_borders(run, decoded);
-    out.fresh = out.told = 0;
+        window.answer_boundary(out.first_new + i, decoded && i < out.reported);
+    for (const boundary_run& run : out.runs)
+        if (run.frames > 0) window.answer_boundaries(run, decoded);
+    out.fresh = out.reported = 0;
     out.runs = {};
     for (int b = 0; b < nof_bins; ++b) {
         if ((out.used >> b & 1U) == 0) continue;
@@ -273,9 +274,9 @@ void base_station_mac::state::answer(std::int64_t j, bool decoded, std::uint32_t
         } else {
             const auto a = window.fail(unit, config.max_retransmissions);
             ++statistics.frames_failed;
-            if (a.given_up) {
+            if (a.dropped) {
                 ++statistics.frames_given_up;
-                if (journal != nullptr) journal->on_given_up(unit.sn);
+                if (journal != nullptr) journal->on_dropped(unit.sn);
             }
         }
     }
@@ -341,9 +342,9 @@ std::size_t base_station_mac::state::plan_retransmissions(slot_grant& grant) {
             g.last = g.whole || window.is_last(p.unit);
         }
         const bool plain = planner.placed().empty() && grant.runs[0].frames == 0;
-        without_borders = plain ? bits_without_frames + static_cast<int>(bins.size())
-                                : grant_bits(grant, config.profile);
-        if (planner.placed().empty() || without_borders <= grant_room) {
+        without_boundaries = plain ? bits_without_frames + static_cast<int>(bins.size())
+                                   : grant_bits(grant, config.profile);
+        if (planner.placed().empty() || without_boundaries <= grant_room) {
             if (shed) ++statistics.grant_overflows;
             return planner.used();
         }
@@ -351,42 +352,44 @@ std::size_t base_station_mac::state::plan_retransmissions(slot_grant& grant) {
     }
 }
 
-// The borders that wait, before retransmissions take the room: the edge waits for them.
-void base_station_mac::state::plan_borders(slot_grant& grant) {
-    if (!window.borders_waiting()) return;
+// The boundaries that wait, before retransmissions take the room: the edge waits for them.
+void base_station_mac::state::plan_boundaries(slot_grant& grant) {
+    if (!window.boundaries_waiting()) return;
     for (const rated_bin& b : bins) grant.bins[b.bin.n()].bits_per_symbol = b.rate;
     // But for the bit for the new frames.
     const int room = grant_room - grant_bits(grant, config.profile) - 1;
-    window.take_borders(grant.runs, window.waiting() > 0 ? std::min(room, most_border_bits) : room);
+    window.take_boundaries(grant.runs,
+                           window.waiting() > 0 ? std::min(room, most_boundary_bits) : room);
 }
 
-// The borders of as many new frames as there is room for.
-void base_station_mac::state::tell_borders(slot_grant& grant, sent_slot& out) {
+// The boundaries of as many new frames as there is room for.
+void base_station_mac::state::tell_boundaries(slot_grant& grant, sent_slot& out) {
     out.runs = grant.runs;
     out.fresh = static_cast<int>(window.next_sn() - out.first_new);
-    const auto tell = [&](int told) {
+    const auto tell = [&](int reported) {
         frame_sn sn = out.first_new;
-        int most = without_borders + 8 + 2 * out.fresh;  // of it, and with 8 a border
+        int most = without_boundaries + 8 + 2 * out.fresh;  // of it, and with 8 a boundary
         for (bin_grant& g : grant.bins) {
             if (g.bits_per_symbol == 0 || g.retransmission) continue;
-            g.border = sn < out.first_new + told ? window.frame(sn).border : unknown_border;
-            most += g.border < no_border ? 8 : 0;
+            g.boundary =
+                sn < out.first_new + reported ? window.frame(sn).boundary : unknown_boundary;
+            most += g.boundary < no_boundary ? 8 : 0;
             ++sn;
         }
         return most <= grant_room || grant_bits(grant, config.profile) <= grant_room;
     };
-    out.told = out.fresh;
+    out.reported = out.fresh;
     if (out.fresh == 0 || tell(out.fresh)) return;
     // With nothing said of them it fits.
-    out.told = 0;
-    for (int most = out.fresh - 1; out.told < most;) {
-        const int middle = (out.told + most + 1) / 2;
+    out.reported = 0;
+    for (int most = out.fresh - 1; out.reported < most;) {
+        const int middle = (out.reported + most + 1) / 2;
         if (tell(middle))
-            out.told = middle;
+            out.reported = middle;
         else
             most = middle - 1;
     }
-    tell(out.told);
+    tell(out.reported);
 }
 
 void base_station_mac::state::send(slot_plan& plan, bin_index bin, const arq_unit& unit,
@@ -431,7 +434,7 @@ void base_station_mac::state::advance(slot air) {
     // Slots left out carried nothing. After a gap longer than the history nothing is outstanding.
     const std::int64_t last = next_settled + static_cast<std::int64_t>(history_slots);
     for (; next_settled <= air.value - delay && next_settled < last; ++next_settled)
-        settle(next_settled);
+        resolve(next_settled);
     if (next_settled <= air.value - delay) next_settled = air.value - delay + 1;
 }
 
@@ -491,7 +494,7 @@ void base_station_mac::state::make_plan(slot air, slot_plan& plan) {
     grant.first_new_sn = static_cast<wire_sn>(window.next_sn());
     grant.window_edge = static_cast<std::uint16_t>(window.next_sn() - window.edge());
     sent(air.value).first_new = window.next_sn();
-    if (terminal_hears) plan_borders(grant);
+    if (terminal_hears) plan_boundaries(grant);
     if (!bins.empty()) {
         const std::size_t used = plan_retransmissions(grant);
         std::uint32_t taken = 0;
@@ -515,7 +518,7 @@ void base_station_mac::state::make_plan(slot air, slot_plan& plan) {
             send(plan, b.bin, u, false);
         }
     }
-    tell_borders(grant, sent(air.value));
+    tell_boundaries(grant, sent(air.value));
     if (terminal_hears && window.full() && !queue.empty()) ++statistics.window_stalls;
     refresh_statistics();
     note(plan);
@@ -532,7 +535,7 @@ void base_station_mac::state::note(const slot_plan& plan) {
         r.bits_per_symbol[b] = used ? plan.grant.bins[b].bits_per_symbol : std::uint8_t{0};
         r.retransmissions[b] = used ? out.unit[b].retransmissions : std::uint8_t{0};
         const bool fresh = used && !plan.grant.bins[b].retransmission;
-        r.border[b] = fresh ? window.frame(out.unit[b].sn).border : unknown_border;
+        r.boundary[b] = fresh ? window.frame(out.unit[b].sn).boundary : unknown_boundary;
     }
     r.predicted = predicted_any;
     r.predicted_snr_db = predicted;

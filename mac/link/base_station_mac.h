@@ -70,7 +70,7 @@ public:
     // record is still kept.
     const slot_record& record(slot air) const;
     // The last slot up to which every frame is acknowledged or failed.
-    slot settled() const;
+    slot resolved() const;
 
     // Packets that come from now on are followed in it; it has to stay until another one, or
     // nullptr, takes its place.

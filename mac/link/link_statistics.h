@@ -6,7 +6,7 @@
 // Between both ends when the base station is idle() and one more grant has been received, d being
 // the packets delivered intact (delivered - delivered_damaged):
 //   sent <= d <= sent + dropped_retransmissions; with frames_given_up = 0: d = sent = delivered
-//          (a frame given up may have arrived, with all its ACKs lost, so d may be the larger)
+//          (a frame dropped may have arrived, with all its ACKs lost, so d may be the larger)
 //   delivered + dropped_lost_frame + dropped_start_over <= sent + dropped_retransmissions
 //          (a packet whose header was lost is not known to the terminal)
 #pragma once
@@ -52,7 +52,8 @@ struct terminal_statistics {
     // cannot be the base station's it had heard before (another one, or it started anew).
     packets_bytes dropped_start_over;
     std::uint64_t started_over = 0;
-    std::uint64_t resynchronised = 0;  // times a packet border was lost with the packets before it
+    std::uint64_t resynchronised =
+        0;  // times a packet boundary was lost with the packets before it
     // Received in frames, but of packets whose beginning was lost: they cannot be placed.
     std::uint64_t bytes_unplaced = 0;
     std::uint64_t slots = 0;

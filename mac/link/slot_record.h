@@ -15,13 +15,13 @@ struct slot_record {
     slot air{-1};                                          // -1: nothing recorded
     std::array<std::uint8_t, nof_bins> bits_per_symbol{};  // 0: the bin carried nothing
     std::array<std::uint8_t, nof_bins> retransmissions{};  // of the unit in the bin, 0: new
-    // Packet border of a new frame (types/grant.h), also when the grant had no room to say it.
-    std::array<std::uint8_t, nof_bins> border{};
+    // Packet boundary of a new frame (types/grant.h), also when the grant had no room to say it.
+    std::array<std::uint8_t, nof_bins> boundary{};
     std::array<float, nof_bins> predicted_snr_db{};  // as planned with
     bool predicted = false;                          // there was a prediction
     std::uint32_t queued_packets = 0;                // not wholly sent once, after planning
     std::uint64_t queued_bytes = 0;                  // of these packets
-    // Known when the slot is settled: a loop later.
+    // Known when the slot is resolved: a loop later.
     bool heard = false;              // the terminal decoded the grant, and said so in time
     std::uint32_t acknowledged = 0;  // bit b: bin b
 };

@@ -18,7 +18,7 @@ struct terminal_mac::state {
 
     bool take_grant(const slot_report& r);
     void start_at(const slot_grant& g);
-    void take_borders(const slot_grant& g);
+    void take_boundaries(const slot_grant& g);
     std::uint32_t take_frames(const slot_report& r);
     void refresh_statistics();
 
@@ -92,11 +92,12 @@ bool terminal_mac::state::take_grant(const slot_report& r) {
     return true;
 }
 
-void terminal_mac::state::take_borders(const slot_grant& g) {
-    for (const border_run& run : g.runs) {
+void terminal_mac::state::take_boundaries(const slot_grant& g) {
+    for (const boundary_run& run : g.runs) {
         const frame_sn first = next_sn - static_cast<wire_sn>(g.first_new_sn - run.first);
         for (int i = 0; i < run.frames; ++i)
-            assembly.frames().tell_border(first + i, i + 1 < run.frames ? no_border : run.border);
+            assembly.frames().tell_boundary(first + i,
+                                            i + 1 < run.frames ? no_boundary : run.boundary);
     }
 }
 
@@ -122,7 +123,7 @@ std::uint32_t terminal_mac::state::take_frames(const slot_report& r) {
             u.last = g.whole || g.last;
         } else {
             u.sn = new_sn++;
-            frames.tell_border(u.sn, g.border);
+            frames.tell_boundary(u.sn, g.boundary);
         }
         const bool good = r.outcome[b] == frame_outcome::good;
         switch (frames.put(u, good, r.payload[b])) {
@@ -150,7 +151,7 @@ void terminal_mac::state::refresh_statistics() {
     statistics.delivered_damaged = {c.damaged_packets, c.damaged_bytes};
     statistics.dropped_lost_frame = {c.lost_packets, c.lost_bytes};
     statistics.dropped_start_over = {c.cut_off_packets, c.cut_off_bytes};
-    statistics.resynchronised = c.borders_lost;
+    statistics.resynchronised = c.boundaries_lost;
     statistics.bytes_unplaced = c.unplaced_nibbles / 2;
 }
 
@@ -172,7 +173,7 @@ slot_feedback terminal_mac::on_slot(const slot_report& report) {
         return feedback;
     }
     feedback.grant_ok = true;
-    s.take_borders(report.grant);
+    s.take_boundaries(report.grant);
     feedback.ack = s.take_frames(report);
     s.assembly.advance();
     s.refresh_statistics();

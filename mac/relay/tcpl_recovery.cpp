@@ -172,7 +172,7 @@ void tcpl_recovery::learn(const segment_view& s, const flow_key& key) {
     if (it == flows_.end()) return;
     flow& f = it->second;
     f.used = ++clock_;
-    f.heard = true;
+    f.has_received = true;
     f.header_bytes = static_cast<std::uint8_t>(s.header_bytes());
     const bytes options = s.options();
     std::ranges::copy(options, f.options.begin());
@@ -189,7 +189,7 @@ bool tcpl_recovery::fits(const flow& f, std::uint32_t sequence) const {
     const std::uint32_t ahead = sequence - f.expected;
     if (ahead == 0) return true;
     if (ahead >= f.window) return false;
-    if (f.heard && sequence == f.next) return true;
+    if (f.has_received && sequence == f.next) return true;
     return f.segment > 0 && ahead % f.segment == 0;
 }
 
@@ -213,7 +213,7 @@ verdict tcpl_recovery::recover(std::span<std::uint8_t> packet, const segment_vie
     const auto it = flows_.find(key);
     flow* f = it != flows_.end() ? &it->second : nullptr;
     if (f == nullptr && config_.most_port_errors > 0) f = find_near(s, key);
-    if (f == nullptr || !f->heard) return verdict::no_flow;
+    if (f == nullptr || !f->has_received) return verdict::no_flow;
     if (s.tcp.size() <= f->header_bytes) return verdict::no_data;
     const bytes options(f->options.data(), f->header_bytes - least_header);
     if (!f->plain_options) return verdict::header;

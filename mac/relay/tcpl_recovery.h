@@ -86,7 +86,7 @@ private:
         int shift = 0;               // of the window field, as the host's SYN asked for
         bool host_scales = false, peer_scales = false;
         // True after an intact segment of the peer that was no SYN.
-        bool heard = false;
+        bool has_received = false;
         std::uint8_t header_bytes = 20;
         std::array<std::uint8_t, 40> options{};
         bool plain_options = true;  // nothing but padding and timestamps

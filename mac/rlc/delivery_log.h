@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The terminal's half of a packet's way: a word about every packet that was delivered or lost. The
-// base station joins it to its own half (journal/packet_journal.h). The key of the two halves is
-// the place of the packet's first nibble in the stream: SN modulo 2^16 (the terminal does not know
-// the SNs' multiple of 2^16) and nibble, which both ends know exactly.
+// The terminal's half of a packet's way: a report about every packet that was delivered or lost.
+// The base station joins it to its own half (journal/packet_journal.h). The key of the two halves
+// is the place of the packet's first nibble in the stream: SN modulo 2^16 (the terminal does not
+// know the SNs' multiple of 2^16) and nibble, which both ends know exactly.
 //
-// Bounded: what does not fit until the words are taken is counted but not kept, and the count tells
-// the base station that words are missing.
+// Bounded: what does not fit until the reports are taken is counted but not kept, and the count
+// tells the base station that reports are missing.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ enum class packet_end : std::uint8_t {
     refused,  // complete, but its interface did not take it
 };
 
-struct packet_word {
+struct packet_report {
     wire_sn sn = 0;           // of the packet's first nibble
     std::uint8_t nibble = 0;  // its place in that frame
     packet_end end = packet_end::delivered;
@@ -38,37 +38,39 @@ struct packet_word {
 
 class delivery_log {
 public:
-    explicit delivery_log(std::size_t capacity) : capacity_(capacity) { words_.reserve(capacity); }
+    explicit delivery_log(std::size_t capacity) : capacity_(capacity) {
+        reports_.reserve(capacity);
+    }
 
-    void add(const packet_word& word) {
+    void add(const packet_report& report) {
         ++count_;
-        if (words_.size() < capacity_) words_.push_back(word);
+        if (reports_.size() < capacity_) reports_.push_back(report);
     }
     // The interface did not take the packet that add() was last called for.
     void refuse_last(int error) { refuse(count_, error); }
-    // ... that the nth word of all is about (count() right after its add()), if it is still here.
+    // ... that the nth report of all is about (count() right after its add()), if it is still here.
     void refuse(std::uint64_t nth, int error) {
-        if (nth <= taken_ || nth - taken_ > words_.size()) return;
-        packet_word& w = words_[static_cast<std::size_t>(nth - taken_ - 1)];
+        if (nth <= taken_ || nth - taken_ > reports_.size()) return;
+        packet_report& w = reports_[static_cast<std::size_t>(nth - taken_ - 1)];
         w.end = packet_end::refused;
         w.error = error;
     }
 
-    // Words since the last clear(), oldest first, and all words so far, kept or not.
-    std::span<const packet_word> words() const { return words_; }
+    // Words since the last clear(), oldest first, and all reports so far, kept or not.
+    std::span<const packet_report> reports() const { return reports_; }
     std::uint64_t count() const { return count_; }
     void clear() {
-        words_.clear();
+        reports_.clear();
         taken_ = count_;
     }
     void restart() {
-        words_.clear();
+        reports_.clear();
         count_ = taken_ = 0;
     }
 
 private:
     std::size_t capacity_;
-    std::vector<packet_word> words_;
+    std::vector<packet_report> reports_;
     std::uint64_t count_ = 0;
     std::uint64_t taken_ = 0;  // count() at the last clear()
 };

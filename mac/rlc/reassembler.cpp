@@ -26,7 +26,7 @@ bool move_on(const receive_window& frames, stream_position& at, std::size_t& nib
         if (at.sn >= frames.end() || at.sn < frames.first()) return false;
         const int length = frames.nibbles(at.sn);
         if (length == 0) return false;
-        // A border that was said before the frame's length was known may lie beyond it.
+        // A boundary that was said before the frame's length was known may lie beyond it.
         const auto here = static_cast<std::size_t>(std::max(0, length - at.nibble));
         if (nibbles < here) {
             at.nibble += static_cast<int>(nibbles);
@@ -123,7 +123,7 @@ void reassembler::lose(stream_position start, std::size_t bytes) {
     ++(cutting_off_ ? counts_.cut_off_packets : counts_.lost_packets);
     (cutting_off_ ? counts_.cut_off_bytes : counts_.lost_bytes) += bytes;
     if (log_ == nullptr) return;
-    packet_word w;
+    packet_report w;
     w.sn = w.last_frame = static_cast<wire_sn>(start.sn);
     w.nibble = static_cast<std::uint8_t>(start.nibble);
     w.end = packet_end::lost;
@@ -134,16 +134,16 @@ void reassembler::lose(stream_position start, std::size_t bytes) {
 
 void reassembler::report(const packet& p, packet_end end) const {
     if (log_ == nullptr) return;
-    packet_word w;
+    packet_report w;
     w.sn = w.last_frame = static_cast<wire_sn>(p.start.sn);
     w.nibble = static_cast<std::uint8_t>(p.start.nibble);
     w.end = end;
     w.bytes = static_cast<std::uint32_t>(p.bytes);
-    w.complete = frames_.settled(p.start.sn);
+    w.complete = frames_.resolved(p.start.sn);
     const frame_sn last = p.end.nibble == 0 ? p.end.sn - 1 : p.end.sn;
     for (frame_sn sn = p.start.sn + 1; sn <= last; ++sn) {
-        if (frames_.settled(sn) <= w.complete) continue;
-        w.complete = frames_.settled(sn);
+        if (frames_.resolved(sn) <= w.complete) continue;
+        w.complete = frames_.resolved(sn);
         w.last_frame = static_cast<wire_sn>(sn);
     }
     log_->add(w);
@@ -162,36 +162,38 @@ void reassembler::lose_packet_at(stream_position at) {
     lose(at, start[0] >> 4 == 4 ? at_2 : 40 + at_4);
 }
 
-void reassembler::lose_border(chain& c, stream_position at) {
-    if (&c == &chains_.front()) ++counts_.borders_lost;
+void reassembler::lose_boundary(chain& c, stream_position at) {
+    if (&c == &chains_.front()) ++counts_.boundaries_lost;
     c.lost = true;
     c.measuring = 0;
     c.at = at;
 }
 
-bool reassembler::find_border(stream_position& at, std::uint64_t& passed_over) const {
+bool reassembler::find_boundary(stream_position& at, std::uint64_t& passed_over) const {
     for (;; at = {at.sn + 1, 0}) {
         if (at.sn >= frames_.end()) return false;
-        const std::uint8_t border = frames_.border(at.sn);
-        if (border == unknown_border && at.sn >= frames_.edge()) return false;
+        const std::uint8_t boundary = frames_.boundary(at.sn);
+        if (boundary == unknown_boundary && at.sn >= frames_.edge()) return false;
         const int length = frames_.nibbles(at.sn);
         const bool here =
-            border < no_border && border >= at.nibble && (length == 0 || border < length);
+            boundary < no_boundary && boundary >= at.nibble && (length == 0 || boundary < length);
         if (frames_.readable(at.sn))
             passed_over +=
-                static_cast<std::uint64_t>(std::max(0, (here ? border : length) - at.nibble));
+                static_cast<std::uint64_t>(std::max(0, (here ? boundary : length) - at.nibble));
         if (!here) continue;
-        at.nibble = border;
+        at.nibble = boundary;
         return true;
     }
 }
 
 bool reassembler::contradicted(stream_position at) const {
-    const std::uint8_t border = frames_.border(at.sn);
-    return border != unknown_border && border > at.nibble;  // no_border is beyond all nibbles
+    const std::uint8_t boundary = frames_.boundary(at.sn);
+    return boundary != unknown_boundary &&
+           boundary > at.nibble;  // no_boundary is beyond all nibbles
 }
 
-reassembler::verdict reassembler::leads_to_border(stream_position at, stream_position& next) const {
+reassembler::verdict reassembler::leads_to_boundary(stream_position at,
+                                                    stream_position& next) const {
     const header_reading first = read_header(frames_, at);
     stream_position end = at;
     std::size_t header = 2 * first.header_bytes;
@@ -200,7 +202,7 @@ reassembler::verdict reassembler::leads_to_border(stream_position at, stream_pos
     while (frames_.state(damaged) != frame_state::damaged) --damaged;
     next = {damaged + 1, 0};
     std::uint64_t ignored = 0;
-    if (!find_border(next, ignored)) return verdict::open;
+    if (!find_boundary(next, ignored)) return verdict::open;
     while (at < next) {
         if (at.sn > damaged || contradicted(at)) return verdict::no;
         const header_reading h = read_header(frames_, at);
@@ -218,10 +220,10 @@ reassembler::verdict reassembler::leads_to_border(stream_position at, stream_pos
 
 void reassembler::close_packet(chain& c) {
     for (frame_sn sn = c.at.sn; sn <= c.reached.sn && sn < frames_.end(); ++sn) {
-        const stream_position border{sn, frames_.border(sn)};
-        if (border.nibble >= no_border || border <= c.at || border >= c.reached) continue;
+        const stream_position boundary{sn, frames_.boundary(sn)};
+        if (boundary.nibble >= no_boundary || boundary <= c.at || boundary >= c.reached) continue;
         lose(c.at, c.bytes);
-        return lose_border(c, border);
+        return lose_boundary(c, boundary);
     }
     c.packets.push_back({c.at, c.reached, c.bytes, c.at.sn});
     c.at = c.reached;
@@ -242,7 +244,7 @@ frame_sn reassembler::follow(chain_iterator c) {
     for (;;) {
         meet_next(c);
         if (c->lost) {
-            if (!find_border(c->at, counts_.unplaced_nibbles)) return c->at.sn;
+            if (!find_boundary(c->at, counts_.unplaced_nibbles)) return c->at.sn;
             c->lost = false;
             continue;
         }
@@ -254,7 +256,7 @@ frame_sn reassembler::follow(chain_iterator c) {
             const frame_sn sn = c->reached.sn;
             if (!is_lost(frames_, sn)) return sn;
             lose(c->at, c->bytes);  // where it ends cannot be known
-            lose_border(*c, {sn + 1, 0});
+            lose_boundary(*c, {sn + 1, 0});
             continue;
         }
         if (c->at.sn >= frames_.end()) return c->at.sn;
@@ -263,17 +265,17 @@ frame_sn reassembler::follow(chain_iterator c) {
         switch (h.state) {
             case header_state::packet:
                 if (contradicted(c->at)) {
-                    lose_border(*c, behind);
+                    lose_boundary(*c, behind);
                     break;
                 }
                 if (h.damaged && c->at >= c->led_to) {
                     stream_position next;
-                    const verdict v = leads_to_border(c->at, next);
+                    const verdict v = leads_to_boundary(c->at, next);
                     if (v == verdict::open) return next.sn;
                     if (v == verdict::yes)
                         c->led_to = next;
                     else
-                        lose_border(*c, next);
+                        lose_boundary(*c, next);
                     break;
                 }
                 c->bytes = h.bytes;
@@ -284,11 +286,11 @@ frame_sn reassembler::follow(chain_iterator c) {
                 c->at = {c->at.sn + 1, 0};
                 break;
             case header_state::none:
-                lose_border(*c, behind);
+                lose_boundary(*c, behind);
                 break;
             case header_state::lost:
                 lose_packet_at(c->at);
-                lose_border(*c, {first_unreadable(frames_, c->at) + 1, 0});
+                lose_boundary(*c, {first_unreadable(frames_, c->at) + 1, 0});
                 break;
             case header_state::blocked:
                 return first_unreadable(frames_, c->at);
@@ -298,9 +300,9 @@ frame_sn reassembler::follow(chain_iterator c) {
 
 void reassembler::begin_ahead(frame_sn behind) {
     for (frame_sn sn = behind + 1; sn < frames_.end(); ++sn) {
-        if (frames_.border(sn) >= no_border) continue;
+        if (frames_.boundary(sn) >= no_boundary) continue;
         chain& ahead = chains_.emplace_back();
-        ahead.at = ahead.origin = {sn, frames_.border(sn)};
+        ahead.at = ahead.origin = {sn, frames_.boundary(sn)};
         return;
     }
 }

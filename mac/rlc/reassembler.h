@@ -3,23 +3,24 @@
 // give the place of the next header, so a chain of packets can be followed through frames whose
 // content is still missing, as long as no header lies in one.
 //
-// Behind a header that is lost the chain goes on at the next packet border that the base station
+// Behind a header that is lost the chain goes on at the next packet boundary that the base station
 // has said (types/grant.h): what lies between is dropped, and nothing that the frames hold is ever
-// taken for a border. The border of a frame behind a lost one is said before the window edge passes
-// it (rlc/transmit_window.h). So the chain waits at a frame whose border it does not know, and
-// passes over one below the edge: that one will not be said.
+// taken for a boundary. The boundary of a frame behind a lost one is said before the window edge
+// passes it (rlc/transmit_window.h). So the chain waits at a frame whose boundary it does not know,
+// and passes over one below the edge: that one will not be said.
 //
 //   the first chain goes on from packet to packet
-//   further chains ("ahead", only when order is not wanted) begin at borders beyond a header that
-//   is still missing; when the chain in front reaches the beginning of the next one the two become
-//   one
+//   further chains ("ahead", only when order is not wanted) begin at boundaries beyond a header
+//   that is still missing; when the chain in front reaches the beginning of the next one the two
+//   become one
 //
-// Borders go before headers: a packet that reaches over a border, or that begins in a frame before
-// its border or without one, is none (a CRC-24 accident), and the chain goes on at the next border.
+// Boundaries go before headers: a packet that reaches over a boundary, or that begins in a frame
+// before its boundary or without one, is none (a CRC-24 accident), and the chain goes on at the
+// next boundary.
 //
-// A header in a damaged frame is believed only when it leads, over headers in damaged frames up to
-// that one, to exactly the first border behind it: two errors in one column of an IPv4 header pass
-// its checksum, and a wrong length would make packets of the data.
+// A header in a damaged frame is accepted only when it leads, over headers in damaged frames up to
+// that one, to exactly the first boundary behind it: two errors in one column of an IPv4 header
+// pass its checksum, and a wrong length would make packets of the data.
 //
 // Packets leave in order from the front of the first chain, or, as completed, from anywhere. A
 // packet that touches a lost frame is dropped and counted, or delivered damaged when its frames
@@ -51,8 +52,8 @@ struct reassembly_counts {
     std::uint64_t damaged_packets = 0, damaged_bytes = 0;  // part of delivered
     std::uint64_t lost_packets = 0, lost_bytes = 0;        // known packets that lost a frame
     std::uint64_t cut_off_packets = 0, cut_off_bytes = 0;  // known packets, incomplete at a restart
-    std::uint64_t borders_lost = 0;      // by the first chain: where the next packet begins
-    std::uint64_t unplaced_nibbles = 0;  // received, and passed over for want of a border
+    std::uint64_t boundaries_lost = 0;   // by the first chain: where the next packet begins
+    std::uint64_t unplaced_nibbles = 0;  // received, and passed over for want of a boundary
 };
 
 class reassembler {
@@ -88,8 +89,8 @@ private:
     struct chain {
         stream_position origin;     // where it began
         stream_position at;         // where the next header is
-        bool lost = false;          // it is not: at the first border at or behind it
-        stream_position led_to;     // headers before it are believed though they are damaged
+        bool lost = false;          // it is not: at the first boundary at or behind it
+        stream_position led_to;     // headers before it are accepted though they are damaged
         std::size_t measuring = 0;  // nibbles of the packet at `at` that lie beyond `reached`
         std::size_t bytes = 0;      // of that packet
         stream_position reached;
@@ -101,15 +102,15 @@ private:
 
     // Follows the chain as far as it goes; returns the frame it waits for.
     frame_sn follow(chain_iterator c);
-    // The chain goes on at the first border at or behind `at`.
-    void lose_border(chain& c, stream_position at);
+    // The chain goes on at the first boundary at or behind `at`.
+    void lose_boundary(chain& c, stream_position at);
     // Moves on to it. False: it is not known yet; `at` is then where to look on.
-    bool find_border(stream_position& at, std::uint64_t& passed_over) const;
-    // Whether a border says that no packet begins at `at`.
+    bool find_boundary(stream_position& at, std::uint64_t& passed_over) const;
+    // Whether a boundary says that no packet begins at `at`.
     bool contradicted(stream_position at) const;
-    // Whether the packets from `at` on, whose header is damaged, lead to the first border behind
+    // Whether the packets from `at` on, whose header is damaged, lead to the first boundary behind
     // that damage, `next`.
-    verdict leads_to_border(stream_position at, stream_position& next) const;
+    verdict leads_to_boundary(stream_position at, stream_position& next) const;
     // Ends the packet at c.at with c.reached.
     void close_packet(chain& c);
     void meet_next(chain_iterator c);

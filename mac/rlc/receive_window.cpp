@@ -27,7 +27,7 @@ void receive_window::raise_edge(frame_sn edge) {
         frame& f = frames_[edge_];
         if (f.state != frame_state::pending) continue;
         const bool usable = keep_damaged_ && f.nibbles > 0 && covers(f.present, 0, f.nibbles);
-        settle(f, usable ? frame_state::damaged : frame_state::lost);
+        resolve(f, usable ? frame_state::damaged : frame_state::lost);
     }
 }
 
@@ -105,12 +105,12 @@ receive_window::put_result receive_window::put(const received_unit& unit, bool g
         copy_nibbles(f.payload.data(), static_cast<std::size_t>(from), payload.data(), 0,
                      static_cast<std::size_t>(count));
         if (unit.whole) {
-            settle(f, frame_state::complete);
+            resolve(f, frame_state::complete);
             return put_result::fresh;
         }
         add(f.good, from, count);
         add(f.present, from, count);
-        if (f.nibbles != 0 && covers(f.good, 0, f.nibbles)) settle(f, frame_state::complete);
+        if (f.nibbles != 0 && covers(f.good, 0, f.nibbles)) resolve(f, frame_state::complete);
         return put_result::fresh;
     }
     if (keep_damaged_ && bits) {

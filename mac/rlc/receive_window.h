@@ -12,7 +12,7 @@
 // last fragment (rlc/unit.h); a lost frame whose length is known still says where its successor's
 // nibbles belong.
 //
-// A frame's border is what the grants say (types/grant.h), or not known (yet).
+// A frame's boundary is what the grants say (types/grant.h), or not known (yet).
 #pragma once
 
 #include <array>
@@ -67,8 +67,8 @@ public:
     // Stores the content of one bin. `good`: its CRC passed. `payload` is nibble-packed as in
     // slot_report; if it is too short, the missing bits count as bad.
     put_result put(const received_unit& unit, bool good, std::span<const std::uint8_t> payload);
-    void tell_border(frame_sn sn, std::uint8_t border) {
-        if (frames_.holds(sn)) frames_[sn].border = border;
+    void tell_boundary(frame_sn sn, std::uint8_t boundary) {
+        if (frames_.holds(sn)) frames_[sn].boundary = boundary;
     }
     // Whether every nibble of the unit is there already (also true for frames released: all of
     // them were complete, or are behind the sender's edge).
@@ -80,11 +80,11 @@ public:
                                      frames_[sn].state == frame_state::damaged);
     }
     // The slot in which its state became what it is; meaningful when it is not pending.
-    std::int64_t settled(frame_sn sn) const { return frames_[sn].settled; }
+    std::int64_t resolved(frame_sn sn) const { return frames_[sn].resolved; }
     // Nibbles of the frame, 0 when not known (yet).
     int nibbles(frame_sn sn) const { return frames_[sn].nibbles; }
     const std::uint8_t* payload(frame_sn sn) const { return frames_[sn].payload.data(); }
-    std::uint8_t border(frame_sn sn) const { return frames_[sn].border; }
+    std::uint8_t boundary(frame_sn sn) const { return frames_[sn].boundary; }
 
     enum class read_result : std::uint8_t { ok, blocked, lost };
     // n nibbles from `at` on, nibble-packed into out. blocked: a frame on the way is pending or not
@@ -98,13 +98,13 @@ private:
         nibble_set good{};     // nibbles received
         nibble_set present{};  // nibbles with any bits
         std::uint8_t nibbles = 0;
-        std::uint8_t border = unknown_border;
+        std::uint8_t boundary = unknown_boundary;
         frame_state state = frame_state::pending;
-        std::int64_t settled = 0;
+        std::int64_t resolved = 0;
     };
-    void settle(frame& f, frame_state state) const {
+    void resolve(frame& f, frame_state state) const {
         f.state = state;
-        f.settled = now_;
+        f.resolved = now_;
     }
     bool learn_length(frame& f, const received_unit& unit, int& from, int& count) const;
     static void add(nibble_set& s, int from, int n);

@@ -2,7 +2,7 @@
 // The SDU queue (drop tail) and the cutting of its packets into link frames. The queue is one
 // string of nibbles, packet after packet, no headers: an IP packet carries its own length. A frame
 // takes the next P(k) nibbles of it:
-//   packing on    across packet borders; zero nibbles after the last packet that is there
+//   packing on    across packet boundaries; zero nibbles after the last packet that is there
 //   packing off   up to the end of the packet; the rest of the frame is zero nibbles
 // A zero nibble where a header is expected (no IP version is 0) is padding to the end of the frame.
 //

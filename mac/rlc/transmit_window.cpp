@@ -34,22 +34,22 @@ arq_unit transmit_window::open_frame(int bits_per_symbol, segmenter& from) {
     f.sdu_nibbles = static_cast<std::uint8_t>(cut.nibbles);
     f.first_sdu = cut.first_sdu;
     f.end_sdu = cut.end_sdu;
-    if (f.sdu_nibbles < f.nibbles) f.border = f.sdu_nibbles;
+    if (f.sdu_nibbles < f.nibbles) f.boundary = f.sdu_nibbles;
     std::size_t place = 0;
     for (sdu_number n = cut.first_sdu; n < cut.end_sdu; ++n) {
         sdu& s = sdus_[n];
         ++s.frames;
         if (s.nibbles_cut == 0) {
             s.start = {u.sn, static_cast<int>(place)};
-            f.border = std::min(f.border, static_cast<std::uint8_t>(place));
+            f.boundary = std::min(f.boundary, static_cast<std::uint8_t>(place));
         }
         const std::size_t part = std::min(2 * s.bytes - s.nibbles_cut, f.sdu_nibbles - place);
         s.nibbles_cut += part;
         place += part;
     }
     for (; cut_ < cut.end_cut; ++cut_) sdus_[cut_].cut = true;
-    if (next_border_needed_) need_border(u.sn);
-    next_border_needed_ = next_border_needed_ && f.border == no_border;
+    if (next_boundary_needed_) need_boundary(u.sn);
+    next_boundary_needed_ = next_boundary_needed_ && f.boundary == no_boundary;
     u.length = f.nibbles;
     u.bits_per_symbol = f.bits_per_symbol;
     return u;
@@ -77,7 +77,7 @@ transmit_window::answer transmit_window::fail(const arq_unit& unit, int max_retr
         put_waiting(unit);
         return a;
     }
-    a.given_up = true;
+    a.dropped = true;
     const auto from = waiting_.lower_bound(key{unit.sn, 0});
     const auto to = waiting_.lower_bound(key{unit.sn + 1, 0});
     waiting_.erase(from, to);
@@ -85,18 +85,18 @@ transmit_window::answer transmit_window::fail(const arq_unit& unit, int max_retr
     return a;
 }
 
-void transmit_window::close(frame_sn sn, bool given_up) {
+void transmit_window::close(frame_sn sn, bool dropped) {
     tx_frame& f = frames_[sn];
     f.open = false;
-    f.given_up = given_up;
-    if (given_up) {
-        untold_.erase(sn);
-        need_borders_behind(sn);
+    f.dropped = dropped;
+    if (dropped) {
+        pending_boundaries_.erase(sn);
+        need_boundaries_behind(sn);
     }
     for (sdu_number n = f.first_sdu; n < f.end_sdu; ++n) {
         sdu& s = sdus_[n];
         --s.frames;
-        if (given_up && !s.dropped) {
+        if (dropped && !s.dropped) {
             s.dropped = true;
             ++totals_.dropped_packets;
             totals_.dropped_bytes += s.bytes;
@@ -117,68 +117,70 @@ void transmit_window::finish_sdu(sdu_number n) {
     release(s);
 }
 
-void transmit_window::need_border(frame_sn sn) {
+void transmit_window::need_boundary(frame_sn sn) {
     tx_frame& f = frames_[sn];
-    if (f.border_needed) return;
-    f.border_needed = true;
-    if (f.border_told == tx_frame::told::no && !f.given_up) untold_.insert(sn);
+    if (f.boundary_needed) return;
+    f.boundary_needed = true;
+    if (f.boundary_report == tx_frame::report::no && !f.dropped) pending_boundaries_.insert(sn);
 }
 
-void transmit_window::need_borders_behind(frame_sn sn) {
+void transmit_window::need_boundaries_behind(frame_sn sn) {
     // Behind a needed frame in which no packet begins they are needed already.
     const auto covered = [this](const tx_frame& f) {
-        return f.border_needed && f.border == no_border;
+        return f.boundary_needed && f.boundary == no_boundary;
     };
     if (covered(frames_[sn])) return;
     for (++sn; sn < frames_.end(); ++sn) {
         if (covered(frames_[sn])) return;
-        need_border(sn);
-        if (frames_[sn].border != no_border) return;
+        need_boundary(sn);
+        if (frames_[sn].boundary != no_boundary) return;
     }
-    next_border_needed_ = true;
+    next_boundary_needed_ = true;
 }
 
-void transmit_window::answer_border(frame_sn sn, bool heard) {
+void transmit_window::answer_boundary(frame_sn sn, bool received) {
     if (!frames_.holds(sn)) return;
     tx_frame& f = frames_[sn];
-    f.border_told = heard ? tx_frame::told::yes : tx_frame::told::no;
-    if (!heard && f.border_needed && !f.given_up) untold_.insert(sn);
-    if (heard) advance_edge();
+    f.boundary_report = received ? tx_frame::report::yes : tx_frame::report::no;
+    if (!received && f.boundary_needed && !f.dropped) pending_boundaries_.insert(sn);
+    if (received) advance_edge();
 }
 
-std::size_t transmit_window::take_borders(std::span<border_run> out, int bits) {
+std::size_t transmit_window::take_boundaries(std::span<boundary_run> out, int bits) {
     std::size_t runs = 0;
-    while (!untold_.empty() && runs < out.size()) {
-        const frame_sn first = *untold_.begin();
+    while (!pending_boundaries_.empty() && runs < out.size()) {
+        const frame_sn first = *pending_boundaries_.begin();
         frame_sn last = first;
-        auto end = std::next(untold_.begin());
-        for (; end != untold_.end() && *end == last + 1 && frames_[last].border == no_border; ++end)
+        auto end = std::next(pending_boundaries_.begin());
+        for (; end != pending_boundaries_.end() && *end == last + 1 &&
+               frames_[last].boundary == no_boundary;
+             ++end)
             ++last;
-        border_run& run = out[runs];
+        boundary_run& run = out[runs];
         run = {static_cast<wire_sn>(first), static_cast<std::uint16_t>(last - first + 1),
-               frames_[last].border};
-        bits -= border_run_bits(run, runs == 0 ? nullptr : &out[runs - 1],
-                                static_cast<wire_sn>(next_sn()));
+               frames_[last].boundary};
+        bits -= boundary_run_bits(run, runs == 0 ? nullptr : &out[runs - 1],
+                                  static_cast<wire_sn>(next_sn()));
         if (bits < 0) {
             run = {};
             break;
         }
-        untold_.erase(untold_.begin(), end);
+        pending_boundaries_.erase(pending_boundaries_.begin(), end);
         ++runs;
     }
     return runs;
 }
 
-void transmit_window::answer_borders(const border_run& run, bool heard) {
+void transmit_window::answer_boundaries(const boundary_run& run, bool received) {
     const frame_sn first = unwrap(run.first);
-    for (frame_sn sn = first; sn < first + run.frames; ++sn) answer_border(sn, heard);
+    for (frame_sn sn = first; sn < first + run.frames; ++sn) answer_boundary(sn, received);
 }
 
 void transmit_window::advance_edge() {
     while (frames_.size() > 0) {
         const tx_frame& f = frames_[frames_.first()];
-        const bool told = f.border_told == tx_frame::told::yes;
-        if (f.open || (f.border_needed && !told && !f.given_up)) return;
+        const bool reported = f.boundary_report == tx_frame::report::yes;
+        if (f.open || (f.boundary_needed && !reported && !f.dropped)) return;
         frames_.pop();
     }
 }

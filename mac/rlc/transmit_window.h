@@ -4,20 +4,20 @@
 //
 //   sent --ack--> part of the frame is done; all parts done: the frame is done
 //        --nack-> waiting, oldest frame first --> sent again (rlc/unit.h: whole, or cut)
-//                 after max_retransmissions: the frame is given up, with all its units
+//                 after max_retransmissions: the frame is dropped, with all its units
 //
 // An SDU is `sent` when every frame that carries a part of it is done, `dropped` as soon as one of
-// them is given up (its other frames go on: the receiver may be told to deliver it damaged).
+// them is dropped (its other frames go on: the receiver may be told to deliver it damaged).
 //
-// Packet borders (types/grant.h). Behind a frame given up the terminal does not know where the next
-// packet begins (rlc/reassembler.h), so it *needs* the borders of the frames behind it, up to the
-// first frame that has one. A grant says those of its new frames, as far as there is room. A frame
-// whose grant was not heard, or did not say it, and whose border is needed, waits for a later grant
-// to say it, until one is heard.
+// Packet boundaries (types/grant.h). Behind a frame dropped the terminal does not know where the
+// next packet begins (rlc/reassembler.h), so it *needs* the boundaries of the frames behind it, up
+// to the first frame that has one. A grant says those of its new frames, as far as there is room. A
+// frame whose grant was not received, or did not say it, and whose boundary is needed, waits for a
+// later grant to say it, until one is received.
 //
-// The window edge is the oldest frame that is neither done nor given up, or that is done but whose
-// border is needed and not heard. So below the edge nothing comes any more, neither bits nor
-// border.
+// The window edge is the oldest frame that is neither done nor dropped, or that is done but whose
+// boundary is needed and not received. So below the edge nothing comes any more, neither bits nor
+// boundary.
 #pragma once
 
 #include <array>
@@ -37,18 +37,18 @@
 namespace wip {
 
 struct tx_frame {
-    // Whether the terminal knows the border.
-    enum class told : std::uint8_t { on_the_way, no, yes };
+    // Whether the terminal knows the boundary.
+    enum class report : std::uint8_t { on_the_way, no, yes };
     std::array<std::uint8_t, 108> payload{};
-    bool open = true;  // neither done nor given up
-    bool given_up = false;
-    bool border_needed = false;
-    told border_told = told::on_the_way;
-    std::uint8_t border = no_border;   // types/grant.h
-    std::uint8_t bits_per_symbol = 0;  // of the first transmission
-    std::uint8_t nibbles = 0;          // P(bits_per_symbol)
-    std::uint8_t acknowledged = 0;     // nibbles
-    std::uint8_t sdu_nibbles = 0;      // the rest is padding
+    bool open = true;  // neither done nor dropped
+    bool dropped = false;
+    bool boundary_needed = false;
+    report boundary_report = report::on_the_way;
+    std::uint8_t boundary = no_boundary;  // types/grant.h
+    std::uint8_t bits_per_symbol = 0;     // of the first transmission
+    std::uint8_t nibbles = 0;             // P(bits_per_symbol)
+    std::uint8_t acknowledged = 0;        // nibbles
+    std::uint8_t sdu_nibbles = 0;         // the rest is padding
     sdu_number first_sdu = 0, end_sdu = 0;
 };
 
@@ -80,7 +80,7 @@ public:
 
     struct answer {
         bool frame_done = false;
-        bool given_up = false;
+        bool dropped = false;
         int sdu_bits = 0;  // SDU bits that this acknowledgement covered
     };
     answer acknowledge(const arq_unit& unit);
@@ -94,15 +94,16 @@ public:
     void take_waiting(const arq_unit& unit);
     void put_waiting(const arq_unit& unit);
 
-    // The grant with the frame's first transmission was heard and had room for its border, or not.
-    void answer_border(frame_sn sn, bool heard);
-    // The borders that wait to be said, oldest first: as many runs as fit into `bits` of a grant.
-    // They are on their way until they are answered for.
-    // The terminal needs a border for another reason: the next one.
-    void need_next_border() { next_border_needed_ = true; }
-    bool borders_waiting() const { return !untold_.empty(); }
-    std::size_t take_borders(std::span<border_run> out, int bits);
-    void answer_borders(const border_run& run, bool heard);
+    // The grant with the frame's first transmission was received and had room for its boundary, or
+    // not.
+    void answer_boundary(frame_sn sn, bool received);
+    // The boundaries that wait to be said, oldest first: as many runs as fit into `bits` of a
+    // grant. They are on their way until they are answered for. The terminal needs a boundary for
+    // another reason: the next one.
+    void need_next_boundary() { next_boundary_needed_ = true; }
+    bool boundaries_waiting() const { return !pending_boundaries_.empty(); }
+    std::size_t take_boundaries(std::span<boundary_run> out, int bits);
+    void answer_boundaries(const boundary_run& run, bool received);
 
     // The nibbles that a bin at `unit.bits_per_symbol` carries, padding included.
     void write_payload(const arq_unit& unit, std::span<std::uint8_t> out) const;
@@ -133,9 +134,9 @@ private:
     };
     using key = std::pair<frame_sn, int>;
     frame_sn unwrap(wire_sn sn) const { return next_sn() - static_cast<wire_sn>(next_sn() - sn); }
-    void close(frame_sn sn, bool given_up);
-    void need_borders_behind(frame_sn sn);
-    void need_border(frame_sn sn);
+    void close(frame_sn sn, bool dropped);
+    void need_boundaries_behind(frame_sn sn);
+    void need_boundary(frame_sn sn);
     void finish_sdu(sdu_number n);
     void release(const sdu& s);
     void advance_edge();
@@ -146,8 +147,9 @@ private:
     sdu_number cut_ = 0;  // SDUs before this one are completely cut
     std::pmr::unsynchronized_pool_resource pool_;
     std::pmr::map<key, arq_unit> waiting_{&pool_};
-    std::pmr::set<frame_sn> untold_{&pool_};  // needed, and in no grant that is on its way
-    bool next_border_needed_ = false;         // of the next new frame
+    std::pmr::set<frame_sn> pending_boundaries_{
+        &pool_};                         // needed, and in no grant that is on its way
+    bool next_boundary_needed_ = false;  // of the next new frame
     sdu_totals totals_;
 };
 

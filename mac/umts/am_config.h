@@ -13,9 +13,9 @@ namespace wip::umts {
 // The treatment of an SDU that does not get through.
 enum class discard_mode : std::uint8_t {
     never,          // sent until it is there
-    after_max_dat,  // given up after max_dat transmissions of a PDU, receiver told (MRW)
+    after_max_dat,  // dropped after max_dat transmissions of a PDU, receiver notified (MRW)
     reset,          // the same, by RESET of both ends
-    timer,          // given up after discard_ns, receiver told (MRW)
+    timer,          // dropped after discard_ns, receiver notified (MRW)
 };
 
 struct am_config {

@@ -53,10 +53,10 @@ void bearer::set_up_entities() {
             of(w).packets.placed(id, p, first_sn, now_ns_);
         };
         e.discarded = [this, w](std::uint64_t id) {
-            of(w).packets.settle(id, fate::given_up, now_ns_);
+            of(w).packets.resolve(id, fate::given_up, now_ns_);
         };
         e.too_long = [this, w](std::uint64_t id) {
-            of(w).packets.settle(id, fate::too_long, now_ns_);
+            of(w).packets.resolve(id, fate::too_long, now_ns_);
         };
         e.deliver = [this, w](std::span<const std::uint8_t> sdu, const sdu_position& p) {
             on_assembled(other(w), sdu, p);
@@ -108,7 +108,7 @@ bool bearer::offer(way w, std::span<const std::uint8_t> packet, std::int64_t now
     if (w == way::up || core_ns_ == 0) {
         s.packets.entered(*id, now_ns);
         if (!entity(w).on_sdu(packet, *id, now_ns)) {
-            s.packets.settle(*id, fate::refused, now_ns_);
+            s.packets.resolve(*id, fate::refused, now_ns_);
             return false;
         }
     } else {
@@ -123,12 +123,12 @@ void bearer::leave_core(way w, const timed& packet, std::int64_t now_ns) {
     if (w == way::down) {
         packets.entered(packet.id, now_ns);
         if (!entity(w).on_sdu(packet.data, packet.id, now_ns))
-            packets.settle(packet.id, fate::refused, now_ns_);
+            packets.resolve(packet.id, fate::refused, now_ns_);
         return;
     }
     const auto p = packets.at(packet.id);
     links_[1].leave({packet.data, p.tag, p.offered_ns, packet.due_ns});
-    packets.settle(packet.id, fate::delivered, now_ns_);
+    packets.resolve(packet.id, fate::delivered, now_ns_);
 }
 
 // The other end has put a packet together.
@@ -141,7 +141,7 @@ void bearer::on_assembled(way w, std::span<const std::uint8_t> sdu, const sdu_po
         s.core.push(now_ns_ + core_ns_, sdu).id = packet->id;
         return;
     }
-    s.packets.settle(packet->id, fate::delivered, now_ns_);
+    s.packets.resolve(packet->id, fate::delivered, now_ns_);
     links_[static_cast<std::size_t>(w)].leave({sdu, packet->tag, packet->offered_ns, now_ns_});
 }
 

@@ -71,7 +71,7 @@ std::optional<packet_account::packet> packet_account::assembled(const sdu_positi
 
 void packet_account::behind_rlc(std::uint64_t id, std::int64_t for_ns, std::int64_t now_ns) {
     record& r = record_of(id);
-    if (r.what != fate::queued) settle(id, fate::queued, now_ns);  // it has arrived after all
+    if (r.what != fate::queued) resolve(id, fate::queued, now_ns);  // it has arrived after all
     r.placed = false;
     if (journal_) journal_->left(id, now_ns, "", for_ns);
 }
@@ -84,7 +84,7 @@ void packet_account::move(record& r, std::uint64_t id, fate to, std::int64_t now
     if (journal_ && to != fate::queued) journal_->left(id, now_ns, reason_of(to));
 }
 
-void packet_account::settle(std::uint64_t id, fate what, std::int64_t now_ns) {
+void packet_account::resolve(std::uint64_t id, fate what, std::int64_t now_ns) {
     if (id < first_id_) return;
     record& r = record_of(id);
     if (r.what == what || r.what == fate::delivered) return;
@@ -109,7 +109,7 @@ void packet_account::lose_before(const sdu_position& end, fate what, std::int64_
         const std::uint64_t id = placed_[i++].second;
         if (id < first_id_) continue;
         const record& r = record_of(id);
-        if (r.what == fate::queued && r.placed) settle(id, what, now_ns);
+        if (r.what == fate::queued && r.placed) resolve(id, what, now_ns);
         i -= std::min(i, before - placed_.size());  // those that are over have gone from the front
     }
 }

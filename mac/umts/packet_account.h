@@ -56,7 +56,7 @@ public:
     std::optional<packet> assembled(const sdu_position& end, std::size_t bytes) const;
     // It is on its way behind the RLC, for so long: it cannot be lost any more.
     void behind_rlc(std::uint64_t id, std::int64_t for_ns, std::int64_t now_ns);
-    void settle(std::uint64_t id, fate what, std::int64_t now_ns);
+    void resolve(std::uint64_t id, fate what, std::int64_t now_ns);
     // Drops each packet that ended before this position (that of a RESET, or of the PDUs that are
     // through) and has not been reassembled.
     void lose_before(const sdu_position& end, fate what, std::int64_t now_ns);

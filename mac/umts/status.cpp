@@ -166,12 +166,12 @@ bool status_writer::window(int size) {
 void status_writer::no_more() { out_.put(field_no_more, 4); }
 
 void status_writer::acknowledge(const receiver_state& s, missing_format format) {
-    const std::int64_t said = s.missing.empty()                  ? s.end
-                              : format == missing_format::list   ? list(s)
-                              : format == missing_format::bitmap ? bitmap(s)
-                                                                 : rlist(s);
+    const std::int64_t acknowledged = s.missing.empty()                  ? s.end
+                                      : format == missing_format::list   ? list(s)
+                                      : format == missing_format::bitmap ? bitmap(s)
+                                                                         : rlist(s);
     out_.put(field_ack, 4);
-    sn(said);
+    sn(acknowledged);
 }
 
 // Each returns up to where it says everything.
@@ -207,7 +207,7 @@ std::int64_t status_writer::bitmap(const receiver_state& s) {
         if (!fits(20 + 8)) return at;
         const auto octets = std::min<std::int64_t>(
             {(end - at + 7) / 8, 16, static_cast<std::int64_t>(out_.left() - 16 - 20) / 8});
-        // Behind the last one there is nothing to be said of: no bit may claim it.
+        // Behind the last one there is nothing to be acknowledged of: no bit may claim it.
         out_.put(field_bitmap, 4);
         out_.put(static_cast<unsigned>(octets - 1), 4);
         sn(at);

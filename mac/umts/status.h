@@ -38,7 +38,7 @@ struct status_content {
     status_content() { missing.reserve(8192); }
 };
 
-// False: damaged, nothing in it is to be believed. Of a piggybacked one `pdu` is what begins there.
+// False: damaged, nothing in it is to be accepted. Of a piggybacked one `pdu` is what begins there.
 // Allocates nothing.
 bool read_status(std::span<const std::uint8_t> pdu, status_content& out) noexcept;
 

@@ -10,7 +10,7 @@ namespace wip {
 void copy_nibbles(std::uint8_t* to, std::size_t to_offset, const std::uint8_t* from,
                   std::size_t from_offset, std::size_t n) noexcept {
     if (n == 0) return;
-    if (to_offset % 2 == 1) {  // bring the destination to a byte border
+    if (to_offset % 2 == 1) {  // bring the destination to a byte boundary
         set_nibble(to, to_offset, get_nibble(from, from_offset));
         ++to_offset, ++from_offset, --n;
     }

@@ -15,8 +15,8 @@
 #include "bench_length.h"
 #include "link/base_station_mac.h"
 #include "link/terminal_mac.h"
+#include "station/packet_reports.h"
 #include "station/packet_topic.h"
-#include "station/packet_words.h"
 #include "types/slot_time.h"
 #include "wire/ip_header.h"
 
@@ -75,12 +75,12 @@ result run(const scenario& s, int slots, bool follow) {
         if (r.parts.sum() != r.left_ns - r.arrived_ns) ++out.wrong;
         host::fill_packet(r, 0, *batch.add_packet());
     });
-    delivery_log words(4096);
-    openwip::uplink::PacketWords message;
-    std::vector<packet_word> read;
+    delivery_log reports(4096);
+    openwip::uplink::PacketReports message;
+    std::vector<packet_report> read;
     std::string bytes;
     if (follow) {
-        terminal.report_to(&words);
+        terminal.report_to(&reports);
         base.follow_packets(&journal);
     }
     const auto packet = make_packet(s.bytes);
@@ -111,13 +111,13 @@ result run(const scenario& s, int slots, bool follow) {
         const double t1 = cpu_us();
         base.on_feedback(terminal.on_slot(r));
         if (follow) {
-            host::write_words(words, terminal.decided_before(), 1, message);
-            words.clear();
+            host::write_reports(reports, terminal.decided_before(), 1, message);
+            reports.clear();
             message.SerializeToString(&bytes);
             message.ParseFromString(bytes);
-            if (host::read_words(message, slot(i), read) != nullptr) ++out.wrong;
-            journal.on_words(read, message.count(), static_cast<wire_sn>(message.decided_before()),
-                             slot(i));
+            if (host::read_reports(message, slot(i), read) != nullptr) ++out.wrong;
+            journal.on_reports(read, message.count(),
+                               static_cast<wire_sn>(message.decided_before()), slot(i));
             if (i % 15 == 0) {
                 batch.SerializeToString(&bytes);
                 batch.Clear();

@@ -36,19 +36,19 @@ struct place {
     double snr_db;
 };
 
-void print(const place& p, const slot_times& t, double frame_error_rate, double second_looks) {
+void print(const place& p, const slot_times& t, double frame_error_rate, double second_passes) {
     std::printf(
         "%s  {\"what\": \"%s\", \"channel\": \"%s\", \"bits_per_symbol\": %d, \"snr_db\": %g, "
-        "\"frame_error_rate\": %.5f, \"second_looks\": %.3f, ",
+        "\"frame_error_rate\": %.5f, \"second_passes\": %.3f, ",
         first_line ? "" : ",\n", p.what, p.channel, p.bits_per_symbol, p.snr_db, frame_error_rate,
-        second_looks);
+        second_passes);
     t.print();
     std::printf("}");
     first_line = false;
 }
 
 struct times {
-    std::uint64_t second_looks = 0;
+    std::uint64_t second_passes = 0;
     slot_times tx, rx;
     std::uint64_t good = 0;
     // The times of the slots without a second pass.
@@ -72,7 +72,7 @@ times run(const curves::world_config& config, int slots) {
         curves::feed(receiver, w, count);
     }
     t.good = 0;
-    const std::uint64_t before = receiver.state().second_looks;
+    const std::uint64_t before = receiver.state().second_passes;
     std::vector<std::vector<cf32>> noisy(batch);
     for (int n = 0; n < slots; n += batch) {
         const std::int64_t first = w.now().value + 1;
@@ -87,18 +87,18 @@ times run(const curves::world_config& config, int slots) {
             });
         }
         for (int i = 0; i < batch; ++i) {
-            const auto looks = receiver.state().second_looks;
+            const auto looks = receiver.state().second_passes;
             const auto good = t.good;
             t.rx.measure([&] {
                 receiver.process(first_sample(slot(first + i)), noisy[static_cast<std::size_t>(i)],
                                  count);
             });
-            if (receiver.state().second_looks != looks) continue;
+            if (receiver.state().second_passes != looks) continue;
             t.rx_once.add(t.rx.last());
             t.good_once += t.good - good;
         }
     }
-    t.second_looks = receiver.state().second_looks - before;
+    t.second_passes = receiver.state().second_passes - before;
     return t;
 }
 
@@ -165,7 +165,7 @@ int main(int argc, char** argv) {
         const double sent = static_cast<double>(t.rx.size()) * nof_bins;
         print({"rx", "typical urban 75 km/h", k, snr_db}, t.rx,
               1 - static_cast<double>(t.good) / sent,
-              static_cast<double>(t.second_looks) * nof_bins / sent);
+              static_cast<double>(t.second_passes) * nof_bins / sent);
         if (t.rx_once.empty()) continue;
         const double sent_once = static_cast<double>(t.rx_once.size()) * nof_bins;
         print({"rx, slots without second look", "typical urban 75 km/h", k, snr_db}, t.rx_once,

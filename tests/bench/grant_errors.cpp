@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Grants lost and grants believed that were not sent, with the padding pinned (control_region.h)
+// Grants lost and grants accepted that were not sent, with the padding pinned (control_region.h)
 // and without, the channel told: AWGN, and typical urban seen every 20 slots (3 km/h). The CRC is
 // read as one of 8 bits: the wrong ones that pass and are grants by their form, times 2^-8, are
 // what 16 bits let through. Two slots before, the sender was 20 frames back.
@@ -31,9 +31,9 @@ constexpr const char* name_of(content c) {
         case content::nothing:
             return "no frame";
         case content::ten_new:
-            return "10 new, borders";
+            return "10 new, boundaries";
         case content::all_new:
-            return "25 new, borders";
+            return "25 new, boundaries";
         case content::retransmissions:
             return "25, a fifth again";
     }
@@ -61,9 +61,9 @@ packed make(content what, std::mt19937& random) {
             }
             const auto nibbles = static_cast<unsigned>(
                 frame_payload_nibbles(link_profile::radio, bin.bits_per_symbol));
-            bin.border = random() % 12 == 0
-                             ? static_cast<std::uint8_t>(1 + random() % (nibbles - 1))
-                             : no_border;
+            bin.boundary = random() % 12 == 0
+                               ? static_cast<std::uint8_t>(1 + random() % (nibbles - 1))
+                               : no_boundary;
         }
         packed bits;
         if (pack_grant(g, link_profile::radio, bits)) return bits;

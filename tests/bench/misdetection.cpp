@@ -6,9 +6,9 @@
 //     (test_phy_codes): none up to 32-QAM
 //   - of the others, as of patterns at random, one in 2^23 passes; held against them: how many have
 //     eight zeros in the remainder, which should be one in 2^8 (`passed_8_times_256`)
-//   - and it is delivered only where it would be believed (expected_errors.h)
+//   - and it is delivered only where it would be accepted (expected_errors.h)
 // Wrong frames delivered per day of 25 bins in every slot: by all checks alike (2^-24 each), by
-// those that the CRC may miss, by those of them that would be believed. `refused`: frames that fail
+// those that the CRC may miss, by those of them that would be accepted. `refused`: frames that fail
 // although one of their checks was right. `delivered_wrong`: wrong ones delivered, in this run.
 // Exit code 1: at some point more than `limit_a_day` of them, by the upper end of the 95 % interval
 // (by the variance of batches of 60 slots, for they come in bursts); or one was delivered.
@@ -68,7 +68,7 @@ public:
     std::map<std::int64_t, test::sent_slot> sent;
 
     std::int64_t frames = 0, bad = 0, wrong_checks = 0;
-    double missable = 0, missable_believed = 0;  // each counted as it passes, times 2^23
+    double missable = 0, missable_accepted = 0;  // each counted as it passes, times 2^23
     std::int64_t random_patterns = 0, passed_8 = 0, refused = 0, delivered_wrong = 0;
 
     void start(int cell) noexcept override {
@@ -105,7 +105,7 @@ public:
         return &estimator_.channel();
     }
 
-    void on_check(bin_index bin, const label_array& labels, bool holds, bool believed) override {
+    void on_check(bin_index bin, const label_array& labels, bool holds, bool accepted) override {
         label_array wrong{};
         int weight = 0;
         for (std::size_t i = 0; i < nof_labels; ++i) {
@@ -117,11 +117,11 @@ public:
             return;
         }
         ++wrong_checks;
-        delivered_wrong += holds && believed;
+        delivered_wrong += holds && accepted;
         if (weight % 2 != 0 || weight < 4) return;
         const double share = weight == 4 ? share_of_four(k_) : 1;
         missable += share;
-        if (believed) missable_believed += share;
+        if (accepted) missable_accepted += share;
         if (weight == 4) return;
         ++random_patterns;
         passed_8 += (remainder_of(wrong, k_) & 0xff) == 0;
@@ -168,15 +168,15 @@ bool run(int k, double snr_db, int slots, std::uint64_t seed) {
         r.sent[i] = s;
         r.process(sample(at), x);
         if ((i + 1) % batch_slots != 0) continue;
-        squares += std::pow(r.missable_believed - before, 2);
-        before = r.missable_believed;
+        squares += std::pow(r.missable_accepted - before, 2);
+        before = r.missable_accepted;
         ++batches;
     }
     const auto frames = static_cast<double>(r.frames);
     const double a_day = 25.0 * slots_per_second * 86400 / frames;
-    const double variance = squares - r.missable_believed * r.missable_believed / batches;
+    const double variance = squares - r.missable_accepted * r.missable_accepted / batches;
     const double at_most =
-        a_day * (r.missable_believed + 1.96 * std::sqrt(std::max(variance, 0.0))) / (1 << 23);
+        a_day * (r.missable_accepted + 1.96 * std::sqrt(std::max(variance, 0.0))) / (1 << 23);
     std::printf(
         "{\"bits_per_symbol\": %d, \"snr_db\": %g, \"frames\": %lld, \"bad\": %.4f, "
         "\"wrong_checks_per_bad\": %.2f, \"per_day\": [%.3g, %.3g, %.3g], \"at_most\": %.3g, "
@@ -185,8 +185,8 @@ bool run(int k, double snr_db, int slots, std::uint64_t seed) {
         k, snr_db, static_cast<long long>(r.frames), static_cast<double>(r.bad) / frames,
         static_cast<double>(r.wrong_checks) / static_cast<double>(std::max<std::int64_t>(1, r.bad)),
         a_day * static_cast<double>(r.wrong_checks) / (1 << 24), a_day * r.missable / (1 << 23),
-        a_day * r.missable_believed / (1 << 23), at_most, static_cast<long long>(r.wrong_checks),
-        r.missable, r.missable_believed,
+        a_day * r.missable_accepted / (1 << 23), at_most, static_cast<long long>(r.wrong_checks),
+        r.missable, r.missable_accepted,
         256 * static_cast<double>(r.passed_8) / static_cast<double>(r.random_patterns),
         static_cast<double>(r.refused) / frames, static_cast<long long>(r.delivered_wrong));
     std::fflush(stdout);

@@ -5,7 +5,7 @@
 //          the channel moves within a symbol (interference between subcarriers) stays.
 //   exact: divided by the noiseless y over the symbol sent: that interference is gone too, what is
 //          left is the noise. No receiver does better with one tap and the nearest point.
-// second_looks: share of the slots that were detected a second time, with decision feedback.
+// second_passes: share of the slots that were detected a second time, with decision feedback.
 // A frame in a slot whose grant was lost counts as an error of our receiver. The channel estimator
 // and the tracking have `warm_up` slots to settle in each realisation.
 #include "curve_world.h"
@@ -20,7 +20,7 @@ namespace {
 
 struct counts {
     std::int64_t frames = 0, ours = 0, told = 0, exact = 0, grants_lost = 0;
-    std::uint64_t second_looks = 0;
+    std::uint64_t second_passes = 0;
 };
 
 class genie {
@@ -98,9 +98,9 @@ void fading_curve(const options& o) {
                              .snr_db = snr_db,
                              .bits_per_symbol = s.k,
                              .seed = seed});
-                    std::uint64_t looks_before = 0;
+                    std::uint64_t passes_before = 0;
                     for (int i = 0; i < warm_up + measured; ++i) {
-                        if (i == warm_up) looks_before = receiver.state().second_looks;
+                        if (i == warm_up) passes_before = receiver.state().second_passes;
                         w.next();
                         feed(receiver, w, [&](const phy::received_slot& r) {
                             if (i < warm_up) return;
@@ -109,7 +109,7 @@ void fading_curve(const options& o) {
                         });
                         if (i >= warm_up) told.judge(w, c);
                     }
-                    c.second_looks += receiver.state().second_looks - looks_before;
+                    c.second_passes += receiver.state().second_passes - passes_before;
                 }
                 const auto rate = [&](std::int64_t n) {
                     return static_cast<double>(n) / static_cast<double>(c.frames);
@@ -117,10 +117,10 @@ void fading_curve(const options& o) {
                 std::printf(
                     "{\"curve\":\"fading\",\"bits\":%d,\"kmh\":%g,\"snr_db\":%g,\"fer\":%.6g,"
                     "\"fer_told\":%.6g,\"fer_exact\":%.6g,\"frames\":%lld,\"grants_lost\":%lld,"
-                    "\"second_looks\":%.4g}\n",
+                    "\"second_passes\":%.4g}\n",
                     s.k, kmh, snr_db, rate(c.ours), rate(c.told), rate(c.exact),
                     static_cast<long long>(c.frames), static_cast<long long>(c.grants_lost),
-                    rate(static_cast<std::int64_t>(c.second_looks) * nof_bins));
+                    rate(static_cast<std::int64_t>(c.second_passes) * nof_bins));
                 std::fflush(stdout);
             }
 }

@@ -34,9 +34,9 @@ void check_grant(const control_bytes& bits, link_profile profile) {
     if (!grant) return;
     for (const auto& b : grant->bins) {
         expect(b.bits_per_symbol <= max_bits_per_symbol, "a modulation that does not exist");
-        if (b.bits_per_symbol == 0 || b.retransmission || b.border >= no_border) continue;
-        expect(b.border < frame_payload_nibbles(profile, b.bits_per_symbol),
-               "a border beyond its frame");
+        if (b.bits_per_symbol == 0 || b.retransmission || b.boundary >= no_boundary) continue;
+        expect(b.boundary < frame_payload_nibbles(profile, b.bits_per_symbol),
+               "a boundary beyond its frame");
     }
     expect(grant->window_edge <= max_window, "a window that is too long");
     control_bytes again{};
@@ -62,10 +62,10 @@ void check_built_grant(fuzz_input& in, link_profile profile) {
             b.sn = sn++;
             told = told && kind < 120;
             if (told)
-                b.border = kind % 2 == 0
-                               ? no_border
-                               : static_cast<std::uint8_t>(
-                                     in.u8() % frame_payload_nibbles(profile, b.bits_per_symbol));
+                b.boundary = kind % 2 == 0
+                                 ? no_boundary
+                                 : static_cast<std::uint8_t>(
+                                       in.u8() % frame_payload_nibbles(profile, b.bits_per_symbol));
             continue;
         }
         b.sn = static_cast<wire_sn>(g.first_new_sn - 1 - in.u8());

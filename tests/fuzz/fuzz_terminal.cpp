@@ -86,10 +86,10 @@ private:
         b.retransmission = kind > 180;
         if (!b.retransmission) {
             b.sn = sn++;
-            b.border =
-                kind < 60 ? unknown_border
+            b.boundary =
+                kind < 60 ? unknown_boundary
                 : kind < 100
-                    ? no_border
+                    ? no_boundary
                     : static_cast<std::uint8_t>(
                           in_.u8() % frame_payload_nibbles(config_.profile, b.bits_per_symbol));
             return;
@@ -103,11 +103,11 @@ private:
     void draw_runs(slot_grant& g) {
         wire_sn back = in_.u16() & 0xfff;
         for (std::size_t i = 0; i < g.runs.size() && back > 0; ++i) {
-            border_run& r = g.runs[i];
+            boundary_run& r = g.runs[i];
             r.first = static_cast<wire_sn>(g.first_new_sn - back);
             r.frames = static_cast<std::uint16_t>(in_.in(1, back));
             back = static_cast<wire_sn>(back - r.frames);
-            r.border = in_.flag() ? no_border : static_cast<std::uint8_t>(in_.u8() % 216);
+            r.boundary = in_.flag() ? no_boundary : static_cast<std::uint8_t>(in_.u8() % 216);
             if (in_.flag()) return;
         }
     }
@@ -159,8 +159,8 @@ private:
                 : read_ip_header(packet.first(std::min(packet.size(), max_ip_header_bytes)));
         expect(header.has_value(), "a packet without an IP header");
         expect(header->total_bytes == packet.size(), "a packet of another length than it says");
-        expect(log_.words().back().bytes == packet.size(), "the word is about another packet");
-        expect(log_.words().back().end == (damaged ? packet_end::damaged : packet_end::delivered),
+        expect(log_.reports().back().bytes == packet.size(), "the report is about another packet");
+        expect(log_.reports().back().end == (damaged ? packet_end::damaged : packet_end::delivered),
                "the word says another end");
     }
 

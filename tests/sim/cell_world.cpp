@@ -21,7 +21,7 @@ cell_world::cell_world(const world_config& config)
       heard_sn_(config.first_sn),
       next_sn_(config.first_sn),
       oracle_(std::make_unique<packet_oracle>(config.link, config.first_sn)) {
-    terminal_.report_to(&words_);
+    terminal_.report_to(&reports_);
     aired_.first_new_sn = static_cast<wire_sn>(config.first_sn);
     if (!config.follow_packets) return;
     journal_ = std::make_unique<packet_journal>([this](const packet_record& r) {
@@ -93,12 +93,12 @@ void cell_world::offer() {
     for (owed_ += t.packets_per_slot * 2 * random_.uniform(); owed_ >= 1; owed_ -= 1) one();
 }
 
-// Which packet it is, the terminal's word about it says: where it started in the stream.
+// The terminal's report about a packet tells which packet it is: where it started in the stream.
 void cell_world::delivered(std::span<const std::uint8_t> packet, bool damaged) {
     const mac_scope outside(false);
-    const packet_word& word = words_.words().back();
-    if (word.bytes != packet.size()) violated("a word about another length than was delivered");
-    const std::int64_t at = oracle_->packet_at(word.sn, word.nibble);
+    const packet_report& report = reports_.reports().back();
+    if (report.bytes != packet.size()) violated("a report about another length than was delivered");
+    const std::int64_t at = oracle_->packet_at(report.sn, report.nibble);
     if (at < 0) violated("delivered bytes that start no packet");
     const auto number = static_cast<std::uint32_t>(at + 1);
     const auto packet_violated = [&](const std::string& what) {
@@ -337,7 +337,7 @@ void cell_world::check_feedback(const slot_report& report, const slot_feedback& 
 }
 
 // The base station's knowledge of slot `s` from plan(s + delay) on.
-void cell_world::settle(std::int64_t s) {
+void cell_world::resolve(std::int64_t s) {
     settled_ = std::max(settled_, s);
     for (; !flight_.empty() && flight_.front().slot <= s; flight_.pop_front())
         answer(flight_.front());
@@ -372,8 +372,8 @@ void cell_world::answer(const in_flight& in) {
         }
         // Given up: the base station says so by its window edge only once it is the oldest.
         for (const auto times : f.times)
-            if (times > config_.link.max_retransmissions) f.given_up = true;
-        if (f.given_up) f.due.reset();
+            if (times > config_.link.max_retransmissions) f.dropped = true;
+        if (f.dropped) f.due.reset();
         if (f.due.any())
             waiting_.insert(f.sn);
         else
@@ -416,7 +416,7 @@ void cell_world::step(bool with_traffic) {
         hear(held_feedback_.front());
         held_feedback_.pop_front();
     }
-    settle(now_ - delay);
+    resolve(now_ - delay);
     const std::uint64_t overflows = base_.statistics().grant_overflows;
     if (journal_) journal_->set_now(slot_start_ns(slot(now_)));
     slot_plan plan = [this] {
@@ -445,11 +445,11 @@ void cell_world::step(bool with_traffic) {
         const mac_scope mac;
         const slot_feedback f = terminal_.on_slot(report);
         if (journal_)
-            journal_->on_words(words_.words(), words_.count(), terminal_.decided_before(),
-                               slot(now_));
+            journal_->on_reports(reports_.reports(), reports_.count(), terminal_.decided_before(),
+                                 slot(now_));
         return f;
     }();
-    words_.clear();
+    reports_.clear();
     mix(feedback.ack);
     if (sent)
         check_feedback(report, feedback);

@@ -134,7 +134,7 @@ private:
         nibbles acked, due;
         nibbles answered;  // acknowledged by the units that answer for them, as far as is sure
         nibbles there;     // at the terminal
-        bool given_up = false;
+        bool dropped = false;
         int length = 0;                         // nibbles
         std::array<std::uint8_t, 216> times{};  // transmissions of each nibble
     };
@@ -147,7 +147,7 @@ private:
     void check_plan(const slot_plan& plan, std::uint64_t overflows_before);
     void check_feedback(const slot_report& report, const slot_feedback& feedback);
     frame_track* find_frame(wire_sn sn);
-    void settle(std::int64_t slot);
+    void resolve(std::int64_t slot);
     void answer(const in_flight& in);
     void check_sums() const;
     void delivered(std::span<const std::uint8_t> packet, bool damaged);
@@ -189,7 +189,7 @@ private:
 
     std::unique_ptr<packet_oracle> oracle_;
     std::unique_ptr<packet_journal> journal_;  // with follow_packets
-    delivery_log words_{4096};
+    delivery_log reports_{4096};
     std::int64_t arrival_ns_ = 0;
 };
 

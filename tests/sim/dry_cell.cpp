@@ -18,7 +18,7 @@ void check_dry(cell_world& w) {
         expect(b.sent.packets == w.intact(), "packets sent are not those delivered");
         expect(b.sent.bytes == t.delivered.bytes, "bytes sent are not those delivered");
         expect(t.dropped_lost_frame.packets == 0, "packets were lost");
-        expect(t.resynchronised == 0, "a packet border was lost");
+        expect(t.resynchronised == 0, "a packet boundary was lost");
     } else {
         if (w.intact() < b.sent.packets)
             throw std::logic_error(std::to_string(b.sent.packets - w.intact()) +

@@ -174,9 +174,9 @@ private:
                                         random_source{0}, random_source{0}};
 };
 
-// Behind a lost border the terminal may not know before more comes where the next packet begins, or
-// that there is none: so a few packets without errors.
-void show_a_border(cell_world& w) {
+// Behind a lost boundary the terminal may not know before more comes where the next packet begins,
+// or that there is none: so a few packets without errors.
+void show_a_boundary(cell_world& w) {
     const auto channel = w.channel();
     const auto traffic = w.traffic();
     w.channel() = {.frame_error = 0};
@@ -209,7 +209,7 @@ world_kind::totals run(const cell_script& script) {
         run_dry(w);
         check_dry(w);
         if (script.world.follow_packets) {
-            if (w.journal().count().open() != 0) show_a_border(w);
+            if (w.journal().count().open() != 0) show_a_boundary(w);
             const auto& j = w.journal().count();
             if (j.open() != 0 || j.skipped != 0 || j.in != w.base_statistics_now().in.packets)
                 throw std::logic_error("packets without a record: " + std::to_string(j.open()) +

@@ -166,7 +166,7 @@ public:
         config_.cell.cell.scheduling = scheduling_kind::round_robin;
         cell_.reconfigure(config_.cell.cell);
         drain();
-        // Behind a lost border a terminal may not know before more comes where the next packet
+        // Behind a lost boundary a terminal may not know before more comes where the next packet
         // begins, or that there is none: so a few packets without errors.
         cell_.reconfigure(bin_model::error_method::none);
         script_.load = 2 * cell_.users();

@@ -220,7 +220,7 @@ TEST(CellWorld, AsCompletedIsNeverFooledByTunnels) {
     expect_all_delivered(w);
 }
 
-// A few short packets in one bin, and then none: borders go alone.
+// A few short packets in one bin, and then none: boundaries go alone.
 TEST(CellWorld, SlotsThatAreNotSentLoseNothingThatIsAcknowledged) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         world_config c;

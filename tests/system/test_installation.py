@@ -172,7 +172,9 @@ class Installation(unittest.TestCase):
     @unittest.skipUnless(may_mount(), "hiding folders needs root and mount namespaces")
     def test_it_answers_without_the_tree(self):
         version = self.run_hidden("--version")
-        self.assertRegex(version.stdout, rf"^openwip {re.escape(VERSION)} \(\S+\)\n$", version.stderr)
+        self.assertRegex(
+            version.stdout, rf"^openwip {re.escape(VERSION)} \(\S+\)\n$", version.stderr
+        )
         help_of = self.run_hidden("emulate", "--help")
         self.assertEqual(help_of.returncode, 0, help_of.stderr)
         self.assertTrue(help_of.stdout.startswith("usage: openwip emulate"), help_of.stdout)

@@ -71,7 +71,7 @@ def parses_to(kind, condition):
 
 
 ends_uplink = parses_to(uplink_pb2.Uplink, lambda m: m.stop)
-ends_downnote = parses_to(uplink_pb2.Downnote, lambda m: m.stop)
+ends_downnote = parses_to(uplink_pb2.DownlinkControl, lambda m: m.stop)
 ends_control = parses_to(control_pb2.Request, lambda m: m.WhichOneof("what") == "stop")
 
 
@@ -201,7 +201,7 @@ def test_the_terminal_survives_garbage_on_every_socket():
         )
         kept = strangers(w, ("terminal.slot", "terminal.control", "terminal.telemetry"), garbage)
         grant = bytes.fromhex("00" * 30)
-        note = uplink_pb2.Downnote(hello="demo").SerializeToString()
+        note = uplink_pb2.DownlinkControl(hello="demo").SerializeToString()
         for k in range(FIRST_SLOT, FIRST_SLOT + SLOTS):
             message = slot_link_pb2.ToMacd()
             r = message.report

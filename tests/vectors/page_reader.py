@@ -153,7 +153,7 @@ class Bits:
 
 
 def read_grant(bits):
-    """({bin: (SN, whole, offset, k, new)}, {SN: K}, {SN: border}, first SN)"""
+    """({bin: (SN, whole, offset, k, new)}, {SN: K}, {SN: boundary}, first SN)"""
     read = Bits(bits)
     read.take(12)
     first = read.take(16)
@@ -181,10 +181,10 @@ def read_grant(bits):
     for i, b in enumerate(new):
         units[b] = (first + i) & 0xFFFF, True, 0, k[b], True
         lengths[(first + i) & 0xFFFF] = k[b]
-    return units, lengths, borders(read, first, [k[b] for b in new]), first
+    return units, lengths, boundaries(read, first, [k[b] for b in new]), first
 
 
-def borders(read, first, new):
+def boundaries(read, first, new):
     """{SN: nibble}; `new`: k of the new frames."""
     found = {}
     try:

@@ -141,7 +141,7 @@ def place(r, width, limit):
         return 0
     nibble = r.get(width)
     if nibble == 0 or nibble >= limit:
-        raise Refused("border")
+        raise Refused("boundary")
     return nibble
 
 
@@ -174,28 +174,28 @@ def retransmission_of(r, b, first_sn, before):
     b["last"] = bool(r.get(1))
 
 
-def borders_of_new(r, new):
+def boundaries_of_new(r, new):
     if not new or not r.more() or r.get(1) == 0:
         return
     told = len(new)
     if r.get(1):
         told = r.get(5)
         if not 1 <= told < len(new):
-            raise Refused("borders")
+            raise Refused("boundaries")
     i = 0
     while i < told:
         without = r.gamma() - 1
         if without > told - i:
-            raise Refused("borders")
+            raise Refused("boundaries")
         for b in new[i : i + without]:
-            b["border"] = "none"
+            b["boundary"] = "none"
         i += without
         if i == told:
             if without == 0:
-                raise Refused("borders")
+                raise Refused("boundaries")
             return
         length = model.payload_nibbles(new[i]["k"])
-        new[i]["border"] = place(r, (length - 1).bit_length(), length)
+        new[i]["boundary"] = place(r, (length - 1).bit_length(), length)
         i += 1
 
 
@@ -209,8 +209,8 @@ def runs_of_older(r, first_sn):
         frames = r.gamma()
         if left > 32767 or frames > left or len(runs) == 8:
             raise Refused("runs")
-        border = place(r, 8, 216) if r.get(1) else "none"
-        runs.append({"first": (first_sn - left) % 65536, "frames": frames, "border": border})
+        boundary = place(r, 8, 216) if r.get(1) else "none"
+        runs.append({"first": (first_sn - left) % 65536, "frames": frames, "boundary": boundary})
         left -= frames - 1
     return runs
 
@@ -235,7 +235,7 @@ def read_grant(bits):
                     "whole": True,
                     "offset": 0,
                     "last": True,
-                    "border": None,
+                    "boundary": None,
                 }
             )
             value //= 9
@@ -252,7 +252,7 @@ def read_grant(bits):
         else:
             b["sn"] = sn
             sn = (sn + 1) % 65536
-    borders_of_new(r, [b for b in used if not b["retransmission"]])
+    boundaries_of_new(r, [b for b in used if not b["retransmission"]])
     grant["runs"] = runs_of_older(r, grant["first_new_sn"])
     if any(r.bits[r.at :]):
         raise Refused("ones behind the end")
@@ -290,13 +290,13 @@ class Stream:
     def __init__(self, retransmissions, combining):
         self.retransmissions, self.combining = retransmissions, combining
         self.next = self.first = None
-        self.lengths, self.nibbles, self.borders, self.copies = {}, {}, {}, {}
+        self.lengths, self.nibbles, self.boundaries, self.copies = {}, {}, {}, {}
         self.seen = {
             "whole": 0,
             "fragments": 0,
             "follow": 0,
             "back": 0,
-            "borders": 0,
+            "boundaries": 0,
             "runs": 0,
             "lengths_by_last": 0,
             "combined": 0,
@@ -321,15 +321,15 @@ class Stream:
                 sn = self.next - back
                 self.count(b, before)
                 before = b
-            elif b["border"] is not None:
-                self.borders[sn] = b["border"]
-                self.seen["borders"] += b["border"] != "none"
+            elif b["boundary"] is not None:
+                self.boundaries[sn] = b["boundary"]
+                self.seen["boundaries"] += b["boundary"] != "none"
             self.put(cell, sn, b, symbols[number], noise[number])
         for run in grant["runs"]:
             start = self.next - (first - run["first"]) % 65536
             for sn in range(start, start + run["frames"]):
-                self.borders[sn] = "none"
-            self.borders[start + run["frames"] - 1] = run["border"]
+                self.boundaries[sn] = "none"
+            self.boundaries[start + run["frames"] - 1] = run["boundary"]
             self.seen["runs"] += 1
         self.next += sum(b["k"] > 0 and not b["retransmission"] for b in grant["bins"])
 
@@ -370,7 +370,7 @@ class Stream:
 
     def packets(self):
         """All that are complete, in order."""
-        out, at = [], self.border_from(self.first)
+        out, at = [], self.boundary_from(self.first)
         while at is not None:
             sn, nibble = at
             frame = self.frame(sn)
@@ -384,10 +384,10 @@ class Stream:
                 out.append(packet)
         return out
 
-    def border_from(self, sn):
+    def boundary_from(self, sn):
         for other in range(sn, self.next):
-            if self.borders.get(other, "none") != "none":
-                return other, self.borders[other]
+            if self.boundaries.get(other, "none") != "none":
+                return other, self.boundaries[other]
         return None
 
     def packet_at(self, sn, nibble):
@@ -396,7 +396,7 @@ class Stream:
         while len(got) < wanted:
             frame = self.frame(sn)
             if frame is None:
-                return None, self.border_from(sn + 1)
+                return None, self.boundary_from(sn + 1)
             part = frame[nibble : nibble + wanted - len(got)]
             got += part
             nibble += len(part)

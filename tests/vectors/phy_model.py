@@ -59,22 +59,22 @@ def payload_nibbles(k):
     return (108 * k - 24) // 4
 
 
-def border_place(nibble, width):
+def boundary_place(nibble, width):
     return [0] if nibble == 0 else [1] + to_bits(nibble, width)
 
 
-def new_borders(new, more_follows):
-    """Borders of new frames, of the first ones up to the first that is not said."""
-    told = [b for b in new if b["border"] is not None]
+def new_boundaries(new, more_follows):
+    """Boundaries of new frames, of the first ones up to the first that is not said."""
+    told = [b for b in new if b["boundary"] is not None]
     if not told:
         return [0] if new and more_follows else []
     bits = [1, 0] if len(told) == len(new) else [1, 1] + to_bits(len(told), 5)
     gap = 0
     for b in told:
         gap += 1
-        if b["border"] != "none":
-            bits += gamma(gap) + border_place(
-                b["border"], (payload_nibbles(b["k"]) - 1).bit_length()
+        if b["boundary"] != "none":
+            bits += gamma(gap) + boundary_place(
+                b["boundary"], (payload_nibbles(b["k"]) - 1).bit_length()
             )
             gap = 0
     return bits + (gamma(gap + 1) if gap else [])
@@ -82,7 +82,7 @@ def new_borders(new, more_follows):
 
 def grant_bits(slot, grant):
     """240 bits. grant: dict(first_new_sn, window_edge, bins=[25 x dict(k, retransmission, sn,
-    whole, offset, last, border)], runs=[dict(first, frames, border)]). border: nibble, "none" or,
+    whole, offset, last, boundary)], runs=[dict(first, frames, boundary)]). boundary: nibble, "none" or,
     of new frames, None (not said)."""
     bits = to_bits(slot // 30 % 4096, 12)
     bits += to_bits(grant["first_new_sn"], 16) + to_bits(grant["window_edge"], 15)
@@ -112,12 +112,12 @@ def grant_bits(slot, grant):
             bits += [1, 1] if follows else [1, 0] + to_bits(b["offset"], 8)
             bits += [int(b["last"])]
         before = b
-    bits += new_borders([b for b in used if not b["retransmission"]], bool(grant["runs"]))
+    bits += new_boundaries([b for b in used if not b["retransmission"]], bool(grant["runs"]))
     last = None
     for run in grant["runs"]:
         step = grant["first_new_sn"] - run["first"] if last is None else run["first"] - last
         bits += [1] + gamma(step % 65536) + gamma(run["frames"])
-        bits += [0] if run["border"] == "none" else [1] + border_place(run["border"], 8)
+        bits += [0] if run["boundary"] == "none" else [1] + boundary_place(run["boundary"], 8)
         last = run["first"] + run["frames"] - 1
     if len(bits) > 240:
         raise ValueError("it does not fit")

@@ -25,13 +25,13 @@ using nlohmann::json;
 using namespace wip;
 
 // A nibble, "none", or null: not said.
-json border_json(std::uint8_t border) {
-    if (border == unknown_border) return nullptr;
-    return border == no_border ? json("none") : json(border);
+json boundary_json(std::uint8_t boundary) {
+    if (boundary == unknown_boundary) return nullptr;
+    return boundary == no_boundary ? json("none") : json(boundary);
 }
-std::uint8_t read_border(const json& j) {
-    if (j.is_null()) return unknown_border;
-    return j.is_string() ? no_border : j.get<std::uint8_t>();
+std::uint8_t read_boundary(const json& j) {
+    if (j.is_null()) return unknown_boundary;
+    return j.is_string() ? no_boundary : j.get<std::uint8_t>();
 }
 
 int modulate(int cell, int edge) {
@@ -54,13 +54,13 @@ int modulate(int cell, int edge) {
             out_bin.whole = in.at("whole");
             out_bin.offset = in.at("offset");
             out_bin.last = in.at("last");
-            out_bin.border = read_border(in.at("border"));
+            out_bin.boundary = read_boundary(in.at("boundary"));
             bytes[b] = in.at("bytes").get<std::vector<std::uint8_t>>();
             payload[b] = bytes[b];
         }
         for (std::size_t i = 0; i < j.at("runs").size(); ++i) {
             const auto& in = j.at("runs").at(i);
-            g.runs[i] = {in.at("first"), in.at("frames"), read_border(in.at("border"))};
+            g.runs[i] = {in.at("first"), in.at("frames"), read_boundary(in.at("boundary"))};
         }
         if (!modulator.work(slot(j.at("slot")), g, payload,
                             std::span<phy::cf32, slot_samples>(out)))
@@ -79,17 +79,17 @@ int receive(int cell) {
             json j{{"start", r.start.value},       {"locked", r.locked},
                    {"slot", r.slot_in_hyperframe}, {"grant_ok", r.grant_ok},
                    {"bins", json::array()},        {"runs", json::array()}};
-            for (const border_run& run : r.grant.runs)
+            for (const boundary_run& run : r.grant.runs)
                 if (r.grant_ok && run.frames > 0)
                     j["runs"].push_back({{"first", run.first},
                                          {"frames", run.frames},
-                                         {"border", border_json(run.border)}});
+                                         {"boundary", boundary_json(run.boundary)}});
             if (r.grant_ok)
                 for (std::size_t b = 0; b < nof_bins; ++b)
                     j["bins"].push_back(
                         {{"k", r.grant.bins[b].bits_per_symbol},
                          {"sn", r.grant.bins[b].sn},
-                         {"border", border_json(r.grant.bins[b].border)},
+                         {"boundary", boundary_json(r.grant.bins[b].boundary)},
                          {"good", r.bins[b].outcome == frame_outcome::good},
                          {"bytes", std::vector<std::uint8_t>(r.bins[b].payload.begin(),
                                                              r.bins[b].payload.end())}});

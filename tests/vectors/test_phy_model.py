@@ -43,7 +43,7 @@ def any_slot(rng, sn):
             "whole": True,
             "offset": 0,
             "last": True,
-            "border": None,
+            "boundary": None,
         }
         if b in (split, split + 1):
             unit["k"] = k = 1 + int(rng.integers(0, 3))
@@ -71,15 +71,15 @@ def any_slot(rng, sn):
             sn = (sn + 1) % 65536
         bins.append(unit)
         payload.append([int(n) for n in rng.integers(0, 16, model.payload_nibbles(k))] if k else [])
-    # Borders of the first new frames, and of two runs of older ones.
+    # Boundaries of the first new frames, and of two runs of older ones.
     new = [u for u in bins if u["k"] and not u["retransmission"]]
     for unit in new[: int(rng.integers(0, 26))]:
-        unit["border"] = (
+        unit["boundary"] = (
             int(rng.integers(0, model.payload_nibbles(unit["k"]))) if rng.random() < 0.1 else "none"
         )
     runs = [
-        {"first": (first - 6) % 65536, "frames": 2, "border": int(rng.integers(0, 2)) * 77},
-        {"first": (first - 2) % 65536, "frames": 1, "border": "none"},
+        {"first": (first - 6) % 65536, "frames": 2, "boundary": int(rng.integers(0, 2)) * 77},
+        {"first": (first - 2) % 65536, "frames": 1, "boundary": "none"},
     ][: int(rng.integers(0, 3))]
     return {"first_new_sn": first, "window_edge": 60, "bins": bins, "runs": runs}, payload, sn
 
@@ -226,7 +226,7 @@ class PhyModel(unittest.TestCase):
                 if unit["k"]:
                     self.assertTrue(got["bins"][b]["good"], f"slot {slot} bin {b}")
                     self.assertEqual(got["bins"][b]["sn"], unit["sn"])
-                    self.assertEqual(got["bins"][b]["border"], unit["border"])
+                    self.assertEqual(got["bins"][b]["boundary"], unit["boundary"])
                     self.assertEqual(got["bins"][b]["bytes"], as_bytes(payload[b]))
             good += 1
         self.assertGreaterEqual(good, 25)
@@ -258,7 +258,7 @@ class PhyModel(unittest.TestCase):
                 for what, times in stream.seen.items():
                     seen[what] = seen.get(what, 0) + times
         # Everything that the page has of retransmissions was there.
-        for what in ("whole", "fragments", "follow", "borders", "runs", "lengths_by_last"):
+        for what in ("whole", "fragments", "follow", "boundaries", "runs", "lengths_by_last"):
             self.assertGreater(seen.get(what, 0), 10, what)
 
     def test_so_does_one_whose_author_knew_the_page_alone(self):

@@ -15,8 +15,8 @@
 // it falls on they are pinned; not where hardly any soft bit among them is wrong: there is nothing
 // to gain there, and one grant in 10^4 looks as if it ended before it does. Wrong bits among the
 // zeros no longer betray a wrong grant then, so a pinned one has to go on from the last one that
-// was believed, and where there is none nothing is pinned (tests/bench/grant_errors.cpp: how many
-// are lost, and how many that were not sent believed).
+// was accepted, and where there is none nothing is pinned (tests/bench/grant_errors.cpp: how many
+// are lost, and how many that were not sent accepted).
 #pragma once
 
 #include <array>

@@ -79,7 +79,7 @@ void slot_detector::detect(const std::array<plane, symbols_per_slot>& y,
     if (std::ranges::any_of(grant.bins, &bin_grant::bits_per_symbol))
         image_.learn(equalised_, power_);
     add_image(equalised_, -image());
-    second_look_ = false;
+    second_pass_ = false;
     bool all_good = true;
     for (std::size_t b = 0; b < nof_bins; ++b) {
         out[b] = {};
@@ -91,7 +91,7 @@ void slot_detector::detect(const std::array<plane, symbols_per_slot>& y,
     }
     if (!all_good && known != nullptr) look_again(y, channel, noise, grant, out, *known);
     for (std::size_t b = 0; b < nof_bins; ++b)
-        if (out[b].outcome != frame_outcome::unused) settle(bin_index(b), grant.bins[b], out[b]);
+        if (out[b].outcome != frame_outcome::unused) decide(bin_index(b), grant.bins[b], out[b]);
     store_.forget_before(static_cast<wire_sn>(grant.first_new_sn - grant.window_edge));
 }
 
@@ -117,8 +117,8 @@ void slot_detector::look_again(const std::array<plane, symbols_per_slot>& y,
         hopeful[b] = errors <= most;
         if (hopeful[b]) saved += std::exp(-errors);
     }
-    second_look_ = saved > least_saved;
-    if (!second_look_) return;
+    second_pass_ = saved > least_saved;
+    if (!second_pass_) return;
     for (std::size_t b = 0; b < nof_bins; ++b)
         place_decisions(bin_index(b), grant.bins[b].bits_per_symbol);
     const bool before =
@@ -183,11 +183,11 @@ bool slot_detector::decode(bin_index bin, const soft_copy& symbols, int k, std::
                                                            labels_[bin.n()].data(), label_capacity);
     const bool holds = decode_frame(labels_[bin.n()], k, key, frames_[bin.n()]);
     const bool asked = holds || watcher_ != nullptr;
-    const bool believed =
+    const bool accepted =
         asked && (clear || wrong_decisions(constellations_[static_cast<std::size_t>(k - 1)],
                                            symbols, labels_[bin.n()]) <= most_wrong(k));
-    if (watcher_ != nullptr) watcher_->on_check(bin, labels_[bin.n()], holds, believed);
-    return holds && believed;
+    if (watcher_ != nullptr) watcher_->on_check(bin, labels_[bin.n()], holds, accepted);
+    return holds && accepted;
 }
 
 unit_key slot_detector::key_of(const bin_grant& grant) const noexcept {
@@ -223,7 +223,7 @@ bool slot_detector::attempt(bin_index bin, const bin_grant& grant, float noise, 
     return decode(bin, copy, unit.bits_per_symbol, key, false);
 }
 
-void slot_detector::settle(bin_index bin, const bin_grant& grant, bin_result& out) noexcept {
+void slot_detector::decide(bin_index bin, const bin_grant& grant, bin_result& out) noexcept {
     const int k = grant.bits_per_symbol;
     const auto& copy = copies_[bin.n()];
     if (combining_) {

@@ -5,7 +5,7 @@
 // again from all decisions (decision_feedback.h) and the failed ones that have hope are detected
 // again, combined where there is a copy: once, or twice where interference between subcarriers is
 // most of the noise. So there are three checks of a frame at most, four there; one that is
-// too likely to be wrong is not believed when its CRC holds (wrong_decisions.h).
+// too likely to be wrong is not accepted when its CRC holds (wrong_decisions.h).
 #pragma once
 
 #include <array>
@@ -25,11 +25,11 @@
 namespace wip::phy {
 
 // Told of every check of a frame: what was decided, whether the CRC holds, whether it would be
-// believed then. For measurements.
+// accepted then. For measurements.
 class check_watcher {
 public:
     virtual ~check_watcher() = default;
-    virtual void on_check(bin_index bin, const label_array& labels, bool holds, bool believed) = 0;
+    virtual void on_check(bin_index bin, const label_array& labels, bool holds, bool accepted) = 0;
 };
 
 class slot_detector {
@@ -50,7 +50,7 @@ public:
                 std::array<bin_result, nof_bins>& out,
                 const known_symbols* known = nullptr) noexcept;
     // Whether the last call took a second look with decision feedback.
-    bool second_look() const noexcept { return second_look_; }
+    bool second_pass() const noexcept { return second_pass_; }
     cf32 image() const noexcept { return image_.share(); }
     void clear() noexcept {
         store_.clear();
@@ -62,11 +62,11 @@ private:
     void equalise(const std::array<plane, symbols_per_slot>& y,
                   const channel_estimate& channel) noexcept;
     // Present copy, then combined with the stored one (again: at once); true when the CRC holds
-    // and is believed.
+    // and is accepted.
     bool attempt(bin_index bin, const bin_grant& grant, float noise, bool again,
                  bin_result& out) noexcept;
     // Frames and copies are kept or given up, the report is written.
-    void settle(bin_index bin, const bin_grant& grant, bin_result& out) noexcept;
+    void decide(bin_index bin, const bin_grant& grant, bin_result& out) noexcept;
     void look_again(const std::array<plane, symbols_per_slot>& y, const channel_estimate& channel,
                     const std::array<float, nof_bins>& noise, const slot_grant& grant,
                     std::array<bin_result, nof_bins>& out, const known_symbols& known) noexcept;
@@ -74,7 +74,7 @@ private:
     void place_decisions(bin_index bin, int k) noexcept;
     unit_key key_of(const bin_grant& grant) const noexcept;
     void load_weights(bin_index bin, float noise, soft_copy& copy) const noexcept;
-    // clear: believed without a look at the weights, which need not be there.
+    // clear: accepted without a look at the weights, which need not be there.
     bool decode(bin_index bin, const soft_copy& symbols, int k, std::uint64_t key,
                 bool clear) noexcept;
 
@@ -87,7 +87,7 @@ private:
     std::array<plane, symbols_per_slot> power_;  // |h|^2 in re
     sent_image image_;
     decision_feedback feedback_;
-    bool second_look_ = false;
+    bool second_pass_ = false;
     check_watcher* watcher_ = nullptr;
     std::array<soft_copy, nof_bins> copies_{};  // of this slot, combined where there is an earlier
     std::array<label_array, nof_bins> labels_{};

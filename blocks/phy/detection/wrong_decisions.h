@@ -7,11 +7,11 @@
 // it is as wide as the cells, and no estimate of the noise can be wrong about it. The star is no
 // grid: its number is what that SNR lets expect (expected_errors.h).
 //
-// It decides whether a frame is believed. One whose CRC holds is right, or one of the wrong frames
+// It decides whether a frame is accepted. One whose CRC holds is right, or one of the wrong frames
 // of which one in 2^24 passes. CRC-24A misses no five wrong bits or fewer up to 32-QAM
 // (test_phy_codes), of four beyond it what would pass of 14, 23, 40 % of patterns at random: hence
 // limits, with which tests/bench/misdetection.cpp finds below one a day. With what the SNR lets
-// expect alone two or three times as many right frames are refused for as few wrong ones believed:
+// expect alone two or three times as many right frames are refused for as few wrong ones accepted:
 // it does not know on which side of the mean a frame is.
 #pragma once
 

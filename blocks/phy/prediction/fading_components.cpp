@@ -104,7 +104,7 @@ template <std::size_t Count, std::size_t Depth>
 float fading_components<Count, Depth>::power_of(std::size_t i) const noexcept {
     const auto power = static_cast<float>(covariance_re_[i][i]);
     const float usual = level_ * std::max(0.F, power - covariance_noise_);
-    // From twice what chance explains on, the power of the last slots is believed as it stands.
+    // From twice what chance explains on, the power of the last slots is accepted as it stands.
     return std::max(usual, std::min(recent_[i], 2 * (recent_[i] - chance * noise_)));
 }
 

@@ -39,7 +39,7 @@ struct receiver_state {
     std::uint64_t losses_jump = 0;
     std::uint64_t lock_losses = 0;  // those while locked, or holding a lock
     std::uint64_t grants_failed = 0;
-    std::uint64_t second_looks = 0;  // slots with failed frames, detected again (slot_detector.h)
+    std::uint64_t second_passes = 0;  // slots with failed frames, detected again (slot_detector.h)
 };
 
 struct received_slot {

@@ -19,8 +19,8 @@ namespace wip::phy {
 namespace {
 
 constexpr std::int64_t hyperframe_slots = std::int64_t{frame_number_modulus} * slots_per_frame;
-constexpr int contradictions_believed = 3;
-constexpr int longest_unheard = 78;  // slots: after that first SN may be anywhere
+constexpr int contradictions_accepted = 3;
+constexpr int maximum_grant_gap = 78;  // slots: after that first SN may be anywhere
 
 std::int64_t modulo(std::int64_t a, std::int64_t m) { return (a % m + m) % m; }
 
@@ -66,8 +66,8 @@ struct slot_receiver::impl final : slot_user {
 
     std::int64_t hyper = 0;  // slot in hyperframe, when locked
     frame_number_search number;
-    slot_grant believed;                   // the last one
-    int since_believed = longest_unheard;  // slots
+    slot_grant accepted;                        // the last one
+    int slots_since_grant = maximum_grant_gap;  // slots
     std::int64_t counted = -1;  // slots since the frame of the first of this candidate began
     std::int64_t contradiction = -1;
     int contradictions = 0;
@@ -102,7 +102,7 @@ struct slot_receiver::impl final : slot_user {
         contradictions = 0;
         number.reset();
         counted = -1;
-        since_believed = longest_unheard;
+        slots_since_grant = maximum_grant_gap;
         radio_gain = 1;
     }
 
@@ -150,7 +150,7 @@ struct slot_receiver::impl final : slot_user {
             enter(held_lock ? mode::locked : mode::synchronised);
         }
         counted = counted < 0 ? s.slot_in_frame : counted + 1;
-        since_believed = std::min(since_believed + 1, longest_unheard);
+        slots_since_grant = std::min(slots_since_grant + 1, maximum_grant_gap);
         blank_report(s.start, state.mode);
         const bool measured = !s.missing && !holds && measure(s);
         if (!measured) {
@@ -214,7 +214,7 @@ struct slot_receiver::impl final : slot_user {
             const auto known = estimator.known();
             detector.detect(s.elements, estimator.channel(), estimator.bin_noise(), report.grant,
                             report.bins, &known);
-            state.second_looks += detector.second_look();
+            state.second_passes += detector.second_pass();
         }
         report.channel = estimator.middle();
         report.bin_noise = estimator.bin_noise();
@@ -223,7 +223,7 @@ struct slot_receiver::impl final : slot_user {
         return true;
     }
 
-    // The grant's frame number against the count: the first one is believed, later ones have to
+    // The grant's frame number against the count: the first one is accepted, later ones have to
     // agree; three in a row that disagree in the same way are right, and the count was wrong.
     void accept(const slot_grant& grant, int slot_in_frame) {
         const std::int64_t told =
@@ -234,23 +234,23 @@ struct slot_receiver::impl final : slot_user {
             const std::int64_t difference = modulo(told - hyper, hyperframe_slots);
             contradictions = difference == contradiction ? contradictions + 1 : 1;
             contradiction = difference;
-            if (contradictions < contradictions_believed) return;
+            if (contradictions < contradictions_accepted) return;
             hyper = told;
         }
         contradictions = 0;
         report.grant_ok = true;
-        report.grant = believed = grant;
+        report.grant = accepted = grant;
         report.packed = estimator.packed();
-        since_believed = 0;
+        slots_since_grant = 0;
     }
 
     // At most so many new frames as there are bins in a slot; the edge does not go back.
     std::optional<grant_due> due() const noexcept {
-        if (!state.locked || since_believed >= longest_unheard) return {};
+        if (!state.locked || slots_since_grant >= maximum_grant_gap) return {};
         return grant_due{.frame_number = static_cast<std::uint16_t>(hyper / slots_per_frame),
-                         .first_new_sn = believed.first_new_sn,
-                         .most_new = static_cast<std::uint16_t>(since_believed * nof_bins),
-                         .window_edge = believed.window_edge};
+                         .first_new_sn = accepted.first_new_sn,
+                         .most_new = static_cast<std::uint16_t>(slots_since_grant * nof_bins),
+                         .window_edge = accepted.window_edge};
     }
 
     // No grant of its own: what the slot says of the frame number, with those before.

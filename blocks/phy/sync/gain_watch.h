@@ -14,7 +14,7 @@
 // level that is not quite the one before is the step's error, for radios are not exact.
 //
 // Levels are means of 50 or 100 elements over the band, 0.3 dB of spread at 10 dB, so a step that
-// can be told is one of least_step dB or more; smaller ones are believed to be in time. A fade is
+// can be told is one of least_step dB or more; smaller ones are accepted to be in time. A fade is
 // mistaken for a step if it is as quick, which it is in the depth of a null: what is 10 dB below
 // the mean level tells nothing.
 #pragma once

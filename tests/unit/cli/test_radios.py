@@ -86,9 +86,9 @@ class Radios(unittest.TestCase):
     def test_the_level_that_a_transmitter_has_is_the_same_wherever_it_is_written(self):
         """blocks/types/db.h has it; others cannot read that."""
         level = float(
-            re.search(
-                r"nominal_transmit_level\{(.*)\};", (TOP / "blocks/types/db.h").read_text()
-            )[1]
+            re.search(r"nominal_transmit_level\{(.*)\};", (TOP / "blocks/types/db.h").read_text())[
+                1
+            ]
         )
         app = (TOP / "flowgraphs/apps/usrp.py").read_text()
         burst = (TOP / "channels/fader/known_burst.h").read_text()

@@ -382,7 +382,7 @@ TEST_F(BaseStation, TheTerminalIsToldOfANewDelayOfTheLoopOnceItListens) {
     EXPECT_TRUE(port.sent.empty());
     port.peer_listens = true;
     run(161, 165);
-    openwip::uplink::Downnote note;
+    openwip::uplink::DownlinkControl note;
     ASSERT_EQ(port.sent.size(), 1U);
     ASSERT_TRUE(note.ParseFromString(port.sent[0]));
     EXPECT_EQ(note.loop_slots(), 15U);

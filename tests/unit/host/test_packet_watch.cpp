@@ -7,7 +7,7 @@
 
 #include "macd/base_station.h"
 #include "macd/terminal_station.h"
-#include "station/packet_words.h"
+#include "station/packet_reports.h"
 #include "station_world.h"
 #include "types/slot_time.h"
 
@@ -61,14 +61,14 @@ protected:
         }
         terminal.on_report(r);
         auto message = at_terminal.last_uplink();
-        if (!words_arrive) message.clear_packet_words();
+        if (!words_arrive) message.clear_packet_reports();
         const std::string m = message.SerializeAsString();
         base.on_peer({reinterpret_cast<const std::uint8_t*>(m.data()), m.size()});
     }
     void carry_notes() {
         for (const auto& m : at_base.sent) {
             if (m.empty()) continue;
-            openwip::uplink::Downnote note;
+            openwip::uplink::DownlinkControl note;
             note.ParseFromString(m);
             if (note.has_packet_watch()) watches.push_back(note.packet_watch());
             terminal.on_peer({reinterpret_cast<const std::uint8_t*>(m.data()), m.size()});
@@ -99,7 +99,7 @@ TEST_F(PacketWatch, NobodyListensNobodyIsAsked) {
     server.give(ip_packet(40));
     run_until(60);
     EXPECT_TRUE(watches.empty());
-    EXPECT_FALSE(at_terminal.last_uplink().has_packet_words());
+    EXPECT_FALSE(at_terminal.last_uplink().has_packet_reports());
     EXPECT_TRUE(records().empty());
 }
 
@@ -107,7 +107,7 @@ TEST_F(PacketWatch, APacketThatIsReadAloneIsPublishedWithItsPartsAndTheirExactSu
     at_base.watched.want(topic::packet);
     run_until(40);
     EXPECT_EQ(watches, std::vector<std::uint64_t>{1});
-    EXPECT_TRUE(at_terminal.last_uplink().has_packet_words());
+    EXPECT_TRUE(at_terminal.last_uplink().has_packet_reports());
     server.give(ip_packet(40));  // read when slot 40 is planned
     failing = {40, 43};
     run_until(80);
@@ -176,14 +176,14 @@ TEST_F(PacketWatch, AWatchThatIsOverEndsTheWordsAndANewOneHasANumberOfItsOwn) {
     run_until(40);
     at_base.watched.want(topic::packet, false);
     run_until(60);
-    EXPECT_FALSE(at_terminal.last_uplink().has_packet_words());
+    EXPECT_FALSE(at_terminal.last_uplink().has_packet_reports());
     server.give(ip_packet(40));
     run_until(80);
     EXPECT_TRUE(records().empty());
     at_base.watched.want(topic::frames);  // needs to know whose packets a frame holds
     run_until(100);
     EXPECT_EQ(watches, (std::vector<std::uint64_t>{1, 0, 2}));
-    EXPECT_EQ(at_terminal.last_uplink().packet_words().watch(), 2U);
+    EXPECT_EQ(at_terminal.last_uplink().packet_reports().watch(), 2U);
     EXPECT_TRUE(records().empty());
 }
 
@@ -200,30 +200,30 @@ TEST_F(PacketWatch, TheTerminalIsAskedAgainUntilItIsThere) {
 TEST_F(PacketWatch, WordsThatNoTerminalCouldSayAreDroppedAndCounted) {
     at_base.watched.want(topic::packet);
     run_until(40);
-    openwip::uplink::PacketWords good;
+    openwip::uplink::PacketReports good;
     good.set_watch(1);
-    auto& w = *good.add_word();
+    auto& w = *good.add_report();
     w.set_complete(30);
     const auto refused = [&](auto&& spoil) {
         openwip::uplink::Uplink m;
         m.set_now(38);
-        *m.mutable_packet_words() = good;
-        spoil(*m.mutable_packet_words());
+        *m.mutable_packet_reports() = good;
+        spoil(*m.mutable_packet_reports());
         const auto before = at_base.dropped.size();
         const std::string bytes = m.SerializeAsString();
         base.on_peer({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
         return at_base.dropped.size() > before;
     };
-    using words = openwip::uplink::PacketWords;
+    using words = openwip::uplink::PacketReports;
     EXPECT_FALSE(refused([](words&) {}));
-    EXPECT_TRUE(refused([](words& x) { x.mutable_word(0)->set_sn(65536); }));
-    EXPECT_TRUE(refused([](words& x) { x.mutable_word(0)->set_last_frame(1 << 20); }));
-    EXPECT_TRUE(refused([](words& x) { x.mutable_word(0)->set_nibble(216); }));
-    EXPECT_TRUE(refused([](words& x) { x.mutable_word(0)->set_end(4); }));
-    EXPECT_TRUE(refused([](words& x) { x.mutable_word(0)->set_bytes(65576); }));
-    EXPECT_TRUE(refused([](words& x) { x.mutable_word(0)->set_complete(39); }));
-    EXPECT_TRUE(refused([](words& x) { x.mutable_word(0)->set_complete(-1); }));
-    EXPECT_TRUE(refused([](words& x) { x.mutable_word(0)->set_error(-5); }));
+    EXPECT_TRUE(refused([](words& x) { x.mutable_report(0)->set_sn(65536); }));
+    EXPECT_TRUE(refused([](words& x) { x.mutable_report(0)->set_last_frame(1 << 20); }));
+    EXPECT_TRUE(refused([](words& x) { x.mutable_report(0)->set_nibble(216); }));
+    EXPECT_TRUE(refused([](words& x) { x.mutable_report(0)->set_end(4); }));
+    EXPECT_TRUE(refused([](words& x) { x.mutable_report(0)->set_bytes(65576); }));
+    EXPECT_TRUE(refused([](words& x) { x.mutable_report(0)->set_complete(39); }));
+    EXPECT_TRUE(refused([](words& x) { x.mutable_report(0)->set_complete(-1); }));
+    EXPECT_TRUE(refused([](words& x) { x.mutable_report(0)->set_error(-5); }));
     EXPECT_TRUE(refused([](words& x) { x.set_decided_before(65536); }));
     EXPECT_FALSE(refused([](words& x) {  // of another watch: not looked at
         x.set_watch(7);

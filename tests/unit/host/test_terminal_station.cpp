@@ -184,7 +184,7 @@ TEST_F(Terminal, ATransmittersRequestIsNotForTheTerminal) {
     EXPECT_EQ(port.dropped.size(), 1U);
 }
 TEST_F(Terminal, TheBaseStationsGoodbyeIsPassedOnAndItsHelloIsNot) {
-    openwip::uplink::Downnote note;
+    openwip::uplink::DownlinkControl note;
     note.set_hello("demo");
     note.add_format("link.packing = on");
     std::string bytes = note.SerializeAsString();
@@ -280,7 +280,7 @@ TEST_F(Terminal, TheReceiverIsToldOfItsSettingsUntilItsStateSaysThatTheyHold) {
     EXPECT_FALSE(status().radio().combining());
 }
 TEST_F(Terminal, ThePredictionGoesAsFarAheadAsTheLoopIsLong) {
-    openwip::uplink::Downnote note;
+    openwip::uplink::DownlinkControl note;
     note.set_loop_slots(12);
     std::string bytes = note.SerializeAsString();
     terminal->on_peer({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});

@@ -44,7 +44,7 @@ public:
         if (tells)
             for (frame_sn sn = 0; sn < last(); ++sn) tell(sn);
     }
-    void tell(frame_sn sn) { assembly.frames().tell_border(sn, window.frame(sn).border); }
+    void tell(frame_sn sn) { assembly.frames().tell_boundary(sn, window.frame(sn).boundary); }
     void put(frame_sn sn, bool good = true) {
         const frame& f = frames[static_cast<std::size_t>(sn)];
         assembly.frames().put({sn, f.k, true, 0, true}, good, f.payload);
@@ -72,7 +72,7 @@ public:
         return c;
     }
     reassembler_config config;
-    bool tells = true;  // the borders of all frames, as soon as they are cut
+    bool tells = true;  // the boundaries of all frames, as soon as they are cut
     segmenter queue;
     transmit_window window;
     reassembler assembly;

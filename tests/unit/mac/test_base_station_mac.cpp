@@ -151,7 +151,7 @@ TEST(BaseStationMac, AfterTwentyMillisecondsWithoutAGrantHeardNothingMoreIsSent)
 }
 
 // Packets of two frames each, one frame a slot.
-TEST(BaseStationMac, ABorderBehindAFrameGivenUpIsSaidUntilItIsHeard) {
+TEST(BaseStationMac, ABoundaryBehindAFrameGivenUpIsSaidUntilItIsHeard) {
     link_config c;
     c.profile = link_profile::wipemu;
     c.bins = 1;
@@ -164,18 +164,18 @@ TEST(BaseStationMac, ABorderBehindAFrameGivenUpIsSaidUntilItIsHeard) {
         b.hear(b.now++, good && heard ? 0x1ffffff : 0, 20.0F, heard);
         return p.grant;
     };
-    EXPECT_EQ(step(true).bins[0].border, 0);           // SN 0: unasked, there is room
-    EXPECT_EQ(step(false).bins[0].border, no_border);  // SN 1
-    EXPECT_EQ(step(true, false).bins[0].border, 0);    // SN 2, and the terminal does not hear it
+    EXPECT_EQ(step(true).bins[0].boundary, 0);             // SN 0: unasked, there is room
+    EXPECT_EQ(step(false).bins[0].boundary, no_boundary);  // SN 1
+    EXPECT_EQ(step(true, false).bins[0].boundary, 0);  // SN 2, and the terminal does not hear it
     step(true);
-    EXPECT_EQ(step(false).bins[0].sn, 1);  // again, and given up
+    EXPECT_EQ(step(false).bins[0].sn, 1);  // again, and dropped
     EXPECT_EQ(step(true).bins[0].sn, 2);
     EXPECT_EQ(step(true).runs[0].frames, 0);
     for (const bool heard : {false, true}) {
         const slot_grant g =
-            step(true, heard);  // one loop after SN 1 was given up, and a loop later
-        EXPECT_EQ(g.runs[0], (border_run{2, 1, 0}));
-        EXPECT_EQ(g.window_edge, g.first_new_sn - 2);  // SN 2 has arrived, its border has not
+            step(true, heard);  // one loop after SN 1 was dropped, and a loop later
+        EXPECT_EQ(g.runs[0], (boundary_run{2, 1, 0}));
+        EXPECT_EQ(g.window_edge, g.first_new_sn - 2);  // SN 2 has arrived, its boundary has not
         for (int i = 0; i < 2; ++i) EXPECT_EQ(step(true).runs[0].frames, 0);
     }
     const slot_grant g = step(true);
@@ -184,7 +184,7 @@ TEST(BaseStationMac, ABorderBehindAFrameGivenUpIsSaidUntilItIsHeard) {
 }
 
 // The transmitter sends a quiet grant in place of what came too late, and the terminal hears that.
-TEST(BaseStationMac, ABorderThatWasPlannedAloneAndNotSentIsSaidAgain) {
+TEST(BaseStationMac, ABoundaryThatWasPlannedAloneAndNotSentIsSaidAgain) {
     link_config c;
     c.profile = link_profile::wipemu;
     c.bins = 1;
@@ -199,17 +199,17 @@ TEST(BaseStationMac, ABorderThatWasPlannedAloneAndNotSentIsSaidAgain) {
     };
     step(true);
     step(false);        // SN 1
-    step(true, false);  // SN 2, with its border
+    step(true, false);  // SN 2, with its boundary
     step(true);
-    step(false);  // SN 1 again, and given up
+    step(false);  // SN 1 again, and dropped
     step(true);
     step(true);
     const slot_plan late = step(true);
-    EXPECT_EQ(late.grant.runs[0], (border_run{2, 1, 0}));
+    EXPECT_EQ(late.grant.runs[0], (boundary_run{2, 1, 0}));
     EXPECT_EQ(frames_in(late), 0);
     b.mac.on_not_sent(late.air);
     const slot_plan again = step(true);
-    EXPECT_EQ(again.grant.runs[0], (border_run{2, 1, 0}));
+    EXPECT_EQ(again.grant.runs[0], (boundary_run{2, 1, 0}));
     EXPECT_EQ(again.grant.window_edge, 2);
     EXPECT_EQ(b.stats().slots_not_sent, 0U);  // that counts those with frames
     step(true);
@@ -464,11 +464,11 @@ TEST(BaseStationRecord, HoldsWhatWasSentAndWhatBecameOfIt) {
     b.step(0b10);  // slot 150: bin 0 acknowledged, bin 1 not
     EXPECT_EQ(b.mac.record(slot(150)).air, slot(150));
     EXPECT_FALSE(b.mac.record(slot(150)).heard);
-    EXPECT_LT(b.mac.settled(), slot(150));
+    EXPECT_LT(b.mac.resolved(), slot(150));
     EXPECT_EQ(b.mac.record(slot(150)).queued_packets, 3U);
     EXPECT_EQ(b.mac.record(slot(150)).queued_bytes, 4500U);
     for (int i = 0; i < 3; ++i) b.step();
-    EXPECT_EQ(b.mac.settled(), slot(150));
+    EXPECT_EQ(b.mac.resolved(), slot(150));
     const slot_record& r = b.mac.record(slot(150));
     EXPECT_TRUE(r.heard);
     EXPECT_EQ(r.acknowledged & 0b11U, 0b01U);

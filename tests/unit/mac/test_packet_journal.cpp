@@ -38,7 +38,7 @@ public:
         : base(c),
           terminal(c,
                    [this](std::span<const std::uint8_t>, bool) {
-                       if (refuse != 0) words.refuse_last(refuse);
+                       if (refuse != 0) reports.refuse_last(refuse);
                    }),
           journal([this](const packet_record& r) {
               records.push_back(
@@ -48,7 +48,7 @@ public:
               const auto& s = records.back();
               EXPECT_EQ(s.r.parts.sum(), s.r.left_ns - s.r.arrived_ns) << "packet " << s.r.number;
           }) {
-        terminal.report_to(&words);
+        terminal.report_to(&reports);
         base.follow_packets(&journal);
         run_until(200);  // the terminal has been heard
     }
@@ -76,9 +76,9 @@ public:
             }
             base.on_feedback(terminal.on_slot(r));
             if (words_arrive)
-                journal.on_words(words.words(), words.count(), terminal.decided_before(),
-                                 slot(now));
-            words.clear();
+                journal.on_reports(reports.reports(), reports.count(), terminal.decided_before(),
+                                   slot(now));
+            reports.clear();
         }
     }
     const kept_record& record(std::size_t i) { return records.at(i); }
@@ -89,7 +89,7 @@ public:
     std::set<std::pair<std::int64_t, int>> lost;
     std::vector<kept_record> records;
     base_station_mac base;
-    delivery_log words{1024};
+    delivery_log reports{1024};
     terminal_mac terminal;
     packet_journal journal;
 };
@@ -238,7 +238,7 @@ TEST(PacketJournal, AFrameGivenUpDropsItsPacketWithTheReason) {
     EXPECT_STREQ(r.dropped, "retransmissions_exceeded");
     EXPECT_EQ(r.parts.air, c.start(201) - c.start(200));
     EXPECT_EQ(r.parts.reordering, 0);
-    // Failed for good when slot 203 is settled in plan(206); the grant of 206 tells the terminal.
+    // Failed for good when slot 203 is resolved in plan(206); the grant of 206 tells the terminal.
     EXPECT_EQ(r.left_ns, c.start(207));
     EXPECT_EQ(c.journal.count().open(), 0U);
 }
@@ -346,14 +346,14 @@ TEST(PacketJournal, SnsThatWrapAreFollowed) {
 TEST(PacketJournal, WordsThatFitNothingAreCounted) {
     Cell c;
     c.give(54, c.start(200));
-    std::vector<packet_word> w(3);
+    std::vector<packet_report> w(3);
     w[0].sn = 4711;
     w[1].sn = 0;
     w[1].nibble = 7;
     w[2].sn = 0;
     w[2].bytes = 55;
     c.run_until(200);
-    c.journal.on_words(w, c.words.count() + 3, 0, slot(200));
+    c.journal.on_reports(w, c.reports.count() + 3, 0, slot(200));
     EXPECT_EQ(c.journal.count().unmatched, 3U);
     EXPECT_EQ(c.journal.count().open(), 1U);
 }

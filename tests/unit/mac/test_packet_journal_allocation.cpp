@@ -27,13 +27,13 @@ counts run(bool follow) {
     counts out;
     base_station_mac base(c);
     terminal_mac terminal(c, [](std::span<const std::uint8_t>, bool) {});
-    delivery_log words(4096);
+    delivery_log reports(4096);
     packet_journal journal([&](const packet_record& r) {
         ++out.records;
         if (r.parts.sum() != r.left_ns - r.arrived_ns) ++out.wrong;
     });
     if (follow) {
-        terminal.report_to(&words);
+        terminal.report_to(&reports);
         base.follow_packets(&journal);
     }
     const auto packet = test::ipv4(700);
@@ -56,8 +56,9 @@ counts run(bool follow) {
         }
         base.on_feedback(terminal.on_slot(r));
         if (follow) {
-            journal.on_words(words.words(), words.count(), terminal.decided_before(), slot(s));
-            words.clear();
+            journal.on_reports(reports.reports(), reports.count(), terminal.decided_before(),
+                               slot(s));
+            reports.clear();
         }
         if (s >= 2000) out.steady += allocations - before;
     }

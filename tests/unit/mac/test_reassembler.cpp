@@ -13,7 +13,7 @@ TEST(Reassembler, PacketsOfAllSizesComeOutAsTheyWentIn) {
             l.cut_all(k);
             l.bring_all_but({});
             EXPECT_EQ(l.got, l.sent);
-            EXPECT_EQ(l.assembly.counts().borders_lost, 0U);
+            EXPECT_EQ(l.assembly.counts().boundaries_lost, 0U);
         }
 }
 
@@ -90,7 +90,7 @@ TEST(Reassembler, ALostFrameOfKnownLengthCostsOnlyThePacketThatItTouches) {
     EXPECT_EQ(l.got.size(), 4U);
     EXPECT_EQ(l.assembly.counts().lost_packets, 1U);
     EXPECT_EQ(l.assembly.counts().lost_bytes, 200U);
-    EXPECT_EQ(l.assembly.counts().borders_lost, 0U);
+    EXPECT_EQ(l.assembly.counts().boundaries_lost, 0U);
 }
 
 TEST(Reassembler, WithoutPackingTheNextFrameStartIsTheNextPacket) {
@@ -146,7 +146,7 @@ TEST(Reassembler, ADamagedHeaderThatRunsIntoALostFrameCountsForNothing) {
     ASSERT_EQ(l.got.size(), 3U);
     EXPECT_TRUE(l.marks[0]);
     EXPECT_EQ(l.got[1], l.sent[2]);
-    EXPECT_EQ(l.assembly.counts().borders_lost, 1U);
+    EXPECT_EQ(l.assembly.counts().boundaries_lost, 1U);
     EXPECT_EQ(l.assembly.counts().lost_packets, 0U);
     EXPECT_EQ(l.assembly.counts().lost_bytes, 0U);
 }

@@ -37,7 +37,7 @@ public:
         auto& g = r.grant.bins[b];
         g.bits_per_symbol = 4;
         g.sn = next_sn++;
-        g.border = 0;
+        g.boundary = 0;
         r.outcome[b] = good ? frame_outcome::good : frame_outcome::bad;
         r.payload[b] = bytes;
         r.payload[b].resize(54);
@@ -106,7 +106,7 @@ TEST(TerminalMac, FramesOfALostPacketAreAcknowledgedOnlyWhenTheyArrive) {
     };
     auto r = t.idle();
     for (std::size_t b = 0; b < 4; ++b) t.add_new(r, b, part(b), false);
-    for (std::size_t b = 1; b < 4; ++b) r.grant.bins[b].border = no_border;
+    for (std::size_t b = 1; b < 4; ++b) r.grant.bins[b].boundary = no_boundary;
     t.add_new(r, 4, test::ipv4(54, 2));
     EXPECT_EQ(t.mac.on_slot(r).ack, 1U << 4);
     t.edge = 1;  // its first frame is given up: nothing of the others is of use
@@ -231,7 +231,7 @@ TEST(TerminalMac, AnotherBaseStationsWindowMakesItStartOverAndWhatGoesIsCounted)
     t.add_new(r, 0, test::ipv4(54, 1));
     t.add_new(r, 1, two);
     t.add_new(r, 2, {two.begin() + 54, two.end()}, false);
-    r.grant.bins[2].border = no_border;
+    r.grant.bins[2].boundary = no_boundary;
     t.add_new(r, 3, test::ipv4(54, 4));
     EXPECT_EQ(t.mac.on_slot(r).ack, 0xbU);
     EXPECT_EQ(t.got.size(), 1U);
@@ -310,7 +310,7 @@ TEST(TerminalMac, RandomReportsNeverCrashIt) {
                 g.whole = random() % 2 == 0;
                 g.offset = static_cast<std::uint8_t>(random());
                 g.last = random() % 2 == 0;
-                g.border = static_cast<std::uint8_t>(random());
+                g.boundary = static_cast<std::uint8_t>(random());
                 r.outcome[b] = static_cast<frame_outcome>(random() % 4);
                 r.payload[b].resize(random() % 120);
                 for (auto& byte : r.payload[b]) byte = static_cast<std::uint8_t>(random());

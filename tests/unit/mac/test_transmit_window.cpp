@@ -68,12 +68,12 @@ TEST_F(TransmitWindow, AFrameIsGivenUpWithAllItsUnitsAndTheirPackets) {
     half.length = 27;
     half.bits_per_symbol = 1;
     half.retransmissions = 2;
-    EXPECT_FALSE(window.fail(half, 3).given_up);
+    EXPECT_FALSE(window.fail(half, 3).dropped);
     EXPECT_EQ(window.waiting(), 1U);
     arq_unit other = half;
     other.offset = 27;
     other.retransmissions = 3;
-    EXPECT_TRUE(window.fail(other, 3).given_up);
+    EXPECT_TRUE(window.fail(other, 3).dropped);
     EXPECT_EQ(window.waiting(), 0U);
     EXPECT_EQ(window.totals().dropped_packets, 2U);
     EXPECT_EQ(window.totals().dropped_bytes, 210U);
@@ -81,7 +81,7 @@ TEST_F(TransmitWindow, AFrameIsGivenUpWithAllItsUnitsAndTheirPackets) {
     EXPECT_EQ(window.edge(), 1);
     // A late answer for a frame that is gone changes nothing.
     EXPECT_FALSE(window.acknowledge(half).frame_done);
-    EXPECT_FALSE(window.fail(half, 3).given_up);
+    EXPECT_FALSE(window.fail(half, 3).dropped);
     window.acknowledge(b);
     EXPECT_EQ(window.totals().sent_packets, 0U);
 }
@@ -137,15 +137,15 @@ TEST_F(TransmitWindow, TheWindowIsFullAtWhatTheGrantCanSay) {
 }
 
 // Two frames of 27 nibbles a packet, at k = 1.
-class TransmitWindowBorders : public TransmitWindow {
+class TransmitWindowBoundaries : public TransmitWindow {
 protected:
-    TransmitWindowBorders() {
+    TransmitWindowBoundaries() {
         for (int i = 0; i < 10; ++i) give(27);
     }
     void send_and_answer(int frames, bool heard) {
         for (int i = 0; i < frames; ++i) {
             units.push_back(send(1));
-            window.answer_border(units.back().sn, heard);
+            window.answer_boundary(units.back().sn, heard);
         }
     }
     void acknowledge(frame_sn first, frame_sn last) {
@@ -153,45 +153,45 @@ protected:
             window.acknowledge(units[static_cast<std::size_t>(sn)]);
     }
     void give_up(frame_sn sn) { window.fail(units[static_cast<std::size_t>(sn)], 0); }
-    std::vector<border_run> take(int bits = 92) {
-        std::array<border_run, most_border_runs> runs{};
-        const std::size_t n = window.take_borders(runs, bits);
+    std::vector<boundary_run> take(int bits = 92) {
+        std::array<boundary_run, most_boundary_runs> runs{};
+        const std::size_t n = window.take_boundaries(runs, bits);
         return {runs.begin(), runs.begin() + static_cast<std::ptrdiff_t>(n)};
     }
     std::vector<arq_unit> units;
 };
 
-TEST_F(TransmitWindowBorders, AFrameHasTheBorderOfItsFirstPacketOrOfItsPadding) {
+TEST_F(TransmitWindowBoundaries, AFrameHasTheBoundaryOfItsFirstPacketOrOfItsPadding) {
     give(5);
-    EXPECT_EQ(window.frame(send(1).sn).border, 0);
-    EXPECT_EQ(window.frame(send(1).sn).border, no_border);
+    EXPECT_EQ(window.frame(send(1).sn).boundary, 0);
+    EXPECT_EQ(window.frame(send(1).sn).boundary, no_boundary);
     for (int i = 0; i < 17; ++i) send(1);
-    EXPECT_EQ(window.frame(send(8).sn).border, 27);  // the last one and a half of the packets
+    EXPECT_EQ(window.frame(send(8).sn).boundary, 27);  // the last one and a half of the packets
     give(3);
-    EXPECT_EQ(window.frame(send(8).sn).border, 0);
+    EXPECT_EQ(window.frame(send(8).sn).boundary, 0);
     segmenter apart(false, 10);
     ASSERT_TRUE(apart.push(std::vector<std::uint8_t>(20, 1)));
     window.on_sdu(20);
     window.open_frame(1, apart);
-    EXPECT_EQ(window.frame(window.open_frame(1, apart).sn).border, 13);
+    EXPECT_EQ(window.frame(window.open_frame(1, apart).sn).boundary, 13);
 }
 
-TEST_F(TransmitWindowBorders, WhatWasHeardIsNotSaidAgain) {
+TEST_F(TransmitWindowBoundaries, WhatWasHeardIsNotSaidAgain) {
     send_and_answer(4, true);
     give_up(1);
-    EXPECT_FALSE(window.borders_waiting());
+    EXPECT_FALSE(window.boundaries_waiting());
     acknowledge(0, 0);
     EXPECT_EQ(window.edge(), 2);
 }
 
-TEST_F(TransmitWindowBorders, WithoutAFrameGivenUpNothingIsSaid) {
+TEST_F(TransmitWindowBoundaries, WithoutAFrameGivenUpNothingIsSaid) {
     send_and_answer(6, false);
     acknowledge(0, 5);
-    EXPECT_FALSE(window.borders_waiting());
+    EXPECT_FALSE(window.boundaries_waiting());
     EXPECT_EQ(window.edge(), 6);
 }
 
-TEST_F(TransmitWindowBorders, TheEdgeWaitsAtAFrameBehindOneGivenUpUntilItsBorderIsHeard) {
+TEST_F(TransmitWindowBoundaries, TheEdgeWaitsAtAFrameBehindOneGivenUpUntilItsBoundaryIsHeard) {
     send_and_answer(8, false);
     acknowledge(1, 7);
     give_up(0);
@@ -199,44 +199,44 @@ TEST_F(TransmitWindowBorders, TheEdgeWaitsAtAFrameBehindOneGivenUpUntilItsBorder
     for (const bool heard : {false, true}) {
         const auto runs = take();
         ASSERT_EQ(runs.size(), 1U);
-        EXPECT_EQ(runs[0], (border_run{1, 2, 0}));  // 1 has none, 2 begins a packet
-        EXPECT_FALSE(window.borders_waiting());
-        window.answer_borders(runs[0], heard);
+        EXPECT_EQ(runs[0], (boundary_run{1, 2, 0}));  // 1 has none, 2 begins a packet
+        EXPECT_FALSE(window.boundaries_waiting());
+        window.answer_boundaries(runs[0], heard);
         EXPECT_EQ(window.edge(), heard ? 8 : 1);
     }
-    EXPECT_FALSE(window.borders_waiting());
+    EXPECT_FALSE(window.boundaries_waiting());
 }
 
-TEST_F(TransmitWindowBorders, SeveralGivenUpAreSaidInRunsAndAsManyAsFit) {
+TEST_F(TransmitWindowBoundaries, SeveralGivenUpAreSaidInRunsAndAsManyAsFit) {
     send_and_answer(16, false);
     for (const frame_sn sn : {0, 5, 11}) give_up(sn);
     ASSERT_EQ(take(10).size(), 0U);
     ASSERT_EQ(take(14).size(), 1U);  // 1 + gamma(15) + gamma(2) + 2
     const auto runs = take();
     ASSERT_EQ(runs.size(), 2U);
-    EXPECT_EQ(runs[0], (border_run{6, 1, 0}));
-    EXPECT_EQ(runs[1], (border_run{12, 1, 0}));
+    EXPECT_EQ(runs[0], (boundary_run{6, 1, 0}));
+    EXPECT_EQ(runs[1], (boundary_run{12, 1, 0}));
 }
 
-TEST_F(TransmitWindowBorders, BehindTheLastPacketTheNextFramesAreAskedFor) {
+TEST_F(TransmitWindowBoundaries, BehindTheLastPacketTheNextFramesAreAskedFor) {
     send_and_answer(4, true);
     give_up(3);
     acknowledge(0, 2);
     EXPECT_TRUE(window.empty());
     send_and_answer(2, false);  // the next packet
-    EXPECT_EQ(take(), (std::vector<border_run>{{4, 1, 0}}));
+    EXPECT_EQ(take(), (std::vector<boundary_run>{{4, 1, 0}}));
     acknowledge(4, 5);
     EXPECT_EQ(window.edge(), 4);
-    window.answer_border(4, true);
+    window.answer_boundary(4, true);
     EXPECT_TRUE(window.empty());
 }
 
-TEST_F(TransmitWindowBorders, OfAFrameThatIsGivenUpItselfNothingHasToBeSaid) {
+TEST_F(TransmitWindowBoundaries, OfAFrameThatIsGivenUpItselfNothingHasToBeSaid) {
     send_and_answer(8, false);
     acknowledge(1, 1);
     give_up(0);
     give_up(2);
-    EXPECT_EQ(take(), (std::vector<border_run>{{1, 1, no_border}, {3, 2, 0}}));
+    EXPECT_EQ(take(), (std::vector<boundary_run>{{1, 1, no_boundary}, {3, 2, 0}}));
 }
 
 }  // namespace

@@ -200,7 +200,7 @@ TEST_F(CurveLink, WordsOfAPartnerWhoIsGoneAreHeardAndDoNotBringHimBack) {
         EXPECT_EQ(take(*a, *b), (bytes{200}));
         ASSERT_TRUE(say(bytes{201}, *a, *b));
         EXPECT_EQ(take(*b, *a), (bytes{201}));
-        EXPECT_EQ(a->odd_messages, 0U);
+        EXPECT_EQ(a->malformed_messages, 0U);
     }
 }
 

@@ -86,7 +86,7 @@ TEST_P(peer_link_over, messages_go_both_ways_whole_and_in_order) {
         EXPECT_EQ(take(*b), bytes(i * 37u, i));
         EXPECT_EQ(take(*a), bytes(i, i));
     }
-    EXPECT_EQ(a->odd_messages + b->odd_messages, 0U);
+    EXPECT_EQ(a->malformed_messages + b->malformed_messages, 0U);
 }
 
 TEST_P(peer_link_over, the_connecting_end_may_be_first) {
@@ -227,7 +227,7 @@ TEST_P(peer_link_over, a_partner_who_is_back_is_heard_by_one_who_receives_first)
         EXPECT_FALSE(lost);
         EXPECT_TRUE(a->send(bytes{turn, turn}));
         EXPECT_EQ(take(*b), (bytes{turn, turn}));
-        EXPECT_EQ(a->odd_messages + b->odd_messages, 0U);
+        EXPECT_EQ(a->malformed_messages + b->malformed_messages, 0U);
     }
 }
 
@@ -235,8 +235,9 @@ TEST_P(peer_link_over, a_second_partner_is_turned_away) {
     const auto a = open(end::bind), b = open(end::connect);
     ASSERT_TRUE(meet(*a, *b));
     const auto c = open(end::connect);
-    EXPECT_FALSE(until([&] { return c->connected() && c->send(bytes(1)) && a->odd_messages > 99; },
-                       {a.get(), c.get()}, 100ms));
+    EXPECT_FALSE(
+        until([&] { return c->connected() && c->send(bytes(1)) && a->malformed_messages > 99; },
+              {a.get(), c.get()}, 100ms));
     EXPECT_TRUE(b->send(bytes(4)));
     EXPECT_EQ(take(*a).size(), 4U);
 }
@@ -346,7 +347,7 @@ TEST_F(ring_strangers, those_who_do_not_speak_it_do_not_hold_up_the_true_one) {
     ASSERT_GT(write(odd, words, sizeof words), 0);
     for (int i = 0; i < 10; ++i) a->watch();
     EXPECT_FALSE(a->connected());
-    EXPECT_EQ(a->odd_messages, 1U);
+    EXPECT_EQ(a->malformed_messages, 1U);
     const auto b = make_link({.endpoint = "shm://" + path_, .which = end::connect, .name = "line"});
     for (int i = 0; i < 1000 && !(a->connected() && b->connected()); ++i) {
         a->watch();
@@ -416,14 +417,14 @@ TEST_F(ring_strangers, another_user_is_turned_away_by_either_end) {
         look(*a);
         EXPECT_EQ(code_of(child), 0);
         EXPECT_FALSE(a->connected());
-        EXPECT_GT(a->odd_messages, 0U);
+        EXPECT_GT(a->malformed_messages, 0U);
     }
     const pid_t child = as_another_user(end::bind, look);
     while (!std::filesystem::exists(path_)) std::this_thread::sleep_for(1ms);
     const auto b = make_link({.endpoint = "shm://" + path_, .which = end::connect, .name = "line"});
     look(*b);
     EXPECT_FALSE(b->connected());
-    EXPECT_GT(b->odd_messages, 0U);
+    EXPECT_GT(b->malformed_messages, 0U);
     EXPECT_EQ(code_of(child), 0);
 }
 

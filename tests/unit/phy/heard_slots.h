@@ -144,7 +144,7 @@ inline std::uint64_t fingerprint_of(const phy::received_slot& r, const phy::rece
     return f.value();
 }
 
-using on_words_fn = std::function<void(const words&)>;
+using on_reports_fn = std::function<void(const words&)>;
 // How many samples the next call has, and where its buffer begins, counted in samples.
 struct piece {
     std::int64_t samples;
@@ -156,7 +156,7 @@ using cut_fn = std::function<piece()>;
 class listener {
 public:
     void hear(const recording& from, std::size_t world, const cut_fn& cut,
-              const on_words_fn& said) {
+              const on_reports_fn& said) {
         from_ = from.of(world);
         begin_ = first_sample(slot(curves::first_slot +
                                    static_cast<std::int64_t>(world) * (from.slots + pause_slots)))

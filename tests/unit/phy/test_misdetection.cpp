@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which frames are believed when their CRC holds. How often a wrong one is delivered is measured by
+// Which frames are accepted when their CRC holds. How often a wrong one is delivered is measured by
 // tests/bench/misdetection.cpp.
 #include <gtest/gtest.h>
 
@@ -98,7 +98,7 @@ TEST(wrong_decisions, are_as_many_as_the_symbols_tell) {
 
 // A slot on a channel of gain 1: frames of one modulation in every bin, `wrong` symbols of each
 // moved beside their point, and the frames as they are decided then.
-class believed_frames : public testing::TestWithParam<int>, public check_watcher {
+class accepted_frames : public testing::TestWithParam<int>, public check_watcher {
 protected:
     const int k = GetParam();
     constellation points{k};
@@ -109,12 +109,12 @@ protected:
     channel_estimate channel{};
     std::array<float, nof_bins> noise{};
     std::array<bin_result, nof_bins> out;
-    int checks = 0, held = 0, believed = 0;
+    int checks = 0, held = 0, accepted = 0;
 
-    void on_check(bin_index, const label_array&, bool holds, bool is_believed) override {
+    void on_check(bin_index, const label_array&, bool holds, bool is_accepted) override {
         ++checks;
         held += holds;
-        believed += is_believed;
+        accepted += is_accepted;
     }
 
     // Noise of that variance around right symbols, cut off inside their cells: the CRC holds.
@@ -155,21 +155,21 @@ protected:
         return static_cast<int>(std::ranges::count(out, frame_outcome::good, &bin_result::outcome));
     }
 };
-INSTANTIATE_TEST_SUITE_P(bits, believed_frames, testing::Range(1, 9));
+INSTANTIATE_TEST_SUITE_P(bits, accepted_frames, testing::Range(1, 9));
 
-TEST_P(believed_frames, are_all_that_are_right_where_frames_come_through) {
+TEST_P(accepted_frames, are_all_that_are_right_where_frames_come_through) {
     receive(points.unit() * points.unit() / 9);
     EXPECT_EQ(held, nof_bins);
     EXPECT_EQ(good(), nof_bins);
 }
 
-TEST_P(believed_frames, are_none_where_it_takes_luck_to_be_right) {
+TEST_P(accepted_frames, are_none_where_it_takes_luck_to_be_right) {
     receive(2 * points.unit() * points.unit());  // the noise is wider than the cell
     EXPECT_EQ(held, nof_bins);
     EXPECT_LE(good(), k == 3 ? nof_bins / 2 : 0);  // further inside, it looks less noisy than it is
 }
 
-TEST_P(believed_frames, are_not_refused_for_a_wrong_estimate_of_the_noise) {
+TEST_P(accepted_frames, are_not_refused_for_a_wrong_estimate_of_the_noise) {
     const float little = points.unit() * points.unit() / 12;
     receive(little);
     noise.fill(100 * little);

@@ -274,7 +274,7 @@ TEST(lock, survives_a_gap_in_the_transmission_of_80_slots) {
             EXPECT_EQ(s.holds, gap > 29 ? 1U : s.holds);
             terminal.bad = terminal.good = 0;
             for (int i = 0; i < 30; ++i) terminal.take(base.next());
-            // At 6 dB one frame in a hundred is right by luck, and not believed: grants come.
+            // At 6 dB one frame in a hundred is right by luck, and not accepted: grants come.
             EXPECT_LE(terminal.bad, snr > 6 ? 0 : 30 * nof_bins) << gap;
             EXPECT_GT(terminal.good + (snr > 6 ? 0 : terminal.bad), 0);
         }

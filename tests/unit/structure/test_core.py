@@ -106,7 +106,9 @@ class Core(unittest.TestCase):
             for c in commands
             if c["file"].startswith(str(TOP))
         }
-        self.assertLess({"mac/umts", "mac/wlan", "mac/relay", "channels/packet", "blocks/phy"}, SOURCES)
+        self.assertLess(
+            {"mac/umts", "mac/wlan", "mac/relay", "channels/packet", "blocks/phy"}, SOURCES
+        )
         missing = [room for room in SOURCES if not any(f.startswith(room + "/") for f in compiled)]
         self.assertEqual(missing, [])
         self.assertEqual(

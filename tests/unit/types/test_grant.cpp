@@ -32,13 +32,13 @@ slot_grant random_grant(std::mt19937& rng, int retransmissions) {
         }
     }
     if (rng() % 4 != 0) return g;
-    // Borders of the first new frames, and of runs of older ones.
+    // Boundaries of the first new frames, and of runs of older ones.
     int told = static_cast<int>(rng() % 4) * 4;
     for (auto& b : g.bins) {
         if (b.bits_per_symbol == 0 || b.retransmission || told-- <= 0) continue;
         const auto nibbles =
             static_cast<unsigned>(frame_payload_nibbles(link_profile::radio, b.bits_per_symbol));
-        b.border = rng() % 2 == 0 ? no_border : static_cast<std::uint8_t>(rng() % nibbles);
+        b.boundary = rng() % 2 == 0 ? no_boundary : static_cast<std::uint8_t>(rng() % nibbles);
     }
     int back = 400;
     for (std::size_t i = 0, n = rng() % 4; i < n; ++i) {
@@ -46,7 +46,7 @@ slot_grant random_grant(std::mt19937& rng, int retransmissions) {
         auto& run = g.runs[i];
         run.first = static_cast<wire_sn>(g.first_new_sn - back);
         run.frames = static_cast<std::uint16_t>(1 + rng() % 30);
-        if (rng() % 3 != 0) run.border = static_cast<std::uint8_t>(rng() % 216 * (rng() % 2));
+        if (rng() % 3 != 0) run.boundary = static_cast<std::uint8_t>(rng() % 216 * (rng() % 2));
         back -= run.frames - 1;
     }
     return g;
@@ -78,12 +78,12 @@ int content_bits(const slot_grant& g) {
     for (const auto& b : g.bins) {
         if (b.bits_per_symbol == 0 || b.retransmission) continue;
         ++fresh;
-        if (b.border == unknown_border) continue;
+        if (b.boundary == unknown_boundary) continue;
         ++told;
         ++without;
-        if (b.border == no_border) continue;
+        if (b.boundary == no_boundary) continue;
         bits += gamma(without) + 1;
-        if (b.border != 0) bits += log2_of(27 * b.bits_per_symbol - 6);
+        if (b.boundary != 0) bits += log2_of(27 * b.bits_per_symbol - 6);
         without = 0;
     }
     if (without > 0) bits += gamma(without + 1);
@@ -95,7 +95,7 @@ int content_bits(const slot_grant& g) {
         const int from = static_cast<wire_sn>(run.first);
         const int step = static_cast<wire_sn>(&run == g.runs.data() ? at - from : from - at);
         bits += 1 + gamma(step) + gamma(run.frames);
-        bits += run.border == no_border ? 1 : run.border == 0 ? 2 : 10;
+        bits += run.boundary == no_boundary ? 1 : run.boundary == 0 ? 2 : 10;
         at = static_cast<wire_sn>(run.first + run.frames - 1);
     }
     return bits;
@@ -146,13 +146,13 @@ TEST(grant, a_full_slot_of_consecutive_retransmissions_fits) {
     EXPECT_EQ(unpack_grant(bits, link_profile::radio), g);
 }
 
-TEST(grant, borders_of_a_full_slot_of_new_frames_fit) {
+TEST(grant, boundaries_of_a_full_slot_of_new_frames_fit) {
     for (int k = 1; k <= 8; ++k) {
         slot_grant g;
         for (std::size_t b = 0; b < nof_bins; ++b) {
             g.bins[b].bits_per_symbol = static_cast<std::uint8_t>(k);
             g.bins[b].sn = static_cast<wire_sn>(b);
-            g.bins[b].border = b % 7 == 3 ? std::uint8_t{20} : no_border;  // four packets begin
+            g.bins[b].boundary = b % 7 == 3 ? std::uint8_t{20} : no_boundary;  // four packets begin
         }
         std::array<std::uint8_t, grant_bytes> bits;
         ASSERT_TRUE(pack_grant(g, link_profile::radio, bits));
@@ -160,8 +160,8 @@ TEST(grant, borders_of_a_full_slot_of_new_frames_fit) {
     }
 }
 
-// While nothing is to be said the format is what it was without borders.
-TEST(grant, without_borders_the_rest_is_zeros) {
+// While nothing is to be said the format is what it was without boundaries.
+TEST(grant, without_boundaries_the_rest_is_zeros) {
     slot_grant g;
     for (auto& b : g.bins) b.bits_per_symbol = 8;
     std::array<std::uint8_t, grant_bytes> bits;
@@ -187,7 +187,7 @@ TEST(grant, what_could_not_have_been_written_is_refused) {
         for (std::size_t i = 0; i < bits.size(); ++i) bits[i] |= tail[i];
         return unpack_grant(bits, link_profile::radio).has_value();
     };
-    EXPECT_TRUE(with({{2, 2}, {1, 1}, {1, 1}, {5, 5}}));    // border at nibble 5
+    EXPECT_TRUE(with({{2, 2}, {1, 1}, {1, 1}, {5, 5}}));    // boundary at nibble 5
     EXPECT_FALSE(with({{2, 2}, {1, 1}, {1, 1}, {0, 5}}));   // nibble 0 in the long form
     EXPECT_FALSE(with({{2, 2}, {1, 1}, {1, 1}, {21, 5}}));  // beyond the frame
     EXPECT_FALSE(with({{2, 2}, {3, 3}, {1, 1}}));           // the third of one

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "station/packet_words.h"
+#include "station/packet_reports.h"
 
 #include "types/frame.h"
 #include "wire/ip_header.h"
@@ -13,14 +13,14 @@ constexpr int largest_errno = 4095;
 
 }  // namespace
 
-void write_words(const delivery_log& log, wire_sn decided_before, std::uint64_t watch,
-                 openwip::uplink::PacketWords& out) {
+void write_reports(const delivery_log& log, wire_sn decided_before, std::uint64_t watch,
+                   openwip::uplink::PacketReports& out) {
     out.Clear();
     out.set_watch(watch);
     out.set_count(log.count());
     out.set_decided_before(decided_before);
-    for (const packet_word& w : log.words()) {
-        auto& m = *out.add_word();
+    for (const packet_report& w : log.reports()) {
+        auto& m = *out.add_report();
         m.set_sn(w.sn);
         m.set_nibble(w.nibble);
         m.set_end(static_cast<std::uint32_t>(w.end));
@@ -31,20 +31,20 @@ void write_words(const delivery_log& log, wire_sn decided_before, std::uint64_t 
     }
 }
 
-const char* read_words(const openwip::uplink::PacketWords& in, slot now,
-                       std::vector<packet_word>& out) {
+const char* read_reports(const openwip::uplink::PacketReports& in, slot now,
+                         std::vector<packet_report>& out) {
     out.clear();
-    if (in.decided_before() > largest_sn) return "packet words: SN out of range";
-    for (const auto& m : in.word()) {
+    if (in.decided_before() > largest_sn) return "packet reports: SN out of range";
+    for (const auto& m : in.report()) {
         if (m.sn() > largest_sn || m.last_frame() > largest_sn || m.nibble() >= most_nibbles)
-            return "packet word: SN or nibble out of range";
+            return "packet report: SN or nibble out of range";
         if (m.end() > static_cast<std::uint32_t>(packet_end::refused))
-            return "packet word: unknown end";
-        if (m.bytes() > max_packet_bytes) return "packet word: longer than any packet";
+            return "packet report: unknown end";
+        if (m.bytes() > max_packet_bytes) return "packet report: longer than any packet";
         if (m.complete() < 0 || m.complete() > now.value)
-            return "packet word: complete in a slot to come";
-        if (m.error() < 0 || m.error() > largest_errno) return "packet word: no errno";
-        packet_word w;
+            return "packet report: complete in a slot to come";
+        if (m.error() < 0 || m.error() > largest_errno) return "packet report: no errno";
+        packet_report w;
         w.sn = static_cast<wire_sn>(m.sn());
         w.nibble = static_cast<std::uint8_t>(m.nibble());
         w.end = static_cast<packet_end>(m.end());

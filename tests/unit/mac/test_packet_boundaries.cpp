@@ -7,7 +7,7 @@
 namespace wip::test {
 namespace {
 
-TEST(PacketBorders, AfterALostHeaderTheNextPacketFollows) {
+TEST(PacketBoundaries, AfterALostHeaderTheNextPacketFollows) {
     for (const bool v6 : {false, true}) {
         link l;
         for (int i = 0; i < 6; ++i)
@@ -21,13 +21,13 @@ TEST(PacketBorders, AfterALostHeaderTheNextPacketFollows) {
         EXPECT_EQ(l.got[1], l.sent[3]);
         EXPECT_EQ(l.got[3], l.sent[5]);
         EXPECT_EQ(l.assembly.counts().lost_packets, 1U);
-        EXPECT_EQ(l.assembly.counts().borders_lost, 1U);
+        EXPECT_EQ(l.assembly.counts().boundaries_lost, 1U);
     }
 }
 
 // The data before the last packet looks like the start of headers of 60 bytes, which would end
 // beyond the last frame.
-TEST(PacketBorders, TheLastPacketIsFoundWhateverTheDataBeforeItLooksLike) {
+TEST(PacketBoundaries, TheLastPacketIsFoundWhateverTheDataBeforeItLooksLike) {
     link l;
     l.give(ipv4(100));
     l.give(ipv4(190, 0x4f));
@@ -39,7 +39,7 @@ TEST(PacketBorders, TheLastPacketIsFoundWhateverTheDataBeforeItLooksLike) {
     EXPECT_EQ(l.got[0], l.sent[2]);
 }
 
-TEST(PacketBorders, AHeaderInTheDataIsNotTakenForOne) {
+TEST(PacketBoundaries, AHeaderInTheDataIsNotTakenForOne) {
     link l;
     auto quoting = ipv4(400, 0x11);
     const auto quoted = ipv4(120, 0x22);
@@ -56,7 +56,7 @@ TEST(PacketBorders, AHeaderInTheDataIsNotTakenForOne) {
     EXPECT_EQ(l.got[1], l.sent[3]);
 }
 
-TEST(PacketBorders, ADamagedHeaderLosesItsPacketAndThePlaceOfTheNextIsSearched) {
+TEST(PacketBoundaries, ADamagedHeaderLosesItsPacketAndThePlaceOfTheNextIsSearched) {
     link l(corrupt());
     l.give_packets(6, 200);
     l.cut_all();
@@ -71,7 +71,7 @@ TEST(PacketBorders, ADamagedHeaderLosesItsPacketAndThePlaceOfTheNextIsSearched) 
 
 // Two wrong bits of one column, one in the length, one in the source address 10.42.0.1, pass the
 // checksum. The false length ends inside a later packet, or beyond all of them.
-TEST(PacketBorders, ADamagedHeaderWithAWrongLengthButARightChecksumTakesNoPacketsWithIt) {
+TEST(PacketBoundaries, ADamagedHeaderWithAWrongLengthButARightChecksumTakesNoPacketsWithIt) {
     for (const std::uint8_t bit : {0x02, 0x08}) {
         link l(corrupt());
         l.give_packets(6, 200);
@@ -85,13 +85,13 @@ TEST(PacketBorders, ADamagedHeaderWithAWrongLengthButARightChecksumTakesNoPacket
         ASSERT_EQ(l.got.size(), 5U) << int{bit};
         EXPECT_EQ(l.got[2], l.sent[3]);
         EXPECT_EQ(l.got[4], l.sent[5]);
-        EXPECT_EQ(l.assembly.counts().borders_lost, 1U);
+        EXPECT_EQ(l.assembly.counts().boundaries_lost, 1U);
     }
 }
 
 // The same with data of zeros, in which the false length of 136 bytes ends: they look like padding,
 // but the next frame begins with zeros too, in a good frame or in a damaged one.
-TEST(PacketBorders, ZerosThatGoOnInTheNextFrameAreNoPadding) {
+TEST(PacketBoundaries, ZerosThatGoOnInTheNextFrameAreNoPadding) {
     for (const bool more_damage : {false, true}) {
         link l(corrupt());
         for (int i = 0; i < 6; ++i) l.give(ipv4(200, 0));
@@ -106,11 +106,11 @@ TEST(PacketBorders, ZerosThatGoOnInTheNextFrameAreNoPadding) {
         l.lose_below(l.last());
         ASSERT_EQ(l.got.size(), 5U);
         for (const auto& p : l.got) EXPECT_EQ(p.size(), 200U);
-        EXPECT_EQ(l.assembly.counts().borders_lost, 1U);
+        EXPECT_EQ(l.assembly.counts().boundaries_lost, 1U);
     }
 }
 
-TEST(PacketBorders, ADamagedHeaderIsBelievedOnceTheNextBorderIsTold) {
+TEST(PacketBoundaries, ADamagedHeaderIsBelievedOnceTheNextBoundaryIsTold) {
     link l(corrupt());
     l.tells = false;
     l.give_packets(3, 212);
@@ -130,10 +130,10 @@ TEST(PacketBorders, ADamagedHeaderIsBelievedOnceTheNextBorderIsTold) {
     ASSERT_EQ(l.got.size(), 3U);
     EXPECT_TRUE(l.marks[1]);
     EXPECT_EQ(l.got[1].size(), 212U);
-    EXPECT_EQ(l.assembly.counts().borders_lost, 0U);
+    EXPECT_EQ(l.assembly.counts().boundaries_lost, 0U);
 }
 
-TEST(PacketBorders, AnIntactPacketBetweenTwoDamagedHeadersIsDelivered) {
+TEST(PacketBoundaries, AnIntactPacketBetweenTwoDamagedHeadersIsDelivered) {
     link l(corrupt());
     l.give_packets(6, 216);
     l.cut_all();  // four frames each
@@ -148,7 +148,7 @@ TEST(PacketBorders, AnIntactPacketBetweenTwoDamagedHeadersIsDelivered) {
     EXPECT_FALSE(l.marks[1]);
 }
 
-TEST(PacketBorders, ADamagedIpv6HeaderIsNotBelieved) {
+TEST(PacketBoundaries, ADamagedIpv6HeaderIsNotBelieved) {
     link l(corrupt());
     for (int i = 0; i < 4; ++i) l.give(ipv6_udp(200, static_cast<std::uint8_t>(i)));
     l.cut_all();
@@ -160,7 +160,7 @@ TEST(PacketBorders, ADamagedIpv6HeaderIsNotBelieved) {
     EXPECT_EQ(l.got[0], l.sent[1]);
 }
 
-TEST(PacketBorders, ALostFrameEndsNoFlowWhateverItsProtocol) {
+TEST(PacketBoundaries, ALostFrameEndsNoFlowWhateverItsProtocol) {
     for (const bool in_order : {true, false})
         for (int protocol = 0; protocol < 256; ++protocol) {
             reassembler_config c;
@@ -174,14 +174,14 @@ TEST(PacketBorders, ALostFrameEndsNoFlowWhateverItsProtocol) {
             l.lose_below(l.last());
             ASSERT_EQ(l.got.size(), 4U) << protocol;
             // As completed a chain has begun with packet 2 already.
-            EXPECT_EQ(l.assembly.counts().borders_lost, in_order ? 1U : 2U);
+            EXPECT_EQ(l.assembly.counts().boundaries_lost, in_order ? 1U : 2U);
             for (const int i : {0, 1, 3, 4, 5})
                 EXPECT_EQ(std::ranges::count(l.got, l.sent[static_cast<std::size_t>(i)]),
                           i == 1 ? 0 : 1);
         }
 }
 
-TEST(PacketBorders, AWrongPayloadBitEndsNoFlowWhateverItsProtocol) {
+TEST(PacketBoundaries, AWrongPayloadBitEndsNoFlowWhateverItsProtocol) {
     for (int protocol = 0; protocol < 256; ++protocol) {
         link l(corrupt());
         for (int i = 0; i < 6; ++i)
@@ -194,11 +194,11 @@ TEST(PacketBorders, AWrongPayloadBitEndsNoFlowWhateverItsProtocol) {
         ASSERT_EQ(l.got.size(), 6U) << protocol;
         EXPECT_TRUE(l.marks[1]);
         EXPECT_EQ(l.got[5], l.sent[5]);
-        EXPECT_EQ(l.assembly.counts().borders_lost, 0U);
+        EXPECT_EQ(l.assembly.counts().boundaries_lost, 0U);
     }
 }
 
-TEST(PacketBorders, APacketOfAnUnusualProtocolBetweenLostFramesIsFound) {
+TEST(PacketBoundaries, APacketOfAnUnusualProtocolBetweenLostFramesIsFound) {
     link l;
     for (int i = 0; i < 6; ++i) l.give(ipv4(200, static_cast<std::uint8_t>(i), 253));
     l.cut_all();
@@ -219,7 +219,7 @@ TEST(PacketBorders, APacketOfAnUnusualProtocolBetweenLostFramesIsFound) {
     EXPECT_EQ(exact.got[1], exact.sent[2]);
 }
 
-TEST(PacketBorders, OfATunnelOfAnUnusualProtocolTheOuterPacketIsDelivered) {
+TEST(PacketBoundaries, OfATunnelOfAnUnusualProtocolTheOuterPacketIsDelivered) {
     for (const bool more_comes : {true, false}) {
         link l;
         auto outer = ipv4(300, 0x77, 253);
@@ -237,7 +237,7 @@ TEST(PacketBorders, OfATunnelOfAnUnusualProtocolTheOuterPacketIsDelivered) {
 }
 
 // The data has a header of a protocol that few use; where its packet would end nothing contradicts.
-TEST(PacketBorders, AnUnusualHeaderInTheDataTakesNoPacketsWithIt) {
+TEST(PacketBoundaries, AnUnusualHeaderInTheDataTakesNoPacketsWithIt) {
     link l;
     auto quoting = ipv4(216, 0x11);
     const auto quoted = ipv4(700, 0x22, 253);
@@ -253,7 +253,7 @@ TEST(PacketBorders, AnUnusualHeaderInTheDataTakesNoPacketsWithIt) {
     EXPECT_EQ(l.got[3], l.sent[5]);
 }
 
-TEST(PacketBorders, APacketBeforeAnIpv6PacketOfAnUnknownProtocolIsFound) {
+TEST(PacketBoundaries, APacketBeforeAnIpv6PacketOfAnUnknownProtocolIsFound) {
     for (const std::uint8_t protocol : {17, 253}) {
         link l;
         auto unknown = ipv6_udp(200, 4);
@@ -272,7 +272,7 @@ TEST(PacketBorders, APacketBeforeAnIpv6PacketOfAnUnknownProtocolIsFound) {
 
 // A search: frames 0 and 1 are lost. Packet 1 is filled with one byte up to 6 bytes before the end
 // of frame 5, where the next header begins; the rest of it comes late.
-TEST(PacketBorders, WhateverFillsThePacketBeforeALateHeaderThePacketsBehindItAreFound) {
+TEST(PacketBoundaries, WhateverFillsThePacketBeforeALateHeaderThePacketsBehindItAreFound) {
     for (int fill = 0; fill < 256; ++fill) {
         link l;
         l.give(ipv4(100, static_cast<std::uint8_t>(fill)));
@@ -291,7 +291,7 @@ TEST(PacketBorders, WhateverFillsThePacketBeforeALateHeaderThePacketsBehindItAre
 
 // Both headers lie in damaged frames; the second one, with its own errors, has options or a traffic
 // class.
-TEST(PacketBorders, ADamagedPacketBeforeADamagedHeaderOfAnyFormIsDelivered) {
+TEST(PacketBoundaries, ADamagedPacketBeforeADamagedHeaderOfAnyFormIsDelivered) {
     auto options = ipv4(216, 3);
     options[0] = 0x47;
     options[9] = 17;
@@ -324,7 +324,7 @@ std::vector<std::uint8_t> full_of_packets(std::size_t bytes, std::uint8_t mark) 
     return p;
 }
 
-TEST(PacketBorders, NothingMadeOfDataIsDelivered) {
+TEST(PacketBoundaries, NothingMadeOfDataIsDelivered) {
     for (const bool in_order : {true, false})
         for (frame_sn lost = 0; lost < 40; ++lost) {
             reassembler_config c;
@@ -339,7 +339,7 @@ TEST(PacketBorders, NothingMadeOfDataIsDelivered) {
         }
 }
 
-TEST(PacketBorders, ItWaitsForABorderThatIsStillToBeTold) {
+TEST(PacketBoundaries, ItWaitsForABoundaryThatIsStillToBeTold) {
     for (const bool in_order : {true, false}) {
         reassembler_config c;
         c.in_order = in_order;
@@ -361,7 +361,7 @@ TEST(PacketBorders, ItWaitsForABorderThatIsStillToBeTold) {
     }
 }
 
-TEST(PacketBorders, BelowTheEdgeItWaitsNoLonger) {
+TEST(PacketBoundaries, BelowTheEdgeItWaitsNoLonger) {
     link l;
     l.tells = false;
     for (std::uint8_t i = 0; i < 4; ++i) l.give(ipv4(108, i));
@@ -376,7 +376,7 @@ TEST(PacketBorders, BelowTheEdgeItWaitsNoLonger) {
 }
 
 // A false length that no CRC has caught: short, long, and beyond all that is there.
-TEST(PacketBorders, APacketThatContradictsABorderIsNone) {
+TEST(PacketBoundaries, APacketThatContradictsABoundaryIsNone) {
     for (const std::size_t wrong : {100, 150, 300, 2000}) {
         link l;
         for (std::uint8_t i = 0; i < 6; ++i) l.give(full_of_packets(216, i));
@@ -391,8 +391,8 @@ TEST(PacketBorders, APacketThatContradictsABorderIsNone) {
     }
 }
 
-// The false length of the damaged header leads to data that is packets up to the border.
-TEST(PacketBorders, ADamagedHeaderMakesNoPacketsOfDataBehindItsFrame) {
+// The false length of the damaged header leads to data that is packets up to the boundary.
+TEST(PacketBoundaries, ADamagedHeaderMakesNoPacketsOfDataBehindItsFrame) {
     link l(corrupt());
     for (std::uint8_t i = 0; i < 6; ++i) l.give(full_of_packets(216, i));
     l.cut_all();
@@ -406,7 +406,7 @@ TEST(PacketBorders, ADamagedHeaderMakesNoPacketsOfDataBehindItsFrame) {
     for (const auto& p : l.got) EXPECT_EQ(std::ranges::count(l.sent, p), 1);
 }
 
-TEST(PacketBorders, RandomBitsAndBordersNeverHangOrCrashIt) {
+TEST(PacketBoundaries, RandomBitsAndBoundariesNeverHangOrCrashIt) {
     splitmix64 dice(88172645463325252);
     const auto random = [&dice] { return dice.next(); };
     for (const bool in_order : {true, false}) {
@@ -430,9 +430,9 @@ TEST(PacketBorders, RandomBitsAndBordersNeverHangOrCrashIt) {
                 for (auto& b : payload)
                     b = static_cast<std::uint8_t>(random() % 3 == 0 ? 0x45 : random());
                 if (u.sn >= 0) r.frames().put(u, random() % 5 != 0, payload);
-                r.frames().tell_border(
+                r.frames().tell_boundary(
                     next - 1 - static_cast<frame_sn>(random() % 60),
-                    static_cast<std::uint8_t>(random() % 3 != 0 ? no_border : random() % 216));
+                    static_cast<std::uint8_t>(random() % 3 != 0 ? no_boundary : random() % 216));
             }
             r.frames().raise_edge(next - 40);
             r.advance();
