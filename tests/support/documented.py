@@ -17,13 +17,13 @@ COMMANDS = (
     "./openwip",
     "sudo",
     "for",
+    "g++",
     "python3",
     "/usr/bin/python3",
     "MPLBACKEND=Agg",
     "tshark",
     "wireshark",
     "git",
-    "g++",
 )
 NOT_RUN = re.compile(r"<!-- not run by the test: (.+) -->")
 SAVE = re.compile(r"Save this as `([\w.]+)`")
