@@ -17,6 +17,7 @@ COMMANDS = (
     "./openwip",
     "sudo",
     "for",
+    "g++",
     "python3",
     "/usr/bin/python3",
     "MPLBACKEND=Agg",
