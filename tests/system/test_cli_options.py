@@ -357,7 +357,10 @@ class Options(unittest.TestCase):
     def test_one_outside_every_range_is_refused_with_flag_value_and_range(self):
         for s in (x for x in scenario.SETTINGS if x.flag):
             kind = getattr(s.kind, "kind", s.kind)
-            for value in [kind.low - 1, kind.high + 1] if hasattr(kind, "low") else ["sideways"]:
+            outside = [kind.low - 1, kind.high + 1] if hasattr(kind, "low") else ["sideways"]
+            if getattr(kind, "least", 0):
+                outside.append(kind.least - 1 if kind.name == "integer" else kind.least / 2)
+            for value in outside:
                 with self.subTest(s.flag, value=value):
                     self.refused(f"^{s.flag} is '{value}'; valid: ", s.flag, str(value))
 
@@ -465,7 +468,9 @@ class Options(unittest.TestCase):
             return " ".join(done.stdout.split())
 
         emulate = said("emulate")
-        self.assertIn("--down-kbps X rate; 0: the profile's; 0..20000 kbit/s (default 0)", emulate)
+        self.assertIn(
+            "--down-kbps X rate; 0: the profile's; 0|1..20000 kbit/s (default 0)", emulate
+        )
         self.assertIn(
             "--retry-limit X with a frame; 0: 7, or 4 after an RTS; 0..255 attempts (default 0)",
             emulate,

@@ -253,7 +253,8 @@ TEST(AirConfig, every_impairment_and_field_of_the_table_is_known_to_the_medium) 
 
 TEST(AirConfig, an_error_names_file_key_value_and_what_would_be_valid) {
     EXPECT_EQ(error_of(with_air("speed: fast")),
-              "f.yaml:1: air.speed = fast: not valid; expected a number 0..100 (0: as fast as the "
+              "f.yaml:1: air.speed = fast: not valid; expected a number 0, or 0.001..100 (0: as "
+              "fast as the "
               "stations can)");
     EXPECT_EQ(error_of(with_air("wait_for: {receivers: -1}")),
               "f.yaml:1: air.wait_for.receivers = -1: not valid; expected an integer 0..64");

@@ -74,9 +74,9 @@ def scenario(
         values,
     )
     whole = scenarios.Scenario(made.values, mine)
+    scenarios.check_attenuator(whole)
     scenarios.check_rules(whole)
     scenarios.check_cables(whole)
-    scenarios.check_attenuator(whole)
     scenarios.check_free_running(whole)
     if role == "terminal" and whole["link.loop"] == loop.AUTO:
         raise BadInput(

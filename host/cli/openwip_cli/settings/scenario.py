@@ -151,6 +151,7 @@ def check_rules(scenario: Scenario) -> None:
 
 
 def check_together(scenario: Scenario) -> Scenario:
+    check_attenuator(scenario)
     check_rules(scenario)
     if scenario.values.get("air.over") == "radio":
         raise BadInput(
@@ -158,7 +159,6 @@ def check_together(scenario: Scenario) -> Scenario:
             " ./openwip station base|terminal --config FILE --radio ARGS --peer HOST"
         )
     check_cables(scenario)
-    check_attenuator(scenario)
     if scenario.values.get("air.clock") == "realtime":
         check_free_running(scenario)
     if "radio.product" in scenario.values:
@@ -185,9 +185,7 @@ def check_attenuator(scenario: Scenario) -> None:
     port, trace, at_zero = (
         scenario.values.get(f"attenuator.{key}") for key in ("port", "trace", "at_zero_db")
     )
-    if port in (None, NONE):
-        return
-    if not str(port).startswith("/"):
+    if port not in (None, NONE) and not str(port).startswith("/"):
         raise BadInput(
             f"--attenuator is {port!r}; valid: none, or a serial port such as /dev/ttyACM0"
             " (./openwip attenuator list)"
@@ -197,7 +195,7 @@ def check_attenuator(scenario: Scenario) -> None:
             f"--attenuator-trace is {trace!r}; valid: none, a table FILE.csv, or an SNR trace"
             f" FILE{TRACE}"
         )
-    if (at_zero is None) == str(trace).endswith(TRACE):
+    if port not in (None, NONE) and (at_zero is None) == str(trace).endswith(TRACE):
         raise BadInput(
             f"--attenuator-at-zero is {'missing' if at_zero is None else f'{at_zero:g}'} with"
             f" --attenuator-trace {trace}; valid: a number with an SNR trace ({TRACE}), and only"
