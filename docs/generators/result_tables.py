@@ -32,7 +32,7 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
     return [lines[0], "|" + "---|" * len(rows[0]), *lines[1:]]
 
 
-def number(value: float | None, digits: int = 2) -> str:
+def number(value: float | None, digits: int = 3) -> str:
     """A number with so many significant digits; a dash where there is none."""
     if value is None:
         return "-"
@@ -48,8 +48,9 @@ def number(value: float | None, digits: int = 2) -> str:
 def targets(data: dict[str, Any]) -> list[list[str]]:
     rows = [["quantity", "target", "measured", "reached"]]
     for t in data["targets"]:
-        reached = {True: "yes", False: "**no**", None: ""}[t["reached"]]
-        rows.append([t["quantity"], t["target"], t["measured"], reached])
+        if t["reached"] is not None:
+            reached = "yes" if t["reached"] else "**no**"
+            rows.append([t["quantity"], t["target"], t["measured"], reached])
     return rows
 
 
@@ -74,7 +75,8 @@ def predictors(data: dict[str, Any]) -> list[list[str]]:
         ("`delay`, the default", "nmse"),
     ):
         rows.append(row(name, [points[h, False].get(key) for h in ahead]))
-    rows.append(row("`delay`, with shadowing", [points[h, True].get("nmse") for h in ahead]))
+    if (ahead[0], True) in points:
+        rows.append(row("`delay`, with shadowing", [points[h, True]["nmse"] for h in ahead]))
     for name, key in (
         ("Wiener bound, 4 pilots of one bin", "pilots"),
         ("Wiener bound, 12 known elements of 5 bins", "known"),
@@ -142,7 +144,7 @@ def switch_tables(data: dict[str, Any]) -> list[list[str]]:
     for snr, nmse in ((16, "0_1"), (26, "0_1"), (30, "0_2")):
         p = points[snr]
         found = [p[f"{kind}_at_{nmse}"] / 1e3 for kind in ("table_0", "table_0_1", "measured")]
-        gain = 100 * (found[2] / max(found[:2]) - 1)
+        gain = round(100 * (found[2] / max(found[:2]) - 1), 1) + 0.0
         rows.append(
             [f"{snr} dB", nmse.replace("_", "."), *(f"{v:.2f}" for v in found), f"{gain:+.1f} %"]
         )

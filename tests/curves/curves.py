@@ -239,7 +239,7 @@ def judge(data, bound):
         if p["snr_db"] in (10, 16, 30):
             rows.put(
                 f"channel estimate, {p['kmh']:g} km/h, {p['snr_db']:g} dB: NMSE of pilots / all"
-                " known / second look",
+                " known / second pass",
                 "-",
                 " / ".join(f"{p[m + '_nmse_db']:.1f}" for m in ("pilots", "control", "decided"))
                 + " dB, Wiener bounds "
