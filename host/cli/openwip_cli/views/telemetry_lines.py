@@ -8,11 +8,12 @@ base64), and added to them: source, topic, lostBefore."""
 import json
 import sys
 from collections.abc import Callable
-from typing import TextIO
+from typing import IO
 
 from google.protobuf import json_format
 
 from ..cell.running import cell_lives, running_cell
+from ..machine import outputs
 from ..machine.places import Places
 from ..messages import telemetry
 from ..records.record import EVERY_DAY
@@ -30,7 +31,7 @@ def line_of(message: telemetry.Message) -> str:
 
 
 def stream(
-    reader: telemetry.Reader, alive: Callable[[], bool], out: TextIO, seconds: float | None = None
+    reader: telemetry.Reader, alive: Callable[[], bool], out: IO[str], seconds: float | None = None
 ) -> None:
     """Until the cell ends or the time is over."""
     for messages in follow.messages(reader, alive, seconds):
@@ -53,13 +54,17 @@ def main(arguments: list[str], _places: Places) -> int:
         metavar="S",
         help="end after so long (default: until Ctrl-C, or until the cell ends)",
     )
-    p.add_argument(
-        "--jsonl", action="store_true", help="JSON lines: the only form there is, and the default"
-    )
+    p.json("the messages, an object in each line (there is no other form),")
+    p.earlier["--jsonl"] = "--json"
     given = p.parse_args(arguments)
+    outputs.check_given("--json", given.json)
     topics = EVERY_DAY if given.topics is None else telemetry.topics_of(given.topics)
     cell = running_cell(given.name)
-    with follow.following(telemetry.endpoints_of(cell), topics) as reader:
-        stream(reader, lambda: cell_lives(cell), sys.stdout, given.seconds)
+    with (
+        outputs.json_lines(given.json or "-") as out,
+        follow.following(telemetry.endpoints_of(cell), topics) as reader,
+    ):
+        assert out is not None
+        stream(reader, lambda: cell_lives(cell), out, given.seconds)
     print(f"openwip: {reader.summary()}", file=sys.stderr)
     return 0
