@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import radio_buffers
 import radio_time
-from tree import SAMPLE_RATE, command_line, reason, rights, table
+from tree import SAMPLE_RATE, command_line, radios, reason, rights, table
 
 if TYPE_CHECKING:
     from recording import Recording
@@ -306,7 +306,7 @@ def open_radio(
 
     options.early_s = 0
     try:
-        options.defaults = radio_buffers.defaults_for(options.args, find_devices)
+        options.defaults = radios.defaults_for(options.args, find_devices)
         options.args = radio_buffers.with_defaults(options.args, options.defaults)
         with started_with_priority(not options.no_realtime, priority):
             radio = make()
@@ -323,7 +323,7 @@ def find_devices(arguments: str) -> list[dict[str, str]]:
     from gnuradio import uhd
 
     return [
-        radio_buffers.parts(found.to_string()) for found in uhd.find(uhd.device_addr(arguments))
+        radios.device_arguments(found.to_string()) for found in uhd.find(uhd.device_addr(arguments))
     ]
 
 

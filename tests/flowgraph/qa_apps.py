@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""base_station.py and terminal.py over the software radio, each with a macd played by the test."""
+"""base_station.py and terminal.py over the software USRP, each with a macd played by the test."""
 
 import json
 import os
@@ -545,7 +545,7 @@ class BadInput(Cell):
 
 
 class WhatTheClockNeeds(unittest.TestCase):
-    """Of software radios, in gr-uhd: not of a mock (test_radio_time)."""
+    """Software USRPs in gr-uhd; test_radio_time has a mock of one."""
 
     def said(self, what):
         """(exit code, standard error) of a program that was started with the first test."""
