@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Programs of others, unmodified, on the software USRP as each product: UHD's examples, UHD's Python
-API, SoapyUHD, a GNU Radio flowgraph with bursts, gqrx."""
+API, SoapyUHD, a GNU Radio flowgraph with bursts; gqrx: test_uhd_gqrx."""
 
 import importlib.util
 import json
