@@ -12,7 +12,7 @@ import radio_buffers
 import radio_time
 from priorities import started_with_priority
 from program import bad_input, say, tell
-from tree import SAMPLE_RATE
+from tree import SAMPLE_RATE, radios
 
 EARLY_SAMPLES = 64
 CONVERTER_BUFFER = 32768  # some slots: nobody waits for room
@@ -32,7 +32,7 @@ def open_radio(
 
     options.early_s = 0
     try:
-        options.defaults = radio_buffers.defaults_for(options.args, find_devices)
+        options.defaults = radios.defaults_for(options.args, find_devices)
         options.args = radio_buffers.with_defaults(options.args, options.defaults)
         with started_with_priority(not options.no_realtime, priority):
             radio = make()
@@ -49,7 +49,7 @@ def find_devices(arguments: str) -> list[dict[str, str]]:
     from gnuradio import uhd
 
     return [
-        radio_buffers.parts(found.to_string()) for found in uhd.find(uhd.device_addr(arguments))
+        radios.device_arguments(found.to_string()) for found in uhd.find(uhd.device_addr(arguments))
     ]
 
 

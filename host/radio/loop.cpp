@@ -246,7 +246,8 @@ json measure_loop(const usrp::sptr& radio, double seconds) {
         if (c.bursts > 0)
             leads.push_back({{"lead_us", c.lead_s * 1e6}, {"bursts", c.bursts}, {"late", c.late}});
     const lead_count& last = search.counts().back();
-    return {{"rate_hz", radio->get_rx_rate(0)},
+    return {{"product", radio->get_mboard_name(0)},
+            {"rate_hz", radio->get_rx_rate(0)},
             {"realtime_priority", realtime},
             {"time_reading_us", time.reading_s() * 1e6},
             {"path_delay_us", path ? json(*path * 1e6) : json()},

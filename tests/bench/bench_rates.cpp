@@ -9,7 +9,7 @@
 //   block_us     rresamp takes Q inputs and gives P outputs, no fewer: so long the first waits
 //   us           median of a slot; times_ours
 //
-// The clocks of software radios are off by parts of a million, and no P/Q of them has a table:
+// The clocks of software USRPs are off by parts of a million, and no P/Q of them has a table:
 // `by_ppm_table_gb`, of the first radio at 2.5 ppm.
 //   bench_rates [slots]     default 300; JSON
 

@@ -8,7 +8,7 @@
 
 formula   min(rate of the link alone, window / round trip, Mathis' sqrt law of wired loss); start-up
 is left out ns3       ns-3's CUBIC; virtual: Linux in virtual time; real: Linux in real time (root,
-a free core) sample    Linux in real time over software radios (root, a free core): the same fading
+a free core) sample    Linux in real time over software USRPs (root, a free core): the same fading
 of the same seeds, by samples as-radio  virtual with what the radio has in the place of what the
 others are told: the CRC of its frames (24 bits), and the receiver's own
           predictions in the place of a prediction error. What sample is to be compared with

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""base_station.py and terminal.py over the software radio: their frames, their life and their ends."""
+"""base_station.py and terminal.py over the software USRP: their frames, their life and their ends."""
 
 import json
 import pathlib

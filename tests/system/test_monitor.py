@@ -358,7 +358,7 @@ class Recorded(MonitorTest):
 
 class AnAttenuator(MonitorTest):
     def test_its_track_moves_with_the_levels_that_it_plays(self):
-        """Its firmware runs in QEMU; the cell is on cables, its software radios do not hear it."""
+        """Its firmware runs in QEMU; the cell is on cables, its software USRPs do not hear it."""
         levels = (5, 12.5, 20, 27.5)
         table = self.folder / "table.csv"
         table.write_text("2\n" + "".join(f"{levels[k % 4]}\n" for k in range(1200)))

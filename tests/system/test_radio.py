@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip radio and doctor --loop on software radios: what was put into them is found.
+"""./openwip radio and doctor --loop on software USRPs: what was put into them is found.
 Tolerances: levels 0.3 dB (images of an x410, 60 dB down in its 12-bit converter's steps, 1 dB),
 frequency 5 Hz, clipped share 1 %, latency of the transport to the step in which leads shrink."""
 

@@ -47,7 +47,7 @@ def option_words(options: dict[str, Any]) -> list[str]:
 def run(command: str = "emulate", **options: Any) -> dict[str, Any]:
     """Runs a cell from its start to its verdict and returns the report (docs/reference/demo.md).
 
-    command  "emulate" (the link, in one process) or "demo" (software radios)
+    command  "emulate" (the link, in one process) or "demo" (software USRPs)
     options  those of the command line, named as there with "_" for "-": duration=5 (s of air
              time), snr=20 (dB), bins=25, config="cell.yaml", generator=True, record="run.h5",
              time="virtual", sysctl={"net.ipv4.tcp_sack": 0}, ...

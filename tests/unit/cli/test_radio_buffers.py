@@ -6,7 +6,9 @@ import sys
 import unittest
 import unittest.mock
 
-from openwip_cli.cell import processes
+from openwip_cli.cell import processes, station
+from openwip_cli.commands import radio_findings
+from openwip_cli.runs import station_options
 from openwip_cli.settings import radios, scenario
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "flowgraphs/apps"))
@@ -18,7 +20,7 @@ def never(arguments):
 
 
 def asked(arguments, find=never):
-    return radio_buffers.with_defaults(arguments, radio_buffers.defaults_for(arguments, find))
+    return radio_buffers.with_defaults(arguments, radios.defaults_for(arguments, find))
 
 
 class RadioBuffers(unittest.TestCase):
@@ -55,7 +57,7 @@ class RadioBuffers(unittest.TestCase):
     def test_a_radio_whose_duc_drops_all_until_an_end_of_burst_gets_short_bursts(self):
         for product, slots in (("b210", 0), ("N310", 64), ("e320", 64), ("X310", 64)):
             self.assertEqual(radios.station_defaults(product).burst_slots, slots, product)
-        self.assertEqual(radio_buffers.defaults_for("type=b200", never).burst_slots, 0)
+        self.assertEqual(radios.defaults_for("type=b200", never).burst_slots, 0)
 
     def test_every_product_has_a_loop_that_a_cell_can_have(self):
         for product in radios.products():
@@ -77,6 +79,44 @@ class RadioBuffers(unittest.TestCase):
                 made = scenario.Scenario({"air.clock": "realtime"} | values)
                 self.assertEqual(made["link.transmit_lead_slots"], 4)
                 self.assertEqual(made.retransmission_delay_slots, 9)
+
+    def test_a_station_asks_the_device_where_its_arguments_leave_the_product_open(self):
+        table = {name: dict(p) for name, p in radios.products().items()}
+        table["x310"]["station"] = table["x310"]["station"] | {"lead_slots": 4, "delay_slots": 9}
+        peer = ["base", "--peer", "elsewhere"]
+        with (
+            unittest.mock.patch.object(radios, "products", lambda: table),
+            unittest.mock.patch.object(station, "peer", lambda *_: None),
+        ):
+            for given, found, lead, delay in (
+                ("addr=192.168.40.2", [{"type": "x300", "product": "X310"}], 4, 9),
+                ("addr=192.168.40.2", [{"type": "mpmd", "product": "n310"}], 6, 12),
+                ("addr=192.168.40.2", [], 6, 12),
+                ("type=vusrp,product=x310", None, 4, 9),
+            ):
+                options = station_options.parse(
+                    [*peer, "--radio", given],
+                    find=never if found is None else lambda _, found=found: found,
+                )[1]
+                self.assertEqual(options.scenario["link.transmit_lead_slots"], lead, given)
+                self.assertEqual(
+                    options.scenario.retransmission_delay_slots,
+                    delay + station_options.BETWEEN_SLOTS,
+                )
+
+    def test_a_loop_that_was_measured_is_held_against_the_defaults_of_its_product(self):
+        table = {name: dict(p) for name, p in radios.products().items()}
+        table["x310"]["station"] = table["x310"]["station"] | {"lead_slots": 4, "delay_slots": 9}
+        with unittest.mock.patch.object(radios, "products", lambda: table):
+            for product, lead in (("X310", 4), ("B210", 6), ("UNKNOWN", 6)):
+                found = {
+                    "product": product,
+                    "transmit": {"lead_us": 1000.0},
+                    "receive": dict.fromkeys(
+                        ("median_us", "one_in_thousand_us", "one_in_ten_thousand_us"), 500.0
+                    ),
+                }
+                self.assertIn(f"{lead} and", str(radio_findings.of_loop("loop", found, 0)), product)
 
     def test_no_length_of_packets_is_asked_for_unless_the_user_tells_one(self):
         self.assertEqual(radio_buffers.stream_arguments(None), "")

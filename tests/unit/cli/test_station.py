@@ -192,7 +192,7 @@ class Verdict(unittest.TestCase):
         self.assertEqual((found["through_radios"]["heard"], reasons), (8, [lost]))
         self.assertIn("dB off in 8 of 8 bursts", one_station.screen(said))
         self.assertIn(
-            "-0.58 ms of it left at worst (the software radios stood still with it: nothing was"
+            "-0.58 ms of it left at worst (the software USRPs stood still with it: nothing was"
             " lost); 2 samples lost, 0 times too late,",
             one_station.screen(said),
         )

@@ -82,7 +82,7 @@ def receiver_options(scenario: Scenario) -> list[str]:
 
 
 def packet_options(radio: radios.Radio) -> list[str]:
-    """A software radio without a product releases whole slots: with one packet a slot, a slot wakes
+    """A software USRP without a product releases whole slots: with one packet a slot, a slot wakes
     each thread once."""
     return [] if radio.arguments else ["--spp", str(SLOT_SAMPLES)]
 

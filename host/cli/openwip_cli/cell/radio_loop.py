@@ -14,6 +14,7 @@ delay is of the longest reception seen, if such a loop is not too long."""
 import json
 import math
 import os
+import re
 import subprocess
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -28,6 +29,7 @@ from ..settings import table
 PROGRAM = "host/radio/wip_radio"
 SLOT_US = 1e6 / SLOTS_PER_SECOND
 PIECE = table.setting("fader.piece_samples", "fader").default
+FIND_S = 30.0  # that looking for devices may take
 BETWEEN_SLOTS = 3  # 2 ms that feedback may be on its way between two computers
 
 
@@ -81,6 +83,31 @@ def ask(
         )
     found: dict[str, Any] = json.loads(done.stdout)
     return found
+
+
+def devices(listed: str) -> list[dict[str, str]]:
+    """Of the output of uhd_find_devices: the device arguments of each."""
+    return [
+        {k: v.strip() for k, v in re.findall(r"^ +(\w+): ?(.*)$", block, re.M) if v.strip()}
+        for block in re.split(r"-- UHD Device \d+", listed)[1:]
+    ]
+
+
+def find(radio: str, places: Places) -> list[dict[str, str]]:
+    """The devices that UHD finds with these arguments; none where it cannot look."""
+    command = ["uhd_find_devices", *(["--args", radio] if radio else [])]
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            env=environment(places),
+            timeout=FIND_S,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return devices(done.stdout)
 
 
 class Loop(NamedTuple):

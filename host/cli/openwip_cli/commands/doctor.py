@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..cell.radio_loop import PROGRAM, ask, environment
+from ..cell.radio_loop import PROGRAM, ask, devices, environment
 from ..errors import INVALID, VALID, BadInput, Stop, cause_of
 from ..machine import outputs, rights
 from ..machine.places import Places
@@ -96,14 +96,6 @@ class Machine:
             text = said.read()
         os.waitpid(child, 0)
         return text or None
-
-
-def devices(listed: str) -> list[dict[str, str]]:
-    """The device arguments of each radio in the output of uhd_find_devices."""
-    return [
-        {k: v.strip() for k, v in re.findall(r"^ +(\w+): ?(.*)$", block, re.M) if v.strip()}
-        for block in re.split(r"-- UHD Device \d+", listed)[1:]
-    ]
 
 
 # --- checks ---
@@ -214,7 +206,7 @@ def check_radio(m: Machine, radio: str) -> Iterator[Finding]:
                 " found",
             )
         else:
-            yield Finding("devices", "none found; software radios (type=vusrp) need none")
+            yield Finding("devices", "none found; software USRPs (type=vusrp) need none")
         return
     for device in found:
         name = ", ".join(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..air import SAMPLE_RATE
-from ..cell.radio_loop import ask, environment
+from ..cell.radio_loop import ask, devices, environment
 from ..errors import INVALID, VALID, BadInput
 from ..machine import outputs
 from ..machine.places import Places
@@ -65,7 +65,7 @@ def found_devices(places: Places, radio: str) -> list[dict[str, str]]:
                 " uhd-host"
             )
         # find_all is UHD's own, of the search.
-        found += [{k: v for k, v in d.items() if k != "find_all"} for d in doctor.devices(listed)]
+        found += [{k: v for k, v in d.items() if k != "find_all"} for d in devices(listed)]
     return found
 
 

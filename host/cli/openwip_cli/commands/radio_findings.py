@@ -8,6 +8,7 @@ from typing import Any
 
 from ..air import SLOTS_PER_SECOND
 from ..cell.radio_loop import BETWEEN_SLOTS, RARE, Loop, of_cell
+from ..settings.radios import station_defaults
 from ..settings.scenario import by_clock
 from .finding import Finding, judged
 
@@ -141,7 +142,7 @@ def loops_of(found: dict[str, Any], more_slots: int) -> tuple[Loop, Loop]:
 
 def of_loop(name: str, found: dict[str, Any], more_slots: int) -> Finding:
     loop, often = loops_of(found, more_slots)
-    defaults = by_clock("realtime", more_slots)
+    defaults = by_clock("realtime", more_slots, station_defaults(found.get("product", "")))
     says = (
         f"{loop.flags} ({loop.delay} slots) for one late slot in 10,000; {often.lead} and"
         f" {often.delay_ms:g} for one in 1,000"

@@ -324,7 +324,7 @@ def fader_lines(fader: Fader | None) -> list[str]:
     )
     gone = fader["late"] + fader["underflows"]
     behind = (
-        " (the software radios stood still with it: nothing was lost)"
+        " (the software USRPs stood still with it: nothing was lost)"
         if fader["least_lead_us"] < 0 and not gone
         else ""
     )

@@ -12,7 +12,7 @@ from ..cell import configuration, faders, processes, remote, station
 from ..cell.cell import Cell
 from ..cell.keeper import KeeperClient
 from ..cell.process import Process
-from ..cell.radio_loop import BETWEEN_SLOTS
+from ..cell.radio_loop import BETWEEN_SLOTS, find
 from ..cell.running import STILL_S, asked, interface_counts, read_at_rest
 from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, identity, owned_cell, start_process
 from ..errors import BAD_INPUT, SIGNALS, BadInput, CellDied, Terminated
@@ -321,7 +321,7 @@ def said_by_the_device(e: CellDied) -> Exception:
 
 
 def main(arguments: list[str], places: Places) -> int:
-    wanted, options = parse(arguments, faders.delay_of)
+    wanted, options = parse(arguments, faders.delay_of, lambda radio: find(radio, places))
     progress = Progress()
     if wanted.unused:
         progress(f"of the scenario file a station has no use for {', '.join(wanted.unused)}")

@@ -11,8 +11,8 @@ from ..cell.radio_loop import BETWEEN_SLOTS
 from ..errors import BadInput
 from ..machine import outputs, placement
 from ..machine.places import Places
+from ..settings import radios, table
 from ..settings import scenario as scenarios
-from ..settings import table
 from ..settings.command_line import Parser
 from ..settings.kinds import Integer, Real
 from ..settings.scenario import SETTINGS
@@ -47,7 +47,7 @@ def settings_of(role: str) -> list[Setting]:
 
 
 def scenario(
-    role: str, given: argparse.Namespace, ask: Ask | None
+    role: str, given: argparse.Namespace, ask: Ask | None, find: radios.Find
 ) -> tuple[scenarios.Scenario, list[str]]:
     """A demo's scenario file is taken too: what it says of the other station, the clock and the
     medium is left out, and named; its channel is, where the base station's flowgraph makes it."""
@@ -64,13 +64,14 @@ def scenario(
     values = {k: v for k, v in file.items() if k in keys} | {"air.over": over(file, given)}
     values |= said_by_fader(given, values, ask)
     fader_slots = scenario_of(given, settings_of(role), file=values).fader_slots
-    loop_ms = scenarios.by_clock("realtime", BETWEEN_SLOTS + fader_slots)[
-        "link.retransmission_delay_ms"
-    ]
+    # The loop is the base station's, whose radio is known at its own computer alone.
+    asks = role == "base" and given.radio is not None
+    of = radios.defaults_for(given.radio, find) if asks else None
     made = scenario_of(
         given,
         settings_of(role),
-        {"air.clock": "realtime", "air.speed": 1.0, "link.retransmission_delay_ms": loop_ms},
+        {"air.clock": "realtime", "air.speed": 1.0}
+        | scenarios.by_clock("realtime", BETWEEN_SLOTS + fader_slots, of),
         values,
     )
     whole = scenarios.Scenario(made.values, mine)
@@ -110,8 +111,15 @@ def said_by_fader(
     return {DELAY: ask(given.fader, given.keys) if ask else kind.low}
 
 
-def parse(arguments: list[str], ask: Ask | None = None) -> tuple[Station, Options]:
-    """`ask`: the delay of the fader at an endpoint, in samples; None: before anything is built."""
+def nothing_found(_arguments: str) -> list[dict[str, str]]:
+    return []
+
+
+def parse(
+    arguments: list[str], ask: Ask | None = None, find: radios.Find = nothing_found
+) -> tuple[Station, Options]:
+    """`ask`: the delay of the fader at an endpoint, in samples; None: before anything is built.
+    `find`: the devices that fit to arguments."""
     role = arguments[0] if arguments else ""
     if role in ("-h", "--help"):
         arguments, role = ["--help"], "base"
@@ -129,7 +137,7 @@ def parse(arguments: list[str], ask: Ask | None = None) -> tuple[Station, Option
     add_options(p, role)
     given = p.parse_args(arguments[1:] if arguments[:1] == [role] else arguments)
     outputs.apart(given, "config", "json")
-    chosen, unused = scenario(role, given, ask)
+    chosen, unused = scenario(role, given, ask, find)
     outputs.apart(given, "json", inputs=chosen.files)
     if given.radio is None or given.peer is None:
         raise BadInput(

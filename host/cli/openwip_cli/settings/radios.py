@@ -8,7 +8,7 @@ import functools
 import math
 import pathlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..air import SAMPLE_RATE
@@ -55,9 +55,40 @@ def station_defaults(product: str = "", transport: str = "") -> StationDefaults:
     table = products()
     if (name := model(product)) in table:
         return StationDefaults(**table[name]["station"])
-    of_type = [p["station"] for p in table.values() if p["transport"] == transport]
-    same = of_type and all(one == of_type[0] for one in of_type)
-    return StationDefaults(**(of_type[0] if same else _table()["station"]))
+    of_type = of_transport(transport)
+    return StationDefaults(**(of_type[0] if len(of_type) == 1 else _table()["station"]))
+
+
+def of_transport(transport: str) -> list[dict[str, Any]]:
+    """The different defaults of the products that UHD finds by this type of device."""
+    different: list[dict[str, Any]] = []
+    for product in products().values():
+        if product["transport"] == transport and product["station"] not in different:
+            different.append(product["station"])
+    return different
+
+
+SOFTWARE = "vusrp"  # it is what it plays; searching for other devices would take a second
+Find = Callable[[str], Sequence[Mapping[str, str]]]
+
+
+def device_arguments(text: str) -> dict[str, str]:
+    """Device arguments KEY=VALUE,... of a radio that may be any."""
+    return {
+        key.strip(): value.strip()
+        for key, _, value in (part.partition("=") for part in text.split(","))
+        if key.strip()
+    }
+
+
+def defaults_for(arguments: str, find: Find) -> StationDefaults:
+    """By product of the device that the arguments name; the device itself is asked where they leave
+    open which defaults are its own. find(): devices that fit to arguments, each with its type."""
+    given = device_arguments(arguments)
+    product, transport = given.get("product", ""), given.get("type", "")
+    known = product or transport == SOFTWARE or (transport and len(of_transport(transport)) < 2)
+    found = set() if known else {(d.get("product", ""), d.get("type", "")) for d in find(arguments)}
+    return station_defaults(*(found.pop() if len(found) == 1 else (product, transport)))
 
 
 def product_of(values: Mapping[str, Any]) -> str:

@@ -37,11 +37,14 @@ def text_of(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def by_clock(clock: str | None, fader_slots: int = 0, product: str = "") -> dict[str, Any]:
+def by_clock(
+    clock: str | None, fader_slots: int = 0, of: radios.StationDefaults | None = None
+) -> dict[str, Any]:
     """Defaults that depend on clock, way and radio: a radio that does not wait has to be asked
-    early, and is answered later; a fader adds its own. `product`: of the base station's radio."""
+    early, and is answered later; a fader adds its own. `of`: the defaults of the base station's
+    radio; None: it is not known."""
     free = clock == "realtime"
-    of = radios.station_defaults(product)
+    of = of or radios.station_defaults()
     delay = (of.delay_slots if free else 3) + fader_slots
     return {
         "link.transmit_lead_slots": of.lead_slots if free else 0,
@@ -57,8 +60,9 @@ class Scenario:
     ) -> None:
         self.values = {s.key: s.default for s in settings or SETTINGS}
         self.values.update(values or {})
-        clock, product = self.values.get("air.clock"), radios.product_of(self.values)
-        for key, default in by_clock(clock, self.fader_slots, product).items():
+        clock = self.values.get("air.clock")
+        of = radios.station_defaults(radios.product_of(self.values))
+        for key, default in by_clock(clock, self.fader_slots, of).items():
             if key in self.values and self.values[key] is None:
                 self.values[key] = default
         if self.values.get("channel.snr_db", 0) is None:
