@@ -180,7 +180,7 @@ class BadInput(Cell):
                     self.assertIn(words, done.stderr)
 
 
-class WhatTheClockNeeds(unittest.TestCase):
+class ClockRequirements(unittest.TestCase):
     """The clock of a software USRP through gr-uhd, not that of a mock (test_radio_time)."""
 
     def said(self, what):
