@@ -50,7 +50,7 @@ void emulator_telemetry::prepare(slot k) {
 void emulator_telemetry::publish(slot k) {
     publish_packets(done_ = k);
     // One slot in each turn, but after a change of the loop's length.
-    const slot last = cell_->base(0).settled();
+    const slot last = cell_->base(0).resolved();
     for (slot j = published_ + slot_count(1); j <= last; ++j) publish_settled(published_ = j);
     publish_frames(k);
     if (terminal_->due(topic::slot, k)) publish_measured(k);

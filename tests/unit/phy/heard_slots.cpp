@@ -81,8 +81,8 @@ int write(const char* path, const recording& made) {
     return good ? 0 : 1;
 }
 
-void print(const std::vector<words>& all) {
-    for (const words& w : all) {
+void print(const std::vector<heard_slot>& all) {
+    for (const heard_slot& w : all) {
         std::printf("%zu %d", w.world, w.locked ? 1 : 0);
         for (const auto o : w.outcome) std::printf(" %d", static_cast<int>(o));
         for (const float v : w.snr_db) std::printf(" %.9g", static_cast<double>(v));

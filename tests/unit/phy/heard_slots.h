@@ -79,10 +79,10 @@ inline recording record(std::int64_t slots) {
 
 // The report about a slot. `fingerprint` covers the bits of the whole report and of the receiver's
 // state; the rest is the part that a user sees.
-struct words {
+struct heard_slot {
     std::size_t world;
     bool locked;
-    std::array<phy::bin_outcome, nof_bins> outcome;
+    std::array<frame_outcome, nof_bins> outcome;
     std::array<float, nof_bins> snr_db, predicted_snr_db;
     std::uint64_t fingerprint;
 };
@@ -144,7 +144,7 @@ inline std::uint64_t fingerprint_of(const phy::received_slot& r, const phy::rece
     return f.value();
 }
 
-using on_reports_fn = std::function<void(const words&)>;
+using on_reports_fn = std::function<void(const heard_slot&)>;
 // How many samples the next call has, and where its buffer begins, counted in samples.
 struct piece {
     std::int64_t samples;
@@ -163,7 +163,7 @@ public:
                      .value;
         cut_ = &cut;
         say_ = [&, world](const phy::received_slot& r) {
-            words w{world, r.locked, {}, r.snr_db, r.predicted_snr_db, 0};
+            heard_slot w{world, r.locked, {}, r.snr_db, r.predicted_snr_db, 0};
             for (std::size_t b = 0; b < nof_bins; ++b) w.outcome[b] = r.bins[b].outcome;
             w.fingerprint = fingerprint_of(r, receiver_.state());
             said(w);
@@ -204,12 +204,12 @@ private:
 
 inline piece whole_slots() { return {slot_samples, 0}; }
 
-inline std::vector<words> hear_whole(const recording& from, std::size_t nof_worlds) {
-    std::vector<words> all;
+inline std::vector<heard_slot> hear_whole(const recording& from, std::size_t nof_worlds) {
+    std::vector<heard_slot> all;
     const cut_fn whole = whole_slots;
     listener receiver;
     for (std::size_t n = 0; n < nof_worlds; ++n)
-        receiver.hear(from, n, whole, [&](const words& w) { all.push_back(w); });
+        receiver.hear(from, n, whole, [&](const heard_slot& w) { all.push_back(w); });
     return all;
 }
 
@@ -229,14 +229,14 @@ private:
 
 // The first slot of the recording that is said otherwise, cut by this seed, than in `whole`.
 inline std::optional<std::size_t> said_otherwise(const recording& from,
-                                                 const std::vector<words>& whole,
+                                                 const std::vector<heard_slot>& whole,
                                                  std::uint64_t seed) {
     std::size_t number = 0;
     std::optional<std::size_t> first;
     listener receiver;
     const cut_fn cut = random_cut(seed);
     for (std::size_t n = 0; n < worlds.size(); ++n)
-        receiver.hear(from, n, cut, [&](const words& w) {
+        receiver.hear(from, n, cut, [&](const heard_slot& w) {
             const bool same = number < whole.size() && w.fingerprint == whole[number].fingerprint;
             if (!same && !first) first = number;
             ++number;

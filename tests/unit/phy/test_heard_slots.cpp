@@ -27,7 +27,7 @@ const recording& samples() {
 
 // Line of a slot in the vectors: world, lock, outcome of each bin; of some slots SNR measured and
 // predicted.
-std::string line_of(const words& w, std::size_t number) {
+std::string line_of(const heard_slot& w, std::size_t number) {
     std::string line = std::to_string(w.world) + (w.locked ? " 1 " : " 0 ");
     for (const auto o : w.outcome) line += static_cast<char>('0' + static_cast<int>(o));
     if (number % every != every - 1) return line;
@@ -43,7 +43,7 @@ std::string line_of(const words& w, std::size_t number) {
 TEST(HeardSlots, samples_that_are_cut_in_other_ways_are_heard_as_the_same_bits) {
     const auto whole = hear_whole(samples(), worlds.size());
     std::array<int, worlds.size()> locked{};
-    for (const words& w : whole) locked[w.world] += w.locked;
+    for (const heard_slot& w : whole) locked[w.world] += w.locked;
     for (const int n : locked) EXPECT_GT(n, 30);
     for (std::uint64_t seed = 1; seed <= 10; ++seed)
         EXPECT_EQ(said_otherwise(samples(), whole, seed), std::nullopt) << seed;

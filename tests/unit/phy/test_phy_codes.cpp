@@ -309,8 +309,8 @@ protected:
         sent.window_edge = static_cast<std::uint16_t>(random() % 2000);
         for (std::size_t b = 0; b < static_cast<std::size_t>(used); ++b) {
             sent.bins[b].bits_per_symbol = static_cast<std::uint8_t>(1 + random() % 8);
-            sent.bins[b].border =
-                random() % 12 == 0 ? static_cast<std::uint8_t>(1 + random() % 20) : no_border;
+            sent.bins[b].boundary =
+                random() % 12 == 0 ? static_cast<std::uint8_t>(1 + random() % 20) : no_boundary;
         }
         ASSERT_TRUE(pack_grant(sent, link_profile::radio, grant));
         control_region_at::send(region, 5);
