@@ -92,7 +92,7 @@ class SettingsCode(unittest.TestCase):
 
     def test_a_table_that_is_none_is_refused(self):
         for entries, why in (
-            ("  a: {in: [macd], tpye: real}\n", "t.yaml: a: column tpye; valid: attributes, "),
+            ("  a: {in: [macd], sort: real}\n", "t.yaml: a: column sort; valid: attributes, "),
             ("  a: {in: [mcad]}\n", "t.yaml: a: program mcad; valid: demo, "),
             ("  a: {in: [macd]}\n  a: {in: [macd]}\n", "t.yaml:3 has settings.a twice"),
             ("  a: {in: [macd], like: b}\n", "t.yaml: a: like b; valid: a setting"),
