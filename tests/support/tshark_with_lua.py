@@ -26,8 +26,9 @@ def _without_faulty():
     if shutil.which("tshark") is None:
         return []
     known = subprocess.run(["tshark", "-G", "protocols"], capture_output=True, text=True).stdout
-    short = {line.split("\t")[-1] for line in known.splitlines()}
-    return ["--disable-protocol", FAULTY] if FAULTY in short else []
+    # Long name, short name, name of the filter; 4.4 adds more.
+    names = {name for line in known.splitlines() for name in line.split("\t")[2:3]}
+    return ["--disable-protocol", FAULTY] if FAULTY in names else []
 
 
 TSHARK = [*(AS_NOBODY if os.geteuid() == 0 else []), "tshark", *_without_faulty()]
