@@ -102,6 +102,7 @@ def execute(path):
         client = nbclient.NotebookClient(
             notebook,
             timeout=LIMIT_S,
+            startup_timeout=LIMIT_S,
             kernel_name="python3",
             resources={"metadata": {"path": folder}},
             record_timing=False,
