@@ -43,7 +43,7 @@ std::string as_word(const std::vector<std::string>& words, const std::string& va
 }
 
 // The parts between commas, without the spaces around them.
-std::vector<std::string_view> split(std::string_view text) {
+std::vector<std::string_view> between_commas(std::string_view text) {
     std::vector<std::string_view> parts;
     while (!text.empty()) {
         const auto comma = std::min(text.find(','), text.size());
@@ -94,7 +94,7 @@ std::optional<std::string> canonical(const key& k, const std::string& value) {
         }
         case kind::numbers: {
             std::string all;
-            const auto parts = split(value);
+            const auto parts = between_commas(value);
             if (parts.size() > k.most) return std::nullopt;
             for (const auto part : parts) {
                 const auto one = canonical_number(k, part);
@@ -323,7 +323,8 @@ std::optional<double> settings::number(const std::string& path) const {
 }
 std::vector<double> settings::numbers(const std::string& path) const {
     std::vector<double> all;
-    for (const auto part : split(text(path))) all.push_back(read_number<double>(part).value());
+    for (const auto part : between_commas(text(path)))
+        all.push_back(read_number<double>(part).value());
     return all;
 }
 std::vector<impairment> settings::items(const std::string& path) const {

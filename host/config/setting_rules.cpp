@@ -4,24 +4,14 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include "config/between_bars.h"
 
 namespace wip::config {
 namespace {
 
-// At least one, which may be empty.
-std::vector<std::string_view> split(std::string_view values) {
-    std::vector<std::string_view> all;
-    for (std::size_t from = 0;;) {
-        const auto bar = values.find('|', from);
-        all.push_back(values.substr(from, bar == std::string_view::npos ? bar : bar - from));
-        if (bar == std::string_view::npos) return all;
-        from = bar + 1;
-    }
-}
-
 bool is_one_of(std::string_view value, const char* values) {
-    return std::ranges::any_of(split(values), [value](std::string_view v) {
+    return std::ranges::any_of(between_bars(values), [value](std::string_view v) {
         return v.starts_with('*') ? value.ends_with(v.substr(1)) : value == v;
     });
 }
@@ -32,7 +22,7 @@ bool applies(std::string_view value, const char* to, const char* not_to) {
 
 std::string joined(const char* values, const char* between) {
     std::string all;
-    for (const auto v : split(values)) {
+    for (const auto v : between_bars(values)) {
         if (!all.empty()) all += between;
         all += v.empty() ? "nothing" : v;
     }

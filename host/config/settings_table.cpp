@@ -3,20 +3,18 @@
 
 #include <algorithm>
 
+#include "config/between_bars.h"
 #include "config/endpoint.h"
 #include "types/extension_name.h"
 
 namespace wip::config {
 namespace {
 
-std::vector<std::string> split(std::string_view words) {
-    std::vector<std::string> all;
-    while (!words.empty()) {
-        const auto bar = std::min(words.find('|'), words.size());
-        all.emplace_back(words.substr(0, bar));
-        words.remove_prefix(std::min(bar + 1, words.size()));
-    }
-    return all;
+// The words of a column; an empty column has none.
+std::vector<std::string> words_of(std::string_view column) {
+    if (column.empty()) return {};
+    const auto words = between_bars(column);
+    return {words.begin(), words.end()};
 }
 
 std::string check_extension(std::string_view text) {
@@ -49,8 +47,8 @@ key make_key(const setting_row& row, const text_checks& checks) {
           .lowest = row.lowest,
           .highest = row.highest,
           .least = row.least,
-          .choices = split(row.choices),
-          .words = split(row.words),
+          .choices = words_of(row.choices),
+          .words = words_of(row.words),
           .whole = row.whole,
           .most = row.most,
           .fallback_doc = row.shown,
