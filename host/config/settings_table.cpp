@@ -11,7 +11,7 @@ namespace wip::config {
 namespace {
 
 // The words of a column; an empty column has none.
-std::vector<std::string> words_of(std::string_view column) {
+std::vector<std::string> column_words(std::string_view column) {
     if (column.empty()) return {};
     const auto words = between_bars(column);
     return {words.begin(), words.end()};
@@ -47,8 +47,8 @@ key make_key(const setting_row& row, const text_checks& checks) {
           .lowest = row.lowest,
           .highest = row.highest,
           .least = row.least,
-          .choices = words_of(row.choices),
-          .words = words_of(row.words),
+          .choices = column_words(row.choices),
+          .words = column_words(row.words),
           .whole = row.whole,
           .most = row.most,
           .fallback_doc = row.shown,

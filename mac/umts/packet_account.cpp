@@ -13,17 +13,17 @@ constexpr std::uint64_t most_over = 1 << 20;
 
 }  // namespace
 
-std::optional<std::uint64_t> packet_account::offer(std::span<const std::uint8_t> packet, int tag,
+std::optional<std::uint64_t> packet_account::offer(std::span<const std::uint8_t> data, int tag,
                                                    std::int64_t now_ns) {
-    in_.add(packet.size());
+    in_.add(data.size());
     if (records_.size() - of(fate::queued).packets >= most_over) {  // the RLC has long been full
-        sums_[static_cast<std::size_t>(fate::refused)].add(packet.size());
+        sums_[static_cast<std::size_t>(fate::refused)].add(data.size());
         return std::nullopt;
     }
     const std::uint64_t id = first_id_ + records_.size();
-    records_.push() = {tag, now_ns, now_ns, packet.size(), fate::queued, false, {}};
-    sums_[static_cast<std::size_t>(fate::queued)].add(packet.size());
-    if (journal_) journal_->offered(id, packet, now_ns);
+    records_.push() = {tag, now_ns, now_ns, data.size(), fate::queued, false, {}};
+    sums_[static_cast<std::size_t>(fate::queued)].add(data.size());
+    if (journal_) journal_->offered(id, data, now_ns);
     return id;
 }
 
