@@ -59,7 +59,7 @@ class Foreign(unittest.TestCase):
             [sys.executable, HERE / "foreign_radio.py", *arguments],
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
         )
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return json.loads(done.stdout.splitlines()[-1])
