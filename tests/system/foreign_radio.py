@@ -138,7 +138,7 @@ RETUNE_HZ = 100e3
 
 def flowgraph(base, terminal):
     """Bursts by tags (tx_time, and a length that gr-uhd ends each burst by), received by another
-    radio; then it is retuned by a message, whose command has a time."""
+    radio; then it is tuned anew by a message, whose command has a time."""
     import pmt
     from gnuradio import blocks, gr, uhd
 
