@@ -171,7 +171,8 @@ def stalls(product, times, seed, folder):
 
 
 class Slots:
-    """What the terminal publishes of each slot: SNR, and the one predicted for a later slot."""
+    """The values that the terminal publishes for each slot: SNR, and the one predicted for a later
+    slot."""
 
     def __init__(self, running):
         running.ends["terminal"].configure({"telemetry": {"slot_every": 1}})

@@ -28,7 +28,7 @@ LIMIT_S = 120  # of a processor: how long that takes says how busy the computer 
 
 
 def processor_s():
-    """Of the processes that this one has started and that have ended."""
+    """The processor time of the processes that this one has started and that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

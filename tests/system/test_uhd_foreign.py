@@ -54,7 +54,7 @@ class Foreign(unittest.TestCase):
         return path
 
     def found(self, *arguments):
-        """What foreign_radio.py found."""
+        """The results of foreign_radio.py."""
         done = subprocess.run(
             [sys.executable, HERE / "foreign_radio.py", *arguments],
             capture_output=True,

@@ -86,7 +86,7 @@ def ask(
 
 
 def devices(listed: str) -> list[dict[str, str]]:
-    """Of the output of uhd_find_devices: the device arguments of each."""
+    """The device arguments of each radio in the output of uhd_find_devices."""
     return [
         {k: v.strip() for k, v in re.findall(r"^ +(\w+): ?(.*)$", block, re.M) if v.strip()}
         for block in re.split(r"-- UHD Device \d+", listed)[1:]

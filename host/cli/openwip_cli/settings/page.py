@@ -10,9 +10,10 @@ HEAD = """# Settings
 
 Made from `mac/schema/settings.yaml` by `./openwip get --describe --markdown > docs/reference/settings.md`.
 
-- **Who**: processes read a YAML file (`--config FILE`), then `--set key=value`; `--print-config` prints what holds. Commands take the option, or the key in a
-  scenario file (`--config FILE`), and hand it on. *mac*: macd, emulator; *cell*: these, demo and emulate; *emulation*: emulator, emulate;
-  nobody: of a running cell only. `*` and `[]` stand for each name of a mapping and each entry of a list, `RUN/` for `$OPENWIP_RUN`.
+- **Readers**: a process reads a YAML file (`--config FILE`), then the options `--set key=value`; `--print-config` prints the result.
+  A command takes a setting as an option, or as a key of a scenario file (`--config FILE`), and passes it to its processes.
+  In the tables *mac* means macd and emulator; *cell* means these, demo and emulate; *emulation* means emulator and emulate; *nobody* means that only a running cell has the setting.
+  In keys, `*` stands for each name of a mapping, `[]` for each entry of a list, and `RUN/` for `$OPENWIP_RUN`.
 - **YAML**: files of settings, channels and experiments are read by the core schema of YAML 1.2.
   A number is decimal without leading zeros (`10`, `-0.5`, `1e6`); `on`, `true` and `yes` switch a setting on, `off`, `false` and `no` switch it off.
   A scalar that YAML 1.1 takes for another number (`010`, `1_000`, `1:30`) and one that is not decimal (`0x1F`) are refused with their line and
