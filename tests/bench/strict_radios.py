@@ -311,7 +311,11 @@ def outside(tree, name=""):
             bad for key, value in tree.items() for bad in outside(value, f"{name} {key}".strip())
         ]
     if isinstance(tree, list):
-        return [bad for one in tree for bad in outside(one, one.get("product", ""))]
+        return [
+            bad
+            for one in tree
+            for bad in outside(one, one["product"] if isinstance(one, dict) else name)
+        ]
     return []
 
 
