@@ -53,7 +53,7 @@ public:
             history_, first, in, out,
             [&](std::int64_t number) { prepare_block(number, coefficients); },
             [this](auto count, std::int64_t start, int v, float* re, float* im) {
-                filter<count()>(start, v, re, im);
+                this->template filter<count()>(start, v, re, im);
             });
     }
 
