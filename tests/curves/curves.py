@@ -488,7 +488,7 @@ def command_of(given):
     words += [f"--only {curve}" for curve in given.only or []]
     words += [f"--trials {given.trials:g}"] if given.trials != 1 else []
     words += [f"--seed {given.seed}"] if given.seed != 1 else []
-    return " ".join([*words, "--json docs/results/data/curves.json"])
+    return " ".join([*words, "--json=docs/results/data/curves.json"])
 
 
 def main(arguments):
@@ -528,8 +528,11 @@ def main(arguments):
     )
     p.add_argument(
         "--json",
+        nargs="?",
+        const="-",
         metavar="FILE",
-        help="also write the results as JSON, as docs/results/data/curves.json has them",
+        help="the results as JSON on standard output, and nothing else there; with FILE: into that"
+        " file, beside the text on the screen, as docs/results/data/curves.json has them",
     )
     p.add_argument("--check", action="store_true", help="exit with 1 when a target is missed")
     p.add_argument("--program", help=argparse.SUPPRESS)
@@ -552,7 +555,8 @@ def main(arguments):
     bound = bounds(given.all and "prediction" in data)
     rows = judge(data, bound)
     write_csv(folder, data, bound, rows)
-    if given.json:
+    on_screen = given.json != "-"
+    if given.json and on_screen:
         kept_result.write(given.json, command_of(given), kept(data, bound, rows))
     try:
         import curve_plots
@@ -560,7 +564,10 @@ def main(arguments):
         say(f"no PNG: {e} (package python3-matplotlib)")
     else:
         curve_plots.draw(folder, data, bound)
-    print(table(rows))
+    if on_screen:
+        print(table(rows))
+    else:
+        print(kept_result.text_of(command_of(given), kept(data, bound, rows)))
     say(f"CSV and PNG are in {folder}")
     return 1 if given.check and any(r[3] is False for r in rows) else 0
 

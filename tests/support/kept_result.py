@@ -41,9 +41,13 @@ def about(command: str) -> dict[str, Any]:
     }
 
 
-def write(path: pathlib.Path | str, command: str, result: dict[str, Any]) -> None:
-    """Writes a result; `result` has no key `about` of its own."""
+def text_of(command: str, result: dict[str, Any]) -> str:
+    """A result as JSON; `result` has no key `about` of its own."""
     text = json.dumps({"about": about(command), **result}, indent=1)
     # A list of numbers stands on one line.
-    text = re.sub(r"\[\s+([-\d.eE,\s]+?)\s+\]", lambda m: f"[{' '.join(m[1].split())}]", text)
-    pathlib.Path(path).write_text(text + "\n")
+    return re.sub(r"\[\s+([-\d.eE,\s]+?)\s+\]", lambda m: f"[{' '.join(m[1].split())}]", text)
+
+
+def write(path: pathlib.Path | str, command: str, result: dict[str, Any]) -> None:
+    """Writes a result into a file, as text_of() has it."""
+    pathlib.Path(path).write_text(text_of(command, result) + "\n")

@@ -71,7 +71,7 @@ class Radio(unittest.TestCase):
             str(transmit_gain),
             f"--tone={tone}",
             "--radio",
-            f"type=vusrp,product={name},noise_dbfs={noise},gain_db={attenuator}",
+            f"type=vusrp,product={name},analog=0,noise_dbfs={noise},gain_db={attenuator}",
         )
         heard = of["tone"]
         self.assertAlmostEqual(of["dc_dbfs"], p["receive_dc_dbfs"], delta=within)
@@ -137,14 +137,14 @@ class Radio(unittest.TestCase):
                 "radio",
                 "levels",
                 "--radio",
-                air.args("terminal") + ",product=b210,ppm=-1",
+                air.args("terminal") + ",product=b210,analog=0,ppm=-1",
                 "--receive-gain",
                 "10",
                 "--duration",
                 "0.1",
                 "--tone",
                 "--tone-radio",
-                air.args("base") + ",product=x310,ppm=2",
+                air.args("base") + ",product=x310,analog=0,ppm=2",
                 "--transmit-gain",
                 "21.5",
             )
@@ -203,7 +203,7 @@ class Radio(unittest.TestCase):
                 "doctor",
                 "--loop",
                 "--radio",
-                "type=vusrp,product=b210,delay=100",
+                "type=vusrp,product=b210,analog=0,delay=100",
                 "--transmit-gain",
                 "80",
                 "--receive-gain",

@@ -351,6 +351,12 @@ class Applications(unittest.TestCase):
                 traffic.subprocess, "Popen", lambda argv, **more: here(argv[4:], **more)
             )
         )
+        # Programs of a shell listen at no port.
+        self.enterPatch(
+            mock.patch.object(
+                traffic, "IPERF3_READY", lambda program: "Server listening" in program.stdout
+            )
+        )
 
     def enterPatch(self, patch):
         patch.start()

@@ -132,7 +132,9 @@ class Compare(unittest.TestCase):
                 self.compare(lambda h: [b | wrong for b in h])
 
     def test_who_answers_and_is_no_fader_is_refused_here_and_at_a_station(self):
-        air = control_pb2.AirStatus(nodes=["base:2", "terminal:3"], clock="realtime")
+        air = control_pb2.AirStatus(
+            nodes=[{"name": "base"}, {"name": "terminal"}], clock="realtime"
+        )
         for reply, words in (
             (
                 control_pb2.Reply(ok=True, mac=control_pb2.MacStatus()),
@@ -140,7 +142,9 @@ class Compare(unittest.TestCase):
             ),
             (control_pb2.Reply(ok=True, air=air), "valid: a fader with one"),
             (
-                control_pb2.Reply(ok=True, air=control_pb2.AirStatus(nodes=["x:1"], clock="fader")),
+                control_pb2.Reply(
+                    ok=True, air=control_pb2.AirStatus(nodes=[{"name": "x"}], clock="fader")
+                ),
                 "with nodes x; valid: a fader with one",
             ),
             (control_pb2.Reply(ok=True), "where no fader answers"),
@@ -190,7 +194,9 @@ class Compare(unittest.TestCase):
                     fader.main([f.name, *arguments], places.default())
 
     def test_a_fader_that_answers_no_sense_at_the_end_of_a_run_is_a_reason(self):
-        air = control_pb2.AirStatus(nodes=["terminal:3"], clock="fader", delay_samples=10240)
+        air = control_pb2.AirStatus(
+            nodes=[{"name": "terminal"}], clock="fader", delay_samples=10240
+        )
         with tempfile.TemporaryDirectory() as folder:
             with answering(
                 f"ipc://{folder}/x", control_pb2.Reply(ok=True, air=air).SerializeToString()

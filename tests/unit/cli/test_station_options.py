@@ -248,7 +248,9 @@ class CommandLine(unittest.TestCase):
             )
 
     def test_a_fader_that_can_be_asked_says_its_delay_and_the_loop_follows(self):
-        air = control_pb2.AirStatus(nodes=["terminal:3"], clock="fader", delay_samples=46080)
+        air = control_pb2.AirStatus(
+            nodes=[{"name": "terminal"}], clock="fader", delay_samples=46080
+        )
         with (
             tempfile.TemporaryDirectory() as folder,
             answering(f"ipc://{folder}/x", control_pb2.Reply(ok=True, air=air).SerializeToString()),

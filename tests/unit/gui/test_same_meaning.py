@@ -32,7 +32,7 @@ class OneRun(RecordWorld):
             if slot % 1500 == 0:
                 self.others(slot)
         self.reader.take("base", [b"slot", b"\xff"])
-        later = pb.Telemetry(version=9, sequence=self.sequence["slot", "base"] + 3)
+        later = pb.Telemetry(version=9, sequence=self.recording.sequence["slot", "base"] + 3)
         self.reader.take("base", [b"slot", later.SerializeToString()])
         self.finish()
 

@@ -46,8 +46,11 @@ class Holds(str, enum.Enum):
     NO_NOT_SURE = "no (not sure)"
     NOT_MEASURED = "not measured"
 
-    __str__ = str.__str__
-    __format__ = str.__format__
+    def __str__(self) -> str:
+        return self.value
+
+    def __format__(self, format_spec: str) -> str:
+        return format(self.value, format_spec)
 
     @property
     def is_yes(self) -> bool:

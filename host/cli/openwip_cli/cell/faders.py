@@ -35,7 +35,7 @@ def find(
         air = ask(str(endpoint), keys)
     except SILENT:
         raise BadInput(f"{what} is {endpoint!r}, where no fader answers; valid: {valid}") from None
-    nodes = [n.partition(":")[0] for n in getattr(air, "nodes", ())]
+    nodes = [n.name for n in getattr(air, "nodes", ())]
     if getattr(air, "clock", "") != "fader" or TERMINAL not in nodes:
         raise BadInput(
             f"{what} is {endpoint!r}, with nodes {', '.join(nodes) or 'none'}; valid: a fader with"

@@ -49,6 +49,12 @@ class Estimate:
         return not math.isnan(self.half) and not self.covers(value)
 
     def text(self, digits: int = 2, unit: str = "", sign: str = "") -> str:
+        """The mean and its interval as text, such as 3.01 ± 0.13 Mbit/s.
+
+        digits   places after the decimal point
+        unit     text after the numbers, with the space before it
+        sign     "+" for a sign before a positive mean, too
+        """
         interval = "" if math.isnan(self.half) else f" ± {self.half:.{digits}f}"
         return f"{self.mean:{sign}.{digits}f}{interval}{unit}"
 
