@@ -120,8 +120,12 @@ class Record:
 
 def nmse(true_db: Any, predicted_db: Any) -> float:
     """Normalised mean squared error of predicted SNRs, E (g - p)^2 / E g^2, where g and p are the
-    linear values of `true_db` and `predicted_db`, which are given in dB and have the same shape. 0 is
-    perfect. Pairs of which one is not a finite number are skipped; nan: no pair is left."""
+    linear values of both arguments. 0 is perfect. Pairs of which one is not a finite number are
+    skipped; nan: no pair is left.
+
+    true_db         SNRs [dB], an array of any shape
+    predicted_db    their predictions [dB], an array of the same shape
+    """
     from openwip_cli.figures import prediction as figures
 
     return figures.nmse(true_db, predicted_db)

@@ -79,15 +79,19 @@ def _common(a: Realisations, b: Realisations) -> tuple[list[float], list[float]]
 
 
 def difference(a: Realisations, b: Realisations) -> Estimate:
-    """The mean of a - b with paired realisations; both map a realisation, such as its seed, to its
-    value. The interval is that of the differences."""
+    """The mean of a - b with paired realisations. The interval is that of the differences.
+
+    a, b     the value of each realisation, by its seed for example
+    """
     x, y = _common(a, b)
     return estimate(p - q for p, q in zip(x, y))
 
 
 def ratio(a: Realisations, b: Realisations) -> Estimate:
-    """The ratio mean(a) / mean(b) with paired realisations; both map a realisation, such as its
-    seed, to its value. The interval is by the delta method."""
+    """The ratio mean(a) / mean(b) with paired realisations. The interval is by the delta method.
+
+    a, b     the value of each realisation, by its seed for example
+    """
     x, y = _common(a, b)
     over, under = statistics.fmean(x), statistics.fmean(y)
     if under == 0:
