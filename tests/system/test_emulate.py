@@ -35,7 +35,7 @@ class Refusals(unittest.TestCase):
         self.assert_refused("--wired-loss", "emulate", "--wired-loss", "1.1")
         self.assert_refused("--duration", "validate", "--duration", "0")
         self.assert_refused("link.kind", "emulate", "--generator", "--link", "wlan")
-        self.assert_refused("umts.pdu_octets", "emulate", "--link", "umts", "--pdu-octets", "3")
+        self.assert_refused("--pdu-octets", "emulate", "--link", "umts", "--pdu-octets", "3")
 
     def test_a_channel_that_is_not_there_is_named(self):
         self.assert_refused("nonsense", "emulate", "--generator", "--channel", "nonsense")

@@ -259,7 +259,8 @@ class OwnCode(unittest.TestCase):
         self.assertIn(done.returncode, (0, 2), done.stderr)
         self.assertEqual(program.returncode, 2)
         self.assertIn(
-            "a link of kind umts has no rule of your own; valid: built_in", program.stderr
+            "with link.kind = umts, a link that has no rule of your own; valid: built_in",
+            program.stderr,
         )
 
     @unittest.skipIf(os.geteuid() != 0, "root starts no foreign code")
