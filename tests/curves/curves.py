@@ -20,7 +20,9 @@ import yaml
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "support"))
-import kept_result
+import kept_result  # host/cli, too
+from openwip_cli.errors import BadInput
+from openwip_cli.settings.command_line import Parser
 
 TRIALS = {  # curve: (short, full)
     "awgn": (4, 10),
@@ -492,9 +494,16 @@ def command_of(given):
 
 
 def main(arguments):
-    p = argparse.ArgumentParser(
-        prog="./openwip curves",
-        allow_abbrev=False,
+    try:
+        return measured(arguments)
+    except BadInput as e:
+        print(f"openwip: {e}", file=sys.stderr)
+        raise SystemExit(e.code) from None
+
+
+def measured(arguments):
+    p = Parser(
+        "curves",
         description=(
             "measures the receiver's curves in simulation, writes CSV and PNG, and says which"
             " targets are reached"
@@ -526,14 +535,7 @@ def main(arguments):
     p.add_argument(
         "--jobs", type=int, default=1, help="curves measured at the same time (default 1)"
     )
-    p.add_argument(
-        "--json",
-        nargs="?",
-        const="-",
-        metavar="FILE",
-        help="the results as JSON on standard output, and nothing else there; with FILE: into that"
-        " file, beside the text on the screen, as docs/results/data/curves.json has them",
-    )
+    p.json("the results")
     p.add_argument("--check", action="store_true", help="exit with 1 when a target is missed")
     p.add_argument("--program", help=argparse.SUPPRESS)
     given = p.parse_args(arguments)
@@ -544,7 +546,7 @@ def main(arguments):
     folder = pathlib.Path(given.out or RESULTS)
     folder.mkdir(parents=True, exist_ok=True)
     if not os.access(folder, os.W_OK):
-        p.error(f"--out {folder}: cannot be written")
+        raise BadInput(f"--out {folder}: cannot be written")
 
     def say(text):
         print(f"curves: {text}", file=sys.stderr, flush=True)

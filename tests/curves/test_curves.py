@@ -182,7 +182,7 @@ class Curves(unittest.TestCase):
                 curves.main(command)
             self.assertEqual(
                 (ended.exception.code, said.getvalue().splitlines()[-1]),
-                (2, f"./openwip curves: error: --out {folder}: cannot be written"),
+                (2, f"openwip: --out {folder}: cannot be written"),
             )
             with subprocess.Popen(
                 [sys.executable, curves.__file__, *command],
