@@ -419,6 +419,9 @@ class Cell(unittest.TestCase):
             "cabled",
             "--product",
             "b210",
+            # The gains have no error of their own, so that all that is heard is the fader's.
+            *("--base-radio", "analog=0", "--fader-radio", "analog=0"),
+            *("--terminal-radio", "analog=0"),
             "--duration",
             "60",
             "--pings",

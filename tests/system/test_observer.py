@@ -375,7 +375,10 @@ class Observer(unittest.TestCase):
         self.addCleanup(end)
 
     def test_what_the_medium_answers_and_who_ends_are_events(self):
-        answer = {"slots_behind": 5, "nodes": ["base: process 7", "terminal: free"]}
+        answer = {
+            "slots_behind": 5,
+            "nodes": [{"name": "base", "process": 7}, {"name": "terminal"}],
+        }
         self.medium(answer)
         judge = subprocess.Popen(["sleep", "100"])
         self.addCleanup(judge.wait)
@@ -404,7 +407,7 @@ class Observer(unittest.TestCase):
 
         answer["slots_behind"] = 8
         told(("air", "late", "slots_behind", 3))
-        answer |= {"nodes": ["base: free", "terminal: process 9"]}
+        answer |= {"nodes": [{"name": "base"}, {"name": "terminal", "process": 9}]}
         told(("air", "radio", "base disconnected", 1), ("air", "radio", "terminal connected", 1))
         answer |= {
             "changes": [control_pb2.SettingChange(slot=4711, key="channel.model", to="etu")],
