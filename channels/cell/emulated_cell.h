@@ -218,7 +218,7 @@ private:
     slot dark_from_, dark_until_;
     struct leaving_packet {
         std::int64_t due_ns = 0;
-        int tag = 0;             // the user
+        int tag = 0;               // the user
         std::uint64_t report = 0;  // number of the terminal's report about it; 0: none
         std::vector<std::uint8_t> data;
     };
