@@ -187,11 +187,16 @@ class Recorded(unittest.TestCase):
         self.assertIn("first difference in slot 35", text)  # slot 350 is empty
 
     def test_a_slot_is_counted_once_however_small_the_pieces_are_that_the_receiver_takes(self):
-        pace = Pace(1000)
+        now = [0.0]
+
+        def sleep(seconds):
+            now[0] += seconds
+
+        pace = Pace(1000, lambda: now[0], sleep)
         for samples in (100, 5119, 5120, 6000, 10239, 10241, 3 * 5120, 7 * 5120):
             pace.wait(samples)
         self.assertEqual((pace.slots, pace.behind), (7, 0))
-        pace.began -= 1  # a second late
+        now[0] += 1  # a second late
         for samples in (7 * 5120 + 1, 7 * 5120 + 2, 9 * 5120):
             pace.wait(samples)
         self.assertEqual((pace.slots, pace.behind), (9, 2))

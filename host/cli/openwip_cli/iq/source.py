@@ -3,6 +3,7 @@
 it has it."""
 
 import time
+from collections.abc import Callable
 
 import numpy
 import pmt
@@ -16,9 +17,16 @@ BEHIND_S = 0.010  # as the medium's pacing limit
 
 
 class Pace:
-    """Samples when a radio would have brought them: `speed` seconds of air time in each second."""
+    """Samples when a radio would have brought them: `speed` seconds of air time in each second of
+    the clock."""
 
-    def __init__(self, speed: float) -> None:
+    def __init__(
+        self,
+        speed: float,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.clock, self.sleep = clock, sleep
         self.rate = SAMPLE_RATE * speed
         self.began: float | None = None
         self.slots = self.behind = 0
@@ -26,7 +34,7 @@ class Pace:
 
     def wait(self, samples: int) -> None:
         """Until that many have arrived."""
-        now = time.monotonic()
+        now = self.clock()
         if self.began is None:
             self.began = now
         left = self.began + samples / self.rate - now
@@ -36,8 +44,8 @@ class Pace:
         self.slots += complete
         self.behind += complete * (-left > BEHIND_S)
         if left > 0:
-            time.sleep(left)
-        self.seconds = time.monotonic() - self.began
+            self.sleep(left)
+        self.seconds = self.clock() - self.began
 
 
 class Source(gr.sync_block):
