@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "block_link.h"
+#include "buffer_memory.h"
 #include "checked_parameter.h"
 #include "checked_predictor.h"
 #include "fader/known_burst.h"
@@ -77,6 +78,11 @@ public:
         message_port_register_out(pmt::mp("gain"));
         if (c.lowest_gain_db < c.highest_gain_db)
             receiver_.set_gain(::wip::sample(INT64_MIN), gain_.gain());
+    }
+
+    bool start() override {
+        ::wip::map_buffers(*this);
+        return ::wip::recording_block<slot_receiver>::start();
     }
 
     int work(int noutput_items, gr_vector_const_void_star& input_items,

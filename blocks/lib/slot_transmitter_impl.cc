@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "block_link.h"
+#include "buffer_memory.h"
 #include "checked_parameter.h"
 #include "fader/known_burst.h"
 #include "iq/radio_clock.h"
@@ -92,6 +93,11 @@ public:
         const auto port = pmt::mp("async");
         message_port_register_in(port);
         set_msg_handler(port, [this](const pmt::pmt_t& m) { on_async(m); });
+    }
+
+    bool start() override {
+        ::wip::map_buffers(*this);
+        return ::wip::recording_block<slot_transmitter>::start();
     }
 
     int work(int noutput_items, gr_vector_const_void_star&,

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cinttypes>
@@ -69,6 +70,13 @@ bool lock_memory() noexcept {
         locked.store(lock());
     }
     return locked.load();
+}
+
+void map_pages(const void* begin, std::size_t octets) noexcept {
+    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const auto from = reinterpret_cast<std::uintptr_t>(begin);
+    const std::uintptr_t first = from / page * page;
+    ::madvise(reinterpret_cast<void*>(first), from + octets - first, MADV_POPULATE_READ);
 }
 
 }  // namespace wip::os

@@ -9,10 +9,16 @@
 // only what is mapped now is locked, but for the stack.
 #pragma once
 
+#include <cstddef>
+
 namespace wip::os {
 
 // Once in a process; later calls find what the first one did. False: nothing is locked, all works
 // without.
 bool lock_memory() noexcept;
+
+// Maps the pages of memory that this process has already and may read, so that their first use
+// costs no page fault. A kernel older than 5.14 does not know how; all works without, later.
+void map_pages(const void* begin, std::size_t octets) noexcept;
 
 }  // namespace wip::os

@@ -66,16 +66,20 @@ class FreeRunning(unittest.TestCase):
             )
         )
 
-    def stop(self, pid):
+    def stop(self, run, name):
         """(seconds that it stood still, slots that came to nothing from then until a second
-        later)"""
+        later). What waits meanwhile is in memory that the processes have used before."""
+        pid = run.pid(name)
         before = self.lost()
+        faults = slot_path.PageFaults({name: run.pid(name) for name in PROCESSES})
         os.kill(pid, signal.SIGSTOP)
         began = time.monotonic()
         time.sleep(STOP_S)
         os.kill(pid, signal.SIGCONT)
         stopped = time.monotonic() - began
         time.sleep(1)
+        for of, found in faults.report().items():
+            self.assertLess(found["minor"], FEW_FAULTS, f"{of}, after {name} was stopped")
         return round(stopped, 4), slots_lost.between(before, self.lost())
 
     def page_faults(self, run):
@@ -113,7 +117,7 @@ class FreeRunning(unittest.TestCase):
             run.wait_for("TCP download")
             time.sleep(1)
             few = self.page_faults(run)
-            lost = {name: self.stop(run.pid(name)) for name in PROCESSES}
+            lost = {name: self.stop(run, name) for name in PROCESSES}
             self.assertIn(run.ended(60), (0, 1), run.said)
             report = self.report(folder)
         self.check_sums(report)
@@ -140,7 +144,9 @@ class FreeRunning(unittest.TestCase):
                 LOST_BY_A_STOP * stopped / STOP_S + SLOTS_PER_SECOND / 1000 * stood["together_ms"],
                 f"{name}: {lost} {report['realtime']}",
             )
-        if stood["longest_ms"] < KEEPS_LOCK_S * 1e3:
+        # A stall of the machine's own may have come right after a stop.
+        longest_stop = max(stopped for stopped, _ in lost.values())
+        if longest_stop * 1e3 + stood["longest_ms"] < KEEPS_LOCK_S * 1e3:
             self.assertEqual(report["radio"]["lock_losses"], 0, report["radio"])
 
 

@@ -162,6 +162,33 @@ TEST(memory_lock, of_a_mapped_file_is_read_ahead) {
     EXPECT_EQ(code, 0);
 }
 
+long minor_faults() {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    return used.ru_minflt;
+}
+
+TEST(memory_lock, pages_that_were_mapped_cost_no_fault_when_they_are_used) {
+    constexpr std::size_t octets = 4 << 20;
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const int file = memfd_create("twice", 0);
+    ASSERT_EQ(ftruncate(file, octets), 0);
+    const auto faults_of = [&](bool mapped_before) {
+        auto* shared =
+            static_cast<char*>(mmap(nullptr, octets, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+        if (mapped_before) map_pages(shared + 100, octets - 100);
+        const long before = minor_faults();
+        for (std::size_t i = 0; i < octets; i += page) shared[i] = 1;
+        const long found = minor_faults() - before;
+        munmap(shared, octets);
+        return found;
+    };
+    const long without = faults_of(false), with = faults_of(true);
+    close(file);
+    EXPECT_GT(without, 10);
+    EXPECT_LT(with, without / 10);
+}
+
 // A right that the process gives up: what the kernel would then refuse is not asked of it.
 TEST(memory_lock, under_a_limit_a_process_that_gives_its_rights_up_may_still_grow) {
     const int code = in_child([] {
