@@ -236,6 +236,47 @@ def coverage(data: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+def footprint(data: dict[str, Any]) -> list[list[str]]:
+    names = {
+        "receiver_awgn": "receiver, white noise, 256-QAM at 40 dB",
+        "receiver_typical_urban": "receiver, TU at 75 km/h, 64-QAM at 34 dB",
+        "transmitter": "transmitter, 256-QAM",
+        "noise": "noise",
+        "paths_typical_urban": "paths of TU",
+        "plan": "`plan()` of the base station's MAC",
+        "on_slot": "`on_slot()` of the terminal's MAC",
+    }
+    rows = [
+        [
+            "part",
+            "instructions",
+            "lines of code",
+            "lines of data",
+            "hot, us",
+            "after a pause, us",
+            "after another program, us",
+            "aim, hot, us",
+        ]
+    ]
+    for key, name in names.items():
+        part = data["parts"][key]
+        rows.append(
+            [
+                name,
+                *(
+                    f"{part['counts'][c]['median']:,}"
+                    for c in ("instructions", "code_lines", "data_lines")
+                ),
+                *(
+                    f"{part['times_us'][t]:.1f}"
+                    for t in ("hot", "after_pause", "after_another_program")
+                ),
+                number(part["budget_us"]),
+            ]
+        )
+    return rows
+
+
 def packages(data: dict[str, Any]) -> list[list[str]]:
     rows = [["step on a bare machine", "seconds", "exit code"]]
     for step in data["steps"]:
@@ -252,6 +293,7 @@ TABLES = {
     "fidelity": Made("fidelity", fidelity),
     "interrupts": Made("interrupts", interrupts),
     "adjacent-channel": Made("adjacent-channel", adjacent_channel),
+    "footprint": Made("footprint", footprint),
     "stopping-rule": Made("stopping-rule", coverage),
     "packages": Made("packages", packages),
 }
