@@ -377,9 +377,7 @@ def of_shell() -> list[str]:
     table = Parser(
         "switch-table", "The switch table of the adaptive modulation, computed and printed."
     )
-    table.add_argument(
-        "--header", metavar="FILE", help="write it into this file as a C++ header instead"
-    )
+    table.add_argument("--header", metavar="FILE", help="write this file as a C++ header instead")
     test = Parser(
         "test",
         "Installs and builds what the tests need and runs them all; the options are ctest's.",

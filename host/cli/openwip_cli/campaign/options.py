@@ -39,7 +39,9 @@ def parser(command: str) -> Parser:
         help="A1 ... C2, chapter6 (these eleven), all (--list shows them), or a file of one's own",
     )
     p.add_argument(
-        "--quick", action="store_true", help="fewer points, few realisations, short flows"
+        "--quick",
+        action="store_true",
+        help="a quick version: fewer points, fewer realisations, shorter flows",
     )
     p.add_argument(
         "--time",
@@ -57,9 +59,9 @@ def parser(command: str) -> Parser:
         action="append",
         default=[],
         help=(
-            "of TCP in all runs, over what the experiment says, such as congestion_control=bbr"
-            " (docs/how-to/experiments.md) or, in ns-3, sender=tahoe (docs/explanation/ns3.md);"
-            " repeatable"
+            "setting of TCP in all runs, which replaces that of the experiment, such as"
+            " congestion_control=bbr (docs/how-to/experiments.md) or, in ns-3, sender=tahoe"
+            " (docs/explanation/ns3.md); repeatable"
         ),
     )
     p.add_argument(
@@ -68,16 +70,18 @@ def parser(command: str) -> Parser:
         action="append",
         default=[],
         help=(
-            "of the emulator (docs/reference/settings.md) in all runs, over what the experiment"
-            " says, such as"
-            " umts.status_prohibit_ms=20; repeatable"
+            "setting of the emulator (docs/reference/settings.md) in all runs, which replaces"
+            " that of the experiment, such as umts.status_prohibit_ms=20; repeatable"
         ),
     )
     p.value(
         "--realisations",
         Integer(1, 1000),
         metavar="N",
-        help="seeds of each point, 1 to N (default: what the experiment says)",
+        help=(
+            "number of realisations of each point, with the seeds 1 to N (default: the"
+            " experiment's)"
+        ),
     )
     p.value(
         "--machine-cores",
@@ -86,8 +90,8 @@ def parser(command: str) -> Parser:
         metavar="N",
         default=len(placement.usable()),
         help=(
-            f"cores of this machine to use (default all); runs at the same time on each: {PER_CORE['real']},"
-            f" without its clock {PER_CORE['virtual']}"
+            "cores of this machine to use (default all); runs at the same time on each:"
+            f" {PER_CORE['real']}, without its clock {PER_CORE['virtual']}"
         ),
     )
     p.add_argument(
@@ -111,8 +115,8 @@ def parser(command: str) -> Parser:
         "--retry-failed",
         action="store_true",
         help=(
-            "make runs again that failed, whatever the cause (else those that were killed, had no"
-            " memory or disk, or were lost with their worker)"
+            "repeat all failed runs, whatever the cause (otherwise only those that were killed,"
+            " ran out of memory or disk, or were lost with their worker)"
         ),
     )
     p.value(
@@ -127,22 +131,27 @@ def parser(command: str) -> Parser:
     p.add_argument(
         "--only-evaluate",
         action="store_true",
-        help="run nothing: figures and tables of the runs that are there",
+        help="make no runs, only figures and tables of the runs that exist",
     )
     p.add_argument(
         "--beside",
         metavar="FOLDER",
         nargs="+",
         help=(
-            "run nothing: the statements of several folders of results (FOLDER or "
+            "make no runs; print the statements of several folders of results (FOLDER or "
             "TITLE=FOLDER), a column each, as a table of Markdown"
         ),
     )
-    p.add_argument("--list", action="store_true", help="what there is, with the number of runs")
+    p.add_argument(
+        "--list", action="store_true", help="list all experiments with their numbers of runs"
+    )
     p.add_argument(
         "--describe",
         action="store_true",
-        help="what a file can set, and --tcp: docs/reference/experiment-settings.md",
+        help=(
+            "print the names that an experiment's file and --tcp can set"
+            " (docs/reference/experiment-settings.md)"
+        ),
     )
     return p
 
@@ -285,8 +294,8 @@ def parse(arguments: list[str], places: Places, command: str = "experiment") -> 
             return given
     if not given.names:
         raise BadInput(
-            f"name an experiment: {', '.join(experiments.known(places.top, experiments.PLACES))}, or"
-            f" {', '.join(experiments.SETS)}"
+            f"name an experiment: {', '.join(experiments.known(places.top, experiments.PLACES))},"
+            f" or {', '.join(experiments.SETS)}"
         )
     given.mode = "quick" if given.quick else "full"
     given.slots = given.cores * PER_CORE[given.time]

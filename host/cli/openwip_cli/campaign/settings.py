@@ -61,6 +61,11 @@ def of_emulator(key: str, words: str) -> Setting:
     return Setting(EMULATOR, s.kind, words, "" if s.unit in words else s.unit, key)
 
 
+def short(help_text: str) -> str:
+    """The first part of a help text, for the axis of a figure."""
+    return re.split(r"[;:(,]", help_text)[0].strip()
+
+
 def of_experiment(key: str) -> Setting:
     role, part, words, unit, own_key = (
         table.column(key, name, ()) for name in ("role", "part", "help", "unit", "own_key")
@@ -88,7 +93,7 @@ SETTINGS = Settings(
     {
         **{name: of_experiment(key) for name, key in table.names_of("experiment").items()},
         **{name: of_emulator(key, words) for name, (key, words) in table.experiments().items()},
-        **{key: of_emulator(key, s.help) for key, s in OF_EMULATE.items()},
+        **{key: of_emulator(key, short(s.help)) for key, s in OF_EMULATE.items()},
     }
 )
 
@@ -136,8 +141,7 @@ def read_over(words: Iterable[str], realisations: int | None) -> Over:
         ):
             raise BadInput(
                 f"--set {word}: {name} is no setting of the emulator (docs/reference/settings.md);"
-                " valid:"
-                " such as umts.status_prohibit_ms; of TCP: --tcp"
+                " valid: such as umts.status_prohibit_ms; of TCP: --tcp"
             )
         if key_of(name) in ELSEWHERE:
             raise BadInput(f"--set {word}; valid instead: {ELSEWHERE[key_of(name)]}")

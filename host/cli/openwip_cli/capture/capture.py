@@ -42,7 +42,9 @@ def add_limits(p: Parser) -> None:
     )
     p.value("--count", Integer(1, 1 << 40), metavar="N", help="end after N packets")
     p.add_argument(
-        "--only", metavar="ip|frames", help="IP at the TUNs, or link frames (default both)"
+        "--only",
+        metavar="ip|frames",
+        help="capture only IP packets at the TUN interfaces, or only link frames (default both)",
     )
     p.value(
         "--snap",
@@ -62,7 +64,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         "-o",
         dest="file",
         metavar="FILE|-",
-        help="pcapng file, or - for standard output (default CELL.pcapng)",
+        help="pcapng file to write, or - for standard output (default CELL.pcapng)",
     )
     add_limits(p)
     p.add_argument(
@@ -73,7 +75,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
             " folders"
         ),
     )
-    p.add_argument("--uninstall", action="store_true", help="remove them again")
+    p.add_argument(
+        "--uninstall", action="store_true", help="remove what --install-wireshark has put there"
+    )
     given = p.parse_args(arguments)
     if given.install_wireshark and given.uninstall:
         raise BadInput("--install-wireshark with --uninstall: one of them")

@@ -33,7 +33,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     for flag in ("interface", "version", "capture-filter", "reload-option"):
         p.add_argument(f"--extcap-{flag}", nargs="?", metavar="X")
     p.add_argument("--fifo", metavar="FILE")
-    p.add_argument("--name", metavar="CELL", help="another cell than the interface's")
+    p.add_argument(
+        "--name", metavar="CELL", help="name of the cell, if it is not that of the interface"
+    )
     p.add_argument("--debug", nargs="?", help=argparse.SUPPRESS)
     p.add_argument("--debug-file", help=argparse.SUPPRESS)
     capture.add_limits(p)

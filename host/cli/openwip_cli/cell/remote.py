@@ -223,7 +223,9 @@ def keys_main(arguments: list[str], _places: Places) -> int:
         "Keys for demo and emulate --listen: server.key and client.key (mode 0600), "
         "server.public and client.public.",
     )
-    p.add_argument("folder", metavar="DIR", help="made if it is not there")
+    p.add_argument(
+        "folder", metavar="DIR", help="folder of the keys; it is made if it does not exist"
+    )
     given = p.parse_args(arguments)
     made = make_keys(given.folder)
     print(

@@ -123,18 +123,24 @@ def list_channels(arguments: list[str], places: Places) -> int:
 def render(arguments: list[str], places: Places) -> int:
     p = Parser("channel render")
     p.add_argument(
-        "channel", metavar="NAME", help="a definition (openwip channel list) or FILE.yaml"
+        "channel",
+        metavar="NAME",
+        help="name of a channel definition (openwip channel list), or FILE.yaml",
     )
     p.add_argument("-o", "--out", was="--output", required=True, metavar="FILE.h5")
     p.setting(table.setting("seed", "emulate"), help="realisation")
     p.add_argument("--duration", was="--seconds", default="30", help="length (default 30)")
-    p.setting(table.setting("channel.snr_db", "emulate"), help="mean of the linear SNR")
+    p.setting(
+        table.setting("channel.snr_db", "emulate"), help="mean SNR (mean of the linear values)"
+    )
     p.setting(table.setting("channel.speed_kmh", "emulate"))
-    p.add_argument("--carrier-hz", help="default: the definition's")
-    p.add_argument("--delay-spread-ns", help="TDL: rms delay spread")
+    p.add_argument("--carrier-hz", help="carrier frequency (default: the definition's)")
+    p.add_argument("--delay-spread-ns", help="rms delay spread of a TDL channel")
     p.setting(table.setting("channel.user", "demo"))
     p.setting(table.setting("channel.shadowing", "demo"), default=None)
-    p.add_argument("--horizon", default="3", help="slots between prediction and slot (default 3)")
+    p.add_argument(
+        "--horizon", default="3", help="number of slots from a prediction to its slot (default 3)"
+    )
     nmse = table.setting("channel.prediction_nmse", "emulate")
     p.setting(
         nmse,
@@ -147,7 +153,10 @@ def render(arguments: list[str], places: Places) -> int:
     )
     kind = table.setting("phy.predictor", "demo").kind
     p.value(
-        "--method", kind, metavar="X", help=f"with --predictor: which; {kind.valid} (default delay)"
+        "--method",
+        kind,
+        metavar="X",
+        help=f"predictor that --predictor uses; {kind.valid} (default delay)",
     )
     given = vars(p.parse_args(arguments))
     if given["method"] is not None and not given["predictor"]:
@@ -243,12 +252,17 @@ def import_csv(arguments: list[str], places: Places) -> int:
         "--rate",
         type=float,
         default=SLOTS_PER_SECOND,
-        help="rows a second; others than 1500 are resampled, linear SNR, linear in time",
+        help=(
+            "rows per second; other rates than 1500 are resampled, the linear SNR linearly in time"
+        ),
     )
     p.add_argument("--speed-kmh", type=float, default=0)
     p.add_argument("--carrier-hz", type=float, default=0)
     p.add_argument(
-        "--horizon", type=int, default=3, help="of the predictions, if there are 50 columns"
+        "--horizon",
+        type=int,
+        default=3,
+        help="number of slots from a prediction to its slot, if there are 50 columns",
     )
     given = p.parse_args(arguments)
     given.output = outputs.checked("-o", given.output, given.file)
@@ -282,18 +296,22 @@ def export(arguments: list[str], places: Places) -> int:
     p = Parser("channel export")
     p.add_argument("file", metavar="FILE.h5")
     what = p.add_mutually_exclusive_group(required=True)
-    what.add_argument("--csv", metavar="FILE", help="rows of SNRs in dB")
-    what.add_argument("--mahimahi", metavar="FILE", help="packet delivery opportunities")
+    what.add_argument("--csv", metavar="FILE", help="write rows of SNRs in dB")
     what.add_argument(
-        "--kaunet", metavar="FILE", help="FILE.bandwidth, FILE.biterror, FILE.packetloss"
+        "--mahimahi", metavar="FILE", help="write a Mahimahi trace of packet delivery opportunities"
+    )
+    what.add_argument(
+        "--kaunet",
+        metavar="FILE",
+        help="write KauNet patterns: FILE.bandwidth, FILE.biterror, FILE.packetloss",
     )
     p.setting(
         table.setting("link.bins", "emulate"),
-        help="bins sent in a slot, those of the highest predicted SNR",
+        help="number of bins sent in a slot, those with the highest predicted SNR",
     )
     p.setting(table.setting("link.modulation", "emulate"))
-    p.add_argument("--packet-bytes", default="1500", help="kaunet: size of packets")
-    p.add_argument("--seed", default="1", help="kaunet: of the errors")
+    p.add_argument("--packet-bytes", default="1500", help="size of the packets in KauNet patterns")
+    p.add_argument("--seed", default="1", help="seed of the errors in KauNet patterns")
     given = p.parse_args(arguments)
     kind = next(k for k in ("csv", "mahimahi", "kaunet") if getattr(given, k) is not None)
     file = getattr(given, kind)
@@ -353,7 +371,10 @@ def record(arguments: list[str], places: Places) -> int:
         "--gaps",
         choices=["refuse", "hold"],
         default="refuse",
-        help="slots not measured: refuse the trace, or repeat the last measured one",
+        help=(
+            "treatment of slots that were not measured: refuse the trace, or repeat the last"
+            " measured slot"
+        ),
     )
     given = p.parse_args(arguments)
     given.output = outputs.checked("-o", given.output)  # before, not after an hour

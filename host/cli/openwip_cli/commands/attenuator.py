@@ -273,26 +273,33 @@ def main(arguments: list[str], places: Places) -> int:
                 Integer(*PERIOD_MS),
                 metavar="MS",
                 default=1 if name == "play" else 1000,
-                help="a step lasts so long (default %(default)s)",
+                help="length of a step (default %(default)s)",
             )
             sub.add_argument(
-                "--external", action="store_true", help="begin with the edge at the trigger input"
+                "--external", action="store_true", help="begin at an edge of the trigger input"
             )
         return sub
 
     command("list", "serial ports, and who is there", do_list)
     command("qemu", "run the firmware in QEMU until Ctrl-C", do_qemu).add_argument(
-        "--folder", metavar="DIR", help="where its settings are kept (default: a new one)"
+        "--folder",
+        metavar="DIR",
+        help="folder in which the emulated attenuator keeps its settings (default: a new one)",
     )
     command("status", "levels, switch, playback, errors", do_status)
     sub = command("set", "set levels by hand", do_set)
-    sub.add_argument("level", nargs="*", metavar="CHANNEL=DB", help="or all=DB")
-    sub.value("--switch", Integer(1, 4), metavar="N", help="position of the switch")
+    sub.add_argument(
+        "level",
+        nargs="*",
+        metavar="CHANNEL=DB",
+        help="level of a channel, CHANNEL=DB, or of all channels, all=DB",
+    )
+    sub.value("--switch", Integer(1, 4), metavar="N", help="position of the RF switch")
     sub.value(
         "--watchdog",
         Integer(*SILENCE_MS),
         metavar="MS",
-        help="how long the host may be silent in a playback (100 after a reset)",
+        help="longest silence of the host during a playback (100 after a reset)",
     )
     sub.add_argument(
         "--series",
@@ -300,23 +307,29 @@ def main(arguments: list[str], places: Places) -> int:
         action="append",
         help="chips CHANNEL and CHANNEL+1 are wired in series",
     )
-    sub.add_argument("--save", action="store_true", help="keep all settings over a restart")
+    sub.add_argument("--save", action="store_true", help="keep all settings after a restart")
     sub = command("play", "play a table or an SNR trace, each step in its millisecond", do_play)
     sub.add_argument(
         "trace",
         metavar="TRACE",
         help="FILE.csv: a line of channels (1,3), then a line of dB for each step; or an SNR trace",
     )
-    sub.value("--at-zero", Real(-60, 140), metavar="DB", help="SNR trace: SNR of the link at 0 dB")
+    sub.value(
+        "--at-zero", Real(-60, 140), metavar="DB", help="with an SNR trace: SNR of the link at 0 dB"
+    )
     sub.add_argument(
         "--channels",
         metavar="N,...",
         default="1",
-        help="SNR trace: the channels that play it (default 1)",
+        help="with an SNR trace: channels that play it (default 1)",
     )
     sub = command("sweep", "levels from one to another", do_sweep)
     sub.value(
-        "--channel", Integer(1, NOF_CHANNELS), metavar="N", default=1, help="channel (default 1)"
+        "--channel",
+        Integer(1, NOF_CHANNELS),
+        metavar="N",
+        default=1,
+        help="channel of the attenuator (default 1)",
     )
     sub.value(
         "--from",
@@ -324,7 +337,7 @@ def main(arguments: list[str], places: Places) -> int:
         metavar="DB",
         dest="start",
         default=0.0,
-        help="first level (default 0)",
+        help="first level of the sweep (default 0)",
     )
     sub.value(
         "--to",
@@ -332,10 +345,14 @@ def main(arguments: list[str], places: Places) -> int:
         metavar="DB",
         dest="stop",
         default=31.75,
-        help="last level (default 31.75)",
+        help="last level of the sweep (default 31.75)",
     )
     sub.value(
-        "--step", Real(link.STEP_DB, MOST_DB), metavar="DB", default=1.0, help="step (default 1)"
+        "--step",
+        Real(link.STEP_DB, MOST_DB),
+        metavar="DB",
+        default=1.0,
+        help="difference between two levels of the sweep (default 1)",
     )
     given = p.parse_args(arguments)
     outputs.check_given("--json", getattr(given, "json", None), getattr(given, "trace", None))

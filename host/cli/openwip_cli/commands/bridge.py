@@ -82,14 +82,14 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     p = Parser(
         "bridge", "Any traffic between two network namespaces, through delay injection and a wire."
     )
-    p.add_argument("server", help="namespace of the wired side (ip netns)")
-    p.add_argument("terminal", help="namespace of the mobile side")
+    p.add_argument("server", help="network namespace of the wired side (ip netns)")
+    p.add_argument("terminal", help="network namespace of the mobile side")
     p.add_argument(
         "--addresses",
         nargs=2,
         metavar="ADDRESS/PREFIX",
         default=["10.42.0.1/30", "10.42.0.2/30"],
-        help="of both interfaces (default 10.42.0.1/30 10.42.0.2/30)",
+        help="addresses of the two interfaces (default 10.42.0.1/30 10.42.0.2/30)",
     )
     p.add_argument("--tun", default="wip0", help="name of both interfaces (default wip0)")
     for s in SETTINGS:

@@ -473,7 +473,7 @@ def main(arguments: list[str], places: Places) -> int:
         Real(1, 3600),
         was="--seconds",
         metavar="S",
-        help="of bursts and slots, at most (default 60)",
+        help="longest time for the measurement of --loop (default 60)",
     )
     receive_options(p)
     transmit_options(p)

@@ -43,7 +43,11 @@ def parser(command: str, description: str) -> Parser:
         "config", metavar="CONFIG", help="YAML file: nodes with their radios, paths between them"
     )
     p.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="over the file; repeatable"
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="setting that replaces that of the file; repeatable",
     )
     return p
 
@@ -203,7 +207,7 @@ def calibrate(arguments: list[str], places: Places) -> int:
         "--out",
         metavar="FILE",
         default="calibration.json",
-        help="what was found, with date and devices (default calibration.json)",
+        help="file for the result, with date and devices (default calibration.json)",
     )
     given = p.parse_args(arguments)
     outputs.check_given("--out", given.out, given.config)
@@ -281,10 +285,14 @@ def compare(arguments: list[str], _places: Places) -> int:
         help="the fader's YAML file, whose air.control is where it answers; or its --listen",
     )
     p.add_argument(
-        "report", metavar="FILE", help="file of --json of ./openwip station terminal --air cabled"
+        "report",
+        metavar="FILE",
+        help="report of the terminal, made by ./openwip station terminal --air cabled --json=FILE",
     )
     p.add_argument(
-        "--keys", metavar="DIR", help="of ./openwip keys; with a fader on another computer"
+        "--keys",
+        metavar="DIR",
+        help="folder with the keys of ./openwip keys, for a fader on another computer",
     )
     given = p.parse_args(arguments)
     heard = bursts_of(given.report)
@@ -371,14 +379,16 @@ def main(arguments: list[str], places: Places) -> int:
         Real(0.001, 3600),
         was="--seconds",
         metavar="S",
-        help="of each; with --record (default 2; 61 MB/s)",
+        help="length of each recording of --record (default 2; 61 MB/s)",
     )
     p.add_argument(
         "--listen",
         metavar="tcp://ADDR:PORT",
-        help="stations on other computers reach it there (their --fader)",
+        help="address at which stations on other computers reach this fader (their --fader)",
     )
-    p.add_argument("--keys", metavar="DIR", help="of ./openwip keys; with --listen")
+    p.add_argument(
+        "--keys", metavar="DIR", help="folder with the keys of ./openwip keys, for --listen"
+    )
     given = p.parse_args(arguments)
     os.environ.setdefault("UHD_MODULE_PATH", str(places.build / "uhd_modules"))
     if given.seconds is not None and not given.record:

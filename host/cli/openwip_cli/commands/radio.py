@@ -279,7 +279,7 @@ def levels(arguments: list[str], places: Places) -> int:
         "--tone-radio",
         metavar="ARGS",
         default="",
-        help="the radio that sends it (default: the same)",
+        help="radio that sends the tone (default: the same)",
     )
     transmit_options(p)
     given = parsed(p, arguments)
@@ -303,7 +303,7 @@ def spectrum(arguments: list[str], places: Places) -> int:
         "-o",
         "--out",
         metavar="FILE.png",
-        help="the picture (default spectrum.png, or none with --json)",
+        help="file for the picture (default spectrum.png, or none with --json)",
     )
     given = parsed(p, arguments)
     file = given.out or (None if given.json else "spectrum.png")

@@ -17,10 +17,7 @@ def radio_option(p: Parser) -> None:
         "--radio",
         metavar="ARGS",
         default="",
-        help=(
-            "UHD device arguments of the radio that is meant, such as type=b200; "
-            "type=vusrp: the software one"
-        ),
+        help=("UHD device arguments of the radio, such as type=b200; type=vusrp: the software one"),
     )
 
 
@@ -38,7 +35,7 @@ def receive_options(p: Parser) -> None:
         "--antenna",
         metavar="PORT",
         default="",
-        help="it receives from (default: the device's own choice)",
+        help="antenna port of the receiver (default: the device's own choice)",
     )
 
 
@@ -56,7 +53,7 @@ def transmit_options(p: Parser) -> None:
         "--transmit-antenna",
         metavar="PORT",
         default="",
-        help="it sends from (default: the device's own choice)",
+        help="antenna port of the transmitter (default: the device's own choice)",
     )
 
 
@@ -71,7 +68,7 @@ def radio_parser(command: str, receives: bool = False) -> Parser:
             was="--seconds",
             metavar="S",
             default=0.5,
-            help="of samples (default 0.5)",
+            help="length of the samples that are taken (default 0.5)",
         )
     p.json("what was found", was_a_word=True)
     return p

@@ -230,25 +230,29 @@ def parser(command: str, usage: str) -> Parser:
         help="name of the cell (default: demo, or the only one that is up)",
     )
     p.add_argument(
-        "--remote", metavar="tcp://HOST:PORT", help="a cell of another machine (demo --listen)"
+        "--remote",
+        metavar="tcp://HOST:PORT",
+        help="address of a cell on another machine (its --listen)",
     )
     p.add_argument(
         "--keys",
         metavar="DIR",
-        help="with --remote, or --control tcp://ADDR:PORT: the keys of ./openwip keys",
+        help="folder with the keys of ./openwip keys, for --remote or --control tcp://ADDR:PORT",
     )
     p.add_argument(
         "--control",
         metavar="ENDPOINT",
         help=(
-            "of a medium or fader without a cell: where it answers (its air.control, a fader's"
+            "control endpoint of a medium or fader without a cell (its air.control, or a fader's"
             " --listen)"
         ),
     )
     p.add_argument(
         "--path",
         metavar="SENDER:RECEIVER",
-        help="channel.* of this path of the medium or fader (docs/how-to/cabled.md)",
+        help=(
+            "path of the medium or fader whose channel.* settings are meant (docs/how-to/cabled.md)"
+        ),
     )
     return p
 
@@ -329,14 +333,16 @@ def get_main(arguments: list[str], _places: Places) -> int:
     p.add_argument(
         "--describe",
         action="store_true",
-        help="what can be set: process, type, valid values, unit; needs no running cell",
+        help="describe what can be set: process, type, valid values, unit; needs no running cell",
     )
     p.add_argument(
         "--markdown",
         action="store_true",
         help="with --describe: every setting of every program, docs/reference/settings.md",
     )
-    p.add_argument("--kind", choices=controls.CELLS, help="with --describe: of one kind of cell")
+    p.add_argument(
+        "--kind", choices=controls.CELLS, help="with --describe: only settings of one kind of cell"
+    )
     given = p.parse_args(arguments)
     outputs.check_given("--json", given.json)
     if given.describe:

@@ -86,9 +86,17 @@ def record(arguments: list[str]) -> int:
         default="terminal",
         help="samples received by the terminal (default) or transmitted by the base station",
     )
-    p.value("--duration", Real(0.001, 86400), was="--seconds", help="of air time; default: 2")
-    p.add_argument("--slots", metavar="A..B", help="these slots, both included")
-    p.add_argument("file", metavar="FILE", help="FILE.sigmf-data, FILE.sigmf-meta")
+    p.value(
+        "--duration", Real(0.001, 86400), was="--seconds", help="length in air time (default 2)"
+    )
+    p.add_argument(
+        "--slots",
+        metavar="A..B",
+        help="first and last slot of the part that is copied, both included",
+    )
+    p.add_argument(
+        "file", metavar="FILE", help="name of the recording: FILE.sigmf-data and FILE.sigmf-meta"
+    )
     given = p.parse_args(arguments)
     if given.seconds and given.slots:
         raise BadInput("--duration and --slots exclude each other")
@@ -326,20 +334,26 @@ def import_(arguments: list[str]) -> int:
         "--sample-rate",
         Real(*imports.rates()),
         metavar="HZ",
-        help="of bare samples; SigMF says its own",
+        help="sample rate of a file of bare samples; SigMF names its own",
     )
     p.add_argument(
         "--datatype",
         choices=imports.DATATYPES,
-        help="of bare samples, as SigMF names it; default: cf32_le",
+        help="data type of a file of bare samples, as SigMF names it (default cf32_le)",
     )
     p.add_argument(
-        "--recording", metavar="NAME", help="which recording of a SigMF archive that has several"
+        "--recording",
+        metavar="NAME",
+        help="name of the recording in a SigMF archive that has several",
     )
     p.add_argument(
-        "file", metavar="FILE", help="a SigMF recording or archive, or a file of samples"
+        "file", metavar="FILE", help="SigMF recording or archive, or file of bare samples"
     )
-    p.add_argument("out", metavar="OUT", help="OUT.sigmf-data, OUT.sigmf-meta, OUT.openwip-slots")
+    p.add_argument(
+        "out",
+        metavar="OUT",
+        help="name of the result: OUT.sigmf-data, OUT.sigmf-meta and OUT.openwip-slots",
+    )
     given = p.parse_args(arguments)
     source = imports.opened(given.file, given.sample_rate, given.datatype, given.recording)
     began = time.monotonic()

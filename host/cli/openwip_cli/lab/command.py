@@ -60,20 +60,26 @@ def parser() -> argparse.ArgumentParser:
             " 4 TCP over the link"
         ),
     )
-    p.add_argument("--student", metavar="NAME", help="sheet: the student, who decides the seed")
+    p.add_argument(
+        "--student",
+        metavar="NAME",
+        help="with sheet: name of the student, from which the seed is made",
+    )
     p.add_argument(
         "--air",
         choices=(MEDIUM, CABLED),
         help=(
-            "sheet 1 and 2: the runs go over software radios without a cable (medium) or with cables"
-            " and a fader (cabled, docs/how-to/cabled.md; default medium)"
+            "sheet 1 and 2: the runs go over software radios without a cable (medium) or with"
+            " cables and a fader (cabled, docs/how-to/cabled.md; default medium)"
         ),
     )
     p.add_argument(
         "--answers",
         metavar="FILE",
-        help="check: the worksheet that was filled in (default labN.yaml); the reports or records of"
-        " the runs lie beside it",
+        help=(
+            "check: the worksheet that was filled in (default labN.yaml); the reports or records"
+            " of the runs lie beside it"
+        ),
     )
     return p
 

@@ -64,19 +64,22 @@ def main(arguments: list[str]) -> int:
         "record blocks",
         "Block errors of an OFDM cell for a UMTS bearer (emulate --error-trace FILE).",
     )
-    p.add_argument("record", metavar="RUN.h5", help="of a cell with --link ofdm")
+    p.add_argument("record", metavar="RUN.h5", help="run record of a cell with --link ofdm")
     p.add_argument(
         "-o",
         "--out",
         was="--output",
         required=True,
         metavar="FILE",
-        help="0 and 1 (lost), a block each",
+        help="file to write, with a 0 (arrived) or 1 (lost) for each block",
     )
     p.value(
-        "--tti-ms", Real(0.1, 1000), default=10.0, help="of the bearer: a block each (default 10)"
+        "--tti-ms",
+        Real(0.1, 1000),
+        default=10.0,
+        help="transmission time interval of the bearer, which carries a block each (default 10)",
     )
-    p.value("--user", Integer(0, 24), default=0, help="terminal 0, 1, 2 ... (default 0)")
+    p.value("--user", Integer(0, 24), default=0, help="number of the terminal, from 0 (default 0)")
     given = p.parse_args(arguments)
     target = outputs.check("-o", given.output, given.record)
     with RunRecord(given.record) as r, r.computing():

@@ -358,22 +358,22 @@ def main(arguments: list[str], places: Places) -> int:
     p.add_argument(
         "--topics",
         metavar="X",
-        help="topics, separated by commas, or all (default all but frames and ip)",
+        help="topics to record, separated by commas, or all (default all but frames and ip)",
     )
     p.value(
         "--duration",
         Real(0.1, 1e6),
         was="--seconds",
         metavar="S",
-        help="end after so long (default: until Ctrl-C, or until the cell ends)",
+        help="end after this time (default: at Ctrl-C, or when the cell ends)",
     )
     p.value(
         "--max-size",
         Real(1, 1e9),
         metavar="MB",
         help=(
-            "end when the file has so many megabytes (default: half of the space that is free when"
-            " it begins)"
+            "end when the file has this many megabytes (default: half of the space that is free"
+            " at the start)"
         ),
     )
     p.add_argument("--launched", action="store_true", help="(the launcher's own)")
@@ -401,7 +401,11 @@ def recover(arguments: list[str]) -> int:
     p = Parser("record recover", "Makes a record of what a killed recorder has left.")
     p.add_argument("file", metavar="FILE.h5.part")
     p.add_argument(
-        "-o", "--out", was="--output", metavar="FILE.h5", help="its name (default: without .part)"
+        "-o",
+        "--out",
+        was="--output",
+        metavar="FILE.h5",
+        help="name of the repaired record (default: the name without .part)",
     )
     given = p.parse_args(arguments)
     part = pathlib.Path(given.file)

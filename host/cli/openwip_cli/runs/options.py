@@ -73,7 +73,11 @@ def settings_parser(
             ),
             s.kind,
         )
-    p.add_argument("--config", metavar="FILE", help="scenario file (YAML) under the options")
+    p.add_argument(
+        "--config",
+        metavar="FILE",
+        help="scenario file (YAML); an option replaces a setting of the file",
+    )
     p.json("the whole report", was_a_word=True)
     if one_cell:
         p.add_argument(
@@ -85,9 +89,11 @@ def settings_parser(
                 "or numbers such as 1 or 2,3 (default auto)"
             ),
         )
-        p.add_argument("--keep", action="store_true", help="leave the cell up afterwards")
+        p.add_argument("--keep", action="store_true", help="leave the cell running after the tests")
         p.add_argument(
-            "--logs", metavar="DIR", help="copy configuration files and logs there at the end"
+            "--logs",
+            metavar="DIR",
+            help="copy configuration files and logs into this folder at the end",
         )
     p.add_argument(
         "--name",
@@ -110,16 +116,22 @@ def options_parser(
         "--record",
         metavar="FILE",
         help=(
-            "record telemetry of the run there, all but frames and ip (HDF5; ./openwip report FILE)"
+            "record the telemetry of the run in FILE, all topics but frames and ip (HDF5;"
+            " ./openwip report FILE shows it)"
         ),
     )
     p.add_argument("--capture", metavar="FILE", help=captured)
     p.add_argument(
         "--listen",
         metavar="tcp://ADDR:PORT",
-        help="forward telemetry and control there, from PORT on; with --keys",
+        help=(
+            "offer telemetry and control at this address, at PORT and the following ones; with"
+            " --keys"
+        ),
     )
-    p.add_argument("--keys", metavar="DIR", help="keys of ./openwip keys, for --listen")
+    p.add_argument(
+        "--keys", metavar="DIR", help="folder with the keys of ./openwip keys, for --listen"
+    )
     p.add_argument(
         "--monitor", action="store_true", help="open the window onto the cell (./openwip monitor)"
     )
@@ -225,21 +237,23 @@ def parse_demo(arguments: list[str]) -> Options:
         ),
     )
     parser.add_argument(
-        "--record-iq-base", metavar="FILE", help="the same of what the base station transmits"
+        "--record-iq-base",
+        metavar="FILE",
+        help="record what the base station transmits, in the same form",
     )
     parser.add_argument(
         "--record-iq-fader",
         metavar="FILE",
         help=(
-            "with --air cabled: what the fader receives and sends, FILE-base-input and "
-            "FILE-terminal-output"
+            "with --air cabled: record what the fader receives and sends, as FILE-base-input and"
+            " FILE-terminal-output"
         ),
     )
     parser.add_argument(
         "--record-iq-seconds",
         metavar="X",
         default="10",
-        help="so much air time; 0.01..3600 s (default 10)",
+        help="length of these recordings in air time; 0.01..3600 s (default 10)",
     )
     parser.add_argument(
         "--replay-iq",
@@ -323,8 +337,7 @@ def parse_emulate(arguments: list[str]) -> Options:
         help=(
             "virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both as fast as"
             " the machine can, the same seed the same packets, without root"
-            " (docs/explanation/virtual-time.md,"
-            " docs/explanation/ns3.md; default real)"
+            " (docs/explanation/virtual-time.md, docs/explanation/ns3.md; default real)"
         ),
     )
     parser.add_argument(
@@ -332,15 +345,17 @@ def parse_emulate(arguments: list[str]) -> Options:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="of that kernel, such as net.ipv4.tcp_sack=0; repeatable",
+        help="sysctl of the kernel of --time virtual, such as net.ipv4.tcp_sack=0; repeatable",
     )
     parser.add_argument(
         "--tcp",
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="of ns-3's TCP, such as sender=eifel, min_rto_ms=20 (docs/explanation/ns3.md);"
-        " repeatable",
+        help=(
+            "setting of ns-3's TCP with --time ns3, such as sender=eifel, min_rto_ms=20"
+            " (docs/explanation/ns3.md); repeatable"
+        ),
     )
     given = parser.parse_args(arguments)
     if given.generator and given.time != "real":

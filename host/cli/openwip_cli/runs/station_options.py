@@ -186,12 +186,15 @@ def add_options(p: Parser, role: str) -> None:
     p.add_argument(
         "--peer",
         metavar="HOST[:PORT]",
-        help=f"the other computer (TCP, port {station.PORT} unless said; the base station listens)",
+        help=(
+            f"address of the other computer (TCP, port {station.PORT} unless said; the base"
+            " station listens)"
+        ),
     )
     p.add_argument(
         "--keys",
         metavar="DIR",
-        help="keys of ./openwip keys, which the two stations know each other by",
+        help="folder with the keys of ./openwip keys, by which the two stations know each other",
     )
     p.value(
         "--freq",
@@ -215,8 +218,8 @@ def add_options(p: Parser, role: str) -> None:
             metavar="DBM",
             default=None,
             help=(
-                "of the carrier with all bins in use, by the radio's own "
-                "calibration (uhd_power_cal.py), instead of --transmit-gain"
+                "transmit power with all bins in use, by the radio's own calibration"
+                " (uhd_power_cal.py), instead of --transmit-gain"
             ),
         )
     p.add_argument(
@@ -227,7 +230,10 @@ def add_options(p: Parser, role: str) -> None:
             f"--{what}-source",
             choices=SOURCES,
             default="internal",
-            help={"clock": "reference of the oscillators", "time": "edge of the second"}[what]
+            help={
+                "clock": "source of the oscillators' reference",
+                "time": "source of the time pulse (PPS)",
+            }[what]
             + " (default internal)",
         )
     p.add_argument(
@@ -244,7 +250,7 @@ def add_options(p: Parser, role: str) -> None:
         Real(1, 1e7),
         metavar="S",
         default=None,
-        help="end after so many seconds (default: Ctrl-C)",
+        help="end after this many seconds (default: at Ctrl-C)",
     )
 
 

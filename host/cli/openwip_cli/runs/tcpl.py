@@ -44,9 +44,13 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, str, Scenario]:
         transfers.NAME,
         one_cell=False,
     )
-    parser.add_argument("--csv", metavar="FILE", help="write one line for each transfer there")
     parser.add_argument(
-        "--png", metavar="FILE", help="draw throughput over bit error rate (or burstiness) there"
+        "--csv", metavar="FILE", help="write a line for each transfer into this CSV file"
+    )
+    parser.add_argument(
+        "--png",
+        metavar="FILE",
+        help="draw throughput against bit error rate (or burstiness) into this PNG file",
     )
     parser.add_argument(
         "--time",

@@ -273,24 +273,27 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         NAME,
     )
     p.json("the rows", was_a_word=True)
-    p.add_argument("--quick", action="store_true", help="fewer rows, 5 s each")
+    p.add_argument("--quick", action="store_true", help="a quick version: fewer rows of 5 s each")
     p.value(
-        "--duration", Real(1, 3600), metavar="S", help="seconds of each row; 1..3600 (default 30)"
+        "--duration",
+        Real(1, 3600),
+        metavar="S",
+        help="length of each row in seconds; 1..3600 (default 30)",
     )
     p.add_argument(
         "--mode",
         choices=("real", "virtual", "both"),
         default="both",
-        help="TCP, generator, or both (default both)",
+        help="traffic of the rows: TCP, the generator, or both (default both)",
     )
     p.add_argument(
         "--time",
         choices=CLOCKS,
         default="real",
         help=(
-            "of TCP; virtual: with a Linux kernel of its own, ns3: with the TCP of ns-3, both"
-            " without root (docs/explanation/virtual-time.md, docs/explanation/ns3.md; default"
-            " real)"
+            "time of the TCP rows; virtual: with a Linux kernel of its own, ns3: with the TCP of"
+            " ns-3, both without root (docs/explanation/virtual-time.md, docs/explanation/ns3.md;"
+            " default real)"
         ),
     )
     given = p.parse_args(arguments)

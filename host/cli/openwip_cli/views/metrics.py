@@ -222,15 +222,15 @@ def main(arguments: list[str], _places: Places) -> int:
         Integer(0, 65535),
         default=9464,
         metavar="N",
-        help="TCP port; 0: any that is free (default 9464)",
+        help="TCP port of the web server; 0: any free port (default 9464)",
     )
     p.add_argument(
         "--listen",
         default="127.0.0.1",
         metavar="ADDRESS",
         help=(
-            "IPv4 address of this machine (default 127.0.0.1: "
-            "nobody else; there is no access control)"
+            "IPv4 address of this machine to listen at (default 127.0.0.1, which other machines"
+            " cannot reach; there is no access control)"
         ),
     )
     given = p.parse_args(arguments)

@@ -211,18 +211,18 @@ def main(arguments: list[str], _places: Places) -> int:
         Integer(1, 1 << 40),
         default=COUNT,
         metavar="N",
-        help=f"end after so many packets (default {COUNT})",
+        help=f"end after this many packets (default {COUNT})",
     )
     much.add_argument(
-        "--follow", action="store_true", help="go on until Ctrl-C, or until the cell ends"
+        "--follow", action="store_true", help="go on until Ctrl-C or until the cell ends"
     )
     p.value(
         "--pdu",
         Integer(0, 4095),
         metavar="SN",
         help=(
-            "UMTS: only packets that had a part in the PDU of this number, which each way counts"
-            " for itself, from now on"
+            "with a UMTS link: only packets of which a part is in the RLC PDU with this number;"
+            " each direction counts its PDUs by itself, from now on"
         ),
     )
     p.value(
@@ -230,7 +230,7 @@ def main(arguments: list[str], _places: Places) -> int:
         Choice("down", "up", "both"),
         default="both",
         metavar="WAY",
-        help="down, up or both (default); up: UMTS",
+        help="direction of the packets: down, up (only with a UMTS link), or both (default)",
     )
     p.json("an object for each packet in a line, times in nanoseconds,")
     given = p.parse_args(arguments)

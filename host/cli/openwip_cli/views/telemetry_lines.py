@@ -45,14 +45,14 @@ def main(arguments: list[str], _places: Places) -> int:
     p.add_argument(
         "--topics",
         metavar="X",
-        help="topics, separated by commas, or all (default all but frames and ip)",
+        help="topics to print, separated by commas, or all (default all but frames and ip)",
     )
     p.value(
         "--duration",
         Real(0.1, 1e6),
         was="--seconds",
         metavar="S",
-        help="end after so long (default: until Ctrl-C, or until the cell ends)",
+        help="end after this time (default: at Ctrl-C, or when the cell ends)",
     )
     p.json("the messages, an object in each line (there is no other form),")
     p.earlier["--jsonl"] = "--json"
