@@ -269,9 +269,10 @@ def provenance(about: dict[str, Any], file: str) -> list[str]:
     """How the numbers of a table were measured, in sentences."""
     lines = []
     if about.get("command"):
-        commands = about["command"]
-        commands = [commands] if isinstance(commands, str) else commands
-        lines.append(f"Measured with {' and '.join(f'`{c}`' for c in commands)}.")
+        if isinstance(about["command"], str):
+            lines.append(f"Measured with `{about['command']}`.")
+        else:
+            lines += ["Measured with", "", *(f"- `{c}`" for c in about["command"]), ""]
     where = [about["date"]]
     if about.get("commit"):
         where.append(f"commit {about['commit']}")
