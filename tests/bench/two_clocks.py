@@ -140,10 +140,12 @@ def run(given):
     )
     places, progress = Places(TOP, BUILD, sys.executable), Progress()
     at_that_carrier(given)
-    with owned_cell(options.name, progress) as (cell, keeper):
-        running = demo.DemoCell(cell, keeper, options.scenario, places)
+    with owned_cell(options.name, progress) as (cell, supervisor):
+        running = demo.DemoCell(cell, supervisor, options.scenario, places)
         demo.start_cell(running, places, progress)
-        if not keeper.wait_until(lambda: running.ask(running.terminal).radio.locked, PATIENCE_S):
+        if not supervisor.wait_until(
+            lambda: running.ask(running.terminal).radio.locked, PATIENCE_S
+        ):
             raise SystemExit("the terminal does not lock")
         pings = subprocess.Popen(
             [
@@ -173,7 +175,7 @@ def run(given):
                 and last["wall_s"] - first["wall_s"] < 60 * given.at_most
             ):
                 aim = last["medium_s"] + 60
-                keeper.wait_until(
+                supervisor.wait_until(
                     lambda: running.ask(running.air).now / 7.68e6 >= aim, PATIENCE_S, every=0.5
                 )
                 last = look(running, flowgraph)

@@ -45,7 +45,7 @@ PORT, PAGES, PINGS = 8080, 5, 10
 def output(cell, side, argv, seconds):
     program = traffic.Program(cell.namespace(side), argv)
     try:
-        if not program.wait(cell.keeper, seconds) or program.process.returncode != 0:
+        if not program.wait(cell.supervisor, seconds) or program.process.returncode != 0:
             raise traffic.TrafficFailed(
                 f"{argv[0]}: {program.stderr.strip()[-200:] or f'not over after {seconds} s'}"
             )
@@ -105,7 +105,7 @@ def workload(cell):
                     str(PORT),
                 ],
             ),
-            cell.keeper,
+            cell.supervisor,
             traffic.listens(PORT),
             "http.server",
         )

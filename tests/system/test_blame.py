@@ -208,12 +208,12 @@ class Blamed(unittest.TestCase):
         self.each(delete, ("demo",), ("emulate",))
 
     def test_down_and_a_new_start_find_what_is_left_without_the_folder(self):
-        def wreck(keeper_is, again, words):
+        def wreck(supervisor_is, again, words):
             run = self.kept()
-            keeper = run.pid("keeper")
-            os.kill(keeper, signal.SIGSTOP)  # it would clean up
+            supervisor = run.pid("keeper")
+            os.kill(supervisor, signal.SIGSTOP)  # it would clean up
             shutil.rmtree(run.cell.run)
-            os.kill(keeper, keeper_is)
+            os.kill(supervisor, supervisor_is)
             self.assertIn(run.cell.namespace("base"), self.left(run))
             done = openwip(
                 again[0],
@@ -222,12 +222,12 @@ class Blamed(unittest.TestCase):
             self.assertIn(done.returncode, (0, 1), done.stderr)
             self.assertRegex(done.stdout + done.stderr, words)
             self.assertTrue(wait_until(lambda: not self.left(run), 1), self.left(run))
-            self.assertIsNone(procfs.start_time(keeper))
+            self.assertIsNone(procfs.start_time(supervisor))
 
         self.each(
             wreck,
             (signal.SIGKILL, ("down",), r"removed what was left of cell.*namespace \S+-base"),
-            (signal.SIGSTOP, ("down",), r"removed what was left of cell.*keeper \d+"),
+            (signal.SIGSTOP, ("down",), r"removed what was left of cell.*supervisor \d+"),
             (signal.SIGKILL, ("emulate", "--duration", "1"), "removing what an earlier run left"),
         )
         # of every cell: alone

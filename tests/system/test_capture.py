@@ -40,7 +40,7 @@ def ping(cell, count):
         cell.namespace("terminal"),
         ["ping", "-n", "-c", str(count), "-i", "0.05", cell.address["base"]],
     )
-    program.wait(cell.keeper, 60)
+    program.wait(cell.supervisor, 60)
     text = program.stdout
     program.kill()
     return text

@@ -81,7 +81,7 @@ class Killed(unittest.TestCase):
         demo.kill("keeper")
         self.assertEqual(demo.ended(), 3)
         self.assertLess(time.monotonic() - began, 3)
-        self.assertIn("openwip: the keeper was killed", demo.said)
+        self.assertIn("openwip: the supervisor was killed", demo.said)
         self.expect_nothing_left(demo, 0.1)
 
     def test_launcher(self):
@@ -89,7 +89,7 @@ class Killed(unittest.TestCase):
         demo.kill("launcher")
         self.expect_nothing_left(demo, 3)
 
-    def test_launcher_and_keeper_together_then_down(self):
+    def test_launcher_and_supervisor_together_then_down(self):
         demo = self.running_demo()
         os.kill(demo.pid("launcher"), signal.SIGSTOP)
         demo.kill("keeper")

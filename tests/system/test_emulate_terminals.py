@@ -125,7 +125,7 @@ class Terminals(unittest.TestCase):
                     ),
                 ],
             )
-            receiver.wait(cell.keeper, 10, until=lambda p: "listening" in p.stdout)
+            receiver.wait(cell.supervisor, 10, until=lambda p: "listening" in p.stdout)
             sender = traffic.Program(
                 cell.namespace("terminal"),
                 [
@@ -213,7 +213,7 @@ class Terminals(unittest.TestCase):
                     ),
                 ],
             )
-            receiver.wait(cell.keeper, 10, until=lambda p: "listening" in p.stdout)
+            receiver.wait(cell.supervisor, 10, until=lambda p: "listening" in p.stdout)
             sender = traffic.Program(
                 cell.namespace("base"),
                 [

@@ -171,7 +171,7 @@ class OnAnEmulatedCell(MonitorTest):
             )
         )
 
-        # The stations say nothing, observer and keeper go on: the stream stalls. Then the cell
+        # The stations say nothing, observer and supervisor go on: the stream stalls. Then the cell
         # dies.
         os.kill(cell.pid("emulator"), signal.SIGSTOP)
         w.wait_for(

@@ -237,9 +237,8 @@ class Replay(unittest.TestCase):
             with self.subTest(name):
                 demo = self.check_kill_of(name, code)
                 if code == 3:
-                    self.assertIn(
-                        f"openwip: {'the ' * (name == 'keeper')}{name} was killed", demo.said
-                    )
+                    shown = {"keeper": "the supervisor"}.get(name, name)
+                    self.assertIn(f"openwip: {shown} was killed", demo.said)
 
     def test_other_samples_are_told(self):
         other = self.folder / "other"

@@ -44,9 +44,9 @@ class Ends(InFolder):
 
     def test_what_both_sent_before_they_went_is_in_the_file_however_late_they_are_looked_at(self):
         # Verdicts keep it busy while the last messages come and their publishers go.
-        keeper = zmq.Context()
-        self.addCleanup(keeper.destroy, linger=0)
-        verdicts = keeper.socket(zmq.PUB)
+        supervisor = zmq.Context()
+        self.addCleanup(supervisor.destroy, linger=0)
+        verdicts = supervisor.socket(zmq.PUB)
         verdicts.bind(f"ipc://{self.folder}/keeper.telemetry")
         file = pathlib.Path(self.folder, "l.pcapng")
         process, publishers = self.running(

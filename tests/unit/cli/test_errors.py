@@ -368,7 +368,7 @@ class Applications(unittest.TestCase):
         file.chmod(0o755)
 
     def reason(self, call, *arguments):
-        class Keeper:
+        class Supervisor:
             def pause(self, seconds, fds):
                 return select.select(fds, [], [], seconds)[0]
 
@@ -377,7 +377,7 @@ class Applications(unittest.TestCase):
                 return station
 
         with self.assertRaises(traffic.TrafficFailed) as raised:
-            call(Keeper(), Cell(), *arguments)
+            call(Supervisor(), Cell(), *arguments)
         return str(raised.exception)
 
     def iperf3(self, client, server="echo Server listening; sleep 9"):
@@ -479,8 +479,8 @@ class NobodyExpected(unittest.TestCase):
         )
         self.assertEqual(said, "x: watch cannot go on: No such file or directory: /proc/nothing\n")
 
-    def test_the_keeper_that_cannot_even_begin_says_why_in_one_line(self):
-        from openwip_cli.cell import keeper
+    def test_the_supervisor_that_cannot_even_begin_says_why_in_one_line(self):
+        from openwip_cli.cell import supervisor
 
         said, codes = io.StringIO(), []
 
@@ -489,15 +489,17 @@ class NobodyExpected(unittest.TestCase):
             raise SystemExit
 
         with (
-            mock.patch.object(keeper, "Keeper", side_effect=OSError(24, "Too many open files")),
+            mock.patch.object(
+                supervisor, "Supervisor", side_effect=OSError(24, "Too many open files")
+            ),
             mock.patch.object(os, "setsid"),
-            mock.patch.object(keeper.system, "set_process_name"),
+            mock.patch.object(supervisor.system, "set_process_name"),
             mock.patch.object(os, "_exit", ended),
             contextlib.redirect_stderr(said),
         ):
-            self.assertRaises(SystemExit, keeper._keeper_main, mock.Mock(), mock.Mock())
+            self.assertRaises(SystemExit, supervisor._supervisor_main, mock.Mock(), mock.Mock())
         self.assertEqual(
-            (codes, said.getvalue()), ([1], "the keeper cannot go on: Too many open files\n")
+            (codes, said.getvalue()), ([1], "the supervisor cannot go on: Too many open files\n")
         )
 
     def test_a_program_of_the_traffic_says_the_cause_in_one_line(self):

@@ -281,7 +281,7 @@ from openwip_cli.cell import session
 from openwip_cli.machine.places import Places
 from openwip_cli.runs import demo
 build = pathlib.Path(sys.argv[1])
-with mock.patch.object(demo, "check"), mock.patch.object(session, "take_over"), mock.patch.object(session, "KeeperClient"), \
+with mock.patch.object(demo, "check"), mock.patch.object(session, "take_over"), mock.patch.object(session, "SupervisorClient"), \
         mock.patch.object(entry.whereabouts, "default", lambda: Places(build, build, "python3")):
     sys.argv[1:] = ["demo", "--clock", "realtime", "--loop", "auto"]
     sys.exit(entry.main())

@@ -12,7 +12,7 @@ from hand_made import bursts, louder, response, statuses, swap_two, tun_of
 from openwip_schema import control_pb2 as control
 from openwip_schema import telemetry_pb2
 
-from openwip_cli.cell import keeper
+from openwip_cli.cell import supervisor
 from openwip_cli.figures import through_radios
 from openwip_cli.figures.facts import Heard
 from openwip_cli.measure import judge
@@ -199,7 +199,7 @@ class SoFar(unittest.TestCase):
             looks.look_at_attenuator()
             self.assertEqual(list(self.verdict(statuses(1), statuses(2)).reason), reasons)
 
-    def test_what_the_keeper_noted_and_cannot_be_read_is_no_clean_sheet(self):
+    def test_what_the_supervisor_noted_and_cannot_be_read_is_no_clean_sheet(self):
         looks = judge.Judge.__new__(judge.Judge)
         with tempfile.TemporaryDirectory() as folder:
             looks.so_far, looks.cell = self.so_far, mock.Mock(noted=pathlib.Path(folder, "noted"))
@@ -269,11 +269,11 @@ class SoFar(unittest.TestCase):
         self.assertTrue(self.verdict(statuses(10, slots=10), statuses(12, slots=3010)).valid)
 
     def test_of_many_things_that_were_noted_the_last_are_kept_and_all_are_counted(self):
-        noted = keeper.Noted()
+        noted = supervisor.Noted()
         for i in range(5000):
             noted.add(f"base.macd was stopped {i}")
-        self.assertEqual((len(noted), len(noted.lines)), (5000, keeper.Noted.MOST))
-        read = keeper.Noted(noted.text())
+        self.assertEqual((len(noted), len(noted.lines)), (5000, supervisor.Noted.MOST))
+        read = supervisor.Noted(noted.text())
         self.assertEqual((len(read), read.lines), (5000, noted.lines))
         self.so_far.noted = read
         self.assertTrue(self.verdict(statuses(1), statuses(5)).valid)
@@ -282,7 +282,7 @@ class SoFar(unittest.TestCase):
             list(self.verdict(statuses(9)).reason),
             ["surroundings: air was stopped by a debugger for 2.0 s"],
         )
-        self.assertEqual(len(read.since(0)), keeper.Noted.MOST)
+        self.assertEqual(len(read.since(0)), supervisor.Noted.MOST)
 
     def test_an_end_that_does_not_add_up_is_seen_at_once(self):
         broken = statuses(9)

@@ -67,7 +67,9 @@ class Attempts(unittest.TestCase):
         self.assertEqual(self.attempts({"time": "virtual"}, 2, "sums: one packet too many")[0], 1)
         self.assertEqual(self.attempts({"tcp-l": {}}, 2, "sums: one packet too many")[0], 1)
         self.assertEqual(self.attempts({"tcp-l": {}}, 2, "pacing: a packet left 28 ms late")[0], 2)
-        self.assertEqual(self.attempts({"tcp-l": {}}, 2, CellDied("the keeper was killed"))[0], 2)
+        self.assertEqual(
+            self.attempts({"tcp-l": {}}, 2, CellDied("the supervisor was killed"))[0], 2
+        )
 
     def test_runs_beside_each_other_have_cells_and_cores_of_their_own(self):
         with one_run.seat("seat") as (first, cores), one_run.seat("seat") as (second, others):

@@ -44,7 +44,7 @@ class Overflows(NamedTuple):
 
 
 class Heard(NamedTuple):
-    """Messages of telemetry, by publisher. `gone`: dispensable processes that ended, in the keeper's
+    """Messages of telemetry, by publisher. `gone`: dispensable processes that ended, in the supervisor's
     words; `silent`: those that did not answer on their control socket."""
 
     received: Mapping[str, int] = {}

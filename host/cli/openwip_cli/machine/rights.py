@@ -2,7 +2,7 @@
 """The rights that a process of a cell has as root, and how it comes to have fewer
 (docs/explanation/rights.md has the table).
 
-The keeper is root; what it starts gets, with limit(), a bounding set of the few capabilities that
+The supervisor is root; what it starts gets, with limit(), a bounding set of the few capabilities that
 the process needs, and no way to gain others. From there a process goes on itself: become_account(),
 hold_only()."""
 

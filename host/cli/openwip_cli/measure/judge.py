@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The verdict so far, once a second (topic `verdict`), for as long as the cell lives: a process of
-its own under the keeper, so that it is there for a cell that is kept, and so that the keeper stays
+its own under the supervisor, so that it is there for a cell that is kept, and so that the supervisor stays
 small.
 
 The checks are those of the verdict at the end (figures/checks.py). What differs is what can be known
@@ -23,8 +23,8 @@ from openwip_schema import telemetry_pb2
 
 from ..air import SAMPLE_RATE
 from ..cell import cell as cells
-from ..cell.keeper import Noted
 from ..cell.running import tun_counts
+from ..cell.supervisor import Noted
 from ..errors import SIGNALS
 from ..figures import attenuator, checks, conservation, facts, link_counts, meaning
 from ..machine import own_files, reason, rights
@@ -50,7 +50,7 @@ class SoFar:
         self.goodput: float | None = None
         self.capacity: float | None = None
         self.still = 0
-        # all that the keeper has written down; what belongs to the measured time came after
+        # all that the supervisor has written down; what belongs to the measured time came after
         # `noted_before` of them
         self.noted = Noted()
         self.noted_before = 0
@@ -183,7 +183,7 @@ class Judge:
         return facts.Statuses(**found)
 
     def read_noted(self) -> list[str]:
-        """Takes what the keeper has written down. Returns what is there and cannot be read, so that
+        """Takes what the supervisor has written down. Returns what is there and cannot be read, so that
         what was known of it stays."""
         try:
             self.so_far.noted = Noted(own_files.read(self.cell.noted).decode(errors="replace"))

@@ -23,9 +23,9 @@ from openwip_schema import control_pb2 as pb
 from ..cell import attenuator_tables as tables
 from ..cell import configuration
 from ..cell.cell import Cell
-from ..cell.keeper import KeeperClient
 from ..cell.process import Process
 from ..cell.session import start_process
+from ..cell.supervisor import SupervisorClient
 from ..errors import BAD_INPUT, BadInput, NoAnswer, Terminated, catch, of_program
 from ..figures import attenuator as figures
 from ..machine import rights, scratch
@@ -269,9 +269,9 @@ class CableAttenuator:
     """The attenuator of one run; without a port there is none, and nothing happens."""
 
     def __init__(
-        self, cell: Cell, keeper: KeeperClient, scenario: Scenario, places: Places
+        self, cell: Cell, supervisor: SupervisorClient, scenario: Scenario, places: Places
     ) -> None:
-        self.cell, self.keeper, self.places = cell, keeper, places
+        self.cell, self.supervisor, self.places = cell, supervisor, places
         self.wanted = config(
             scenario,
             {
@@ -287,7 +287,7 @@ class CableAttenuator:
         if self.wanted:
             file = configuration.write_config(self.cell, "attenuator", self.wanted)
             start_process(
-                self.keeper,
+                self.supervisor,
                 Process(
                     "attenuator",
                     self.places.module("cable-attenuator", file),

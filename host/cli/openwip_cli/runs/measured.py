@@ -71,16 +71,16 @@ class MeasuredRun(phases.Run):
         cell, now, kernel = self.cell, self.now, self.kernel
         self.cpu: dict[str, float] = cell.marks["cores"] | self.said.pop("cpu", {})
         stood = self.said.pop("standstills", None)
-        share = slot_path.realtime_share(self.cpu, cell.keeper.placement)
+        share = slot_path.realtime_share(self.cpu, cell.supervisor.placement)
         self.paths = conservation.paths_of(now.base, now.terminal)
         found = facts.of_cell(
             self.before,
             now,
             conservation.sums_of_paths(self.paths, kernel, came_to_rest=kernel is not None),
-            heard=heard(self.watch, cell.keeper.lost),
+            heard=heard(self.watch, cell.supervisor.lost),
             waiting=facts.Waiting(self.waiting["worst"]),
             failed=self.failed + self.said.pop("failed", []),
-            noted=cell.keeper.noted,
+            noted=cell.supervisor.noted,
             core=facts.Core(stood, share) if stood or share else None,
             **cell.more_facts(now, kernel),
         )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The one run, of whatever kind: its processes start, there is traffic, what is under way arrives,
 its facts are judged (figures/checks.py), and the report has a verdict and the rows of this kind.
-What happens around it in a cell (logs, record, capture, keeper) is in run.py."""
+What happens around it in a cell (logs, record, capture, supervisor) is in run.py."""
 
 import contextlib
 from typing import Any

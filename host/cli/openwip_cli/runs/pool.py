@@ -7,7 +7,7 @@ FOLDER/ended/KEY instead: it removes what a job that failed has made, and what i
 begins.
 
 Ctrl-C, SIGTERM: Snakemake and its runs get SIGINT, which ends their cells and takes jobs out of a
-queue. If this process is killed, the kernel kills Snakemake, and tells the runs, whose keepers
+queue. If this process is killed, the kernel kills Snakemake, and tells the runs, whose supervisors
 remove their cells."""
 
 import contextlib

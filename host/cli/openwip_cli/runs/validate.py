@@ -130,8 +130,10 @@ def tcp_transfer(duration: float) -> Callable[[MeasuredCell], dict[str, Any]]:
                 cell.scenario["traffic.tcp_cc"],
             ],
         )
-        with traffic.pair(cell.keeper, cell.cell, receive, send) as (receiver, sender):
-            if not (sender.wait(cell.keeper, duration + 60) and receiver.wait(cell.keeper, 10)):
+        with traffic.pair(cell.supervisor, cell.cell, receive, send) as (receiver, sender):
+            if not (
+                sender.wait(cell.supervisor, duration + 60) and receiver.wait(cell.supervisor, 10)
+            ):
                 raise traffic.TrafficFailed("the transfer did not end")
             try:
                 sent = json.loads(sender.stdout)

@@ -70,7 +70,7 @@ def _head(f: Figures, frame: Frame, width: int) -> list[Line]:
     if stalled:
         lines.append(Line(f"STALLED   nothing comes from {', '.join(stalled)}", BAD, 0))
     if verdict is None:
-        lines.append(Line("verdict   not known: no verdict comes from the keeper", BAD, 0))
+        lines.append(Line("verdict   not known: no verdict comes from the supervisor", BAD, 0))
     elif verdict.valid:
         lines.append(Line("verdict   VALID so far", GOOD, 0))
     else:
