@@ -3,8 +3,8 @@
 //
 // Which processes: the files of RUN/pids ("pid start-time", named as the process; the supervisor
 // writes them) and the lines of RUN/applications ("pid start-time name": what runs in the cell's
-// namespaces; the judge writes it, since only root sees a process's namespace). The start time
-// tells a pid that was given to another process meanwhile.
+// namespaces; the verdict monitor writes it, since only root sees a process's namespace). The start
+// time tells a pid that was given to another process meanwhile.
 //
 // Waiting is the run-queue delay of /proc/PID/task/TID/schedstat, all threads together: the time
 // during which a thread was ready and had no core. A thread's first figures count from its start.

@@ -82,7 +82,7 @@ def of_run(r):
     )
 
 
-def judged(measured, settled, runs, wanted):
+def evaluated(measured, settled, runs, wanted):
     """(what is wrong, k)"""
     valid = sum(r["valid"] for r in runs)
     wrong = []
@@ -147,7 +147,7 @@ def main():
             )
             runs.append(of_run(report(file)))
     worst = max(measured.values(), key=lambda m: m["transmit"]["late_at_most"])
-    wrong, valid = judged(
+    wrong, valid = evaluated(
         worst, settled, runs, given.runs if given.at_least is None else given.at_least
     )
     found = {

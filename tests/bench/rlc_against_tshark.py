@@ -20,7 +20,7 @@ from rlc_witness import differences, sdus_of_tshark, wrong
 BATCH, LINE = 1000, 20000
 
 
-def judge(program: str, first: int, worlds: int, file: pathlib.Path) -> collections.Counter[str]:
+def evaluate(program: str, first: int, worlds: int, file: pathlib.Path) -> collections.Counter[str]:
     """Counts of one capture. What differs is printed."""
     done = subprocess.run(
         [program, "worlds", str(first), str(worlds), str(file)],
@@ -69,7 +69,7 @@ def main() -> int:
     total, since = collections.Counter[str](), collections.Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
         for at in range(first, first + worlds, BATCH):
-            since += judge(
+            since += evaluate(
                 program, at, min(BATCH, first + worlds - at), pathlib.Path(folder) / "rlc.pcap"
             )
             if since["worlds"] >= LINE or at + BATCH >= first + worlds:

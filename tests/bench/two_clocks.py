@@ -11,7 +11,7 @@ at the end with what is asked:
   grants_failed, frames_bad    at most 1e-5 of the slots, 1e-3 of the frames
   pings_lost      0; dropped: packets that a queue was too short for
   slots_gained    the base station's slots beyond the medium's: PPM of them, within JITTER; not
-  judged where that is more than half of
+  evaluated where that is more than half of
                   what it should be (below nine minutes of 10 ppm). Looked at while the base
                   station's flowgraph stands still, and the
                   medium with it

@@ -28,7 +28,7 @@ public:
     explicit genie(int k) : k_(k), points_(k) {}
 
     // Frames of the world's slot with a wrong symbol, told and exact.
-    void judge(const world& w, counts& c) {
+    void evaluate(const world& w, counts& c) {
         // The channel model's filter delays by a few samples; the extractor's window has room.
         extractor_.extract(w.clean.data(), 0, clean_);
         extractor_.extract(w.noisy.data(), 0, noisy_);
@@ -107,7 +107,7 @@ void fading_curve(const options& o) {
                             c.grants_lost += !r.grant_ok;
                             for (const auto& b : r.bins) c.ours += b.outcome != frame_outcome::good;
                         });
-                        if (i >= warm_up) told.judge(w, c);
+                        if (i >= warm_up) told.evaluate(w, c);
                     }
                     c.second_passes += receiver.state().second_passes - passes_before;
                 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The short set of the curves with tolerances, and the parts of the program that draws them. The
 tolerances hold what is reached (few trials: wider than the figures of docs/results/curves.md); the targets
-are judged by ./openwip curves --all."""
+are evaluated by ./openwip curves --all."""
 
 import contextlib
 import io
@@ -198,7 +198,7 @@ class Curves(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             bound = curves.bounds(False)
-            rows = curves.judge(self.data, bound)
+            rows = curves.evaluate(self.data, bound)
             curves.write_csv(folder, self.data, bound, rows)
             self.assertIn("targets reached", curves.table(rows))
             import curve_plots
@@ -257,8 +257,8 @@ class Bound(unittest.TestCase):
         self.assertAlmostEqual(curves.crossing(points, "r"), 15)
         self.assertIsNone(curves.crossing(points, "r", 0.001))
 
-    def test_who_beats_the_told_receiver_is_judged_against_the_one_without_interference(self):
-        def judged(ours, told, exact):
+    def test_who_beats_the_told_receiver_is_evaluated_against_the_one_without_interference(self):
+        def evaluated(ours, told, exact):
             def at(level):
                 return lambda snr: 10 ** ((level - 10 - snr) / 10)
 
@@ -274,16 +274,16 @@ class Bound(unittest.TestCase):
                 for bits in (4, 6, 8)
                 for snr in (0, 40)
             ]
-            rows = curves.judge({"fading": points}, {})
+            rows = curves.evaluate({"fading": points}, {})
             return [(row[0].split(":")[0].split(" km/h")[0], row[3]) for row in rows[:2]]
 
         urban, other = "typical urban 30", "... told and its interference cancelled"
         self.assertEqual(
-            judged(10, 9.5, 9.4),
+            evaluated(10, 9.5, 9.4),
             [(urban, True), ("... against one without interference between subcarriers", None)],
         )
-        self.assertEqual(judged(10, 10.4, 9.4), [(urban, None), (other, True)])
-        self.assertEqual(judged(10, 12, 8.9), [(urban, None), (other, False)])
+        self.assertEqual(evaluated(10, 10.4, 9.4), [(urban, None), (other, True)])
+        self.assertEqual(evaluated(10, 12, 8.9), [(urban, None), (other, False)])
 
 
 if __name__ == "__main__":

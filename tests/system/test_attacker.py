@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A process of a cell turns against root: as the account that they all become it plants links,
-FIFOs and records where the launcher, the supervisor and the judge write and read. Nothing of root's is
+FIFOs and records where the launcher, the supervisor and the verdict monitor write and read. Nothing of root's is
 written, killed, read or removed.
 
 Once more with everything planted for it by somebody who may write in the folder: the readers do not

@@ -46,19 +46,19 @@ GOOD = {
 }
 
 
-def judged(**status):
+def evaluated(**status):
     said = figures.report_of(pb.AttenuatorStatus(**status))
-    return checks.judge(Facts(attenuator=said))["reasons"]
+    return checks.evaluate(Facts(attenuator=said))["reasons"]
 
 
-class Judged(unittest.TestCase):
+class Evaluated(unittest.TestCase):
     def test_whatever_a_playback_misses_is_a_reason(self):
-        self.assertEqual(judged(**GOOD), [])
+        self.assertEqual(evaluated(**GOOD), [])
         self.assertEqual(
-            judged(**GOOD | {"state": "ended", "played": 300}),
+            evaluated(**GOOD | {"state": "ended", "played": 300}),
             [],
         )
-        self.assertEqual(judged(state="idle"), [])
+        self.assertEqual(evaluated(state="idle"), [])
         for fault, words in (
             ({"state": "silent"}, "playback is silent after 9 of 300 steps .the host was silent"),
             ({"state": "armed"}, "is armed after 9 of 300 steps .nothing has started it"),
@@ -69,11 +69,11 @@ class Judged(unittest.TestCase):
             ({"silent_s": 2}, "not answered for 2.0 s"),
             ({"wrong": "no answer"}, "no answer"),
         ):
-            reasons = judged(**GOOD | fault)
+            reasons = evaluated(**GOOD | fault)
             self.assertEqual(len(reasons), 1)
             self.assertRegex(reasons[0], "^attenuator: .*" + words)
         self.assertEqual(
-            checks.judge(Facts(attenuator=figures.report_of(None)))["reasons"],
+            checks.evaluate(Facts(attenuator=figures.report_of(None)))["reasons"],
             ["attenuator: its process does not answer"],
         )
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A campaign by Snakemake, with a cheap program in the place of the emulator: killed at half, gone
-on with; and one in virtual time by a SLURM of its own. Nothing here judges the pace."""
+on with; and one in virtual time by a SLURM of its own. Nothing here evaluates the pace."""
 
 import collections
 import contextlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A short demo in lockstep: what it reports is complete and adds up. Nothing here judges the
+"""A short demo in lockstep: what it reports is complete and adds up. Nothing here evaluates the
 pace."""
 
 import json

@@ -530,13 +530,15 @@ class Cell(unittest.TestCase):
         found = through_radios.compare(air.bursts, terminal.bursts)
         self.assertEqual((found["bursts"], found["wrong"], found["not_judged"]), (8, [], ""), found)
         self.assertAlmostEqual(found["gain_db"], 0, delta=0.2)
-        self.assertEqual(checks.judge(Facts(fader=fading.fader_of(air, terminal)))["reasons"], [])
+        self.assertEqual(
+            checks.evaluate(Facts(fader=fading.fader_of(air, terminal)))["reasons"], []
+        )
         for b in air.bursts:  # told with an echo of -6 dB 1 us later
             told = numpy.array(through_radios.complex_of(b.burst)) * (
                 1 + 0.5 * numpy.exp(-2j * numpy.pi * 0.15 * numpy.arange(32))
             )
             b.burst.response[:] = told.view(float).tolist()
-        (said,) = checks.judge(Facts(fader=fading.fader_of(air, terminal)))["reasons"]
+        (said,) = checks.evaluate(Facts(fader=fading.fader_of(air, terminal)))["reasons"]
         self.assertRegex(said, "^fader: through the radios the channel is .* off the commanded one")
 
     def see_it(self, name):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A cell whose radios run on a clock of their own: what arrives is right, and it goes on after a
-standstill of any process. Nothing here judges how many slots a busy machine makes too late while
+standstill of any process. Nothing here evaluates how many slots a busy machine makes too late while
 nothing is stopped; what is said of them has to add up."""
 
 import json

@@ -289,7 +289,7 @@ class Runs(unittest.TestCase):
     def test_a_disk_that_holds_not_all_that_the_program_writes_ends_it(self):
         check_full(self, run)
 
-    def test_an_experiment_runs_where_ns3_can_run_it_and_its_statements_are_judged(self):
+    def test_an_experiment_runs_where_ns3_can_run_it_and_its_statements_are_evaluated(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "S1.yaml")
             file.write_text(EXPERIMENT)
@@ -316,7 +316,7 @@ class Runs(unittest.TestCase):
             results = metrics.Results(e, given.store.read)
             self.assertEqual((results.runs, results.invalid, results.absent), (3, 0, 0), said)
             self.assertEqual(
-                [j.holds for j in statements.judge_all(results)],
+                [j.holds for j in statements.evaluate_all(results)],
                 ["yes (not sure)", "yes (not sure)", "not measured"],
             )
             work = {

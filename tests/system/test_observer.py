@@ -380,10 +380,10 @@ class Observer(unittest.TestCase):
             "nodes": [{"name": "base", "process": 7}, {"name": "terminal"}],
         }
         self.medium(answer)
-        judge = subprocess.Popen(["sleep", "100"])
-        self.addCleanup(judge.wait)
-        self.addCleanup(judge.kill)
-        for name, process in (("judge", judge.pid), ("me", os.getpid())):
+        monitor = subprocess.Popen(["sleep", "100"])
+        self.addCleanup(monitor.wait)
+        self.addCleanup(monitor.kill)
+        for name, process in (("judge", monitor.pid), ("me", os.getpid())):
             (self.run_folder / "pids" / name).write_text(f"{process} {procfs.start_time(process)}")
         self.start("air.every_ms=50", "cpu.every_ms=50")
         # Topic `air` beside the events: tells that the medium was heard, so that what follows is
@@ -415,8 +415,8 @@ class Observer(unittest.TestCase):
         }
         told(("air", "setting", "channel.model = etu", 1))
         self.assertEqual(self.slot, 4711)
-        judge.kill()
-        judge.wait()
+        monitor.kill()
+        monitor.wait()
         told(("observer", "run", "judge ended", 1))
         self.assertEqual(len(events), 5, events)  # each once, and none of what was there before
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip station on two computers (two_computers.py): the link is there, survives the death of
 either station, and nothing of a killed one is left. How many slots a busy machine makes too late is
-not judged here."""
+not evaluated here."""
 
 import os
 import pathlib
@@ -160,7 +160,7 @@ class TwoComputers(unittest.TestCase):
 @unittest.skipUnless((BUILD / "host/cabled/wip_fader").exists(), "wip_fader is not built")
 class Cables(unittest.TestCase):
     """A fader between the stations: what the terminal's report says of the channel, and `fader
-    compare` of that report. How good a channel a busy machine makes is not judged here."""
+    compare` of that report. How good a channel a busy machine makes is not evaluated here."""
 
     def test_the_terminal_compares_what_it_heard_with_what_the_fader_commanded(self):
         base = (
@@ -244,7 +244,7 @@ class Cables(unittest.TestCase):
             )
             self.assertEqual(
                 of_base["verdict"]["checks"]["attenuator"],
-                checks.judge(Facts(attenuator=of_base["attenuator"]))["valid"],
+                checks.evaluate(Facts(attenuator=of_base["attenuator"]))["valid"],
             )
 
     def from_the_other_computer(self, world, far, report, here):

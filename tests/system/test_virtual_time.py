@@ -246,9 +246,9 @@ class Runs(unittest.TestCase):
             for each in report["workload"]["each"]:
                 self.assertEqual(each["window_most"], segments)
                 self.assertLess(8 * each["bytes_acked"] / each["seconds"], 8 * window / 0.16)
-        judged = tcp_settings.with_windows(report, 16384)["verdict"]
+        evaluated = tcp_settings.with_windows(report, 16384)["verdict"]
         self.assertEqual(
-            (judged["valid"], judged["reasons"]),
+            (evaluated["valid"], evaluated["reasons"]),
             (False, ["traffic: a receiver's window of 16384 bytes ended as 30720"]),
         )
 

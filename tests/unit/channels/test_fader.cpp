@@ -186,7 +186,7 @@ TEST_F(Fader, a_run_begins_with_a_sounding_that_finds_the_taps_that_are_commande
         f.run(beginning);
         const auto found = f.soundings();
         ASSERT_TRUE(found && found->size() == 1) << kind;
-        EXPECT_TRUE((*found)[0].judged) << (*found)[0].why_not;
+        EXPECT_TRUE((*found)[0].evaluated) << (*found)[0].why_not;
         EXPECT_LT((*found)[0].residual_db, -35) << kind;
         EXPECT_LT((*found)[0].residual_db, (*found)[0].limit_db) << kind;
         // After it the station's samples go through, in their time.
@@ -220,7 +220,7 @@ TEST(Sounding, sees_what_is_not_as_commanded) {
     };
     const fader_setup said = one_way();
     auto right = residual(said, said);
-    EXPECT_TRUE(right.judged) << right.why_not;
+    EXPECT_TRUE(right.evaluated) << right.why_not;
     EXPECT_LT(right.residual_db, right.limit_db);
     for (const auto& spoil : std::vector<std::function<void(fader_setup&)>>{
              [](fader_setup& s) { s.mix.paths[0].gain_db += 1; },
@@ -233,14 +233,14 @@ TEST(Sounding, sees_what_is_not_as_commanded) {
         fader_setup done = said;
         spoil(done);
         const auto wrong = residual(said, done);
-        EXPECT_TRUE(wrong.judged) << wrong.why_not;
+        EXPECT_TRUE(wrong.evaluated) << wrong.why_not;
         EXPECT_GT(wrong.residual_db, wrong.limit_db);
     }
     fader_setup traced = said, other = said;
     traced.mix.paths[0].channel.reset(), other.mix.paths[0].channel.reset();
     traced.mix.paths[0].trace = slope(16, 0.25f), other.mix.paths[0].trace = slope(16, 0.5f);
     right = residual(traced, traced);
-    EXPECT_TRUE(right.judged) << right.why_not;
+    EXPECT_TRUE(right.evaluated) << right.why_not;
     EXPECT_LT(right.residual_db, right.limit_db);
     EXPECT_GT(residual(traced, other).residual_db, right.limit_db);
     fader_setup dark = said;

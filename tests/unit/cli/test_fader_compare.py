@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip fader compare: what a distant terminal heard of a fader's bursts is judged where the fader
+"""./openwip fader compare: what a distant terminal heard of a fader's bursts is evaluated where the fader
 is."""
 
 import contextlib
@@ -68,7 +68,7 @@ class Compare(unittest.TestCase):
                     out.getvalue(),
                 )
 
-    def test_what_a_distant_terminal_heard_is_judged_where_the_fader_is(self):
+    def test_what_a_distant_terminal_heard_is_evaluated_where_the_fader_is(self):
         code, said = self.compare(lambda h: h)
         self.assertEqual(code, 0, said)
         self.assertRegex(said, r"^ok    through the radios: -3\d.\d dB off in 8 of 8 bursts")
@@ -80,7 +80,7 @@ class Compare(unittest.TestCase):
         )
         self.assertEqual((code, said[:6]), (1, "COSTS "))
 
-    def test_what_the_fader_itself_lost_or_sounded_is_judged_there_too(self):
+    def test_what_the_fader_itself_lost_or_sounded_is_evaluated_there_too(self):
         self.assertIn("ok    the fader since it began: nothing lost", self.compare(lambda h: h)[1])
         for spoil, words in (
             (
@@ -106,7 +106,7 @@ class Compare(unittest.TestCase):
             self.assertIn("COSTS the fader since it began: ", said)
             self.assertIn(words, said)
 
-    def test_what_could_not_be_judged_is_not_ok(self):
+    def test_what_could_not_be_evaluated_is_not_ok(self):
         for commanded, why in (
             (lambda c: c.update(snr_db=-3.0), "the channel is below its noise"),
             (lambda c: c.update(not_judged="impairments of a path"), "impairments of a path"),
@@ -115,7 +115,7 @@ class Compare(unittest.TestCase):
             self.assertEqual(code, 1, said)
             self.assertRegex(
                 said,
-                f"^COSTS through the radios: not judged: {why}: whether the terminal hears the"
+                f"^COSTS through the radios: not evaluated: {why}: whether the terminal hears the"
                 " channel commanded is not known",
             )
 

@@ -364,7 +364,7 @@ class Bench(unittest.TestCase):
             good.flags,
             "--transmit-lead-slots 18 --retransmission-delay-ms 26.66 --fader-delay-samples 46080",
         )
-        self.assertEqual(cabled_loop.judged(found(late=1e-4), good, runs, 3), ([], 3))
+        self.assertEqual(cabled_loop.evaluated(found(late=1e-4), good, runs, 3), ([], 3))
         for measured, settled, wanted, words in (
             (found(late=2e-4), good, 3, "a share of 2.0e-04 may be late"),
             (found(late=0), good, 4, "3 of 4 runs were VALID, 4 are asked"),
@@ -375,7 +375,7 @@ class Bench(unittest.TestCase):
                 "--fader-delay-samples 46080: too long",
             ),
         ):
-            (said,), _ = cabled_loop.judged(measured, settled, runs, wanted)
+            (said,), _ = cabled_loop.evaluated(measured, settled, runs, wanted)
             self.assertIn(words, said)
 
     def test_of_a_run_it_says_what_was_late_and_how_the_machine_stood_still(self):

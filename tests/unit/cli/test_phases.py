@@ -49,7 +49,7 @@ class Phases(unittest.TestCase):
     def test_each_phase_comes_once_and_in_order(self):
         report = phases.carry_out(Told())
         self.assertEqual(report["said"], ["watch", "start", "traffic", "drain", "facts", "unwatch"])
-        self.assertEqual(report["verdict"], checks.judge(Facts(failed=[])))
+        self.assertEqual(report["verdict"], checks.evaluate(Facts(failed=[])))
 
     def test_traffic_that_fails_is_a_reason_and_the_phases_after_it_follow(self):
         report = phases.carry_out(Told(TrafficFailed("no packet")))

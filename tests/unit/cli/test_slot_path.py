@@ -321,7 +321,7 @@ class Cost(unittest.TestCase):
     def test_a_run_that_ended_without_figures_is_its_verdict(self):
         verdict = {"valid": False, "reasons": ["lock: there is none"]}
         self.assertEqual(
-            both_ways.judged({"verdict": verdict}), {"verdict": verdict, "outside": None}
+            both_ways.evaluated({"verdict": verdict}), {"verdict": verdict, "outside": None}
         )
 
     def test_a_run_that_is_invalid_is_made_again_and_after_three_it_is_none(self):
@@ -405,7 +405,7 @@ class Standstills(unittest.TestCase):
         )
         self.assertIn(
             " held core 4 back 1 times, ",
-            checks.judge(Facts(core=Core(found), latest_ms=99.0))["reasons"][0],
+            checks.evaluate(Facts(core=Core(found), latest_ms=99.0))["reasons"][0],
         )
         self.assertIsNone(self.found('cat; [ "$2" = 3 ] && echo "{}"', [3, 4]))
 

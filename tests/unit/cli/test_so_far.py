@@ -15,13 +15,13 @@ from openwip_schema import telemetry_pb2
 from openwip_cli.cell import supervisor
 from openwip_cli.figures import through_radios
 from openwip_cli.figures.facts import Heard
-from openwip_cli.measure import judge
+from openwip_cli.measure import verdict_monitor
 from openwip_cli.messages import telemetry
 
 
 class SoFar(unittest.TestCase):
     def setUp(self):
-        self.so_far = judge.SoFar("demo")
+        self.so_far = verdict_monitor.SoFar("demo")
 
     def verdict(self, *taken, heard=Heard(), waiting=0.0, tun=None):
         for s in taken:
@@ -125,7 +125,7 @@ class SoFar(unittest.TestCase):
         ):
             self.assertEqual(after(residual_db=-30, through=(spoil,)), [])
 
-    def test_the_channel_of_a_transmitter_is_judged_by_its_bursts_too(self):
+    def test_the_channel_of_a_transmitter_is_evaluated_by_its_bursts_too(self):
         def after(spoil=lambda c, h: None):
             self.setUp()
             two = [statuses(1), statuses(2)]
@@ -184,7 +184,7 @@ class SoFar(unittest.TestCase):
         self.assertIn("dB off the commanded one", found(False, False)["wrong"][0])
 
     def test_an_attenuator_in_the_cable_that_stops_is_a_reason(self):
-        looks = judge.Judge.__new__(judge.Judge)
+        looks = verdict_monitor.VerdictMonitor.__new__(verdict_monitor.VerdictMonitor)
         looks.so_far, looks.attenuator = self.so_far, mock.Mock()
         for said, reasons in (
             (control.AttenuatorStatus(state="armed", steps=9), []),
@@ -193,14 +193,14 @@ class SoFar(unittest.TestCase):
                 control.AttenuatorStatus(state="playing", steps=9, silent_s=2),
                 ["attenuator: it has not answered for 2.0 s"],
             ),
-            (judge.control.NoAnswer("no"), ["attenuator: its process does not answer"]),
+            (verdict_monitor.control.NoAnswer("no"), ["attenuator: its process does not answer"]),
         ):
             looks.attenuator.status = mock.Mock(side_effect=[said])
             looks.look_at_attenuator()
             self.assertEqual(list(self.verdict(statuses(1), statuses(2)).reason), reasons)
 
     def test_what_the_supervisor_noted_and_cannot_be_read_is_no_clean_sheet(self):
-        looks = judge.Judge.__new__(judge.Judge)
+        looks = verdict_monitor.VerdictMonitor.__new__(verdict_monitor.VerdictMonitor)
         with tempfile.TemporaryDirectory() as folder:
             looks.so_far, looks.cell = self.so_far, mock.Mock(noted=pathlib.Path(folder, "noted"))
             self.assertEqual((looks.read_noted(), list(self.so_far.noted.lines)), ([], []))
@@ -253,7 +253,7 @@ class SoFar(unittest.TestCase):
             ("waited for a processor core 90%", statuses(9), {"waiting": 0.9}),
         ):
             with self.subTest(reason):
-                self.so_far = judge.SoFar("demo")
+                self.so_far = verdict_monitor.SoFar("demo")
                 v = self.verdict(statuses(1), faulty, **extra)
                 self.assertFalse(v.valid)
                 self.assertIn(reason, "; ".join(v.reason))
@@ -295,7 +295,7 @@ class SoFar(unittest.TestCase):
         self.verdict(statuses(1), lost)
         self.assertEqual(self.so_far.still, 0)
         v = self.verdict(lost, lost, tun=tun_of(lost))
-        self.assertGreaterEqual(self.so_far.still, judge.STANDING_STILL)
+        self.assertGreaterEqual(self.so_far.still, verdict_monitor.STANDING_STILL)
         self.assertIn("sums: downlink from TUN to TUN", "; ".join(v.reason))
 
     def test_a_reset_of_the_counters_begins_the_measured_time_again(self):

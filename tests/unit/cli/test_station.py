@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The verdict of ./openwip station: what is judged of one station alone."""
+"""The verdict of ./openwip station: what is evaluated of one station alone."""
 
 import tempfile
 import unittest
@@ -7,7 +7,7 @@ from unittest import mock
 
 from hand_made import bursts, statuses
 from openwip_schema import control_pb2
-from station_support import answering, judged
+from station_support import answering, evaluated
 
 from openwip_cli.cell import faders
 from openwip_cli.figures import fading, one_station
@@ -25,14 +25,14 @@ class Verdict(unittest.TestCase):
             setattr(s.radio, name, value)
         return s
 
-    def judge(self, now, until=None, tun=None, returns=0, **more):
+    def evaluate(self, now, until=None, tun=None, returns=0, **more):
         first = self.status(now.role, 0)
-        return judged(now.role, first, until or now, now, tun, returns, **more)
+        return evaluated(now.role, first, until or now, now, tun, returns, **more)
 
     def test_both_are_valid_when_nothing_is_wrong(self):
         tun = {"to_macd": (3, 300), "from_macd": (3, 300)}
         for role in ("base", "terminal"):
-            self.assertEqual(self.judge(self.status(role), tun=tun)["reasons"], [])
+            self.assertEqual(self.evaluate(self.status(role), tun=tun)["reasons"], [])
 
     def test_each_thing_that_is_wrong_is_a_reason(self):
         lost = self.status("terminal")
@@ -61,12 +61,12 @@ class Verdict(unittest.TestCase):
                 "telemetry: 2 messages of base lost",
             ),
         ):
-            found = self.judge(now, **more)
+            found = self.evaluate(now, **more)
             self.assertFalse(found["valid"])
             self.assertIn(word, " ".join(found["reasons"]))
 
     def test_a_share_of_slots_that_a_free_running_clock_may_miss(self):
-        self.assertTrue(self.judge(self.status("base", late_slots=15))["valid"])
+        self.assertTrue(self.evaluate(self.status("base", late_slots=15))["valid"])
 
     def test_a_core_that_stood_still_is_behind_what_was_late(self):
         stood = {
@@ -77,7 +77,7 @@ class Verdict(unittest.TestCase):
             "held_back": {"count": 1, "longest_ms": 49.0, "together_ms": 49.0},
         }
         for now in (self.status("base", late_slots=16), self.status("terminal", overflows=1)):
-            reasons = judged(now.role, self.status(now.role, 0), now, now, None, 0, None, stood)[
+            reasons = evaluated(now.role, self.status(now.role, 0), now, now, None, 0, None, stood)[
                 "reasons"
             ]
             self.assertIn(
@@ -94,7 +94,7 @@ class Verdict(unittest.TestCase):
         )
         fine = self.status("base", late_slots=15)
         self.assertEqual(
-            judged("base", self.status("base", 0), fine, fine, None, 0, None, stood)["reasons"],
+            evaluated("base", self.status("base", 0), fine, fine, None, 0, None, stood)["reasons"],
             [],
         )
 
@@ -157,9 +157,9 @@ class Verdict(unittest.TestCase):
                 follow(now)
             self.assertEqual(sum(line.startswith(words) for line in said), 2, said)
 
-    def test_what_follows_the_other_stations_end_is_not_judged(self):
+    def test_what_follows_the_other_stations_end_is_not_evaluated(self):
         ended = self.status("terminal", locked=False, lock_losses=1)
-        self.assertTrue(self.judge(ended, until=self.status("terminal"))["valid"])
+        self.assertTrue(self.evaluate(ended, until=self.status("terminal"))["valid"])
 
     def cabled(self, role, heard=8, there_first=False):
         """(what the report says, reasons) of a station that can ask the fader."""
@@ -178,7 +178,7 @@ class Verdict(unittest.TestCase):
         found = one_station.fader_of(role, first, now, before, cell.air)
         return (
             found,
-            judged(role, first, now, now, None, 0, found)["reasons"],
+            evaluated(role, first, now, now, None, 0, found)["reasons"],
             one_station.result(role, first, now)
             | {
                 "fader": found,
@@ -186,7 +186,7 @@ class Verdict(unittest.TestCase):
             },
         )
 
-    def test_a_fader_that_can_be_asked_is_judged_as_in_a_demo(self):
+    def test_a_fader_that_can_be_asked_is_evaluated_as_in_a_demo(self):
         lost = "fader: 2 samples lost at its receivers (0 overflows)"  # of 7, 5 were before
         found, reasons, said = self.cabled("terminal")
         self.assertEqual((found["through_radios"]["heard"], reasons), (8, [lost]))
@@ -227,11 +227,11 @@ class Verdict(unittest.TestCase):
                 now = self.status(role)
                 fader = fading.fader_of(air, None, before)
                 self.assertEqual(
-                    judged(role, self.status(role, 0), now, now, None, 0, fader)["reasons"],
+                    evaluated(role, self.status(role, 0), now, now, None, 0, fader)["reasons"],
                     wrong,
                 )
             faded = fading.faded(before, air)
-            found = judged("base", self.status("base", 0), now, now, None, 0, faded=faded)
+            found = evaluated("base", self.status("base", 0), now, now, None, 0, faded=faded)
             self.assertEqual((found["reasons"], found["checks"]["clipping"]), (wrong, not wrong))
         self.assertIn(
             f"  clipped      {clipped} samples of the faded signal",

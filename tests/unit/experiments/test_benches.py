@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The files that tests/bench keeps and the judgements it makes: runs that were made with another
+"""The files that tests/bench keeps and the evaluations it makes: runs that were made with another
 build are not used, and a value that was not measured agrees with nothing."""
 
 import contextlib
@@ -254,7 +254,7 @@ class Processors(unittest.TestCase):
             self.assertEqual(other.kept_runs(file, asked | {"programs": {"a": "2"}}), {})
 
 
-class Judged(unittest.TestCase):
+class Evaluated(unittest.TestCase):
     """The external causes that a bench of radios reports."""
 
     def test_a_cell_on_a_clock_that_does_not_wait(self):

@@ -257,11 +257,11 @@ class Saying(Folder):
             self.runs[3:4], lambda *_: world.result(valid=False, reasons=["sums: one too many"])
         )
 
-    def judged(self):
+    def evaluated(self):
         results = self.results()
-        return report.Judged(
+        return report.Evaluated(
             results.experiment,
-            statements.judge_all(results),
+            statements.evaluate_all(results),
             report.counts(results),
             [],
             list(results.lacking.values()),
@@ -270,9 +270,9 @@ class Saying(Folder):
     def test_counts_figures_and_statements_tell_what_lacks_and_why(self):
         self.spoil()
         with self.reading_fails(4):
-            judged = self.judged()
+            evaluated = self.evaluated()
         self.assertEqual(
-            {k: n for k, n in judged.counts.items() if k != "repeated"},
+            {k: n for k, n in evaluated.counts.items() if k != "repeated"},
             {
                 "runs": 32,
                 "valid": 27,
@@ -283,7 +283,7 @@ class Saying(Folder):
                 "damaged": 1,
             },
         )
-        text = report.markdown([judged], {})
+        text = report.markdown([evaluated], {})
         self.assertIn("| 32 | 27 | 1 + 1 failed + 1 not run + 1 unreadable + 1 damaged |", text)
         self.assertIn(
             f"failed run {self.runs[2].key} ({self.runs[2].label}): it crashed (killed by SIGSEGV):"
@@ -295,20 +295,20 @@ class Saying(Folder):
         )
         self.assertIn(
             "27 of 32 runs valid (1 invalid, 1 failed, 1 not run, 1 unreadable, 1 damaged)",
-            report.screen([judged]),
+            report.screen([evaluated]),
         )
-        self.assertIn("without ", report.screen([judged]))
+        self.assertIn("without ", report.screen([evaluated]))
 
     def test_a_statement_counts_the_runs_of_its_own_points_alone(self):
         """It is about channel jakes with modulation 1, 2, 3."""
-        self.assertEqual([j.lacking for j in self.judged().judgements], [{}])
+        self.assertEqual([j.lacking for j in self.evaluated().evaluations], [{}])
         for run in self.runs:
             if (
                 run.spec["channel"] == "winner"
                 or run.spec["emulator"]["link.modulation"] == "adaptive"
             ):
                 self.store.path(run.key).unlink()
-        self.assertEqual([j.lacking for j in self.judged().judgements], [{}])
+        self.assertEqual([j.lacking for j in self.evaluated().evaluations], [{}])
         lost = [
             r
             for r in self.runs
@@ -317,12 +317,14 @@ class Saying(Folder):
         for run in lost:
             self.store.path(run.key).unlink()
             self.store.fail(run.key, run.spec, Failure(Cause.LOST))
-        self.assertEqual([j.lacking for j in self.judged().judgements], [{Lack.FAILED.value: 4}])
+        self.assertEqual(
+            [j.lacking for j in self.evaluated().evaluations], [{Lack.FAILED.value: 4}]
+        )
 
     def test_an_evaluation_renames_nothing(self):
         self.spoil()
         before = self.contents()
-        self.judged()
+        self.evaluated()
         self.assertEqual((self.contents(), self.store.aside.exists()), (before, False))
 
 

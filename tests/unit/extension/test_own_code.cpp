@@ -491,7 +491,7 @@ TEST_F(OwnPython, RootLoadsNoCodeThatSomebodyElseMayChange) {
               std::string::npos);
     ::setenv("SUDO_UID", "12345", 1);
     EXPECT_EQ(why_not_loaded(path), "");
-    // The file to which a link leads is judged, not the link.
+    // The file to which a link leads is evaluated, not the link.
     const auto link = home / "link.py";
     fs::create_symlink(path, link);
     ::unsetenv("SUDO_UID");

@@ -240,9 +240,10 @@ private Q_SLOTS:
         QVERIFY(count(w.picture("fader"), orange) > 10);
         QVERIFY(v.words().startsWith(
             "delay 1.333 ms, clipped 0, lost 0, too late 0, silent 2 times\n"));
-        QCOMPARE(says(-99, "impairments of a path", 0, false),
-                 "through the radios not measured, 7 of 8 bursts heard, not judged: impairments of "
-                 "a path");
+        QCOMPARE(
+            says(-99, "impairments of a path", 0, false),
+            "through the radios not measured, 7 of 8 bursts heard, not evaluated: impairments of "
+            "a path");
     }
 
     void delay_injection_has_its_lines_or_is_not_there() {

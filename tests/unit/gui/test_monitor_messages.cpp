@@ -132,11 +132,11 @@ TEST_F(a_run_record, gives_back_what_was_written_and_what_was_no_message_as_such
     EXPECT_EQ(reader.message(3).body, second_.body);
     EXPECT_EQ(reader.message(3).received_ns, second_.received_ns);
     EXPECT_EQ(reader.at(5000 - first_.received_ns), 1u);
-    message_reader judge;
-    for (std::size_t i = 0; i < reader.size(); ++i) judge.read(reader.message(i));
-    EXPECT_EQ(judge.total().received, 2u);
-    EXPECT_EQ((judge.by_topic().at({"terminal", "slot"}).garbage), 1u);
-    EXPECT_EQ(judge.total().garbage, 2u);
+    message_reader evaluate;
+    for (std::size_t i = 0; i < reader.size(); ++i) evaluate.read(reader.message(i));
+    EXPECT_EQ(evaluate.total().received, 2u);
+    EXPECT_EQ((evaluate.by_topic().at({"terminal", "slot"}).garbage), 1u);
+    EXPECT_EQ(evaluate.total().garbage, 2u);
 }
 
 TEST_F(a_run_record, that_is_none_is_refused_in_one_line_that_names_it) {

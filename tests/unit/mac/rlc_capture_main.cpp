@@ -92,8 +92,8 @@ struct capture {
 // The counts of all worlds.
 struct tally {
     std::uint64_t am = 0, um = 0, wrapped = 0, pdus = 0, lost = 0, late = 0, doubled = 0,
-                  unsorted = 0, held = 0, sorted = 0, overtaken = 0, unjudged = 0, unfinished = 0,
-                  altered = 0, disordered = 0, repeated = 0, undelivered = 0;
+                  unsorted = 0, held = 0, sorted = 0, overtaken = 0, not_evaluated = 0,
+                  unfinished = 0, altered = 0, disordered = 0, repeated = 0, undelivered = 0;
 };
 
 struct dice {
@@ -262,7 +262,7 @@ void unacknowledged(dice& d, std::uint32_t urnti, capture& to, tally& t) {
     c.largest_sdu = std::max(z.longest, 4 * z.pdu);
     um_transmitter sender(c);
     to.begin(rlc_mode::unacknowledged, urnti, z.pdu);
-    bool judged = true, renew = false;
+    bool evaluated = true, renew = false;
     std::vector<octets> given;
     std::size_t next = 0, delivered = 0, ended = 0;
     std::set<std::size_t> left_behind;
@@ -274,10 +274,10 @@ void unacknowledged(dice& d, std::uint32_t urnti, capture& to, tally& t) {
             next = i + 1;
         else
             ++t.altered;  // or it came twice, or late: this mode does neither
-        if (judged)
+        if (evaluated)
             to.say(sdu, i > 0 && left_behind.contains(i - 1), left_behind.contains(i));
         else
-            ++t.unjudged;
+            ++t.not_evaluated;
     });
     const int lost = d.hits(33) ? 0 : d.within(1, 30);
     int left = d.hits(12) ? d.within(30, 120) : d.within(1, 16), pdus = 0;
@@ -297,17 +297,17 @@ void unacknowledged(dice& d, std::uint32_t urnti, capture& to, tally& t) {
                 left_behind.insert(ended + static_cast<std::size_t>(end) - 1);
             for (const auto& s : content.segments) ended += s.ends ? 1 : 0;
             if (d.hits(lost)) {
-                judged = whole = false;
+                evaluated = whole = false;
                 renew = true;
                 ++t.lost;
                 continue;
             }
             if (renew && content.begins) {
                 renew = false;
-                judged = to.channel.radio_bearer < 254;
-                to.channel.radio_bearer += judged ? 2 : 0;
+                evaluated = to.channel.radio_bearer < 254;
+                to.channel.radio_bearer += evaluated ? 2 : 0;
             }
-            if (judged) to.take(pdu), ++t.pdus;
+            if (evaluated) to.take(pdu), ++t.pdus;
             renew |= octets_behind(data_mode::unacknowledged, content, z.pdu) == 1;
             receiver.on_pdu(pdu);
         }
@@ -338,7 +338,7 @@ void draw_worlds(std::uint64_t first, std::uint64_t worlds, capture& to) {
                                       {"sorted", t.sorted},
                                       {"overtaken", t.overtaken},
                                       {"sdus", to.sdus},
-                                      {"unjudged", t.unjudged},
+                                      {"unjudged", t.not_evaluated},
                                       {"unfinished", t.unfinished},
                                       {"altered", t.altered},
                                       {"disordered", t.disordered},

@@ -63,27 +63,27 @@ def listing(top: pathlib.Path) -> str:
 
 def evaluate(
     experiments: list[Experiment], store: Store, about: dict[str, Any]
-) -> list[report.Judged]:
+) -> list[report.Evaluated]:
     from . import figures  # late: --list needs no matplotlib
 
-    judged: list[report.Judged] = []
+    evaluated: list[report.Evaluated] = []
     for e in experiments:
         results = metrics.Results(e, store.read)
         drawn = figures.draw(results, store.out)
         report.write_csv(results, store.out)
-        judged.append(
-            report.Judged(
+        evaluated.append(
+            report.Evaluated(
                 e,
-                statements.judge_all(results),
+                statements.evaluate_all(results),
                 report.counts(results),
                 drawn,
                 list(results.lacking.values()),
             )
         )
-    report.write_comparison(judged, about, store.out)
-    print(report.screen(judged))
+    report.write_comparison(evaluated, about, store.out)
+    print(report.screen(evaluated))
     print(f"figures, tables and comparison.md are in {store.out}")
-    return judged
+    return evaluated
 
 
 def check_machine(time: str, places: Places) -> None:
@@ -215,6 +215,6 @@ def main(
         **({"Linux of virtual time": given.kernel} if given.kernel else {}),
         **({"minutes": round((time.monotonic() - began) / 60, 1)} if ran else before),
     }
-    judged = evaluate(given.experiments, given.store, about)
-    complete = all(of.counts["valid"] == of.counts["runs"] for of in judged)
+    evaluated = evaluate(given.experiments, given.store, about)
+    complete = all(of.counts["valid"] == of.counts["runs"] for of in evaluated)
     return VALID if complete else INVALID

@@ -326,7 +326,7 @@ class Results:
         self.repeated = 0
         self.lacking: dict[str, Lacking] = {}
         self.lacks: dict[Point, set[str]] = {}  # point -> keys of its runs that are lacking
-        self.used: set[Point] = set()  # points that were asked for (judge)
+        self.used: set[Point] = set()  # points that were asked for (evaluate)
         seen: dict[str, Report | None] = {}
         for point in experiment.points:
             for realisation in range(1, experiment.realisations + 1):

@@ -69,7 +69,7 @@ class Cell:
     @property
     def noted(self) -> pathlib.Path:
         """A line for everything that was not as it should be for a while: the supervisor's, for the
-        judge."""
+        verdict monitor."""
         return self.run / "noted"
 
     def endpoint(self, socket: str) -> str:

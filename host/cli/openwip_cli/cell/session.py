@@ -136,7 +136,7 @@ def start_observers(supervisor: SupervisorClient, cell: Cell, command: str, plac
             places.module("judge", cell.name, command, len(cell.terminals)),
             run,
             essential=False,
-            capabilities=rights.JUDGE_AT_FIRST,
+            capabilities=rights.VERDICT_MONITOR_AT_FIRST,
         )
     )
 

@@ -44,7 +44,7 @@ def beside_the_carrier(power: float | None) -> str:
         ""
         if power is None or power <= MASKED_DBM
         else (
-            f"{power:g} dBm: beside the carrier the mask of TS 36.104 (Local Area) was judged up to"
+            f"{power:g} dBm: beside the carrier the mask of TS 36.104 (Local Area) was evaluated up to"
             f" {MASKED_DBM} dBm only; look at the neighbours"
         )
     )

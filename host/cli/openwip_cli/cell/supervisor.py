@@ -6,7 +6,7 @@ process in a session of its own, and that one makes the namespaces, starts the p
 everything. Whoever dies, somebody is left who knows it at once:
 
   a process of the cell  the supervisor (pidfd): writes `why`, ends the others, tells the launcher;
-                         without observer and judge it goes on, and says so
+                         without observer and verdict monitor it goes on, and says so
   the launcher           the supervisor (end of file on their socket): ends everything, unless the
                          launcher had said `detach` (--keep)
   the supervisor             the launcher (end of file): removes everything; the processes themselves
@@ -85,7 +85,7 @@ class Supervisor:
         self.channel: socket.socket | None = channel
         self.children: dict[str, tuple[int, int]] = {}  # name -> (pid, pidfd)
         self.essential: dict[str, int] = {}  # name -> pid of those whose death ends the cell
-        # what was not as it should be for a while; the judge reads it
+        # what was not as it should be for a while; the verdict monitor reads it
         self.noted = Noted()
         # where to copy logs to at the end, and the run's inputs
         self.logs: tuple[str, list[str]] | None = None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The list of checks of a verdict. A check has a name (Check of mac/schema/telemetry.proto, in
-reports in small letters), the facts that it judges (facts.py), and says what it finds wrong: a
+reports in small letters), the facts that it evaluates (facts.py), and says what it finds wrong: a
 sentence with its figures. It applies where its facts are known. A verdict, at the end or so far, of
-whatever kind of run, is judge() of the facts; its reasons stand in the order of this list."""
+whatever kind of run, is evaluate() of the facts; its reasons stand in the order of this list."""
 
 import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -102,7 +102,7 @@ def check(
     return add
 
 
-def judge(facts: Facts) -> Verdict:
+def evaluate(facts: Facts) -> Verdict:
     """Valid when no check that applies has found anything."""
     checks: dict[str, bool] = {}
     findings: list[Finding] = []
@@ -127,21 +127,22 @@ def verdict_of(checks: dict[str, bool], findings: list[Finding]) -> Verdict:
     }
 
 
-def judge_also(judged: Verdict, facts: Facts) -> Verdict:
+def evaluate_also(evaluated: Verdict, facts: Facts) -> Verdict:
     """With facts that are known later."""
-    more = judge(facts)
+    more = evaluate(facts)
     return verdict_of(
-        judged["checks"]
+        evaluated["checks"]
         | {
-            name: good and judged["checks"].get(name, True) for name, good in more["checks"].items()
+            name: good and evaluated["checks"].get(name, True)
+            for name, good in more["checks"].items()
         },
-        [*judged["findings"], *more["findings"]],
+        [*evaluated["findings"], *more["findings"]],
     )
 
 
-def failed(judged: Verdict, *names: Name) -> bool:
+def failed(evaluated: Verdict, *names: Name) -> bool:
     """Has it failed in one of these checks?"""
-    return any(not judged["checks"].get(name.value, True) for name in names)
+    return any(not evaluated["checks"].get(name.value, True) for name in names)
 
 
 # --- the list ---
@@ -489,7 +490,7 @@ def attenuator(a: dict[str, Any]) -> Iterator[Wrong]:
 @check(Name.WIRED, "wired")
 def wired(facts: Facts) -> Iterator[Wrong]:
     """The same checks, of the wired network's facts."""
-    for finding in judge(facts)["findings"]:
+    for finding in evaluate(facts)["findings"]:
         yield Wrong("wired: {reason}", **finding)
 
 

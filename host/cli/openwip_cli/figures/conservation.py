@@ -148,7 +148,7 @@ def sums_of_paths(
     came_to_rest: bool = True,
 ) -> Sums:
     """`tun`: the kernel's own counts of the interfaces, tun["base"]["to_macd"] = (packets, bytes)
-    and so on, or None. Not `drained`: packets are under way, so each end is judged alone."""
+    and so on, or None. Not `drained`: packets are under way, so each end is evaluated alone."""
     found = Sums([], came_to_rest=came_to_rest)
     for name, sender, receiver in (
         ("downlink", "base", "terminal"),

@@ -47,7 +47,7 @@ def facts_of(
     **more: Any,
 ) -> Facts:
     """`until`: when the other station left for good, else as `now`: from `first` to then slots and
-    lock are judged. `returns`: how often it came again; -1: never. `fader`: fader_of(). `stood`: of
+    lock are evaluated. `returns`: how often it came again; -1: never. `fader`: fader_of(). `stood`: of
     machine.slot_path.StandstillWatch. `faded`: fading.faded() of a base station that makes the
     channel."""
     if role == "base":

@@ -188,7 +188,7 @@ def read_run(sheet: Sheet, run: Run, folder: pathlib.Path) -> Report:
     return read_record(path, sheet) if sheet.recorded else read_report(path)
 
 
-def judge(question: Number | Choice, answer: Any, reports: Reports) -> str:
+def evaluate(question: Number | Choice, answer: Any, reports: Reports) -> str:
     """Empty: it is right."""
     if answer is None:
         return "not answered"
@@ -256,7 +256,7 @@ def check(number: int, path: pathlib.Path) -> int:
         print(f"run {run.name} ({run.says}): {'; '.join(wrong) or 'as asked for, and VALID'}")
     right = 0
     for at, question in enumerate(sheet.questions, 1):
-        said = judge(question, answers.get(question.name), reports)
+        said = evaluate(question, answers.get(question.name), reports)
         right += not said
         print(f"{at}. {question.name}: {said or 'right'}")
     print(f"{right} of {len(sheet.questions)} answers are right")

@@ -63,8 +63,8 @@ RADIO_PROGRAM = (*RADIO, "dac_override")
 REPLAY = (*RADIO, "sys_ptrace")  # and its reports go to a file of the launcher's that has no name
 # In whose namespace a process is, only root sees; the counters of an interface are read in its
 # namespace; the control sockets of the stations are the account's alone.
-JUDGE = ("dac_override", "sys_ptrace", "sys_admin")
-JUDGE_AT_FIRST = (*JUDGE, "setpcap")
+VERDICT_MONITOR = ("dac_override", "sys_ptrace", "sys_admin")
+VERDICT_MONITOR_AT_FIRST = (*VERDICT_MONITOR, "setpcap")
 RECORDER = ("dac_override",)  # writes where root was asked to
 
 

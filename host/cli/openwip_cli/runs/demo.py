@@ -268,7 +268,7 @@ def finish_fader(cell: Cell, base: str, facts: dict[str, Any], places: Places) -
 
 
 def check(options: Options, places: Places) -> None:
-    """Before anything is made: also what only medium and fader can judge, such as a trace file."""
+    """Before anything is made: also what only medium and fader can evaluate, such as a trace file."""
     cell, scenario = Cell(options.name), options.scenario
     fader = [processes.FADER] if scenario.cabled else []
     run.check(options, places, (processes.MACD, processes.MEDIUM, OBSERVER, *fader))
@@ -322,7 +322,7 @@ def main(arguments: list[str], places: Places) -> int:
                 loop.take(options, loop.radios_of_demo(options.scenario), 0, places, progress)
             return run_cell(cell, supervisor, options, places, progress)
     except NoLock as e:
-        verdict = checks.judge(Facts(lock=Lock(locked=False, within_s=e.within_s)))
+        verdict = checks.evaluate(Facts(lock=Lock(locked=False, within_s=e.within_s)))
         return run.report(
             {"verdict": verdict} | identity(options.scenario, places),
             options,

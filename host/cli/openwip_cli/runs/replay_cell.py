@@ -196,12 +196,12 @@ class Replay(phases.Run):
         ):
             return
         self.said = time.monotonic()
-        judged = checks.judge(facts_of(self.recording))
+        evaluated = checks.evaluate(facts_of(self.recording))
         self.publisher.publish(
             "verdict",
             slot,
             verdict=verdict_message(
-                judged, "replay", seconds=(time.monotonic() - self.began) * self.speed
+                evaluated, "replay", seconds=(time.monotonic() - self.began) * self.speed
             ),
         )
 

@@ -236,7 +236,7 @@ def add_options(p: Parser, role: str) -> None:
         help=(
             "with --air cabled: where the fader answers (its air.control; --listen of one on"
             " another computer), so that the verdict is about the channel too; without, ./openwip"
-            " fader compare judges a terminal's --json=FILE"
+            " fader compare evaluates a terminal's --json=FILE"
         ),
     )
     p.value(

@@ -4,7 +4,7 @@ its own under the supervisor, so that it is there for a cell that is kept, and s
 small.
 
 The checks are those of the verdict at the end (figures/checks.py). What differs is what can be known
-meanwhile: packets are under way, so each end's sums are judged alone until both queues are empty
+meanwhile: packets are under way, so each end's sums are evaluated alone until both queues are empty
 and stand still; whether the traffic programs succeed is known to the launcher only.
 
 The measured time begins when the terminal has locked, and again whenever somebody resets the
@@ -37,7 +37,7 @@ from .verdict_message import verdict_message
 
 EVERY_S = 1.0
 TIMEOUT_S = 0.5
-STANDING_STILL = 2  # seconds without a change before the sums from end to end are judged
+STANDING_STILL = 2  # seconds without a change before the sums from end to end are evaluated
 
 
 class SoFar:
@@ -90,7 +90,7 @@ class SoFar:
             # that nothing has come yet is no fault
             heard = heard._replace(received={})
             begins = facts.Facts(begun=False, heard=heard, noted=unread)
-            return verdict_message(checks.judge(begins), self.command)
+            return verdict_message(checks.evaluate(begins), self.command)
         now = self.last
         observed = facts.of_cell(
             self.first.air,
@@ -107,7 +107,7 @@ class SoFar:
         if now.air.now == self.first.air.now:
             observed.pacing["factor"] = 1.0  # no time has passed yet
         result = verdict_message(
-            checks.judge(observed),
+            checks.evaluate(observed),
             self.command,
             seconds=(now.air.now - self.first.air.now) / SAMPLE_RATE,
             goodput_bps=self.goodput or 0,
@@ -153,7 +153,7 @@ class KernelCounts:
         return self.before[1] if self.agreed and self.before else None
 
 
-class Judge:
+class VerdictMonitor:
     """SoFar with the cell around it."""
 
     def __init__(self, cell: cells.Cell, command: str) -> None:
@@ -233,20 +233,20 @@ def main(arguments: list[str], _places: Places) -> int:
     name, command, terminals = arguments
     cell = cells.Cell(name, int(terminals))
     os.umask(0o007)  # the account may read the telemetry
-    rights.hold_only(rights.JUDGE)
+    rights.hold_only(rights.VERDICT_MONITOR)
 
     def end(*_: object) -> None:
         raise SystemExit(0)
 
     for signum in SIGNALS:
         signal.signal(signum, end)
-    judge = Judge(cell, command)
+    verdict_monitor = VerdictMonitor(cell, command)
     try:
         with watching(cell) as (watch, clock):
             print("judge: up", flush=True)
             due = time.monotonic()
             while True:
-                judge.turn(watch, clock)
+                verdict_monitor.turn(watch, clock)
                 due = max(due + EVERY_S, time.monotonic())
                 time.sleep(max(0.0, due - time.monotonic()))
     finally:
