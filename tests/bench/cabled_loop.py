@@ -26,7 +26,7 @@ BUILD = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"))
 sys.path[:0] = [str(TOP / "host" / "cli"), str(BUILD / "python")]
 
 from openwip_cli.commands.radio_findings import SHARE
-from openwip_cli.figures import standstills, timing
+from openwip_cli.figures import stalls, timing
 from openwip_cli.runs import loop, options
 
 SCENARIO = [
@@ -70,7 +70,7 @@ def of_run(r):
         found |= {
             "slots": rt["slots"],
             "missed": timing.missed_words(rt["missed"]),
-            "standstills": standstills.words(rt.get("standstills")).removeprefix("; "),
+            "standstills": stalls.words(rt.get("standstills")).removeprefix("; "),
         }
     return found | (
         {

@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from rlc_witness import differences, sdus_of_tshark, wrong
+from rlc_oracle import differences, sdus_of_tshark, wrong
 
 BATCH, LINE = 1000, 20000
 

@@ -59,7 +59,7 @@ def argv_of(process, freq):
 
 
 def at_that_carrier(given):
-    """And with peers that bear a standstill of the machine, on a medium where oscillators so far
+    """And with peers that bear a stall of the machine, on a medium where oscillators so far
     apart hear each other."""
     made, config, air = processes.cell_processes, configuration.mac_config, configuration.air_config
     processes.cell_processes = lambda *a: [

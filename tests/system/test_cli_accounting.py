@@ -276,7 +276,7 @@ class Verdict(unittest.TestCase):
         self.assertEqual(reasons(page_faults={"air": faults["air"]}), [])
         self.assertEqual(reasons(page_faults={}), [])
 
-    def test_a_standstill_of_the_machine_is_named_in_the_reason_and_excuses_nothing(self):
+    def test_a_stall_of_the_machine_is_named_in_the_reason_and_excuses_nothing(self):
         def late(left_out, **found):
             after = pb.AirStatus(
                 speed=1, now=76_800_000, wall_seconds=10, slots=15000, clock="realtime"
@@ -290,13 +290,13 @@ class Verdict(unittest.TestCase):
         self.assertEqual(
             late(16, **stood),
             [
-                f"{missed}; the machine stood still for 2 ms or more 3 times, 14.2 ms at longest,"
+                f"{missed}; the machine stalled for 2 ms or more 3 times, 14.2 ms at longest,"
                 " 22 ms together"
             ],
         )
         self.assertEqual(
             late(16, count=0, longest_ms=0.0, together_ms=0.0),
-            [f"{missed}; the machine did not stand still for 2 ms or more"],
+            [f"{missed}; the machine did not stall for 2 ms or more"],
         )
 
     def test_a_slot_path_that_the_kernel_held_back_is_a_reason_before_those_that_follow_from_it(
@@ -317,7 +317,7 @@ class Verdict(unittest.TestCase):
                 {"left_out": late},
             )
             core = Core(stood | (found or none), {"used": used, "allowed": 0.95})
-            realtime["standstills"] = core.standstills
+            realtime["standstills"] = core.stalls
             return reasons(pacing=realtime, slots=realtime, core=core, **more)
 
         found = evaluated(16, 0.97, held)

@@ -108,7 +108,7 @@ class Taken(unittest.TestCase):
             (8, 14),
         )
 
-    def test_a_fader_has_a_delay_that_its_radios_and_the_longest_standstill_fit_into_and_adds_its_slots(
+    def test_a_fader_has_a_delay_that_its_radios_and_the_longest_stall_fit_into_and_adds_its_slots(
         self,
     ):
         for arguments, longest_us, slots, loop_slots in (
@@ -379,12 +379,12 @@ class Bench(unittest.TestCase):
             self.assertIn(words, said)
 
     def test_of_a_run_it_says_what_was_late_and_how_the_machine_stood_still(self):
-        stood = {"least_ms": 2.0, "count": 2, "longest_ms": 49.0, "together_ms": 60.0}
+        stalled = {"least_ms": 2.0, "count": 2, "longest_ms": 49.0, "together_ms": 60.0}
         said = cabled_loop.of_run(
             {
                 "verdict": {"valid": False, "reasons": ["late: 2"]},
                 "fader": {"least_lead_us": -3.0, "late": 1, "underflows": 2},
-                "realtime": {"slots": 9, "missed": {"late": 2}, "standstills": stood},
+                "realtime": {"slots": 9, "missed": {"late": 2}, "standstills": stalled},
             }
         )
         self.assertEqual(
@@ -393,7 +393,7 @@ class Bench(unittest.TestCase):
         )
         self.assertEqual(
             said["standstills"],
-            "the machine stood still for 2 ms or more 2 times, 49.0 ms at longest, 60 ms together",
+            "the machine stalled for 2 ms or more 2 times, 49.0 ms at longest, 60 ms together",
         )
 
 

@@ -69,7 +69,7 @@ class Verdict(unittest.TestCase):
         self.assertTrue(self.evaluate(self.status("base", late_slots=15))["valid"])
 
     def test_a_core_that_stood_still_is_behind_what_was_late(self):
-        stood = {
+        stalled = {
             "least_ms": 2.0,
             "count": 2,
             "longest_ms": 49.0,
@@ -77,24 +77,26 @@ class Verdict(unittest.TestCase):
             "held_back": {"count": 1, "longest_ms": 49.0, "together_ms": 49.0},
         }
         for now in (self.status("base", late_slots=16), self.status("terminal", overflows=1)):
-            reasons = evaluated(now.role, self.status(now.role, 0), now, now, None, 0, None, stood)[
-                "reasons"
-            ]
+            reasons = evaluated(
+                now.role, self.status(now.role, 0), now, now, None, 0, None, stalled
+            )["reasons"]
             self.assertIn(
                 "real-time throttling: the kernel held the slot path back 1 times", reasons[0]
             )
-            self.assertIn("the machine stood still for 2 ms or more 2 times", reasons[1])
+            self.assertIn("the machine stalled for 2 ms or more 2 times", reasons[1])
         said = one_station.result("terminal", now, now) | {
             "verdict": {"valid": True, "reasons": []},
-            "standstills": stood,
+            "standstills": stalled,
         }
         self.assertIn(
-            "  stalls       the machine stood still for 2 ms or more 2 times, 49.0 ms at longest",
+            "  stalls       the machine stalled for 2 ms or more 2 times, 49.0 ms at longest",
             one_station.screen(said),
         )
         fine = self.status("base", late_slots=15)
         self.assertEqual(
-            evaluated("base", self.status("base", 0), fine, fine, None, 0, None, stood)["reasons"],
+            evaluated("base", self.status("base", 0), fine, fine, None, 0, None, stalled)[
+                "reasons"
+            ],
             [],
         )
 
@@ -192,7 +194,7 @@ class Verdict(unittest.TestCase):
         self.assertEqual((found["through_radios"]["heard"], reasons), (8, [lost]))
         self.assertIn("dB off in 8 of 8 bursts", one_station.screen(said))
         self.assertIn(
-            "-0.58 ms of it left at worst (the software USRPs stood still with it: nothing was"
+            "-0.58 ms of it left at worst (the software USRPs waited with it: nothing was"
             " lost); 2 samples lost, 0 times too late,",
             one_station.screen(said),
         )

@@ -50,7 +50,7 @@ def of_defaults(m: Machine, name: str, software: bool) -> Iterator[Finding]:
 
 def of_transmit_store(kind: dict[str, Any], lead_ms: float) -> Finding:
     """How many samples to send the radio holds. The rest of a lead waits in this computer, so that
-    no lead is too long for it; but the machine may not stand still for longer."""
+    no lead is too long for it; but the machine may not stall for longer."""
     buffers = kind["buffers"]
     held = buffers["transmit"] + buffers.get("frames", 0) * kind["packet"]
     short = held - kind["packet"]
@@ -59,8 +59,7 @@ def of_transmit_store(kind: dict[str, Any], lead_ms: float) -> Finding:
         says += f" of the lead's {lead_ms:g} ms; the rest waits in this computer"
     return Finding(
         "transmit buffer",
-        f"{says}; the radio runs dry when this machine stands still for more than"
-        f" {milliseconds(short)}",
+        f"{says}; the radio runs dry when this machine stalls for more than {milliseconds(short)}",
     )
 
 

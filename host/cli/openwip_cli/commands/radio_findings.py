@@ -149,9 +149,7 @@ def of_loop(name: str, found: dict[str, Any], more_slots: int) -> Finding:
     )
     usual = math.ceil(defaults["link.retransmission_delay_ms"] / 1000 * SLOTS_PER_SECOND - 1e-9)
     if why := loop.not_valid():
-        return Finding(
-            name, says, why, "what the lines above say: a machine that does not stand still"
-        )
+        return Finding(name, says, why, "what the lines above say: a machine that does not stall")
     if loop.lead > defaults["link.transmit_lead_slots"] or loop.delay > usual:
         return Finding(
             name,

@@ -18,7 +18,7 @@ from ..shapes import (
     ThroughRadios,
     Verdict,
 )
-from . import standstills, timing
+from . import stalls, timing
 from .attenuator import ANSWERS_S, WHY
 from .conservation import Sums
 from .facts import Facts, Heard, Lock, Overflows, Waiting
@@ -176,8 +176,8 @@ def throttling(facts: Facts) -> Iterator[Wrong]:
         True for c in CHECKS if c.name in TIMING and c.applies(facts) for _ in c.wrong(facts)
     ):
         return
-    stood, share = facts.core
-    held = stood.get("held_back", HeldBack(count=0)) if stood else HeldBack(count=0)
+    stalled, share = facts.core
+    held = stalled.get("held_back", HeldBack(count=0)) if stalled else HeldBack(count=0)
     used = (
         "it used {used:.0%} of its core, of which real-time processes may have {allowed:.0%}"
         if share
@@ -187,12 +187,12 @@ def throttling(facts: Facts) -> Iterator[Wrong]:
         yield Wrong(
             "real-time throttling: the kernel held {whom} back {count} times, {longest_ms:.1f} ms"
             f" at longest, while it was ready{'; ' + used if used else ''}; {REMEDY}",
-            whom=standstills.whom(held),
+            whom=stalls.whom(held),
             count=held["count"],
             longest_ms=held["longest_ms"],
             **(dict(share) if share else {}),
         )
-    elif share and share["used"] >= standstills.NEAR * share["allowed"]:
+    elif share and share["used"] >= stalls.NEAR * share["allowed"]:
         yield Wrong(
             f"real-time throttling: the slot path may have been held back: {used}; {REMEDY}",
             **share,
@@ -310,12 +310,12 @@ def late_slots(of: Realtime) -> Iterator[Wrong]:
         yield Wrong(
             "late: {late} slots"
             + (" of {slots} (limit {share:.1%})" if allowed else "")
-            + " missed their time: {why}{stood}",
+            + " missed their time: {why}{stalled}",
             late=late,
             slots=slots,
             share=LATE_SHARE,
             why=timing.missed_words(of["missed"]),
-            stood=standstills.words(of.get("standstills")),
+            stalled=stalls.words(of.get("standstills")),
         )
 
 
@@ -353,9 +353,9 @@ def lock(of: Lock) -> Iterator[Wrong]:
 def overflows(of: Overflows) -> Iterator[Wrong]:
     if of.times:
         yield Wrong(
-            "late: the radio's samples overflowed {times} times{stood}",
+            "late: the radio's samples overflowed {times} times{stalled}",
             times=of.times,
-            stood=standstills.words(of.standstills),
+            stalled=stalls.words(of.stalls),
         )
 
 

@@ -17,12 +17,12 @@ from ..shapes import (
     PathSums,
     Realtime,
     Stall,
-    Standstills,
+    Stalls,
     ThroughRadios,
     Verdict,
 )
 from . import attenuator, key_figures, link_counts, meaning, own_code, timing
-from . import standstills as standing
+from . import stalls as stalls_text
 from .meaning import MODULATIONS
 
 
@@ -324,7 +324,7 @@ def fader_lines(fader: Fader | None) -> list[str]:
     )
     gone = fader["late"] + fader["underflows"]
     behind = (
-        " (the software USRPs stood still with it: nothing was lost)"
+        " (the software USRPs waited with it: nothing was lost)"
         if fader["least_lead_us"] < 0 and not gone
         else ""
     )
@@ -348,12 +348,12 @@ def through_words(t: ThroughRadios | None) -> str:
     )
 
 
-def stall_lines(stall: Stall | None, standstills: Standstills | None = None) -> list[str]:
+def stall_lines(stall: Stall | None, stalls: Stalls | None = None) -> list[str]:
     if not stall:
         return []
     return [
         f"  stalls       longest {stall['longest_ms']:.1f} ms ({stall['whose']}); a hypervisor took"
-        f" {stall['stolen']:.1%} of the slot path's core{standing.words(standstills)}"
+        f" {stall['stolen']:.1%} of the slot path's core{stalls_text.words(stalls)}"
     ]
 
 

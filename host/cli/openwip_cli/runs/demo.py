@@ -203,7 +203,7 @@ def watched(cell: DemoCell, places: Places, workload: Workload) -> dict[str, Any
     )
     stalls.start()
     # Where the clock waits nothing is lost, and a switch a millisecond would be for nothing.
-    standstills = slot_path.StandstillWatch(
+    stall_monitor = slot_path.StallMonitor(
         supervisor.placement.realtime if s["air.clock"] == "realtime" else [], places
     )
     faults = slot_path.PageFaults(supervisor.pids)
@@ -212,7 +212,7 @@ def watched(cell: DemoCell, places: Places, workload: Workload) -> dict[str, Any
     except traffic.TrafficFailed as e:
         result = {"failed": [str(e)]}
     cell.page_faults = faults.report()
-    return result | {"stall": stalls.report(), "standstills": standstills.report()}
+    return result | {"stall": stalls.report(), "standstills": stall_monitor.report()}
 
 
 def ping_tcp_udp(cell: run.MeasuredCell, progress: Callable[[str], None]) -> dict[str, Any]:

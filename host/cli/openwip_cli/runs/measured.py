@@ -70,7 +70,7 @@ class MeasuredRun(phases.Run):
     def facts(self) -> facts.Facts:
         cell, now, kernel = self.cell, self.now, self.kernel
         self.cpu: dict[str, float] = cell.marks["cores"] | self.said.pop("cpu", {})
-        stood = self.said.pop("standstills", None)
+        stalled = self.said.pop("standstills", None)
         share = slot_path.realtime_share(self.cpu, cell.supervisor.placement)
         self.paths = conservation.paths_of(now.base, now.terminal)
         found = facts.of_cell(
@@ -81,13 +81,13 @@ class MeasuredRun(phases.Run):
             waiting=facts.Waiting(self.waiting["worst"]),
             failed=self.failed + self.said.pop("failed", []),
             noted=cell.supervisor.noted,
-            core=facts.Core(stood, share) if stood or share else None,
+            core=facts.Core(stalled, share) if stalled or share else None,
             **cell.more_facts(now, kernel),
         )
         assert found.pacing
         self.realtime = found.pacing
-        if stood is not None:
-            self.realtime["standstills"] = stood
+        if stalled is not None:
+            self.realtime["standstills"] = stalled
         if share is not None:
             self.realtime["share"] = share
         return found

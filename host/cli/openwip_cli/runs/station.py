@@ -227,7 +227,7 @@ class StationRun(phases.Run):
 
     def traffic(self) -> None:
         running, supervisor = self.running, self.running.supervisor
-        self.standstills = slot_path.StandstillWatch(supervisor.placement.realtime, self.places)
+        self.stall_monitor = slot_path.StallMonitor(supervisor.placement.realtime, self.places)
         self.first, self.faults = running.status(), slot_path.PageFaults(supervisor.pids)
         self.own = own_channel(
             running.cell.endpoint(configuration.TRANSMITTER)
@@ -253,7 +253,7 @@ class StationRun(phases.Run):
         self.now, self.kernel = self.running.at_rest()
         self.follow(self.now)
         self.watch.end()
-        self.stood = self.standstills.report()
+        self.stalled = self.stall_monitor.report()
         self.machine = slot_path.granted(supervisor.pids) | {"page_faults": self.faults.report()}
 
     def facts(self) -> Facts:
@@ -274,7 +274,7 @@ class StationRun(phases.Run):
             self.kernel,
             self.follow.returns,
             self.channel,
-            self.stood,
+            self.stalled,
             self.faded,
             heard=heard(self.watch, supervisor.lost, silent + unknown),
             noted=supervisor.noted,
@@ -285,7 +285,7 @@ class StationRun(phases.Run):
     def rows(self) -> dict[str, Any]:
         role, now, options = self.wanted.role, self.now, self.options
         found: dict[str, Any] = one_station.result(role, self.first, now) | {
-            "standstills": self.stood,
+            "standstills": self.stalled,
             "machine": self.machine,
             "peer": {
                 "endpoint": self.wanted.peer.endpoint,
