@@ -355,7 +355,7 @@ void base_station::fill(openwip::control::MacStatus& status) const {
     r.set_late_slots(since(missed_at_reset_.late, missed_.late));
     r.set_underflows(since(missed_at_reset_.underflows, missed_.underflows));
     r.set_late_plans(since(missed_at_reset_.late_plans, missed_.late_plans));
-    r.set_slots_left_out(since(missed_at_reset_.left_out, missed_.left_out));
+    r.set_slots_left_out(since(missed_at_reset_.skipped, missed_.skipped));
     status.set_stale_messages(stale_);
 }
 

@@ -31,7 +31,7 @@ struct base_statistics {
     std::uint64_t frames_sent = 0;  // transmissions of units, retransmissions included
     std::uint64_t frames_acknowledged = 0;
     std::uint64_t frames_failed = 0;  // transmissions that were not acknowledged
-    std::uint64_t frames_given_up = 0;
+    std::uint64_t frames_dropped = 0;
     std::uint64_t frames_split = 0;       // failed units cut for lower-rated bins
     std::uint64_t feedback_missing = 0;   // slots with frames but without feedback in time
     std::uint64_t slots_not_sent = 0;     // planned with frames, but too late for the radio

@@ -138,7 +138,7 @@ class Point:
             "congestion_control": self.sender,
         }
 
-    def left_out(self, name: str) -> str | None:
+    def skipped(self, name: str) -> str | None:
         """Why it is not in this fidelity."""
         s = self.settings(1)
         predicted = s["link.modulation"] == "adaptive" or s["link.allocation"] == "best"
@@ -449,7 +449,7 @@ def measure() -> int:
     )
     for point in points:
         for name in wanted:
-            if why := point.left_out(name):
+            if why := point.skipped(name):
                 print(f"{point.label}|{name} left out: {why}")
                 continue
             for seed in range(1, given.seeds + 1):

@@ -357,7 +357,7 @@ class Cost(unittest.TestCase):
                 bench_slot_path.parse(arguments)
 
 
-class Stalls(unittest.TestCase):
+class MachineStalls(unittest.TestCase):
     def found(self, script, cores=(0,), meanwhile=lambda watch: None):
         with tempfile.TemporaryDirectory() as folder:
             program = pathlib.Path(folder, placement.PROBE)

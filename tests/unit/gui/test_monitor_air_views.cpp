@@ -282,7 +282,7 @@ private Q_SLOTS:
         QVERIFY(w.settle());
         const QImage image = w.picture("bearer");
         QCOMPARE(v.words(),
-                 QString("384 kbit/s, DCH; polls 10.0/s, status 10.0/s; given up 0, resets 0"));
+                 QString("384 kbit/s, DCH; polls 10.0/s, status 10.0/s; dropped 0, resets 0"));
         QCOMPARE(w.of("bearer", "window").data()->size(), 100);
         QCOMPARE(w.of("bearer", "window").data()->at(0)->value, 180.0);
         QCOMPARE(w.of("bearer", "window").data()->at(99)->value, 60.0);

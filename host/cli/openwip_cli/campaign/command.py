@@ -142,10 +142,10 @@ def run(
     with many.owned():
         given.store.write_plan(given.plan)
         progress = Progress(given.store, given.experiments, runs, say, given.retry_failed)
-        for name, reason in given.left_out.items():
+        for name, reason in given.skipped.items():
             say(f"{name} is left out: {reason}")
         for e in given.experiments:
-            for why, points in e.left_out.items():
+            for why, points in e.skipped.items():
                 say(f"{e.name}: {points} of {points + len(e.points)} points are left out: {why}")
         learning = any(e.until for e in given.experiments)
         where = f"profile {given.profile.name}" if given.profile else f"{given.slots} at a time"

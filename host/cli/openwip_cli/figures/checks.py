@@ -382,7 +382,7 @@ def sums(of: Sums) -> Iterator[Wrong]:
                 packets=whole.queued.packets,
                 octets=whole.queued.bytes,
             )
-        if not all(0 <= path.surplus[i] <= path.given_up[i] for i in (0, 1)):
+        if not all(0 <= path.surplus[i] <= path.retransmissions_exceeded[i] for i in (0, 1)):
             yield Wrong(
                 "sums: {direction} from TUN to TUN, in against delivered + queued + dropped: "
                 + against,

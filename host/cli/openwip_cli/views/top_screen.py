@@ -326,10 +326,10 @@ def _tcp(f: Figures, frame: Frame, width: int) -> list[Line]:
     found = f.flows(frame.now_ns)
     if found is None:
         return [Line("TCP       not known: nothing comes from the observer", DIM, 2)]
-    flows, left_out = found
+    flows, omitted = found
     more = len(flows) - MOST_FLOWS
     text = f"TCP       {count(len(flows))} flows" + (
-        f", {count(left_out)} beyond the observer's limit" if left_out else ""
+        f", {count(omitted)} beyond the observer's limit" if omitted else ""
     )
     if not flows:
         return [Line("TCP       no connections", DIM, 2)]
