@@ -228,9 +228,9 @@ int run(arguments& a) {
     if (file.failed() && !file.reader_gone()) throw machine_error(file.failure());
     give_up_root(a.user);
     std::string why = from.run(c, file, a.wait_s);
-    const end_of_run said(end_file);
-    if (!said.why.empty()) why = said.why;
-    c.finish(said.verdict.empty() ? from.verdict() : said.verdict);
+    const end_of_run end(end_file);
+    if (!end.why.empty()) why = end.why;
+    c.finish(end.verdict.empty() ? from.verdict() : end.verdict);
     if (c.enough()) why = "as much as was asked for";
     if (!from.no_cell().empty()) throw bad_input("no cell answers at " + from.no_cell());
     if (file.failed()) why = file.reader_gone() ? "the reader has gone" : file.reason();

@@ -18,15 +18,15 @@ namespace {
 
 using namespace wip::os;
 
-nlohmann::json told(const stalls::sums& s) {
+nlohmann::json json_of(const stalls::sums& s) {
     const auto ms = [](auto d) { return std::chrono::duration<double, std::milli>(d).count(); };
     return {{"count", s.count}, {"longest_ms", ms(s.longest)}, {"together_ms", ms(s.together)}};
 }
 
-nlohmann::json told(const stalls& found) {
-    auto out = told(found.all());
+nlohmann::json json_of(const stalls& found) {
+    auto out = json_of(found.all());
     out["least_ms"] = std::chrono::duration<double, std::milli>(found.least()).count();
-    out["held_back"] = told(found.held_back());
+    out["held_back"] = json_of(found.held_back());
     return out;
 }
 
@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
             const std::chrono::duration<double, std::milli> least(*ms);
             const auto found =
                 watch_core(*core, std::chrono::duration_cast<stalls::duration>(least));
-            std::printf("%s\n", told(found).dump().c_str());
+            std::printf("%s\n", json_of(found).dump().c_str());
             return 0;
         }
         if (argc != 1) {

@@ -110,8 +110,8 @@ def main():
     p.add_argument("--out")
     p.add_argument("more", nargs="*")
     given = p.parse_args()
-    said = [*SCENARIO, "--product", given.product, *given.more]
-    scenario = options.parse_demo(said).scenario
+    reported = [*SCENARIO, "--product", given.product, *given.more]
+    scenario = options.parse_demo(reported).scenario
     radios = loop.radios_of_demo(scenario)
     measured, runs = {}, []
     with tempfile.TemporaryDirectory(prefix="openwip-loop-") as folder:
@@ -139,7 +139,7 @@ def main():
                 "demo",
                 "--name",
                 f"cl{os.getpid() % 10000}",
-                *said,
+                *reported,
                 *settled.flags.split(),
                 "--duration",
                 str(given.seconds),
@@ -151,7 +151,7 @@ def main():
         worst, settled, runs, given.runs if given.at_least is None else given.at_least
     )
     found = {
-        "options": said,
+        "options": reported,
         "load": os.getloadavg()[0],
         "settings": settled.flags,
         "fader_delay_of": settled.share,

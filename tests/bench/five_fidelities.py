@@ -142,9 +142,11 @@ class Point:
         """Why it is not in this fidelity."""
         s = self.settings(1)
         predicted = s["link.modulation"] == "adaptive" or s["link.allocation"] == "best"
-        told = s["channel.prediction_nmse"] == 0 and predicted and name in ("as-radio", "sample")
+        perfect = s["channel.prediction_nmse"] == 0 and predicted and name in ("as-radio", "sample")
         return (
-            "its predictions are told to be perfect, those of a receiver are not" if told else None
+            "its predictions are told to be perfect, those of a receiver are not"
+            if perfect
+            else None
         )
 
     def flow(self, work: dict[str, Any]) -> str:

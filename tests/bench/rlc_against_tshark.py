@@ -35,11 +35,11 @@ def evaluate(program: str, first: int, worlds: int, file: pathlib.Path) -> colle
             flush=True,
         )
         return collections.Counter({"worlds": worlds, "unfinished": worlds})
-    said = done.stdout.splitlines()
+    output = done.stdout.splitlines()
     counts = collections.Counter(
-        {name: int(value) for name, value in (c.split("=") for c in said.pop().split())}
+        {name: int(value) for name, value in (c.split("=") for c in output.pop().split())}
     )
-    missing, extra, octets = differences(said, sdus_of_tshark(file))
+    missing, extra, octets = differences(output, sdus_of_tshark(file))
     for what, lines in (("missing", missing), ("extra", extra)):
         for line in lines[:20]:
             world, *rest = line.split(" ", 1)

@@ -191,9 +191,9 @@ def run(given):
                 )
         finally:
             pings.send_signal(signal.SIGINT)
-            said = pings.communicate()[0]
+            output = pings.communicate()[0]
     sent, received = map(
-        int, re.search(r"(\d+) packets transmitted, (\d+) received", said).groups()
+        int, re.search(r"(\d+) packets transmitted, (\d+) received", output).groups()
     )
     d = {k: last[k] - first[k] for k in last}
     frames = d["frames_good"] + d["frames_bad"]

@@ -188,7 +188,7 @@ def evaluate(data, bound):
                 # The told receiver has one tap: interference between subcarriers makes it a floor.
                 # Where that is above 10 %, the loss is against the receiver that has this
                 # interference cancelled, too.
-                ours, told, exact = (
+                ours, genie, exact = (
                     crossing(points, key) for key in ("fer", "fer_told", "fer_exact")
                 )
                 name = f"typical urban {kmh:g} km/h, {SQUARE[k]}: loss at 10 % frame errors"
@@ -196,7 +196,7 @@ def evaluate(data, bound):
                 lowest = (
                     f"ours {low['fer']:.3f}, told {low['fer_told']:.3f} at {low['snr_db']:g} dB"
                 )
-                if told is None:
+                if genie is None:
                     limit = LOSS_WITHOUT_INTERFERENCE[k]
                     reached = None not in (ours, exact)
                     rows.put(
@@ -214,8 +214,8 @@ def evaluate(data, bound):
                 if ours is None:
                     rows.put(name, "<= 1 dB", f"not reached: {lowest}", False)
                     continue
-                loss = f"{ours - told:.2f} dB (ours {ours:.1f} dB, told {told:.1f} dB)"
-                if ours - told < FLATTERED_DB:
+                loss = f"{ours - genie:.2f} dB (ours {ours:.1f} dB, told {genie:.1f} dB)"
+                if ours - genie < FLATTERED_DB:
                     # Better than told: interference that we subtract, and the told one does not,
                     # decides.
                     rows.put(name, "-", loss)
@@ -230,7 +230,7 @@ def evaluate(data, bound):
                         exact is not None and ours - exact <= 1,
                     )
                     continue
-                rows.put(name, "<= 1 dB", loss, ours - told <= 1)
+                rows.put(name, "<= 1 dB", loss, ours - genie <= 1)
                 if exact is not None:
                     rows.put(
                         "... against one without interference between subcarriers",

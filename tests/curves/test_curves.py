@@ -173,15 +173,15 @@ class Curves(unittest.TestCase):
     def test_a_folder_that_cannot_be_written_is_refused_and_ctrl_c_is_no_fault(self):
         with tempfile.TemporaryDirectory() as folder:
             command = ["--program", PROGRAM, "--only", "awgn", "--trials", "100", "--out", folder]
-            said = io.StringIO()
+            output = io.StringIO()
             with (
                 mock.patch.object(os, "access", lambda *_: False),
-                contextlib.redirect_stderr(said),
+                contextlib.redirect_stderr(output),
                 self.assertRaises(SystemExit) as ended,
             ):
                 curves.main(command)
             self.assertEqual(
-                (ended.exception.code, said.getvalue().splitlines()[-1]),
+                (ended.exception.code, output.getvalue().splitlines()[-1]),
                 (2, f"openwip: --out {folder}: cannot be written"),
             )
             with subprocess.Popen(
@@ -258,7 +258,7 @@ class Bound(unittest.TestCase):
         self.assertIsNone(curves.crossing(points, "r", 0.001))
 
     def test_who_beats_the_told_receiver_is_evaluated_against_the_one_without_interference(self):
-        def evaluated(ours, told, exact):
+        def evaluated(ours, genie, exact):
             def at(level):
                 return lambda snr: 10 ** ((level - 10 - snr) / 10)
 
@@ -268,7 +268,7 @@ class Bound(unittest.TestCase):
                     "bits": bits,
                     "snr_db": snr,
                     "fer": at(ours)(snr),
-                    "fer_told": at(told)(snr),
+                    "fer_told": at(genie)(snr),
                     "fer_exact": at(exact)(snr),
                 }
                 for bits in (4, 6, 8)

@@ -14,7 +14,7 @@ SCRIPT = pathlib.Path(__file__).with_name("reassembled_sdus.lua")
 
 def sdus_of_tshark(file: pathlib.Path) -> list[str]:
     """ "U-RNTI direction bearer octets" of each. Refused, in tshark's words, if it has no Lua."""
-    said = subprocess.run(
+    output = subprocess.run(
         [
             *TSHARK,
             "-q",
@@ -29,9 +29,9 @@ def sdus_of_tshark(file: pathlib.Path) -> list[str]:
         text=True,
         check=False,
     )
-    if said.returncode != 0:
-        raise RuntimeError(f"tshark: {said.stderr.strip()}")
-    return said.stdout.splitlines()
+    if output.returncode != 0:
+        raise RuntimeError(f"tshark: {output.stderr.strip()}")
+    return output.stdout.splitlines()
 
 
 # Counts of rlc_capture and of differences() that have to be 0.

@@ -117,10 +117,10 @@ def check_samples(test, watched, horizon):
         t = terminal.get(slot)
         if t is None:
             continue
-        for said, was in zip(b.outcome, t.outcome):
-            if said in (GOOD, BAD):
+        for reported, was in zip(b.outcome, t.outcome):
+            if reported in (GOOD, BAD):
                 evaluated += 1
-                test.assertEqual(said, was, f"slot {slot}")
+                test.assertEqual(reported, was, f"slot {slot}")
         made = terminal.get(slot - horizon)
         if made and made.locked and b.predicted_snr_db and made.horizon == horizon:
             predictions += 1

@@ -48,8 +48,8 @@ class Killed(unittest.TestCase):
             code = demo.ended()
             self.assertLess(time.monotonic() - began, 3)
             self.assertEqual(code, 3)
-            self.assertIn(f"openwip: {name} was killed by SIGKILL", demo.said)
-            self.assertNotIn("Traceback", demo.said)
+            self.assertIn(f"openwip: {name} was killed by SIGKILL", demo.output)
+            self.assertNotIn("Traceback", demo.output)
             self.expect_nothing_left(demo, 0.1)
             for other in PROCESSES:
                 if other != name:
@@ -81,7 +81,7 @@ class Killed(unittest.TestCase):
         demo.kill("keeper")
         self.assertEqual(demo.ended(), 3)
         self.assertLess(time.monotonic() - began, 3)
-        self.assertIn("openwip: the supervisor was killed", demo.said)
+        self.assertIn("openwip: the supervisor was killed", demo.output)
         self.expect_nothing_left(demo, 0.1)
 
     def test_launcher(self):
@@ -107,7 +107,7 @@ class Killed(unittest.TestCase):
         self.assertEqual(demo.ended(), 130)
         self.assertLess(time.monotonic() - began, 3)
         self.expect_nothing_left(demo, 0.1)
-        self.assertNotIn("Traceback", demo.said)
+        self.assertNotIn("Traceback", demo.output)
 
     def channel_is_in_the_transmitter(self, demo):
         """The block's, which changes at once; the medium is nothing but a cable."""

@@ -114,7 +114,7 @@ class FreeRunning(unittest.TestCase):
             time.sleep(1)
             few = self.page_faults(run)
             lost = {name: self.stop(run.pid(name)) for name in PROCESSES}
-            self.assertIn(run.ended(60), (0, 1), run.said)
+            self.assertIn(run.ended(60), (0, 1), run.output)
             report = self.report(folder)
         self.check_sums(report)
         # The link was used after the last one too: 8 s at 4 bit/symbol and 10 bins, less what was

@@ -293,7 +293,7 @@ class Runs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "S1.yaml")
             file.write_text(EXPERIMENT)
-            places, given, said = (
+            places, given, reported = (
                 PLACES,
                 options.parse(
                     [
@@ -310,11 +310,11 @@ class Runs(unittest.TestCase):
                 [],
             )
             for r in plan.unique_runs(given.experiments):
-                made = one_run.attempts_of(r.spec, places, said.append)
+                made = one_run.attempts_of(r.spec, places, reported.append)
                 pool.write_json(given.store.path(r.key), {"key": r.key, "spec": r.spec} | made)
             (e,) = given.experiments
             results = metrics.Results(e, given.store.read)
-            self.assertEqual((results.runs, results.invalid, results.absent), (3, 0, 0), said)
+            self.assertEqual((results.runs, results.invalid, results.absent), (3, 0, 0), reported)
             self.assertEqual(
                 [j.holds for j in statements.evaluate_all(results)],
                 ["yes (not sure)", "yes (not sure)", "not measured"],

@@ -88,7 +88,7 @@ class Rights(unittest.TestCase):
         self.addCleanup(self.demo.close)
         self.demo.wait_for("TCP download|starting the emulator", 90)
         self.assertTrue(
-            wait_until(lambda: (self.cell.run / "pids/judge").exists(), 60), self.demo.said
+            wait_until(lambda: (self.cell.run / "pids/judge").exists(), 60), self.demo.output
         )
         time.sleep(3)  # verdict monitor and observer have come up
         launcher = self.demo.pid("launcher")

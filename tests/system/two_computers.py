@@ -144,7 +144,7 @@ class Station:
             self.lines.append(line.rstrip())
 
     @property
-    def said(self):
+    def output(self):
         return "\n".join(self.lines)
 
     def wait_until_up(self, limit=30):
@@ -154,7 +154,7 @@ class Station:
             )
             or not self.up_at
         ):
-            raise AssertionError(f"{self.role} is not up:\n{self.said}")
+            raise AssertionError(f"{self.role} is not up:\n{self.output}")
 
     def run(self, *command, **more):
         return subprocess.run(

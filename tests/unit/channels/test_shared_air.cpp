@@ -104,7 +104,7 @@ struct AMediumThatLies : SharedAir {
         return fd;
     }
     // The complaint of whoever attaches, empty if there is none.
-    std::string attached_to(const said_description& said, const descriptor& memory,
+    std::string attached_to(const said_description& reported, const descriptor& memory,
                             std::size_t bytes = sizeof(said_description)) {
         const descriptor listener = wip::peer::make_local_socket();
         const auto address = wip::peer::address_of(socket());
@@ -122,7 +122,7 @@ struct AMediumThatLies : SharedAir {
         });
         descriptor end;
         while (!end.valid()) end = descriptor(accept(listener.get(), nullptr, nullptr));
-        const auto all = std::as_bytes(std::span(&said, 1)).first(bytes);
+        const auto all = std::as_bytes(std::span(&reported, 1)).first(bytes);
         if (memory.valid())
             wip::peer::send_message(end.get(), all, {memory.get()});
         else
@@ -281,9 +281,9 @@ TEST_F(AMediumThatLies, is_believed_when_it_does_not) {
 
 TEST_F(AMediumThatLies, about_what_it_is_is_refused) {
     const auto lie = [this](const std::function<void(said_description&)>& change) {
-        said_description said;
-        change(said);
-        return attached_to(said, memory(true_size));
+        said_description reported;
+        change(reported);
+        return attached_to(reported, memory(true_size));
     };
     const auto in = [](const std::string& words, const std::string& text) {
         return text.find(words) != std::string::npos;

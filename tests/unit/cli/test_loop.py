@@ -328,9 +328,9 @@ class Ended(unittest.TestCase):
             with self.subTest(signum):
                 launcher, status = self.measuring()
                 launcher.send_signal(signum)
-                said = launcher.communicate(timeout=10)[1].splitlines()
+                output = launcher.communicate(timeout=10)[1].splitlines()
                 self.assertEqual(
-                    (launcher.returncode, [line for line in said if not line.startswith("[")]),
+                    (launcher.returncode, [line for line in output if not line.startswith("[")]),
                     (code, lines),
                 )
                 # gone, or a zombie
@@ -375,12 +375,12 @@ class Bench(unittest.TestCase):
                 "--fader-delay-samples 46080: too long",
             ),
         ):
-            (said,), _ = cabled_loop.evaluated(measured, settled, runs, wanted)
-            self.assertIn(words, said)
+            (output,), _ = cabled_loop.evaluated(measured, settled, runs, wanted)
+            self.assertIn(words, output)
 
     def test_of_a_run_it_says_what_was_late_and_how_the_machine_stood_still(self):
         stalled = {"least_ms": 2.0, "count": 2, "longest_ms": 49.0, "together_ms": 60.0}
-        said = cabled_loop.of_run(
+        output = cabled_loop.of_run(
             {
                 "verdict": {"valid": False, "reasons": ["late: 2"]},
                 "fader": {"least_lead_us": -3.0, "late": 1, "underflows": 2},
@@ -388,11 +388,11 @@ class Bench(unittest.TestCase):
             }
         )
         self.assertEqual(
-            (said["valid"], said["missed"], said["late_pieces"]),
+            (output["valid"], output["missed"], output["late_pieces"]),
             (False, "2 too late at the radio", 3),
         )
         self.assertEqual(
-            said["standstills"],
+            output["standstills"],
             "the machine stalled for 2 ms or more 2 times, 49.0 ms at longest, 60 ms together",
         )
 

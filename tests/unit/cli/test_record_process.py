@@ -279,14 +279,14 @@ class Recorder(unittest.TestCase):
         self.assertIn("--max-size", limits.reached(limits.largest))
 
     def test_the_record_of_a_run_that_is_over_leaves_nothing_either(self):
-        told = self.folder / "told"
-        told.write_bytes(b"")
+        stream = self.folder / "told"
+        stream.write_bytes(b"")
         limit = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, limit[1]))
         try:
             with self.assertRaisesRegex(RecordFailed, "File too large"):
                 records.of_file(
-                    told,
+                    stream,
                     self.path,
                     {},
                     {"air": "air: {}\n" * 2000},

@@ -387,11 +387,11 @@ class MachineStalls(unittest.TestCase):
                 "held_back": {"count": held, "longest_ms": 3 * held, "together_ms": 3 * held},
             }
 
-        said = (
+        reported = (
             f"[ \"$2\" = 3 ] && echo '{json.dumps(one(2, 8, 0))}' || echo"
             f" '{json.dumps(one(1, 5, 1))}'"
         )
-        found = self.found(f"cat; {said}", [3, 4])
+        found = self.found(f"cat; {reported}", [3, 4])
         self.assertEqual(
             found,
             {"core": 3}

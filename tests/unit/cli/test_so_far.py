@@ -98,8 +98,8 @@ class SoFar(unittest.TestCase):
                 "fader: through the radios 3 bursts of 8 were heard",
             ),
         ):
-            (said,) = after(residual_db=-30, through=(spoil,))
-            self.assertRegex(said, reason)
+            (reported,) = after(residual_db=-30, through=(spoil,))
+            self.assertRegex(reported, reason)
 
         def said_to_the_monitor(spoil):
             after(residual_db=-30, through=(spoil,))
@@ -137,9 +137,9 @@ class SoFar(unittest.TestCase):
 
         reasons, through = after()
         self.assertEqual((reasons, through.bursts, through.heard, through.wrong), ([], 8, 8, False))
-        (said,), through = after(swap_two)
+        (reported,), through = after(swap_two)
         self.assertRegex(
-            said, "^transmitter: through the radios the channel is .* off the commanded one"
+            reported, "^transmitter: through the radios the channel is .* off the commanded one"
         )
         self.assertTrue(through.wrong)
         self.assertEqual(
@@ -186,7 +186,7 @@ class SoFar(unittest.TestCase):
     def test_an_attenuator_in_the_cable_that_stops_is_a_reason(self):
         looks = verdict_monitor.VerdictMonitor.__new__(verdict_monitor.VerdictMonitor)
         looks.so_far, looks.attenuator = self.so_far, mock.Mock()
-        for said, reasons in (
+        for reported, reasons in (
             (control.AttenuatorStatus(state="armed", steps=9), []),
             (control.AttenuatorStatus(state="playing", steps=9), []),
             (
@@ -195,7 +195,7 @@ class SoFar(unittest.TestCase):
             ),
             (verdict_monitor.control.NoAnswer("no"), ["attenuator: its process does not answer"]),
         ):
-            looks.attenuator.status = mock.Mock(side_effect=[said])
+            looks.attenuator.status = mock.Mock(side_effect=[reported])
             looks.look_at_attenuator()
             self.assertEqual(list(self.verdict(statuses(1), statuses(2)).reason), reasons)
 

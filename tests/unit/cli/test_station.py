@@ -84,13 +84,13 @@ class Verdict(unittest.TestCase):
                 "real-time throttling: the kernel held the slot path back 1 times", reasons[0]
             )
             self.assertIn("the machine stalled for 2 ms or more 2 times", reasons[1])
-        said = one_station.result("terminal", now, now) | {
+        output = one_station.result("terminal", now, now) | {
             "verdict": {"valid": True, "reasons": []},
             "standstills": stalled,
         }
         self.assertIn(
             "  stalls       the machine stalled for 2 ms or more 2 times, 49.0 ms at longest",
-            one_station.screen(said),
+            one_station.screen(output),
         )
         fine = self.status("base", late_slots=15)
         self.assertEqual(
@@ -108,7 +108,7 @@ class Verdict(unittest.TestCase):
         }
         for role in ("base", "terminal"):
             now = self.status(role)
-            said = one_station.screen(
+            output = one_station.screen(
                 one_station.result(role, now, now)
                 | {
                     "verdict": {"valid": True, "reasons": []},
@@ -118,25 +118,25 @@ class Verdict(unittest.TestCase):
             self.assertIn(
                 "  machine      without real-time priority: base.macd; memory not locked:"
                 " base.radio; waited for pages from disk: base.radio 2 times",
-                said,
+                output,
             )
 
     def test_a_radio_that_clips_is_told_while_it_runs_and_at_the_end(self):
         # of 15000 slots a sample in 10,000
         first, limit = self.status("terminal", clipped=7), 7680
         for clipped, words in ((7 + limit, False), (8 + limit, True)):
-            now, said = self.status("terminal", 30000, clipped=clipped), []
+            now, output = self.status("terminal", 30000, clipped=clipped), []
             found = one_station.result("terminal", first, now)
             self.assertEqual(
                 (found["radio"]["clipped"], found["radio"]["samples"]), (clipped - 7, 76_800_000)
             )
             screen = one_station.screen(found | {"verdict": {"valid": True, "reasons": []}})
             self.assertIn(f"{clipped - 7} samples at full scale", screen)
-            follow = station_run.Follower("terminal", said.append)
+            follow = station_run.Follower("terminal", output.append)
             for status in (first, now, now):
                 follow(status)
             self.assertEqual(
-                (sum("the radio clips" in line for line in said), "the radio clips" in screen),
+                (sum("the radio clips" in line for line in output), "the radio clips" in screen),
                 (words, words),
             )
         self.assertNotIn(
@@ -151,13 +151,13 @@ class Verdict(unittest.TestCase):
             ("terminal", "turned away: the base station has another terminal"),
             ("base", "another terminal with the same key was turned away"),
         ):
-            said = []
-            follow = station_run.Follower(role, said.append)
+            output = []
+            follow = station_run.Follower(role, output.append)
             for refused in (0, 1, 1, 2):
                 now = self.status(role)
                 now.peers_refused = refused
                 follow(now)
-            self.assertEqual(sum(line.startswith(words) for line in said), 2, said)
+            self.assertEqual(sum(line.startswith(words) for line in output), 2, output)
 
     def test_what_follows_the_other_stations_end_is_not_evaluated(self):
         ended = self.status("terminal", locked=False, lock_losses=1)
@@ -190,13 +190,13 @@ class Verdict(unittest.TestCase):
 
     def test_a_fader_that_can_be_asked_is_evaluated_as_in_a_demo(self):
         lost = "fader: 2 samples lost at its receivers (0 overflows)"  # of 7, 5 were before
-        found, reasons, said = self.cabled("terminal")
+        found, reasons, output = self.cabled("terminal")
         self.assertEqual((found["through_radios"]["heard"], reasons), (8, [lost]))
-        self.assertIn("dB off in 8 of 8 bursts", one_station.screen(said))
+        self.assertIn("dB off in 8 of 8 bursts", one_station.screen(output))
         self.assertIn(
             "-0.58 ms of it left at worst (the software USRPs waited with it: nothing was"
             " lost); 2 samples lost, 0 times too late,",
-            one_station.screen(said),
+            one_station.screen(output),
         )
         self.assertEqual(
             self.cabled("terminal", heard=0)[1],
@@ -205,9 +205,11 @@ class Verdict(unittest.TestCase):
         late = self.cabled("terminal", heard=0, there_first=True)
         self.assertEqual(late[1], [lost])
         self.assertIn("the base station was there first", one_station.screen(late[2]))
-        found, reasons, said = self.cabled("base")
+        found, reasons, output = self.cabled("base")
         self.assertEqual((found["through_radios"], reasons), (None, [lost]))
-        self.assertIn("through the radios as the terminal's report says", one_station.screen(said))
+        self.assertIn(
+            "through the radios as the terminal's report says", one_station.screen(output)
+        )
 
     def test_fading_beyond_full_scale_makes_a_station_invalid_whoever_makes_the_channel(self):
         for clipped, wrong in (
@@ -260,15 +262,17 @@ class Verdict(unittest.TestCase):
         now = self.status("terminal")
         now.radio.bursts.add(centre=5, noise=0.5, response=[1.0, 2.0])
         self.assertIsNone(one_station.fader_of("terminal", now, now, None, None))
-        said = one_station.result("terminal", now, now) | {
+        output = one_station.result("terminal", now, now) | {
             "bursts_heard": one_station.heard(now),
             "verdict": {"valid": True, "reasons": []},
         }
         self.assertEqual(
-            said["bursts_heard"], [{"centre": 5, "noise": 0.5, "response": [1.0, 2.0]}]
+            output["bursts_heard"], [{"centre": 5, "noise": 0.5, "response": [1.0, 2.0]}]
         )
-        self.assertIn("1 bursts of the base station heard, not compared", one_station.screen(said))
-        self.assertIn("./openwip fader compare CONFIG FILE", one_station.screen(said))
+        self.assertIn(
+            "1 bursts of the base station heard, not compared", one_station.screen(output)
+        )
+        self.assertIn("./openwip fader compare CONFIG FILE", one_station.screen(output))
 
 
 if __name__ == "__main__":

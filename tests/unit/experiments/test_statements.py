@@ -206,20 +206,20 @@ class Comparisons(Case):
                     )
         shown = self.evaluate(gains | {"by": "difference"}, of(1, 1.5, 1.7), grid).measured
         self.assertIn("-0.500 ± 0.000 (channel jakes, wired_loss 0 and 0.01)", shown)
-        for wrong, said in (
+        for wrong, reported in (
             ({"by": "share"}, "by is 'share'; valid: ratio, difference"),
             ({"among": None}, "among is missing; valid for gains: metric, a, b, over, among"),
         ):
-            self.refused(said, gains | {"metric": "goodput_mbps"} | wrong, grid)
+            self.refused(reported, gains | {"metric": "goodput_mbps"} | wrong, grid)
 
     def check(self, statement, grid=None):
         given = {"id": "x", "says": "y"} | statement
         statements.check_statements(self.experiment(grid), [given])
         return given
 
-    def refused(self, said, statement, grid=None):
+    def refused(self, reported, statement, grid=None):
         with self.assertRaisesRegex(
-            world.plan.BadInput, f"experiment file .*S1.yaml: statement x: {said}"
+            world.plan.BadInput, f"experiment file .*S1.yaml: statement x: {reported}"
         ):
             self.check({k: v for k, v in statement.items() if v is not None}, grid)
 
@@ -258,7 +258,7 @@ class Comparisons(Case):
             "expect": 2,
             "most": None,
         }
-        for wrong, said in (
+        for wrong, reported in (
             ({"where": 5}, "where is 5; valid: a mapping of settings of the grid"),
             (
                 {"where": {"chanel": "jakes"}},
@@ -298,7 +298,7 @@ class Comparisons(Case):
             ),
         ):
             with self.subTest(wrong):
-                self.refused(said, value | wrong)
+                self.refused(reported, value | wrong)
 
     def test_a_statement_is_sure_by_all_that_it_compares(self):
         """Beside a comparison that is sure there is one with much noise, which the mean of what is

@@ -53,7 +53,7 @@ struct capture {
     explicit capture(const char* name) : file(name) {}
     virtual_time::pcap_file file;
     octets framed;
-    std::string said;
+    std::string reported;
     std::int64_t spacing_ns = 1'000'000, frames = 0;
     std::uint64_t sdus = 0;
 
@@ -64,16 +64,16 @@ struct capture {
     void say(std::span<const std::uint8_t> sdu, bool left_before = false,
              bool left_behind = false) {
         static constexpr char digits[] = "0123456789abcdef";
-        said += std::to_string(channel.urnti) + (channel.downlink ? " 1 " : " 0 ") +
-                std::to_string(channel.radio_bearer) + ' ';
+        reported += std::to_string(channel.urnti) + (channel.downlink ? " 1 " : " 0 ") +
+                    std::to_string(channel.radio_bearer) + ' ';
         for (const auto b : sdu) {
-            said += digits[b >> 4];
-            said += digits[b & 15];
+            reported += digits[b >> 4];
+            reported += digits[b & 15];
         }
-        if (left_before || left_behind) said += ' ';
-        if (left_before) said += '<';
-        if (left_behind) said += '>';
-        said += '\n';
+        if (left_before || left_behind) reported += ' ';
+        if (left_before) reported += '<';
+        if (left_behind) reported += '>';
+        reported += '\n';
         ++sdus;
     }
     void begin(rlc_mode mode, std::uint32_t urnti, int pdu_bytes) {
@@ -344,8 +344,8 @@ void draw_worlds(std::uint64_t first, std::uint64_t worlds, capture& to) {
                                       {"disordered", t.disordered},
                                       {"repeated", t.repeated},
                                       {"undelivered", t.undelivered}})
-        to.said += std::string(name) + '=' + std::to_string(count) + ' ';
-    to.said.back() = '\n';
+        to.reported += std::string(name) + '=' + std::to_string(count) + ' ';
+    to.reported.back() = '\n';
 }
 
 std::vector<octets> sent_acknowledged(const am_config& c, int sdu_bytes, int sdus) {
@@ -462,7 +462,7 @@ int main(int argc, char** argv) {
             one_bearer(to);
         else
             one_case(argc, argv, to);
-        std::fwrite(to.said.data(), 1, to.said.size(), stdout);
+        std::fwrite(to.reported.data(), 1, to.reported.size(), stdout);
     } catch (const machine_error&) {
         refuse_argument("FILE", name, "one that can be written");
     }

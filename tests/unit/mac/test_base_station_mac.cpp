@@ -6,12 +6,12 @@
 #include <stdexcept>
 
 #include "link/switch_table.h"
-#include "told_base_station.h"
+#include "informed_base_station.h"
 
 namespace wip {
 namespace {
 
-using BaseStation = test::told_base_station;
+using BaseStation = test::informed_base_station;
 
 int retransmissions_in(const slot_plan& p) {
     int n = 0;

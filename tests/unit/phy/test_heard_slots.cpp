@@ -70,16 +70,16 @@ TEST(HeardSlots, outcomes_and_snr_are_those_of_the_vectors) {
     float worst = 0;
     for (; std::getline(in, line); ++number) {
         ASSERT_LT(number, whole.size());
-        std::istringstream told(line), here(line_of(whole[number], number));
+        std::istringstream kept_line(line), here(line_of(whole[number], number));
         std::string field, expected;
         for (int i = 0; i < 3; ++i) {
-            told >> expected;
+            kept_line >> expected;
             here >> field;
             ASSERT_EQ(field, expected) << "world, lock or outcomes of line " << number + 1;
         }
         for (const auto* row : {&whole[number].snr_db, &whole[number].predicted_snr_db})
             for (const float v : *row)
-                if (float value = 0; told >> value) worst = std::max(worst, std::abs(v - value));
+                if (float value = 0; kept_line >> value) worst = std::max(worst, std::abs(v - value));
     }
     EXPECT_EQ(number, whole.size());
     EXPECT_LT(worst, bound_db);

@@ -116,7 +116,7 @@ def check_programs(
     """Prints the messages of each experiment's plan, once all is built; a folder that an earlier
     plan wrote is taken as it is."""
     before = (store.plan or {"experiments": {}})["experiments"]
-    said = {}
+    reported = {}
     for e in experiments:
         was, now = before.get(e.name, {}).get("programs", {}), digests(e, build)
         for name in was:
@@ -125,8 +125,8 @@ def check_programs(
                     f"--out: {e.name} in {store.out} was begun with {name} {was[name]}, and that of"
                     f" this build is {now[name]}; use another --out"
                 )
-        said[e.name] = was | now
-    return said
+        reported[e.name] = was | now
+    return reported
 
 
 def run(

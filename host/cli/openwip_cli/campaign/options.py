@@ -278,7 +278,7 @@ def parse(arguments: list[str], places: Places, command: str = "experiment") -> 
         ("--beside", given.beside),
     ):
         if alone:
-            if beside := [said for said in p.said(given) if said != flag]:
+            if beside := [option for option in p.named_options(given) if option != flag]:
                 raise BadInput(
                     f"{flag} with {beside[0]}, which it does not look at; valid: {flag} alone"
                 )

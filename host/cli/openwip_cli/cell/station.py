@@ -88,7 +88,7 @@ def parse_peer(text: str) -> tuple[str, int]:
     if not found or not 1 <= int(found[2] or PORT) <= 65535:
         raise BadInput(
             f"--peer is {text!r}; valid: HOST or HOST:PORT, the other computer's name or address"
-            f" (port {PORT} unless said)"
+            f" (port {PORT} by default)"
         )
     return found[1].strip("[]"), int(found[2] or PORT)
 

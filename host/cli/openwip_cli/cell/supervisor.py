@@ -161,10 +161,10 @@ class Supervisor:
 
     def last_words(self, name: str) -> str:
         try:
-            said = own_files.read(self.cell.run / f"{name}.log", last_bytes=4000).decode(
+            last_line = own_files.read(self.cell.run / f"{name}.log", last_bytes=4000).decode(
                 errors="replace"
             )
-            lines = [line for line in said.splitlines() if line.strip()]
+            lines = [line for line in last_line.splitlines() if line.strip()]
             return without_middle(lines[-1], LONGEST_WORDS) if lines else ""
         except OSError:
             return ""
@@ -213,9 +213,9 @@ class Supervisor:
         """The cell goes on without this one."""
         how = how_ended(self.reap(name))
         (self.cell.run / "pids" / name).unlink(missing_ok=True)
-        said = self.last_words(name)
-        print(f"{name} {how}; its last line: {said}", file=sys.stderr, flush=True)
-        self.send(event="lost", name=name, how=how, said=said)
+        last_line = self.last_words(name)
+        print(f"{name} {how}; its last line: {last_line}", file=sys.stderr, flush=True)
+        self.send(event="lost", name=name, how=how, last_line=last_line)
 
     def end(self, why: Reason, died: str | None = None, code: int | None = None) -> None:
         """`code`: with which `died` ended. Say why, end the processes, remove everything. Only ever followed by exit."""
@@ -228,8 +228,8 @@ class Supervisor:
         else:  # in order: a radio that loses its medium or its macd would call that a failure
             self.end_processes([n for n in self.children if n.endswith(".radio")], words)
         self.end_processes(list(self.children), words)
-        if died is not None and (said := self.last_words(died)):
-            words.insert(0, (died, said))
+        if died is not None and (last_line := self.last_words(died)):
+            words.insert(0, (died, last_line))
         not_copied = copy_logs(cell, *self.logs) if self.logs else None
         # Its own memory; those that could not be ended are the ones that have not been reaped.
         children = [
@@ -257,8 +257,10 @@ class Supervisor:
         def ended(pidfd: int) -> None:
             name = by_fd[pidfd]
             code = self.reap(name)
-            said = self.last_words(name)
-            words.append((name, said if code >= 0 else f"{how_ended(code)}; last line: {said}"))
+            last_line = self.last_words(name)
+            words.append(
+                (name, last_line if code >= 0 else f"{how_ended(code)}; last line: {last_line}")
+            )
 
         system.end_all(by_fd, GRACE_S, ended)
 
@@ -514,7 +516,9 @@ class SupervisorClient:
             os.waitpid(self.pid, 0)
             raise BadInput(message["why"])
         if message["event"] == "lost":
-            self.lost.append(f"telemetry: {message['name']} {message['how']} ({message['said']})")
+            self.lost.append(
+                f"telemetry: {message['name']} {message['how']} ({message['last_line']})"
+            )
             self.pids.pop(message["name"], None)
         if message["event"] == "noted":
             if len(self.noted) < Noted.MOST:

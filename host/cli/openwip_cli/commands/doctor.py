@@ -62,7 +62,7 @@ class Machine:
         text = self.text(path)
         return int(text) if text is not None and text.lstrip("-").isdigit() else None
 
-    def said(self, *command: str, timeout: float = 30) -> str | None:
+    def output_of(self, *command: str, timeout: float = 30) -> str | None:
         """None: there is no such program, or it says nothing in time."""
         if shutil.which(command[0], path=self.environment.get("PATH")) is None:
             return None
@@ -92,8 +92,8 @@ class Machine:
             os.write(write, text.encode())
             os._exit(0)
         os.close(write)
-        with os.fdopen(read) as said:
-            text = said.read()
+        with os.fdopen(read) as output:
+            text = output.read()
         os.waitpid(child, 0)
         return text or None
 
@@ -102,8 +102,8 @@ class Machine:
 
 
 def check_uhd(m: Machine, _radio: str) -> Iterator[Finding]:
-    said = m.said("uhd_config_info", "--version")
-    version = re.search(r"UHD (\S+)", said or "")
+    output = m.output_of("uhd_config_info", "--version")
+    version = re.search(r"UHD (\S+)", output or "")
     if version is None:
         yield Finding(
             "UHD",
@@ -113,8 +113,8 @@ def check_uhd(m: Machine, _radio: str) -> Iterator[Finding]:
         )
         return
     yield Finding("UHD", version[1])
-    said = m.said("uhd_config_info", "--images-dir") or ""
-    place = re.search(r"Images directory: *(\S+)", said)
+    output = m.output_of("uhd_config_info", "--images-dir") or ""
+    place = re.search(r"Images directory: *(\S+)", output)
     wanted = m.environment.get("UHD_IMAGES_DIR") or (place[1] if place else "")
     images = (
         [
@@ -160,7 +160,7 @@ def fitting_images(m: Machine, folder: str, there: str) -> Finding:
     wanted = dict(
         re.findall(
             r"^(\S+) *: *\S+/([^/\s]+)/[^/\s]+$",
-            m.said("uhd_images_downloader", "--list-targets") or "",
+            m.output_of("uhd_images_downloader", "--list-targets") or "",
             re.M,
         )
     )
@@ -186,7 +186,7 @@ def fitting_images(m: Machine, folder: str, there: str) -> Finding:
 
 
 def check_radio(m: Machine, radio: str) -> Iterator[Finding]:
-    listed = m.said("uhd_find_devices", *(["--args", radio] if radio else []))
+    listed = m.output_of("uhd_find_devices", *(["--args", radio] if radio else []))
     if listed is None:
         yield Finding(
             "devices",
@@ -236,7 +236,7 @@ def check_usb(m: Machine) -> Iterator[Finding]:
 
 
 def check_network(m: Machine, device: Mapping[str, str]) -> Iterator[Finding]:
-    route = re.search(r"\bdev (\S+)", m.said("ip", "route", "get", device["addr"]) or "")
+    route = re.search(r"\bdev (\S+)", m.output_of("ip", "route", "get", device["addr"]) or "")
     if route is None:
         yield Finding(
             "network",
@@ -382,7 +382,7 @@ def check_tun(m: Machine) -> Finding:
 
 def check_versions(m: Machine, _radio: str) -> Iterator[Finding]:
     kernel = m.text("/proc/sys/kernel/osrelease") or "not known"
-    gnuradio = (m.said("gnuradio-config-info", "--version") or "").strip()
+    gnuradio = (m.output_of("gnuradio-config-info", "--version") or "").strip()
     if not gnuradio:
         yield Finding(
             "versions",

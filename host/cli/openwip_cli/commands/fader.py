@@ -69,9 +69,9 @@ def air_of(config: str, assignments: Iterable[str] = ()) -> dict[str, Any]:
     """`air` of its file, with what --set says of it."""
     tree = read_yaml("fader's file", config)
     side = tree.get("air") if isinstance(tree, dict) else None
-    said = (a.partition("=") for a in assignments)
+    reported = (a.partition("=") for a in assignments)
     return (side if isinstance(side, dict) else {}) | {
-        key.removeprefix("air."): value for key, _, value in said if key.startswith("air.")
+        key.removeprefix("air."): value for key, _, value in reported if key.startswith("air.")
     }
 
 
@@ -240,10 +240,10 @@ def calibrate(arguments: list[str], places: Places) -> int:
 def bursts_of(file: str) -> list[Burst]:
     """Reads a terminal's report."""
     try:
-        said = of_json(pathlib.Path(file).read_text(encoding="utf-8"))["bursts_heard"]
+        reported = of_json(pathlib.Path(file).read_text(encoding="utf-8"))["bursts_heard"]
         bursts = [
             receiver_pb2.Burst(**{name: b[name] for name in ("centre", "noise", "response")})
-            for b in said
+            for b in reported
         ]
     except OSError as e:
         raise BadInput(f"{file}: {e.strerror}") from None

@@ -58,7 +58,7 @@ def found_devices(places: Places, radio: str) -> list[dict[str, str]]:
     machine = doctor.Machine(environment=environment(places))
     found: list[dict[str, str]] = []
     for wanted in [radio] if radio else ["", "type=vusrp"]:
-        listed = machine.said("uhd_find_devices", *(["--args", wanted] if wanted else []))
+        listed = machine.output_of("uhd_find_devices", *(["--args", wanted] if wanted else []))
         if listed is None:
             raise BadInput(
                 "uhd_find_devices is not there, or does not end; needed: sudo apt-get install"
@@ -186,8 +186,8 @@ def findings_of_probe(found: dict[str, Any], radio: str) -> Iterator[Finding]:
     yield from of_defaults(doctor.Machine(), found["product"], SOFTWARE in found["sensors"])
 
 
-def finish(said: Iterable[Finding], found: dict[str, Any], file: str | None) -> int:
-    findings = list(said)
+def finish(reported: Iterable[Finding], found: dict[str, Any], file: str | None) -> int:
+    findings = list(reported)
     if file != "-":
         show(findings)
     outputs.write_json(file, found | {"findings": as_json(findings)})

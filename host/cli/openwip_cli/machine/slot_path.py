@@ -173,7 +173,7 @@ class StallMonitor:
     def report(self) -> Stalls | None:
         """The worst of several cores; None: nobody could look (no core of its own, no real-time
         priority)."""
-        found = [one for one in map(said, self.processes) if one is not None]
+        found = [one for one in map(report_of, self.processes) if one is not None]
         return (
             worst_of(dict(zip(self.cores, found, strict=True)))
             if found and len(found) == len(self.processes)
@@ -181,7 +181,7 @@ class StallMonitor:
         )
 
 
-def said(process: subprocess.Popen[str]) -> Stalls | None:
+def report_of(process: subprocess.Popen[str]) -> Stalls | None:
     try:
         found: Stalls = json.loads(process.communicate(timeout=2)[0])
         return found

@@ -195,13 +195,13 @@ class VerdictMonitor:
 
     def look_at_attenuator(self) -> None:
         try:
-            said = self.attenuator.status(TIMEOUT_S) if self.attenuator else None
+            status = self.attenuator.status(TIMEOUT_S) if self.attenuator else None
         except control.NoAnswer:
             self.so_far.attenuator = attenuator.report_of(None)
             return
         # Armed: it plays from the begin of the measured time on.
         self.so_far.attenuator = (
-            attenuator.report_of(said) if said and said.state != "armed" else None
+            attenuator.report_of(status) if status and status.state != "armed" else None
         )
 
     def turn(self, watch: control.TelemetryWatch, clock: ApplicationClock) -> None:

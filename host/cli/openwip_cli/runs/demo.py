@@ -433,12 +433,12 @@ class DemoRun(MeasuredRun):
         common, now, supervisor = super().rows(), self.now, self.cell.supervisor
         radio, link = now.terminal.radio, now.terminal.terminal
         common["realtime"] |= {
-            "stall": self.said.pop("stall"),
+            "stall": self.workload_result.pop("stall"),
             "pace_found": self.options.pace_found,
         }
         return (
             common
-            | (self.said if self.own is None else {"workload": self.said})
+            | (self.workload_result if self.own is None else {"workload": self.workload_result})
             | ({"loop": self.options.loop_found} if self.options.loop_found else {})
             | {
                 "placement": (
@@ -448,7 +448,7 @@ class DemoRun(MeasuredRun):
                 ),
                 "fader": fading.fader_of(now.air, radio),
                 "transmitter": fading.transmitter_of(now.air, radio),
-                "attenuator": self.cell.attenuator.said,
+                "attenuator": self.cell.attenuator.reported,
                 "radio": (
                     link_counts.counts_of(
                         radio,

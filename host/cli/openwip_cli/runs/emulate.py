@@ -261,7 +261,7 @@ class EmulatorRun(MeasuredRun):
         return (
             found
             | {
-                "workload": self.said,
+                "workload": self.workload_result,
                 "emulator": (
                     emulator_report(base, terminal)
                     | {

@@ -195,8 +195,10 @@ class Pool:
             self.lose(specs, left)
             self.look(left, take)
         if len(left) == len(specs) and not self.there(left):
-            said = failure.last_line(self.folder / "logs" / "snakemake.log")
-            raise CellDied(f"no run was begun: {said} ({self.folder / 'logs' / 'snakemake.log'})")
+            last_line = failure.last_line(self.folder / "logs" / "snakemake.log")
+            raise CellDied(
+                f"no run was begun: {last_line} ({self.folder / 'logs' / 'snakemake.log'})"
+            )
 
     def there(self, left: dict[str, None]) -> list[str]:
         """Those of them that have a file. None where the folder cannot be read now."""

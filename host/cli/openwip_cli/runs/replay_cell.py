@@ -106,7 +106,7 @@ class Replay(phases.Run):
         self.cell, self.supervisor, self.recording, self.speed = cell, supervisor, recording, speed
         self.places = places
         self.terminal = control.Control(cell.endpoint("terminal.control"))
-        self.said = 0.0
+        self.published_at = 0.0
         self.publisher: Publisher | None = None
         self.began = 0.0
 
@@ -190,12 +190,12 @@ class Replay(phases.Run):
     def say(self, slot: int = 0) -> None:
         """The verdict, once a second."""
         if (
-            time.monotonic() - self.said < VERDICT_EVERY_S
+            time.monotonic() - self.published_at < VERDICT_EVERY_S
             or self.publisher is None
             or not self.publisher.wanted("verdict")
         ):
             return
-        self.said = time.monotonic()
+        self.published_at = time.monotonic()
         evaluated = checks.evaluate(facts_of(self.recording))
         self.publisher.publish(
             "verdict",
@@ -210,7 +210,7 @@ class Replay(phases.Run):
         over, slot = self.cell.run / OVER, 0
         while not over.exists():
             self.supervisor.pause(0.1)
-            if time.monotonic() - self.said > VERDICT_EVERY_S and (status := self.status()):
+            if time.monotonic() - self.published_at > VERDICT_EVERY_S and (status := self.status()):
                 slot = status.slot
             self.say(slot)
         return json.loads(over.read_text())

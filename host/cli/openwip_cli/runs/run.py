@@ -136,7 +136,7 @@ def in_cell(
         result = over(result)
         if recorder is not None:
             result["record"] = recorder.finish(result)
-            record.said(result["record"], progress)
+            record.report_result(result["record"], progress)
     return result | (
         {"not_written": "; ".join(filter(None, not_written))} if any(not_written) else {}
     )

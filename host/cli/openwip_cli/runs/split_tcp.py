@@ -236,7 +236,7 @@ class SplitCell(runs.MeasuredCell):
         """Packets in the controller: of the proxy's connections, all others, connections among
         those."""
         try:
-            said = json.loads(
+            ruleset = json.loads(
                 command(
                     self.cell.namespace(CONTROLLER),
                     "nft",
@@ -252,7 +252,7 @@ class SplitCell(runs.MeasuredCell):
             raise CellDied(str(e)) from None
         return {
             c["counter"]["name"]: c["counter"]["packets"]
-            for c in said["nftables"]
+            for c in ruleset["nftables"]
             if "counter" in c
         }
 

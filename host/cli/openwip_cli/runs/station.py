@@ -294,12 +294,12 @@ class StationRun(phases.Run):
             },
         }
         some = {
-            "attenuator": self.attenuator.said,
+            "attenuator": self.attenuator.reported,
             "loop": options.loop_found,
             "faded": self.faded,
             "fader": self.channel,
         }
-        found |= {name: said for name, said in some.items() if said}
+        found |= {name: value for name, value in some.items() if value}
         if options.scenario.cabled and role == "terminal":
             found["bursts_heard"] = one_station.heard(now)
         return found | identity(options.scenario, self.places)
@@ -307,8 +307,8 @@ class StationRun(phases.Run):
 
 def carrier(cell: Cell) -> str:
     """The level that the radio made of the requested power: facts of its flowgraph, in words."""
-    said = own_files.read(cell.run / "base.radio.log").decode(errors="replace")
-    for line in said.splitlines():
+    text = own_files.read(cell.run / "base.radio.log").decode(errors="replace")
+    for line in text.splitlines():
         with contextlib.suppress(ValueError, LookupError, TypeError):
             facts = json.loads(line)
             power, gain = float(facts["carrier_dbm"]), float(facts["gain_db"])
@@ -316,7 +316,7 @@ def carrier(cell: Cell) -> str:
     return "the radio does not say its power"
 
 
-def said_by_the_device(e: CellDied) -> Exception:
+def reported_by_the_device(e: CellDied) -> Exception:
     """A radio that is not there, refuses a setting or gets no reference, an address that is taken:
     bad input, in its words."""
     refused = [
@@ -366,5 +366,5 @@ def main(arguments: list[str], places: Places) -> int:
                 ),
             )
     except CellDied as e:
-        raise said_by_the_device(e) from None
+        raise reported_by_the_device(e) from None
     return run.report(result, options, one_station.screen(result))
