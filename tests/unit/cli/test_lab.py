@@ -403,7 +403,10 @@ class Sheets(unittest.TestCase):
         return output.getvalue()
 
     def test_a_sheet_is_a_file_to_fill_in_and_its_commands_are_taken(self):
-        for number, *more in (*((n,) for n in sheets.SHEETS), (1, "--air", "cabled")):
+        for number, *more in (
+            *((n,) for n in sheets.SHEETS),
+            *((n, "--air", "cabled") for n in (1, 2)),
+        ):
             text = self.sheet(str(number), *more)
             filled = yaml.safe_load(text)
             self.assertEqual((filled["lab"], filled["student"]), (number, STUDENT))
