@@ -19,7 +19,7 @@
 #include "cabled/usrp_radio.h"
 #include "fader/fader.h"
 #include "medium/control_server.h"
-#include "medium/said_bursts.h"
+#include "medium/sent_bursts.h"
 #include "os/realtime.h"
 #include "peer/endpoint.h"
 #include "runtime/privileged_start.h"

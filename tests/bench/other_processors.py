@@ -40,7 +40,7 @@ PROGRAMS = ("host/emulator/wip_emulator", "host/simulator/wip_ns3")  # of the bu
 # what its runs need beside them
 OF_VIRTUAL_TIME = ("virtual-time/linux", "host/virtual/wip_guest")
 MACHINE = re.compile(r"(kvm|tcg):[\w.+=-]+(,[\w.+=-]+)*")
-SAID = re.compile(r"`([\w-]+)`.*\b([0-9a-f]{64})\b")  # of a page
+HASHES = re.compile(r"`([\w-]+)`.*\b([0-9a-f]{64})\b")  # of a page
 MODULES = (
     "virtio_ring",
     "virtio",
@@ -350,7 +350,7 @@ def expected(page: pathlib.Path | None, runs: list[str]) -> dict[str, str]:
     if page is None:
         return {}
     try:
-        found = dict(SAID.findall(page.read_text()))
+        found = dict(HASHES.findall(page.read_text()))
     except (OSError, UnicodeDecodeError) as e:
         stop(f"--expect {page}: {getattr(e, 'strerror', None) or 'it is no text'}", 2)
     if missing := [r for r in runs if r not in found]:

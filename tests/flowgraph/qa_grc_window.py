@@ -72,13 +72,13 @@ class Windows(unittest.TestCase):
         for graph in GRAPHS.glob("*.grc"):  # Companion writes its programs beside them
             shutil.copy(graph, self.folder)
         self.names = sorted(p.stem for p in GRAPHS.glob("*.grc"))
-        self.said_file = self.folder / "companion.txt"
+        self.output_file = self.folder / "companion.txt"
 
     def output(self):
-        return self.said_file.read_text()
+        return self.output_file.read_text()
 
     def companion(self):
-        with open(self.said_file, "w") as output:
+        with open(self.output_file, "w") as output:
             process = subprocess.Popen(
                 [TOP / "openwip", "grc", *(self.folder / f"{n}.grc" for n in self.names)],
                 env=self.screen.environment,

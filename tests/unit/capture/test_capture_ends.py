@@ -98,9 +98,9 @@ class Ends(InFolder):
         self.assertLessEqual(file.stat().st_size, limit)
         values, counts = capinfos(file)
         self.assertGreater(sum(counts.values()), 20)
-        said_counts = dict(re.findall(r" (\w+\.\w+) (\d+),", reported))
+        reported_counts = dict(re.findall(r" (\w+\.\w+) (\d+),", reported))
         # those in the file, not those that came
-        self.assertEqual({name: int(n) for name, n in said_counts.items()}, counts)
+        self.assertEqual({name: int(n) for name, n in reported_counts.items()}, counts)
         self.assertIn(f"openwip capture: {sum(counts.values())} packets to {file}:", reported)
         self.assertIn("(File too large)", reported)
 

@@ -431,7 +431,7 @@ class NobodyExpected(unittest.TestCase):
     """Errors of the operating system in processes that run for long: one line with the cause each,
     and no traceback."""
 
-    def said_by(self, program):
+    def output_of(self, program):
         """(exit code, standard error) of a Python program of this package's."""
         done = subprocess.run(
             [sys.executable, "-c", program],
@@ -456,7 +456,7 @@ class NobodyExpected(unittest.TestCase):
         self.assertEqual(errors.describe_os_error(TimeoutError()), "TimeoutError")
 
     def test_a_program_ends_in_one_line(self):
-        code, printed = self.said_by(
+        code, printed = self.output_of(
             "from openwip_cli.machine import faults; import sys; "
             "sys.exit(faults.in_one_line('x', lambda: open('/proc/nothing/there')))"
         )
@@ -466,14 +466,14 @@ class NobodyExpected(unittest.TestCase):
         )
 
     def test_what_is_no_error_of_the_system_is_a_fault_of_the_program_and_shows_where(self):
-        code, printed = self.said_by(
+        code, printed = self.output_of(
             "from openwip_cli.machine import faults; faults.in_one_line('x', lambda: 1 / 0)"
         )
         self.assertEqual(code, 1)
         self.assertIn("Traceback", printed)
 
     def test_a_thread_that_ends_says_which_it_was_in_one_line(self):
-        _, printed = self.said_by(
+        _, printed = self.output_of(
             "from openwip_cli.machine import faults; import threading;"
             " faults.threads_in_one_line('x'); threading.Thread(target=lambda:"
             " open('/proc/nothing'), name='watch').start()"

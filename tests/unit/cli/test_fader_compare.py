@@ -54,13 +54,13 @@ class Compare(unittest.TestCase):
             )
             reported = heard(one_station.heard(control_pb2.MacStatus(radio=cell.terminal.radio)))
             file.write_text(json.dumps({"bursts_heard": reported}) if report is None else report)
-            said_by_it = (
+            own_answer = (
                 control_pb2.Reply(ok=True, air=cell.air).SerializeToString()
                 if reply is None
                 else reply
             )
             with (
-                answering(f"ipc://{folder}/control", said_by_it),
+                answering(f"ipc://{folder}/control", own_answer),
                 contextlib.redirect_stdout(io.StringIO()) as out,
             ):
                 return (

@@ -101,12 +101,12 @@ class SoFar(unittest.TestCase):
             (reported,) = after(residual_db=-30, through=(spoil,))
             self.assertRegex(reported, reason)
 
-        def said_to_the_monitor(spoil):
+        def monitor_receives(spoil):
             after(residual_db=-30, through=(spoil,))
             return self.so_far.verdict(Heard(), 0.0).through_radios
 
         good, off, dumb = (
-            said_to_the_monitor(s)
+            monitor_receives(s)
             for s in (lambda c, h: None, louder, lambda c, h: [b.update(snr_db=2.0) for b in c])
         )
         self.assertEqual(

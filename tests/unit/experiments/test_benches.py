@@ -95,8 +95,8 @@ class FromTahoeToBbr(unittest.TestCase):
             self.assertIn("| bbr | no valid run | +90.0 ± 0.0 | +23.5 ± 6.4 |", rows["| bbr"])
             self.assertGreater((out / "f.png").stat().st_size, 5000)
             (out / "U-B6.csv").unlink()
-            code, said_last = code_of(senders, folder, folder, "f.png")
-            self.assertEqual((code, "U-B6.csv: No such file" in said_last), (2, True))
+            code, last_line = code_of(senders, folder, folder, "f.png")
+            self.assertEqual((code, "U-B6.csv: No such file" in last_line), (2, True))
             self.assertEqual(code_of(senders)[0], 2)
 
 

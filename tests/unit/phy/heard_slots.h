@@ -228,9 +228,9 @@ private:
 };
 
 // The first slot of the recording that is said otherwise, cut by this seed, than in `whole`.
-inline std::optional<std::size_t> said_otherwise(const recording& from,
-                                                 const std::vector<heard_slot>& whole,
-                                                 std::uint64_t seed) {
+inline std::optional<std::size_t> first_difference(const recording& from,
+                                                   const std::vector<heard_slot>& whole,
+                                                   std::uint64_t seed) {
     std::size_t number = 0;
     std::optional<std::size_t> first;
     listener receiver;
