@@ -39,7 +39,7 @@ function(openwip_test name)
   cmake_parse_arguments(T "ALONE" "" "LIBS;SOURCES;LABELS" ${ARGN})
   foreach(lib GTest::gtest ${T_LIBS})
     if(lib MATCHES "^wip_|::" AND NOT TARGET ${lib})
-      openwip_left_out_test(${name} "${lib} is not part of this build")
+      openwip_skipped_test(${name} "${lib} is not part of this build")
       return()
     endif()
   endforeach()
@@ -114,8 +114,8 @@ function(openwip_has_half)
   endforeach()
 endfunction()
 
-# openwip_left_out_test(NAME WHY): stands for a test whose subject is not part of this build, and shows as skipped.
-function(openwip_left_out_test name why)
+# openwip_skipped_test(NAME WHY): stands for a test whose subject is not part of this build, and shows as skipped.
+function(openwip_skipped_test name why)
   if(OPENWIP_CORE)   # it is a test of another part
     return()
   endif()

@@ -61,7 +61,7 @@ public:
             ended = std::move(recorder_);
         }
         if (!ended) throw bad_input("no recording is running");
-        return told(ended->finish());
+        return status_of(ended->finish());
     }
 
 protected:
@@ -69,7 +69,7 @@ protected:
     std::unique_ptr<iq::sample_recorder> recorder_;  // only while holding; nullptr: none runs
 
 private:
-    static gr::wip::recording_status told(iq::recording r) {
+    static gr::wip::recording_status status_of(iq::recording r) {
         gr::wip::recording_status s;
         s.complete = r.complete;
         s.samples = r.samples;

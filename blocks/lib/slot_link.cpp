@@ -82,7 +82,7 @@ const openwip::slot_link::SlotPlan* slot_link::exchange(
         if (ended() || (cancelled && cancelled())) return nullptr;
         if (!waits && clock::now() >= deadline) {
             requested_ = false;
-            given_up_ = requested_air_;
+            abandoned_ = requested_air_;
             return nullptr;
         }
         sleep(deadline);
@@ -153,7 +153,7 @@ bool slot_link::receive_one() {
         case openwip::slot_link::ToFlowgraph::kPlan:
             if (requested_ && in_.plan().air() == requested_air_)
                 planned_ = true;
-            else if (in_.plan().air() > given_up_)
+            else if (in_.plan().air() > abandoned_)
                 ++unexpected_;
             break;
         case openwip::slot_link::ToFlowgraph::kReceiver:

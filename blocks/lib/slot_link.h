@@ -95,7 +95,7 @@ private:
     std::int64_t requested_air_ = 0;
     bool planned_any_ = false;
     std::int64_t last_planned_ = 0;
-    std::int64_t given_up_ = -1;  // last slot whose plan did not come in time
+    std::int64_t abandoned_ = -1;  // last slot whose plan did not come in time
     std::uint32_t detail_every_ = 0;
     bool planned_ = false;  // in_ holds the plan of requested_air_
     openwip::slot_link::ToMacd out_, ask_;

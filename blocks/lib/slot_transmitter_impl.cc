@@ -364,7 +364,7 @@ private:
     // With a lead each slot is counted once: not for each packet of it that is late, and not if it
     // was left out.
     void count_not_sent(::wip::slot s, std::uint64_t& counter) {
-        if (s.value == last_event_ || stretch_.is_left_out(s)) return;
+        if (s.value == last_event_ || stretch_.is_skipped(s)) return;
         last_event_ = s.value;
         ++counter;
         not_sent(s);

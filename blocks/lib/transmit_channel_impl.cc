@@ -18,7 +18,7 @@
 #include "fader/received_samples.h"
 #include "fader/station_soundings.h"
 #include "medium/control_server.h"
-#include "medium/said_bursts.h"
+#include "medium/sent_bursts.h"
 #include "mix/change_door.h"
 #include "mix/mixer.h"
 #include "profiles/channel_definition.h"

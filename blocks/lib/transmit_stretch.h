@@ -39,7 +39,7 @@ public:
     static_assert(pause_samples * 5 < prefix_samples[0]);
 
     transmit_stretch(slot first, slot_count restart)
-        : restart_(restart), next_(first), first_(first), left_out_(first), after_(first) {}
+        : restart_(restart), next_(first), first_(first), skipped_(first), after_(first) {}
 
     // Bursts end before each slot whose number is a multiple of this; 0: with their stretch.
     void set_burst(slot_count slots) { burst_ = slots.value; }
@@ -63,7 +63,7 @@ public:
     }
     // Slots are left out, and the filler has ended the stretch before: another one begins.
     void skip_to(slot s) {
-        if (!begins_) left_out_ = next_;
+        if (!begins_) skipped_ = next_;
         after_ = next_ = s;
         resume_ = std::max(resume_, s);
         broken_ = false;
@@ -71,11 +71,11 @@ public:
     }
     // The filler has ended a broken stretch.
     void ended() { skip_to(std::max(next_, resume_)); }
-    bool is_left_out(slot s) const { return s >= left_out_ && s < after_; }
+    bool is_skipped(slot s) const { return s >= skipped_ && s < after_; }
     // The last one up to s that was made, of the stretch of s and the one before.
     slot made_until(slot s) const {
         const slot last = std::min(s, next_ - slot_count(1));
-        return is_left_out(last) ? left_out_ - slot_count(1) : last;
+        return is_skipped(last) ? skipped_ - slot_count(1) : last;
     }
     // Events come from the device's past: those of a stretch that is already given up do not count.
     void fault(std::optional<slot> at) {
@@ -122,7 +122,7 @@ private:
             resume_ = std::max(resume_, next_ + restart_ + behind);
             return;
         }
-        const slot earliest = left_out_ + restart_ + behind;
+        const slot earliest = skipped_ + restart_ + behind;
         if (earliest <= (begins_ ? next_ : first_)) return;
         if (begins_) return skip_to(earliest);
         broken_ = true;  // the one after it has begun too early
@@ -132,7 +132,7 @@ private:
     slot_count restart_;
     std::int64_t burst_ = 0;
     slot next_, first_;
-    slot left_out_, after_;      // the last gap
+    slot skipped_, after_;       // the last gap
     std::optional<sample> dry_;  // no late event has come since
     slot resume_{0};             // where the next stretch begins, when broken
     bool broken_ = false;

@@ -149,18 +149,18 @@ inline constexpr int most_nibbles =
 
 template <class Writer>
 void put_new_boundaries(Writer& w, const slot_grant& g, link_profile profile) {
-    int fresh = 0, told = 0;
+    int fresh = 0, with_boundary = 0;
     for (const auto& b : g.bins) {
         if (b.bits_per_symbol == 0 || b.retransmission) continue;
         ++fresh;
-        if (b.boundary != unknown_boundary) ++told;
+        if (b.boundary != unknown_boundary) ++with_boundary;
     }
-    if (told == 0) {
+    if (with_boundary == 0) {
         if (fresh > 0 && g.runs[0].frames > 0) w.put(0, 1);
         return;
     }
-    w.put(told == fresh ? 2 : 3, 2);
-    if (told < fresh) w.put(static_cast<std::uint32_t>(told), 5);
+    w.put(with_boundary == fresh ? 2 : 3, 2);
+    if (with_boundary < fresh) w.put(static_cast<std::uint32_t>(with_boundary), 5);
     std::uint32_t without = 0;
     for (const auto& b : g.bins) {
         if (b.bits_per_symbol == 0 || b.retransmission || b.boundary == unknown_boundary) continue;
@@ -181,16 +181,16 @@ inline bool get_new_boundaries(bit_reader& r, slot_grant& g, link_profile profil
     for (auto& b : g.bins)
         if (b.bits_per_symbol != 0 && !b.retransmission) fresh[n++] = &b;
     if (n == 0 || r.position() == grant_bytes * 8 || r.get(1) == 0) return true;
-    std::size_t told = n;
+    std::size_t with_boundary = n;
     if (r.get(1) == 1) {
-        told = r.get(5);
-        if (told == 0 || told >= n) return false;
+        with_boundary = r.get(5);
+        if (with_boundary == 0 || with_boundary >= n) return false;
     }
-    for (std::size_t i = 0; i < told;) {
+    for (std::size_t i = 0; i < with_boundary;) {
         const std::size_t without = r.get_gamma() - 1;
-        if (!r.ok() || without > told - i) return false;
+        if (!r.ok() || without > with_boundary - i) return false;
         for (const std::size_t with = i + without; i < with; ++i) fresh[i]->boundary = no_boundary;
-        if (i == told) return without > 0;
+        if (i == with_boundary) return without > 0;
         const int k = fresh[i]->bits_per_symbol;
         const auto boundary =
             get_boundary(r, boundary_width(profile, k), frame_payload_nibbles(profile, k));

@@ -12,13 +12,13 @@ inline constexpr std::int64_t hyperframe_slots =
     std::int64_t{frame_number_modulus} * slots_per_frame;
 
 // How far the next number that fits `told` is from `from` on: 0 .. hyperframe_slots - 1.
-constexpr slot_count up_to_fit(slot from, std::int64_t told) {
-    const std::int64_t n = (told - from.value) % hyperframe_slots;
+constexpr slot_count up_to_fit(slot from, std::int64_t number) {
+    const std::int64_t n = (number - from.value) % hyperframe_slots;
     return slot_count(n < 0 ? n + hyperframe_slots : n);
 }
 
-constexpr slot nearest_that_fits(slot about, std::int64_t told) {
-    const slot_count up = up_to_fit(about, told);
+constexpr slot nearest_that_fits(slot about, std::int64_t number) {
+    const slot_count up = up_to_fit(about, number);
     return about + (up.value > hyperframe_slots / 2 ? up - slot_count(hyperframe_slots) : up);
 }
 

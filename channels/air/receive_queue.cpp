@@ -26,8 +26,8 @@ receive_reader::state receive_reader::look() noexcept {
     if (!w) return {};
     // Against their order in the writer: what is released is known to end where it ends, and why.
     const tick now = bounded_time(node_.now.load(std::memory_order_acquire));
-    const tick said_end = w->end.load(std::memory_order_acquire);
-    const tick end = said_end == never ? never : bounded_time(said_end);
+    const tick reported_end = w->end.load(std::memory_order_acquire);
+    const tick end = reported_end == never ? never : bounded_time(reported_end);
     const std::uint32_t flags = w->flags.load(std::memory_order_acquire);
     if (!(flags & window_late) && position_ >= 0 && position_ < end)
         return {state::samples,

@@ -150,7 +150,7 @@ void shared_air::open(const std::optional<os::account>& also) {
 }
 
 void shared_air::serve(const std::stop_token& over, const std::vector<uid_t>& allowed) {
-    const description said = describe();
+    const description received = describe();
     std::vector<descriptor> users;
     std::vector<pollfd> watched;
     while (!over.stop_requested()) {
@@ -173,7 +173,7 @@ void shared_air::serve(const std::stop_token& over, const std::vector<uid_t>& al
             continue;
         }
         if (users.size() < most_connections &&
-            peer::send_message(user.get(), std::as_bytes(std::span(&said, 1)), {file_.get()}))
+            peer::send_message(user.get(), std::as_bytes(std::span(&received, 1)), {file_.get()}))
             users.push_back(std::move(user));
     }
 }
@@ -183,14 +183,14 @@ std::unique_ptr<shared_air> shared_air::attach(const std::string& name) {
     if (!connection.valid()) return nullptr;
     pollfd answer{connection.get(), POLLIN, 0};
     if (::poll(&answer, 1, answer_ms) <= 0) return nullptr;
-    description said{};
+    description received{};
     std::vector<descriptor> with_it;
     const std::ptrdiff_t size = peer::receive_message(
-        connection.get(), std::as_writable_bytes(std::span(&said, 1)), with_it, 1);
+        connection.get(), std::as_writable_bytes(std::span(&received, 1)), with_it, 1);
     if (size <= 0) return nullptr;  // it has ended meanwhile
     std::unique_ptr<shared_air> air(new shared_air);
     air->label_ = name;
-    air->take(name, said, size);
+    air->take(name, received, size);
     if (with_it.size() != 1 || !has_sealed_size(with_it[0].get(), air->bytes()))
         throw peer_error("medium '" + name + "' hands over no memory of " +
                          std::to_string(air->bytes()) + " bytes that is sealed");
@@ -200,28 +200,31 @@ std::unique_ptr<shared_air> shared_air::attach(const std::string& name) {
     return air;
 }
 
-void shared_air::take(const std::string& name, const description& said, std::ptrdiff_t size) {
+void shared_air::take(const std::string& name, const description& received, std::ptrdiff_t size) {
     const auto has_first_fields =
-        size >= static_cast<std::ptrdiff_t>(offsetof(description, version) + sizeof said.version);
-    if (!has_first_fields || said.magic != magic)
+        size >=
+        static_cast<std::ptrdiff_t>(offsetof(description, version) + sizeof received.version);
+    if (!has_first_fields || received.magic != magic)
         throw peer_error("what listens as medium '" + name + "' is no medium");
-    if (said.version != layout_version)
+    if (received.version != layout_version)
         throw peer_error("medium '" + name + "' has layout version " +
-                         std::to_string(said.version) + ", this module has " +
+                         std::to_string(received.version) + ", this module has " +
                          std::to_string(layout_version) + ": build both from one tree");
     const auto refuse = [&name](const std::string& what) {
         throw peer_error("medium '" + name + "' describes itself wrongly: " + what);
     };
-    if (size != sizeof said) refuse(std::to_string(size) + " bytes");
-    if (said.nodes > max_nodes)
-        refuse(std::to_string(said.nodes) + " nodes; valid: at most " + std::to_string(max_nodes));
-    if (said.clock != clock_kind::lockstep && said.clock != clock_kind::realtime)
-        refuse("clock " + std::to_string(static_cast<std::uint32_t>(said.clock)));
-    if (!(said.speed >= 0 && said.speed <= fastest)) refuse("speed " + std::to_string(said.speed));
-    clock_ = said.clock;
-    speed_ = said.speed;
-    for (std::size_t i = 0; i < said.nodes; ++i) {
-        const description::one_node& n = said.node[i];
+    if (size != sizeof received) refuse(std::to_string(size) + " bytes");
+    if (received.nodes > max_nodes)
+        refuse(std::to_string(received.nodes) + " nodes; valid: at most " +
+               std::to_string(max_nodes));
+    if (received.clock != clock_kind::lockstep && received.clock != clock_kind::realtime)
+        refuse("clock " + std::to_string(static_cast<std::uint32_t>(received.clock)));
+    if (!(received.speed >= 0 && received.speed <= fastest))
+        refuse("speed " + std::to_string(received.speed));
+    clock_ = received.clock;
+    speed_ = received.speed;
+    for (std::size_t i = 0; i < received.nodes; ++i) {
+        const description::one_node& n = received.node[i];
         const std::string node(n.name, ::strnlen(n.name, name_size));
         if (!valid_name(node)) refuse("the name of node " + std::to_string(i));
         if (n.clock_parts < -most_clock_parts || n.clock_parts > most_clock_parts)

@@ -86,7 +86,7 @@ private:
     void build();
     description describe() const;
     // Throws peer_error.
-    void take(const std::string& name, const description& said, std::ptrdiff_t size);
+    void take(const std::string& name, const description& received, std::ptrdiff_t size);
     void serve(const std::stop_token& over, const std::vector<uid_t>& allowed);
 
     void* memory_ = nullptr;

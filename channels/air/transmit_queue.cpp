@@ -117,7 +117,7 @@ transmit_reader::news transmit_reader::collect(tick now, tick asap_time) noexcep
     news n;
     for (std::uint64_t at = collected(); is_ready(at) && !damaged_; ++at) {
         burst& shared = node_.bursts.at(at);
-        const tick said_time = snapshot(shared.time);
+        const tick given_time = snapshot(shared.time);
         const std::uint64_t first = snapshot(shared.first);
         if (first - freed_ > transmit_fifo_size) {
             damaged_ = true;
@@ -126,10 +126,10 @@ transmit_reader::news transmit_reader::collect(tick now, tick asap_time) noexcep
         tick earliest = busy_until_;
         for (const local_burst& before : bursts_)
             if (const extent e = look(before); !e.late) earliest = end_time(before, e);
-        const bool timed = said_time != as_soon_as_possible;
-        const bool no_time = timed && !is_time(said_time);
+        const bool timed = given_time != as_soon_as_possible;
+        const bool no_time = timed && !is_time(given_time);
         const tick opened_at = snapshot(shared.opened_at);
-        local_burst b{&shared, timed ? bounded_time(said_time) : std::max(asap_time, earliest),
+        local_burst b{&shared, timed ? bounded_time(given_time) : std::max(asap_time, earliest),
                       first, false};
         const bool judged = node_.judges.load(std::memory_order_relaxed) != 0;
         // Too late for the medium all the same: the node was interrupted between judging and

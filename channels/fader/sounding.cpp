@@ -54,7 +54,7 @@ std::vector<mix::path_tap> taps_of(const node_pair& p, tick at, mix::mixer& mixe
     return all;
 }
 
-std::string why_not_judged(const node_pair& p, std::span<const mix::path_tap> taps) {
+std::string reason_not_evaluated(const node_pair& p, std::span<const mix::path_tap> taps) {
     if (!p.why_not.empty() || taps.empty()) return p.why_not;
     const auto [first, last] = std::ranges::minmax(taps, {}, &mix::path_tap::delay_samples);
     return last.delay_samples - first.delay_samples > double{longest_spread}
@@ -90,7 +90,7 @@ void sounding::prepare(pair& p, mix::mixer& mixer) const {
     const auto taps = taps_of(p, p.begin, mixer);
     double earliest = 1e9;
     for (const auto& tap : taps) earliest = std::min(earliest, tap.delay_samples);
-    p.why_not = why_not_judged(p, taps);
+    p.why_not = reason_not_evaluated(p, taps);
     p.first = p.begin + static_cast<tick>(earliest) + period;
 }
 
@@ -154,7 +154,7 @@ sounding_result sounding::result(const pair& p) const {
         return r;
     }
     const auto in_db = [](double x) { return 10 * std::log10(std::max(x, 1e-12)); };
-    r.judged = true;
+    r.evaluated = true;
     r.residual_db = in_db(error / power);
     r.limit_db = in_db(std::pow(10, limit_db / 10) + 4 * noise / power);
     return r;

@@ -36,14 +36,14 @@ struct node_pair {
 };
 std::vector<node_pair> pairs_of(const mix::mix_config& config);
 std::vector<mix::path_tap> taps_of(const node_pair& p, tick at, mix::mixer& mixer);
-// With these taps. Empty: it is judged.
-std::string why_not_judged(const node_pair& p, std::span<const mix::path_tap> taps);
+// With these taps. Empty: it is evaluated.
+std::string reason_not_evaluated(const node_pair& p, std::span<const mix::path_tap> taps);
 
 struct sounding_result {
     std::size_t from = 0, to = 0;
-    bool judged = false;
+    bool evaluated = false;
     double residual_db = 0, limit_db = 0;
-    std::string why_not{};  // of one that is not judged
+    std::string why_not{};  // of one that is not evaluated
 };
 
 class sounding {

@@ -28,7 +28,7 @@ void station_soundings::command(std::size_t node, const heard_burst& b, mix::mix
         if (p.from != node) continue;
         const auto taps = taps_of(p, b.centre, mixer);
         station_sounding s{
-            p.from, p.to, b.centre, response_of(taps, b.cfo), 0, why_not_judged(p, taps)};
+            p.from, p.to, b.centre, response_of(taps, b.cfo), 0, reason_not_evaluated(p, taps)};
         double power = 0;
         for (const auto& v : s.commanded.values) power += std::norm(v) / s.commanded.values.size();
         const double noise = dbfs(config_.nodes[p.to].noise_dbfs.value_or(-100)).power();

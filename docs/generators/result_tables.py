@@ -6,8 +6,9 @@ marks the place of each:
     ...
     <!-- end of table -->
 
-and this program writes what stands in between from docs/results/data (tests/support/kept_result.py
-says what a file there has). With --check nothing is written; exit code 1: a page differs."""
+and this program writes what stands in between from docs/results/data. Benches write most files
+there (tests/support/kept_result.py); the others keep the rows of tables (kept_tables.py). With
+--check nothing is written; exit code 1: a page differs."""
 
 import json
 import pathlib
@@ -15,6 +16,9 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import kept_tables
 
 PLACE = re.compile(r"<!-- table ([\w-]+) -->\n.*?<!-- end of table -->", re.S)
 
@@ -303,32 +307,56 @@ def cell(text: str) -> str:
     return text.replace("|", r"\|").replace("\n", " ")
 
 
-def lines_of(name: str, top: pathlib.Path) -> list[str]:
-    """The table, and how it was measured."""
-    made = TABLES[name]
-    data = json.loads((top / f"docs/results/data/{made.data}.json").read_text())
-    about = data["about"]
-    rows = [[cell(text) for text in row] for row in made.rows(data)]
-    where = f"{about['date']}, commit {about['commit']}"
+def provenance(about: dict[str, Any], file: str) -> list[str]:
+    """How the numbers of a table were measured, in sentences."""
+    lines = []
+    if about.get("command"):
+        if isinstance(about["command"], str):
+            lines.append(f"Measured with `{about['command']}`.")
+        else:
+            lines += ["Measured with", "", *(f"- `{c}`" for c in about["command"]), ""]
+    where = [about["date"]]
+    if about.get("commit"):
+        where.append(f"commit {about['commit']}")
     if about.get("processor"):
-        where += f", {about['processor']}, {about['cores']} cores, load {about['load']:g}"
-    return [
-        *table(rows),
-        "",
-        f"Measured with `{about['command']}`.",
-        f"{where}; the numbers are in `docs/results/data/{made.data}.json`.",
-    ]
+        where.append(about["processor"])
+    if about.get("cores"):
+        where.append(f"{about['cores']} cores")
+    if "load" in about:
+        where.append(f"load {about['load']}")
+    lines.append(f"{', '.join(where)}; the numbers are in `docs/results/data/{file}.json`.")
+    return lines
+
+
+def lines_of(
+    name: str, top: pathlib.Path, kept: dict[str, tuple[str, dict[str, Any]]]
+) -> list[str]:
+    """The table, and how it was measured."""
+    if name in TABLES:
+        file = TABLES[name].data
+        data = json.loads((top / f"docs/results/data/{file}.json").read_text())
+        about, rows = data["about"], TABLES[name].rows(data)
+        if "load" in about:
+            about["load"] = f"{about['load']:g}"
+    else:
+        file, data = kept[name]
+        about, rows = data["about"], kept_tables.rows(data)
+    made = table([[cell(text) for text in row] for row in rows])
+    return [*made, "", *provenance(about, file)]
 
 
 def with_tables(page: pathlib.Path, top: pathlib.Path) -> str:
     """The page with its tables as the data have them."""
+    kept = kept_tables.tables(top)
 
     def replaced(place: re.Match[str]) -> str:
         name = place[1]
-        if name not in TABLES:
-            raise SystemExit(f"{page}: there is no table {name}; valid: {', '.join(TABLES)}")
+        if name not in TABLES and name not in kept:
+            raise SystemExit(
+                f"{page}: there is no table {name}; valid: {', '.join([*TABLES, *kept])}"
+            )
         return "\n".join(
-            [f"<!-- table {name} -->", "", *lines_of(name, top), "", "<!-- end of table -->"]
+            [f"<!-- table {name} -->", "", *lines_of(name, top, kept), "", "<!-- end of table -->"]
         )
 
     return PLACE.sub(replaced, page.read_text())

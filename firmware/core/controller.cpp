@@ -110,11 +110,11 @@ void controller::on_message(std::span<const std::uint8_t> message) {
     player.heard();
     const scpi_error e = serve(asked, instrument_);
     instrument_.error(e);
-    reply told = wip_attenuator_Reply_init_zero;
-    told.id = asked.id;
-    told.error = static_cast<std::int32_t>(e);
-    told.has_status = true;
-    auto& s = told.status;
+    reply answer = wip_attenuator_Reply_init_zero;
+    answer.id = asked.id;
+    answer.error = static_cast<std::int32_t>(e);
+    answer.has_status = true;
+    auto& s = answer.status;
     s.state = static_cast<wip_attenuator_State>(player.state());
     s.received = player.ring().received();
     s.played = player.ring().played();
@@ -128,7 +128,7 @@ void controller::on_message(std::span<const std::uint8_t> message) {
     for (int c = 0; c < nof_chips; ++c) s.levels.bytes[c] = player.level({c}).value;
     std::array<std::uint8_t, max_message_bytes> bytes{};
     pb_ostream_t out = pb_ostream_from_buffer(bytes.data(), bytes.size());
-    if (!pb_encode(&out, wip_attenuator_Reply_fields, &told)) return;
+    if (!pb_encode(&out, wip_attenuator_Reply_fields, &answer)) return;
     std::array<std::uint8_t, max_frame_bytes> frame{};
     const std::size_t size = write_frame({bytes.data(), out.bytes_written}, frame);
     out_.frame({frame.data(), size});

@@ -106,7 +106,7 @@ scpi_error instrument::open(std::uint32_t channels, std::uint32_t period_ticks,
     plan.trigger_out = settings_.trigger_out;
     if (!player_.begin(plan)) return scpi_error::settings_conflict;
     underflows_ = 0;
-    underflow_said_ = false;
+    underflow_reported_ = false;
     last_state_ = play_state::armed;
     return scpi_error::none;
 }
@@ -147,14 +147,14 @@ void instrument::poll() {
     settle();
     const play_state state = player_.state();
     const std::uint32_t underflows = player_.underflows();
-    if (underflows == 0) underflow_said_ = false;
+    if (underflows == 0) underflow_reported_ = false;
     // One entry for steps that were lacking in a row.
     if (underflows != underflows_) {
-        if (!underflow_said_) error(scpi_error::underflow);
-        underflow_said_ = true;
+        if (!underflow_reported_) error(scpi_error::underflow);
+        underflow_reported_ = true;
         underflows_ = underflows;
     } else {
-        underflow_said_ = underflow_said_ && player_.starved();
+        underflow_reported_ = underflow_reported_ && player_.starved();
     }
     if (state != last_state_ && state == play_state::silent) error(scpi_error::host_silent);
     last_state_ = state;
@@ -167,7 +167,7 @@ void instrument::poll() {
     if (state == play_state::playing) operation |= operation_playing;
     operation_.update(static_cast<std::uint16_t>(operation));
     unsigned questionable = state == play_state::silent ? unsigned{questionable_silent} : 0u;
-    if (underflow_said_) questionable |= questionable_underflow;
+    if (underflow_reported_) questionable |= questionable_underflow;
     questionable_.update(static_cast<std::uint16_t>(questionable));
     look_for_completion();
 }

@@ -112,7 +112,7 @@ private:
     error_queue errors_;
     status_register operation_, questionable_;
     std::uint8_t esr_ = esr_power_on;
-    bool wants_completion_ = false, underflow_said_ = false, reset_wanted_ = false;
+    bool wants_completion_ = false, underflow_reported_ = false, reset_wanted_ = false;
     std::uint32_t underflows_ = 0, missed_ = 0;
     play_state last_state_ = play_state::idle;
 };

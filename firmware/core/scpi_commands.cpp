@@ -108,9 +108,9 @@ void self::all(const arguments& a) {
 }
 void self::all_q(const arguments&) {
     answer();
-    for (int c = 0, nof_said = 0; c < nof_chips; ++c) {
+    for (int c = 0, nof_reported = 0; c < nof_chips; ++c) {
         if (!instrument_.player().layout().exists({c})) continue;
-        if (nof_said++ > 0) out_.text(",");
+        if (nof_reported++ > 0) out_.text(",");
         out_.quarters(instrument_.player().level({c}).value);
     }
 }

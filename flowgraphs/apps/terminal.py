@@ -107,10 +107,10 @@ class LockLine:
     converter clips first."""
 
     def __init__(self, receiver: Any) -> None:
-        self.receiver, self.said, self.clips = receiver, False, False
+        self.receiver, self.lock_reported, self.clips = receiver, False, False
 
     def __call__(self) -> None:
-        if self.said and self.clips:
+        if self.lock_reported and self.clips:
             return
         status = self.receiver.status()
         samples = SLOT_SAMPLES * status["slots"]
@@ -121,8 +121,8 @@ class LockLine:
                 " --receive-gain, or --gain-control on",
                 flush=True,
             )
-        if status["locked"] and not self.said:
-            self.said = True
+        if status["locked"] and not self.lock_reported:
+            self.lock_reported = True
             unlocked = status["slots"] - status["slots_locked"]
             print(
                 f"locked: cell {status['cell']} after {unlocked} slots, CFO {status['cfo_hz']:.0f}"

@@ -87,12 +87,12 @@ std::optional<std::vector<cf32>> heard_once(fading_radio& transmitter, fading_ra
     return all;
 }
 
-// A standstill of the computer says nothing of the radios: such a start is made again.
+// A stall of the computer says nothing of the radios: such a start is made again.
 std::vector<cf32> heard(fading_radio& transmitter, fading_radio& receiver,
                         std::span<const cf32> sent) {
     for (int i = 0; i < 5; ++i)
         if (auto found = heard_once(transmitter, receiver, sent)) return std::move(*found);
-    throw machine_error("samples come to the transmitter too late: this computer stands still");
+    throw machine_error("samples come to the transmitter too late: this computer stalls");
 }
 
 std::optional<tick> delay_of(std::span<const cf32> in, std::span<const cf32> sent) {

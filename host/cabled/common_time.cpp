@@ -51,12 +51,12 @@ void compare(timed_device& first, timed_device& other) {
 
 void give_common_time(const std::vector<timed_device*>& devices, const sleep_fn& sleep) {
     if (devices.size() < 2) return;
-    std::vector<timed_device*> told;
-    std::ranges::copy_if(devices, std::back_inserter(told), &timed_device::takes_pulses);
-    if (!told.empty()) {
-        wait_for_edge(*told[0], sleep);
-        for (timed_device* d : told) d->set_time_at_next_edge(0);
-        wait_for_edge(*told[0], sleep);
+    std::vector<timed_device*> pulsed;
+    std::ranges::copy_if(devices, std::back_inserter(pulsed), &timed_device::takes_pulses);
+    if (!pulsed.empty()) {
+        wait_for_edge(*pulsed[0], sleep);
+        for (timed_device* d : pulsed) d->set_time_at_next_edge(0);
+        wait_for_edge(*pulsed[0], sleep);
         sleep(settled_s);
     }
     for (timed_device* d : devices)

@@ -19,7 +19,7 @@
 #include "cabled/usrp_radio.h"
 #include "fader/fader.h"
 #include "medium/control_server.h"
-#include "medium/said_bursts.h"
+#include "medium/sent_bursts.h"
 #include "os/realtime.h"
 #include "peer/endpoint.h"
 #include "runtime/privileged_start.h"
@@ -123,8 +123,8 @@ std::string what_was_lost(const fader_status& s) {
 }
 
 // Once a second, what was lost meanwhile.
-fader_status tell(const fader& f, const fader_status& told) {
-    const fader_status now = f.status(), since = now.since(told);
+fader_status tell(const fader& f, const fader_status& reported) {
+    const fader_status now = f.status(), since = now.since(reported);
     if (since.lost_something() || since.clipped > 0)
         spdlog::warn("within a second: {}", what_was_lost(since));
     return now;
@@ -180,9 +180,9 @@ int run(config::settings& settings, trace::played_traces& traces, bool calibrate
                  static_cast<double>(config.setup.delay) / mix::sample_rate * 1e6);
     return host::run_to_its_end([&] {
         std::jthread watch([&](const std::stop_token& over) {
-            fader_status told;
+            fader_status reported;
             for (int turn = 1; !over.stop_requested(); ++turn) {
-                if (turn % 50 == 0) told = tell(running, told);
+                if (turn % 50 == 0) reported = tell(running, reported);
                 if (host::take_signal(start.signals())) return running.stop();
                 if (recorder && recorder->complete()) recorder->finish();
                 std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -40,7 +40,7 @@ side_recorder::~side_recorder() { finish(); }
 
 void side_recorder::finish() {
     for (const auto& s : sides_) {
-        if (!s || std::exchange(s->told, true)) continue;
+        if (!s || std::exchange(s->announced, true)) continue;
         const auto f = s->recorder.finish();
         auto stretches = nlohmann::json::array();
         for (const auto& t : f.stretches)

@@ -38,7 +38,7 @@ private:
         os::output_file samples;
         os::output_file facts;
         iq::sample_recorder recorder;
-        bool over = false, told = false;
+        bool over = false, announced = false;
     };
     static constexpr std::size_t nof_sides = 2;
     std::unique_ptr<one>& of(std::size_t node, fader_setup::side side) {

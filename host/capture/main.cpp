@@ -28,7 +28,7 @@ constexpr std::chrono::milliseconds flush_every{100};
 constexpr std::chrono::seconds drain_patience{3};
 
 struct arguments {
-    std::string file, base, terminal, keeper, only, end_file, user;
+    std::string file, base, terminal, supervisor, only, end_file, user;
     double wait_s = 10;
     bool quiet = false;
     capture_options options;
@@ -40,7 +40,8 @@ void describe(CLI::App& app, arguments& a) {
     app.add_option("--base", a.base,
                    "telemetry endpoint of the base station; none: a replay, which has none");
     app.add_option("--terminal", a.terminal, "telemetry endpoint of the terminals")->required();
-    app.add_option("--keeper", a.keeper, "telemetry endpoint that the verdict so far comes from");
+    app.add_option("--keeper", a.supervisor,
+                   "telemetry endpoint that the verdict so far comes from");
     app.add_option("--terminals", a.options.terminals, "number of terminals")
         ->transform(config::number_in(1, 25));
     app.add_option("--seconds", a.options.seconds, "end after so much air time")
@@ -74,8 +75,9 @@ public:
         watched_.add(signals);
         watch(terminal_);
         if (!a.base.empty()) watch(base_.emplace(context_, a.base, "base", topics(a)));
-        if (!a.keeper.empty())
-            keeper_.emplace(context_, a.keeper, "keeper", std::vector<std::string>{"verdict"});
+        if (!a.supervisor.empty())
+            supervisor_.emplace(context_, a.supervisor, "keeper",
+                                std::vector<std::string>{"verdict"});
     }
 
     // Why it ended.
@@ -114,7 +116,7 @@ public:
             }
         }
     }
-    // As the keeper last said; empty: nothing came.
+    // As the supervisor last said; empty: nothing came.
     const std::string& verdict() const { return verdict_; }
     const std::string& no_cell() const { return no_cell_; }
     std::uint64_t malformed() const { return terminal_.malformed + (base_ ? base_->malformed : 0); }
@@ -141,7 +143,7 @@ private:
     }
     // It comes once a second: looked for when something else has come.
     void read_verdict() {
-        while (keeper_ && keeper_->receive(message_)) {
+        while (supervisor_ && supervisor_->receive(message_)) {
             if (!message_.has_verdict()) continue;
             verdict_ =
                 message_.verdict().valid() ? "verdict so far: VALID" : "verdict so far: INVALID";
@@ -160,7 +162,7 @@ private:
 
     int signals_;
     zmq::context_t context_;
-    std::optional<host::telemetry_reader> base_, keeper_;
+    std::optional<host::telemetry_reader> base_, supervisor_;
     host::telemetry_reader terminal_;
     host::poll_set watched_;
     std::string verdict_;
@@ -226,9 +228,9 @@ int run(arguments& a) {
     if (file.failed() && !file.reader_gone()) throw machine_error(file.failure());
     give_up_root(a.user);
     std::string why = from.run(c, file, a.wait_s);
-    const end_of_run said(end_file);
-    if (!said.why.empty()) why = said.why;
-    c.finish(said.verdict.empty() ? from.verdict() : said.verdict);
+    const end_of_run end(end_file);
+    if (!end.why.empty()) why = end.why;
+    c.finish(end.verdict.empty() ? from.verdict() : end.verdict);
     if (c.enough()) why = "as much as was asked for";
     if (!from.no_cell().empty()) throw bad_input("no cell answers at " + from.no_cell());
     if (file.failed()) why = file.reader_gone() ? "the reader has gone" : file.reason();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Texts that the table of settings judges by name, for every program: endpoints of sockets, words.
+// Texts that the table of settings evaluates by name, for every program: endpoints of sockets,
+// words.
 #pragma once
 
 #include <string>

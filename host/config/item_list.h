@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A list of impairments as the value of a setting: [{cfo_hz: 3000}, {tone: {dbfs: -30, hz: 1e6}}].
-// Names and fields are judged here, ranges where they are used.
+// Names and fields are evaluated here, ranges where they are used.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Rules between settings, which the table has as data (mac/schema/settings.yaml, `rules`). The
-// commands judge their options by the same rows (openwip_cli/settings/rules.py).
+// commands evaluate their options by the same rows (openwip_cli/settings/rules.py).
 #pragma once
 
 #include <span>

@@ -196,7 +196,7 @@ void emulator_process::serve() {
     end_what_passes();
     for (const auto s : {station::base, station::terminal, station::air}) {
         const auto change = [this, s](const std::string& yaml) { return configure(yaml, s); };
-        const auto told = [this, s](Reply& r) {
+        const auto answer = [this, s](Reply& r) {
             if (s == station::air) {
                 fill(*r.mutable_air());
                 changes_of(s).fill(*r.mutable_air());
@@ -205,7 +205,7 @@ void emulator_process::serve() {
                 changes_of(s).fill(*r.mutable_mac());
             }
         };
-        answers with{change, changes_from(), told};
+        answers with{change, changes_from(), answer};
         if (s == station::air) with.reset_counters = [this] { beats.reset(), packets.reset(); };
         malformed +=
             !emulator::serve(s == station::air ? air_control : sockets_of(s).control, with, end);

@@ -2,7 +2,7 @@
 // Emulated links between interfaces in real time: one thread that sleeps (poll_set.h) until a
 // packet comes or is due, or the next beat. Slot k is due at t0 + slot_start(k) of the monotonic
 // clock. No beat is skipped: a thread that was kept from running does those it missed at once, and
-// how late each beat and each packet was is counted and judged by the launcher.
+// how late each beat and each packet was is counted and evaluated by the launcher.
 //
 // It answers for the three processes that it stands for, on their sockets and with their messages:
 // `base` and `terminal` (MacStatus, telemetry) and the medium (AirStatus: pacing). Whoever reads a

@@ -29,14 +29,14 @@ void add_refused(Direction& d, const std::map<int, packets_bytes>& refused) {
 
 // The results that are published during a run: an OFDM cell's slot by slot, other links' every 10
 // ms, as in real time.
-struct path_run::told {
-    told(const emulator_config& c, const host::telemetry_file::file& file)
+struct path_run::publication {
+    publication(const emulator_config& c, const host::telemetry_file::file& file)
         : base(file, "base", c.telemetry),
           terminal(file, "terminal", c.telemetry),
           base_events(base, "base"),
           terminal_events(terminal, "terminal"),
           packets(c.telemetry.packets_per_second) {}
-    ~told() {
+    ~publication() {
         if (links != nullptr) links->follow_packets({});
     }
     // Finishes a run that came to its end: all results are published. Throws machine_error.
@@ -59,8 +59,8 @@ path_run::path_run(const emulator_config& config, const run_times& times)
     path_->load_rules(config);
     if (!times.packets.empty()) packets_.emplace(times.packets);
     if (times.telemetry.empty()) return;
-    telemetry_ = std::make_unique<told>(config, host::telemetry_file::open(times.telemetry));
-    told& t = *telemetry_;
+    telemetry_ = std::make_unique<publication>(config, host::telemetry_file::open(times.telemetry));
+    publication& t = *telemetry_;
     if (auto* const ofdm = dynamic_cast<cell_path*>(path_.get())) {
         t.cell.emplace(ofdm->cell, t.base, t.terminal, config.cell.cell,
                        config.telemetry.packets_per_second);

@@ -82,8 +82,8 @@ private:
 
     const run_times times_;
     const std::size_t sides_;
-    struct told;
-    std::unique_ptr<told> telemetry_;  // after what it reads
+    struct publication;
+    std::unique_ptr<publication> telemetry_;  // after what it reads
 };
 
 }  // namespace wip::emulator

@@ -19,7 +19,7 @@ void fill_link(const wlan::wlan_cell::node_counts& c, const packets_bytes& deliv
     b.set_frames_sent(c.attempts);
     b.set_frames_failed(c.failed);
     b.set_frames_acknowledged(c.attempts - c.failed);
-    b.set_frames_given_up(c.given_up);
+    b.set_frames_given_up(c.dropped);
 }
 
 class wlan_path final : public link_pair {
@@ -47,7 +47,7 @@ public:
             node.set_failed(c.failed);
             node.set_collisions(c.collisions);
             node.set_put_back(c.put_back);
-            node.set_given_up(c.given_up);
+            node.set_given_up(c.dropped);
             node.set_retry_limit(static_cast<std::uint32_t>(cell_.retry_limit(n)));
         }
         fill_link(cell_.counts(0), downlink_.sums().delivered, *status.mutable_base());

@@ -53,7 +53,7 @@ std::string why_not_loaded(const std::string& path) {
     if (::stat(path.c_str(), &found) != 0) return not_readable(path, errno);
     if (!S_ISREG(found.st_mode)) return path + " is no regular file; valid: a file";
     if (::geteuid() != 0) return {};
-    // Links are followed first, so that what is judged is what is loaded.
+    // Links are followed first, so that what is evaluated is what is loaded.
     std::error_code error;
     const auto real = std::filesystem::canonical(path, error);
     if (error) return not_readable(path, error.value());

@@ -52,15 +52,15 @@ QString window_words::write() {
         controls[QString::fromStdString(row.station + " " + row.key)] =
             panel->read_back(row.station, row.key);
     const QWidget* focus = QApplication::focusWidget();
-    const QJsonObject said{{"health", health},
-                           {"views", views},
-                           {"controls", controls},
-                           {"control_status", panel->status()},
-                           {"status_bar", of_.statusBar()->currentMessage()},
-                           {"terminals", of_.terminals().text()},
-                           {"focus", focus == nullptr ? QString() : focus->objectName()}};
+    const QJsonObject state{{"health", health},
+                            {"views", views},
+                            {"controls", controls},
+                            {"control_status", panel->status()},
+                            {"status_bar", of_.statusBar()->currentMessage()},
+                            {"terminals", of_.terminals().text()},
+                            {"focus", focus == nullptr ? QString() : focus->objectName()}};
     QSaveFile file(path_);
-    const QByteArray text = QJsonDocument(said).toJson();
+    const QByteArray text = QJsonDocument(state).toJson();
     const bool good = file.open(QIODevice::WriteOnly) && file.write(text) == text.size();
     return good && file.commit() ? QString() : file.errorString();
 }

@@ -81,15 +81,15 @@ void base_station::on_request(const openwip::slot_link::SlotRequest& request) {
         port_->malformed("slot link", "slot number out of range");
         return;
     }
-    const slot told(request.air());
+    const slot sent(request.air());
     // Slots before this one that were not sent: they are reported once, so also by a request that
     // is dropped.
     for (const std::int64_t lost : request.not_sent()) mac_.on_not_sent(asked_.here(slot(lost)));
     // The clock of a radio goes on while its station stands still, however long that is, and may
     // begin anew.
-    const bool far = free_running_ ? asked_.offer(told) == slot_clock::verdict::doubtful
-                                   : planned_any_ && !near(told, planned_, largest_gap);
-    const slot air = asked_.here(told);
+    const bool far = free_running_ ? asked_.offer(sent) == slot_clock::verdict::doubtful
+                                   : planned_any_ && !near(sent, planned_, largest_gap);
+    const slot air = asked_.here(sent);
     if (far) {
         port_->malformed("slot link", "slot number far from the last one");
         return;
@@ -242,12 +242,12 @@ void base_station::on_peer(std::span<const std::uint8_t> message) {
 // hyperframe; without lock (or in a false one: nobody receives what has not been sent) a terminal
 // counts by its own clock, of which nothing is known here: its slot is the one that is on the air.
 void base_station::renumber(openwip::uplink::Uplink& m) const {
-    const auto mine = [this](std::int64_t told) { return nearest_that_fits(planned_, told).value; };
-    const std::int64_t told = m.now(), received = mine(told);
+    const auto mine = [this](std::int64_t sent) { return nearest_that_fits(planned_, sent).value; };
+    const std::int64_t sent = m.now(), received = mine(sent);
     const bool possible = received <= planned_.value && planned_ - slot(received) < largest_gap;
     m.set_now(m.locked() && possible ? received : (planned_ - lead_).value);
     for (auto& p : *m.mutable_packets())
-        if (plausible_slot(p.arrival())) p.set_arrival(p.arrival() - told + m.now());
+        if (plausible_slot(p.arrival())) p.set_arrival(p.arrival() - sent + m.now());
     if (m.has_feedback() && plausible_slot(m.feedback().air()))
         m.mutable_feedback()->set_air(mine(m.feedback().air()));
     if (!m.has_packet_reports()) return;
@@ -355,7 +355,7 @@ void base_station::fill(openwip::control::MacStatus& status) const {
     r.set_late_slots(since(missed_at_reset_.late, missed_.late));
     r.set_underflows(since(missed_at_reset_.underflows, missed_.underflows));
     r.set_late_plans(since(missed_at_reset_.late_plans, missed_.late_plans));
-    r.set_slots_left_out(since(missed_at_reset_.left_out, missed_.left_out));
+    r.set_slots_left_out(since(missed_at_reset_.skipped, missed_.skipped));
     status.set_stale_messages(stale_);
 }
 

@@ -111,7 +111,7 @@ private:
     packets_bytes uplink_bad_arrival_;
     packets_bytes feedback_;
     struct missed_slots {  // receiver.proto
-        std::uint64_t late = 0, underflows = 0, late_plans = 0, left_out = 0;
+        std::uint64_t late = 0, underflows = 0, late_plans = 0, skipped = 0;
     };
     missed_slots missed_, missed_at_reset_;
 

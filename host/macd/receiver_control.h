@@ -17,13 +17,13 @@ public:
     void tell(station_port& port) {
         if (!message_.has_receiver()) return;
         port.to_flowgraph(message_);
-        told_ = true;
+        sent_ = true;
         states_ = 0;
     }
     void follow(const openwip::receiver::State& state, station_port& port) {
-        if (state.settings_refused() > refused_) told_ = false;
+        if (state.settings_refused() > refused_) sent_ = false;
         refused_ = state.settings_refused();
-        if (!told_) return;
+        if (!sent_) return;
         const auto& s = message_.receiver();
         const bool hold = (!s.has_combining() || s.combining() == state.combining()) &&
                           (!s.has_predictor() || s.predictor() == state.predictor()) &&
@@ -34,7 +34,7 @@ public:
 
 private:
     openwip::slot_link::ToFlowgraph message_;
-    bool told_ = false;    // and not refused
+    bool sent_ = false;    // and not refused
     unsigned states_ = 0;  // in a row that say otherwise
     std::uint64_t refused_ = 0;
 };

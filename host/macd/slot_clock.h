@@ -29,8 +29,8 @@ public:
     };
 
     // `told`: in the other end's count.
-    verdict offer(slot told) {
-        const slot s = here(told);
+    verdict offer(slot number) {
+        const slot s = here(number);
         if (!known_) return accept(s);
         const slot_count step = s - value_;
         if (step > slot_count(0) && step <= usual_step) return accept(s);
@@ -40,7 +40,7 @@ public:
         if (goes_on) {
             const slot next = value_ + slot_count(1);
             ahead_ += next + up_to_fit(next, s.value) - s;
-            return accept(here(told));
+            return accept(here(number));
         }
         doubted_ = true;
         doubt_ = s;
@@ -48,7 +48,7 @@ public:
     }
 
     // A slot of the other end's count in this end's, and back.
-    slot here(slot told) const { return told + ahead_; }
+    slot here(slot number) const { return number + ahead_; }
     slot there(slot own) const { return own - ahead_; }
 
     bool known() const { return known_; }

@@ -13,8 +13,8 @@
 #include <zmq.hpp>
 
 #include "observer/air_events.h"
-#include "observer/left_out_watch.h"
 #include "observer/observer_config.h"
+#include "observer/omitted_watch.h"
 #include "observer/process_clock.h"
 #include "observer/tcp_diag.h"
 #include "observer/tcp_flow.h"
@@ -115,7 +115,7 @@ public:
             if (telemetry.wanted(topic::tcp)) {
                 if (tcp.due(now)) sample_tcp(now);
             } else {
-                connections_left_out.forget();
+                connections_omitted.forget();
             }
             if (wants_processes() && cpu.due(now)) sample_cpu(now);
             if (wants_air() && air.due(now)) ask_air(now);
@@ -148,7 +148,7 @@ private:
         const bool searching = search.due(now);
         auto& sample = *telemetry.message(topic::tcp).mutable_tcp();
         sample.Clear();
-        std::uint64_t left_out = 0, more = 0;
+        std::uint64_t omitted = 0, more = 0;
         for (auto& s : stations) {
             const bool answers = searching ? s.diag.search() : s.answers && s.diag.refresh();
             if (answers != s.answers) {
@@ -163,11 +163,11 @@ private:
             }
             if (!answers) continue;
             for (const auto& c : s.diag.connections()) fill(c, s.name, *sample.add_flow());
-            left_out += s.diag.left_out();
-            more += connections_left_out.more(s.name, s.diag.left_out());
+            omitted += s.diag.omitted();
+            more += connections_omitted.more(s.name, s.diag.omitted());
         }
-        sample.set_left_out(static_cast<std::uint32_t>(left_out));
-        tell_left_out("connections_left_out", more);
+        sample.set_left_out(static_cast<std::uint32_t>(omitted));
+        publish_omitted("connections_left_out", more);
         telemetry.publish(topic::tcp, now_slot);
     }
 
@@ -175,7 +175,7 @@ private:
         if (telemetry.wanted(topic::event)) tell_ended();  // the sample forgets them
         auto& sample = *telemetry.message(topic::cpu).mutable_cpu();
         clock.sample(now, static_cast<std::size_t>(config.cpu_processes), sample);
-        tell_left_out("processes_left_out", processes_left_out.more("", sample.left_out()));
+        publish_omitted("processes_left_out", processes_omitted.more("", sample.left_out()));
         telemetry.publish(topic::cpu, now_slot);
     }
 
@@ -242,7 +242,7 @@ private:
     }
 
     // One event for each time that there are more than before.
-    void tell_left_out(const char* what, std::uint64_t more) {
+    void publish_omitted(const char* what, std::uint64_t more) {
         if (more != 0) events.say(Event::WARNING, "drop", what, now_slot, more);
     }
 
@@ -251,8 +251,8 @@ private:
         events.forget();
         medium.forget();
         follows_processes = false;
-        connections_left_out.forget();
-        processes_left_out.forget();
+        connections_omitted.forget();
+        processes_omitted.forget();
     }
 
     std::int64_t next_wakeup(std::int64_t now) const {
@@ -276,7 +276,7 @@ private:
     process_clock clock;
     schedule tcp, search, cpu, air, own;
     bool follows_processes = false;  // since somebody wants events
-    left_out_watch connections_left_out, processes_left_out;
+    omitted_watch connections_omitted, processes_omitted;
     slot now_slot{0};
     std::uint64_t malformed_messages = 0;
     zmq::message_t in, topic_frame;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Processor time of the processes of a cell, and how long they waited for a core, from /proc.
 //
-// Which processes: the files of RUN/pids ("pid start-time", named as the process; the keeper writes
-// them) and the lines of RUN/applications ("pid start-time name": what runs in the cell's
-// namespaces; the judge writes it, since only root sees a process's namespace). The start time
-// tells a pid that was given to another process meanwhile.
+// Which processes: the files of RUN/pids ("pid start-time", named as the process; the supervisor
+// writes them) and the lines of RUN/applications ("pid start-time name": what runs in the cell's
+// namespaces; the verdict monitor writes it, since only root sees a process's namespace). The start
+// time tells a pid that was given to another process meanwhile.
 //
 // Waiting is the run-queue delay of /proc/PID/task/TID/schedstat, all threads together: the time
 // during which a thread was ready and had no core. A thread's first figures count from its start.

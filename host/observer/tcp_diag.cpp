@@ -107,7 +107,7 @@ tcp_diag::tcp_diag(tcp_diag&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
       limit_(other.limit_),
       sequence_(other.sequence_),
-      left_out_(other.left_out_),
+      omitted_(other.omitted_),
       connections_(std::move(other.connections_)),
       failure_(std::move(other.failure_)) {}
 
@@ -161,9 +161,9 @@ bool tcp_diag::search() {
     if (!dump(AF_INET)) return false;
     // A kernel without IPv6 has no handler for it: what there is was found.
     dump(AF_INET6);
-    left_out_ = 0;
+    omitted_ = 0;
     if (found_.size() > limit_) {
-        left_out_ = found_.size() - limit_;
+        omitted_ = found_.size() - limit_;
         std::nth_element(found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(limit_),
                          found_.end(), [](const tcp_connection& a, const tcp_connection& b) {
                              return bytes_moved(a) > bytes_moved(b);

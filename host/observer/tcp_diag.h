@@ -46,7 +46,7 @@ public:
     bool refresh();
 
     const std::vector<tcp_connection>& connections() const { return connections_; }
-    std::size_t left_out() const { return left_out_; }  // in the last search
+    std::size_t omitted() const { return omitted_; }  // in the last search
     const std::string& failure() const { return failure_; }
 
 private:
@@ -62,7 +62,7 @@ private:
     int fd_ = -1;
     std::size_t limit_;
     std::uint32_t sequence_ = 0;
-    std::size_t left_out_ = 0;
+    std::size_t omitted_ = 0;
     std::vector<tcp_connection> connections_, found_;
     std::vector<std::uint8_t> requests_;
     alignas(8) std::array<std::uint8_t, 32768> answer_{};

@@ -6,7 +6,7 @@
 // Time of the radio: read from it where that is quick; else from the host's clock by readings of it
 // (radio_clock.h), as the base station's flowgraph does it.
 //
-// A standstill of the machine holds up ten slots that are received, and hardly ever the one burst:
+// A stall of the machine holds up ten slots that are received, and hardly ever the one burst:
 // it shows in the reception, whose slots come by the clock; the bursts show the device.
 //
 // One burst is under way at a time, shorter than a packet: which of them an event is about is

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // wip_machine: what the launcher has to know of the machine before it places the slot path, as JSON
 // on standard output. It takes some ten milliseconds.
-//   wip_machine standstills CORE MS    until standard input ends; then the gaps of MS or more
+//   wip_machine stalls CORE MS    until standard input ends; then the gaps of MS or more
 #include <sched.h>
 
 #include <chrono>
@@ -10,7 +10,7 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 
-#include "os/standstills.h"
+#include "os/stalls.h"
 #include "os/wake_up_cost.h"
 #include "types/number_text.h"
 
@@ -18,15 +18,15 @@ namespace {
 
 using namespace wip::os;
 
-nlohmann::json told(const standstills::sums& s) {
+nlohmann::json json_of(const stalls::sums& s) {
     const auto ms = [](auto d) { return std::chrono::duration<double, std::milli>(d).count(); };
     return {{"count", s.count}, {"longest_ms", ms(s.longest)}, {"together_ms", ms(s.together)}};
 }
 
-nlohmann::json told(const standstills& found) {
-    auto out = told(found.all());
+nlohmann::json json_of(const stalls& found) {
+    auto out = json_of(found.all());
     out["least_ms"] = std::chrono::duration<double, std::milli>(found.least()).count();
-    out["held_back"] = told(found.held_back());
+    out["held_back"] = json_of(found.held_back());
     return out;
 }
 
@@ -51,8 +51,8 @@ int main(int argc, char** argv) {
             }
             const std::chrono::duration<double, std::milli> least(*ms);
             const auto found =
-                watch_core(*core, std::chrono::duration_cast<standstills::duration>(least));
-            std::printf("%s\n", told(found).dump().c_str());
+                watch_core(*core, std::chrono::duration_cast<stalls::duration>(least));
+            std::printf("%s\n", json_of(found).dump().c_str());
             return 0;
         }
         if (argc != 1) {

@@ -119,19 +119,19 @@ void counting_socket::DoForwardUp(ns3::Ptr<ns3::Packet> packet, const ns3::Addre
     TcpSocketBase::DoForwardUp(packet, from, to);
 }
 
-void counting_socket::judge(const ns3::TcpHeader& header) {
-    judged_ = spurious_ = recovery::none;
+void counting_socket::evaluate(const ns3::TcpHeader& header) {
+    evaluated_ = spurious_ = recovery::none;
     const ns3::SequenceNumber32 ack = header.GetAckNumber(), head = m_txBuffer->HeadSequence();
     if (ack > head) acknowledged_ += static_cast<std::uint32_t>(ack - head);
     if (waiting_ == recovery::none || ack <= head) return;
-    judged_ = std::exchange(waiting_, recovery::none);
+    evaluated_ = std::exchange(waiting_, recovery::none);
     if (!m_timestampEnabled || !header.HasOption(ns3::TcpOption::TS) ||
         ack >= m_tcb->m_highTxMark.Get())
         return;
     const auto option =
         ns3::DynamicCast<const ns3::TcpOptionTS>(header.GetOption(ns3::TcpOption::TS));
     if (option->GetEcho() >= retransmit_ts_) return;
-    spurious_ = judged_;
+    spurious_ = evaluated_;
     ++(spurious_ == recovery::after_timeout ? counts_.spurious_timeouts
                                             : counts_.spurious_fast_retransmits);
 }
@@ -148,7 +148,7 @@ bool counting_socket::in_recovery() const {
 }
 
 void counting_socket::ReceivedAck(ns3::Ptr<ns3::Packet> packet, const ns3::TcpHeader& header) {
-    judge(header);
+    evaluate(header);
     forget_duplicates(header.GetAckNumber());
     TcpSocketBase::ReceivedAck(packet, header);
 }

@@ -82,18 +82,18 @@ protected:
     bool in_recovery() const;
     // A timeout now would be of data.
     bool timeout_is_of_data() const;
-    // A recovery begins; the first one counts until an ACK has judged it.
+    // A recovery begins; the first one counts until an ACK has evaluated it.
     void begins(recovery how);
-    // In ReceivedAck(): of this ACK. none: it judges no recovery, or that it was needed.
-    recovery judged_spurious() const { return spurious_; }
-    recovery judged() const { return judged_; }
-    recovery waiting_for_judgement() const { return waiting_; }
+    // In ReceivedAck(): of this ACK. none: it evaluates no recovery, or that it was needed.
+    recovery found_spurious() const { return spurious_; }
+    recovery evaluated() const { return evaluated_; }
+    recovery waiting_for_evaluation() const { return waiting_; }
 
     // The round trip of this ACK, before the base class has seen it.
     std::optional<ns3::Time> round_trip_of(const ns3::TcpHeader& header) const;
 
     // Before ReceivedAck() of the base, which does it here, and then that.
-    void judge(const ns3::TcpHeader& header);
+    void evaluate(const ns3::TcpHeader& header);
     void forget_duplicates(const ns3::SequenceNumber32& ack);
 
 private:
@@ -101,7 +101,7 @@ private:
     std::uint64_t acknowledged_ = 0;
     double round_trip_ms_ = 0, least_ms_ = 0;
     bool backed_off_ = false;  // the timer, and there was no round trip since
-    recovery waiting_ = recovery::none, judged_ = recovery::none, spurious_ = recovery::none;
+    recovery waiting_ = recovery::none, evaluated_ = recovery::none, spurious_ = recovery::none;
     std::uint32_t retransmit_ts_ = 0;
 };
 

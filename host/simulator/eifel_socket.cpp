@@ -45,7 +45,7 @@ void eifel_socket::ReTxTimeout() {
         counting_socket::ReTxTimeout();
         return;
     }
-    if (waiting_for_judgement() == recovery::none) before_ = now();
+    if (waiting_for_evaluation() == recovery::none) before_ = now();
     if (m_tcb->m_congState != TcpSocketState::CA_LOSS || !m_txBuffer->IsHeadRetransmitted())
         m_tcb->m_ssThresh = m_congestionControl->GetSsThresh(m_tcb, BytesInFlight());
     begins(recovery::after_timeout);
@@ -66,9 +66,10 @@ void eifel_socket::ReTxTimeout() {
 }
 
 void eifel_socket::ReceivedAck(ns3::Ptr<ns3::Packet> packet, const ns3::TcpHeader& header) {
-    const bool after_timeout = waiting_for_judgement() == recovery::after_timeout;
-    judge(header);
-    if (after_timeout && judged() == recovery::after_timeout && judged_spurious() == recovery::none)
+    const bool after_timeout = waiting_for_evaluation() == recovery::after_timeout;
+    evaluate(header);
+    if (after_timeout && evaluated() == recovery::after_timeout &&
+        found_spurious() == recovery::none)
         m_txBuffer->SetSentListLost(!m_sackEnabled);
     forget_duplicates(header.GetAckNumber());
     TcpSocketBase::ReceivedAck(packet, header);
@@ -77,17 +78,17 @@ void eifel_socket::ReceivedAck(ns3::Ptr<ns3::Packet> packet, const ns3::TcpHeade
 void eifel_socket::ProcessAck(const ns3::SequenceNumber32& ack, bool scoreboard_updated,
                               std::uint32_t delivered, const ns3::SequenceNumber32& old_head) {
     const before recovery_begins = now();
-    const bool waited = waiting_for_judgement() != recovery::none;
-    const bool spurious = judged_spurious() != recovery::none && ack > old_head;
+    const bool waited = waiting_for_evaluation() != recovery::none;
+    const bool spurious = found_spurious() != recovery::none && ack > old_head;
     if (spurious) m_recover = ack;  // so this ends it
     counting_socket::ProcessAck(ack, scoreboard_updated, delivered, old_head);
-    if (!waited && waiting_for_judgement() != recovery::none) before_ = recovery_begins;
+    if (!waited && waiting_for_evaluation() != recovery::none) before_ = recovery_begins;
     if (!spurious) return;
     const std::uint32_t acked = ack - old_head;
     m_tcb->m_cWnd = UnAckDataCount() + std::min(acked, m_tcb->m_initialCWnd * m_tcb->m_segmentSize);
     m_tcb->m_cWndInfl = m_tcb->m_cWnd;
     m_tcb->m_ssThresh = before_.pipe;
-    if (judged_spurious() == recovery::after_timeout) {
+    if (found_spurious() == recovery::after_timeout) {
         adapt_ = true;
         sent_until_ = m_tcb->m_highTxMark;
     }

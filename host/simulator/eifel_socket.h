@@ -47,7 +47,7 @@ private:
                     std::uint32_t delivered, const ns3::SequenceNumber32& old_head) override;
     void EstimateRtt(const ns3::TcpHeader& header) override;
     bool goes_on(const ns3::SequenceNumber32& ack) const override {
-        return judged_spurious() == recovery::none && counting_socket::goes_on(ack);
+        return found_spurious() == recovery::none && counting_socket::goes_on(ack);
     }
 
     struct before {

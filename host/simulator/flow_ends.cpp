@@ -117,15 +117,15 @@ void close_silently(const Ptr<Socket>& socket) {
 
 void flow_end::tell(nlohmann::json found) {
     if (done_) return;
-    told_ = std::move(found);
-    told_["flow"] = flow_;
-    told_["end"] = name_;
+    result_ = std::move(found);
+    result_["flow"] = flow_;
+    result_["end"] = name_;
     done_ = true;
 }
 
 void flow_end::fail(const std::string& why) {
     if (done_) return;
-    told_ = {{"flow", flow_}, {"failed", std::string(name_) + ": " + why}};
+    result_ = {{"flow", flow_}, {"failed", std::string(name_) + ": " + why}};
     done_ = true;
 }
 

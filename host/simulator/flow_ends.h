@@ -24,7 +24,7 @@ public:
     flow_end& operator=(const flow_end&) = delete;
     bool done() const { return done_; }
     // One object; of one that has failed "flow" and "failed" alone.
-    const nlohmann::json& told() const { return told_; }
+    const nlohmann::json& result() const { return result_; }
 
 protected:
     // Tells, once: `found`, and whose it is.
@@ -34,7 +34,7 @@ protected:
 private:
     int flow_;
     const char* name_;
-    nlohmann::json told_;
+    nlohmann::json result_;
     bool done_ = false;
 };
 

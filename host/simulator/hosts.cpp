@@ -45,7 +45,7 @@ void hosts::go_to(std::int64_t ns) {
 
 std::int64_t hosts::now() const { return ns3::Simulator::Now().GetNanoSeconds(); }
 void hosts::add_members(nlohmann::json& result) const {
-    result["flows"] = traffic_->told();
+    result["flows"] = traffic_->result();
     result["ns3"] = std::to_string(NS3_VERSION_MAJOR) + "." + std::to_string(NS3_VERSION_MINOR);
 }
 

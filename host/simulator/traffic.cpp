@@ -93,10 +93,10 @@ bool traffic::done() const {
     return std::ranges::all_of(ends_, [](const auto& e) { return e->done(); });
 }
 
-nlohmann::json traffic::told() const {
+nlohmann::json traffic::result() const {
     auto all = nlohmann::json::array();
     for (const auto& e : ends_)
-        if (e->done()) all.push_back(e->told());
+        if (e->done()) all.push_back(e->result());
     return all;
 }
 

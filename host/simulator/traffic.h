@@ -38,7 +38,7 @@ public:
     void add(const std::string& line);
     bool done() const;
     // Each end of each flow that tells something, in the words of guest_flows.c.
-    nlohmann::json told() const;
+    nlohmann::json result() const;
 
 private:
     const place& side(const std::string& word) const;

@@ -72,7 +72,7 @@ void fill_base(const base_statistics& s, openwip::control::MacStatus& status) {
     b.set_frames_sent(s.frames_sent);
     b.set_frames_acknowledged(s.frames_acknowledged);
     b.set_frames_failed(s.frames_failed);
-    b.set_frames_given_up(s.frames_given_up);
+    b.set_frames_given_up(s.frames_dropped);
     b.set_frames_split(s.frames_split);
     b.set_feedback_missing(s.feedback_missing);
     b.set_grant_overflows(s.grant_overflows);

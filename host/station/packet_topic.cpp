@@ -59,7 +59,7 @@ void fill_packet(const packet_record& r, int user, openwip::telemetry::PacketRec
 
 void packet_topic::begin() {
     credit_ = std::int64_t{per_second_} * slots_per_second;
-    skipped_ = said_skipped_ = 0;
+    skipped_ = reported_skipped_ = 0;
     batch_.Clear();
 }
 
@@ -79,8 +79,8 @@ void packet_topic::slot_done(slot now, std::uint64_t skipped, telemetry_port& ou
 
 void packet_topic::flush(slot now, std::uint64_t skipped, telemetry_port& out) {
     const std::uint64_t all = skipped_ + skipped;
-    if (batch_.packet_size() == 0 && all == said_skipped_) return;
-    said_skipped_ = all;
+    if (batch_.packet_size() == 0 && all == reported_skipped_) return;
+    reported_skipped_ = all;
     batch_.set_skipped(all);
     // The message's old records are cleared and kept for the next batch: no allocation.
     out.message(topic::packet).mutable_packets()->Swap(&batch_);

@@ -26,7 +26,7 @@ public:
 private:
     int per_second_ = 0;
     std::int64_t credit_ = 0;  // 1/1500 of a record; a slot brings per_second_ of them
-    std::uint64_t skipped_ = 0, said_skipped_ = 0;
+    std::uint64_t skipped_ = 0, reported_skipped_ = 0;
     openwip::telemetry::PacketBatch batch_;
 };
 

@@ -199,20 +199,20 @@ static void run_program(char** words, int flow) {
     char text[1600];
     size_t size = 0;
     ssize_t n = 0;
-    int said[2], status = 0, in = -1;
+    int output[2], status = 0, in = -1;
     if (words[1][0] == '<') {
         in = open(words[1] + 1, O_RDONLY | O_CLOEXEC);
         if (in < 0) fail(words[1]);
         words[1] = words[0], ++words;
     }
-    if (pipe(said)) fail("pipe");
+    if (pipe(output)) fail("pipe");
     pid_t pid = fork();
     if (pid < 0) fail("fork");
-    if (pid == 0) become(words, in, said[1]);
-    close(said[1]);
+    if (pid == 0) become(words, in, output[1]);
+    close(output[1]);
     if (in >= 0) close(in);
     do {
-        n = read(said[0], text + size, sizeof text - 1 - size);
+        n = read(output[0], text + size, sizeof text - 1 - size);
         if (n > 0) size += (size_t)n;
         text[size] = 0;
         if (size == 0 || (n > 0 && size + 1 < sizeof text)) continue;
@@ -224,7 +224,7 @@ static void run_program(char** words, int flow) {
                  quoted(text));
         size = 0;
     } while (n > 0);
-    close(said[0]);
+    close(output[0]);
     waitpid(pid, &status, 0);
     if (flow >= 0)
         tell("{\"flow\": %d, \"end\": \"program\", \"program\": \"%s\", \"status\": %d}\n", flow,

@@ -275,7 +275,7 @@ void base_station_mac::state::answer(std::int64_t j, bool decoded, std::uint32_t
             const auto a = window.fail(unit, config.max_retransmissions);
             ++statistics.frames_failed;
             if (a.dropped) {
-                ++statistics.frames_given_up;
+                ++statistics.frames_dropped;
                 if (journal != nullptr) journal->on_dropped(unit.sn);
             }
         }

@@ -167,7 +167,7 @@ void cell_scheduler::share_by_value() {
     }
 }
 
-void cell_scheduler::share_as_told(slot air) {
+void cell_scheduler::share_by_rule(slot air) {
     for (int u = 0; u < users(); ++u) {
         const served_user& of = users_[static_cast<std::size_t>(u)];
         own_->show(u, *of.view, of.acknowledged, config_.link);
@@ -180,7 +180,7 @@ std::span<const slot_plan> cell_scheduler::plan(slot air) {
     look(air);
     free_ = all_bins;
     if (own_)
-        share_as_told(air);
+        share_by_rule(air);
     else
         share();
     for (std::size_t n = 0; n < users_.size(); ++n)

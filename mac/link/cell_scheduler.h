@@ -109,7 +109,7 @@ private:
     void share_best();
     void share_in_turn();
     void share_by_value();
-    void share_as_told(slot air);
+    void share_by_rule(slot air);
 
     cell_config config_;
     std::vector<served_user> users_;

@@ -5,7 +5,7 @@
 //          frames_sent = frames_acknowledged + frames_failed + those still on the way
 // Between both ends when the base station is idle() and one more grant has been received, d being
 // the packets delivered intact (delivered - delivered_damaged):
-//   sent <= d <= sent + dropped_retransmissions; with frames_given_up = 0: d = sent = delivered
+//   sent <= d <= sent + dropped_retransmissions; with frames_dropped = 0: d = sent = delivered
 //          (a frame dropped may have arrived, with all its ACKs lost, so d may be the larger)
 //   delivered + dropped_lost_frame + dropped_start_over <= sent + dropped_retransmissions
 //          (a packet whose header was lost is not known to the terminal)
@@ -31,7 +31,7 @@ struct base_statistics {
     std::uint64_t frames_sent = 0;  // transmissions of units, retransmissions included
     std::uint64_t frames_acknowledged = 0;
     std::uint64_t frames_failed = 0;  // transmissions that were not acknowledged
-    std::uint64_t frames_given_up = 0;
+    std::uint64_t frames_dropped = 0;
     std::uint64_t frames_split = 0;       // failed units cut for lower-rated bins
     std::uint64_t feedback_missing = 0;   // slots with frames but without feedback in time
     std::uint64_t slots_not_sent = 0;     // planned with frames, but too late for the radio

@@ -86,14 +86,14 @@ std::optional<delay_injection::segment> delay_injection::read(
 bool delay_injection::offer(std::span<const std::uint8_t> packet, std::int64_t now_ns, int tag) {
     std::int64_t due = now_ns;
     if (config_.kind != delay_injection_config::mode::off)
-        if (const auto s = read(packet)) due = judge(*s, now_ns);
+        if (const auto s = read(packet)) due = evaluate(*s, now_ns);
     in_.add(packet.size());
     queued_.add(packet.size());
     waiting_.emplace(place{due, next_++}, held_packet{{packet.begin(), packet.end()}, tag, now_ns});
     return true;
 }
 
-std::int64_t delay_injection::judge(const segment& s, std::int64_t now_ns) {
+std::int64_t delay_injection::evaluate(const segment& s, std::int64_t now_ns) {
     const auto known = flows_.find(s.key);
     const bool acknowledges =
         (s.flags & (tcp::syn | tcp::fin | tcp::rst | tcp::ack)) == tcp::ack && !s.data && s.echo;

@@ -90,7 +90,7 @@ private:
     flow& open(const flow_key& key, std::int64_t now_ns);
     void release(flow& f, std::int64_t now_ns);
     // When the packet leaves.
-    std::int64_t judge(const segment& s, std::int64_t now_ns);
+    std::int64_t evaluate(const segment& s, std::int64_t now_ns);
     std::int64_t sample(flow& f, std::int64_t now_ns, std::uint32_t echo);
 
     delay_injection_config config_;

@@ -143,12 +143,12 @@ void tcpl_recovery::on_outgoing(std::span<const std::uint8_t> packet) {
 }
 
 verdict tcpl_recovery::on_incoming(std::span<std::uint8_t> packet) {
-    const verdict v = judge(packet);
+    const verdict v = evaluate(packet);
     ++counts_[static_cast<std::size_t>(v)];
     return v;
 }
 
-verdict tcpl_recovery::judge(std::span<std::uint8_t> packet) {
+verdict tcpl_recovery::evaluate(std::span<std::uint8_t> packet) {
     const auto s = segment_view::of(packet);
     if (!s) return verdict::other;
     if (segment_sum(packet, s->ip_bytes) != 0xffff) return recover(packet, *s);

@@ -98,7 +98,7 @@ private:
     };
     struct segment_view;
 
-    verdict judge(std::span<std::uint8_t> packet);
+    verdict evaluate(std::span<std::uint8_t> packet);
     verdict recover(std::span<std::uint8_t> packet, const segment_view& s);
     void learn(const segment_view& s, const flow_key& key);
     flow* find_near(const segment_view& s, flow_key& key);

@@ -53,7 +53,7 @@ void bearer::set_up_entities() {
             of(w).packets.placed(id, p, first_sn, now_ns_);
         };
         e.discarded = [this, w](std::uint64_t id) {
-            of(w).packets.resolve(id, fate::given_up, now_ns_);
+            of(w).packets.resolve(id, fate::discarded, now_ns_);
         };
         e.too_long = [this, w](std::uint64_t id) {
             of(w).packets.resolve(id, fate::too_long, now_ns_);

@@ -89,7 +89,7 @@ void packet_account::resolve(std::uint64_t id, fate what, std::int64_t now_ns) {
     record& r = record_of(id);
     if (r.what == what || r.what == fate::delivered) return;
     // A packet that has left the RLC and is on its way cannot be dropped any more.
-    if (what == fate::given_up && r.what == fate::queued && r.behind()) return;
+    if (what == fate::discarded && r.what == fate::queued && r.behind()) return;
     move(r, id, what, now_ns);
     while (!records_.empty()) {
         const record& f = records_.front();
@@ -127,7 +127,7 @@ link_sums packet_account::sums() const {
     link_sums all{in_, of(fate::delivered), of(fate::queued), {}};
     const auto add = [&](fate f) { all.dropped.push_back({reason_of(f), of(f)}); };
     add(fate::refused);
-    add(fate::given_up);
+    add(fate::discarded);
     add(acknowledged() ? fate::lost_by_reset : fate::lost);
     if (mode_ == rlc_mode::transparent) add(fate::too_long);
     return all;
@@ -135,7 +135,7 @@ link_sums packet_account::sums() const {
 
 const char* packet_account::reason_of(fate f) {
     return f == fate::refused         ? "queue_full"
-           : f == fate::given_up      ? "rlc_given_up"
+           : f == fate::discarded     ? "rlc_given_up"
            : f == fate::lost_by_reset ? "rlc_reset"
            : f == fate::lost          ? "rlc_lost"
            : f == fate::too_long      ? "rlc_too_long"

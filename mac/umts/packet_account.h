@@ -25,7 +25,7 @@ public:
     enum class fate : std::uint8_t {
         queued,
         delivered,
-        given_up,
+        discarded,
         lost_by_reset,
         refused,
         lost,

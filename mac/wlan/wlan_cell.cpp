@@ -14,7 +14,7 @@ namespace {
 
 constexpr int rts_limit = 7, short_limit = 7, long_limit = 4;
 constexpr const char *queue_full = "wlan_queue_full", *relay_full = "wlan_relay_full",
-                     *given_up = "wlan_retry_limit";
+                     *retry_limit_reached = "wlan_retry_limit";
 
 bool between(int value, int low, int high) { return value >= low && value <= high; }
 
@@ -89,7 +89,7 @@ wlan_cell::node_counts& wlan_cell::node_counts::operator+=(const node_counts& o)
     failed += o.failed;
     collisions += o.collisions;
     put_back += o.put_back;
-    given_up += o.given_up;
+    dropped += o.dropped;
     return *this;
 }
 
@@ -126,7 +126,9 @@ link_sums wlan_cell::direction::sums(int station) const {
     return {c.in,
             c.delivered,
             c.queued,
-            {{queue_full, c.queue_full}, {relay_full, c.relay_full}, {given_up, c.retry_limit}}};
+            {{queue_full, c.queue_full},
+             {relay_full, c.relay_full},
+             {retry_limit_reached, c.retry_limit}}};
 }
 
 link_sums wlan_cell::direction::sums() const {
@@ -402,9 +404,9 @@ void wlan_cell::end_of_failed(node& n, const sender& s) {
         ++q.counts.put_back;
         return;
     }
-    ++q.counts.given_up;
+    ++q.counts.dropped;
     leaves(f, s.node, until_);
-    ends(f, &direction::counters::retry_limit, given_up, until_);
+    ends(f, &direction::counters::retry_limit, retry_limit_reached, until_);
     q.frames.pop_front();
     q.had_ns = until_;
 }

@@ -72,7 +72,7 @@ public:
         std::uint64_t failed = 0;      // of them
         std::uint64_t collisions = 0;  // of the failed
         std::uint64_t put_back = 0;    // frames
-        std::uint64_t given_up = 0;
+        std::uint64_t dropped = 0;
         node_counts& operator+=(const node_counts& o);
     };
     // Attempts that a packet of 1500 bytes of this node's last hop gets.

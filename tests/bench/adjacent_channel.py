@@ -17,7 +17,7 @@ does it (passes 80 % of 7.68 MHz, 80 dB beyond 120 %); amplifier and converter a
             Area the -14 dBm, the slope as in SHARC, sharc/mask/spectral_mask_3gpp.py). Absolute,
             so: the highest power of the carrier that stays inside
 
-Judged is the edge that the demo has (16): leakage below -45 dB, an EVM of at most 0.3 % more than
+Evaluated is the edge that the demo has (16): leakage below -45 dB, an EVM of at most 0.3 % more than
 without, a carrier of -5 dBm inside the mask. Exit code 1: something is outside, which the last line
 names."""
 

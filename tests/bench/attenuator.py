@@ -126,10 +126,10 @@ def silence(times):
 
 
 def memory(board):
-    said = subprocess.run(
+    output = subprocess.run(
         ["arm-none-eabi-size", ARM / f"{board}.elf"], capture_output=True, text=True, check=True
     ).stdout
-    text, data, bss = map(int, said.splitlines()[1].split()[:3])
+    text, data, bss = map(int, output.splitlines()[1].split()[:3])
     return {
         "board": board,
         "flash": {"found": text + data, "budget": FLASH},

@@ -205,11 +205,11 @@ def one_run(tree: Any, seconds: float, options: Any) -> dict[str, Any]:
             first = slots_so_far()
             wakes = wake_ups.measure(threads, seconds)
             slots = max(1, slots_so_far() - first)
-            _, said = demo.communicate(timeout=120)
+            _, output = demo.communicate(timeout=120)
         if not report.exists():
             raise CellDied(
                 f"the demo of {tree} ended with exit code {demo.returncode}:"
-                f" {said.strip().splitlines()[-1:]}"
+                f" {output.strip().splitlines()[-1:]}"
             )
         result = json.loads(report.read_text())
     return {

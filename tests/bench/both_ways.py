@@ -133,7 +133,7 @@ def outside(found):
     ]
 
 
-def judged(r):
+def evaluated(r):
     """A run that ended before its figures were taken (no lock) has the verdict alone."""
     if not all(r.get(part) for part in ("realtime", "fader", "cpu")):
         return {"verdict": r["verdict"], "outside": None}
@@ -173,7 +173,7 @@ def main():
         with contextlib.redirect_stdout(sys.stderr):
             demo.main([*options, f"--json={report}"], places.default())
         r = json.loads(report.read_text())
-    found = {"options": " ".join(options), "load": os.getloadavg()[0], **judged(r)}
+    found = {"options": " ".join(options), "load": os.getloadavg()[0], **evaluated(r)}
     text = json.dumps(found, indent=1)
     if given.out:
         pathlib.Path(given.out).write_text(text + "\n")

@@ -6,7 +6,7 @@ is asked:
   snr_db              terminal's SNR, by bin: mean over the slots that both have recorded; rms over
   the bins of all seeds of the difference,
                       at most 0.3 dB; and that of single slots, which have noise of their own on
-                      either way (not judged)
+                      either way (not evaluated)
   frame_error_rate    of each way with its 95 % interval over the seeds: each mean inside the
   other's interval
   tcp_bps             ratio of the means within 3 %, with the 95 % interval of the pairs

@@ -26,7 +26,7 @@ BUILD = pathlib.Path(os.environ.get("OPENWIP_BUILD", TOP / "build"))
 sys.path[:0] = [str(TOP / "host" / "cli"), str(BUILD / "python")]
 
 from openwip_cli.commands.radio_findings import SHARE
-from openwip_cli.figures import standstills, timing
+from openwip_cli.figures import stalls, timing
 from openwip_cli.runs import loop, options
 
 SCENARIO = [
@@ -70,7 +70,7 @@ def of_run(r):
         found |= {
             "slots": rt["slots"],
             "missed": timing.missed_words(rt["missed"]),
-            "standstills": standstills.words(rt.get("standstills")).removeprefix("; "),
+            "standstills": stalls.words(rt.get("standstills")).removeprefix("; "),
         }
     return found | (
         {
@@ -82,7 +82,7 @@ def of_run(r):
     )
 
 
-def judged(measured, settled, runs, wanted):
+def evaluated(measured, settled, runs, wanted):
     """(what is wrong, k)"""
     valid = sum(r["valid"] for r in runs)
     wrong = []
@@ -110,8 +110,8 @@ def main():
     p.add_argument("--out")
     p.add_argument("more", nargs="*")
     given = p.parse_args()
-    said = [*SCENARIO, "--product", given.product, *given.more]
-    scenario = options.parse_demo(said).scenario
+    reported = [*SCENARIO, "--product", given.product, *given.more]
+    scenario = options.parse_demo(reported).scenario
     radios = loop.radios_of_demo(scenario)
     measured, runs = {}, []
     with tempfile.TemporaryDirectory(prefix="openwip-loop-") as folder:
@@ -139,7 +139,7 @@ def main():
                 "demo",
                 "--name",
                 f"cl{os.getpid() % 10000}",
-                *said,
+                *reported,
                 *settled.flags.split(),
                 "--duration",
                 str(given.seconds),
@@ -147,11 +147,11 @@ def main():
             )
             runs.append(of_run(report(file)))
     worst = max(measured.values(), key=lambda m: m["transmit"]["late_at_most"])
-    wrong, valid = judged(
+    wrong, valid = evaluated(
         worst, settled, runs, given.runs if given.at_least is None else given.at_least
     )
     found = {
-        "options": said,
+        "options": reported,
         "load": os.getloadavg()[0],
         "settings": settled.flags,
         "fader_delay_of": settled.share,

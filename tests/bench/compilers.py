@@ -95,10 +95,10 @@ def build(compiler: str, folder: pathlib.Path, jobs: int, march: str, tests: str
 
 
 def heard(program: pathlib.Path, recording: pathlib.Path) -> list[list[str]]:
-    said = subprocess.run(
+    printed = subprocess.run(
         [program, "replay", recording], check=True, stdout=subprocess.PIPE, text=True
     ).stdout
-    return [line.split() for line in said.splitlines()]
+    return [line.split() for line in printed.splitlines()]
 
 
 def compared(there: list[list[str]], here: list[list[str]]) -> dict[str, Any]:

@@ -134,7 +134,7 @@ def of_stations(seconds, jitter):
             f"{role}: {why}" for role, r in reports.items() for why in r["verdict"]["reasons"]
         ],
         # The terminal loses it when the base station ends, too, which its verdict does not
-        # judge.
+        # evaluate.
         "lock_losses": int(not reports["terminal"]["verdict"]["checks"]["lock"]),
         "standstills": reports["base"]["standstills"],
     }

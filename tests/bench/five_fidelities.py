@@ -138,13 +138,15 @@ class Point:
             "congestion_control": self.sender,
         }
 
-    def left_out(self, name: str) -> str | None:
+    def skipped(self, name: str) -> str | None:
         """Why it is not in this fidelity."""
         s = self.settings(1)
         predicted = s["link.modulation"] == "adaptive" or s["link.allocation"] == "best"
-        told = s["channel.prediction_nmse"] == 0 and predicted and name in ("as-radio", "sample")
+        perfect = s["channel.prediction_nmse"] == 0 and predicted and name in ("as-radio", "sample")
         return (
-            "its predictions are told to be perfect, those of a receiver are not" if told else None
+            "its predictions are told to be perfect, those of a receiver are not"
+            if perfect
+            else None
         )
 
     def flow(self, work: dict[str, Any]) -> str:
@@ -449,7 +451,7 @@ def measure() -> int:
     )
     for point in points:
         for name in wanted:
-            if why := point.left_out(name):
+            if why := point.skipped(name):
                 print(f"{point.label}|{name} left out: {why}")
                 continue
             for seed in range(1, given.seeds + 1):

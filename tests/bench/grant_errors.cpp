@@ -128,11 +128,11 @@ void measure(content what, const char* channel, double snr_db, int grants) {
         std::array<std::uint8_t, code_information_bits> bits;
         std::array<float, code_sent_bits> ordered;
         region.order(soft, i % slots_per_frame, ordered);
-        const auto told = unpack_grant(sent, link_profile::radio);
-        const grant_due due{.frame_number = told->frame_number,
-                            .first_new_sn = static_cast<wire_sn>(told->first_new_sn - 20),
+        const auto unpacked = unpack_grant(sent, link_profile::radio);
+        const grant_due due{.frame_number = unpacked->frame_number,
+                            .first_new_sn = static_cast<wire_sn>(unpacked->first_new_sn - 20),
                             .most_new = 2 * nof_bins,
-                            .window_edge = told->window_edge};
+                            .window_edge = unpacked->window_edge};
         code.decode(ordered, bits);
         count(bits, sent, due, false, plain);
         const auto zeros = control_region::padding(ordered);

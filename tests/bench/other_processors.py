@@ -40,7 +40,7 @@ PROGRAMS = ("host/emulator/wip_emulator", "host/simulator/wip_ns3")  # of the bu
 # what its runs need beside them
 OF_VIRTUAL_TIME = ("virtual-time/linux", "host/virtual/wip_guest")
 MACHINE = re.compile(r"(kvm|tcg):[\w.+=-]+(,[\w.+=-]+)*")
-SAID = re.compile(r"`([\w-]+)`.*\b([0-9a-f]{64})\b")  # of a page
+HASHES = re.compile(r"`([\w-]+)`.*\b([0-9a-f]{64})\b")  # of a page
 MODULES = (
     "virtio_ring",
     "virtio",
@@ -111,15 +111,15 @@ done
 
 def processor() -> dict[str, Any]:
     text = pathlib.Path("/proc/cpuinfo").read_text()
-    said = dict(
+    output = dict(
         (w.strip() for w in line.split(":", 1))
         for line in text.split("\n\n")[0].splitlines()
         if ":" in line
     )
-    flags = (said.get("flags") or said.get("Features", "")).split()  # x86-64, 64-bit ARM
+    flags = (output.get("flags") or output.get("Features", "")).split()  # x86-64, 64-bit ARM
     name = (
-        said.get("model name")
-        or f"implementer {said.get('CPU implementer')}, part {said.get('CPU part')}"
+        output.get("model name")
+        or f"implementer {output.get('CPU implementer')}, part {output.get('CPU part')}"
     )
     return {
         "processor": name,
@@ -178,12 +178,12 @@ def measure(out: pathlib.Path, runs: list[str], seconds: float) -> dict[str, Any
         if done.returncode:
             found["runs"][name] = {"failed": (done.stderr or done.stdout).strip()[-500:]}
         else:
-            said = json.loads(report.read_text())
+            output = json.loads(report.read_text())
             found["runs"][name] = {
                 "sha256": sha256(capture),
                 "capture_bytes": capture.stat().st_size,
-                "goodput_bps": said["tcp"]["goodput_bps"],
-                "factor": said["realtime"]["factor"],
+                "goodput_bps": output["tcp"]["goodput_bps"],
+                "factor": output["realtime"]["factor"],
             }
         found["runs"][name] |= {"options": RUNS[name], "wall_s": round(time.monotonic() - began, 1)}
         print(name, found["runs"][name], flush=True)
@@ -217,10 +217,10 @@ def debians_kernel(folder: pathlib.Path, newest: str) -> pathlib.Path:
     """Unpacked in the folder; `newest`: the package that depends on the newest kernel."""
     unpacked = folder / "kernel"
     if not unpacked.exists():
-        said = subprocess.run(
+        output = subprocess.run(
             ["apt-cache", "depends", newest], capture_output=True, text=True, check=True
         ).stdout
-        package = next(w for w in said.split() if w.startswith("linux-image-") and w != newest)
+        package = next(w for w in output.split() if w.startswith("linux-image-") and w != newest)
         subprocess.run(
             ["apt-get", "download", package], cwd=folder, check=True, capture_output=True
         )
@@ -327,8 +327,8 @@ def in_guest(
         )
     if not (out / "found.json").exists():
         console = out / "console"
-        said = console.read_text(errors="replace")[-600:].strip() if console.exists() else ""
-        stop(f"{machine}: no result, {why}; the last it said: {said or 'nothing'}", 3)
+        output = console.read_text(errors="replace")[-600:].strip() if console.exists() else ""
+        stop(f"{machine}: no result, {why}; the last it said: {output or 'nothing'}", 3)
     return dict(json.loads((out / "found.json").read_text()))
 
 
@@ -350,7 +350,7 @@ def expected(page: pathlib.Path | None, runs: list[str]) -> dict[str, str]:
     if page is None:
         return {}
     try:
-        found = dict(SAID.findall(page.read_text()))
+        found = dict(HASHES.findall(page.read_text()))
     except (OSError, UnicodeDecodeError) as e:
         stop(f"--expect {page}: {getattr(e, 'strerror', None) or 'it is no text'}", 2)
     if missing := [r for r in runs if r not in found]:

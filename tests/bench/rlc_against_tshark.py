@@ -15,12 +15,12 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from rlc_witness import differences, sdus_of_tshark, wrong
+from rlc_oracle import differences, sdus_of_tshark, wrong
 
 BATCH, LINE = 1000, 20000
 
 
-def judge(program: str, first: int, worlds: int, file: pathlib.Path) -> collections.Counter[str]:
+def evaluate(program: str, first: int, worlds: int, file: pathlib.Path) -> collections.Counter[str]:
     """Counts of one capture. What differs is printed."""
     done = subprocess.run(
         [program, "worlds", str(first), str(worlds), str(file)],
@@ -35,11 +35,11 @@ def judge(program: str, first: int, worlds: int, file: pathlib.Path) -> collecti
             flush=True,
         )
         return collections.Counter({"worlds": worlds, "unfinished": worlds})
-    said = done.stdout.splitlines()
+    output = done.stdout.splitlines()
     counts = collections.Counter(
-        {name: int(value) for name, value in (c.split("=") for c in said.pop().split())}
+        {name: int(value) for name, value in (c.split("=") for c in output.pop().split())}
     )
-    missing, extra, octets = differences(said, sdus_of_tshark(file))
+    missing, extra, octets = differences(output, sdus_of_tshark(file))
     for what, lines in (("missing", missing), ("extra", extra)):
         for line in lines[:20]:
             world, *rest = line.split(" ", 1)
@@ -69,7 +69,7 @@ def main() -> int:
     total, since = collections.Counter[str](), collections.Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
         for at in range(first, first + worlds, BATCH):
-            since += judge(
+            since += evaluate(
                 program, at, min(BATCH, first + worlds - at), pathlib.Path(folder) / "rlc.pcap"
             )
             if since["worlds"] >= LINE or at + BATCH >= first + worlds:

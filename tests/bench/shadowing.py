@@ -99,9 +99,9 @@ def figures(runs):
         row, of = compared(
             {way: {s: shares(runs[way][s])[bits - 1] for s in seeds} for way in WAYS}
         )
-        judged = max(e.mean for e in of.values()) >= LEAST_SHARE
+        evaluated = max(e.mean for e in of.values()) >= LEAST_SHARE
         found.append(
-            {"bits": bits, **row, "judged": judged, "ok": not judged or alike(*of.values())}
+            {"bits": bits, **row, "judged": evaluated, "ok": not evaluated or alike(*of.values())}
         )
     goodput = {way: {s: runs[way][s]["tcp"]["goodput_bps"] for s in seeds} for way in WAYS}
     row, of = compared(goodput)

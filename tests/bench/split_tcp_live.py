@@ -17,7 +17,7 @@ There is no budget: the limits are the experiment's.
   [--pacing-limit-ms MS] [--out FILE]
 
 from a built tree, 11 minutes for all cases, on a machine that does nothing else; on another one the
-pacing must not be judged (--pacing-limit-ms 1000). Exit code 1: a run is INVALID or died."""
+pacing must not be evaluated (--pacing-limit-ms 1000). Exit code 1: a run is INVALID or died."""
 
 import argparse
 import json

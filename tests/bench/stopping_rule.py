@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How often the 95 % interval of a campaign's point covers the true mean when `until` stops the
 point (docs/results/campaigns.md), and with a number of realisations that was fixed before:
-campaigns drawn from a normal distribution, judged by the rule itself.
+campaigns drawn from a normal distribution, evaluated by the rule itself.
 
     stopping_rule.py [--campaigns 4000] [--half-width 0.02] [--at-least 5] [--json FILE]
 

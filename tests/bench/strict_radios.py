@@ -155,7 +155,7 @@ def stalls(product, times, seed, folder):
             name: {
                 "stalls": len(of),
                 "longest_ms": max((ms for ms, _ in of), default=None),
-                # A busy machine stretches stalls beyond what is asked; those are not judged.
+                # A busy machine stretches stalls beyond what is asked; those are not evaluated.
                 "longer_than_asked": sum(ms > LONGEST_MS for ms, _ in of),
                 "slots_until_locked": {
                     "found": max((slots for ms, slots in of if ms <= LONGEST_MS), default=None),

@@ -134,7 +134,7 @@ def of_stations(config, seconds, scenario):
         base = world.station("base")
         base.wait_until_up()
         tcp = None
-        if system.wait_until(lambda: "locked" in terminal.said, LOCKS_S) and system.wait_until(
+        if system.wait_until(lambda: "locked" in terminal.output, LOCKS_S) and system.wait_until(
             lambda: base.hears("10.42.0.2"), ANSWERS_S
         ):
             tcp = tcp_over(base, terminal, seconds, scenario)
@@ -196,7 +196,7 @@ def main():
                 if way in DEMOS
                 else of_stations(config, given.seconds, scenario)
             )
-        said = {
+        reported = {
             "config": config.read_text(),
             "seconds": given.seconds,
             "load": os.getloadavg()[0],
@@ -205,8 +205,8 @@ def main():
         }
     print("\n".join(line(way, f) for way, f in found.items()))
     if given.out:
-        pathlib.Path(given.out).write_text(json.dumps(said, indent=1) + "\n")
-    return 1 if said["wrong"] else 0
+        pathlib.Path(given.out).write_text(json.dumps(reported, indent=1) + "\n")
+    return 1 if reported["wrong"] else 0
 
 
 if __name__ == "__main__":

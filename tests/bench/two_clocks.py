@@ -11,7 +11,7 @@ at the end with what is asked:
   grants_failed, frames_bad    at most 1e-5 of the slots, 1e-3 of the frames
   pings_lost      0; dropped: packets that a queue was too short for
   slots_gained    the base station's slots beyond the medium's: PPM of them, within JITTER; not
-  judged where that is more than half of
+  evaluated where that is more than half of
                   what it should be (below nine minutes of 10 ppm). Looked at while the base
                   station's flowgraph stands still, and the
                   medium with it
@@ -59,7 +59,7 @@ def argv_of(process, freq):
 
 
 def at_that_carrier(given):
-    """And with peers that bear a standstill of the machine, on a medium where oscillators so far
+    """And with peers that bear a stall of the machine, on a medium where oscillators so far
     apart hear each other."""
     made, config, air = processes.cell_processes, configuration.mac_config, configuration.air_config
     processes.cell_processes = lambda *a: [
@@ -140,10 +140,12 @@ def run(given):
     )
     places, progress = Places(TOP, BUILD, sys.executable), Progress()
     at_that_carrier(given)
-    with owned_cell(options.name, progress) as (cell, keeper):
-        running = demo.DemoCell(cell, keeper, options.scenario, places)
+    with owned_cell(options.name, progress) as (cell, supervisor):
+        running = demo.DemoCell(cell, supervisor, options.scenario, places)
         demo.start_cell(running, places, progress)
-        if not keeper.wait_until(lambda: running.ask(running.terminal).radio.locked, PATIENCE_S):
+        if not supervisor.wait_until(
+            lambda: running.ask(running.terminal).radio.locked, PATIENCE_S
+        ):
             raise SystemExit("the terminal does not lock")
         pings = subprocess.Popen(
             [
@@ -173,7 +175,7 @@ def run(given):
                 and last["wall_s"] - first["wall_s"] < 60 * given.at_most
             ):
                 aim = last["medium_s"] + 60
-                keeper.wait_until(
+                supervisor.wait_until(
                     lambda: running.ask(running.air).now / 7.68e6 >= aim, PATIENCE_S, every=0.5
                 )
                 last = look(running, flowgraph)
@@ -189,9 +191,9 @@ def run(given):
                 )
         finally:
             pings.send_signal(signal.SIGINT)
-            said = pings.communicate()[0]
+            output = pings.communicate()[0]
     sent, received = map(
-        int, re.search(r"(\d+) packets transmitted, (\d+) received", said).groups()
+        int, re.search(r"(\d+) packets transmitted, (\d+) received", output).groups()
     )
     d = {k: last[k] - first[k] for k in last}
     frames = d["frames_good"] + d["frames_bad"]

@@ -45,7 +45,7 @@ PORT, PAGES, PINGS = 8080, 5, 10
 def output(cell, side, argv, seconds):
     program = traffic.Program(cell.namespace(side), argv)
     try:
-        if not program.wait(cell.keeper, seconds) or program.process.returncode != 0:
+        if not program.wait(cell.supervisor, seconds) or program.process.returncode != 0:
             raise traffic.TrafficFailed(
                 f"{argv[0]}: {program.stderr.strip()[-200:] or f'not over after {seconds} s'}"
             )
@@ -55,10 +55,10 @@ def output(cell, side, argv, seconds):
 
 
 def ping(cell):
-    said = output(
+    printed = output(
         cell, "base", ["ping", "-n", "-c", str(PINGS), "-W", "5", ADDRESS["terminal"]], 60
     )
-    times = [float(t) for t in re.findall(r"time=([\d.]+) ms", said)]
+    times = [float(t) for t in re.findall(r"time=([\d.]+) ms", printed)]
     if len(times) != PINGS:
         raise traffic.TrafficFailed(f"ping: {len(times)} of {PINGS} answers")
     return {"mean": round(statistics.fmean(times), 1), "least": min(times), "most": max(times)}
@@ -69,17 +69,17 @@ def fetch(cell, *names):
     urls = [
         part for n in names for part in ("-o", "/dev/null", f"http://{ADDRESS['base']}:{PORT}/{n}")
     ]
-    said = output(
+    printed = output(
         cell,
         "terminal",
         ["curl", "-s", "-S", "-f", "-w", "%{time_total} %{size_download} %{num_connects}\n", *urls],
         300,
     )
-    lines = [[float(w) for w in line.split()] for line in said.splitlines()]
+    lines = [[float(w) for w in line.split()] for line in printed.splitlines()]
     if [line[1] for line in lines] != [FILES[n] for n in names] or sum(
         line[2] for line in lines
     ) != 1:
-        raise traffic.TrafficFailed(f"curl: {said!r}")
+        raise traffic.TrafficFailed(f"curl: {printed!r}")
     return round(sum(line[0] for line in lines), 3)
 
 
@@ -105,7 +105,7 @@ def workload(cell):
                     str(PORT),
                 ],
             ),
-            cell.keeper,
+            cell.supervisor,
             traffic.listens(PORT),
             "http.server",
         )

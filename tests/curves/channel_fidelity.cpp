@@ -90,15 +90,15 @@ int run(const char* name, std::uint64_t seed, int slots, double mean_snr_db, dou
                 const double real = db::from_power(static_cast<double>(snr[b])).value;
                 if (rows) std::printf("%.3f ", real);
                 const auto linear = [](float v) { return db(static_cast<double>(v)).power(); };
-                auto& said = predicted[static_cast<std::size_t>(t % horizon)][b];
+                auto& reported = predicted[static_cast<std::size_t>(t % horizon)][b];
                 if (t >= settling + horizon) {
                     const std::array<double, 3> against{
                         static_cast<double>(snr[b]),
                         static_cast<double>(r.bin_power[b] / r.bin_noise[b]), linear(r.snr_db[b])};
                     for (std::size_t i = 0; i < against.size(); ++i)
-                        prediction[i].add(against[i], linear(said));
+                        prediction[i].add(against[i], linear(reported));
                 }
-                said = r.predicted_snr_db[b];
+                reported = r.predicted_snr_db[b];
                 if (real <= 0) continue;
                 const double d = static_cast<double>(r.snr_db[b]) - real;
                 all.add(d);

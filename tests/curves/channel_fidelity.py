@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One definition, one seed, two fidelities: channel_fidelity.cpp run and judged, as a test; with
+"""One definition, one seed, two fidelities: channel_fidelity.cpp run and evaluated, as a test; with
 --png FILE the figure of docs/results/curves.md, with --json FILE the results of its table."""
 
 import argparse

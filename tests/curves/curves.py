@@ -42,7 +42,7 @@ MARKS = [0.0085, 0.0356, 0.0963, 0.20]
 AIM = [0.0042, 0.0144, 0.0387, 0.0834]  # design: Wiener over 12 known elements of 5 bins
 LOSS_WITHOUT_INTERFERENCE = {4: 1, 6: 1, 8: 3}  # dB; 256-QAM began at 6.1
 RESULTS = "openwip-results/curves"  # in the current folder; the build folder may be removed
-# a loss below that is judged against the receiver without interference
+# a loss below that is evaluated against the receiver without interference
 FLATTERED_DB = -0.3
 # with the profile's shadowing; stated before it was measured
 SHADOWING_AIM = {3: 0.05}
@@ -169,7 +169,7 @@ def wilson_low(good, n, z=1.96):
     )
 
 
-def judge(data, bound):
+def evaluate(data, bound):
     rows = Result()
     if "awgn" in data:
         for k in range(1, 9):
@@ -188,7 +188,7 @@ def judge(data, bound):
                 # The told receiver has one tap: interference between subcarriers makes it a floor.
                 # Where that is above 10 %, the loss is against the receiver that has this
                 # interference cancelled, too.
-                ours, told, exact = (
+                ours, genie, exact = (
                     crossing(points, key) for key in ("fer", "fer_told", "fer_exact")
                 )
                 name = f"typical urban {kmh:g} km/h, {SQUARE[k]}: loss at 10 % frame errors"
@@ -196,7 +196,7 @@ def judge(data, bound):
                 lowest = (
                     f"ours {low['fer']:.3f}, told {low['fer_told']:.3f} at {low['snr_db']:g} dB"
                 )
-                if told is None:
+                if genie is None:
                     limit = LOSS_WITHOUT_INTERFERENCE[k]
                     reached = None not in (ours, exact)
                     rows.put(
@@ -214,8 +214,8 @@ def judge(data, bound):
                 if ours is None:
                     rows.put(name, "<= 1 dB", f"not reached: {lowest}", False)
                     continue
-                loss = f"{ours - told:.2f} dB (ours {ours:.1f} dB, told {told:.1f} dB)"
-                if ours - told < FLATTERED_DB:
+                loss = f"{ours - genie:.2f} dB (ours {ours:.1f} dB, told {genie:.1f} dB)"
+                if ours - genie < FLATTERED_DB:
                     # Better than told: interference that we subtract, and the told one does not,
                     # decides.
                     rows.put(name, "-", loss)
@@ -230,7 +230,7 @@ def judge(data, bound):
                         exact is not None and ours - exact <= 1,
                     )
                     continue
-                rows.put(name, "<= 1 dB", loss, ours - told <= 1)
+                rows.put(name, "<= 1 dB", loss, ours - genie <= 1)
                 if exact is not None:
                     rows.put(
                         "... against one without interference between subcarriers",
@@ -256,14 +256,14 @@ def judge(data, bound):
         for what, name in (("sync", "synchronised"), ("lock", "locked (frame number known)")):
             within = p[f"{what}_within_40_ms"]
             times = sorted(t if t >= 0 else 1e9 for t in p[f"{what}_ms"])
-            judged = p["snr_db"] == 6
+            evaluated = p["snr_db"] == 6
             rows.put(
                 f"cold start at {p['snr_db']:g} dB, {p['kmh']:g} km/h: {name} within 40 ms",
-                ">= 99 %" if judged else "-",
+                ">= 99 %" if evaluated else "-",
                 f"{100 * within / p['trials']:.1f} % of {p['trials']} (95 %: at least"
                 f" {100 * wilson_low(within, p['trials']):.1f} %), median"
                 f" {times[len(times) // 2]:.1f} ms, wrong {p['wrong']}",
-                within >= 0.99 * p["trials"] if judged else None,
+                within >= 0.99 * p["trials"] if evaluated else None,
             )
         late = [b for t, b in zip(p["lock_ms"], p["band_db"]) if not 0 <= t <= 40]
         if len(late) > 0.01 * p["trials"]:
@@ -479,8 +479,8 @@ def table(rows):
         f" {r[2]}"
         for r in rows
     ]
-    judged = [r[3] for r in rows if r[3] is not None]
-    return "\n".join(lines + ["", f"{sum(judged)} of {len(judged)} targets reached"])
+    evaluated = [r[3] for r in rows if r[3] is not None]
+    return "\n".join(lines + ["", f"{sum(evaluated)} of {len(evaluated)} targets reached"])
 
 
 def command_of(given):
@@ -555,7 +555,7 @@ def measured(arguments):
         program, given.only or list(TRIALS), given.trials, given.seed, given.all, given.jobs, say
     )
     bound = bounds(given.all and "prediction" in data)
-    rows = judge(data, bound)
+    rows = evaluate(data, bound)
     write_csv(folder, data, bound, rows)
     on_screen = given.json != "-"
     if given.json and on_screen:

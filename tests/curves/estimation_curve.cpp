@@ -50,7 +50,7 @@ struct score {
         work();
         times.push_back(std::chrono::duration<double, std::micro>(timer::now() - start).count());
     }
-    void judge(const response& e, const truth& t) {
+    void evaluate(const response& e, const truth& t) {
         for (std::size_t l = 0; l < symbols_per_slot; ++l) {
             const double at = static_cast<double>(phy::symbol_time(static_cast<int>(l)));
             for (int n = 0; n < nof_subcarriers; ++n) {
@@ -212,7 +212,7 @@ void estimation_curve(const options& o) {
                     const auto enter = [&](auto work) {
                         auto& s = scores[method++];
                         s.timed(work);
-                        if (i >= warm_up) s.judge(r, t);
+                        if (i >= warm_up) s.evaluate(r, t);
                     };
                     const auto take = [&] {
                         r.a = estimate.middle;
@@ -222,12 +222,12 @@ void estimation_curve(const options& o) {
                     enter([&] { least_squares(y, sent, r); });
                     scores[method].timed([&] { estimator.from_pilots(y, sent, snr, estimate); });
                     take();
-                    if (i >= warm_up) scores[method].judge(r, t);
+                    if (i >= warm_up) scores[method].evaluate(r, t);
                     ++method;
                     scores[method].timed(
                         [&] { estimator.from_all(y, sent, symbols.data(), snr, estimate); });
                     take();
-                    if (i >= warm_up) scores[method].judge(r, t);
+                    if (i >= warm_up) scores[method].evaluate(r, t);
                     ++method;
                     enter([&] { kalman.work(y, elements, r.a, r.b); });
                     decide(y, estimate, points, feedback.symbols());
@@ -244,7 +244,7 @@ void estimation_curve(const options& o) {
                     r.b = feedback.slope();
                     r.c = feedback.curve();
                     if (i >= warm_up) {
-                        scores[method].judge(r, t);
+                        scores[method].evaluate(r, t);
                         for (const auto& row : t.h)
                             for (const auto h : row) power += std::norm(h);
                     }

@@ -19,7 +19,7 @@ namespace wip::curves {
 namespace {
 
 struct counts {
-    std::int64_t frames = 0, ours = 0, told = 0, exact = 0, grants_lost = 0;
+    std::int64_t frames = 0, ours = 0, informed = 0, exact = 0, grants_lost = 0;
     std::uint64_t second_passes = 0;
 };
 
@@ -28,7 +28,7 @@ public:
     explicit genie(int k) : k_(k), points_(k) {}
 
     // Frames of the world's slot with a wrong symbol, told and exact.
-    void judge(const world& w, counts& c) {
+    void evaluate(const world& w, counts& c) {
         // The channel model's filter delays by a few samples; the extractor's window has room.
         extractor_.extract(w.clean.data(), 0, clean_);
         extractor_.extract(w.noisy.data(), 0, noisy_);
@@ -37,7 +37,7 @@ public:
             phy::label_array sent{};
             phy::encode_frame(w.sent.payload[b], k_,
                               phy::payload_key(0, w.sent.grant.bins[b].sn, 0), sent);
-            bool told_wrong = false, exact_wrong = false;
+            bool informed_wrong = false, exact_wrong = false;
             for (std::size_t i = 0; i < phy::nof_labels; ++i) {
                 const auto& e = phy::payload_elements[i];
                 const auto l = static_cast<std::size_t>(e.symbol);
@@ -47,11 +47,11 @@ public:
                 const cf64 y0(static_cast<double>(clean_[l].re[n]),
                               static_cast<double>(clean_[l].im[n]));
                 const cf64 x(points_.points()[sent[i]]);
-                told_wrong = told_wrong || label(y / truth_.h[l][n]) != sent[i];
+                informed_wrong = informed_wrong || label(y / truth_.h[l][n]) != sent[i];
                 exact_wrong = exact_wrong || label(y / (y0 / x)) != sent[i];
             }
             ++c.frames;
-            c.told += told_wrong;
+            c.informed += informed_wrong;
             c.exact += exact_wrong;
         }
     }
@@ -90,7 +90,7 @@ void fading_curve(const options& o) {
         for (const double kmh : speeds)
             for (const double snr_db : s.snr_db) {
                 counts c;
-                genie told(s.k);
+                genie informed(s.k);
                 for (int t = 0; t < o.trials; ++t) {
                     const auto seed = o.seed + 1000 * static_cast<std::uint64_t>(t);
                     world w({.profile = "jakes",
@@ -107,7 +107,7 @@ void fading_curve(const options& o) {
                             c.grants_lost += !r.grant_ok;
                             for (const auto& b : r.bins) c.ours += b.outcome != frame_outcome::good;
                         });
-                        if (i >= warm_up) told.judge(w, c);
+                        if (i >= warm_up) informed.evaluate(w, c);
                     }
                     c.second_passes += receiver.state().second_passes - passes_before;
                 }
@@ -118,7 +118,7 @@ void fading_curve(const options& o) {
                     "{\"curve\":\"fading\",\"bits\":%d,\"kmh\":%g,\"snr_db\":%g,\"fer\":%.6g,"
                     "\"fer_told\":%.6g,\"fer_exact\":%.6g,\"frames\":%lld,\"grants_lost\":%lld,"
                     "\"second_passes\":%.4g}\n",
-                    s.k, kmh, snr_db, rate(c.ours), rate(c.told), rate(c.exact),
+                    s.k, kmh, snr_db, rate(c.ours), rate(c.informed), rate(c.exact),
                     static_cast<long long>(c.frames), static_cast<long long>(c.grants_lost),
                     rate(static_cast<std::int64_t>(c.second_passes) * nof_bins));
                 std::fflush(stdout);

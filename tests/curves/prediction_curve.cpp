@@ -48,7 +48,7 @@ bins linear(const std::array<float, nof_bins>& db) {
 struct candidate {
     std::string name;
     phy::slot_receiver receiver;
-    std::vector<std::optional<bins>> said;
+    std::vector<std::optional<bins>> reported;
     score result;
 
     candidate(std::string_view method, int horizon)
@@ -80,7 +80,7 @@ void point(const place& p, const options& o) {
                  .seed = o.seed + 101 * static_cast<std::uint64_t>(t)});
         constexpr int slots = warm_up + measured;
         std::vector<std::optional<bins>> held(slots + 64);
-        for (auto& c : all) c->said.assign(slots + 64, {});
+        for (auto& c : all) c->reported.assign(slots + 64, {});
         truth now;
         for (int i = 0; i < slots; ++i) {
             w.next();
@@ -88,13 +88,13 @@ void point(const place& p, const options& o) {
             for (auto& c : all)
                 feed(c->receiver, w, [&](const phy::received_slot& r) {
                     if (!r.locked || r.channel.empty()) return;
-                    c->said[to] = linear(r.predicted_snr_db);
+                    c->reported[to] = linear(r.predicted_snr_db);
                     held[to] = of_slot_alone(r);
                 });
             if (i < warm_up) continue;
             const auto at = static_cast<std::size_t>(i);
             bool there = true;
-            for (const auto& c : all) there = there && c->said[at];
+            for (const auto& c : all) there = there && c->reported[at];
             if (!there) {
                 ++missing;
                 continue;
@@ -102,7 +102,7 @@ void point(const place& p, const options& o) {
             w.look(now);
             for (std::size_t b = 0; b < nof_bins; ++b) {
                 const double g = now.power[b] * w.snr;
-                for (auto& c : all) c->result.add(g, (*c->said[at])[b]);
+                for (auto& c : all) c->result.add(g, (*c->reported[at])[b]);
                 last.add(g, (*held[at])[b]);
             }
         }

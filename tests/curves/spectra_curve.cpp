@@ -56,16 +56,16 @@ double nmse(std::string_view method, spectrum kind, int horizon, const options& 
         phy::test::gains channel(static_cast<unsigned>(o.seed) + 101 * static_cast<unsigned>(t),
                                  kind);
         phy::snr_predictor predictor(horizon, method);
-        std::vector<std::array<float, nof_bins>> said(warm_up + measured + 64);
+        std::vector<std::array<float, nof_bins>> reported(warm_up + measured + 64);
         for (int i = 0; i < warm_up + measured; ++i) {
             const auto m = channel.next(doppler_hz);
             for (std::size_t b = 0; b < nof_bins && i >= warm_up; ++b) {
                 const double g = channel.truth[b];
-                const double d = g - static_cast<double>(said[static_cast<std::size_t>(i)][b]);
+                const double d = g - static_cast<double>(reported[static_cast<std::size_t>(i)][b]);
                 error += d * d;
                 power += g * g;
             }
-            predictor.update(m, said[static_cast<std::size_t>(i + horizon)]);
+            predictor.update(m, reported[static_cast<std::size_t>(i + horizon)]);
         }
     }
     return error / power;

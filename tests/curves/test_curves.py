@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The short set of the curves with tolerances, and the parts of the program that draws them. The
 tolerances hold what is reached (few trials: wider than the figures of docs/results/curves.md); the targets
-are judged by ./openwip curves --all."""
+are evaluated by ./openwip curves --all."""
 
 import contextlib
 import io
@@ -173,15 +173,15 @@ class Curves(unittest.TestCase):
     def test_a_folder_that_cannot_be_written_is_refused_and_ctrl_c_is_no_fault(self):
         with tempfile.TemporaryDirectory() as folder:
             command = ["--program", PROGRAM, "--only", "awgn", "--trials", "100", "--out", folder]
-            said = io.StringIO()
+            output = io.StringIO()
             with (
                 mock.patch.object(os, "access", lambda *_: False),
-                contextlib.redirect_stderr(said),
+                contextlib.redirect_stderr(output),
                 self.assertRaises(SystemExit) as ended,
             ):
                 curves.main(command)
             self.assertEqual(
-                (ended.exception.code, said.getvalue().splitlines()[-1]),
+                (ended.exception.code, output.getvalue().splitlines()[-1]),
                 (2, f"openwip: --out {folder}: cannot be written"),
             )
             with subprocess.Popen(
@@ -198,7 +198,7 @@ class Curves(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             bound = curves.bounds(False)
-            rows = curves.judge(self.data, bound)
+            rows = curves.evaluate(self.data, bound)
             curves.write_csv(folder, self.data, bound, rows)
             self.assertIn("targets reached", curves.table(rows))
             import curve_plots
@@ -257,8 +257,8 @@ class Bound(unittest.TestCase):
         self.assertAlmostEqual(curves.crossing(points, "r"), 15)
         self.assertIsNone(curves.crossing(points, "r", 0.001))
 
-    def test_who_beats_the_told_receiver_is_judged_against_the_one_without_interference(self):
-        def judged(ours, told, exact):
+    def test_who_beats_the_told_receiver_is_evaluated_against_the_one_without_interference(self):
+        def evaluated(ours, genie, exact):
             def at(level):
                 return lambda snr: 10 ** ((level - 10 - snr) / 10)
 
@@ -268,22 +268,22 @@ class Bound(unittest.TestCase):
                     "bits": bits,
                     "snr_db": snr,
                     "fer": at(ours)(snr),
-                    "fer_told": at(told)(snr),
+                    "fer_told": at(genie)(snr),
                     "fer_exact": at(exact)(snr),
                 }
                 for bits in (4, 6, 8)
                 for snr in (0, 40)
             ]
-            rows = curves.judge({"fading": points}, {})
+            rows = curves.evaluate({"fading": points}, {})
             return [(row[0].split(":")[0].split(" km/h")[0], row[3]) for row in rows[:2]]
 
         urban, other = "typical urban 30", "... told and its interference cancelled"
         self.assertEqual(
-            judged(10, 9.5, 9.4),
+            evaluated(10, 9.5, 9.4),
             [(urban, True), ("... against one without interference between subcarriers", None)],
         )
-        self.assertEqual(judged(10, 10.4, 9.4), [(urban, None), (other, True)])
-        self.assertEqual(judged(10, 12, 8.9), [(urban, None), (other, False)])
+        self.assertEqual(evaluated(10, 10.4, 9.4), [(urban, None), (other, True)])
+        self.assertEqual(evaluated(10, 12, 8.9), [(urban, None), (other, False)])
 
 
 if __name__ == "__main__":

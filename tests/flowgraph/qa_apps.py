@@ -178,7 +178,7 @@ terminal.main()
 class TooLate(Cell):
     """On a clock that does not wait, where a command for a time that is over starts nothing."""
 
-    def said(self, slow_call, radio="type=vusrp", *more):
+    def output(self, slow_call, radio="type=vusrp", *more):
         """On stderr, of a terminal whose start takes so long at that call, until samples have come
         and it was asked to stop."""
         process = self.start(
@@ -206,14 +206,14 @@ class TooLate(Cell):
         return process.communicate(timeout=END_S)[1].splitlines()
 
     def test_a_flowgraph_that_takes_longer_to_make_than_there_is_until_the_start_starts_later(self):
-        self.assertEqual(self.said(1), ["terminal: asked to stop"])
+        self.assertEqual(self.output(1), ["terminal: asked to stop"])
 
     def test_a_radio_that_was_told_too_late_is_started_again_and_the_recording_and_the_converter_begin_there(
         self,
     ):
         for slow_call, radio in ((2, "type=vusrp"), (3, "type=vusrp,product=x310,faults=0")):
             with self.subTest(radio):
-                said = self.said(
+                output = self.output(
                     slow_call,
                     radio,
                     "--record-iq",
@@ -222,7 +222,7 @@ class TooLate(Cell):
                     RECORDED,
                 )
                 self.assertEqual(
-                    said[-2:],
+                    output[-2:],
                     [
                         (
                             "terminal: nothing came from the radio after its start; it is started"

@@ -186,14 +186,14 @@ class BadInput(Cell):
 class ClockRequirements(unittest.TestCase):
     """The clock of a software USRP through gr-uhd, not that of a mock (test_radio_time)."""
 
-    def said(self, what):
+    def output(self, what):
         """(exit code, standard error) of a program that was started with the first test."""
         out, err = WAITING[what].communicate(timeout=20)
         return WAITING[what].returncode, err.splitlines()
 
     def test_a_source_that_the_radio_refuses_ends_the_program_in_its_words(self):
         self.assertEqual(
-            self.said("gpsdo"),
+            self.output("gpsdo"),
             (
                 2,
                 [
@@ -205,7 +205,7 @@ class ClockRequirements(unittest.TestCase):
 
     def test_a_reference_that_is_not_connected_ends_the_program_in_one_line(self):
         self.assertEqual(
-            self.said("reference"),
+            self.output("reference"),
             (
                 2,
                 [
@@ -218,7 +218,7 @@ class ClockRequirements(unittest.TestCase):
 
     def test_an_edge_that_does_not_come_ends_the_program_in_one_line(self):
         self.assertEqual(
-            self.said("edge"),
+            self.output("edge"),
             (
                 2,
                 [
@@ -231,7 +231,7 @@ class ClockRequirements(unittest.TestCase):
     def test_with_both_connected_it_starts(self):
         self.assertEqual(WAITING["both"].stdout.readline(), "ready\n")
         WAITING["both"].terminate()
-        self.assertEqual(self.said("both"), (0, ["terminal: asked to stop"]))
+        self.assertEqual(self.output("both"), (0, ["terminal: asked to stop"]))
 
     def prepared(self, arguments, clock, edge):
         """A radio, ten seconds to the second, after its preparation."""

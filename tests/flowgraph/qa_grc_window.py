@@ -72,19 +72,19 @@ class Windows(unittest.TestCase):
         for graph in GRAPHS.glob("*.grc"):  # Companion writes its programs beside them
             shutil.copy(graph, self.folder)
         self.names = sorted(p.stem for p in GRAPHS.glob("*.grc"))
-        self.said_file = self.folder / "companion.txt"
+        self.output_file = self.folder / "companion.txt"
 
-    def said(self):
-        return self.said_file.read_text()
+    def output(self):
+        return self.output_file.read_text()
 
     def companion(self):
-        with open(self.said_file, "w") as said:
+        with open(self.output_file, "w") as output:
             process = subprocess.Popen(
                 [TOP / "openwip", "grc", *(self.folder / f"{n}.grc" for n in self.names)],
                 env=self.screen.environment,
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
-                stdout=said,
+                stdout=output,
                 stderr=subprocess.STDOUT,
             )
         self.addCleanup(end, process)
@@ -100,7 +100,7 @@ class Windows(unittest.TestCase):
             self.assertLess(
                 time.monotonic(),
                 deadline,
-                f"not within {within} s: {what}; Companion said {self.said()[-2000:]}",
+                f"not within {within} s: {what}; Companion said {self.output()[-2000:]}",
             )
             time.sleep(0.2)
 
@@ -113,12 +113,12 @@ class Windows(unittest.TestCase):
 
     def test_every_flowgraph_opens_in_companion_and_runs_from_there(self):
         window = self.companion()
-        self.happens(lambda: self.said().count(">>> Done") == len(self.names), "all are loaded")
+        self.happens(lambda: self.output().count(">>> Done") == len(self.names), "all are loaded")
         time.sleep(1)  # a dialogue would come after the window
         self.assert_no_trouble()
         seen = []
         for name in self.names:
-            self.assertIn(f'Loading: "{self.folder}/{name}.grc"', self.said())
+            self.assertIn(f'Loading: "{self.folder}/{name}.grc"', self.output())
         for _ in self.names:
             name = self.tab()
             with self.subTest(name):
@@ -127,21 +127,21 @@ class Windows(unittest.TestCase):
                         self.skipTest("xterm is not installed")
                 else:  # its picture shows both
                     save(self.screen.pixels(window), f"{name}_graph")
-                done = self.said().count(">>> Done")
+                done = self.output().count(">>> Done")
                 self.screen.xdotool("key", "F6")
                 (self.run_in_a_terminal if name == "loopback" else self.run_in_a_window)(
                     window, name
                 )
-                self.happens(lambda: self.said().count(">>> Done") > done, "it has ended", 30)
-                self.assertTrue(self.said().rstrip().endswith(">>> Done"), "exit code 0")
+                self.happens(lambda: self.output().count(">>> Done") > done, "it has ended", 30)
+                self.assertTrue(self.output().rstrip().endswith(">>> Done"), "exit code 0")
                 self.assert_no_trouble()
             seen.append(name)
             self.screen.xdotool("windowfocus", "--sync", window)
             self.screen.xdotool("key", "ctrl+w")
             self.happens(lambda: self.tab() != name, "the next tab")
         self.assertEqual(sorted(seen), self.names)
-        self.assertNotIn("Traceback", self.said())
-        self.assertNotIn("Error", self.said())
+        self.assertNotIn("Traceback", self.output())
+        self.assertNotIn("Error", self.output())
 
     def assert_no_trouble(self):
         titles = self.screen.titles()

@@ -43,8 +43,8 @@ def through(samples, tags, *rates, chunk=None, **more):
         converter.set_max_noutput_items(chunk)
     top.connect(source, converter, sink)
     top.run()
-    said = [(t.offset, pmt.symbol_to_string(t.key), t.value) for t in sink.tags()]
-    return np.array(sink.data()), said
+    reported = [(t.offset, pmt.symbol_to_string(t.key), t.value) for t in sink.tags()]
+    return np.array(sink.data()), reported
 
 
 def seconds(value):
@@ -102,13 +102,14 @@ class RateConverter(unittest.TestCase):
             tag(0, "tx_time", time_of(first, CELL)),
             tag(size - 1, "tx_eob", pmt.PMT_T),
         ]
-        out, said = through(sampled(first, size, CELL), tags, CELL, 1, clock, divider)
-        said = {key: (offset, value) for offset, key, value in said}
-        self.assertEqual(set(said), {"tx_sob", "tx_time", "tx_eob"})
+        out, reported = through(sampled(first, size, CELL), tags, CELL, 1, clock, divider)
+        reported = {key: (offset, value) for offset, key, value in reported}
+        self.assertEqual(set(reported), {"tx_sob", "tx_time", "tx_eob"})
         start, end = -(-first * rate // CELL), -(-(first + size) * rate // CELL)
-        self.assertEqual(round(seconds(said["tx_time"][1]) * rate), start)
+        self.assertEqual(round(seconds(reported["tx_time"][1]) * rate), start)
         self.assertEqual(
-            (said["tx_sob"][0], said["tx_time"][0], said["tx_eob"][0]), (0, 0, end - start - 1)
+            (reported["tx_sob"][0], reported["tx_time"][0], reported["tx_eob"][0]),
+            (0, 0, end - start - 1),
         )
         self.assertEqual(len(out), end - start)
         self.near(out[50:-50], sampled(int(start) + 50, len(out) - 100, rate))
@@ -146,11 +147,11 @@ class RateConverter(unittest.TestCase):
                 tag(0, "rx_time", time_of(a, rate)),
                 tag(10_000, "rx_time", time_of(b + later, rate)),
             ]
-            out, said = through(samples, tags, clock, divider, CELL, 1)
-            start = seconds(said[1][2]) * CELL
+            out, reported = through(samples, tags, clock, divider, CELL, 1)
+            start = seconds(reported[1][2]) * CELL
             nominal = -(-b * CELL // rate)
             self.assertAlmostEqual(float(start - nominal), float(later * CELL / rate), places=5)
-            after = out[said[1][0] :]
+            after = out[reported[1][0] :]
             self.near(after[50:], sampled(float(start) + 50, len(after) - 50, CELL))
 
     def test_a_time_that_is_counted_anyway_is_said_again_and_changes_nothing(self):

@@ -94,10 +94,10 @@ class SlotReceiver(unittest.TestCase):
     def test_timing_stays_in_time_when_an_overflow_moves_the_grid_of_the_samples(self):
         slots = slots_of_pattern(240)
         spectrum, turns = np.fft.fft(slots), np.fft.fftfreq(len(slots))
-        for later, told in ((0.4, 0.4), (-0.3, -0.3), (0.4, 0)):
+        for later, reported in ((0.4, 0.4), (-0.3, -0.3), (0.4, 0)):
             moved = np.fft.ifft(spectrum * np.exp(2j * np.pi * turns * later)).astype(np.complex64)
             kept = np.concatenate([slots[: 100 * SLOT], moved[120 * SLOT : 136 * SLOT]])
-            tags = [rx_time(0, 150 * SLOT), rx_time(100 * SLOT, 270 * SLOT, told)]
+            tags = [rx_time(0, 150 * SLOT), rx_time(100 * SLOT, 270 * SLOT, reported)]
             with Endpoint() as endpoint:
                 macd = Recorder(endpoint)
                 macd.start()
@@ -110,7 +110,7 @@ class SlotReceiver(unittest.TestCase):
                 macd.end()
             timing = [r.state.timing_samples for r in macd.reports if r.HasField("state")][-1]
             # among the samples; in so few slots nothing is corrected that was not told
-            self.assertAlmostEqual((timing + SLOT / 2) % SLOT - SLOT / 2, -told, delta=0.1)
+            self.assertAlmostEqual((timing + SLOT / 2) % SLOT - SLOT / 2, -reported, delta=0.1)
 
     def test_a_second_tag_that_agrees_with_the_count_is_no_overflow(self):
         tags = [rx_time(0, 150 * SLOT), rx_time(777, 150 * SLOT + 777)]
@@ -338,7 +338,7 @@ class CombiningMeter(unittest.TestCase):
         top.msg_connect(meter, "needed_single", debug, "store")
         top.start()
 
-        def told(port, slots):
+        def reported(port, slots):
             for air in slots:
                 meter.to_basic_block()._post(
                     pmt.intern(port),
@@ -346,12 +346,12 @@ class CombiningMeter(unittest.TestCase):
                 )
 
         for of in range(0, 3000, 100):
-            told("single", range(of, of + 100))
+            reported("single", range(of, of + 100))
             until = time.monotonic() + 10
             while sum(meter.single()) < 25 * (of + 100) and time.monotonic() < until:
                 time.sleep(0.001)
         self.assertEqual(list(meter.single()), [25 * 3000, 0])
-        told("combined", [3000])
+        reported("combined", [3000])
         while not debug.num_messages() and time.monotonic() < until:
             time.sleep(0.001)
         top.stop()

@@ -275,13 +275,13 @@ class FreeRunning(unittest.TestCase):
             ]
             self.run_for(300, endpoint=endpoint, events_at=(150, events))
             # After the events: a busy machine has told some before, whose plans came too late.
-            told = [
+            reported = [
                 slot
                 for request in planner.requests
                 if request.air > 30 + 150
                 for slot in request.not_sent
             ]
-        self.assertEqual([told.count(slot) for slot in (late, out)], [1, 1], told)
+        self.assertEqual([reported.count(slot) for slot in (late, out)], [1, 1], reported)
 
     def test_a_slot_is_counted_once_however_many_of_its_packets_were_late_or_missing(self):
         late, out = 130, 140
@@ -311,11 +311,11 @@ class FreeRunning(unittest.TestCase):
             status, _, bursts = self.run_for(
                 300, endpoint=endpoint, events_at=(150, [event("time_error", 100, 0.0)])
             )
-            told = [slot for request in planner.requests for slot in request.not_sent]
+            reported = [slot for request in planner.requests for slot in request.not_sent]
         sent = [slot for burst in bursts for slot in burst]
         self.assertEqual(status["late_slots"], 1)
-        self.assertLessEqual(set(told), set(sent))
-        self.assertGreaterEqual(len(told), 1)
+        self.assertLessEqual(set(reported), set(sent))
+        self.assertGreaterEqual(len(reported), 1)
 
     def test_without_a_reading_nothing_is_sent(self):
         top = gr.top_block()

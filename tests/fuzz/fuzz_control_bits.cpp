@@ -52,7 +52,7 @@ void check_built_grant(fuzz_input& in, link_profile profile) {
     g.first_new_sn = in.u16();
     g.window_edge = in.u16() & 0x7fff;
     wire_sn sn = g.first_new_sn;
-    bool told = true;
+    bool has_boundary = true;
     for (auto& b : g.bins) {
         const int kind = in.u8();
         b.bits_per_symbol = static_cast<std::uint8_t>(kind % 9);
@@ -60,8 +60,8 @@ void check_built_grant(fuzz_input& in, link_profile profile) {
         b.retransmission = kind > 128;
         if (!b.retransmission) {
             b.sn = sn++;
-            told = told && kind < 120;
-            if (told)
+            has_boundary = has_boundary && kind < 120;
+            if (has_boundary)
                 b.boundary = kind % 2 == 0
                                  ? no_boundary
                                  : static_cast<std::uint8_t>(

@@ -66,11 +66,11 @@ private:
         if ((kind & 64) != 0) draw_runs(g);
         // Only what 30 bytes can say reaches a terminal.
         std::array<std::uint8_t, grant_bytes> bits{};
-        const auto told = pack_grant(g, config_.profile, bits) ? unpack_grant(bits, config_.profile)
+        const auto unpacked = pack_grant(g, config_.profile, bits) ? unpack_grant(bits, config_.profile)
                                                                : std::nullopt;
-        report_.grant_ok = told.has_value();
-        g = told.value_or(slot_grant{});
-        if (!told) return;
+        report_.grant_ok = unpacked.has_value();
+        g = unpacked.value_or(slot_grant{});
+        if (!unpacked) return;
         for (std::size_t b = 0; b < nof_bins; ++b)
             if (g.bins[b].bits_per_symbol != 0) draw_frame(b);
         if ((kind & 128) == 0)

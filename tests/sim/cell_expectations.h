@@ -16,7 +16,7 @@ inline void expect_all_delivered(cell_world& w) {
     const auto& t = w.terminal_statistics_now();
     EXPECT_EQ(b.queued.packets, 0U);
     EXPECT_EQ(b.dropped_retransmissions.packets, 0U);
-    EXPECT_EQ(b.frames_given_up, 0U);
+    EXPECT_EQ(b.frames_dropped, 0U);
     EXPECT_EQ(b.sent.packets, t.delivered.packets);
     EXPECT_EQ(b.sent.bytes, t.delivered.bytes);
     EXPECT_EQ(w.intact(), b.sent.packets);
@@ -44,7 +44,7 @@ inline void expect_all_sent_delivered(cell_world& w) {
 inline void expect_sent_arrived(cell_world& w, int number) {
     ASSERT_TRUE(w.drain(60000)) << "world " << number;
     const auto& b = w.base_statistics_now();
-    if (b.frames_given_up == 0)
+    if (b.frames_dropped == 0)
         EXPECT_EQ(b.sent.packets, w.intact()) << "world " << number;
     else
         EXPECT_GE(w.intact(), b.sent.packets) << "world " << number;

@@ -63,7 +63,7 @@ struct world_kind {
     std::function<std::vector<std::string>(std::uint64_t seed, const name_set& without)> settings;
     std::function<std::string(std::uint64_t seed, const name_set& without)> text;
     struct totals {
-        std::uint64_t slots = 0, delivered = 0, damaged = 0, altered_headers = 0, given_up = 0;
+        std::uint64_t slots = 0, delivered = 0, damaged = 0, altered_headers = 0, dropped = 0;
     };
     std::function<totals(std::uint64_t seed, const name_set& without)> run;
 };

@@ -14,7 +14,7 @@ void check_dry(cell_world& w) {
     };
     expect(b.queued.packets == 0 && b.queued.bytes == 0, "packets are queued");
     expect(w.oracle().undelivered() == -1, "a packet that was acknowledged has not come");
-    if (b.frames_given_up == 0) {
+    if (b.frames_dropped == 0) {
         expect(b.sent.packets == w.intact(), "packets sent are not those delivered");
         expect(b.sent.bytes == t.delivered.bytes, "bytes sent are not those delivered");
         expect(t.dropped_lost_frame.packets == 0, "packets were lost");

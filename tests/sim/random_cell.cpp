@@ -219,7 +219,7 @@ world_kind::totals run(const cell_script& script) {
         memory.after_phase();
     }
     return {static_cast<std::uint64_t>(w.now()), w.intact(), w.damaged(), w.altered_headers(),
-            w.base_statistics_now().frames_given_up};
+            w.base_statistics_now().frames_dropped};
 }
 
 }  // namespace

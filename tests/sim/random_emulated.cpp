@@ -182,7 +182,7 @@ public:
             for (const auto& p : u.sent)
                 if (!p.recorded) violated("a packet without a record");
         for (int u = 0; u < cell_.users(); ++u)
-            sum_.given_up += cell_.base_status(u).link.frames_given_up;
+            sum_.dropped += cell_.base_status(u).link.frames_dropped;
         sum_.slots = static_cast<std::uint64_t>(next_.value);
         return sum_;
     }

@@ -101,14 +101,14 @@ world_kind::totals run(users_script script) {
     world_kind::totals sum;
     for (int u = 0; u < users; ++u) {
         const auto& s = w.cell().user(u).statistics();
-        if (s.frames_given_up == 0 && w.delivered(u) != w.accepted(u))
+        if (s.frames_dropped == 0 && w.delivered(u) != w.accepted(u))
             throw std::logic_error("user " + std::to_string(u) + " has got " +
                                    std::to_string(w.delivered(u)) + " packets of " +
                                    std::to_string(w.accepted(u)));
         if (w.delivered(u) < s.sent.packets)
             throw std::logic_error("packets acknowledged were not delivered");
         sum.delivered += w.delivered(u);
-        sum.given_up += s.frames_given_up;
+        sum.dropped += s.frames_dropped;
     }
     sum.slots = static_cast<std::uint64_t>(script.slots);
     return sum;

@@ -77,7 +77,7 @@ std::string violation(const world_kind& kind, std::uint64_t seed, const name_set
             totals->delivered += t.delivered;
             totals->damaged += t.damaged;
             totals->altered_headers += t.altered_headers;
-            totals->given_up += t.given_up;
+            totals->dropped += t.dropped;
         }
         return {};
     } catch (const std::exception& e) {
@@ -186,7 +186,7 @@ int main(int argc, char** argv) {
                 static_cast<unsigned long long>(sum.delivered),
                 static_cast<unsigned long long>(sum.damaged),
                 static_cast<unsigned long long>(sum.altered_headers),
-                static_cast<unsigned long long>(sum.given_up));
+                static_cast<unsigned long long>(sum.dropped));
         }
         if (!known)
             throw std::invalid_argument("--kind " + o.kind +

@@ -116,7 +116,7 @@ TEST(CellWorld, EveryRetransmissionLimitKeepsItsSums) {
                 expect_all_sent_delivered(w);
                 const auto& b = w.base_statistics_now();
                 if (most < 2 || most == 4) {
-                    EXPECT_GT(b.frames_given_up, 0U);
+                    EXPECT_GT(b.frames_dropped, 0U);
                 }
                 for (std::size_t n = static_cast<std::size_t>(most) + 1; n <= 30; ++n)
                     EXPECT_EQ(b.retransmissions[n], 0U);
@@ -163,7 +163,7 @@ TEST(CellWorld, LostFramesAreResynchronisedWithIpv6) {
 // A sender who fills his packets with packets: whatever is given up, cell_world sees that nothing
 // is delivered that was not sent, and every packet without a part in a frame given up is.
 TEST(CellWorld, PayloadMadeOfPacketsIsNeverDeliveredAsPackets) {
-    for (const double given_up : {0.01, 0.05, 0.3})
+    for (const double discarded : {0.01, 0.05, 0.3})
         for (const bool in_order : {true, false})
             for (const bool packing : {true, false})
                 for (const int k : {1, 4, 8}) {
@@ -173,7 +173,7 @@ TEST(CellWorld, PayloadMadeOfPacketsIsNeverDeliveredAsPackets) {
                     c.link.in_order = in_order;
                     c.link.packing = packing;
                     c.link.bins = 25;
-                    c.channel.frame_error = given_up;
+                    c.channel.frame_error = discarded;
                     c.channel.fading = false;
                     c.channel.grant_loss = k == 4 ? 0.1 : 0;
                     c.traffic.saturate = true;
@@ -181,7 +181,7 @@ TEST(CellWorld, PayloadMadeOfPacketsIsNeverDeliveredAsPackets) {
                     cell_world w(c);
                     w.run(600);
                     expect_all_sent_delivered(w);
-                    EXPECT_GT(w.base_statistics_now().frames_given_up, 50U);
+                    EXPECT_GT(w.base_statistics_now().frames_dropped, 50U);
                     EXPECT_GT(w.intact(), 0U);
                 }
 }

@@ -82,7 +82,7 @@ TEST(PacketAnatomy, FramesGivenUpEndTheirPacketsWithTheReason) {
             cell_world w(c);
             w.run(6000);
             expect_every_packet_recorded(w);
-            EXPECT_GT(w.base_statistics_now().frames_given_up, 50U);
+            EXPECT_GT(w.base_statistics_now().frames_dropped, 50U);
             EXPECT_GT(w.oracle().dropped(), 50U);
             EXPECT_GT(w.oracle().compared(), 500U);
         }

@@ -28,16 +28,16 @@ class Attached:
             self.process, self.user, _ = struct.unpack(
                 "3i", self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
             )
-            said, descriptors, _, _ = socket.recv_fds(self.socket, 8192, 1)
+            reported, descriptors, _, _ = socket.recv_fds(self.socket, 8192, 1)
             if len(descriptors) != 1:
                 raise ConnectionResetError("no memory was handed over")
         except OSError:
             self.socket.close()
             raise
-        magic, self.version, nodes, self.clock, _, self.speed = HEAD.unpack_from(said)
+        magic, self.version, nodes, self.clock, _, self.speed = HEAD.unpack_from(reported)
         assert magic == MAGIC, hex(magic)
         self.nodes = [
-            NODE.unpack_from(said, HEAD.size + i * NODE.size)[0].rstrip(b"\0").decode()
+            NODE.unpack_from(reported, HEAD.size + i * NODE.size)[0].rstrip(b"\0").decode()
             for i in range(nodes)
         ]
         self.status = os.fstat(descriptors[0])

@@ -41,10 +41,10 @@ class Window:
 
     def __init__(self, screen, folder, *options, program=PROGRAM):
         self.screen, self.folder = screen, pathlib.Path(folder)
-        self.said = self.folder / "words.json"
-        self.said.unlink(missing_ok=True)  # of a window before
+        self.output = self.folder / "words.json"
+        self.output.unlink(missing_ok=True)  # of a window before
         self.process = subprocess.Popen(
-            [program, "--size", f"{SIZE[0]}x{SIZE[1]}", "--words", self.said, *options],
+            [program, "--size", f"{SIZE[0]}x{SIZE[1]}", "--words", self.output, *options],
             cwd=self.folder,
             env=screen.environment,
             stdout=subprocess.DEVNULL,
@@ -78,7 +78,7 @@ class Window:
 
     def words(self):
         try:
-            return json.loads(self.said.read_text())
+            return json.loads(self.output.read_text())
         except (OSError, ValueError):
             return {
                 "health": {},
@@ -157,8 +157,8 @@ class Window:
         self.key("ctrl+shift+e")
 
         def written(words):
-            said = re.match(r"\d+ files in (monitor-\S+)$", words["status_bar"])
-            return said and self.folder / said[1] not in before
+            output = re.match(r"\d+ files in (monitor-\S+)$", words["status_bar"])
+            return output and self.folder / output[1] not in before
 
         words = self.wait_for(written, "the views are exported")
         return self.folder / words["status_bar"].split()[-1]

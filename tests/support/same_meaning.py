@@ -24,7 +24,7 @@ def expect(test, path):
     """Every figure that both have is the same. Of one terminal."""
     done = subprocess.run([PROGRAM, path], capture_output=True, text=True, timeout=120)
     test.assertEqual((done.returncode, done.stderr), (0, ""))
-    said = json.loads(done.stdout)
+    output = json.loads(done.stdout)
     with RunRecord(path) as record:
         for name, check in (
             ("messages", _messages),
@@ -33,8 +33,8 @@ def expect(test, path):
             ("slots", _slots),
         ):
             with test.subTest(name):
-                check(test, record, said)
-    return said
+                check(test, record, output)
+    return output
 
 
 def _near(test, one, other, relative, absolute=0.0):
@@ -43,7 +43,7 @@ def _near(test, one, other, relative, absolute=0.0):
     numpy.testing.assert_allclose(one, other, rtol=relative, atol=absolute, equal_nan=True)
 
 
-def _messages(test, record, said):
+def _messages(test, record, output):
     reader = telemetry.Reader({})
     latest = {}
     for received_ns, source, topic, body in messages.messages(record, telemetry.TOPICS):
@@ -51,53 +51,53 @@ def _messages(test, record, said):
         if message is not None:
             latest[source, topic] = message.telemetry
     test.assertEqual(
-        said["counts"],
+        output["counts"],
         [reader.received(), reader.lost(), reader.malformed.total(), reader.future.total()],
     )
     newest = lambda topic, kind: next(
         (m for (_, t), m in latest.items() if t == topic), pb.Telemetry(**{kind: {}})
     )
-    test.assertEqual(said["keeps_pace"], meaning.keeps_pace(newest("air", "air").air))
+    test.assertEqual(output["keeps_pace"], meaning.keeps_pace(newest("air", "air").air))
     shown = {
         topic: key_figures.message_of(newest(topic, field), topic)
         for topic, field in (("air", "air"), ("cpu", "cpu"))
     }
     shown["status"] = latest.get(("terminal", "status"), pb.Telemetry()).mac
     test.assertEqual(
-        said["rows"],
+        output["rows"],
         {name: key_figures.row_words(name, "monitor", shown) for name in ("radio", "time", "cpu")},
     )
-    test.assertEqual(said["replayed"], meaning.is_replayed(newest("verdict", "verdict").verdict))
+    test.assertEqual(output["replayed"], meaning.is_replayed(newest("verdict", "verdict").verdict))
     if ("terminal", "status") in latest:
-        test.assertEqual(said["lock"], meaning.lock(latest["terminal", "status"].mac.radio))
+        test.assertEqual(output["lock"], meaning.lock(latest["terminal", "status"].mac.radio))
     if ("base", "status") in latest:
         test.assertEqual(
-            said["dropped"], sum(meaning.drops(latest["base", "status"].mac.downlink).values())
+            output["dropped"], sum(meaning.drops(latest["base", "status"].mac.downlink).values())
         )
 
 
-def _link(test, record, said):
+def _link(test, record, output):
     statuses = [
         pb.Telemetry.FromString(body).mac
         for _, source, topic, body in messages.messages(record, ("status",))
         if (source, topic) == ("base", "status")
     ]
     link = link_counts.link_interval(statuses[0], statuses[-1])
-    test.assertEqual(said["modulation"], link["modulation_histogram"])
-    test.assertEqual(said["retransmissions"], link["retransmission_histogram"])
+    test.assertEqual(output["modulation"], link["modulation_histogram"])
+    test.assertEqual(output["retransmissions"], link["retransmission_histogram"])
     test.assertEqual(
-        said["frames"], [link["frames_sent"], link["frames_failed"], link["frames_given_up"]]
+        output["frames"], [link["frames_sent"], link["frames_failed"], link["frames_given_up"]]
     )
     goodput, _ = data.link(record)
     _near(
         test,
-        said["goodput"],
+        output["goodput"],
         numpy.column_stack((goodput.t * SLOTS_PER_SECOND, goodput.y)),
         1e-12,
     )
     verdicts = record.table("verdict", "keeper")
     test.assertEqual(
-        said["verdicts"],
+        output["verdicts"],
         [
             list(v)
             for v in zip(*(verdicts[n].tolist() for n in ("valid", "goodput_bps", "capacity_bps")))
@@ -105,27 +105,27 @@ def _link(test, record, said):
     )
 
 
-def _packets(test, record, said):
+def _packets(test, record, output):
     child = data.packets(record)
     _, parts, total = data.delays(child)
     test.assertEqual(
-        (said["delays"]["packets"], said["delays"]["drops"]), (len(total), data.drops(child))
+        (output["delays"]["packets"], output["delays"]["drops"]), (len(total), data.drops(child))
     )
-    test.assertEqual(set(said["delays"]["parts"]), {*meaning.DELAY_PARTS, "total"})
+    test.assertEqual(set(output["delays"]["parts"]), {*meaning.DELAY_PARTS, "total"})
     for name, values in (*parts.items(), ("total", total)):
         _near(
             test,
-            said["delays"]["parts"][name],
+            output["delays"]["parts"][name],
             numpy.percentile(values, (50, 99, 100)),
             OF_FLOATS,
             1e-9,
         )
 
 
-def _slots(test, record, said):
+def _slots(test, record, output):
     slots = data.Slots(record)
     rows = {
-        name: {int(row[0]): row[1:] for row in said[name]}
+        name: {int(row[0]): row[1:] for row in output[name]}
         for name in ("measured", "prediction_error", "outcome")
     }
 

@@ -81,8 +81,8 @@ class Screen:
     def pixels(self, window):
         """0xRRGGBB of every pixel of the screen where the window is, rows x columns: what lies
         above it hides it."""
-        said = self.xdotool("getwindowgeometry", "--shell", window)
-        at = {k: int(v) for k, v in (line.split("=") for line in said)}
+        reported = self.xdotool("getwindowgeometry", "--shell", window)
+        at = {k: int(v) for k, v in (line.split("=") for line in reported)}
         picture = pathlib.Path(self.folder.name) / "Xvfb_screen0"
         # An X window dump: 25 numbers, then a table of colours, 12 bytes each, then rows of 32 bits
         # a pixel.

@@ -73,13 +73,13 @@ class Demo:
                 self.news.notify_all()
 
     @property
-    def said(self):
+    def output(self):
         return "\n".join(self.lines)
 
     def wait_for(self, pattern, timeout=60):
         with self.news:
-            if not self.news.wait_for(lambda: re.search(pattern, self.said), timeout):
-                raise AssertionError(f"no '{pattern}' within {timeout} s in:\n{self.said}")
+            if not self.news.wait_for(lambda: re.search(pattern, self.output), timeout):
+                raise AssertionError(f"no '{pattern}' within {timeout} s in:\n{self.output}")
 
     def pid(self, name):
         if name == "launcher":

@@ -183,7 +183,7 @@ class World:
                     lambda r=role: (self.run / f"{r}.control").exists()
                     or self.process[r].poll() is not None,
                 )
-                assert self.process[role].poll() is None, self.said(role)
+                assert self.process[role].poll() is None, self.output(role)
         except BaseException:
             self.__exit__()
             raise
@@ -223,11 +223,11 @@ class World:
             env={**os.environ, "OPENWIP_RUN": str(self.run)},
         )
 
-    def said(self, role):
+    def output(self, role):
         return (self.run / f"{role}.log").read_text(errors="replace")
 
     def last_line(self, role):
-        return (self.said(role).strip().splitlines() or [""])[-1]
+        return (self.output(role).strip().splitlines() or [""])[-1]
 
     def start_pipe(self, **settings):
         # A word of the terminal that nobody hears is lost, and this pipe goes no further without
@@ -258,7 +258,7 @@ class World:
         try:
             s.connect(self.endpoint(f"{role}.control"))
             s.send(request.SerializeToString())
-            assert s.poll(seconds * 1000), f"no answer from {role}: {self.said(role)}"
+            assert s.poll(seconds * 1000), f"no answer from {role}: {self.output(role)}"
             return control_pb2.Reply.FromString(s.recv())
         finally:
             s.close()

@@ -97,7 +97,7 @@ class MonitorTest(unittest.TestCase):
             or cell.process.poll() is not None,
             60,
         )
-        self.assertTrue(there and cell.process.poll() is None, cell.said)
+        self.assertTrue(there and cell.process.poll() is None, cell.output)
         return cell
 
     def assert_nothing_left(self, cell):
@@ -199,13 +199,14 @@ class MonitorTest(unittest.TestCase):
         elif view == "prediction_error":
             # 20 dB from blue to orange, white in the middle: 0.2 dB above and 0.4 dB below it are
             # 12 of 255.
-            for name, found, said in (
+            for name, found, reported in (
                 ("orange", mw.redness(shown) > 12, cells > 0.2),
                 ("blue", mw.redness(shown) < -12, cells < -0.4),
             ):
-                self.assertGreater(said.mean(), 0.003, name)
+                self.assertGreater(reported.mean(), 0.003, name)
                 self.assertTrue(
-                    0.4 < found.mean() / said.mean() < 2.5, (name, found.mean(), said.mean())
+                    0.4 < found.mean() / reported.mean() < 2.5,
+                    (name, found.mean(), reported.mean()),
                 )
         elif view == "modulation":
             self.assertGreater((cells > 0).mean(), 0.05)
@@ -231,14 +232,16 @@ class MonitorTest(unittest.TestCase):
         """Areas of the stacked parts of the delay."""
         delivered = [row for row in table if not row["dropped"]]
         self.assertGreater(len(delivered), 50)
-        said = numpy.array(
+        reported = numpy.array(
             [sum(float(row[f"{part}_ms"]) for row in delivered) for part in mw.DELAY_PARTS]
         )
         found = numpy.array(
             [(shown == mw.SERIES[colour]).sum() for colour in mw.DELAY_PARTS.values()]
         )
         self.assertGreater(found.sum(), 0.02 * shown.size)
-        self.assertLess(abs(found / found.sum() - said / said.sum()).max(), 0.15, (found, said))
+        self.assertLess(
+            abs(found / found.sum() - reported / reported.sum()).max(), 0.15, (found, reported)
+        )
 
     def assert_curve_of_delays(self, path, table):
         """The black curve passes where the percentiles of the total are; both axes are

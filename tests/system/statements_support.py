@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A tier of statements: experiments in virtual time, small size. The same seed gives the same
 packets, so what comes of each statement is known: a change of link or TCP that moves one shows
-here, and changes the list of the test. Nothing is judged by the wall clock."""
+here, and changes the list of the test. Nothing is evaluated by the wall clock."""
 
 import json
 import os

@@ -112,21 +112,21 @@ def check_frames(test, watched):
 
 def check_samples(test, watched, horizon):
     base, terminal = watched.samples("base"), watched.samples("terminal")
-    judged = predictions = 0
+    evaluated = predictions = 0
     for slot, b in base.items():
         t = terminal.get(slot)
         if t is None:
             continue
-        for said, was in zip(b.outcome, t.outcome):
-            if said in (GOOD, BAD):
-                judged += 1
-                test.assertEqual(said, was, f"slot {slot}")
+        for reported, was in zip(b.outcome, t.outcome):
+            if reported in (GOOD, BAD):
+                evaluated += 1
+                test.assertEqual(reported, was, f"slot {slot}")
         made = terminal.get(slot - horizon)
         if made and made.locked and b.predicted_snr_db and made.horizon == horizon:
             predictions += 1
             for used, predicted in zip(b.predicted_snr_db, made.predicted_snr_db):
                 test.assertAlmostEqual(used, max(-60, predicted), delta=0.006)
-    test.assertGreater(judged, 100)
+    test.assertGreater(evaluated, 100)
     test.assertGreater(predictions, 100)
 
 

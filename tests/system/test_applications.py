@@ -29,7 +29,7 @@ def run(*argv):
 
     def workload(cell):
         program = traffic.Program(cell.namespace("base"), argv)
-        cell.keeper.pause(SECONDS)
+        cell.supervisor.pause(SECONDS)
         program.kill()
 
     return emulate.run({"link.modulation": 4}, workload, name=f"a{os.getpid() % 100000}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A process of a cell turns against root: as the account that they all become it plants links,
-FIFOs and records where the launcher, the keeper and the judge write and read. Nothing of root's is
+FIFOs and records where the launcher, the supervisor and the verdict monitor write and read. Nothing of root's is
 written, killed, read or removed.
 
 Once more with everything planted for it by somebody who may write in the folder: the readers do not
@@ -19,7 +19,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "host" / "cli"))
 
 from openwip_cli.cell import cell as cells
-from openwip_cli.cell import keeper as keepers
+from openwip_cli.cell import supervisor as supervisors
 from openwip_cli.cell.process import Process
 from openwip_cli.commands import commands
 from openwip_cli.machine import procfs, system
@@ -121,27 +121,27 @@ class Attacker(unittest.TestCase):
 
     def start(self):
         self.assertTrue(self.cell.acquire())
-        keeper = keepers.KeeperClient(self.cell)
-        keeper.start(Process("one", ["sleep", "1000"], {}))
-        return keeper
+        supervisor = supervisors.SupervisorClient(self.cell)
+        supervisor.start(Process("one", ["sleep", "1000"], {}))
+        return supervisor
 
     def whole_life(self, as_root, fifo):
-        keeper = self.start()
-        keeper.keep_logs(self.logs)
+        supervisor = self.start()
+        supervisor.keep_logs(self.logs)
         planted = self.attack(as_root, fifo)
         from openwip_cli.machine import own_files
         from openwip_cli.records import record
 
-        keeper.start(Process("late", ["sh", "-c", "echo spoken; sleep 1000"], {}))
+        supervisor.start(Process("late", ["sh", "-c", "echo spoken; sleep 1000"], {}))
         record.note_run(self.cell, {}, 1)
         own_files.replace(self.cell.run / "applications", "1 2 three\n")
         self.assertNotIn(
             (self.process.pid, procfs.start_time(self.process.pid)), self.cell.recorded_processes()
         )
         began = time.monotonic()
-        keeper.end("the run is over")
+        supervisor.end("the run is over")
         self.assertLess(time.monotonic() - began, 6)
-        keeper.channel.close()
+        supervisor.channel.close()
         self.cell.release()
         self.assertFalse(self.cell.run.exists())
         self.expect_nothing_of_roots_touched()
@@ -158,12 +158,12 @@ class Attacker(unittest.TestCase):
 
     def test_who_cleans_up_after_a_killed_cell_believes_nothing_of_it_either(self):
         for as_root in (False, True):
-            keeper = self.start()
+            supervisor = self.start()
             self.attack(as_root)
-            pid = next(iter(keeper.pids.values()))
-            os.kill(keeper.pid, 9)
-            os.waitpid(keeper.pid, 0)
-            keeper.channel.close()
+            pid = next(iter(supervisor.pids.values()))
+            os.kill(supervisor.pid, 9)
+            os.waitpid(supervisor.pid, 0)
+            supervisor.channel.close()
             self.cell.release()
             deadline = time.monotonic() + 5
             while procfs.start_time(pid) is not None and time.monotonic() < deadline:
@@ -174,13 +174,13 @@ class Attacker(unittest.TestCase):
                 system.delete_namespace(name)  # their record was replaced
 
     def test_the_folder_is_roots_and_its_account_may_look(self):
-        keeper = self.start()
+        supervisor = self.start()
         found = os.stat(self.cell.run)
         self.assertEqual(
             (found.st_uid, found.st_gid, found.st_mode & 0o7777), (0, system.account()[2], 0o2750)
         )
-        keeper.end("the run is over")
-        keeper.channel.close()
+        supervisor.end("the run is over")
+        supervisor.channel.close()
         self.cell.release()
 
     def test_outputs_of_commands_do_not_go_through_links_of_others(self):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip bench: every benchmark runs, as short as it goes, and prints JSON. No figure is
-judged."""
+evaluated."""
 
 import json
 import os

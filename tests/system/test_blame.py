@@ -42,7 +42,7 @@ class Blamed(unittest.TestCase):
         )
         self.addCleanup(run.close)
         run.wait_for("TCP download" if command == "demo" else "starting the emulator")
-        self.assertTrue(wait_until(lambda: self.traffic_flows(run.cell), 30), run.said)
+        self.assertTrue(wait_until(lambda: self.traffic_flows(run.cell), 30), run.output)
         time.sleep(0.5)
         run.processes = [(p, procfs.start_time(p)) for p, _ in run.cell.recorded_processes()]
         return run
@@ -61,7 +61,7 @@ class Blamed(unittest.TestCase):
         run = Demo(f"{CELL}x{next(NUMBERS)}", "--duration", "1", "--keep", command="emulate")
         self.addCleanup(run.close)
         run.process.wait(60)
-        self.assertTrue(run.cell.is_up(), run.said)
+        self.assertTrue(run.cell.is_up(), run.output)
         run.processes = run.cell.recorded_processes()
         return run
 
@@ -72,14 +72,14 @@ class Blamed(unittest.TestCase):
 
     def expect_end(self, run, words, within, code=3):
         began = time.monotonic()
-        self.assertEqual(run.ended(within + 30), code, run.said)
-        self.assertLess(time.monotonic() - began, within, run.said)
-        self.assertRegex(run.said, f"(?m)^openwip: {words}")
-        self.assertNotIn("Traceback", run.said)
+        self.assertEqual(run.ended(within + 30), code, run.output)
+        self.assertLess(time.monotonic() - began, within, run.output)
+        self.assertRegex(run.output, f"(?m)^openwip: {words}")
+        self.assertNotIn("Traceback", run.output)
         self.assertTrue(wait_until(lambda: not self.left(run), 1), self.left(run))
 
     def expect_invalid(self, run, words):
-        self.assertEqual(run.ended(60), 1, run.said)
+        self.assertEqual(run.ended(60), 1, run.output)
         report = run.process.stdout.read()
         self.assertRegex(report, rf"^verdict: INVALID\n  surroundings: {words}")
         self.assertEqual(self.left(run), [])
@@ -171,14 +171,14 @@ class Blamed(unittest.TestCase):
         time.sleep(1.5)
         os.kill(run.pid("emulator"), signal.SIGCONT)
 
-        def said():  # by the screen, which breaks its lines
+        def output():  # by the screen, which breaks its lines
             return re.sub(r"\n {10}", "", openwip("top", "--name", run.cell.name, "--once").stdout)
 
         self.assertTrue(
             wait_until(
-                lambda: re.search(rf"surroundings: emulator was {STOPPED}\d\.\d s", said()), 10
+                lambda: re.search(rf"surroundings: emulator was {STOPPED}\d\.\d s", output()), 10
             ),
-            said(),
+            output(),
         )
 
     def of_a_kept_cell_whose_folder_was_deleted_nothing_is_left(self):
@@ -208,12 +208,12 @@ class Blamed(unittest.TestCase):
         self.each(delete, ("demo",), ("emulate",))
 
     def test_down_and_a_new_start_find_what_is_left_without_the_folder(self):
-        def wreck(keeper_is, again, words):
+        def wreck(supervisor_is, again, words):
             run = self.kept()
-            keeper = run.pid("keeper")
-            os.kill(keeper, signal.SIGSTOP)  # it would clean up
+            supervisor = run.pid("keeper")
+            os.kill(supervisor, signal.SIGSTOP)  # it would clean up
             shutil.rmtree(run.cell.run)
-            os.kill(keeper, keeper_is)
+            os.kill(supervisor, supervisor_is)
             self.assertIn(run.cell.namespace("base"), self.left(run))
             done = openwip(
                 again[0],
@@ -222,12 +222,12 @@ class Blamed(unittest.TestCase):
             self.assertIn(done.returncode, (0, 1), done.stderr)
             self.assertRegex(done.stdout + done.stderr, words)
             self.assertTrue(wait_until(lambda: not self.left(run), 1), self.left(run))
-            self.assertIsNone(procfs.start_time(keeper))
+            self.assertIsNone(procfs.start_time(supervisor))
 
         self.each(
             wreck,
             (signal.SIGKILL, ("down",), r"removed what was left of cell.*namespace \S+-base"),
-            (signal.SIGSTOP, ("down",), r"removed what was left of cell.*keeper \d+"),
+            (signal.SIGSTOP, ("down",), r"removed what was left of cell.*supervisor \d+"),
             (signal.SIGKILL, ("emulate", "--duration", "1"), "removing what an earlier run left"),
         )
         # of every cell: alone

@@ -46,19 +46,19 @@ GOOD = {
 }
 
 
-def judged(**status):
-    said = figures.report_of(pb.AttenuatorStatus(**status))
-    return checks.judge(Facts(attenuator=said))["reasons"]
+def evaluated(**status):
+    output = figures.report_of(pb.AttenuatorStatus(**status))
+    return checks.evaluate(Facts(attenuator=output))["reasons"]
 
 
-class Judged(unittest.TestCase):
+class Evaluated(unittest.TestCase):
     def test_whatever_a_playback_misses_is_a_reason(self):
-        self.assertEqual(judged(**GOOD), [])
+        self.assertEqual(evaluated(**GOOD), [])
         self.assertEqual(
-            judged(**GOOD | {"state": "ended", "played": 300}),
+            evaluated(**GOOD | {"state": "ended", "played": 300}),
             [],
         )
-        self.assertEqual(judged(state="idle"), [])
+        self.assertEqual(evaluated(state="idle"), [])
         for fault, words in (
             ({"state": "silent"}, "playback is silent after 9 of 300 steps .the host was silent"),
             ({"state": "armed"}, "is armed after 9 of 300 steps .nothing has started it"),
@@ -69,11 +69,11 @@ class Judged(unittest.TestCase):
             ({"silent_s": 2}, "not answered for 2.0 s"),
             ({"wrong": "no answer"}, "no answer"),
         ):
-            reasons = judged(**GOOD | fault)
+            reasons = evaluated(**GOOD | fault)
             self.assertEqual(len(reasons), 1)
             self.assertRegex(reasons[0], "^attenuator: .*" + words)
         self.assertEqual(
-            checks.judge(Facts(attenuator=figures.report_of(None)))["reasons"],
+            checks.evaluate(Facts(attenuator=figures.report_of(None)))["reasons"],
             ["attenuator: its process does not answer"],
         )
 
@@ -159,8 +159,8 @@ class InARun(unittest.TestCase):
         self.assertIn(
             "valid: 0 to 31.75 dB", openwip("set", "--name", name, "attenuator.levels_db=32").stderr
         )
-        self.assertEqual(run.ended(60), 0, run.said)
-        self.told(lines)
+        self.assertEqual(run.ended(60), 0, run.output)
+        self.check_lines(lines)
         found = json.loads((self.folder / "run.json").read_text())
         self.assertEqual(
             [
@@ -172,11 +172,11 @@ class InARun(unittest.TestCase):
         self.assertTrue(found["verdict"]["checks"]["attenuator"])
         self.assertEqual(self.levels()[1], 31.75)
 
-    def told(self, lines):
+    def check_lines(self, lines):
         """In JSON lines and in the record: ten times a second, each step's level, the levels set
         behind it."""
-        said, _ = lines.communicate(timeout=20)
-        messages = [json.loads(line) for line in said.splitlines()]
+        output, _ = lines.communicate(timeout=20)
+        messages = [json.loads(line) for line in output.splitlines()]
         self.assertGreater(len(messages), 30)
         self.assertEqual(
             {(m["source"], m["topic"], m["lostBefore"]) for m in messages},
@@ -219,7 +219,7 @@ class InARun(unittest.TestCase):
         run.wait_for("TCP download")
         self.machine.process.send_signal(signal.SIGSTOP)
         self.addCleanup(self.machine.process.send_signal, signal.SIGCONT)
-        self.assertEqual(run.ended(60), 1, run.said)
+        self.assertEqual(run.ended(60), 1, run.output)
         verdict = json.loads((self.folder / "run.json").read_text())["verdict"]
         self.assertFalse(verdict["checks"]["attenuator"])
         self.assertRegex(
@@ -256,7 +256,7 @@ class InARun(unittest.TestCase):
 
     def test_without_an_edge_at_its_trigger_input_it_waits_and_the_run_says_so(self):
         run, _ = self.armed_by_a_file()
-        self.assertEqual(run.ended(60), 1, run.said)
+        self.assertEqual(run.ended(60), 1, run.output)
         found = json.loads((self.folder / "run.json").read_text())
         self.assertEqual(found["config"]["attenuator"]["start"], "external")
         self.assertEqual(
@@ -271,7 +271,7 @@ class InARun(unittest.TestCase):
         run, asked = self.armed_by_a_file()
         self.machine.trigger()
         self.assertTrue(wait_until(lambda: asked.status(3).state == "ended", 20), asked.status(3))
-        self.assertEqual(run.ended(60), 0, run.said)
+        self.assertEqual(run.ended(60), 0, run.output)
         found = json.loads((self.folder / "run.json").read_text())
         self.assertEqual(
             [found["attenuator"][n] for n in ("state", "steps", "played", "underflows")],

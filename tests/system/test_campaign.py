@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A campaign by Snakemake, with a cheap program in the place of the emulator: killed at half, gone
-on with; and one in virtual time by a SLURM of its own. Nothing here judges the pace."""
+on with; and one in virtual time by a SLURM of its own. Nothing here evaluates the pace."""
 
 import collections
 import contextlib
@@ -267,14 +267,14 @@ class KilledWorkers(unittest.TestCase):
         }
 
     def test_every_valid_result_is_kept_the_failed_are_listed_and_the_next_call_makes_them(self):
-        code, said, tried = self.campaign()
+        code, reported, tried = self.campaign()
         self.assertEqual((code, sorted(self.results())), (1, self.fine))
         self.assertEqual(
             [{tried[key] for key in keys} for keys in (self.killed, self.lost, self.once)],
             [{3}, {3}, {2}],
         )
-        self.assertIn("25 of 32 runs valid (7 failed)", said)
-        self.assertIn("failed run", said)
+        self.assertIn("25 of 32 runs valid (7 failed)", reported)
+        self.assertIn("failed run", reported)
         table = json.loads((self.out / "comparison.json").read_text())["experiments"]["S1"]
         causes = {each["run"]: each["failure"]["cause"] for each in table["lacking"]}
         self.assertEqual(

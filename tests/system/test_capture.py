@@ -40,7 +40,7 @@ def ping(cell, count):
         cell.namespace("terminal"),
         ["ping", "-n", "-c", str(count), "-i", "0.05", cell.address["base"]],
     )
-    program.wait(cell.keeper, 60)
+    program.wait(cell.supervisor, 60)
     text = program.stdout
     program.kill()
     return text
@@ -119,7 +119,7 @@ class EmulatedCell(Follow):
         extcap = pathlib.Path(cls.folder.name, "extcap")
         extcap.mkdir()
         (extcap / "openwip-extcap").symlink_to(cs.TOP / "host/capture/openwip-extcap")
-        cls.said = {}
+        cls.output = {}
 
         def workload(cell):
             whole = start("-o", cls.until_the_end)
@@ -150,32 +150,32 @@ class EmulatedCell(Follow):
             )
             cls.pings = ping(cell, PINGS)
             cls.more = ping(cell, 40) if tshark.poll() is None else ""
-            cls.said["tshark"] = tshark.communicate(timeout=60)[1]
+            cls.output["tshark"] = tshark.communicate(timeout=60)[1]
             cls.tshark_code = tshark.returncode
             capture.send_signal(signal.SIGINT)
-            cls.code, cls.said["capture"] = cs.ended(capture)
+            cls.code, cls.output["capture"] = cs.ended(capture)
             cls.whole = whole
             return {}
 
         emulate.run({"pacing_limit_ms": 1000, "link.bins": 25}, workload, name=NAME, places=PLACES)
-        cls.whole_code, cls.said["whole"] = cs.ended(cls.whole)
+        cls.whole_code, cls.output["whole"] = cs.ended(cls.whole)
 
     def test_a_signal_ends_it_and_pings_can_be_followed(self):
-        self.assertEqual(self.code, 0, self.said)
-        self.assertIn(" 0 lost in telemetry", self.said["capture"])
+        self.assertEqual(self.code, 0, self.output)
+        self.assertIn(" 0 lost in telemetry", self.output["capture"])
         text = self.check_file(self.file)
         self.assertIn(f"cell '{NAME}'", text)
         self.assertIn("prediction_nmse", text)  # the configuration
         self.follow(self.file, PINGS // 2)
 
     def test_the_cells_end_ends_it(self):
-        self.assertEqual(self.whole_code, 0, self.said)
-        self.assertIn("the cell has ended", self.said["whole"])
+        self.assertEqual(self.whole_code, 0, self.output)
+        self.assertIn("the cell has ended", self.output["whole"])
         self.check_file(self.until_the_end)
 
     def test_wireshark_shows_the_cell_as_an_interface_and_captures_from_it(self):
         self.assertIn(f"openwip-{NAME} (OpenWIP cell '{NAME}')", self.interfaces)
-        self.assertEqual(self.tshark_code, 0, self.said)
+        self.assertEqual(self.tshark_code, 0, self.output)
         names = {
             r["frame.interface_name"][0] for r in cs.fields(self.live, ["frame.interface_name"])
         }

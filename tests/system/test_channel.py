@@ -162,7 +162,7 @@ class Traces(TraceCase):
         file = self.file("short.h5")
         self.rows("short.csv", 60, 150)
         self.command("import", self.file("short.csv"), "-o", file)
-        said = self.command(
+        output = self.command(
             "export",
             file,
             "--kaunet",
@@ -174,13 +174,13 @@ class Traces(TraceCase):
             "--packet-bytes",
             "1000",
         )
-        self.assertIn("s.bandwidth: 100 ms", said)
-        self.assertIn("s.biterror: 3240000 bits", said)
-        self.assertIn("s.packetloss: 405 packets", said)
-        said = self.command(
+        self.assertIn("s.bandwidth: 100 ms", output)
+        self.assertIn("s.biterror: 3240000 bits", output)
+        self.assertIn("s.packetloss: 405 packets", output)
+        output = self.command(
             "export", file, "--mahimahi", self.file("s.mm"), "--bins", "25", "--modulation", "8"
         )
-        self.assertIn("270 opportunities, period 100 ms", said)
+        self.assertIn("270 opportunities, period 100 ms", output)
 
     def test_kaunet_bit_errors_have_the_rate_of_the_modulation(self):
         file = self.file("low.h5")
@@ -274,9 +274,9 @@ class Traces(TraceCase):
                     self.assertLess(time.monotonic(), deadline)
                     time.sleep(0.02)
                 p.send_signal(signum)
-                said = p.communicate(timeout=20)[1]
+                output = p.communicate(timeout=20)[1]
                 self.assertEqual(
-                    (p.returncode, said),
+                    (p.returncode, output),
                     (
                         (-9, "")
                         if signum == signal.SIGKILL

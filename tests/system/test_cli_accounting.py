@@ -20,7 +20,7 @@ from openwip_cli.messages.control import TelemetryWatch
 
 
 def reasons(**known):
-    return checks.judge(Facts(**known))["reasons"]
+    return checks.evaluate(Facts(**known))["reasons"]
 
 
 def direction(came_in, delivered, queued=(0, 0), **dropped):
@@ -276,7 +276,7 @@ class Verdict(unittest.TestCase):
         self.assertEqual(reasons(page_faults={"air": faults["air"]}), [])
         self.assertEqual(reasons(page_faults={}), [])
 
-    def test_a_standstill_of_the_machine_is_named_in_the_reason_and_excuses_nothing(self):
+    def test_a_stall_of_the_machine_is_named_in_the_reason_and_excuses_nothing(self):
         def late(left_out, **found):
             after = pb.AirStatus(
                 speed=1, now=76_800_000, wall_seconds=10, slots=15000, clock="realtime"
@@ -290,13 +290,13 @@ class Verdict(unittest.TestCase):
         self.assertEqual(
             late(16, **stood),
             [
-                f"{missed}; the machine stood still for 2 ms or more 3 times, 14.2 ms at longest,"
+                f"{missed}; the machine stalled for 2 ms or more 3 times, 14.2 ms at longest,"
                 " 22 ms together"
             ],
         )
         self.assertEqual(
             late(16, count=0, longest_ms=0.0, together_ms=0.0),
-            [f"{missed}; the machine did not stand still for 2 ms or more"],
+            [f"{missed}; the machine did not stall for 2 ms or more"],
         )
 
     def test_a_slot_path_that_the_kernel_held_back_is_a_reason_before_those_that_follow_from_it(
@@ -308,7 +308,7 @@ class Verdict(unittest.TestCase):
             for n in (13, 0)
         )
 
-        def judged(late, used=0.5, found=None, **more):
+        def evaluated(late, used=0.5, found=None, **more):
             realtime = timing.realtime_of(
                 pb.AirStatus(speed=1),
                 pb.AirStatus(
@@ -317,10 +317,10 @@ class Verdict(unittest.TestCase):
                 {"left_out": late},
             )
             core = Core(stood | (found or none), {"used": used, "allowed": 0.95})
-            realtime["standstills"] = core.standstills
+            realtime["standstills"] = core.stalls
             return reasons(pacing=realtime, slots=realtime, core=core, **more)
 
-        found = judged(16, 0.97, held)
+        found = evaluated(16, 0.97, held)
         self.assertEqual(len(found), 2)
         self.assertTrue(
             found[0].startswith(
@@ -331,11 +331,11 @@ class Verdict(unittest.TestCase):
             found[0],
         )
         self.assertIn("the kernel held the slot path back 13 of these times", found[1])
-        self.assertIn("may have been held back: it used 91% of its core", judged(16, 0.91)[0])
-        self.assertTrue(judged(16, 0.90)[0].startswith("late: "))
-        self.assertIn("real-time throttling: ", judged(0, 0.5, held, lock=Lock(1))[0])
+        self.assertIn("may have been held back: it used 91% of its core", evaluated(16, 0.91)[0])
+        self.assertTrue(evaluated(16, 0.90)[0].startswith("late: "))
+        self.assertIn("real-time throttling: ", evaluated(0, 0.5, held, lock=Lock(1))[0])
         # it excuses nothing, and is no fault by itself
-        self.assertEqual(judged(15, 0.97, held), [])
+        self.assertEqual(evaluated(15, 0.97, held), [])
 
     def test_a_faded_signal_that_is_clipped_is_another_channel(self):
         for clipped, says in (
@@ -357,7 +357,7 @@ class Verdict(unittest.TestCase):
             )
 
     def test_one_reason_makes_it_invalid_and_the_check_is_named(self):
-        verdict = checks.judge(Facts(latest_ms=3.0, failed=["a", "b"], waiting=Waiting(None)))
+        verdict = checks.evaluate(Facts(latest_ms=3.0, failed=["a", "b"], waiting=Waiting(None)))
         self.assertEqual(
             verdict,
             {
@@ -370,11 +370,11 @@ class Verdict(unittest.TestCase):
                 ],
             },
         )
-        self.assertTrue(checks.judge(Facts(latest_ms=3.0))["valid"])
+        self.assertTrue(checks.evaluate(Facts(latest_ms=3.0))["valid"])
 
-    def test_what_is_known_later_is_judged_with_the_rest(self):
-        first = checks.judge(Facts(latest_ms=30.4, failed=[]))
-        both = checks.judge_also(first, Facts(failed=["a"], page_faults={}))
+    def test_what_is_known_later_is_evaluated_with_the_rest(self):
+        first = checks.evaluate(Facts(latest_ms=30.4, failed=[]))
+        both = checks.evaluate_also(first, Facts(failed=["a"], page_faults={}))
         self.assertEqual(both["checks"], {"pacing": False, "traffic": False, "page_faults": True})
         self.assertEqual(
             both["reasons"], ["pacing: a packet left 30 ms late (limit 20 ms)", "traffic: a"]
@@ -382,7 +382,7 @@ class Verdict(unittest.TestCase):
         self.assertEqual(both["findings"][0]["figures"], {"latest_ms": 30.4, "limit_ms": 20.0})
         self.assertTrue(checks.failed(both, checks.Name.PACING, checks.Name.LOCK))
         self.assertFalse(checks.failed(both, checks.Name.PAGE_FAULTS, checks.Name.LOCK))
-        self.assertFalse(checks.judge_also(first, Facts(failed=[]))["valid"])
+        self.assertFalse(checks.evaluate_also(first, Facts(failed=[]))["valid"])
 
     def test_a_check_has_a_number_of_the_schema_and_facts_that_there_are(self):
         names = [name.removeprefix("CHECK_").lower() for name in telemetry_pb2.Check.keys()]
@@ -397,7 +397,7 @@ class Verdict(unittest.TestCase):
         down = pb.MacStatus(downlink=direction((2, 20), (1, 10)), uplink=direction((0, 0), (0, 0)))
         path = conservation.paths_of(down, pb.MacStatus())
         wired = Facts(sums=conservation.sums_of_paths(path, None, drained=False))
-        found = checks.judge(Facts(wired=wired))
+        found = checks.evaluate(Facts(wired=wired))
         self.assertEqual(found["checks"], {"wired": False})
         self.assertEqual(
             found["reasons"],

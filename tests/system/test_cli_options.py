@@ -47,7 +47,7 @@ class Options(unittest.TestCase):
             s = options.parse_emulate(["--link", "umts", flag, name]).scenario
             self.assertEqual(s[key], [1.5, 0.25, 86400.125, 2])
             self.assertEqual(scenario.text_of(s[key]), "1.5,0.25,86400.125,2")
-            for text, said in (
+            for text, output in (
                 ("1 2\n3\n", "line 2 is '3'"),
                 ("1 2 3", "line 1"),
                 ("1 two", "line 1 is '1 two'"),
@@ -59,7 +59,7 @@ class Options(unittest.TestCase):
             ):
                 with (
                     self.subTest(flag=flag, text=text[:20]),
-                    self.assertRaisesRegex(BadInput, f"{flag} .*{said}") as caught,
+                    self.assertRaisesRegex(BadInput, f"{flag} .*{output}") as caught,
                 ):
                     options.parse_emulate([flag, self.file(text)])
                 self.assertNotIn("\n", str(caught.exception))
@@ -88,7 +88,7 @@ class Options(unittest.TestCase):
                     ["--config", self.file(f"umts: {{{key}: {value}}}")]
                 ).scenario
                 self.assertEqual(s[f"umts.{key}"], [1.5, 0.25, 4, 2])
-            for value, said in (
+            for value, output in (
                 (self.file("3"), f"umts.{key} .*: line 1 is '3'"),
                 ("no/such/file", f"umts.{key} is 'no/such/file'; valid: up to 2000"),
                 (f"'{'1,' * 300}'", ".* valid: up to 2000"),
@@ -96,7 +96,7 @@ class Options(unittest.TestCase):
             ):
                 with (
                     self.subTest(key=key, value=value),
-                    self.assertRaisesRegex(BadInput, f"^scenario file .*: {said}") as caught,
+                    self.assertRaisesRegex(BadInput, f"^scenario file .*: {output}") as caught,
                 ):
                     options.parse_emulate(["--config", self.file(f"umts: {{{key}: {value}}}")])
                 self.assertNotIn("\n", str(caught.exception))
@@ -124,20 +124,20 @@ class Options(unittest.TestCase):
             self.assertEqual(
                 options.parse_emulate(["--link", "umts", flag, "5,2"]).scenario[key], [5, 2]
             )
-            for text, said in (
+            for text, output in (
                 ("01\n012\n", "line 2 is '012'"),
                 ("# none\n", "nothing in it"),
                 ("01" * 10001, "it has 20002 runs of up to 1 blocks"),
             ):
                 with (
                     self.subTest(flag=flag, text=text[:20]),
-                    self.assertRaisesRegex(BadInput, f"{flag} .*{said}") as caught,
+                    self.assertRaisesRegex(BadInput, f"{flag} .*{output}") as caught,
                 ):
                     options.parse_emulate([flag, self.file(text)])
                 self.assertNotIn("\n", str(caught.exception))
 
     def test_a_setting_of_another_link_is_refused_on_the_command_line(self):
-        for given, said in (
+        for given, output in (
             (["--bearer", "umts-64"], "--bearer with --link ofdm; valid: with --link umts"),
             (
                 ["--link", "umts", "--retry-limit", "3"],
@@ -148,7 +148,7 @@ class Options(unittest.TestCase):
                 "--wired-loss with --link umts, .*; valid: with --split-tcp",
             ),
         ):
-            with self.assertRaisesRegex(BadInput, f"^{said}$"):
+            with self.assertRaisesRegex(BadInput, f"^{output}$"):
                 options.parse_emulate(given)
         for link in (
             ["ofdm"],
@@ -164,7 +164,7 @@ class Options(unittest.TestCase):
         )
 
     def test_what_the_channel_does_not_look_at_is_refused_on_the_command_line(self):
-        for given, said in (
+        for given, output in (
             (["--bins-db", "3,4"], "--bins-db with --channel jakes; valid: with --channel static"),
             (
                 ["--channel", "static", "--speed-kmh", "3"],
@@ -175,7 +175,7 @@ class Options(unittest.TestCase):
                 "--speed-kmh with --channel awgn; valid: with a channel that moves",
             ),
         ):
-            with self.assertRaisesRegex(BadInput, f"^{said}$"):
+            with self.assertRaisesRegex(BadInput, f"^{output}$"):
                 options.parse_emulate(given)
         self.refused(
             "^--speed-kmh with --channel awgn; valid: with a channel that moves$",
@@ -451,12 +451,12 @@ class Options(unittest.TestCase):
                     env=os.environ | {"OPENWIP_NO_BUILD": "1"},
                 )
                 self.assertEqual(done.returncode, 2)
-                said = [line for line in done.stderr.splitlines() if line.startswith("openwip: ")]
-                self.assertEqual(len(said), 1)
+                output = [line for line in done.stderr.splitlines() if line.startswith("openwip: ")]
+                self.assertEqual(len(output), 1)
                 self.assertNotIn("Traceback", done.stderr)
 
     def test_the_help_says_what_zero_means_and_what_a_station_has_instead(self):
-        def said(*arguments):
+        def output(*arguments):
             done = subprocess.run(
                 [TOP / "openwip", *arguments, "--help"],
                 capture_output=True,
@@ -467,7 +467,7 @@ class Options(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             return " ".join(done.stdout.split())
 
-        emulate = said("emulate")
+        emulate = output("emulate")
         self.assertIn(
             "--down-kbps X rate; 0: the profile's; 0|1..20000 kbit/s (default 0)", emulate
         )
@@ -475,7 +475,7 @@ class Options(unittest.TestCase):
             "--retry-limit X with a frame; 0: 7, or 4 after an RTS; 0..255 attempts (default 0)",
             emulate,
         )
-        self.assertNotIn("a name, or a file", emulate + said("demo"))
+        self.assertNotIn("a name, or a file", emulate + output("demo"))
         # as the page has them
         self.assertEqual(
             [
@@ -486,14 +486,14 @@ class Options(unittest.TestCase):
         )
         self.assertIn(
             "(2; 8 with air.clock = realtime, 10 at a station when not given)",
-            said("station", "terminal"),
+            output("station", "terminal"),
         )
         self.assertIn(
             "--wired-delay-ms X delay of the wired network, each way; 0..60000 ms (default 10)",
-            said("bridge"),
+            output("bridge"),
         )
         self.assertIn(
-            "usage: ./openwip exec [--name CELL] base|terminal -- COMMAND...", said("exec")
+            "usage: ./openwip exec [--name CELL] base|terminal -- COMMAND...", output("exec")
         )
 
 

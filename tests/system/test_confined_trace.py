@@ -22,7 +22,7 @@ from openwip_cli.records import record_file, record_seal
 
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
 EMULATOR = BUILD / "host/emulator/wip_emulator"
-WITNESS = BUILD / "tests/system/libhdf5_witness.so"
+STAND_IN = BUILD / "tests/system/libhdf5_stand_in.so"
 DAMAGED = int(os.environ.get("OPENWIP_DAMAGED_FILES", "300"))
 
 
@@ -48,10 +48,10 @@ class ConfinedTrace(unittest.TestCase):
         )
         cls.file.chmod(0o600)
 
-    def emulator(self, file, *options, witness=None, nmse="trace", **further):
+    def emulator(self, file, *options, stand_in=None, nmse="trace", **further):
         environment = dict(os.environ)
-        if witness:
-            environment |= {"LD_PRELOAD": str(WITNESS), "OPENWIP_WITNESS": witness}
+        if stand_in:
+            environment |= {"LD_PRELOAD": str(STAND_IN), "OPENWIP_HDF5_STAND_IN": stand_in}
         return subprocess.run(
             [
                 EMULATOR,
@@ -70,7 +70,10 @@ class ConfinedTrace(unittest.TestCase):
 
     def asleep(self, *command):
         """A program whose reader never ends, and that reader's number."""
-        environment = dict(os.environ) | {"LD_PRELOAD": str(WITNESS), "OPENWIP_WITNESS": "sleep"}
+        environment = dict(os.environ) | {
+            "LD_PRELOAD": str(STAND_IN),
+            "OPENWIP_HDF5_STAND_IN": "sleep",
+        }
         program = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
         self.addCleanup(program.stderr.close)
         self.addCleanup(program.wait)
@@ -109,11 +112,11 @@ class ConfinedTrace(unittest.TestCase):
     @unittest.skipIf(os.geteuid() != 0, "has rights to give up as root only")
     def test_its_reader_has_no_rights_and_nothing_of_the_emulators(self):
         for options in (["--check"], ["--generate", "0.1"]):
-            done = self.emulator(self.file, *options, witness="rights")
+            done = self.emulator(self.file, *options, stand_in="rights")
             self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_the_crash_of_its_reader_is_one_line_that_names_the_file(self):
-        done = self.emulator(self.file, "--check", witness="crash")
+        done = self.emulator(self.file, "--check", stand_in="crash")
         self.assertEqual(done.returncode, 2)
         self.assertEqual(
             done.stderr,
@@ -122,7 +125,10 @@ class ConfinedTrace(unittest.TestCase):
         )
 
     def test_the_medium_reads_it_the_same_way(self):
-        environment = dict(os.environ) | {"LD_PRELOAD": str(WITNESS), "OPENWIP_WITNESS": "crash"}
+        environment = dict(os.environ) | {
+            "LD_PRELOAD": str(STAND_IN),
+            "OPENWIP_HDF5_STAND_IN": "crash",
+        }
         done = subprocess.run(
             [BUILD / "host/medium/air", "--config", self.air_config()],
             capture_output=True,
@@ -137,17 +143,17 @@ class ConfinedTrace(unittest.TestCase):
         )
 
     def test_a_reader_that_ends_by_a_signal_without_a_name_or_takes_too_long_is_one_line(self):
-        done = self.emulator(self.file, "--check", witness="signal")
+        done = self.emulator(self.file, "--check", stand_in="signal")
         self.assertEqual(done.returncode, 2)
         self.assertRegex(
             done.stderr,
             rf"^wip_emulator: {self.file}: cannot be read: .* was ended by signal \d+\)\n$",
         )
-        self.assertEqual(self.emulator(self.file, "--check", witness="time").returncode, 0)
+        self.assertEqual(self.emulator(self.file, "--check", stand_in="time").returncode, 0)
         done = self.emulator(
             self.file,
             "--check",
-            witness="spin",
+            stand_in="spin",
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (2, 2)),
         )
         self.assertEqual(done.returncode, 2)
@@ -286,18 +292,21 @@ class ConfinedRecord(unittest.TestCase):
         record.finish({}, reader)
         cls.file.chmod(0o600)
 
-    def replay(self, file, witness=None):
-        return self.run_it("record", "replay", file, witness=witness)
+    def replay(self, file, stand_in=None):
+        return self.run_it("record", "replay", file, stand_in=stand_in)
 
-    def run_it(self, *command, witness=None):
+    def run_it(self, *command, stand_in=None):
         environment = dict(os.environ)
-        if witness:  # Python loads the library for h5py alone; the witness has to find it
+        if stand_in:  # Python loads the library for h5py alone; the stand-in has to find it
             library = next(
                 w
                 for w in subprocess.check_output(["ldd", EMULATOR], text=True).split()
                 if w.startswith("libhdf5")
             )
-            environment |= {"LD_PRELOAD": f"{WITNESS} {library}", "OPENWIP_WITNESS": witness}
+            environment |= {
+                "LD_PRELOAD": f"{STAND_IN} {library}",
+                "OPENWIP_HDF5_STAND_IN": stand_in,
+            }
         return subprocess.run(
             [sys.executable, "-m", "openwip_cli", *command],
             capture_output=True,
@@ -320,7 +329,7 @@ class ConfinedRecord(unittest.TestCase):
             ("report",),
         ):
             with self.subTest(command):
-                done = self.run_it(*command, self.file, witness="crash")
+                done = self.run_it(*command, self.file, stand_in="crash")
                 self.assertEqual((done.returncode, done.stdout), (2, b""))
                 self.assertEqual(
                     done.stderr.decode(),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A short demo in lockstep: what it reports is complete and adds up. Nothing here judges the
+"""A short demo in lockstep: what it reports is complete and adds up. Nothing here evaluates the
 pace."""
 
 import json
@@ -160,10 +160,10 @@ class ShortDemo(unittest.TestCase):
 class OwnApplications(unittest.TestCase):
     def test_they_have_the_tcp_of_an_experiment_and_a_failure_is_a_reason_of_the_verdict(self):
         b1 = plan.Experiment(experiments.folder(places.default().top) / "B1.yaml", "quick")
-        work, said = b1.spec(b1.points[0], 1)["workload"], []
+        work, output = b1.spec(b1.points[0], 1)["workload"], []
 
         def workload(cell):
-            said.append(workloads.apply_tcp(cell, work))
+            output.append(workloads.apply_tcp(cell, work))
             raise TrafficFailed("no packet")
 
         report = demo.run_workload(
@@ -173,8 +173,8 @@ class OwnApplications(unittest.TestCase):
         )
         self.assertIn("traffic: no packet", report["verdict"]["reasons"])
         for station in ("base", "terminal"):
-            self.assertRegex(said[0][station]["route"][0], "window 64096 .*congctl cubic")
-            self.assertEqual(said[0][station]["sysctl"]["tcp_recovery"], "0")
+            self.assertRegex(output[0][station]["route"][0], "window 64096 .*congctl cubic")
+            self.assertEqual(output[0][station]["sysctl"]["tcp_recovery"], "0")
         self.assertNotIn("ping_ms", report)
 
     def test_what_is_no_setting_is_refused(self):

@@ -177,8 +177,8 @@ class Kept(unittest.TestCase):
         self.assertEqual(len(sample.points), 2 * sum(sample.symbols_of_bin))
         # The noise is where the channel and the measured SNR of that slot put it, to the
         # estimator's error.
-        told = watched.of("terminal", "receiver")[-1]
-        snr = watched.samples("terminal")[told.slot].snr_db
+        reported = watched.of("terminal", "receiver")[-1]
+        snr = watched.samples("terminal")[reported.slot].snr_db
         h = numpy.array(sample.channel).reshape(25, 20, 2)
         power_db = 10 * numpy.log10((h**2).sum(axis=2).mean(axis=1))
         self.assertLess(

@@ -48,8 +48,8 @@ class Killed(unittest.TestCase):
             code = demo.ended()
             self.assertLess(time.monotonic() - began, 3)
             self.assertEqual(code, 3)
-            self.assertIn(f"openwip: {name} was killed by SIGKILL", demo.said)
-            self.assertNotIn("Traceback", demo.said)
+            self.assertIn(f"openwip: {name} was killed by SIGKILL", demo.output)
+            self.assertNotIn("Traceback", demo.output)
             self.expect_nothing_left(demo, 0.1)
             for other in PROCESSES:
                 if other != name:
@@ -81,7 +81,7 @@ class Killed(unittest.TestCase):
         demo.kill("keeper")
         self.assertEqual(demo.ended(), 3)
         self.assertLess(time.monotonic() - began, 3)
-        self.assertIn("openwip: the keeper was killed", demo.said)
+        self.assertIn("openwip: the supervisor was killed", demo.output)
         self.expect_nothing_left(demo, 0.1)
 
     def test_launcher(self):
@@ -89,7 +89,7 @@ class Killed(unittest.TestCase):
         demo.kill("launcher")
         self.expect_nothing_left(demo, 3)
 
-    def test_launcher_and_keeper_together_then_down(self):
+    def test_launcher_and_supervisor_together_then_down(self):
         demo = self.running_demo()
         os.kill(demo.pid("launcher"), signal.SIGSTOP)
         demo.kill("keeper")
@@ -107,7 +107,7 @@ class Killed(unittest.TestCase):
         self.assertEqual(demo.ended(), 130)
         self.assertLess(time.monotonic() - began, 3)
         self.expect_nothing_left(demo, 0.1)
-        self.assertNotIn("Traceback", demo.said)
+        self.assertNotIn("Traceback", demo.output)
 
     def channel_is_in_the_transmitter(self, demo):
         """The block's, which changes at once; the medium is nothing but a cable."""

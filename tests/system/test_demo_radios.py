@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A short demo with each kind of radio in both stations: the link carries what its faults leave.
-What the machine does to the pace is not judged."""
+What the machine does to the pace is not evaluated."""
 
 import concurrent.futures
 import itertools

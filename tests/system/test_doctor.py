@@ -47,25 +47,25 @@ class Doctor(unittest.TestCase):
         self.assertIn(f"{lacking} of them" if lacking else "nothing to mend", lines[-1])
 
     def test_a_wrong_folder_of_images_is_named(self):
-        said = self.examined(UHD_IMAGES_DIR="/nonexistent/images")
-        self.assertIn("COSTS images of UHD: UHD_IMAGES_DIR is /nonexistent/images", said)
-        self.assertIn("unset UHD_IMAGES_DIR", said)
+        reported = self.examined(UHD_IMAGES_DIR="/nonexistent/images")
+        self.assertIn("COSTS images of UHD: UHD_IMAGES_DIR is /nonexistent/images", reported)
+        self.assertIn("unset UHD_IMAGES_DIR", reported)
 
     @unittest.skipIf(
         os.geteuid() != 0 or shutil.which("setpriv") is None, "needs root, to give it up"
     )
     def test_without_rights_each_is_named_with_its_remedy(self):
-        said = self.examined(before=(*NO_LIMITS, *WITHOUT_RIGHTS))
+        reported = self.examined(before=(*NO_LIMITS, *WITHOUT_RIGHTS))
         self.assertRegex(
-            said, "COSTS real-time priority: Operation not permitted: .*\n +mend: .*rtprio"
+            reported, "COSTS real-time priority: Operation not permitted: .*\n +mend: .*rtprio"
         )
-        self.assertRegex(said, "COSTS memory locking: 65536 bytes: .*\n +mend: .*memlock")
+        self.assertRegex(reported, "COSTS memory locking: 65536 bytes: .*\n +mend: .*memlock")
         self.assertRegex(
-            said, "COSTS network namespaces: Operation not permitted: .*\n +mend: run as root"
+            reported, "COSTS network namespaces: Operation not permitted: .*\n +mend: run as root"
         )
 
     def test_the_software_radio_is_found_and_a_radio_that_is_not_there_is_said(self):
-        said = self.examined("--radio", "type=vusrp")
+        reported = self.examined("--radio", "type=vusrp")
         for words in (
             "device: type=vusrp",
             "sensor ref_locked: ",
@@ -73,10 +73,10 @@ class Doctor(unittest.TestCase):
             "time source: internal",
             "sensor lo_locked (receive): ",
         ):
-            self.assertIn(f"ok    {words}", said)
-        self.assertNotIn("PPS", said)
-        said = self.examined("--radio", "type=vusrp,product=nothing")
-        self.assertRegex(said, "COSTS opening the radio: .*nothing.*\n +mend: .*uhd_usrp_probe")
+            self.assertIn(f"ok    {words}", reported)
+        self.assertNotIn("PPS", reported)
+        reported = self.examined("--radio", "type=vusrp,product=nothing")
+        self.assertRegex(reported, "COSTS opening the radio: .*nothing.*\n +mend: .*uhd_usrp_probe")
         self.assertIn(
             "COSTS devices: none with --radio type=b200,serial=none",
             self.examined("--radio", "type=b200,serial=none"),

@@ -78,18 +78,18 @@ class Documented(unittest.TestCase):
                     start_new_session=True,
                 ) as process:
                     try:
-                        said, _ = process.communicate(timeout=LIMIT_S)
+                        reported, _ = process.communicate(timeout=LIMIT_S)
                     except subprocess.TimeoutExpired:
                         os.killpg(process.pid, signal.SIGKILL)
-                        said, _ = process.communicate()
-                        said += f"\nended after {LIMIT_S} s"
+                        reported, _ = process.communicate()
+                        reported += f"\nended after {LIMIT_S} s"
                     finally:
                         self.end(process.pid)
             finally:
                 subprocess.run(
                     ["./openwip", "down"], cwd=folder, env=home, capture_output=True, check=False
                 )
-            self.assertEqual(process.returncode, 0, f"{page.relative_to(TOP)}:\n{said[-6000:]}")
+            self.assertEqual(process.returncode, 0, f"{page.relative_to(TOP)}:\n{reported[-6000:]}")
         return 1
 
     @staticmethod

@@ -213,7 +213,7 @@ class Running(unittest.TestCase):
             with tempfile.NamedTemporaryFile() as f:
                 f.write(data)
                 f.flush()
-                receiver.wait(cell.keeper, 10, until=lambda p: "listening" in p.stdout)
+                receiver.wait(cell.supervisor, 10, until=lambda p: "listening" in p.stdout)
                 sender = traffic.Program(
                     cell.namespace("base"),
                     [
@@ -226,8 +226,8 @@ class Running(unittest.TestCase):
                         f.name,
                     ],
                 )
-                sender.wait(cell.keeper, 60)
-                receiver.wait(cell.keeper, 60)
+                sender.wait(cell.supervisor, 60)
+                receiver.wait(cell.supervisor, 60)
             digest = receiver.stdout.split()[-1]
             sender.kill(), receiver.kill()
             return {"digest": digest}
@@ -321,8 +321,8 @@ class Running(unittest.TestCase):
 
     def test_a_killed_emulator_is_named_and_nothing_is_left(self):
         def workload(cell):
-            os.kill(cell.keeper.pids["emulator"], signal.SIGKILL)
-            cell.keeper.pause(5)
+            os.kill(cell.supervisor.pids["emulator"], signal.SIGKILL)
+            cell.supervisor.pause(5)
 
         with self.assertRaises(CellDied) as raised:
             self.run_cell({}, workload, "emutest4")

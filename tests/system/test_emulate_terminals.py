@@ -125,7 +125,7 @@ class Terminals(unittest.TestCase):
                     ),
                 ],
             )
-            receiver.wait(cell.keeper, 10, until=lambda p: "listening" in p.stdout)
+            receiver.wait(cell.supervisor, 10, until=lambda p: "listening" in p.stdout)
             sender = traffic.Program(
                 cell.namespace("terminal"),
                 [
@@ -151,7 +151,7 @@ class Terminals(unittest.TestCase):
                         )
                     )
                 seen.append(settings.status["base"].delay_injection.held_now)
-            told = subprocess.run(
+            follower = subprocess.run(
                 [
                     sys.executable,
                     "-m",
@@ -170,7 +170,7 @@ class Terminals(unittest.TestCase):
             sender.kill(), receiver.kill()
             return {
                 "seen": seen,
-                "journal": [json.loads(line) for line in told.stdout.splitlines()],
+                "journal": [json.loads(line) for line in follower.stdout.splitlines()],
             }
 
         report = self.run_cell(
@@ -213,7 +213,7 @@ class Terminals(unittest.TestCase):
                     ),
                 ],
             )
-            receiver.wait(cell.keeper, 10, until=lambda p: "listening" in p.stdout)
+            receiver.wait(cell.supervisor, 10, until=lambda p: "listening" in p.stdout)
             sender = traffic.Program(
                 cell.namespace("base"),
                 [
@@ -295,7 +295,7 @@ class Terminals(unittest.TestCase):
             settings.set({"umts.down_kbps": 0, "umts.errors": 0.5})
             slowest("-c", "10")
             settings.set({"umts.errors": 0})
-            told = subprocess.Popen(
+            follower = subprocess.Popen(
                 [
                     sys.executable,
                     "-m",
@@ -313,10 +313,12 @@ class Terminals(unittest.TestCase):
             )
             echoes = 3 + 1 + 1 + 10
             for _ in range(100):
-                if told.poll() is None:
+                if follower.poll() is None:
                     slowest("-c", "2")
                     echoes += 2
-            journal = [json.loads(line) for line in told.communicate(timeout=20)[0].splitlines()]
+            journal = [
+                json.loads(line) for line in follower.communicate(timeout=20)[0].splitlines()
+            ]
             self.assertEqual(len(journal), 3)
             for packet in journal:
                 self.assertEqual((packet["user"], packet["bytes"], packet["frames"]), (1, 84, 3))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A small experiment of one's own through the real emulator: every application, interruption,
-resume. Nothing here judges the pace."""
+resume. Nothing here evaluates the pace."""
 
 import json
 import os

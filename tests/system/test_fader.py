@@ -170,20 +170,20 @@ class Cabled(unittest.TestCase):
             self.addCleanup(fader.end)
             self.assertTrue(wait_until(lambda: any_answer(fader) > 0, 10))
             of, path, other = f"ipc://{fader.folder.name}/control", "base:terminal", "terminal:base"
-            said = answer("set", of, "--path", path, "channel.model=jakes", "channel.snr_db=20")
+            printed = answer("set", of, "--path", path, "channel.model=jakes", "channel.snr_db=20")
             self.assertRegex(
-                said,
+                printed,
                 rf"(?s)paths.{path}.channel.model +none -> jakes  from slot \d+ .*snr_db +\S+ dB ->"
                 r" 20 dB",
             )
-            said = answer(
+            printed = answer(
                 "set",
                 of,
                 f"paths.{path}.channel.blackout=on",
                 f"paths.{other}.channel.speed_kmh=75",
             ).splitlines()
             self.assertEqual(
-                (len(said), len({line.rpartition("from slot")[2] for line in said})),
+                (len(printed), len({line.rpartition("from slot")[2] for line in printed})),
                 (2, 1),
                 "at the same slot",
             )
@@ -195,8 +195,10 @@ class Cabled(unittest.TestCase):
                 f"with --path, one of: {path}, {other}",
                 answer("set", of, "channel.model=flat", code=2),
             )
-            said = answer("set", air.endpoint, "--path", "base:fader-base", "channel.model=flat")
-            self.assertRegex(said, "paths.base:fader-base.channel.model +none -> flat  from slot")
+            printed = answer("set", air.endpoint, "--path", "base:fader-base", "channel.model=flat")
+            self.assertRegex(
+                printed, "paths.base:fader-base.channel.model +none -> flat  from slot"
+            )
             self.assertIn(
                 "--path is base; valid: base:fader-base, fader-terminal:terminal",
                 answer("set", air.endpoint, "--path=base", "channel.snr_db=3", code=2),
@@ -337,9 +339,9 @@ class OnItsOwnCable(unittest.TestCase):
             )
             found = json.loads(out.read_text())
             self.assertIn("fader-base", found["devices"]["base"]["radio"])
-            said = {node: d["found"]["serial"] for node, d in found["devices"].items()}
+            printed = {node: d["found"]["serial"] for node, d in found["devices"].items()}
             # as the device says it
-            self.assertEqual(said, {n: f"{air.name}.fader-{n}" for n in ("base", "terminal")})
+            self.assertEqual(printed, {n: f"{air.name}.fader-{n}" for n in ("base", "terminal")})
             self.assertRegex(found["date"], r"^20\d\d-\d\d-\d\dT[\d:]+Z$")
             (path,) = found["paths"]
             self.assertEqual(path["delays"], [9] * 20)
@@ -382,8 +384,8 @@ class OnItsOwnCable(unittest.TestCase):
             )
         )
         process.terminate()
-        said = process.communicate(timeout=30)[0]
-        self.assertEqual(process.returncode, 0, said)
+        printed = process.communicate(timeout=30)[0]
+        self.assertEqual(process.returncode, 0, printed)
         # checks them
         sides = [
             recordings.Recording(folder / f"run-{side}")
@@ -463,8 +465,8 @@ class Cell(unittest.TestCase):
         if mw.PROGRAM.exists() and not screens.missing():
             self.see_it(name)
         run.kill("fader")
-        self.assertEqual(run.ended(30), 3, run.said)
-        self.assertRegex(run.said, "(?m)^openwip: fader was killed by SIGKILL")
+        self.assertEqual(run.ended(30), 3, run.output)
+        self.assertRegex(run.output, "(?m)^openwip: fader was killed by SIGKILL")
 
     def test_what_its_radios_receive_and_send_is_recorded_with_the_runs_verdict(self):
         """On awgn the output is the input, both delays later, and noise."""
@@ -506,14 +508,14 @@ class Cell(unittest.TestCase):
             )
             began = [r.captures[0]["core:global_index"] for r in sides]
             self.assertEqual(began[1] - began[0], 10240)
-            said = json.loads(report.read_text())
+            printed = json.loads(report.read_text())
             for r in sides:
                 self.assertEqual(
                     (
                         r.whole["openwip:verdict"]["valid"],
                         r.whole["openwip:scenario"]["air"]["over"],
                     ),
-                    (said["verdict"]["valid"], "cabled"),
+                    (printed["verdict"]["valid"], "cabled"),
                 )
             heard, sent = (numpy.fromfile(r.data_path, numpy.complex64)[-100_000:] for r in sides)
             self.assertGreater(10 * numpy.log10(numpy.mean(numpy.abs(heard) ** 2)), -30)
@@ -530,14 +532,18 @@ class Cell(unittest.TestCase):
         found = through_radios.compare(air.bursts, terminal.bursts)
         self.assertEqual((found["bursts"], found["wrong"], found["not_judged"]), (8, [], ""), found)
         self.assertAlmostEqual(found["gain_db"], 0, delta=0.2)
-        self.assertEqual(checks.judge(Facts(fader=fading.fader_of(air, terminal)))["reasons"], [])
+        self.assertEqual(
+            checks.evaluate(Facts(fader=fading.fader_of(air, terminal)))["reasons"], []
+        )
         for b in air.bursts:  # told with an echo of -6 dB 1 us later
-            told = numpy.array(through_radios.complex_of(b.burst)) * (
+            expected = numpy.array(through_radios.complex_of(b.burst)) * (
                 1 + 0.5 * numpy.exp(-2j * numpy.pi * 0.15 * numpy.arange(32))
             )
-            b.burst.response[:] = told.view(float).tolist()
-        (said,) = checks.judge(Facts(fader=fading.fader_of(air, terminal)))["reasons"]
-        self.assertRegex(said, "^fader: through the radios the channel is .* off the commanded one")
+            b.burst.response[:] = expected.view(float).tolist()
+        (printed,) = checks.evaluate(Facts(fader=fading.fader_of(air, terminal)))["reasons"]
+        self.assertRegex(
+            printed, "^fader: through the radios the channel is .* off the commanded one"
+        )
 
     def see_it(self, name):
         """The monitor's view, in a real window."""

@@ -39,9 +39,9 @@ spec.loader.exec_module(five)
 class Points(unittest.TestCase):
     def test_only_points_that_are_told_perfect_predictions_are_not_at_the_sample_level(self):
         points = [five.Point(name, values, 2) for name, values in five.POINTS]
-        out = [p.label for p in points if p.left_out("sample")]
+        out = [p.label for p in points if p.skipped("sample")]
         self.assertEqual(out, ["A1 adaptive 5 jakes", "A1 adaptive 30 jakes"])
-        self.assertFalse([p.label for p in points if p.left_out("virtual")])
+        self.assertFalse([p.label for p in points if p.skipped("virtual")])
 
 
 def rate(point, of):
@@ -65,7 +65,7 @@ class Fidelities(unittest.TestCase):
                 )
                 self.assertAlmostEqual(simulated / linux, 1, delta=0.05)
                 self.assertAlmostEqual(formula / linux, 1, delta=0.3)
-                if not point.left_out("as-radio"):
+                if not point.skipped("as-radio"):
                     self.assertAlmostEqual(rate(point, "as-radio") / linux, 1, delta=0.1)
                 rates.append(linux)
         self.assertGreater(rates[1], 1.05 * rates[0])  # best bins against all: other points

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A cell whose radios run on a clock of their own: what arrives is right, and it goes on after a
-standstill of any process. Nothing here judges how many slots a busy machine makes too late while
+stall of any process. Nothing here evaluates how many slots a busy machine makes too late while
 nothing is stopped; what is said of them has to add up."""
 
 import json
@@ -118,7 +118,7 @@ class FreeRunning(unittest.TestCase):
             time.sleep(1)
             few = self.page_faults(run)
             lost = {name: self.stop(run, name) for name in PROCESSES}
-            self.assertIn(run.ended(60), (0, 1), run.said)
+            self.assertIn(run.ended(60), (0, 1), run.output)
             report = self.report(folder)
         self.check_sums(report)
         # The link was used after the last one too: 8 s at 4 bit/symbol and 10 bins, less what was
@@ -130,7 +130,7 @@ class FreeRunning(unittest.TestCase):
         for name, (minor, major) in few.items():
             self.assertEqual(major, 0, few)
             self.assertLess(minor, FEW_FAULTS, f"{name}: {few}")
-        # The machine's own standstills come on top.
+        # The machine's own stalls come on top.
         stood = report["realtime"]["standstills"] or {"together_ms": 0, "longest_ms": 0}
         print(
             f"(seconds stopped, slots lost): {lost}; standstills {stood['together_ms']} ms",

@@ -106,8 +106,8 @@ class Installation(unittest.TestCase):
             if path.is_symlink():
                 self.assertFalse(os.path.isabs(os.readlink(path)), path)
             elif path.is_file() and path.read_bytes()[:4] == b"\x7fELF":
-                said = subprocess.run(["readelf", "-d", path], capture_output=True, text=True)
-                back += [path for line in said.stdout.splitlines() if str(BUILD) in line]
+                output = subprocess.run(["readelf", "-d", path], capture_output=True, text=True)
+                back += [path for line in output.stdout.splitlines() if str(BUILD) in line]
         self.assertEqual(back, [])
 
     def test_every_command_has_a_man_page_that_troff_takes(self):
@@ -216,8 +216,8 @@ class Installation(unittest.TestCase):
             "demo", "--name", "installed", "--duration", "1", *GENTLE, f"--json={report}"
         )
         self.assertTrue(report.exists(), done.stdout + done.stderr)
-        said = json.loads(report.read_text())
-        self.assertGreater(said["tcp"]["goodput_bps"], 0, done.stdout + done.stderr)
+        output = json.loads(report.read_text())
+        self.assertGreater(output["tcp"]["goodput_bps"], 0, done.stdout + done.stderr)
         self.assertIn("verdict:", done.stdout)
 
 

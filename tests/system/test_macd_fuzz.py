@@ -175,8 +175,8 @@ def base_station_survives(lines):
         check_direction("downlink", status.downlink)
         check_direction("uplink", status.uplink)
         # beside the effective configuration
-        said = [line for line in w.said("base").splitlines() if line.startswith("macd: ")]
-        assert 5 < len(said) < 30, f"garbage floods the log: {len(said)} lines"
+        output = [line for line in w.output("base").splitlines() if line.startswith("macd: ")]
+        assert 5 < len(output) < 30, f"garbage floods the log: {len(output)} lines"
         for s in kept:
             s.close()
         assert w.ask("base", stop="enough").ok
@@ -225,7 +225,7 @@ def test_the_terminal_survives_garbage_on_every_socket():
         assert status.terminal.slots > 0.9 * SLOTS, status.terminal
         check_direction("downlink", status.downlink)
         check_direction("uplink", status.uplink)
-        assert len(w.said("terminal").splitlines()) < 80
+        assert len(w.output("terminal").splitlines()) < 80
         for s in kept:
             s.close()
         assert w.ask("terminal", stop="enough").ok
@@ -257,7 +257,7 @@ def test_a_flowgraph_that_spoils_the_shared_memory_is_a_dead_one():
             flowgraph.put(RING + ASLEEP, 1, "I")
             flowgraph.ring()
             assert w.wait_exit("base") == 3
-            assert "the base station's flowgraph died" in w.last_line("base"), w.said("base")
+            assert "the base station's flowgraph died" in w.last_line("base"), w.output("base")
             flowgraph.close()
 
 

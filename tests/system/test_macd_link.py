@@ -194,7 +194,7 @@ def test_telemetry_has_no_gaps():
 
 def test_privileges_are_given_up():
     with World() as w:
-        wait_for("both up", lambda: "is up" in w.said("base") and "is up" in w.said("terminal"))
+        wait_for("both up", lambda: "is up" in w.output("base") and "is up" in w.output("terminal"))
         for role in w.roles:
             pid = w.process[role].pid
             for task in os.listdir(f"/proc/{pid}/task"):
@@ -219,8 +219,8 @@ def test_stop_ends_both_in_order():
         w.start_pipe()
         assert w.ask("base", stop="the run is over").ok
         assert w.wait_exit("base") == 0 and w.wait_exit("terminal") == 0
-        assert "ends: the run is over" in w.said("base")
-        assert "the run is over" in w.said("terminal")
+        assert "ends: the run is over" in w.output("base")
+        assert "the run is over" in w.output("terminal")
         wait_for("the flowgraph was told", lambda: w.pipe.stop_notes)
         assert w.interface("base") is None and w.interface("terminal") is None
 
@@ -230,7 +230,7 @@ def test_the_terminals_stop_ends_both_in_order():
         w.start_pipe()
         assert w.ask("terminal", stop="enough").ok
         assert w.wait_exit("terminal") == 0 and w.wait_exit("base") == 0
-        assert "the terminal's macd ended: enough" in w.said("base")
+        assert "the terminal's macd ended: enough" in w.output("base")
 
 
 def test_sigterm_ends_with_one_line_why():
@@ -241,7 +241,7 @@ def test_sigterm_ends_with_one_line_why():
             w.process["base"].send_signal(number)
             assert w.wait_exit("base") == 0
             assert time.monotonic() - start < 1
-            assert f"ends: {name}: asked to stop" in w.said("base")
+            assert f"ends: {name}: asked to stop" in w.output("base")
             assert w.wait_exit("terminal") == 0
             assert w.interface("base") is None
 
@@ -253,7 +253,7 @@ def test_sigterm_with_a_reason_that_something_died_is_a_failure():
         (w.run / "why").write_text(json.dumps(why))
         w.process["base"].terminate()
         assert w.wait_exit("base") == 3
-        assert "ends: SIGTERM: air was killed by SIGKILL" in w.said("base")
+        assert "ends: SIGTERM: air was killed by SIGKILL" in w.output("base")
         assert w.wait_exit("terminal") == 3
 
 
@@ -276,8 +276,8 @@ def test_a_flowgraph_that_is_killed_ends_both():
         w.pipe.join()
         assert w.wait_exit("base") == 3 and w.wait_exit("terminal") == 3
         assert time.monotonic() - start < 3
-        said = w.said("base") + w.said("terminal")
-        assert "flowgraph died (its connection closed)" in said, said
+        reported = w.output("base") + w.output("terminal")
+        assert "flowgraph died (its connection closed)" in reported, reported
         assert w.interface("base") is None and w.interface("terminal") is None
 
 
@@ -292,7 +292,7 @@ def test_a_killed_macd_ends_the_other():
             w.process[victim].kill()
             assert w.wait_exit(other) == 3
             assert time.monotonic() - start < 3
-            assert line in w.said(other), w.said(other).splitlines()[-1]
+            assert line in w.output(other), w.output(other).splitlines()[-1]
             assert w.interface(victim) is None and w.interface(other) is None
 
 
@@ -343,13 +343,13 @@ def test_silence_ends_with_the_name_of_the_silent_one():
         pipe = w.start_pipe()
         pipe.rate = 0.0001  # it sleeps, connected
         assert w.wait_exit("base") == 3 and w.wait_exit("terminal") == 3
-        said = w.said("base") + w.said("terminal")
-        assert "flowgraph is silent for 0.5 s" in said, said
+        reported = w.output("base") + w.output("terminal")
+        assert "flowgraph is silent for 0.5 s" in reported, reported
     with World(["peer_timeout_s=0.5"]) as w:
         w.start_pipe()
         w.process["terminal"].send_signal(signal.SIGSTOP)
         assert w.wait_exit("base") == 3
-        assert "the terminal's macd is silent for 0.5 s" in w.said("base"), w.said("base")
+        assert "the terminal's macd is silent for 0.5 s" in w.output("base"), w.output("base")
         w.process["terminal"].send_signal(signal.SIGCONT)
 
 
@@ -383,7 +383,7 @@ def test_another_version_or_role_is_refused():
             s = connect_line(w.context, w.line("base.slot"))
             hello(s, role, version)
             assert w.wait_exit("base") == 2
-            assert line in w.said("base"), w.said("base")
+            assert line in w.output("base"), w.output("base")
             notes = []
             while s.poll(1000):
                 notes.append(slot_link_pb2.ToFlowgraph.FromString(s.recv()))
@@ -396,7 +396,7 @@ def test_an_interface_deleted_by_somebody_ends_with_its_name():
         w.start_pipe()
         w.execute("base", "ip", "link", "del", "wip0")
         assert w.wait_exit("base") == 3
-        assert "the interface wip0 is gone" in w.said("base")
+        assert "the interface wip0 is gone" in w.output("base")
 
 
 if __name__ == "__main__":

@@ -57,14 +57,14 @@ class OnADemo(MonitorTest):
             "every view has data",
             120,
         )
-        said = w.wait_for(
+        reported = w.wait_for(
             lambda w: re.match("(IN)?VALID", w["health"]["verdict"])
             and "cores" in w["health"]["cpu"],
             "verdict and CPU",
         )
-        self.assertEqual(said["health"]["stream"], f"Cell '{name}'")
-        self.assertRegex(said["health"]["radio"], r"^locked  SNR [\d.]+ dB  EVM [\d.]+ %")
-        self.assertRegex(said["health"]["realtime"], r"^factor [\d.]+ ")
+        self.assertEqual(reported["health"]["stream"], f"Cell '{name}'")
+        self.assertRegex(reported["health"]["radio"], r"^locked  SNR [\d.]+ dB  EVM [\d.]+ %")
+        self.assertRegex(reported["health"]["realtime"], r"^factor [\d.]+ ")
 
         self.assert_set(w, name, "link.max_retransmissions", "base link.max_retransmissions", 7)
         self.assert_set(w, name, "link.combining", "terminal link.combining", "off")
@@ -171,7 +171,7 @@ class OnAnEmulatedCell(MonitorTest):
             )
         )
 
-        # The stations say nothing, observer and keeper go on: the stream stalls. Then the cell
+        # The stations say nothing, observer and supervisor go on: the stream stalls. Then the cell
         # dies.
         os.kill(cell.pid("emulator"), signal.SIGSTOP)
         w.wait_for(
@@ -247,14 +247,16 @@ class SeveralTerminals(MonitorTest):
                 120,
             )
             w.wait_for(filled, "the window of 10 s is full")
-            said = w.wait_for(
+            reported = w.wait_for(
                 lambda w: w["terminals"] == f"all {n} terminals", "all are shown first"
             )
             self.assertRegex(
-                said["health"]["radio"],
+                reported["health"]["radio"],
                 rf"^{n} of {n} terminals locked  SNR [\d.-]+ to [\d.-]+ dB$",
             )
-            self.assertEqual(said["views"]["allocation"]["title"], f"Allocation: all {n} terminals")
+            self.assertEqual(
+                reported["views"]["allocation"]["title"], f"Allocation: all {n} terminals"
+            )
             pictures = w.pictures()
             self.assert_pictures(pictures, HEAT)
             shown = mw.inside_axes(pictures / "allocation.png")
@@ -264,7 +266,7 @@ class SeveralTerminals(MonitorTest):
             if n == 5:
                 self.keep(pictures, ("window", "allocation"), "terminals_")
             w.key("ctrl+1", "t")
-            said = w.wait_for(lambda w: w["terminals"] == "terminal 1", "T: the next")
+            reported = w.wait_for(lambda w: w["terminals"] == "terminal 1", "T: the next")
             w.key("t")
             w.wait_for(
                 lambda w: w["views"]["modulation"]["title"] == "Modulation: terminal 2", "T again"
@@ -347,13 +349,13 @@ class Recorded(MonitorTest):
         self.assertRegex(done.stdout, r"(?m)^  slot +base +[1-9]\d* messages; 0 lost$")
         self.assertEqual(openwip("report", str(record)).returncode, 0)
         w = self.window("--name", name, "--replay", record)
-        said = w.wait_for(
+        reported = w.wait_for(
             lambda w: all(w["views"][v]["lines"] > 5 for v in FED),
             "the replay feeds every view",
             120,
         )
-        self.assertEqual(said["health"]["stream"], "Replay")
-        self.assertRegex(said["health"]["telemetry"], r"^telemetry \d+$")
+        self.assertEqual(reported["health"]["stream"], "Replay")
+        self.assertRegex(reported["health"]["telemetry"], r"^telemetry \d+$")
 
 
 class AnAttenuator(MonitorTest):
@@ -439,13 +441,15 @@ class WithoutACell(MonitorTest):
     def test_no_cell_is_said_and_what_to_do(self):
         name = f"mon{os.getpid() % 100000}x"
         w = self.window("--name", name)
-        said = w.wait_for(lambda w: "not running" in w["health"]["stream"], "that there is none")
+        reported = w.wait_for(
+            lambda w: "not running" in w["health"]["stream"], "that there is none"
+        )
         self.assertIn(
             f"Cell '{name}' is not running. Start it: sudo ./openwip demo --name {name}",
-            said["health"]["stream"],
+            reported["health"]["stream"],
         )
-        self.assertEqual({v: said["views"][v]["lines"] for v in HEAT}, dict.fromkeys(HEAT, 0))
-        self.assertEqual(said["health"]["verdict"], "no verdict yet")
+        self.assertEqual({v: reported["views"][v]["lines"] for v in HEAT}, dict.fromkeys(HEAT, 0))
+        self.assertEqual(reported["health"]["verdict"], "no verdict yet")
         w.process.terminate()
         self.assertEqual(w.process.wait(20), 0)
 

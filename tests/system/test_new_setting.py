@@ -85,7 +85,7 @@ class NewSetting(unittest.TestCase):
         )
 
     def cell(self, *options):
-        said = (self.top / "said").open("w+")
+        reported = (self.top / "said").open("w+")
         process = subprocess.Popen(
             self.command(
                 "emulate",
@@ -97,8 +97,8 @@ class NewSetting(unittest.TestCase):
                 "1000",
                 *options,
             ),
-            stdout=said,
-            stderr=said,
+            stdout=reported,
+            stderr=reported,
             cwd="/",
             env=self.environment,
         )
@@ -107,7 +107,7 @@ class NewSetting(unittest.TestCase):
             process.send_signal(signal.SIGTERM)
             process.wait(30)
             openwip("down", "--name", CELL)
-            said.close()
+            reported.close()
             self.assertEqual(left_of(Cell(CELL)), [])
 
         self.addCleanup(end)

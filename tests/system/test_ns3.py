@@ -289,11 +289,11 @@ class Runs(unittest.TestCase):
     def test_a_disk_that_holds_not_all_that_the_program_writes_ends_it(self):
         check_full(self, run)
 
-    def test_an_experiment_runs_where_ns3_can_run_it_and_its_statements_are_judged(self):
+    def test_an_experiment_runs_where_ns3_can_run_it_and_its_statements_are_evaluated(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "S1.yaml")
             file.write_text(EXPERIMENT)
-            places, given, said = (
+            places, given, reported = (
                 PLACES,
                 options.parse(
                     [
@@ -310,20 +310,20 @@ class Runs(unittest.TestCase):
                 [],
             )
             for r in plan.unique_runs(given.experiments):
-                made = one_run.attempts_of(r.spec, places, said.append)
+                made = one_run.attempts_of(r.spec, places, reported.append)
                 pool.write_json(given.store.path(r.key), {"key": r.key, "spec": r.spec} | made)
             (e,) = given.experiments
             results = metrics.Results(e, given.store.read)
-            self.assertEqual((results.runs, results.invalid, results.absent), (3, 0, 0), said)
+            self.assertEqual((results.runs, results.invalid, results.absent), (3, 0, 0), reported)
             self.assertEqual(
-                [j.holds for j in statements.judge_all(results)],
+                [j.holds for j in statements.evaluate_all(results)],
                 ["yes (not sure)", "yes (not sure)", "not measured"],
             )
             work = {
                 p["workload"] + str(p["congestion_control"]): r[1]["workload"]
                 for p, r in results.found.items()
             }
-        self.assertEqual(list(e.left_out.values()), [2])
+        self.assertEqual(list(e.skipped.values()), [2])
         self.assertEqual(
             work["flowstahoe"]["tcp_settings"]
             | {

@@ -380,10 +380,10 @@ class Observer(unittest.TestCase):
             "nodes": [{"name": "base", "process": 7}, {"name": "terminal"}],
         }
         self.medium(answer)
-        judge = subprocess.Popen(["sleep", "100"])
-        self.addCleanup(judge.wait)
-        self.addCleanup(judge.kill)
-        for name, process in (("judge", judge.pid), ("me", os.getpid())):
+        monitor = subprocess.Popen(["sleep", "100"])
+        self.addCleanup(monitor.wait)
+        self.addCleanup(monitor.kill)
+        for name, process in (("judge", monitor.pid), ("me", os.getpid())):
             (self.run_folder / "pids" / name).write_text(f"{process} {procfs.start_time(process)}")
         self.start("air.every_ms=50", "cpu.every_ms=50")
         # Topic `air` beside the events: tells that the medium was heard, so that what follows is
@@ -395,7 +395,7 @@ class Observer(unittest.TestCase):
         )
         events = []
 
-        def told(*wanted):
+        def expect_event(*wanted):
             def look(t):
                 if t.HasField("event"):
                     e = t.event
@@ -406,18 +406,20 @@ class Observer(unittest.TestCase):
             self.read_until(reader, look)
 
         answer["slots_behind"] = 8
-        told(("air", "late", "slots_behind", 3))
+        expect_event(("air", "late", "slots_behind", 3))
         answer |= {"nodes": [{"name": "base"}, {"name": "terminal", "process": 9}]}
-        told(("air", "radio", "base disconnected", 1), ("air", "radio", "terminal connected", 1))
+        expect_event(
+            ("air", "radio", "base disconnected", 1), ("air", "radio", "terminal connected", 1)
+        )
         answer |= {
             "changes": [control_pb2.SettingChange(slot=4711, key="channel.model", to="etu")],
             "changes_made": 1,
         }
-        told(("air", "setting", "channel.model = etu", 1))
+        expect_event(("air", "setting", "channel.model = etu", 1))
         self.assertEqual(self.slot, 4711)
-        judge.kill()
-        judge.wait()
-        told(("observer", "run", "judge ended", 1))
+        monitor.kill()
+        monitor.wait()
+        expect_event(("observer", "run", "judge ended", 1))
         self.assertEqual(len(events), 5, events)  # each once, and none of what was there before
 
     def test_flows_beyond_the_limit_are_an_event(self):

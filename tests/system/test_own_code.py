@@ -197,9 +197,9 @@ class OwnCode(unittest.TestCase):
             ),
         ):
             with self.subTest(options=options):
-                said = self.refused(*options)
-                self.assertIn(words, " ".join(said.split()))
-                self.assertNotIn("Traceback", said)
+                reported = self.refused(*options)
+                self.assertIn(words, " ".join(reported.split()))
+                self.assertNotIn("Traceback", reported)
 
     def nmse(self, method):
         done = openwip(

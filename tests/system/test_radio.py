@@ -216,8 +216,8 @@ class Radio(unittest.TestCase):
             of = json.loads(file.read_text())
         self.check_leads(of["loop"], "b210")
         self.assertAlmostEqual(of["loop"]["path_delay_us"], 100 / 7.68, delta=0.2)
-        said = of["loop"]["recommended"]
-        for one in (said, said["two_computers"]):
+        output = of["loop"]["recommended"]
+        for one in (output, output["two_computers"]):
             self.assertIn(
                 f"--transmit-lead-slots {one['transmit_lead_slots']} --retransmission-delay-ms"
                 f" {one['retransmission_delay_ms']:g}",
@@ -274,11 +274,11 @@ class Radio(unittest.TestCase):
             ("spectrum", ("receive",)),
             ("loop", ("transmit", "receive")),
         ):
-            said = subprocess.run(
+            output = subprocess.run(
                 [program, command, "--help"], capture_output=True, text=True, timeout=20
             ).stdout
             self.assertEqual(
-                sorted(re.findall(r"--\S*gain\S*", said)),
+                sorted(re.findall(r"--\S*gain\S*", output)),
                 sorted(f"--{side}-gain" for side in sides),
                 command,
             )

@@ -84,9 +84,9 @@ class Recorded(unittest.TestCase):
 
     def expect_same_in_the_monitor(self):
         if same_meaning.PROGRAM.exists():  # is part of this build
-            said = same_meaning.expect(self, self.path)
-            self.assertEqual(said["counts"][0], self.report["record"]["messages"])
-            self.assertGreater(len(said["prediction_error"]), 50)
+            reported = same_meaning.expect(self, self.path)
+            self.assertEqual(reported["counts"][0], self.report["record"]["messages"])
+            self.assertGreater(len(reported["prediction_error"]), 50)
 
     def test_a_demo_and_its_page(self):
         self.run_cell("demo", "--duration", "3", *GENTLE)

@@ -74,7 +74,7 @@ class Replay(unittest.TestCase):
         captured, recorded, report = (self.folder / n for n in ("r.pcapng", "r.h5", "r.json"))
         demo = self.replay("--capture", captured, "--record", recorded, f"--json={report}")
         out, _ = demo.process.communicate(timeout=60)
-        self.assertEqual(demo.process.returncode, 0, out + demo.said)
+        self.assertEqual(demo.process.returncode, 0, out + demo.output)
         self.gone(demo)
         # The decisions.
         self.assertTrue(out.startswith("verdict: REPLAY\n  replay: run.sigmf-data"), out)
@@ -222,8 +222,8 @@ class Replay(unittest.TestCase):
             for n in ("terminal.macd", "terminal.radio", "observer", "keeper", "launcher")
         ]
         demo.kill(name)
-        self.assertEqual(demo.ended(), code, demo.said)
-        self.assertNotIn("Traceback", demo.said)
+        self.assertEqual(demo.ended(), code, demo.output)
+        self.assertNotIn("Traceback", demo.output)
         self.gone(demo, pids, 3)
         return demo
 
@@ -237,9 +237,8 @@ class Replay(unittest.TestCase):
             with self.subTest(name):
                 demo = self.check_kill_of(name, code)
                 if code == 3:
-                    self.assertIn(
-                        f"openwip: {'the ' * (name == 'keeper')}{name} was killed", demo.said
-                    )
+                    shown = {"keeper": "the supervisor"}.get(name, name)
+                    self.assertIn(f"openwip: {shown} was killed", demo.output)
 
     def test_other_samples_are_told(self):
         other = self.folder / "other"

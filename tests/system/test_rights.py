@@ -88,9 +88,9 @@ class Rights(unittest.TestCase):
         self.addCleanup(self.demo.close)
         self.demo.wait_for("TCP download|starting the emulator", 90)
         self.assertTrue(
-            wait_until(lambda: (self.cell.run / "pids/judge").exists(), 60), self.demo.said
+            wait_until(lambda: (self.cell.run / "pids/judge").exists(), 60), self.demo.output
         )
-        time.sleep(3)  # judge and observer have come up
+        time.sleep(3)  # verdict monitor and observer have come up
         launcher = self.demo.pid("launcher")
         found = {p.name: int(p.read_text().split()[0]) for p in (self.cell.run / "pids").iterdir()}
         for name, word in (("recorder", "--launched"), ("wip_capture", "wip_capture")):
@@ -143,7 +143,7 @@ class Rights(unittest.TestCase):
                         self.assertEqual(no_new, "1")
         # A page that is asked for before the first message names no publisher yet.
         self.assertTrue(wait_until(lambda: b"openwip_up" in self.metrics_page(), 15))
-        # With what is left the judge reaches the stations.
+        # With what is left the verdict monitor reaches the stations.
         top = lambda: openwip("top", "--name", CELL, "--once").stdout
         self.assertTrue(wait_until(lambda: re.search(r" [1-9][\d.]* s measured", top()), 15), top())
 

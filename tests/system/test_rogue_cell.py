@@ -85,9 +85,9 @@ class RogueBesideACell(unittest.TestCase):
                     self.assertEqual((about.st_uid, about.st_mode & 0o077), (0, 0), name)
                     (self.shared / name).unlink()
                 self.assertEqual(left_of(self.cell), [])
-        told = attacker.communicate("", timeout=20)[0].splitlines()
-        self.assertRegex(told[-1], r"^tried [1-9]\d* times$")
-        self.assertEqual(told[:-1], [])
+        printed = attacker.communicate("", timeout=20)[0].splitlines()
+        self.assertRegex(printed[-1], r"^tried [1-9]\d* times$")
+        self.assertEqual(printed[:-1], [])
         self.assertFalse(os.path.lexists("/etc/openwip-of-nobody"))
 
 

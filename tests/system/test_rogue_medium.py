@@ -80,9 +80,9 @@ class RogueMedium(unittest.TestCase):
         attacker = self.attacker(name, folder)
         for _ in range(starts):
             self.start_once(name, user)
-        told = attacker.communicate("", timeout=20)[0].splitlines()
-        self.assertRegex(told[-1], r"^tried [1-9]\d* times$")
-        self.assertEqual(told[:-1], [])
+        printed = attacker.communicate("", timeout=20)[0].splitlines()
+        self.assertRegex(printed[-1], r"^tried [1-9]\d* times$")
+        self.assertEqual(printed[:-1], [])
 
     def test_nobody_gets_hold_of_nothing_of_a_medium_that_stays_root(self):
         self.stand_beside(STARTS, "")

@@ -76,13 +76,13 @@ class SettingRules(unittest.TestCase):
                 of, needs = broken(rule, program)
                 with self.subTest(program=program, of=rule.of, needs=rule.needs):
                     self.assertTrue(rule.is_broken(of, needs))
-                    code, said = self.check(program, {rule.of: of, rule.needs: needs})
-                    self.assertEqual(code, 2, said)
+                    code, reported = self.check(program, {rule.of: of, rule.needs: needs})
+                    self.assertEqual(code, 2, reported)
                     self.assertIn(
-                        f"{rule.of} = {of}: with {rule.needs} = {needs}, {rule.why};", said
+                        f"{rule.of} = {of}: with {rule.needs} = {needs}, {rule.why};", reported
                     )
                     what = rule.refusal(of, needs, lambda key: key, " = ")
-                    self.assertIn(f"--set: {rule.of} = {of}: with {what}\n", said)
+                    self.assertIn(f"--set: {rule.of} = {of}: with {what}\n", reported)
 
     def test_the_command_refuses_by_the_same_rules(self):
         for program, command in COMMANDS.items():

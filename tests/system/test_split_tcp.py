@@ -318,10 +318,10 @@ class WithoutARule(unittest.TestCase):
             server.close()
             self.assertEqual(read_all(client), b"all there")
             proxy.terminate()
-            said = json.loads(proxy.communicate(timeout=10)[0])
-        self.assertEqual((said["split"], said["ended"], said["open"]), (1, 1, 0))
+            output = json.loads(proxy.communicate(timeout=10)[0])
+        self.assertEqual((output["split"], output["ended"], output["open"]), (1, 1, 0))
         self.assertEqual(
-            [(w["in"], w["out"], w["lost"]) for w in said["ways"]],
+            [(w["in"], w["out"], w["lost"]) for w in output["ways"]],
             [(1_000_000, 1_000_000, 0), (9, 9, 0)],
         )
 
@@ -421,7 +421,7 @@ class InACell(unittest.TestCase):
         demo.wait_for("starting the wired network", 60)
         demo.kill("split")
         self.assertEqual(demo.ended(20), 3)
-        self.assertRegex(demo.said, "split was killed by SIGKILL")
+        self.assertRegex(demo.output, "split was killed by SIGKILL")
         self.assertTrue(
             wait_until(lambda: not cells.Cell(name).leftovers(), 10), cells.Cell(name).leftovers()
         )

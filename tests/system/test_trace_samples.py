@@ -110,7 +110,7 @@ class TraceOnSamples(unittest.TestCase):
         self.assertEqual(report["config"]["channel"]["model"], str(self.trace))
 
     @unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
-    def test_the_fader_plays_it_and_judges_it(self):
+    def test_the_fader_plays_it_and_evaluates_it(self):
         report, slots, found = self.record_of("--air", "cabled")
         # slots of the fader's reception, which are those that the base station numbers
         self.assert_played(slots, found)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """./openwip station on two computers (two_computers.py): the link is there, survives the death of
 either station, and nothing of a killed one is left. How many slots a busy machine makes too late is
-not judged here."""
+not evaluated here."""
 
 import os
 import pathlib
@@ -89,7 +89,7 @@ class TwoComputers(unittest.TestCase):
         waited = waited_s()
         station.wait_until_up()
         self.assertTrue(
-            system.wait_until(lambda: station.hears(FAR[station.role]), 10, 0.01), station.said
+            system.wait_until(lambda: station.hears(FAR[station.role]), 10, 0.01), station.output
         )
         now = time.monotonic()
         took, waited = now - station.began, waited_s() - waited
@@ -111,12 +111,12 @@ class TwoComputers(unittest.TestCase):
         terminal.power_fails()
         again = world.station("terminal")  # and removes what the other one left
         self.check_healed(again)
-        self.assertIn("removing what an earlier run left", again.said)
+        self.assertIn("removing what an earlier run left", again.output)
 
         base.power_fails()
         base = world.station("base")
         self.check_healed(base)
-        self.assertIn("removing what an earlier run left", base.said)
+        self.assertIn("removing what an earlier run left", base.output)
 
         base.process.kill()  # the launcher: the rest of it goes with it
         self.assertTrue(system.wait_until(lambda: left_of(base.cell) == [], 4), left_of(base.cell))
@@ -125,7 +125,7 @@ class TwoComputers(unittest.TestCase):
 
         # Nothing of it came from the LAN's delays: 2 ms are three slots, and lock has been lost
         # with the base station only, twice.
-        self.assertLessEqual(again.said.count("lock lost"), 2, again.said)
+        self.assertLessEqual(again.output.count("lock lost"), 2, again.output)
         code, of_terminal = again.ends()
         self.assertEqual(code, 1)  # its run was broken into
         self.assertTrue(of_terminal["verdict"]["checks"]["sums"], of_terminal["verdict"])
@@ -134,11 +134,11 @@ class TwoComputers(unittest.TestCase):
         )
         self.assertEqual(of_terminal["radio"]["horizon"], 15)  # as the base station says
         stranger = world.station("terminal", "--packing", "off")
-        self.assertEqual(stranger.refuses(), 2, stranger.said)
+        self.assertEqual(stranger.refuses(), 2, stranger.output)
         self.assertIn(
             "the base station does not fit: here is link.packing = off, there link.packing = on;"
             " valid: the same at both ends",
-            stranger.said,
+            stranger.output,
         )
         code, of_base = base.ends()
         for of, role in ((of_base, "base"), (of_terminal, "terminal")):
@@ -149,7 +149,7 @@ class TwoComputers(unittest.TestCase):
                     {f"{role}.macd", f"{role}.radio"},
                 ),
             )
-        self.assertIn(code, (0, 1), base.said)
+        self.assertIn(code, (0, 1), base.output)
         self.assertTrue(of_base["verdict"]["checks"]["sums"], of_base["verdict"])
         for station in (base, again, stranger):
             self.assertEqual(left_of(station.cell), [])
@@ -160,7 +160,7 @@ class TwoComputers(unittest.TestCase):
 @unittest.skipUnless((BUILD / "host/cabled/wip_fader").exists(), "wip_fader is not built")
 class Cables(unittest.TestCase):
     """A fader between the stations: what the terminal's report says of the channel, and `fader
-    compare` of that report. How good a channel a busy machine makes is not judged here."""
+    compare` of that report. How good a channel a busy machine makes is not evaluated here."""
 
     def test_the_terminal_compares_what_it_heard_with_what_the_fader_commanded(self):
         base = (
@@ -188,28 +188,29 @@ class Cables(unittest.TestCase):
             f"tcp://{ADDRESS['base']}:{FADER_PORT}",
         )
         stranger = world.station("terminal", "--fader", control + "x")
-        self.assertEqual(stranger.refuses(), 2, stranger.said)
+        self.assertEqual(stranger.refuses(), 2, stranger.output)
         self.assertIn(
             "where no fader answers; valid: air.control of a ./openwip fader that runs",
-            stranger.said,
+            stranger.output,
         )
         made = openwip("keys", str(world.folder / "others"))
         self.assertEqual(made.returncode, 0, made.stderr)
         stranger = world.station("terminal", "--fader", far, "--keys", str(world.folder / "others"))
-        self.assertEqual(stranger.refuses(), 2, stranger.said)
-        self.assertIn(f"--fader is '{far}', where no fader answers", stranger.said)
+        self.assertEqual(stranger.refuses(), 2, stranger.output)
+        self.assertIn(f"--fader is '{far}', where no fader answers", stranger.output)
         terminal = world.station("terminal", "--fader", far)
         terminal.wait_until_up()
         base = world.station("base", *self.attenuator(world.folder))
         base.wait_until_up()
         self.assertTrue(
-            system.wait_until(lambda: "locked" in terminal.said, 20), terminal.said + base.said
+            system.wait_until(lambda: "locked" in terminal.output, 20),
+            terminal.output + base.output,
         )
         time.sleep(1)
         if FIRMWARE.exists():
             asked = control_socket.Control(base.cell.endpoint("attenuator.control"))
             self.assertTrue(
-                system.wait_until(lambda: asked.status(5).state == "ended", 10), base.said
+                system.wait_until(lambda: asked.status(5).state == "ended", 10), base.output
             )
         _, of_terminal = terminal.ends()
         through = of_terminal["fader"]["through_radios"]
@@ -244,7 +245,7 @@ class Cables(unittest.TestCase):
             )
             self.assertEqual(
                 of_base["verdict"]["checks"]["attenuator"],
-                checks.judge(Facts(attenuator=of_base["attenuator"]))["valid"],
+                checks.evaluate(Facts(attenuator=of_base["attenuator"]))["valid"],
             )
 
     def from_the_other_computer(self, world, far, report, here):
@@ -265,8 +266,8 @@ class Cables(unittest.TestCase):
                 env=environment(),
             )
 
-        def through(said):  # what the fader lost may have grown
-            return [line for line in said.stdout.splitlines() if "through the radios: " in line]
+        def through(reported):  # what the fader lost may have grown
+            return [line for line in reported.stdout.splitlines() if "through the radios: " in line]
 
         done = asked("fader", "compare", far, str(report))
         self.assertIn(done.returncode, (0, 1), done.stderr)

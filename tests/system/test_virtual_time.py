@@ -246,9 +246,9 @@ class Runs(unittest.TestCase):
             for each in report["workload"]["each"]:
                 self.assertEqual(each["window_most"], segments)
                 self.assertLess(8 * each["bytes_acked"] / each["seconds"], 8 * window / 0.16)
-        judged = tcp_settings.with_windows(report, 16384)["verdict"]
+        evaluated = tcp_settings.with_windows(report, 16384)["verdict"]
         self.assertEqual(
-            (judged["valid"], judged["reasons"]),
+            (evaluated["valid"], evaluated["reasons"]),
             (False, ["traffic: a receiver's window of 16384 bytes ended as 30720"]),
         )
 
@@ -264,11 +264,11 @@ class Runs(unittest.TestCase):
             return done.stdout
 
         with tempfile.TemporaryDirectory() as folder:
-            recorded, blocks, told = (
+            recorded, blocks, report_file = (
                 os.path.join(folder, name) for name in ("run.h5", "blocks", "run.json")
             )
             run(recorded=recorded)
-            said = openwip("record", "blocks", recorded, "-o", blocks, "--tti-ms", "20")
+            reported = openwip("record", "blocks", recorded, "-o", blocks, "--tti-ms", "20")
             written = "".join(
                 line
                 for line in pathlib.Path(blocks).read_text().split("\n")
@@ -286,7 +286,7 @@ class Runs(unittest.TestCase):
                     if new:
                         expected.setdefault(slot // 30, "0" if new[0] == 1 else "1")
             self.assertEqual(written, "".join(expected.values()))
-            self.assertIn(f"{len(written)} blocks of 20 ms, {written.count('1')} lost", said)
+            self.assertIn(f"{len(written)} blocks of 20 ms, {written.count('1')} lost", reported)
             self.assertGreater(written.count("1"), 5)
             over = subprocess.run(
                 [sys.executable, "-m", "openwip_cli", "record", "blocks", recorded, "-o", recorded],
@@ -310,9 +310,9 @@ class Runs(unittest.TestCase):
                 blocks,
                 "--duration",
                 "10",
-                f"--json={told}",
+                f"--json={report_file}",
             )
-            down = json.loads(pathlib.Path(told).read_text())["bearer"]["down"]
+            down = json.loads(pathlib.Path(report_file).read_text())["bearer"]["down"]
         self.assertGreater(down["blocks"], 300)
         self.assertEqual(
             down["blocks_lost"],

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Delay injection still takes the timeouts of a persistent 802.11b link away, with the TCP of Linux
 and of ns-3: a minute or two, a tier of its own, `./openwip test -C wlan -R wlan_`
-(docs/how-to/develop.md). Nothing is judged by the wall clock."""
+(docs/how-to/develop.md). Nothing is evaluated by the wall clock."""
 
 import json
 import pathlib

@@ -144,7 +144,7 @@ class Station:
             self.lines.append(line.rstrip())
 
     @property
-    def said(self):
+    def output(self):
         return "\n".join(self.lines)
 
     def wait_until_up(self, limit=30):
@@ -154,7 +154,7 @@ class Station:
             )
             or not self.up_at
         ):
-            raise AssertionError(f"{self.role} is not up:\n{self.said}")
+            raise AssertionError(f"{self.role} is not up:\n{self.output}")
 
     def run(self, *command, **more):
         return subprocess.run(
@@ -219,7 +219,7 @@ class World:
             "base": ADDRESS["terminal"],
             "terminal": f"{ADDRESS['terminal']}:{RELAY_PORT}" if jitter else ADDRESS["base"],
         }
-        self.medium = self.fader = self.relay = self.said_of_air = None
+        self.medium = self.fader = self.relay = self.medium_log = None
         self.stations = []
         self.folder.chmod(0o755)  # the fader's socket is the account's
         try:
@@ -259,7 +259,7 @@ class World:
         noise = -15 - snr + 1.864  # 500 of 768 subcarriers
         build = environment()["OPENWIP_BUILD"]
         core = max(os.sched_getaffinity(0))  # where the stations put their slot paths
-        self.said_of_air = open(self.folder / "air.log", "w")
+        self.medium_log = open(self.folder / "air.log", "w")
 
         def start(file, text, *command, more=()):
             config = self.folder / file
@@ -269,7 +269,7 @@ class World:
             return subprocess.Popen(
                 ["taskset", "-c", str(core), *command, str(config), *more],
                 stdout=subprocess.DEVNULL,
-                stderr=self.said_of_air,
+                stderr=self.medium_log,
                 env=environment() | {"UHD_MODULE_PATH": f"{build}/uhd_modules"},
             )
 
@@ -316,8 +316,8 @@ class World:
             left.callback(self.keep.cleanup)
             for name in self.namespace.values():
                 left.callback(system.delete_namespace, name)
-            if self.said_of_air:
-                left.callback(self.said_of_air.close)
+            if self.medium_log:
+                left.callback(self.medium_log.close)
             for process in (self.medium, self.fader):
                 if process:
                     left.callback(ended, process, 5)

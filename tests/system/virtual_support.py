@@ -54,13 +54,13 @@ def check_full(test, run):
     """A capture or a record that the disk does not hold, be it only the last of it, is none. Nobody
     may read that device: it has no end."""
     nothing = {"kept": lambda *_: {}, "write_record": lambda *_: None}
-    for place, said in (("CAPTURE", "/dev/full"), ("TELEMETRY", "telemetry of the run")):
+    for place, reported in (("CAPTURE", "/dev/full"), ("TELEMETRY", "telemetry of the run")):
         for link in ("ofdm", "umts"):
             with (
                 test.subTest(f"{place} {link}"),
                 mock.patch.multiple(virtual, **nothing | {place: "/dev/full"}),
             ):
-                with test.assertRaisesRegex(CellDied, f"^{said}: No space left on device$"):
+                with test.assertRaisesRegex(CellDied, f"^{reported}: No space left on device$"):
                     run(
                         virtual.Plan(["transfer 0 1 1 1000 cubic"]),
                         "capture",

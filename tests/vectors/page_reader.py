@@ -188,11 +188,11 @@ def boundaries(read, first, new):
     """{SN: nibble}; `new`: k of the new frames."""
     found = {}
     try:
-        told = 0 if not new or not read.one() else read.take(5) if read.one() else len(new)
+        with_boundary = 0 if not new or not read.one() else read.take(5) if read.one() else len(new)
         at = -1
-        while at < told - 1:
+        while at < with_boundary - 1:
             at += read.gamma()
-            if at < told:  # else: so many without one were left
+            if at < with_boundary:  # else: so many without one were left
                 found[(first + at) & 0xFFFF] = (
                     read.take((nibbles(new[at]) - 1).bit_length()) if read.one() else 0
                 )

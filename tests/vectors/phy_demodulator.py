@@ -177,20 +177,20 @@ def retransmission_of(r, b, first_sn, before):
 def boundaries_of_new(r, new):
     if not new or not r.more() or r.get(1) == 0:
         return
-    told = len(new)
+    with_boundary = len(new)
     if r.get(1):
-        told = r.get(5)
-        if not 1 <= told < len(new):
+        with_boundary = r.get(5)
+        if not 1 <= with_boundary < len(new):
             raise Refused("boundaries")
     i = 0
-    while i < told:
+    while i < with_boundary:
         without = r.gamma() - 1
-        if without > told - i:
+        if without > with_boundary - i:
             raise Refused("boundaries")
         for b in new[i : i + without]:
             b["boundary"] = "none"
         i += without
-        if i == told:
+        if i == with_boundary:
             if without == 0:
                 raise Refused("boundaries")
             return

@@ -65,12 +65,12 @@ def boundary_place(nibble, width):
 
 def new_boundaries(new, more_follows):
     """Boundaries of new frames, of the first ones up to the first that is not said."""
-    told = [b for b in new if b["boundary"] is not None]
-    if not told:
+    with_boundary = [b for b in new if b["boundary"] is not None]
+    if not with_boundary:
         return [0] if new and more_follows else []
-    bits = [1, 0] if len(told) == len(new) else [1, 1] + to_bits(len(told), 5)
+    bits = [1, 0] if len(with_boundary) == len(new) else [1, 1] + to_bits(len(with_boundary), 5)
     gap = 0
-    for b in told:
+    for b in with_boundary:
         gap += 1
         if b["boundary"] != "none":
             bits += gamma(gap) + boundary_place(

@@ -188,7 +188,7 @@ int cell(int number, const char* path) {
         out["slots"].push_back(
             {{"grant", report.grant_ok}, {"failed", failed}, {"frames", frames}});
     }
-    out["given_up"] = base.statistics().frames_given_up;
+    out["given_up"] = base.statistics().frames_dropped;
     std::cout << out.dump() << '\n';
     return file.good() ? 0 : 1;
 }

@@ -112,17 +112,17 @@ def cell(number, **settings):
             capture_output=True,
             check=True,
         )
-        said = json.loads(run.stdout)
-        said["sent"] = [bytes(p) for p in said["sent"]]
-        said["delivered"] = [bytes(p) for p in said["delivered"]]
-        return np.fromfile(path, dtype=np.complex64).reshape(-1, 5120).astype(complex), said
+        output = json.loads(run.stdout)
+        output["sent"] = [bytes(p) for p in output["sent"]]
+        output["delivered"] = [bytes(p) for p in output["delivered"]]
+        return np.fromfile(path, dtype=np.complex64).reshape(-1, 5120).astype(complex), output
 
 
-def make_it_true(rng, slots, said, edge=CELL["edge"]):
+def make_it_true(rng, slots, output, edge=CELL["edge"]):
     """The frames and the grants that the base station was told had failed: nothing of them is left
     in the samples."""
     bodies = []
-    for samples, slot in zip(slots, said["slots"]):
+    for samples, slot in zip(slots, output["slots"]):
         for l, start in enumerate(stranger.STARTS):
             spectrum = np.fft.fft(samples[start : start + 768])
             lost = [20 * b + n for b in slot["failed"] for m, n in model.PAYLOAD if m == l]
@@ -239,19 +239,19 @@ class PhyModel(unittest.TestCase):
             (0, {"seed": 3, "bins": 10, "packets_a_slot": 1, "frame_loss": 0.4, "grant_loss": 0.1}),
         ):
             with self.subTest(cell=number, **settings):
-                slots, said = cell(number, **settings)
+                slots, output = cell(number, **settings)
                 rng = np.random.default_rng(number)
-                make_it_true(rng, slots, said)
+                make_it_true(rng, slots, output)
                 air = over_the_air(rng, slots, 45)
                 packets, grants, stream = stranger.receive(air, number)
                 first = (CELL | settings)["first_slot"]
                 self.assertEqual(
                     sorted((slot - first) % 122880 for slot in grants),
-                    [i for i, slot in enumerate(said["slots"]) if slot["grant"]],
+                    [i for i, slot in enumerate(output["slots"]) if slot["grant"]],
                 )
                 self.assertGreater(len(packets), 30)
-                self.assertEqual(packets, said["delivered"])
-                self.assertEqual(len(said["sent"]) == len(packets), said["given_up"] == 0)
+                self.assertEqual(packets, output["delivered"])
+                self.assertEqual(len(output["sent"]) == len(packets), output["given_up"] == 0)
                 # Without the retransmissions most of it is lost: they were decoded, and had to be.
                 deaf, _, _ = stranger.receive(air, number, retransmissions=False)
                 self.assertLess(len(deaf), len(packets) / 2)
@@ -267,15 +267,15 @@ class PhyModel(unittest.TestCase):
             (63, {"seed": 2, "packing": False, "first_sn": 200, "max_retransmissions": 4}),
         ):
             with self.subTest(cell=number, **settings):
-                slots, said = cell(number, slots=90, quiet_slots=30, **settings)
+                slots, output = cell(number, slots=90, quiet_slots=30, **settings)
                 rng = np.random.default_rng(number)
-                make_it_true(rng, slots, said)
+                make_it_true(rng, slots, output)
                 noise = rng.normal(size=(slots.size, 2)) @ [1, 1j]
                 air = slots.reshape(-1) + noise * np.sqrt(
                     10 ** (model.LEVEL_DBFS / 10) * 768 / 500 * 10**-4 / 2
                 )
                 packets, _ = page_reader.receive(air, number)
-                self.assertEqual(packets, said["delivered"])
+                self.assertEqual(packets, output["delivered"])
                 self.assertLess(
                     len(page_reader.receive(air, number, retransmissions=False)[0]),
                     len(packets) / 2,
@@ -284,7 +284,7 @@ class PhyModel(unittest.TestCase):
     def test_copies_of_a_unit_can_be_combined(self):
         # 4-QAM at 7 dB: a copy alone is good in one of fourteen cases, two or three together mostly
         # are.
-        slots, said = cell(
+        slots, output = cell(
             5,
             modulation=2,
             slots=60,
@@ -299,7 +299,7 @@ class PhyModel(unittest.TestCase):
         packets, _, combined = stranger.receive(air, 5, combining=True)
         self.assertGreater(combined.seen["combined"], 100)
         self.assertGreater(combined.complete(), 1.2 * alone.complete())
-        self.assertEqual([p for p in packets if p not in said["sent"]], [])
+        self.assertEqual([p for p in packets if p not in output["sent"]], [])
 
     def test_every_grant_of_the_model_is_read_back(self):
         rng = np.random.default_rng(7)

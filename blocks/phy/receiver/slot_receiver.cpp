@@ -226,16 +226,16 @@ struct slot_receiver::impl final : slot_user {
     // The grant's frame number against the count: the first one is accepted, later ones have to
     // agree; three in a row that disagree in the same way are right, and the count was wrong.
     void accept(const slot_grant& grant, int slot_in_frame) {
-        const std::int64_t told =
+        const std::int64_t sent_number =
             std::int64_t{grant.frame_number} * slots_per_frame + slot_in_frame;
         if (!state.locked) {
-            lock(told);
-        } else if (told != hyper) {
-            const std::int64_t difference = modulo(told - hyper, hyperframe_slots);
+            lock(sent_number);
+        } else if (sent_number != hyper) {
+            const std::int64_t difference = modulo(sent_number - hyper, hyperframe_slots);
             contradictions = difference == contradiction ? contradictions + 1 : 1;
             contradiction = difference;
             if (contradictions < contradictions_accepted) return;
-            hyper = told;
+            hyper = sent_number;
         }
         contradictions = 0;
         report.grant_ok = true;

@@ -11,7 +11,7 @@ namespace wip::phy {
 namespace {
 
 // A gap in the stream is bridged for 133 ms: UHD begins anew 50 ms after an overflow of a radio on
-// a network, and the standstill that made it comes on top. Timing is off by two samples then.
+// a network, and the stall that made it comes on top. Timing is off by two samples then.
 constexpr std::int64_t longest_gap = std::int64_t{2 * longest_hold} * slot_samples;
 constexpr std::int64_t history = 3 * slot_samples;  // what acquisition looks back on
 constexpr std::int64_t margin = 64;                 // tracking may move a slot's start back

@@ -19,8 +19,8 @@ class RunFailed(Stop):
     """A run that has no report: str() is what the command said, `code` is its exit code (2: an
     option or a file is wrong; 3: a process of the cell died; 130: interrupted)."""
 
-    def __init__(self, said: str, code: int) -> None:
-        super().__init__(said)
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
         self.code = code
 
 

@@ -13,7 +13,7 @@ checks who may import whom):
   figures       what figures mean: capacity, sums, verdict, delay, health; pure functions, so that
   report, page, top, metrics
                 and the verdict so far cannot differ
-  cell          a cell: names, run folder, keeper, who may reach it, how it is found while it runs
+  cell          a cell: names, run folder, supervisor, who may reach it, how it is found while it runs
   measure       traffic in it, how the machine held, the verdict so far
   records, capture, channel, iq    what is kept of it: telemetry, frames, SNR traces, samples
   runs          from the start of a cell to the verdict: demo, emulate, replay, tcp-l, validate; one

@@ -66,7 +66,7 @@ COMMANDS = {
     "command-lines": "command_lines",
     "supervise": "runs.supervise",
     "read-record": "records.contents_process",
-    "judge": "measure.judge",
+    "judge": "measure.verdict_monitor",
     "forward": "cell.remote",
     "replay-radio": "runs.replay_radio",
     "cable-attenuator": "runs.cable_attenuator",

@@ -306,11 +306,11 @@ def of_curves(places: Places) -> list[str]:
 
 def of_program(path: str, program: pathlib.Path | str) -> list[str]:
     """A C++ program says itself which options it has (host/config/command_line.h)."""
-    said = subprocess.run(
+    lines = subprocess.run(
         [program, "--command-line"], capture_output=True, text=True, check=True
     ).stdout.splitlines()
-    p = Parser(path, said[0])
-    for line in said[1:]:
+    p = Parser(path, lines[0])
+    for line in lines[1:]:
         names, value, least, most, text = line.split("\t")
         more: dict[str, Any] = (
             {"action": "store_true"}

@@ -81,20 +81,20 @@ def how_ended(code: int) -> str:
 LABELLED = re.compile(r"(\S+: )?(warning|note|info|debug): ", re.IGNORECASE)
 
 
-def complaint(said: str) -> str:
+def complaint(output: str) -> str:
     """The last line of a program's standard error that is not marked as a warning; "": there is
     none."""
     lines = [
-        line.rstrip() for line in said.splitlines() if line.strip() and not LABELLED.match(line)
+        line.rstrip() for line in output.splitlines() if line.strip() and not LABELLED.match(line)
     ]
     return lines[-1] if lines else ""
 
 
-def cause_of(name: str, code: int, said: str) -> str:
+def cause_of(name: str, code: int, output: str) -> str:
     """Why a program that we ran did not do its work. A signal comes first: what was killed did not
     write the cause. Then comes its complaint, without its name, and where it has none its exit
     code."""
-    words = "" if code < 0 else complaint(said).removeprefix(f"{name}: ")
+    words = "" if code < 0 else complaint(output).removeprefix(f"{name}: ")
     return words or f"{name} {how_ended(code)}"
 
 
@@ -106,10 +106,10 @@ def describe_os_error(e: OSError) -> str:
     )
 
 
-def of_program(name: str, code: int, said: str, more: str = "") -> Stop:
+def of_program(name: str, code: int, output: str, more: str = "") -> Stop:
     """The error for a program that we ran and that refused, or could not do its work: cause_of()
     it, and `more`."""
-    why = cause_of(name, code, said) + more
+    why = cause_of(name, code, output) + more
     return BadInput(why) if code == BAD_INPUT else Stop(why)
 
 

@@ -152,7 +152,7 @@ class HeldBack(TypedDict, total=False):
     together_ms: float
 
 
-class Standstills(TypedDict, total=False):
+class Stalls(TypedDict, total=False):
     core: int
     count: int
     longest_ms: float
@@ -183,7 +183,7 @@ class Realtime(TypedDict, total=False):
     overflows: int
     clock: str
     clipped: int
-    standstills: Standstills | None
+    standstills: Stalls | None
     share: Share
     stall: Stall | None
     pace_found: float | None

@@ -29,15 +29,15 @@ qint64 start_time(qint64 pid) {
     return fields.size() > 19 ? fields[19].toLongLong() : -1;
 }
 
-QJsonArray keeper_of(const fs::path& run) {
+QJsonArray supervisor_of(const fs::path& run) {
     QFile f(QString::fromStdString((run / "state.json").string()));
     if (!f.open(QIODevice::ReadOnly)) return {};
     return QJsonDocument::fromJson(f.read(1 << 16)).object().value("keeper").toArray();
 }
 
-bool lives(const QJsonArray& keeper) {
-    return keeper.size() == 2 &&
-           start_time(keeper[0].toInteger()) == static_cast<qint64>(keeper[1].toDouble());
+bool lives(const QJsonArray& supervisor) {
+    return supervisor.size() == 2 &&
+           start_time(supervisor[0].toInteger()) == static_cast<qint64>(supervisor[1].toDouble());
 }
 
 }  // namespace
@@ -46,15 +46,15 @@ std::vector<std::string> cell_watch::running() const {
     std::vector<std::string> names;
     std::error_code gone;
     for (fs::directory_iterator at(root_, gone), end; !gone && at != end; at.increment(gone))
-        if (lives(keeper_of(at->path()))) names.push_back(at->path().filename().string());
+        if (lives(supervisor_of(at->path()))) names.push_back(at->path().filename().string());
     std::ranges::sort(names);
     return names;
 }
 
 std::optional<cell_sockets> cell_watch::find(const std::string& cell) const {
     const fs::path run = fs::path(root_) / cell;
-    const QJsonArray keeper = keeper_of(run);
-    if (!lives(keeper)) return {};
+    const QJsonArray supervisor = supervisor_of(run);
+    if (!lives(supervisor)) return {};
     if (::access(run.c_str(), R_OK | X_OK) != 0 && errno == EACCES)
         throw bad_input(run.string() + ": no permission; run the monitor as root (sudo)");
     cell_sockets found;
@@ -66,7 +66,7 @@ std::optional<cell_sockets> cell_watch::find(const std::string& cell) const {
         if (path.extension() == ".control")
             found.control[path.stem().string()] = "ipc://" + path.string();
     }
-    for (const auto& v : keeper) found.incarnation += std::to_string(v.toInteger()) + " ";
+    for (const auto& v : supervisor) found.incarnation += std::to_string(v.toInteger()) + " ";
     return found;
 }
 

@@ -14,7 +14,7 @@ struct cell_sockets {
     // Name ("base", "observer", ...) to endpoint.
     std::map<std::string, std::string> telemetry;
     std::map<std::string, std::string> control;
-    // Differs between two runs of the same name, which have different keepers.
+    // Differs between two runs of the same name, which have different supervisors.
     std::string incarnation;
 };
 
@@ -22,11 +22,11 @@ class cell_watch {
 public:
     explicit cell_watch(std::string root = "/run/openwip") : root_(std::move(root)) {}
 
-    // Cells whose keeper lives.
+    // Cells whose supervisor lives.
     std::vector<std::string> running() const;
-    // The sockets of a cell whose keeper lives; nothing when it does not run. The state is read
-    // once: a keeper removes it while it still lives, and a second reading would find another run.
-    // Throws bad_input when the directory cannot be entered.
+    // The sockets of a cell whose supervisor lives; nothing when it does not run. The state is read
+    // once: a supervisor removes it while it still lives, and a second reading would find another
+    // run. Throws bad_input when the directory cannot be entered.
     std::optional<cell_sockets> find(const std::string& cell) const;
 
 private:

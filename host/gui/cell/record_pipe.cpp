@@ -87,8 +87,8 @@ void record_writer::finish() {
     recorder_.closeWriteChannel();
     if (!recorder_.waitForFinished(end_ms)) recorder_.kill();
     recorder_.waitForFinished();
-    const auto said = QJsonDocument::fromJson(recorder_.readAllStandardOutput()).object();
-    const QString by = said["ended_by"].toString();
+    const auto report = QJsonDocument::fromJson(recorder_.readAllStandardOutput()).object();
+    const QString by = report["ended_by"].toString();
     if (recorder_.exitStatus() != QProcess::NormalExit || recorder_.exitCode() != 0)
         trouble_ = last_words(recorder_);
     else if (by != "the window")

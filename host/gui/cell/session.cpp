@@ -115,8 +115,8 @@ void session::poll() {
 void session::take(const raw_message& raw) {
     const auto* message = reader_.read(raw);
     if (message == nullptr) return;
-    // Observer, keeper and attenuator go on when the stations do not: what they say is no sign of
-    // life of the cell.
+    // Observer, supervisor and attenuator go on when the stations do not: what they say is no sign
+    // of life of the cell.
     const bool beside =
         raw.source == "observer" || raw.source == "keeper" || raw.source == "attenuator";
     if (!beside || last_message_ns_ == 0) last_message_ns_ = steady_ns();

@@ -320,7 +320,7 @@ void session_model::push_base(history& to, std::int64_t slot,
     p.bits_acknowledged = s.base().payload_bits_acknowledged();
     p.frames_sent = s.base().frames_sent();
     p.frames_failed = s.base().frames_failed();
-    p.frames_given_up = s.base().frames_given_up();
+    p.frames_dropped = s.base().frames_given_up();
     const auto copy = [](const auto& from, auto& into) {
         for (int i = 0; i < std::min<int>(from.size(), static_cast<int>(into.size())); ++i)
             into[static_cast<std::size_t>(i)] = from.Get(i);

@@ -52,7 +52,7 @@ struct slot_column {
 struct base_point {
     std::int64_t slot = 0;
     std::uint64_t bits_acknowledged = 0;
-    std::uint64_t frames_sent = 0, frames_failed = 0, frames_given_up = 0;
+    std::uint64_t frames_sent = 0, frames_failed = 0, frames_dropped = 0;
     std::array<std::uint64_t, 9> modulation{};
     std::array<std::uint64_t, 31> retransmissions{};
     std::uint64_t queued_packets = 0, queued_bytes = 0, dropped_packets = 0;

@@ -20,7 +20,7 @@ public:
         : time_view("bearer", "UMTS bearer",
                     "The RLC of the downlink of a UMTS bearer: PDUs that are sent and not "
                     "acknowledged (window), packets that wait or are not acknowledged (held), and "
-                    "PDUs sent again each second. Orange words: packets were given up, or the RLC "
+                    "PDUs sent again each second. Orange words: packets were dropped, or the RLC "
                     "was reset.",
                     "PDUs, packets", model, axis) {
         small_legend(plot_, plot_->axisRect(), {window_, held_, retransmissions_});
@@ -67,7 +67,7 @@ public:
                                         [](const base_point& p) { return p.bearer.polls; });
         const double statuses = per_second(visible(model().terminal_points()),
                                            [](const terminal_point& p) { return p.rlc_statuses; });
-        return QStringLiteral("%1 kbit/s, %2; polls %3/s, status %4/s; given up %5, resets %6")
+        return QStringLiteral("%1 kbit/s, %2; polls %3/s, status %4/s; dropped %5, resets %6")
             .arg(to.rate_bps() / 1000, 0, 'f', 0)
             .arg(QString::fromStdString(status.rrc_state()).toUpper())
             .arg(polls, 0, 'f', 1)

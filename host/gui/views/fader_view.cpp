@@ -207,7 +207,7 @@ private:
                                     : QStringLiteral("not measured");
         text += QStringLiteral(", %1 of %2 bursts heard").arg(t.heard()).arg(t.bursts());
         if (!t.not_judged().empty())
-            text += ", not judged: " + QString::fromStdString(t.not_judged());
+            text += ", not evaluated: " + QString::fromStdString(t.not_judged());
         return text;
     }
 

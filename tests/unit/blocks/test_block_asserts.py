@@ -95,19 +95,19 @@ class Asserts(unittest.TestCase):
                     continue
                 for value in BAD[parameter["id"]]:
                     with self.subTest(block=block["id"], parameter=parameter["id"], value=value):
-                        said = self.errors(block["id"], **{parameter["id"]: value})
+                        reported = self.errors(block["id"], **{parameter["id"]: value})
                         self.assertEqual(
-                            [m for m in said if "Assertion" in m and " and '" in m] != [],
+                            [m for m in reported if "Assertion" in m and " and '" in m] != [],
                             True,
-                            said,
+                            reported,
                         )
 
     def test_a_gain_outside_the_range_of_the_radio_is_refused(self):
         for gain, refused in (("-11", True), ("21", True), ("20", False)):
-            said = self.errors(
+            reported = self.errors(
                 "wip_slot_receiver", gain_db=gain, lowest_gain_db="-10", highest_gain_db="20"
             )
-            self.assertEqual(any("Receive gain at first" in m for m in said), refused, said)
+            self.assertEqual(any("Receive gain at first" in m for m in reported), refused, reported)
         # without gain control it is what it is
         self.assertEqual(self.errors("wip_slot_receiver", gain_db="21"), [])
 

@@ -81,12 +81,12 @@ def start(folder, *arguments, **kwargs):
 def ended(process, timeout=30):
     """(exit code, what it said); a process that hangs is killed and fails the test."""
     try:
-        _, said = process.communicate(timeout=timeout)
+        _, output = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
         raise
-    return process.returncode, said
+    return process.returncode, output
 
 
 def capture(cell, folder, *arguments, topics=3):
@@ -99,10 +99,10 @@ def capture(cell, folder, *arguments, topics=3):
         cell.send(publishers.publish)
     finally:
         publishers.close(60_000)  # the cell ends, when all has been read: so does the capture
-    code, said = ended(process)
+    code, output = ended(process)
     if code != 0:
-        raise AssertionError(f"wip_capture ended with {code}: {said}")
-    return file, said
+        raise AssertionError(f"wip_capture ended with {code}: {output}")
+    return file, output
 
 
 def tool(*argv, check=True):
@@ -113,10 +113,12 @@ def tool(*argv, check=True):
         timeout=120,
         env=os.environ | {"LC_ALL": "C.UTF-8"},
     )
-    said = "\n".join(line for line in done.stderr.splitlines() if "could be dangerous" not in line)
-    if check and (done.returncode != 0 or said):
+    output = "\n".join(
+        line for line in done.stderr.splitlines() if "could be dangerous" not in line
+    )
+    if check and (done.returncode != 0 or output):
         raise AssertionError(
-            f"{argv[0]} ended with {done.returncode}: {said}\n{done.stdout[-1000:]}"
+            f"{argv[0]} ended with {done.returncode}: {output}\n{done.stdout[-1000:]}"
         )
     return done.stdout
 

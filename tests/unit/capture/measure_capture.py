@@ -76,8 +76,8 @@ def main(seconds):
         time.sleep(0.5)
         spent = cpu_seconds(process.pid) - before
         publishers.close()
-        _, said = cs.ended(process)
-        print(said.strip())
+        _, output = cs.ended(process)
+        print(output.strip())
         print(
             f"{spent / took:.3f} cores over {took:.1f} s; {os.path.getsize(file) / took / 1e6:.1f}"
             f" MB/s; the publisher was {1000 * behind:.0f} ms behind at worst"

@@ -35,18 +35,18 @@ class Ends(InFolder):
             # Nothing tells that the messages are in: what is asked is that the file is whole,
             # statistics included.
             process.send_signal(signum)
-            code, said = cs.ended(process)
+            code, reported = cs.ended(process)
             publishers.close()
-            self.assertEqual(code, 0, said)
-            self.assertIn(signal.Signals(signum).name, said)
+            self.assertEqual(code, 0, reported)
+            self.assertIn(signal.Signals(signum).name, reported)
             self.assertEqual(len(statistics(file)), 4)
             capinfos(file)
 
     def test_what_both_sent_before_they_went_is_in_the_file_however_late_they_are_looked_at(self):
         # Verdicts keep it busy while the last messages come and their publishers go.
-        keeper = zmq.Context()
-        self.addCleanup(keeper.destroy, linger=0)
-        verdicts = keeper.socket(zmq.PUB)
+        supervisor = zmq.Context()
+        self.addCleanup(supervisor.destroy, linger=0)
+        verdicts = supervisor.socket(zmq.PUB)
         verdicts.bind(f"ipc://{self.folder}/keeper.telemetry")
         file = pathlib.Path(self.folder, "l.pcapng")
         process, publishers = self.running(
@@ -67,9 +67,9 @@ class Ends(InFolder):
         cell.send(publishers.publish)
         publishers.close()
         keep_busy(0.5)
-        code, said = cs.ended(process)
-        self.assertEqual(code, 0, said)
-        self.assertIn("the cell has ended", said)
+        code, reported = cs.ended(process)
+        self.assertEqual(code, 0, reported)
+        self.assertIn("the cell has ended", reported)
         self.assertEqual(
             {name: packets for name, (packets, _) in statistics(file).items()},
             {
@@ -92,17 +92,17 @@ class Ends(InFolder):
         cell = small_cell(packets=60)
         cell.send(publishers.publish)
         publishers.close()
-        code, said = cs.ended(process)
-        self.assertEqual(code, 1, said)
-        self.assertIn(f"{file}: File too large", said)
+        code, reported = cs.ended(process)
+        self.assertEqual(code, 1, reported)
+        self.assertIn(f"{file}: File too large", reported)
         self.assertLessEqual(file.stat().st_size, limit)
         values, counts = capinfos(file)
         self.assertGreater(sum(counts.values()), 20)
-        said_counts = dict(re.findall(r" (\w+\.\w+) (\d+),", said))
+        reported_counts = dict(re.findall(r" (\w+\.\w+) (\d+),", reported))
         # those in the file, not those that came
-        self.assertEqual({name: int(n) for name, n in said_counts.items()}, counts)
-        self.assertIn(f"openwip capture: {sum(counts.values())} packets to {file}:", said)
-        self.assertIn("(File too large)", said)
+        self.assertEqual({name: int(n) for name, n in reported_counts.items()}, counts)
+        self.assertIn(f"openwip capture: {sum(counts.values())} packets to {file}:", reported)
+        self.assertIn("(File too large)", reported)
 
     def test_a_disk_that_has_no_room_for_the_head_leaves_what_was_there(self):
         file = pathlib.Path(self.folder, "old.pcapng")
@@ -112,8 +112,8 @@ class Ends(InFolder):
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 
-        code, said = cs.ended(cs.start(self.folder, "-o", file, preexec_fn=no_disk))
-        self.assertEqual((code, said), (1, f"openwip capture: {file}: File too large\n"))
+        code, reported = cs.ended(cs.start(self.folder, "-o", file, preexec_fn=no_disk))
+        self.assertEqual((code, reported), (1, f"openwip capture: {file}: File too large\n"))
         self.assertEqual(
             (file.read_text(), [p.name for p in pathlib.Path(self.folder).iterdir()]),
             ("yesterday", ["old.pcapng"]),
@@ -141,9 +141,9 @@ class Ends(InFolder):
 
     def test_a_device_that_takes_nothing(self):
         process = cs.start(self.folder, "-o", "/dev/full")
-        code, said = cs.ended(process)
-        self.assertEqual(code, 1, said)
-        self.assertIn("No space left on device", said)
+        code, reported = cs.ended(process)
+        self.assertEqual(code, 1, reported)
+        self.assertIn("No space left on device", reported)
 
     def test_a_reader_that_goes_ends_the_capture_without_an_error(self):
         read, write = os.pipe()
@@ -153,9 +153,9 @@ class Ends(InFolder):
         os.close(read)
         small_cell(packets=30).send(publishers.publish)
         publishers.close()
-        code, said = cs.ended(process)
-        self.assertEqual(code, 0, said)
-        self.assertIn("the reader has gone", said)
+        code, reported = cs.ended(process)
+        self.assertEqual(code, 0, reported)
+        self.assertIn("the reader has gone", reported)
 
     def test_a_reader_that_does_not_read_does_not_keep_it_from_ending(self):
         read, write = os.pipe()
@@ -164,9 +164,9 @@ class Ends(InFolder):
         small_cell(packets=120).send(publishers.publish)
         publishers.close()
         process.send_signal(signal.SIGTERM)
-        code, said = cs.ended(process, timeout=10)
+        code, reported = cs.ended(process, timeout=10)
         os.close(read)
-        self.assertIn(code, (0, 1), said)
+        self.assertIn(code, (0, 1), reported)
 
     def test_a_pipe_into_tshark_is_read_live(self):
         # A configuration that dumpcap has no room for in the header of a section.

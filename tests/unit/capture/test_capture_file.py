@@ -18,7 +18,7 @@ from openwip_cli.messages import link_frames
 class Content(InFolder):
     def test_every_packet_is_there_with_its_time_interface_and_direction(self):
         cell = small_cell()
-        file, said = cs.capture(cell, self.folder)
+        file, reported = cs.capture(cell, self.folder)
         values, counts = capinfos(file)
         frames = len(cell.log)
         self.assertEqual(
@@ -27,8 +27,8 @@ class Content(InFolder):
         )
         self.assertEqual(values["Strict time order"], "True")
         self.assertIn("nanoseconds", values["File timestamp precision"])
-        self.assertIn(" 0 lost in telemetry", said)
-        self.assertIn("the cell has ended", said)
+        self.assertIn(" 0 lost in telemetry", reported)
+        self.assertIn("the cell has ended", reported)
         rows = cs.fields(
             file, ["frame.time_epoch", "frame.interface_name", "frame.p2p_dir", "wip.slot"]
         )
@@ -80,10 +80,10 @@ class Content(InFolder):
     def test_comments_say_what_was_captured_and_the_verdict_comes_in_at_the_end(self):
         end = pathlib.Path(self.folder, "end")
         end.write_text("verdict: VALID\nthe run has ended\n")
-        file, said = cs.capture(
+        file, reported = cs.capture(
             small_cell(), self.folder, "--comment", "cell 'scripted'", "--end-file", end
         )
-        self.assertIn("(the run has ended)", said)
+        self.assertIn("(the run has ended)", reported)
         text = cs.tool("capinfos", file)
         self.assertIn("cell 'scripted'", text)
         self.assertIn("verdict: VALID", text)
@@ -102,12 +102,12 @@ class Content(InFolder):
             ({"valid": True, "reasons": []}, "verdict: VALID"),
         ):
             end.write_text(capture.last_words(verdict))
-            file, said = cs.capture(small_cell(), self.folder, "--end-file", end)
-            self.assertIn("(the run has ended)", said)
+            file, reported = cs.capture(small_cell(), self.folder, "--end-file", end)
+            self.assertIn("(the run has ended)", reported)
             self.assertIn(words + "\n", re.sub(r" *\n", "\n", cs.tool("capinfos", file)))
         end.write_text(capture.last_words(None))
-        _, said = cs.capture(small_cell(), self.folder, "--end-file", end)
-        self.assertIn("(the run was broken off)", said)
+        _, reported = cs.capture(small_cell(), self.folder, "--end-file", end)
+        self.assertIn("(the run was broken off)", reported)
 
     def test_two_terminals_have_interfaces_of_their_own(self):
         one, two = small_cell(packets=3), small_cell(packets=2, user=1, seed=9)
@@ -124,17 +124,17 @@ class Content(InFolder):
         )
 
     def test_a_terminal_that_the_cell_has_not_is_left_out_and_counted(self):
-        _, said = cs.capture(small_cell(user=3), self.folder)
-        self.assertRegex(said, r"\d+ of unknown terminals or links left out")
+        _, reported = cs.capture(small_cell(user=3), self.folder)
+        self.assertRegex(reported, r"\d+ of unknown terminals or links left out")
 
     def test_what_is_of_another_link_never_comes_under_a_wrong_type(self):
         for link, other, name in (((), pdus(), "frames"), (("--pdus",), small_cell(), "pdus")):
-            _, said = cs.capture(other, self.folder, *link)
-            self.assertIn(f"base.{name} 0, terminal.{name} 0,", said)
-            self.assertRegex(said, r"[1-9]\d* of unknown terminals or links left out")
-        _, said = cs.capture(pdus(), self.folder, "--pdus")
-        self.assertIn("base.pdus 3, terminal.pdus 0,", said)
-        self.assertNotIn("unknown", said)
+            _, reported = cs.capture(other, self.folder, *link)
+            self.assertIn(f"base.{name} 0, terminal.{name} 0,", reported)
+            self.assertRegex(reported, r"[1-9]\d* of unknown terminals or links left out")
+        _, reported = cs.capture(pdus(), self.folder, "--pdus")
+        self.assertIn("base.pdus 3, terminal.pdus 0,", reported)
+        self.assertNotIn("unknown", reported)
 
 
 class Losses(InFolder):
@@ -144,8 +144,8 @@ class Losses(InFolder):
         n = sum(len(m[2].frames.bin) for m in lost)
         self.assertGreater(n, 3)
         cell.messages = [m for m in cell.messages if m not in lost]
-        file, said = cs.capture(cell, self.folder)
-        self.assertIn(f" {n} lost in telemetry", said)
+        file, reported = cs.capture(cell, self.folder)
+        self.assertIn(f" {n} lost in telemetry", reported)
         dropped = [
             r["frame.drop_count"] for r in cs.fields(file, ["frame.drop_count"], "wip.place == 1")
         ]
@@ -168,9 +168,9 @@ class Losses(InFolder):
         batches[0].ip.skipped = 5  # before this capture began
         for message in batches[1:]:
             message.ip.skipped = 7
-        file, said = cs.capture(cell, self.folder)
+        file, reported = cs.capture(cell, self.folder)
         self.assertEqual(statistics(file)["terminal.ip"], (6, 2))
-        self.assertIn(" 2 lost in telemetry", said)
+        self.assertIn(" 2 lost in telemetry", reported)
 
     def test_packets_that_were_missed_are_drops_whatever_message_they_were_in(self):
         cell = small_cell()
@@ -193,8 +193,8 @@ class Losses(InFolder):
                 setattr(message.frames, column, getattr(message.frames, column) + b"\1")
         batches[5].frames.slot[0].frames = 2**32 - 1
         n += len(batches[5].frames.bin)
-        file, said = cs.capture(cell, self.folder)
-        self.assertIn("6 messages that do not parse left out", said)
+        file, reported = cs.capture(cell, self.folder)
+        self.assertIn("6 messages that do not parse left out", reported)
         self.assertEqual(statistics(file)["base.frames"][0], len(cell.log) - n)
 
     def test_times_that_cannot_be_are_counted_and_move_nothing(self):
@@ -214,8 +214,8 @@ class Losses(InFolder):
             copy_of("frames", lambda m, s=slot: setattr(m.frames.slot[0], "air", s))
             copy_of("ip", lambda m, s=slot: setattr(m.ip.packet[0], "time_ns", s))
             copy_of("ip", lambda m, s=slot: setattr(m, "wall_ns", -s - 1 if s > 0 else s))
-        file, said = cs.capture(cell, self.folder, "--seconds", "1000")
-        self.assertIn("12 messages that do not parse left out", said)
+        file, reported = cs.capture(cell, self.folder, "--seconds", "1000")
+        self.assertIn("12 messages that do not parse left out", reported)
         values, counts = capinfos(file)
         self.assertEqual(counts, expected)
         self.assertEqual(values["Strict time order"], "True")
@@ -232,17 +232,17 @@ class Losses(InFolder):
 
         cell_send = cell.send
         cell.send = lambda publish_: send(publish_.__self__)
-        _, said = cs.capture(cell, self.folder)
-        self.assertIn("2 messages that do not parse left out", said)
-        self.assertIn("1 messages of a newer version left out", said)
+        _, reported = cs.capture(cell, self.folder)
+        self.assertIn("2 messages that do not parse left out", reported)
+        self.assertIn("1 messages of a newer version left out", reported)
 
 
 class Order(InFolder):
     def test_publishers_that_are_read_one_after_the_other_come_out_in_the_order_of_the_air(self):
         cell = long_cell()
         cell.messages.sort(key=lambda m: m[0])  # all of the base station's first
-        file, said = cs.capture(cell, self.folder)
-        self.assertNotIn("out of order", said)
+        file, reported = cs.capture(cell, self.folder)
+        self.assertNotIn("out of order", reported)
         values, counts = capinfos(file)
         self.assertEqual(values["Strict time order"], "True")
         self.assertEqual(counts["base.frames"], len(cell.log))
@@ -251,8 +251,8 @@ class Order(InFolder):
     def test_messages_of_several_slots_make_the_same_capture_as_one_of_each_slot(self):
         rows = []
         for slots in (1, 15):
-            file, said = cs.capture(small_cell(packets=40, batch_slots=slots), self.folder)
-            self.assertNotIn("out of order", said)
+            file, reported = cs.capture(small_cell(packets=40, batch_slots=slots), self.folder)
+            self.assertNotIn("out of order", reported)
             rows.append(
                 cs.fields(
                     file,
@@ -275,13 +275,13 @@ class Order(InFolder):
 
 class Limits(InFolder):
     def test_count_and_only(self):
-        file, said = cs.capture(
+        file, reported = cs.capture(
             long_cell(), self.folder, "--only", "frames", "--count", 5, topics=2
         )
         values, counts = capinfos(file)
         self.assertEqual(sum(counts.values()), 5)
         self.assertEqual(set(counts), {"base.frames", "terminal.frames"})
-        self.assertIn("as much as was asked for", said)
+        self.assertIn("as much as was asked for", reported)
 
     def test_only_ip(self):
         file, _ = cs.capture(small_cell(), self.folder, "--only", "ip", topics=2)

@@ -56,10 +56,10 @@ class LiveCapture(unittest.TestCase):
 
     @unittest.skipIf(os.geteuid() != 0, "a cell belongs to root")
     def test_the_account_of_the_cells_gets_a_capture_on_standard_output(self):
-        out, said = self.captured()
+        out, printed = self.captured()
         self.assertEqual(out[:4], b"\x0a\x0d\x0d\x0a")  # pcapng
-        self.assertIn(b"base.ip 5, terminal.ip 5", said)
-        self.assertRegex(said, rb"base.frames [1-9]")
+        self.assertIn(b"base.ip 5, terminal.ip 5", printed)
+        self.assertRegex(printed, rb"base.frames [1-9]")
 
     @unittest.skipIf(os.geteuid() != 0, "a cell belongs to root")
     def test_what_a_bearer_sends_are_pdus(self):
@@ -67,9 +67,9 @@ class LiveCapture(unittest.TestCase):
             ["server:", "  kind: x", "link:", "  bins: 10", "  kind: {}", "wlan:", "  kind: {}", ""]
         )
         for kind, other, name in (("umts", "wlan", b"pdus"), ("ofdm", "umts", b"frames")):
-            _, said = self.captured(link.format(kind, other))
-            self.assertIn(b"base." + name, said)
-            self.assertIn(b"base.ip 5, terminal.ip 5", said)
+            _, printed = self.captured(link.format(kind, other))
+            self.assertIn(b"base." + name, printed)
+            self.assertIn(b"base.ip 5, terminal.ip 5", printed)
 
     def captured(self, emulator=None):
         run = pathlib.Path("/run/openwip", CELL)
@@ -103,9 +103,9 @@ class LiveCapture(unittest.TestCase):
         finally:
             publishers.close()
             shutil.rmtree(run)
-        out, said = process.communicate(timeout=30)
-        self.assertEqual(process.returncode, 0, said)
-        return out, said
+        out, printed = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 0, printed)
+        return out, printed
 
 
 if __name__ == "__main__":

@@ -131,12 +131,12 @@ class Recorded(unittest.TestCase):
     def test_what_had_come_when_a_signal_ends_it_is_kept(self):
         for end, code in ((KeyboardInterrupt(), 130), (Terminated(signal.SIGTERM), 143)):
             with self.subTest(code), self.cell(Terminal(4, range(100, 150), end)):
-                done, said = self.command("-o", self.file, "--seconds", "3600")
+                done, reported = self.command("-o", self.file, "--seconds", "3600")
                 about = command.describe(PLACES, self.file)
                 self.assertEqual(
                     (done, about["slots"], about["prediction"]["horizon_slots"]), (code, 45, 4)
                 )
-                self.assertIn("45 slots", said)
+                self.assertIn("45 slots", reported)
 
     def test_a_signal_before_the_first_row_leaves_nothing(self):
         for slots in (range(0), range(100, 101), range(100, 105)):

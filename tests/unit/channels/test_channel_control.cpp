@@ -193,22 +193,22 @@ TEST_F(ChannelControl, each_of_several_paths_changes_by_its_name) {
     ASSERT_EQ(control->last_changes().size(), 2U);
     EXPECT_EQ(control->last_changes()[0].key, "paths.relay:terminal.channel.model");
     EXPECT_EQ(control->last_changes()[1].key, "paths.base:terminal:2.channel.speed_kmh");
-    const auto said = YAML::Load(control->settings(0));
-    EXPECT_FALSE(said["channel"]);
-    EXPECT_EQ(said["paths"].size(), 4U);
-    EXPECT_EQ(said["paths"]["relay:terminal"]["channel"]["model"].Scalar(), "etu");
-    EXPECT_EQ(said["paths"]["base:terminal"]["channel"]["model"].Scalar(), "awgn");
-    EXPECT_EQ(said["paths"]["base:terminal:2"]["channel"]["speed_kmh"].Scalar(), "75");
+    const auto reported = YAML::Load(control->settings(0));
+    EXPECT_FALSE(reported["channel"]);
+    EXPECT_EQ(reported["paths"].size(), 4U);
+    EXPECT_EQ(reported["paths"]["relay:terminal"]["channel"]["model"].Scalar(), "etu");
+    EXPECT_EQ(reported["paths"]["base:terminal"]["channel"]["model"].Scalar(), "awgn");
+    EXPECT_EQ(reported["paths"]["base:terminal:2"]["channel"]["speed_kmh"].Scalar(), "75");
 }
 
 TEST_F(ChannelControl, noise_and_blackout_are_those_of_all_paths_to_a_receiver) {
     start(three_paths);
     EXPECT_EQ(set("paths: {'base:terminal': {channel: {snr_db: 20, blackout: 200}}}"), "");
     ASSERT_EQ(taken.size(), 1U);
-    const auto said = YAML::Load(control->settings(0))["paths"];
-    EXPECT_EQ(said["relay:terminal"]["channel"]["snr_db"].Scalar(), "14");
-    EXPECT_EQ(said["relay:terminal"]["channel"]["blackout"].Scalar(), "200");
-    EXPECT_EQ(said["terminal:base"]["channel"]["blackout"].Scalar(), "off");
+    const auto reported = YAML::Load(control->settings(0))["paths"];
+    EXPECT_EQ(reported["relay:terminal"]["channel"]["snr_db"].Scalar(), "14");
+    EXPECT_EQ(reported["relay:terminal"]["channel"]["blackout"].Scalar(), "200");
+    EXPECT_EQ(reported["terminal:base"]["channel"]["blackout"].Scalar(), "off");
     EXPECT_EQ(control->last_changes().size(), 6U);  // of three paths
     const std::string both =
         set("paths: {'base:terminal': {channel: {snr_db: 3}},"

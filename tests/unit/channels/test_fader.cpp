@@ -131,10 +131,10 @@ TEST_F(Fader, what_was_counted_since_is_the_difference_or_all_after_a_reset) {
 
 TEST_F(Fader, a_receiver_that_is_silent_is_named_and_events_are_counted_meanwhile) {
     fader_setup s = one_way();
-    std::vector<std::pair<std::size_t, bool>> said;
+    std::vector<std::pair<std::size_t, bool>> reported;
     fader* running = nullptr;
     s.says = [&](std::size_t node, bool silent) {
-        said.emplace_back(node, silent);
+        reported.emplace_back(node, silent);
         if (!silent) running->stop();
     };
     fader f(s, {&base, &terminal});
@@ -148,7 +148,7 @@ TEST_F(Fader, a_receiver_that_is_silent_is_named_and_events_are_counted_meanwhil
     };
     f.run(beginning);
     const std::vector<std::pair<std::size_t, bool>> once{{0, true}, {0, false}};
-    EXPECT_EQ(said, once);
+    EXPECT_EQ(reported, once);
     EXPECT_EQ(f.status().silences, 1U);
     EXPECT_EQ(f.status().gaps, 1U);
     EXPECT_EQ(f.status().lost_samples, static_cast<std::uint64_t>(14 * array_radio::wait));
@@ -186,7 +186,7 @@ TEST_F(Fader, a_run_begins_with_a_sounding_that_finds_the_taps_that_are_commande
         f.run(beginning);
         const auto found = f.soundings();
         ASSERT_TRUE(found && found->size() == 1) << kind;
-        EXPECT_TRUE((*found)[0].judged) << (*found)[0].why_not;
+        EXPECT_TRUE((*found)[0].evaluated) << (*found)[0].why_not;
         EXPECT_LT((*found)[0].residual_db, -35) << kind;
         EXPECT_LT((*found)[0].residual_db, (*found)[0].limit_db) << kind;
         // After it the station's samples go through, in their time.
@@ -206,9 +206,9 @@ TEST_F(Fader, a_run_begins_with_a_sounding_that_finds_the_taps_that_are_commande
 
 TEST(Sounding, sees_what_is_not_as_commanded) {
     // The residual of a fader that does `done` where `said` is commanded.
-    const auto residual = [](const fader_setup& said, const fader_setup& done) {
-        mix::mixer commanded(said.mix);
-        sounding s(said.mix, beginning, commanded.max_delay());
+    const auto residual = [](const fader_setup& reported, const fader_setup& done) {
+        mix::mixer commanded(reported.mix);
+        sounding s(reported.mix, beginning, commanded.max_delay());
         std::vector<cf32> x(3 * slot_samples);
         s.replace(0, beginning, x);
         const auto y = mixed(done, x);
@@ -218,9 +218,9 @@ TEST(Sounding, sees_what_is_not_as_commanded) {
         const auto r = s.results();
         return r ? r->at(0) : sounding_result{.why_not = "not complete"};
     };
-    const fader_setup said = one_way();
-    auto right = residual(said, said);
-    EXPECT_TRUE(right.judged) << right.why_not;
+    const fader_setup reported = one_way();
+    auto right = residual(reported, reported);
+    EXPECT_TRUE(right.evaluated) << right.why_not;
     EXPECT_LT(right.residual_db, right.limit_db);
     for (const auto& spoil : std::vector<std::function<void(fader_setup&)>>{
              [](fader_setup& s) { s.mix.paths[0].gain_db += 1; },
@@ -230,20 +230,20 @@ TEST(Sounding, sees_what_is_not_as_commanded) {
              [](fader_setup& s) {
                  s.mix.paths[0].channel->movement.path = sample_model::constant_speed{300};
              }}) {
-        fader_setup done = said;
+        fader_setup done = reported;
         spoil(done);
-        const auto wrong = residual(said, done);
-        EXPECT_TRUE(wrong.judged) << wrong.why_not;
+        const auto wrong = residual(reported, done);
+        EXPECT_TRUE(wrong.evaluated) << wrong.why_not;
         EXPECT_GT(wrong.residual_db, wrong.limit_db);
     }
-    fader_setup traced = said, other = said;
+    fader_setup traced = reported, other = reported;
     traced.mix.paths[0].channel.reset(), other.mix.paths[0].channel.reset();
     traced.mix.paths[0].trace = slope(16, 0.25f), other.mix.paths[0].trace = slope(16, 0.5f);
     right = residual(traced, traced);
-    EXPECT_TRUE(right.judged) << right.why_not;
+    EXPECT_TRUE(right.evaluated) << right.why_not;
     EXPECT_LT(right.residual_db, right.limit_db);
     EXPECT_GT(residual(traced, other).residual_db, right.limit_db);
-    fader_setup dark = said;
+    fader_setup dark = reported;
     dark.mix.nodes[1].noise_dbfs = 0;
     EXPECT_EQ(residual(dark, dark).why_not, "the channel is below its noise");
     dark.mix.paths[0].impairments = {sample_model::cfo_config{}};
@@ -264,15 +264,16 @@ std::vector<cf32> start_of_a_station() {
                 0.5F * known_burst::sample(n);
     return x;
 }
-through bursts_through(const fader_setup& said, const fader_setup& done, double noise_dbfs = -50) {
+through bursts_through(const fader_setup& reported, const fader_setup& done,
+                       double noise_dbfs = -50) {
     std::vector<cf32> x = start_of_a_station();
     const auto carrier = [](std::vector<cf32>& v, double cycles) {
         for (std::size_t i = 0; i < v.size(); ++i)
             v[i] *= cf32(std::polar(1.0, 2 * std::numbers::pi * cycles * static_cast<double>(i)));
     };
     carrier(x, 3e-4);  // 2.3 kHz
-    mix::mixer commanded(said.mix);
-    station_soundings bursts(said.mix);
+    mix::mixer commanded(reported.mix);
+    station_soundings bursts(reported.mix);
     for (std::size_t i = 0; i < x.size(); i += 777)
         bursts.received(0, beginning + static_cast<tick>(i),
                         std::span(x).subspan(i, std::min<std::size_t>(777, x.size() - i)),
@@ -320,8 +321,8 @@ through bursts_through(const fader_setup& said, const fader_setup& done, double 
 }
 
 TEST(StationSoundings, what_a_terminal_hears_of_a_stations_bursts_is_what_the_fader_commanded) {
-    const fader_setup said = one_way();
-    const through right = bursts_through(said, said);
+    const fader_setup reported = one_way();
+    const through right = bursts_through(reported, reported);
     EXPECT_EQ(right.nof_heard, 8U);
     EXPECT_EQ(right.nof_commanded, 8U);
     EXPECT_NEAR(right.shift, 12, 40);  // 9 samples, and the channel's own
@@ -331,9 +332,9 @@ TEST(StationSoundings, what_a_terminal_hears_of_a_stations_bursts_is_what_the_fa
              [](fader_setup& s) { s.mix.paths[0].gain_db += 1; },
              [](fader_setup& s) { s.mix.paths[0].channel->profile.taps.pop_back(); },
              [](fader_setup& s) { s.mix.paths[0].channel->profile.taps[1].delay_s += 2e-7; }}) {
-        fader_setup done = said;
+        fader_setup done = reported;
         spoil(done);
-        const through wrong = bursts_through(said, done);
+        const through wrong = bursts_through(reported, done);
         EXPECT_EQ(wrong.nof_commanded, 8U);
         if (wrong.nof_heard == 8) {
             EXPECT_GT(wrong.residual_db, -25);
@@ -342,9 +343,9 @@ TEST(StationSoundings, what_a_terminal_hears_of_a_stations_bursts_is_what_the_fa
 }
 
 TEST(StationSoundings, of_a_fader_that_outlives_many_starts_of_a_station_the_last_four_are_kept) {
-    const fader_setup said = one_way();
-    mix::mixer commanded(said.mix);
-    station_soundings bursts(said.mix);
+    const fader_setup reported = one_way();
+    mix::mixer commanded(reported.mix);
+    station_soundings bursts(reported.mix);
     const auto x = start_of_a_station();
     const tick apart = 2 * static_cast<tick>(x.size());
     for (tick start = 0; start < 6; ++start) bursts.received(0, start * apart, x, commanded);
@@ -355,11 +356,11 @@ TEST(StationSoundings, of_a_fader_that_outlives_many_starts_of_a_station_the_las
 }
 
 TEST(StationSoundings, the_starts_of_one_station_leave_those_of_another) {
-    fader_setup said = one_way();
-    said.mix.paths.push_back(said.mix.paths[0]);
-    std::swap(said.mix.paths[1].from, said.mix.paths[1].to);
-    mix::mixer commanded(said.mix);
-    station_soundings bursts(said.mix);
+    fader_setup reported = one_way();
+    reported.mix.paths.push_back(reported.mix.paths[0]);
+    std::swap(reported.mix.paths[1].from, reported.mix.paths[1].to);
+    mix::mixer commanded(reported.mix);
+    station_soundings bursts(reported.mix);
     const auto x = start_of_a_station();
     const tick apart = 2 * static_cast<tick>(x.size());
     bursts.received(1, 0, x, commanded);

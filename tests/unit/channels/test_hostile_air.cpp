@@ -230,9 +230,9 @@ TEST(HostileAir, each_setting_of_a_running_medium_is_refused_with_its_key_or_tak
                 EXPECT_GE(change->dark->length, 0);
             }
             // The settings that it reports now are valid as a request, and nothing changes by that.
-            const auto said = YAML::Load(control.settings(0));
+            const auto reported = YAML::Load(control.settings(0));
             YAML::Node again;
-            again["channel"][key] = said["channel"][key].Scalar();
+            again["channel"][key] = reported["channel"][key].Scalar();
             if (key != "blackout") {
                 EXPECT_FALSE(control.configure(YAML::Dump(again), 0)) << value;
             }

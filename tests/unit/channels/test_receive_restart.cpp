@@ -66,9 +66,9 @@ double restart_after(radio& r, double least) {
     double longest = -1;
     for (int i = 0; i < 20 && longest < least; ++i) {
         EXPECT_EQ(r.overflow_report().error_code, overflow);
-        const double told = static_cast<double>(r.ports[0]->now()) / rate;
+        const double device_time = static_cast<double>(r.ports[0]->now()) / rate;
         if (const auto md = r.take(); md.error_code == none)
-            longest = std::max(longest, md.time_spec.get_real_secs() - told);
+            longest = std::max(longest, md.time_spec.get_real_secs() - device_time);
     }
     return longest;
 }

@@ -73,7 +73,7 @@ struct SharedAir : testing::Test {
 };
 
 // The description of a medium's memory as it goes over the socket, written from shared_air.h alone.
-struct said_description {
+struct sent_description {
     std::uint64_t magic = 0x4F57495041495221;
     std::uint32_t version = layout_version;
     std::uint32_t nodes = 1;
@@ -104,8 +104,8 @@ struct AMediumThatLies : SharedAir {
         return fd;
     }
     // The complaint of whoever attaches, empty if there is none.
-    std::string attached_to(const said_description& said, const descriptor& memory,
-                            std::size_t bytes = sizeof(said_description)) {
+    std::string attached_to(const sent_description& reported, const descriptor& memory,
+                            std::size_t bytes = sizeof(sent_description)) {
         const descriptor listener = wip::peer::make_local_socket();
         const auto address = wip::peer::address_of(socket());
         unlink(socket().c_str());
@@ -122,7 +122,7 @@ struct AMediumThatLies : SharedAir {
         });
         descriptor end;
         while (!end.valid()) end = descriptor(accept(listener.get(), nullptr, nullptr));
-        const auto all = std::as_bytes(std::span(&said, 1)).first(bytes);
+        const auto all = std::as_bytes(std::span(&reported, 1)).first(bytes);
         if (memory.valid())
             wip::peer::send_message(end.get(), all, {memory.get()});
         else
@@ -280,10 +280,10 @@ TEST_F(AMediumThatLies, is_believed_when_it_does_not) {
 }
 
 TEST_F(AMediumThatLies, about_what_it_is_is_refused) {
-    const auto lie = [this](const std::function<void(said_description&)>& change) {
-        said_description said;
-        change(said);
-        return attached_to(said, memory(true_size));
+    const auto lie = [this](const std::function<void(sent_description&)>& change) {
+        sent_description reported;
+        change(reported);
+        return attached_to(reported, memory(true_size));
     };
     const auto in = [](const std::string& words, const std::string& text) {
         return text.find(words) != std::string::npos;
@@ -305,7 +305,7 @@ TEST_F(AMediumThatLies, about_what_it_is_is_refused) {
 }
 
 TEST_F(AMediumThatLies, about_the_size_of_its_memory_is_refused) {
-    said_description two;
+    sent_description two;
     two.nodes = 2;
     two.node[1].name[0] = 'b';
     EXPECT_NE(attached_to(two, memory(true_size)), "");

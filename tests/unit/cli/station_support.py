@@ -24,8 +24,8 @@ def parse(*arguments):
     return station_options.parse(list(arguments))
 
 
-def judged(*known, **more):
-    return checks.judge(one_station.facts_of(*known, **more))
+def evaluated(*known, **more):
+    return checks.evaluate(one_station.facts_of(*known, **more))
 
 
 @contextlib.contextmanager

@@ -25,7 +25,7 @@ class Waiting(unittest.TestCase):
         self.assertEqual(timing.share_of_waiting(0.5, 0.5, 1.0), 0.5)
 
     def reasons(self, share):
-        return checks.judge(facts.Facts(waiting=facts.Waiting(share)))["reasons"]
+        return checks.evaluate(facts.Facts(waiting=facts.Waiting(share)))["reasons"]
 
     def test_the_limit_is_a_reason_and_what_is_not_known_is_none(self):
         self.assertEqual(self.reasons(None), [])

@@ -13,9 +13,9 @@ from openwip_cli.commands import bridge
 class Lines(unittest.TestCase):
     def setUp(self):
         self.done = []
-        self.stdin, self.told = (os.fdopen(fd, mode) for fd, mode in zip(os.pipe(), ("r", "w")))
+        self.stdin, self.writer = (os.fdopen(fd, mode) for fd, mode in zip(os.pipe(), ("r", "w")))
         self.stderr, self.words = (os.fdopen(fd, mode) for fd, mode in zip(os.pipe(), ("r", "w")))
-        for file in (self.stdin, self.told, self.stderr, self.words):
+        for file in (self.stdin, self.writer, self.stderr, self.words):
             self.addCleanup(file.close)
 
     def follow(self, n, *pieces, end=False):
@@ -25,9 +25,9 @@ class Lines(unittest.TestCase):
 
         def poll():
             if data := next(pieces, b""):
-                os.write(self.told.fileno(), data)
+                os.write(self.writer.fileno(), data)
             elif end:
-                self.told.close()
+                self.writer.close()
             return 0 if len(self.done) >= n or next(waits, None) is None else None
 
         with (

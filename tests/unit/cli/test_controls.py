@@ -414,7 +414,7 @@ class Report(unittest.TestCase):
 
     def of_lock(self, losses, changes):
         lock = Lock(losses, asked_for=live_changes.are_about_a_channel(changes))
-        return checks.judge(Facts(lock=lock))["reasons"]
+        return checks.evaluate(Facts(lock=lock))["reasons"]
 
     def check_change(self, changed):
         capacity = capacities.mark_capacity({"how": ["a"]}, changed)

@@ -27,13 +27,13 @@ def ended(stop):
     def command(_arguments, _places):
         raise stop
 
-    said = io.StringIO()
+    printed = io.StringIO()
     with (
         mock.patch.object(launcher, "find", lambda name: command),
         mock.patch.object(sys, "argv", ["openwip", "demo"]),
-        contextlib.redirect_stderr(said),
+        contextlib.redirect_stderr(printed),
     ):
-        return launcher.main(), said.getvalue()
+        return launcher.main(), printed.getvalue()
 
 
 class Failures(unittest.TestCase):
@@ -208,7 +208,7 @@ raise SystemExit(m.main())""",
         )
 
     def test_what_a_killed_program_wrote_before_is_not_the_cause_and_a_warning_is_none(self):
-        for code, said, why in (
+        for code, printed, why in (
             (
                 -9,
                 "iperf3: warning: UDP block size 1472 exceeds TCP MSS\n",
@@ -227,8 +227,8 @@ raise SystemExit(m.main())""",
             ),
             (2, "iperf3: the warning level is 9\n", "the warning level is 9"),
         ):
-            self.assertEqual(errors.cause_of("iperf3", code, said), why)
-            self.assertEqual(str(errors.of_program("iperf3", code, said)), why)
+            self.assertEqual(errors.cause_of("iperf3", code, printed), why)
+            self.assertEqual(str(errors.of_program("iperf3", code, printed)), why)
 
     def test_a_program_that_checks_a_configuration_and_is_killed_refuses_nothing(self):
         def why(script):
@@ -368,7 +368,7 @@ class Applications(unittest.TestCase):
         file.chmod(0o755)
 
     def reason(self, call, *arguments):
-        class Keeper:
+        class Supervisor:
             def pause(self, seconds, fds):
                 return select.select(fds, [], [], seconds)[0]
 
@@ -377,7 +377,7 @@ class Applications(unittest.TestCase):
                 return station
 
         with self.assertRaises(traffic.TrafficFailed) as raised:
-            call(Keeper(), Cell(), *arguments)
+            call(Supervisor(), Cell(), *arguments)
         return str(raised.exception)
 
     def iperf3(self, client, server="echo Server listening; sleep 9"):
@@ -393,12 +393,12 @@ class Applications(unittest.TestCase):
         )
 
     def test_the_other_end_that_was_killed_is_the_cause_and_not_that_it_is_missed(self):
-        said = """echo '{"error": "control socket has closed unexpectedly"}'; exit 1"""
+        printed = """echo '{"error": "control socket has closed unexpectedly"}'; exit 1"""
         self.assertEqual(
-            self.iperf3(f"sleep 0.3; {said}", "echo Server listening; kill -9 $$"),
+            self.iperf3(f"sleep 0.3; {printed}", "echo Server listening; kill -9 $$"),
             "iperf3 was killed by SIGKILL (the receiver)",
         )
-        self.assertEqual(self.iperf3(said), "iperf3: control socket has closed unexpectedly")
+        self.assertEqual(self.iperf3(printed), "iperf3: control socket has closed unexpectedly")
 
     def test_one_that_ends_by_itself_says_why_or_its_exit_code(self):
         self.assertEqual(
@@ -431,7 +431,7 @@ class NobodyExpected(unittest.TestCase):
     """Errors of the operating system in processes that run for long: one line with the cause each,
     and no traceback."""
 
-    def said_by(self, program):
+    def output_of(self, program):
         """(exit code, standard error) of a Python program of this package's."""
         done = subprocess.run(
             [sys.executable, "-c", program],
@@ -456,48 +456,53 @@ class NobodyExpected(unittest.TestCase):
         self.assertEqual(errors.describe_os_error(TimeoutError()), "TimeoutError")
 
     def test_a_program_ends_in_one_line(self):
-        code, said = self.said_by(
+        code, printed = self.output_of(
             "from openwip_cli.machine import faults; import sys; "
             "sys.exit(faults.in_one_line('x', lambda: open('/proc/nothing/there')))"
         )
         self.assertEqual(
-            (code, said), (1, "x: cannot go on: No such file or directory: /proc/nothing/there\n")
+            (code, printed),
+            (1, "x: cannot go on: No such file or directory: /proc/nothing/there\n"),
         )
 
     def test_what_is_no_error_of_the_system_is_a_fault_of_the_program_and_shows_where(self):
-        code, said = self.said_by(
+        code, printed = self.output_of(
             "from openwip_cli.machine import faults; faults.in_one_line('x', lambda: 1 / 0)"
         )
         self.assertEqual(code, 1)
-        self.assertIn("Traceback", said)
+        self.assertIn("Traceback", printed)
 
     def test_a_thread_that_ends_says_which_it_was_in_one_line(self):
-        _, said = self.said_by(
+        _, printed = self.output_of(
             "from openwip_cli.machine import faults; import threading;"
             " faults.threads_in_one_line('x'); threading.Thread(target=lambda:"
             " open('/proc/nothing'), name='watch').start()"
         )
-        self.assertEqual(said, "x: watch cannot go on: No such file or directory: /proc/nothing\n")
+        self.assertEqual(
+            printed, "x: watch cannot go on: No such file or directory: /proc/nothing\n"
+        )
 
-    def test_the_keeper_that_cannot_even_begin_says_why_in_one_line(self):
-        from openwip_cli.cell import keeper
+    def test_the_supervisor_that_cannot_even_begin_says_why_in_one_line(self):
+        from openwip_cli.cell import supervisor
 
-        said, codes = io.StringIO(), []
+        printed, codes = io.StringIO(), []
 
         def ended(code):
             codes.append(code)
             raise SystemExit
 
         with (
-            mock.patch.object(keeper, "Keeper", side_effect=OSError(24, "Too many open files")),
+            mock.patch.object(
+                supervisor, "Supervisor", side_effect=OSError(24, "Too many open files")
+            ),
             mock.patch.object(os, "setsid"),
-            mock.patch.object(keeper.system, "set_process_name"),
+            mock.patch.object(supervisor.system, "set_process_name"),
             mock.patch.object(os, "_exit", ended),
-            contextlib.redirect_stderr(said),
+            contextlib.redirect_stderr(printed),
         ):
-            self.assertRaises(SystemExit, keeper._keeper_main, mock.Mock(), mock.Mock())
+            self.assertRaises(SystemExit, supervisor._supervisor_main, mock.Mock(), mock.Mock())
         self.assertEqual(
-            (codes, said.getvalue()), ([1], "the keeper cannot go on: Too many open files\n")
+            (codes, printed.getvalue()), ([1], "the supervisor cannot go on: Too many open files\n")
         )
 
     def test_a_program_of_the_traffic_says_the_cause_in_one_line(self):

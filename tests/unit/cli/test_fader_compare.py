@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./openwip fader compare: what a distant terminal heard of a fader's bursts is judged where the fader
+"""./openwip fader compare: what a distant terminal heard of a fader's bursts is evaluated where the fader
 is."""
 
 import contextlib
@@ -52,15 +52,15 @@ class Compare(unittest.TestCase):
             config.write_text(
                 f"air: {{control: 'ipc://{folder}/control'}}" if control is None else control
             )
-            said = heard(one_station.heard(control_pb2.MacStatus(radio=cell.terminal.radio)))
-            file.write_text(json.dumps({"bursts_heard": said}) if report is None else report)
-            said_by_it = (
+            reported = heard(one_station.heard(control_pb2.MacStatus(radio=cell.terminal.radio)))
+            file.write_text(json.dumps({"bursts_heard": reported}) if report is None else report)
+            own_answer = (
                 control_pb2.Reply(ok=True, air=cell.air).SerializeToString()
                 if reply is None
                 else reply
             )
             with (
-                answering(f"ipc://{folder}/control", said_by_it),
+                answering(f"ipc://{folder}/control", own_answer),
                 contextlib.redirect_stdout(io.StringIO()) as out,
             ):
                 return (
@@ -68,19 +68,19 @@ class Compare(unittest.TestCase):
                     out.getvalue(),
                 )
 
-    def test_what_a_distant_terminal_heard_is_judged_where_the_fader_is(self):
-        code, said = self.compare(lambda h: h)
-        self.assertEqual(code, 0, said)
-        self.assertRegex(said, r"^ok    through the radios: -3\d.\d dB off in 8 of 8 bursts")
-        code, said = self.compare(lambda h: h[:3])
+    def test_what_a_distant_terminal_heard_is_evaluated_where_the_fader_is(self):
+        code, reported = self.compare(lambda h: h)
+        self.assertEqual(code, 0, reported)
+        self.assertRegex(reported, r"^ok    through the radios: -3\d.\d dB off in 8 of 8 bursts")
+        code, reported = self.compare(lambda h: h[:3])
         self.assertEqual(code, 1)
-        self.assertIn("fader: through the radios 2 bursts of 8 were heard", said)
-        code, said = self.compare(
+        self.assertIn("fader: through the radios 2 bursts of 8 were heard", reported)
+        code, reported = self.compare(
             lambda h: [*h[:4], h[4] | {"response": [2 * v for v in h[4]["response"]]}, *h[5:]]
         )
-        self.assertEqual((code, said[:6]), (1, "COSTS "))
+        self.assertEqual((code, reported[:6]), (1, "COSTS "))
 
-    def test_what_the_fader_itself_lost_or_sounded_is_judged_there_too(self):
+    def test_what_the_fader_itself_lost_or_sounded_is_evaluated_there_too(self):
         self.assertIn("ok    the fader since it began: nothing lost", self.compare(lambda h: h)[1])
         for spoil, words in (
             (
@@ -101,21 +101,23 @@ class Compare(unittest.TestCase):
             ),
             (lambda air: air.ClearField("soundings"), "its channel was not sounded"),
         ):
-            code, said = self.compare(lambda h: h, fader_says=spoil)
-            self.assertEqual((code, said[:25]), (1, "ok    through the radios: "[:25]), said)
-            self.assertIn("COSTS the fader since it began: ", said)
-            self.assertIn(words, said)
+            code, reported = self.compare(lambda h: h, fader_says=spoil)
+            self.assertEqual(
+                (code, reported[:25]), (1, "ok    through the radios: "[:25]), reported
+            )
+            self.assertIn("COSTS the fader since it began: ", reported)
+            self.assertIn(words, reported)
 
-    def test_what_could_not_be_judged_is_not_ok(self):
+    def test_what_could_not_be_evaluated_is_not_ok(self):
         for commanded, why in (
             (lambda c: c.update(snr_db=-3.0), "the channel is below its noise"),
             (lambda c: c.update(not_judged="impairments of a path"), "impairments of a path"),
         ):
-            code, said = self.compare(lambda h: h, commanded=commanded)
-            self.assertEqual(code, 1, said)
+            code, reported = self.compare(lambda h: h, commanded=commanded)
+            self.assertEqual(code, 1, reported)
             self.assertRegex(
-                said,
-                f"^COSTS through the radios: not judged: {why}: whether the terminal hears the"
+                reported,
+                f"^COSTS through the radios: not evaluated: {why}: whether the terminal hears the"
                 " channel commanded is not known",
             )
 
@@ -151,15 +153,15 @@ class Compare(unittest.TestCase):
             (control_pb2.Reply(error="no"), "where no fader answers"),
             (None, "where no fader answers"),
         ):
-            said = b"\xff\xff\xff" if reply is None else reply.SerializeToString()
+            reported = b"\xff\xff\xff" if reply is None else reply.SerializeToString()
             with (
                 self.subTest(words),
                 self.assertRaisesRegex(BadInput, f"fader.yaml: air.control is 'ipc:.*{words}"),
             ):
-                self.compare(lambda h: h, reply=said)
+                self.compare(lambda h: h, reply=reported)
             with (
                 tempfile.TemporaryDirectory() as folder,
-                answering(f"ipc://{folder}/x", said),
+                answering(f"ipc://{folder}/x", reported),
                 self.assertRaisesRegex(BadInput, f"^--fader is 'ipc:.*{words}"),
             ):
                 station_run.fader_of(f"ipc://{folder}/x", 10240)
@@ -203,8 +205,8 @@ class Compare(unittest.TestCase):
             ):
                 asked = station_run.fader_of(f"ipc://{folder}/x", 10240)
                 self.assertEqual(asked.status(), (air, []))
-            for said in (b"\xff\xff\xff", b""):
-                with answering(f"ipc://{folder}/x", said):
+            for reported in (b"\xff\xff\xff", b""):
+                with answering(f"ipc://{folder}/x", reported):
                     self.assertEqual(
                         asked.status(),
                         (None, [f"the fader at ipc://{folder}/x"]),

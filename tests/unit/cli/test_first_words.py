@@ -223,10 +223,10 @@ class Json(unittest.TestCase):
         p = Parser("try")
         p.add_argument("names", nargs="*")
         p.json("the result", was_a_word=was_a_word)
-        said = io.StringIO()
-        with contextlib.redirect_stderr(said):
+        printed = io.StringIO()
+        with contextlib.redirect_stderr(printed):
             given = p.parse_args(words)
-        return given.json, given.names, said.getvalue()
+        return given.json, given.names, printed.getvalue()
 
     def test_alone_it_is_standard_output_and_a_file_stands_behind_the_equal_sign(self):
         for was_a_word in (False, True):
@@ -458,26 +458,26 @@ class EarlierNames(unittest.TestCase):
         p = Parser("record", "Telemetry into a file.")
         p.value("--duration", Real(0.1, 1e6), was="--seconds", metavar="S", help="ends after S")
         p.add_argument("words", nargs="*")
-        said = io.StringIO()
-        with contextlib.redirect_stderr(said):
+        printed = io.StringIO()
+        with contextlib.redirect_stderr(printed):
             given = p.parse_args(list(words))
-        return given, said.getvalue(), p
+        return given, printed.getvalue(), p
 
     def test_both_names_give_the_same_value_and_the_earlier_one_warns(self):
-        given, said, _ = self.parse("--duration", "5")
-        self.assertEqual((given.seconds, said), (5, ""))
+        given, printed, _ = self.parse("--duration", "5")
+        self.assertEqual((given.seconds, printed), (5, ""))
         for words in (("--seconds", "5"), ("--seconds=5",)):
-            given, said, _ = self.parse(*words)
+            given, printed, _ = self.parse(*words)
             self.assertEqual(given.seconds, 5)
             self.assertEqual(
-                said,
+                printed,
                 "openwip: --seconds is called --duration now; the next release does not take"
                 " --seconds\n",
             )
 
     def test_a_word_behind_two_dashes_is_no_option(self):
-        given, said, _ = self.parse("--", "--seconds")
-        self.assertEqual((given.words, said), (["--seconds"], ""))
+        given, printed, _ = self.parse("--", "--seconds")
+        self.assertEqual((given.words, printed), (["--seconds"], ""))
 
     def test_help_and_errors_have_the_name_of_today(self):
         _, _, p = self.parse()
@@ -485,7 +485,7 @@ class EarlierNames(unittest.TestCase):
         self.assertNotIn("--seconds", p.format_help())
         with self.assertRaisesRegex(BadInput, "^--duration is '0'; valid"):
             self.parse("--seconds", "0")
-        self.assertEqual(p.said(self.parse("--duration", "5")[0]), ["--duration"])
+        self.assertEqual(p.named_options(self.parse("--duration", "5")[0]), ["--duration"])
 
 
 if __name__ == "__main__":

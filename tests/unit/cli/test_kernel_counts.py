@@ -8,7 +8,7 @@ from hand_made import statuses, tun_of
 from openwip_cli.cell import running
 from openwip_cli.figures import checks, conservation, facts
 from openwip_cli.figures.facts import Heard
-from openwip_cli.measure import judge
+from openwip_cli.measure import verdict_monitor
 
 
 class KernelCounts(unittest.TestCase):
@@ -16,15 +16,15 @@ class KernelCounts(unittest.TestCase):
 
     def setUp(self):
         self.kernel, self.reads = None, 0
-        self.counts = judge.KernelCounts(self.read)
-        self.so_far = judge.SoFar("emulate")
+        self.counts = verdict_monitor.KernelCounts(self.read)
+        self.so_far = verdict_monitor.SoFar("emulate")
 
     def read(self):
         self.reads += 1
         return self.kernel
 
     def look(self, now, kernel, asked=True):
-        """A turn of the judge; the reasons where somebody asks for the verdict."""
+        """A turn of the verdict monitor; the reasons where somebody asks for the verdict."""
         self.kernel = kernel
         self.so_far.take(now)
         return (
@@ -52,11 +52,11 @@ class KernelCounts(unittest.TestCase):
         self.assertEqual(self.look(later, tun_of(later)), [])
         for _ in range(3):
             self.assertEqual(self.look(later, tun_of(later)), [])
-        kernel_first = judge.KernelCounts(lambda: self.kernel)
+        kernel_first = verdict_monitor.KernelCounts(lambda: self.kernel)
         self.kernel = tun_of(later)
-        self.assertIsNone(kernel_first.of(first, judge.STANDING_STILL))
+        self.assertIsNone(kernel_first.of(first, verdict_monitor.STANDING_STILL))
         self.kernel = tun_of(first)
-        self.assertIsNone(kernel_first.of(first, judge.STANDING_STILL))
+        self.assertIsNone(kernel_first.of(first, verdict_monitor.STANDING_STILL))
 
     def test_what_the_kernel_counted_and_the_station_did_not_is_still_a_reason(self):
         now = statuses(5)
@@ -98,7 +98,7 @@ class AtTheEnd(unittest.TestCase):
         both = statuses(5, in_flight=3)
         paths = conservation.paths_of(both.base, both.terminal)
         sums = conservation.sums_of_paths(paths, None, came_to_rest=False)
-        (reason,) = checks.judge(facts.of_cell(statuses(1).air, both, sums))["reasons"]
+        (reason,) = checks.verdict_monitor(facts.of_cell(statuses(1).air, both, sums))["reasons"]
         self.assertIn("packets still passed after the traffic had ended", reason)
 
 

@@ -151,10 +151,10 @@ class World:
         path = self.fill_in()
         if not self.sheet.recorded:
             self.runs_left()
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
             code = launcher.find("lab")(["check", str(self.number), "--answers", str(path)], None)
-        return code, said.getvalue().splitlines()
+        return code, output.getvalue().splitlines()
 
 
 class LabWorld(unittest.TestCase):
@@ -168,11 +168,11 @@ class Answers(LabWorld):
     def test_right_answers_are_right(self):
         for number in sheets.SHEETS:
             world = self.world(number)
-            code, said = world.check()
-            self.assertEqual(code, 0, said)
+            code, output = world.check()
+            self.assertEqual(code, 0, output)
             n = len(world.sheet.questions)
             self.assertGreaterEqual(n, 8)
-            self.assertEqual(said[-1], f"{n} of {n} answers are right")
+            self.assertEqual(output[-1], f"{n} of {n} answers are right")
 
     def test_an_answer_may_be_rounded(self):
         for number in sheets.SHEETS:
@@ -194,11 +194,11 @@ class Answers(LabWorld):
                     )
                 else:
                     world.answers[question.name] = 1.2 * world.answers[question.name] + 2
-                code, said = world.check_answers()
+                code, output = world.check_answers()
                 self.assertEqual(code, 1)
                 n = len(world.sheet.questions)
-                self.assertEqual(said[-1], f"{n - 1} of {n} answers are right")
-                [wrong] = [line for line in said[4:-1] if not line.endswith(": right")]
+                self.assertEqual(output[-1], f"{n - 1} of {n} answers are right")
+                [wrong] = [line for line in output[4:-1] if not line.endswith(": right")]
                 self.assertIn(question.name, wrong)
                 self.assertIn("not", wrong)
                 self.assertGreater(len(question.hint), 20)
@@ -209,9 +209,9 @@ class Answers(LabWorld):
         for number in (3, 4):
             mine, theirs = self.world(number), self.world(number, OTHER)
             mine.answers = theirs.answers
-            code, said = mine.check_answers()
+            code, output = mine.check_answers()
             self.assertEqual(code, 1)
-            self.assertTrue(any("is not what your runs say" in line for line in said), said)
+            self.assertTrue(any("is not what your runs say" in line for line in output), output)
 
     def test_runs_of_another_student_are_refused(self):
         for number in sheets.SHEETS:
@@ -221,17 +221,17 @@ class Answers(LabWorld):
                 for run in mine.sheet.runs:
                     name = command.file_of(mine.sheet, run)
                     shutil.copy(theirs.folder / name, mine.folder / name)
-            code, said = mine.check()
+            code, output = mine.check()
             self.assertEqual(code, 1)
-            for line in said[:4]:
+            for line in output[:4]:
                 self.assertIn(f"its seed is {theirs.seed}; yours is {mine.seed}", line)
 
     def test_what_is_no_answer_is_said(self):
         world = self.world(1)
         world.answers.update(bits_a=None, bits_b="many", why_fail="e", failed_b_percent=True)
-        code, said = world.check()
+        code, output = world.check()
         self.assertEqual(code, 1)
-        text = "\n".join(said)
+        text = "\n".join(output)
         self.assertIn("bits_a: not answered", text)
         self.assertIn("bits_b: 'many'; valid: a number", text)
         self.assertIn("failed_b_percent: 'True'; valid: a number", text)
@@ -249,11 +249,11 @@ class Runs(LabWorld):
         ):
             world = self.world(1)
             change(world.reports["b"])
-            code, said = world.check()
+            code, output = world.check()
             self.assertEqual(code, 1)
-            line = next(line for line in said if line.startswith("run b"))
+            line = next(line for line in output if line.startswith("run b"))
             self.assertIn(words, line)
-            self.assertTrue(all("as asked for" in x for x in said[:4] if x != line), said)
+            self.assertTrue(all("as asked for" in x for x in output[:4] if x != line), output)
 
     def test_a_record_of_a_run_that_was_not_asked_for_is_refused(self):
         for number, change, words in (
@@ -264,9 +264,9 @@ class Runs(LabWorld):
             world = self.world(number)
             change(world.reports["b"])
             world.run_left(world.sheet.runs[1], 1)
-            code, said = world.check()
+            code, output = world.check()
             self.assertEqual(code, 1)
-            line = next(line for line in said if line.startswith("run b"))
+            line = next(line for line in output if line.startswith("run b"))
             self.assertIn(words, line)
 
     def test_runs_over_a_cable_are_taken_where_they_were_asked_for(self):
@@ -274,17 +274,17 @@ class Runs(LabWorld):
             world = self.world(number, STUDENT, "cabled")
             self.assertEqual(world.check()[0], 0)
             world.air = "medium"
-            code, said = world.check()
+            code, output = world.check()
             self.assertEqual(code, 1)
-            for line in said[:4]:
+            for line in output[:4]:
                 self.assertIn("air.over is cabled; asked for: medium", line)
 
     def test_a_report_without_what_is_needed_is_no_crash(self):
         world = self.world(2)
         world.reports["d"]["tcp"] = {}
-        code, said = world.check()
+        code, output = world.check()
         self.assertEqual(code, 1)
-        self.assertTrue(any("cannot be checked" in line for line in said), said)
+        self.assertTrue(any("cannot be checked" in line for line in output), output)
 
 
 class Files(LabWorld):
@@ -328,9 +328,9 @@ class Files(LabWorld):
             record = world.folder / f"lab{number}-c.h5"
             kept = record.read_bytes()
             record.unlink()
-            said = self.refused(world)
-            self.assertIn("there is no such file; valid: the record of run c", said)
-            self.assertIn(f"--record lab{number}-c.h5", said)
+            output = self.refused(world)
+            self.assertIn("there is no such file; valid: the record of run c", output)
+            self.assertIn(f"--record lab{number}-c.h5", output)
             record.write_text("no record")
             self.assertIn(record.name, self.refused(world))
             record.unlink()
@@ -397,13 +397,16 @@ class Sheets(unittest.TestCase):
             self.assertGreater(len(settings), 2)
 
     def sheet(self, *arguments):
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
             launcher.find("lab")(["sheet", *arguments, "--student", STUDENT], None)
-        return said.getvalue()
+        return output.getvalue()
 
     def test_a_sheet_is_a_file_to_fill_in_and_its_commands_are_taken(self):
-        for number, *more in (*((n,) for n in sheets.SHEETS), (1, "--air", "cabled")):
+        for number, *more in (
+            *((n,) for n in sheets.SHEETS),
+            *((n, "--air", "cabled") for n in (1, 2)),
+        ):
             text = self.sheet(str(number), *more)
             filled = yaml.safe_load(text)
             self.assertEqual((filled["lab"], filled["student"]), (number, STUDENT))

@@ -108,7 +108,7 @@ class Taken(unittest.TestCase):
             (8, 14),
         )
 
-    def test_a_fader_has_a_delay_that_its_radios_and_the_longest_standstill_fit_into_and_adds_its_slots(
+    def test_a_fader_has_a_delay_that_its_radios_and_the_longest_stall_fit_into_and_adds_its_slots(
         self,
     ):
         for arguments, longest_us, slots, loop_slots in (
@@ -281,7 +281,7 @@ from openwip_cli.cell import session
 from openwip_cli.machine.places import Places
 from openwip_cli.runs import demo
 build = pathlib.Path(sys.argv[1])
-with mock.patch.object(demo, "check"), mock.patch.object(session, "take_over"), mock.patch.object(session, "KeeperClient"), \
+with mock.patch.object(demo, "check"), mock.patch.object(session, "take_over"), mock.patch.object(session, "SupervisorClient"), \
         mock.patch.object(entry.whereabouts, "default", lambda: Places(build, build, "python3")):
     sys.argv[1:] = ["demo", "--clock", "realtime", "--loop", "auto"]
     sys.exit(entry.main())
@@ -328,9 +328,9 @@ class Ended(unittest.TestCase):
             with self.subTest(signum):
                 launcher, status = self.measuring()
                 launcher.send_signal(signum)
-                said = launcher.communicate(timeout=10)[1].splitlines()
+                output = launcher.communicate(timeout=10)[1].splitlines()
                 self.assertEqual(
-                    (launcher.returncode, [line for line in said if not line.startswith("[")]),
+                    (launcher.returncode, [line for line in output if not line.startswith("[")]),
                     (code, lines),
                 )
                 # gone, or a zombie
@@ -364,7 +364,7 @@ class Bench(unittest.TestCase):
             good.flags,
             "--transmit-lead-slots 18 --retransmission-delay-ms 26.66 --fader-delay-samples 46080",
         )
-        self.assertEqual(cabled_loop.judged(found(late=1e-4), good, runs, 3), ([], 3))
+        self.assertEqual(cabled_loop.evaluated(found(late=1e-4), good, runs, 3), ([], 3))
         for measured, settled, wanted, words in (
             (found(late=2e-4), good, 3, "a share of 2.0e-04 may be late"),
             (found(late=0), good, 4, "3 of 4 runs were VALID, 4 are asked"),
@@ -375,25 +375,25 @@ class Bench(unittest.TestCase):
                 "--fader-delay-samples 46080: too long",
             ),
         ):
-            (said,), _ = cabled_loop.judged(measured, settled, runs, wanted)
-            self.assertIn(words, said)
+            (output,), _ = cabled_loop.evaluated(measured, settled, runs, wanted)
+            self.assertIn(words, output)
 
     def test_of_a_run_it_says_what_was_late_and_how_the_machine_stood_still(self):
-        stood = {"least_ms": 2.0, "count": 2, "longest_ms": 49.0, "together_ms": 60.0}
-        said = cabled_loop.of_run(
+        stalled = {"least_ms": 2.0, "count": 2, "longest_ms": 49.0, "together_ms": 60.0}
+        output = cabled_loop.of_run(
             {
                 "verdict": {"valid": False, "reasons": ["late: 2"]},
                 "fader": {"least_lead_us": -3.0, "late": 1, "underflows": 2},
-                "realtime": {"slots": 9, "missed": {"late": 2}, "standstills": stood},
+                "realtime": {"slots": 9, "missed": {"late": 2}, "standstills": stalled},
             }
         )
         self.assertEqual(
-            (said["valid"], said["missed"], said["late_pieces"]),
+            (output["valid"], output["missed"], output["late_pieces"]),
             (False, "2 too late at the radio", 3),
         )
         self.assertEqual(
-            said["standstills"],
-            "the machine stood still for 2 ms or more 2 times, 49.0 ms at longest, 60 ms together",
+            output["standstills"],
+            "the machine stalled for 2 ms or more 2 times, 49.0 ms at longest, 60 ms together",
         )
 
 

@@ -12,7 +12,7 @@ import recording
 from openwip_cli.air import CRC_BITS
 from openwip_cli.figures import link_counts, meaning, top_figures
 from openwip_cli.figures.facts import Heard
-from openwip_cli.measure import judge
+from openwip_cli.measure import verdict_monitor
 from openwip_cli.messages import telemetry
 from openwip_cli.views.run_report import data
 
@@ -25,7 +25,7 @@ class OneRun(recording.RecordWorld):
 
     def setUp(self):
         super().setUp()
-        self.figures, self.so_far = top_figures.Figures(), judge.SoFar("demo")
+        self.figures, self.so_far = top_figures.Figures(), verdict_monitor.SoFar("demo")
         for second in range(1, SECONDS + 1):
             s = statuses(second)
             self.so_far.take(s)

@@ -230,8 +230,8 @@ class Page(unittest.TestCase):
         self,
     ):
         self.assertEqual(self.failed(), 0)
-        said = io.StringIO()
-        with contextlib.redirect_stderr(said), mock.patch.object(metrics.Page, "timeout", 0.2):
+        output = io.StringIO()
+        with contextlib.redirect_stderr(output), mock.patch.object(metrics.Page, "timeout", 0.2):
             slow, reset, nonsense = (self.connection() for _ in range(3))
             reset.sendall(b"GET /metrics HTTP/1.0\r\nX: ")
             reset.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -241,7 +241,7 @@ class Page(unittest.TestCase):
             deadline = time.monotonic() + 10
             while self.server.failed_connections < 3 and time.monotonic() < deadline:
                 time.sleep(0.02)
-        self.assertEqual((self.failed(), said.getvalue()), (3, ""))
+        self.assertEqual((self.failed(), output.getvalue()), (3, ""))
 
     def test_connections_are_few_and_a_new_one_is_answered_all_the_same(self):
         idle = [self.connection() for _ in range(3 * metrics.MOST_CONNECTIONS)]

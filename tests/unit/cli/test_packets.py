@@ -151,11 +151,11 @@ class Following(unittest.TestCase):
         self.reader = telemetry.Reader({"base": self.base.endpoint}, ("packet",))
         self.addCleanup(self.reader.close)
         self.base.await_subscribers("packet")
-        self.said, self.out = [], io.StringIO()
+        self.messages, self.out = [], io.StringIO()
 
     def follow(self, count, as_json=True, alive=lambda: True):
         printer = packets.Printer(*((None, self.out) if as_json else (self.out, None)), count)
-        packets.follow(self.reader, alive, printer, self.said.append)
+        packets.follow(self.reader, alive, printer, self.messages.append)
         return printer
 
     def batch(self, numbers, skipped=0):
@@ -175,7 +175,7 @@ class Following(unittest.TestCase):
     def test_a_cell_that_ends_is_the_end_and_is_said(self):
         self.batch([1])
         printer = self.follow(None, as_json=False, alive=lambda: False)
-        self.assertEqual((printer.shown, self.said), (1, ["the cell has ended"]))
+        self.assertEqual((printer.shown, self.messages), (1, ["the cell has ended"]))
         self.assertEqual(self.out.getvalue().splitlines()[0], packets.HEADER)
 
     def test_silence_is_said_once(self):
@@ -183,7 +183,7 @@ class Following(unittest.TestCase):
         self.addCleanup(setattr, packets, "SILENT_S", before)
         self.follow(None, alive=lambda: False)
         self.assertEqual(
-            [s.split(":")[0] for s in self.said], ["no packet for 0.1 s", "the cell has ended"]
+            [s.split(":")[0] for s in self.messages], ["no packet for 0.1 s", "the cell has ended"]
         )
 
 

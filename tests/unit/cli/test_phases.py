@@ -15,52 +15,52 @@ from openwip_cli.runs import ns3, phases, tcpl, transfers, virtual
 PLACES = Places(pathlib.Path("/nowhere"), pathlib.Path("/nowhere"), "python3")
 
 
-class Told(phases.Run):
+class TestedRun(phases.Run):
     def __init__(self, fault=None):
         super().__init__()
-        self.fault, self.said = fault, []
+        self.fault, self.calls = fault, []
 
     @contextlib.contextmanager
     def watched(self):
-        self.said.append("watch")
+        self.calls.append("watch")
         yield
-        self.said.append("unwatch")
+        self.calls.append("unwatch")
 
     def start(self):
-        self.said.append("start")
+        self.calls.append("start")
 
     def traffic(self):
-        self.said.append("traffic")
+        self.calls.append("traffic")
         if self.fault:
             raise self.fault
 
     def drain(self):
-        self.said.append("drain")
+        self.calls.append("drain")
 
     def facts(self):
-        self.said.append("facts")
+        self.calls.append("facts")
         return Facts(failed=self.failed)
 
     def rows(self):
-        return {"said": self.said}
+        return {"said": self.calls}
 
 
 class Phases(unittest.TestCase):
     def test_each_phase_comes_once_and_in_order(self):
-        report = phases.carry_out(Told())
+        report = phases.carry_out(TestedRun())
         self.assertEqual(report["said"], ["watch", "start", "traffic", "drain", "facts", "unwatch"])
-        self.assertEqual(report["verdict"], checks.judge(Facts(failed=[])))
+        self.assertEqual(report["verdict"], checks.evaluate(Facts(failed=[])))
 
     def test_traffic_that_fails_is_a_reason_and_the_phases_after_it_follow(self):
-        report = phases.carry_out(Told(TrafficFailed("no packet")))
+        report = phases.carry_out(TestedRun(TrafficFailed("no packet")))
         self.assertEqual(report["said"][-3:], ["drain", "facts", "unwatch"])
         self.assertEqual(report["verdict"]["reasons"], ["traffic: no packet"])
 
     def test_whatever_else_fails_ends_the_run(self):
-        run = Told(KeyError("a fault"))
+        run = TestedRun(KeyError("a fault"))
         with self.assertRaises(KeyError):
             phases.carry_out(run)
-        self.assertEqual(run.said, ["watch", "start", "traffic"])
+        self.assertEqual(run.calls, ["watch", "start", "traffic"])
 
 
 SENDER = {"flow": 0, "end": "sender", "retransmits": 2, "congestion_control": "cubic", "mss": 1448}
@@ -82,14 +82,14 @@ class Transfers(unittest.TestCase):
             self.addCleanup(patched.stop)
 
     def in_virtual_time(self, flows, programs=(), path=WHOLE, **result):
-        said = TIMES | {"path": {"forward": path, "back": {}}}
+        calls = TIMES | {"path": {"forward": path, "back": {}}}
         result |= {"flows": flows, "programs": list(programs)}
-        with mock.patch.object(virtual, "launch", lambda *_: (said, result)):
+        with mock.patch.object(virtual, "launch", lambda *_: (calls, result)):
             return transfers.run_without_clock("virtual", self.point, self.settings, PLACES)
 
     def under_ns3(self, flows):
-        said = TIMES | {"path": {"forward": WHOLE}, "flows": flows, "damaged": 3, "ns3": "3.37"}
-        with mock.patch.object(ns3, "launch", lambda *_: said):
+        calls = TIMES | {"path": {"forward": WHOLE}, "flows": flows, "damaged": 3, "ns3": "3.37"}
+        with mock.patch.object(ns3, "launch", lambda *_: calls):
             return transfers.run_without_clock("ns3", self.point, self.settings, PLACES)
 
     def test_a_transfer_has_its_throughput_and_the_checks_of_its_facts(self):

@@ -186,8 +186,8 @@ class Loop(unittest.TestCase):
     def found(self, **values):
         return by_name(radio_findings.findings_of_loop(changed(LOOP, **values)))
 
-    def test_half_of_the_lead_holds_transport_standstill_and_the_making_of_a_slot(self):
-        """In slots of 2/3 ms. Lead: twice (one to make it in, and transport with standstill).
+    def test_half_of_the_lead_holds_transport_stall_and_the_making_of_a_slot(self):
+        """In slots of 2/3 ms. Lead: twice (one to make it in, and transport with stall).
         Delay: lead, the slot, its reception with one to work in, the way back."""
         self.assertEqual(loops.follows(1, 0, 0), (4, 7))
         self.assertEqual(loops.follows(666, 1, 1), (4, 8))

@@ -24,7 +24,7 @@ class Reasons(unittest.TestCase):
             self.assertEqual((message.cause, message.words), (cause.value, made.words))
             self.assertEqual(reason.parse(made.text()), made)
 
-    def test_a_file_of_a_keeper_that_knew_no_causes_is_its_words(self):
+    def test_a_file_of_a_supervisor_that_knew_no_causes_is_its_words(self):
         for text in ("air died\n", "12\n", "[]", "null", '{"cause": "NOBODY", "words": "x"}'):
             self.assertEqual(
                 reason.parse(text), Reason(Cause.CAUSE_UNSPECIFIED, " ".join(text.split()))

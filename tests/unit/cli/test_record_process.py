@@ -57,13 +57,13 @@ class Recorder(unittest.TestCase):
         (self.folder / "x").mkdir()
         (self.folder / "out").mkdir()
         self.path = self.folder / "out" / "run.h5"
-        self.keeper = subprocess.Popen(["sleep", "1000"])
-        self.addCleanup(self.keeper.wait)
-        self.addCleanup(self.keeper.kill)
+        self.supervisor = subprocess.Popen(["sleep", "1000"])
+        self.addCleanup(self.supervisor.wait)
+        self.addCleanup(self.supervisor.kill)
         (self.folder / "x" / "state.json").write_text(
             json.dumps(
                 {
-                    "keeper": [self.keeper.pid, procfs.start_time(self.keeper.pid)],
+                    "keeper": [self.supervisor.pid, procfs.start_time(self.supervisor.pid)],
                     "namespaces": ["owip-x-base"],
                 }
             )
@@ -163,8 +163,8 @@ class Recorder(unittest.TestCase):
     def test_the_end_of_the_cell(self):
         self.start()
         self.send(7)
-        self.keeper.kill()
-        self.keeper.wait()
+        self.supervisor.kill()
+        self.supervisor.wait()
         code, out, _ = self.ended()
         self.assertEqual(code, 0)
         self.assertIn("ended by the end of the cell", out)
@@ -279,14 +279,14 @@ class Recorder(unittest.TestCase):
         self.assertIn("--max-size", limits.reached(limits.largest))
 
     def test_the_record_of_a_run_that_is_over_leaves_nothing_either(self):
-        told = self.folder / "told"
-        told.write_bytes(b"")
+        stream = self.folder / "told"
+        stream.write_bytes(b"")
         limit = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, limit[1]))
         try:
             with self.assertRaisesRegex(RecordFailed, "File too large"):
                 records.of_file(
-                    told,
+                    stream,
                     self.path,
                     {},
                     {"air": "air: {}\n" * 2000},

@@ -176,12 +176,12 @@ class Forwarded(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         cls.process.send_signal(signal.SIGTERM)
-        cls.said = cls.process.stderr.read().decode()
-        assert cls.process.wait(5) == 0, cls.said
+        cls.output = cls.process.stderr.read().decode()
+        assert cls.process.wait(5) == 0, cls.output
         cls.process.stdout.close()
         cls.process.stderr.close()
-        assert "Traceback" not in cls.said and all(words in cls.said for words in cls.says), (
-            cls.said
+        assert "Traceback" not in cls.output and all(words in cls.output for words in cls.says), (
+            cls.output
         )
         cls.over.set()
         cls.thread.join()

@@ -18,7 +18,7 @@ from unittest import mock
 
 from openwip_cli.air import SAMPLE_RATE
 from openwip_cli.errors import BadInput
-from openwip_cli.figures import checks, report, standstills
+from openwip_cli.figures import checks, report, stalls
 from openwip_cli.figures.facts import Core, Facts
 from openwip_cli.machine import placement, places, slot_path
 from openwip_cli.measure import pace
@@ -321,7 +321,7 @@ class Cost(unittest.TestCase):
     def test_a_run_that_ended_without_figures_is_its_verdict(self):
         verdict = {"valid": False, "reasons": ["lock: there is none"]}
         self.assertEqual(
-            both_ways.judged({"verdict": verdict}), {"verdict": verdict, "outside": None}
+            both_ways.evaluated({"verdict": verdict}), {"verdict": verdict, "outside": None}
         )
 
     def test_a_run_that_is_invalid_is_made_again_and_after_three_it_is_none(self):
@@ -357,25 +357,25 @@ class Cost(unittest.TestCase):
                 bench_slot_path.parse(arguments)
 
 
-class Standstills(unittest.TestCase):
+class MachineStalls(unittest.TestCase):
     def found(self, script, cores=(0,), meanwhile=lambda watch: None):
         with tempfile.TemporaryDirectory() as folder:
             program = pathlib.Path(folder, placement.PROBE)
             program.parent.mkdir(parents=True)
             program.write_text(f"#!/bin/sh\n{script}\n")
             program.chmod(0o755)
-            watch = slot_path.StandstillWatch(
+            watch = slot_path.StallMonitor(
                 list(cores), places.Places(pathlib.Path(folder), pathlib.Path(folder), "")
             )
             meanwhile(watch)
             return watch.report()
 
-    def test_what_the_witness_says_at_the_end_of_its_input_is_the_report(self):
+    def test_what_the_monitor_says_at_the_end_of_its_input_is_the_report(self):
         self.assertEqual(
             self.found('cat; echo "{\\"asked\\": \\"$*\\"}"', [3]), {"asked": "standstills 3 2"}
         )
 
-    def test_of_several_cores_the_worst_is_told_and_named_and_no_standstill_counts_twice(self):
+    def test_of_several_cores_the_worst_is_reported_and_named_and_no_stall_counts_twice(self):
         """One of 5 ms took both cores; the fader's was held back once more."""
 
         def one(count, together, held):
@@ -387,11 +387,11 @@ class Standstills(unittest.TestCase):
                 "held_back": {"count": held, "longest_ms": 3 * held, "together_ms": 3 * held},
             }
 
-        said = (
+        reported = (
             f"[ \"$2\" = 3 ] && echo '{json.dumps(one(2, 8, 0))}' || echo"
             f" '{json.dumps(one(1, 5, 1))}'"
         )
-        found = self.found(f"cat; {said}", [3, 4])
+        found = self.found(f"cat; {reported}", [3, 4])
         self.assertEqual(
             found,
             {"core": 3}
@@ -399,13 +399,13 @@ class Standstills(unittest.TestCase):
             | {"held_back": {"core": 4, "count": 1, "longest_ms": 3, "together_ms": 3}},
         )
         self.assertEqual(
-            standstills.words(found),
-            "; the machine stood still for 2 ms or more 2 times, 5.0 ms at longest, 8 ms together"
+            stalls.words(found),
+            "; the machine stalled for 2 ms or more 2 times, 5.0 ms at longest, 8 ms together"
             " (core 3, the worst) (the kernel held core 4 back 1 times)",
         )
         self.assertIn(
             " held core 4 back 1 times, ",
-            checks.judge(Facts(core=Core(found), latest_ms=99.0))["reasons"][0],
+            checks.evaluate(Facts(core=Core(found), latest_ms=99.0))["reasons"][0],
         )
         self.assertIsNone(self.found('cat; [ "$2" = 3 ] && echo "{}"', [3, 4]))
 
@@ -432,26 +432,26 @@ class Standstills(unittest.TestCase):
             self.assertIn(f"standstills {core} {ms}; valid: ", done.stderr)
 
     def test_nobody_looked_without_a_core_or_without_its_priority(self):
-        self.assertIsNone(slot_path.StandstillWatch([], None).report())
+        self.assertIsNone(slot_path.StallMonitor([], None).report())
         self.assertIsNone(self.found("exit 1"))
 
-    def test_a_core_that_a_stopped_witness_does_not_see_has_stood_still(self):
+    def test_a_core_that_a_stopped_monitor_does_not_see_has_stalled(self):
         build = pathlib.Path(
             os.environ.get("OPENWIP_BUILD", pathlib.Path(__file__).parents[3] / "build")
         )
-        watch = slot_path.StandstillWatch([placement.usable()[0]], places.Places(build, build, ""))
+        watch = slot_path.StallMonitor([placement.usable()[0]], places.Places(build, build, ""))
         until = time.monotonic() + 5  # it looks from then on, or ends without its priority
-        witness = watch.processes[0]
+        monitor = watch.processes[0]
         while (
-            witness.poll() is None
-            and not os.sched_getscheduler(witness.pid) & os.SCHED_FIFO
+            monitor.poll() is None
+            and not os.sched_getscheduler(monitor.pid) & os.SCHED_FIFO
             and time.monotonic() < until
         ):
             time.sleep(0.01)
         # the first may come before its first look
         for what, seconds in 2 * ((signal.SIGSTOP, 0.05), (signal.SIGCONT, 0.1)):
-            if witness.poll() is None:
-                witness.send_signal(what)
+            if monitor.poll() is None:
+                monitor.send_signal(what)
             time.sleep(seconds)
         found = watch.report()
         if found is None:

@@ -12,16 +12,16 @@ from hand_made import bursts, louder, response, statuses, swap_two, tun_of
 from openwip_schema import control_pb2 as control
 from openwip_schema import telemetry_pb2
 
-from openwip_cli.cell import keeper
+from openwip_cli.cell import supervisor
 from openwip_cli.figures import through_radios
 from openwip_cli.figures.facts import Heard
-from openwip_cli.measure import judge
+from openwip_cli.measure import verdict_monitor
 from openwip_cli.messages import telemetry
 
 
 class SoFar(unittest.TestCase):
     def setUp(self):
-        self.so_far = judge.SoFar("demo")
+        self.so_far = verdict_monitor.SoFar("demo")
 
     def verdict(self, *taken, heard=Heard(), waiting=0.0, tun=None):
         for s in taken:
@@ -98,15 +98,15 @@ class SoFar(unittest.TestCase):
                 "fader: through the radios 3 bursts of 8 were heard",
             ),
         ):
-            (said,) = after(residual_db=-30, through=(spoil,))
-            self.assertRegex(said, reason)
+            (reported,) = after(residual_db=-30, through=(spoil,))
+            self.assertRegex(reported, reason)
 
-        def said_to_the_monitor(spoil):
+        def monitor_receives(spoil):
             after(residual_db=-30, through=(spoil,))
             return self.so_far.verdict(Heard(), 0.0).through_radios
 
         good, off, dumb = (
-            said_to_the_monitor(s)
+            monitor_receives(s)
             for s in (lambda c, h: None, louder, lambda c, h: [b.update(snr_db=2.0) for b in c])
         )
         self.assertEqual(
@@ -125,7 +125,7 @@ class SoFar(unittest.TestCase):
         ):
             self.assertEqual(after(residual_db=-30, through=(spoil,)), [])
 
-    def test_the_channel_of_a_transmitter_is_judged_by_its_bursts_too(self):
+    def test_the_channel_of_a_transmitter_is_evaluated_by_its_bursts_too(self):
         def after(spoil=lambda c, h: None):
             self.setUp()
             two = [statuses(1), statuses(2)]
@@ -137,9 +137,9 @@ class SoFar(unittest.TestCase):
 
         reasons, through = after()
         self.assertEqual((reasons, through.bursts, through.heard, through.wrong), ([], 8, 8, False))
-        (said,), through = after(swap_two)
+        (reported,), through = after(swap_two)
         self.assertRegex(
-            said, "^transmitter: through the radios the channel is .* off the commanded one"
+            reported, "^transmitter: through the radios the channel is .* off the commanded one"
         )
         self.assertTrue(through.wrong)
         self.assertEqual(
@@ -184,23 +184,23 @@ class SoFar(unittest.TestCase):
         self.assertIn("dB off the commanded one", found(False, False)["wrong"][0])
 
     def test_an_attenuator_in_the_cable_that_stops_is_a_reason(self):
-        looks = judge.Judge.__new__(judge.Judge)
+        looks = verdict_monitor.VerdictMonitor.__new__(verdict_monitor.VerdictMonitor)
         looks.so_far, looks.attenuator = self.so_far, mock.Mock()
-        for said, reasons in (
+        for reported, reasons in (
             (control.AttenuatorStatus(state="armed", steps=9), []),
             (control.AttenuatorStatus(state="playing", steps=9), []),
             (
                 control.AttenuatorStatus(state="playing", steps=9, silent_s=2),
                 ["attenuator: it has not answered for 2.0 s"],
             ),
-            (judge.control.NoAnswer("no"), ["attenuator: its process does not answer"]),
+            (verdict_monitor.control.NoAnswer("no"), ["attenuator: its process does not answer"]),
         ):
-            looks.attenuator.status = mock.Mock(side_effect=[said])
+            looks.attenuator.status = mock.Mock(side_effect=[reported])
             looks.look_at_attenuator()
             self.assertEqual(list(self.verdict(statuses(1), statuses(2)).reason), reasons)
 
-    def test_what_the_keeper_noted_and_cannot_be_read_is_no_clean_sheet(self):
-        looks = judge.Judge.__new__(judge.Judge)
+    def test_what_the_supervisor_noted_and_cannot_be_read_is_no_clean_sheet(self):
+        looks = verdict_monitor.VerdictMonitor.__new__(verdict_monitor.VerdictMonitor)
         with tempfile.TemporaryDirectory() as folder:
             looks.so_far, looks.cell = self.so_far, mock.Mock(noted=pathlib.Path(folder, "noted"))
             self.assertEqual((looks.read_noted(), list(self.so_far.noted.lines)), ([], []))
@@ -253,7 +253,7 @@ class SoFar(unittest.TestCase):
             ("waited for a processor core 90%", statuses(9), {"waiting": 0.9}),
         ):
             with self.subTest(reason):
-                self.so_far = judge.SoFar("demo")
+                self.so_far = verdict_monitor.SoFar("demo")
                 v = self.verdict(statuses(1), faulty, **extra)
                 self.assertFalse(v.valid)
                 self.assertIn(reason, "; ".join(v.reason))
@@ -269,11 +269,11 @@ class SoFar(unittest.TestCase):
         self.assertTrue(self.verdict(statuses(10, slots=10), statuses(12, slots=3010)).valid)
 
     def test_of_many_things_that_were_noted_the_last_are_kept_and_all_are_counted(self):
-        noted = keeper.Noted()
+        noted = supervisor.Noted()
         for i in range(5000):
             noted.add(f"base.macd was stopped {i}")
-        self.assertEqual((len(noted), len(noted.lines)), (5000, keeper.Noted.MOST))
-        read = keeper.Noted(noted.text())
+        self.assertEqual((len(noted), len(noted.lines)), (5000, supervisor.Noted.MOST))
+        read = supervisor.Noted(noted.text())
         self.assertEqual((len(read), read.lines), (5000, noted.lines))
         self.so_far.noted = read
         self.assertTrue(self.verdict(statuses(1), statuses(5)).valid)
@@ -282,7 +282,7 @@ class SoFar(unittest.TestCase):
             list(self.verdict(statuses(9)).reason),
             ["surroundings: air was stopped by a debugger for 2.0 s"],
         )
-        self.assertEqual(len(read.since(0)), keeper.Noted.MOST)
+        self.assertEqual(len(read.since(0)), supervisor.Noted.MOST)
 
     def test_an_end_that_does_not_add_up_is_seen_at_once(self):
         broken = statuses(9)
@@ -295,7 +295,7 @@ class SoFar(unittest.TestCase):
         self.verdict(statuses(1), lost)
         self.assertEqual(self.so_far.still, 0)
         v = self.verdict(lost, lost, tun=tun_of(lost))
-        self.assertGreaterEqual(self.so_far.still, judge.STANDING_STILL)
+        self.assertGreaterEqual(self.so_far.still, verdict_monitor.STANDING_STILL)
         self.assertIn("sums: downlink from TUN to TUN", "; ".join(v.reason))
 
     def test_a_reset_of_the_counters_begins_the_measured_time_again(self):

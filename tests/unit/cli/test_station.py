@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The verdict of ./openwip station: what is judged of one station alone."""
+"""The verdict of ./openwip station: what is evaluated of one station alone."""
 
 import tempfile
 import unittest
@@ -7,7 +7,7 @@ from unittest import mock
 
 from hand_made import bursts, statuses
 from openwip_schema import control_pb2
-from station_support import answering, judged
+from station_support import answering, evaluated
 
 from openwip_cli.cell import faders
 from openwip_cli.figures import fading, one_station
@@ -25,14 +25,14 @@ class Verdict(unittest.TestCase):
             setattr(s.radio, name, value)
         return s
 
-    def judge(self, now, until=None, tun=None, returns=0, **more):
+    def evaluate(self, now, until=None, tun=None, returns=0, **more):
         first = self.status(now.role, 0)
-        return judged(now.role, first, until or now, now, tun, returns, **more)
+        return evaluated(now.role, first, until or now, now, tun, returns, **more)
 
     def test_both_are_valid_when_nothing_is_wrong(self):
         tun = {"to_macd": (3, 300), "from_macd": (3, 300)}
         for role in ("base", "terminal"):
-            self.assertEqual(self.judge(self.status(role), tun=tun)["reasons"], [])
+            self.assertEqual(self.evaluate(self.status(role), tun=tun)["reasons"], [])
 
     def test_each_thing_that_is_wrong_is_a_reason(self):
         lost = self.status("terminal")
@@ -61,15 +61,15 @@ class Verdict(unittest.TestCase):
                 "telemetry: 2 messages of base lost",
             ),
         ):
-            found = self.judge(now, **more)
+            found = self.evaluate(now, **more)
             self.assertFalse(found["valid"])
             self.assertIn(word, " ".join(found["reasons"]))
 
     def test_a_share_of_slots_that_a_free_running_clock_may_miss(self):
-        self.assertTrue(self.judge(self.status("base", late_slots=15))["valid"])
+        self.assertTrue(self.evaluate(self.status("base", late_slots=15))["valid"])
 
     def test_a_core_that_stood_still_is_behind_what_was_late(self):
-        stood = {
+        stalled = {
             "least_ms": 2.0,
             "count": 2,
             "longest_ms": 49.0,
@@ -77,24 +77,26 @@ class Verdict(unittest.TestCase):
             "held_back": {"count": 1, "longest_ms": 49.0, "together_ms": 49.0},
         }
         for now in (self.status("base", late_slots=16), self.status("terminal", overflows=1)):
-            reasons = judged(now.role, self.status(now.role, 0), now, now, None, 0, None, stood)[
-                "reasons"
-            ]
+            reasons = evaluated(
+                now.role, self.status(now.role, 0), now, now, None, 0, None, stalled
+            )["reasons"]
             self.assertIn(
                 "real-time throttling: the kernel held the slot path back 1 times", reasons[0]
             )
-            self.assertIn("the machine stood still for 2 ms or more 2 times", reasons[1])
-        said = one_station.result("terminal", now, now) | {
+            self.assertIn("the machine stalled for 2 ms or more 2 times", reasons[1])
+        output = one_station.result("terminal", now, now) | {
             "verdict": {"valid": True, "reasons": []},
-            "standstills": stood,
+            "standstills": stalled,
         }
         self.assertIn(
-            "  stalls       the machine stood still for 2 ms or more 2 times, 49.0 ms at longest",
-            one_station.screen(said),
+            "  stalls       the machine stalled for 2 ms or more 2 times, 49.0 ms at longest",
+            one_station.screen(output),
         )
         fine = self.status("base", late_slots=15)
         self.assertEqual(
-            judged("base", self.status("base", 0), fine, fine, None, 0, None, stood)["reasons"],
+            evaluated("base", self.status("base", 0), fine, fine, None, 0, None, stalled)[
+                "reasons"
+            ],
             [],
         )
 
@@ -106,7 +108,7 @@ class Verdict(unittest.TestCase):
         }
         for role in ("base", "terminal"):
             now = self.status(role)
-            said = one_station.screen(
+            output = one_station.screen(
                 one_station.result(role, now, now)
                 | {
                     "verdict": {"valid": True, "reasons": []},
@@ -116,25 +118,25 @@ class Verdict(unittest.TestCase):
             self.assertIn(
                 "  machine      without real-time priority: base.macd; memory not locked:"
                 " base.radio; waited for pages from disk: base.radio 2 times",
-                said,
+                output,
             )
 
     def test_a_radio_that_clips_is_told_while_it_runs_and_at_the_end(self):
         # of 15000 slots a sample in 10,000
         first, limit = self.status("terminal", clipped=7), 7680
         for clipped, words in ((7 + limit, False), (8 + limit, True)):
-            now, said = self.status("terminal", 30000, clipped=clipped), []
+            now, output = self.status("terminal", 30000, clipped=clipped), []
             found = one_station.result("terminal", first, now)
             self.assertEqual(
                 (found["radio"]["clipped"], found["radio"]["samples"]), (clipped - 7, 76_800_000)
             )
             screen = one_station.screen(found | {"verdict": {"valid": True, "reasons": []}})
             self.assertIn(f"{clipped - 7} samples at full scale", screen)
-            follow = station_run.Follower("terminal", said.append)
+            follow = station_run.Follower("terminal", output.append)
             for status in (first, now, now):
                 follow(status)
             self.assertEqual(
-                (sum("the radio clips" in line for line in said), "the radio clips" in screen),
+                (sum("the radio clips" in line for line in output), "the radio clips" in screen),
                 (words, words),
             )
         self.assertNotIn(
@@ -149,17 +151,17 @@ class Verdict(unittest.TestCase):
             ("terminal", "turned away: the base station has another terminal"),
             ("base", "another terminal with the same key was turned away"),
         ):
-            said = []
-            follow = station_run.Follower(role, said.append)
+            output = []
+            follow = station_run.Follower(role, output.append)
             for refused in (0, 1, 1, 2):
                 now = self.status(role)
                 now.peers_refused = refused
                 follow(now)
-            self.assertEqual(sum(line.startswith(words) for line in said), 2, said)
+            self.assertEqual(sum(line.startswith(words) for line in output), 2, output)
 
-    def test_what_follows_the_other_stations_end_is_not_judged(self):
+    def test_what_follows_the_other_stations_end_is_not_evaluated(self):
         ended = self.status("terminal", locked=False, lock_losses=1)
-        self.assertTrue(self.judge(ended, until=self.status("terminal"))["valid"])
+        self.assertTrue(self.evaluate(ended, until=self.status("terminal"))["valid"])
 
     def cabled(self, role, heard=8, there_first=False):
         """(what the report says, reasons) of a station that can ask the fader."""
@@ -178,7 +180,7 @@ class Verdict(unittest.TestCase):
         found = one_station.fader_of(role, first, now, before, cell.air)
         return (
             found,
-            judged(role, first, now, now, None, 0, found)["reasons"],
+            evaluated(role, first, now, now, None, 0, found)["reasons"],
             one_station.result(role, first, now)
             | {
                 "fader": found,
@@ -186,15 +188,15 @@ class Verdict(unittest.TestCase):
             },
         )
 
-    def test_a_fader_that_can_be_asked_is_judged_as_in_a_demo(self):
+    def test_a_fader_that_can_be_asked_is_evaluated_as_in_a_demo(self):
         lost = "fader: 2 samples lost at its receivers (0 overflows)"  # of 7, 5 were before
-        found, reasons, said = self.cabled("terminal")
+        found, reasons, output = self.cabled("terminal")
         self.assertEqual((found["through_radios"]["heard"], reasons), (8, [lost]))
-        self.assertIn("dB off in 8 of 8 bursts", one_station.screen(said))
+        self.assertIn("dB off in 8 of 8 bursts", one_station.screen(output))
         self.assertIn(
-            "-0.58 ms of it left at worst (the software USRPs stood still with it: nothing was"
+            "-0.58 ms of it left at worst (the software USRPs waited with it: nothing was"
             " lost); 2 samples lost, 0 times too late,",
-            one_station.screen(said),
+            one_station.screen(output),
         )
         self.assertEqual(
             self.cabled("terminal", heard=0)[1],
@@ -203,9 +205,11 @@ class Verdict(unittest.TestCase):
         late = self.cabled("terminal", heard=0, there_first=True)
         self.assertEqual(late[1], [lost])
         self.assertIn("the base station was there first", one_station.screen(late[2]))
-        found, reasons, said = self.cabled("base")
+        found, reasons, output = self.cabled("base")
         self.assertEqual((found["through_radios"], reasons), (None, [lost]))
-        self.assertIn("through the radios as the terminal's report says", one_station.screen(said))
+        self.assertIn(
+            "through the radios as the terminal's report says", one_station.screen(output)
+        )
 
     def test_fading_beyond_full_scale_makes_a_station_invalid_whoever_makes_the_channel(self):
         for clipped, wrong in (
@@ -227,11 +231,11 @@ class Verdict(unittest.TestCase):
                 now = self.status(role)
                 fader = fading.fader_of(air, None, before)
                 self.assertEqual(
-                    judged(role, self.status(role, 0), now, now, None, 0, fader)["reasons"],
+                    evaluated(role, self.status(role, 0), now, now, None, 0, fader)["reasons"],
                     wrong,
                 )
             faded = fading.faded(before, air)
-            found = judged("base", self.status("base", 0), now, now, None, 0, faded=faded)
+            found = evaluated("base", self.status("base", 0), now, now, None, 0, faded=faded)
             self.assertEqual((found["reasons"], found["checks"]["clipping"]), (wrong, not wrong))
         self.assertIn(
             f"  clipped      {clipped} samples of the faded signal",
@@ -258,15 +262,17 @@ class Verdict(unittest.TestCase):
         now = self.status("terminal")
         now.radio.bursts.add(centre=5, noise=0.5, response=[1.0, 2.0])
         self.assertIsNone(one_station.fader_of("terminal", now, now, None, None))
-        said = one_station.result("terminal", now, now) | {
+        output = one_station.result("terminal", now, now) | {
             "bursts_heard": one_station.heard(now),
             "verdict": {"valid": True, "reasons": []},
         }
         self.assertEqual(
-            said["bursts_heard"], [{"centre": 5, "noise": 0.5, "response": [1.0, 2.0]}]
+            output["bursts_heard"], [{"centre": 5, "noise": 0.5, "response": [1.0, 2.0]}]
         )
-        self.assertIn("1 bursts of the base station heard, not compared", one_station.screen(said))
-        self.assertIn("./openwip fader compare CONFIG FILE", one_station.screen(said))
+        self.assertIn(
+            "1 bursts of the base station heard, not compared", one_station.screen(output)
+        )
+        self.assertIn("./openwip fader compare CONFIG FILE", one_station.screen(output))
 
 
 if __name__ == "__main__":

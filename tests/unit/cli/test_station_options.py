@@ -151,7 +151,7 @@ class CommandLine(unittest.TestCase):
         self,
     ):
         plays = "port: /dev/x, trace: t.h5, at_zero_db: 54, start: external"
-        for said, refused in (
+        for reported, refused in (
             (plays, None),
             (plays.replace("external", "soon"), "attenuator.start is 'soon'; valid: run|external"),
             (
@@ -173,8 +173,8 @@ class CommandLine(unittest.TestCase):
                 "unknown key attenuator.trigger; known: attenuator.port, ",
             ),
         ):
-            with self.subTest(said), tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
-                f.write(f"{{air: {{over: radio}}, attenuator: {{{said}}}}}")
+            with self.subTest(reported), tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
+                f.write(f"{{air: {{over: radio}}, attenuator: {{{reported}}}}}")
                 f.flush()
                 if refused:
                     self.assertIn(refused, self.refused("base", *HERE, "--config", f.name))
@@ -259,8 +259,8 @@ class CommandLine(unittest.TestCase):
                 ((), 46080, 10),
                 (("--fader-delay-samples", "51200"), 51200, 11),
             ):
-                said = ["base", *HERE, "--air", "cabled", "--fader", f"ipc://{folder}/x", *more]
-                chosen = station_options.parse(said, faders.delay_of)[1].scenario
+                reported = ["base", *HERE, "--air", "cabled", "--fader", f"ipc://{folder}/x", *more]
+                chosen = station_options.parse(reported, faders.delay_of)[1].scenario
                 self.assertEqual(
                     (
                         chosen["fader.delay_samples"],
@@ -269,15 +269,16 @@ class CommandLine(unittest.TestCase):
                     ),
                     (samples, slots, 15 + slots),
                 )
-        said = ["terminal", *HERE, "--air", "cabled", "--fader", "ipc:///nowhere/x"]
+        reported = ["terminal", *HERE, "--air", "cabled", "--fader", "ipc:///nowhere/x"]
         with (
             mock.patch.object(faders, "ANSWER_S", 0.1),
             self.assertRaisesRegex(BadInput, "where no fader answers"),
         ):
-            station_options.parse(said, faders.delay_of)
+            station_options.parse(reported, faders.delay_of)
         # Before anything is built nobody is asked, and what may have room is not refused.
         self.assertEqual(
-            parse(*said, "--retransmission-delay-ms", "8")[1].scenario["fader.delay_samples"], 256
+            parse(*reported, "--retransmission-delay-ms", "8")[1].scenario["fader.delay_samples"],
+            256,
         )
 
     def test_the_base_station_listens_where_the_other_computer_is_and_the_terminal_connects_there(

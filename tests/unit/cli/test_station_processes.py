@@ -43,7 +43,7 @@ class Processes(unittest.TestCase):
             "--freq",
             "2.45e9",
         )
-        said = " ".join(wanted.radio.options("base"))
+        reported = " ".join(wanted.radio.options("base"))
         for words in (
             "--args type=b200",
             "--transmit-gain 20",
@@ -52,30 +52,32 @@ class Processes(unittest.TestCase):
             "--time-source gpsdo",
             "--start-in",
         ):
-            self.assertIn(words, said)
+            self.assertIn(words, reported)
         self.assertTrue(
             str(processes.flowgraph("base", places.default())[1]).endswith("base_station.py")
         )
 
     def test_each_station_has_the_gain_of_its_side(self):
         for role, side in (("base", "transmit"), ("terminal", "receive")):
-            said = parse(role, *HERE, f"--{side}-gain", "20")[0].radio.options(role)
+            reported = parse(role, *HERE, f"--{side}-gain", "20")[0].radio.options(role)
             self.assertEqual(
-                [(a, b) for a, b in zip(said, said[1:]) if "gain" in a], [(f"--{side}-gain", "20")]
+                [(a, b) for a, b in zip(reported, reported[1:]) if "gain" in a],
+                [(f"--{side}-gain", "20")],
             )
 
     def test_a_power_is_asked_for_instead_of_a_gain_and_at_a_base_station(self):
-        said = parse("base", *HERE, "--power", "-10.5")[0].radio.options("base")
+        reported = parse("base", *HERE, "--power", "-10.5")[0].radio.options("base")
         self.assertEqual(
-            (said[said.index("--tx-power") + 1], "--transmit-gain" in said), ("-10.5", False)
+            (reported[reported.index("--tx-power") + 1], "--transmit-gain" in reported),
+            ("-10.5", False),
         )
 
     @unittest.skipIf(os.geteuid() != 0, "only root's files are believed")
-    def test_a_power_beyond_what_the_mask_was_judged_for_is_warned_of(self):
+    def test_a_power_beyond_what_the_mask_was_evaluated_for_is_warned_of(self):
         for power in (None, -10.5, station.MASKED_DBM):
             self.assertEqual(station.beside_the_carrier(power), "")
         self.assertIn(
-            "-4.9 dBm: beside the carrier the mask of TS 36.104 (Local Area) was judged up to -5"
+            "-4.9 dBm: beside the carrier the mask of TS 36.104 (Local Area) was evaluated up to -5"
             " dBm only",
             station.beside_the_carrier(-4.9),
         )

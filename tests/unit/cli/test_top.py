@@ -110,7 +110,7 @@ class WhatItSays(World):
     def test_nothing_known_is_said_line_by_line(self):
         text = "\n".join(self.screen())
         for words in (
-            "no verdict comes from the keeper",
+            "no verdict comes from the supervisor",
             "goodput   not shown without a verdict",
             "TCP       not known",
             "CPU       not known",
@@ -123,7 +123,7 @@ class WhatItSays(World):
         self.assertIn("not shown without a verdict", self.line("goodput"))
         self.give_verdict()
         self.assertIn("4.00 of 5.00 Mbit/s of the link, 80.0%", self.line("goodput"))
-        self.now += 4 * SECOND  # the keeper has fallen silent
+        self.now += 4 * SECOND  # the supervisor has fallen silent
         self.assertIn("not shown without a verdict", self.line("goodput"))
 
     def test_an_invalid_run_says_why(self):
@@ -457,7 +457,7 @@ class ItFits(World):
 
 class FromTheWire(unittest.TestCase):
     """The command's own reader and screen on a scripted publisher, with this process as the
-    keeper."""
+    supervisor."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -472,11 +472,11 @@ class FromTheWire(unittest.TestCase):
                 "namespaces": self.cell.namespaces,
             }
         )
-        self.keeper = Publisher(self.cell.endpoint("keeper.telemetry"))
-        self.addCleanup(self.keeper.close)
+        self.supervisor = Publisher(self.cell.endpoint("keeper.telemetry"))
+        self.addCleanup(self.supervisor.close)
         self.source = top.Source(self.cell, 1.0)
         self.addCleanup(self.source.reader.close)
-        self.keeper.await_subscribers("verdict")
+        self.supervisor.await_subscribers("verdict")
 
     def poll_until(self, condition):
         deadline = time.monotonic() + 20
@@ -491,13 +491,13 @@ class FromTheWire(unittest.TestCase):
 
     def test_garbage_and_messages_of_a_later_version_are_counted_and_shown(self):
         good = pb.Verdict(valid=True, command="demo")
-        self.keeper.raw(b"verdict", b"\xff\xff garbage")
-        self.keeper.raw(b"verdict")
-        self.keeper.send(
+        self.supervisor.raw(b"verdict", b"\xff\xff garbage")
+        self.supervisor.raw(b"verdict")
+        self.supervisor.send(
             "verdict", version=99, verdict=pb.Verdict(valid=False, reason=["of the future"])
         )
-        self.keeper.send("verdict", verdict=good)
-        self.keeper.send("verdict", sequence=7, verdict=good)
+        self.supervisor.send("verdict", verdict=good)
+        self.supervisor.send("verdict", sequence=7, verdict=good)
         self.poll_until(lambda: self.source.reader.received() == 2)
         self.assertIn("2 messages, 4 lost, 2 malformed, 1 of a later version", self.text())
         self.assertIn("verdict   VALID so far", self.text())
@@ -505,7 +505,7 @@ class FromTheWire(unittest.TestCase):
 
     def test_once_says_that_a_verdict_is_invalid_by_its_exit_code(self):
         for valid, code in ((True, 0), (False, 1)):
-            self.keeper.send(
+            self.supervisor.send(
                 "verdict",
                 verdict=pb.Verdict(valid=valid, reason=[] if valid else ["lock: lost 1 times"]),
             )
@@ -532,7 +532,7 @@ class FromTheWire(unittest.TestCase):
     def test_the_end_of_the_cell_is_seen_and_its_reason_kept(self):
         self.assertTrue(self.source.alive())
         reason.write(self.cell.run, reason.Reason(reason.Cause.ASKED, "stopped by ./openwip down"))
-        self.source.keeper = (os.getpid(), 1)  # another process by now
+        self.source.supervisor = (os.getpid(), 1)  # another process by now
         self.assertFalse(self.source.alive())
         self.assertEqual(self.source.why, "stopped by ./openwip down")
 

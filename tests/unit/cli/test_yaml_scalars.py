@@ -147,11 +147,11 @@ class Files(unittest.TestCase):
             (f"seed: '{'7' * 900}'", "7" * 40),
             (f"{'k' * 900}: 010", "k" * 40),
         ):
-            said = self.refused(text)
-            self.assertLess(len(said), 700)
-            self.assertIn(value, said)
-            self.assertIn("...", said)
-            self.assertIn("; valid: ", said)
+            reported = self.refused(text)
+            self.assertLess(len(reported), 700)
+            self.assertIn(value, reported)
+            self.assertIn("...", reported)
+            self.assertIn("; valid: ", reported)
         self.assertLess(len(str(BadInput("x" * 99999 + "; valid: 3"))), 2100)
         self.assertTrue(str(BadInput("x" * 99999 + "; valid: 3")).endswith("; valid: 3"))
 

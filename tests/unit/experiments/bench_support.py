@@ -20,13 +20,13 @@ def bench(name):
 
 def code_of(module, *arguments):
     """Exit code of its command, and its last line."""
-    said = io.StringIO()
+    output = io.StringIO()
     with (
         unittest.mock.patch.object(sys, "argv", [module.__name__, *arguments]),
-        contextlib.redirect_stderr(said),
+        contextlib.redirect_stderr(output),
     ):
         try:
             code = module.main()
         except SystemExit as e:
             code = e.code
-    return code, said.getvalue().strip().splitlines()[-1]
+    return code, output.getvalue().strip().splitlines()[-1]

@@ -22,7 +22,7 @@ class Case(unittest.TestCase):
         self.addCleanup(w.close)
         return w.experiment()
 
-    def judge(self, statement, values, grid=None, **kwargs):
+    def evaluate(self, statement, values, grid=None, **kwargs):
         """`values(point)`: throughput, to which every realisation adds its own and some noise;
         None: absent. It may ask for the realisation, too."""
 
@@ -30,7 +30,7 @@ class Case(unittest.TestCase):
             v = values(point) if values.__code__.co_argcount == 1 else values(point, r)
             return None if v is None else {"goodput_mbps": v + 0.5 * r + NOISE[r]}
 
-        return statements.judge(
+        return statements.evaluate(
             results(self.experiment(grid, **kwargs), of),
             {"id": "x", "says": "y", "source": "z", "metric": "goodput_mbps"} | statement,
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The files that tests/bench keeps and the judgements it makes: runs that were made with another
+"""The files that tests/bench keeps and the evaluations it makes: runs that were made with another
 build are not used, and a value that was not measured agrees with nothing."""
 
 import contextlib
@@ -84,19 +84,19 @@ class FromTahoeToBbr(unittest.TestCase):
             }
             for name, rows in lines.items():
                 (out / f"{name}.csv").write_text("\n".join([self.HEAD, *rows]) + "\n")
-            said = io.StringIO()
+            output = io.StringIO()
             with (
                 unittest.mock.patch.object(sys, "argv", ["x", folder, folder, str(out / "f.png")]),
-                contextlib.redirect_stdout(said),
+                contextlib.redirect_stdout(output),
             ):
                 self.assertEqual(senders.main(), 0)
-            rows = {line.split(" | ")[0]: line for line in said.getvalue().splitlines()}
+            rows = {line.split(" | ")[0]: line for line in output.getvalue().splitlines()}
             self.assertIn("| tahoe | +350.0 | - | - |", rows["| tahoe"])
             self.assertIn("| bbr | no valid run | +90.0 ± 0.0 | +23.5 ± 6.4 |", rows["| bbr"])
             self.assertGreater((out / "f.png").stat().st_size, 5000)
             (out / "U-B6.csv").unlink()
-            code, said_last = code_of(senders, folder, folder, "f.png")
-            self.assertEqual((code, "U-B6.csv: No such file" in said_last), (2, True))
+            code, last_line = code_of(senders, folder, folder, "f.png")
+            self.assertEqual((code, "U-B6.csv: No such file" in last_line), (2, True))
             self.assertEqual(code_of(senders)[0], 2)
 
 
@@ -168,9 +168,9 @@ class Fidelities(unittest.TestCase):
 
     def test_bad_words_are_one_line(self):
         for words in (["--fidelities", "ns4"], ["--points", "Z9"], ["--seeds", "0"]):
-            code, said = code_of(five, str(self.out), *words)
+            code, output = code_of(five, str(self.out), *words)
             self.assertEqual(code, 2)
-            self.assertIn(words[0], said)
+            self.assertIn(words[0], output)
 
 
 class Processors(unittest.TestCase):
@@ -179,9 +179,9 @@ class Processors(unittest.TestCase):
             result = pathlib.Path(folder, "here.json")
             result.touch()
             for machines in ("", "tcg:max,", ",kvm:host", "xen:max", "tcg:", "tcg:../..", "here"):
-                code, said = code_of(other, folder, "--machines", machines)
+                code, output = code_of(other, folder, "--machines", machines)
                 self.assertEqual(code, 2)
-                self.assertIn("--machines has", said)
+                self.assertIn("--machines has", output)
             self.assertTrue(result.exists())
         self.assertTrue(other.MACHINE.fullmatch("tcg:max,-avx512f,vendor=GenuineIntel"))
 
@@ -190,21 +190,21 @@ class Processors(unittest.TestCase):
             unittest.mock.patch.object(other.platform, "machine", lambda: "aarch64"),
             tempfile.TemporaryDirectory() as folder,
         ):
-            code, said = code_of(other, folder, "--runs", "ns3,cubic")
+            code, output = code_of(other, folder, "--runs", "ns3,cubic")
             self.assertEqual(
                 (
                     code,
-                    "--runs has 'cubic'; valid on this processor: ns3, ns3-symbols, tdl" in said,
+                    "--runs has 'cubic'; valid on this processor: ns3, ns3-symbols, tdl" in output,
                 ),
                 (2, True),
-                said,
+                output,
             )
         with (
             unittest.mock.patch.object(other.platform, "machine", lambda: "riscv64"),
             tempfile.TemporaryDirectory() as folder,
         ):
-            code, said = code_of(other, folder)
-            self.assertEqual((code, "riscv64; valid: x86_64, aarch64" in said), (2, True), said)
+            code, output = code_of(other, folder)
+            self.assertEqual((code, "riscv64; valid: x86_64, aarch64" in output), (2, True), output)
 
     def test_what_a_page_has_is_compared_with_this_machine(self):
         mine, others = "a" * 64, "b" * 64
@@ -222,7 +222,7 @@ class Processors(unittest.TestCase):
             command = (folder, "--machines", "none", "--runs", "ns3,umts", "--expect", str(page))
             with (
                 unittest.mock.patch.multiple(other, measure=measured, PROGRAMS=()),
-                contextlib.redirect_stdout(io.StringIO()) as said,
+                contextlib.redirect_stdout(io.StringIO()) as output,
             ):
                 for text, code in (
                     (f"| `ns3` | {mine} |\n| `umts` | {mine} |", 0),
@@ -231,7 +231,9 @@ class Processors(unittest.TestCase):
                     page.write_text(text)
                     with unittest.mock.patch.object(sys, "argv", ["other_processors", *command]):
                         self.assertEqual(other.main(), code)
-                self.assertEqual(said.getvalue().splitlines()[-1], f"not the same: umts on {page}")
+                self.assertEqual(
+                    output.getvalue().splitlines()[-1], f"not the same: umts on {page}"
+                )
                 page.write_text(f"`ns3` {mine}")
                 code, line = code_of(other, *command)
             self.assertEqual((code, "has no SHA-256 of umts" in line), (2, True))
@@ -254,7 +256,7 @@ class Processors(unittest.TestCase):
             self.assertEqual(other.kept_runs(file, asked | {"programs": {"a": "2"}}), {})
 
 
-class Judged(unittest.TestCase):
+class Evaluated(unittest.TestCase):
     """The external causes that a bench of radios reports."""
 
     def test_a_cell_on_a_clock_that_does_not_wait(self):

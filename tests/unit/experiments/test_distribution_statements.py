@@ -40,9 +40,9 @@ class Distributions(Case):
                 [800, 190 + r, 10] if p["combining"] == "on" else [800, 150 + r, 50]
             ),
         )
-        self.assertEqual(statements.judge(apart, check).holds, "yes")
+        self.assertEqual(statements.evaluate(apart, check).holds, "yes")
         same = results(self.experiment(grid), lambda p, r: self.link([800, 190 + r, 10]))
-        self.assertEqual(statements.judge(same, check).holds, "no")
+        self.assertEqual(statements.evaluate(same, check).holds, "no")
 
     def test_shares_and_retransmissions(self):
         e = self.experiment()
@@ -96,7 +96,7 @@ class Distributions(Case):
             "most": 21,
         }
         self.assertEqual(
-            [statements.judge(r, value | {"where": {"modulation": m}}).holds for m in (1, 2)],
+            [statements.evaluate(r, value | {"where": {"modulation": m}}).holds for m in (1, 2)],
             ["not measured", "yes"],
         )
         with tempfile.TemporaryDirectory() as folder:
@@ -142,7 +142,7 @@ class Distributions(Case):
         smeared = [10 + 0.4 * n for n in range(100)]
         for delays, holds in ((stepped, "yes"), (smeared, "no")):
             r = results(self.experiment(grid), lambda p, n: self.voip(delays))
-            self.assertEqual(statements.judge(r, check).holds, holds)
+            self.assertEqual(statements.evaluate(r, check).holds, holds)
 
     def test_share_of_voip_packets_within_a_delay_counts_lost_ones_as_late(self):
         e = self.experiment()
@@ -161,7 +161,7 @@ class Model(Case):
     def test_measured_against_the_model_at_the_round_trip_time_of_the_runs(self):
         grid = "channel: jakes\n  wired_loss: [0.01]"
         r = results(self.experiment(grid), lambda p, n: {"goodput_mbps": 3.3 + 0.01 * n})
-        j = statements.judge(
+        j = statements.evaluate(
             r, {"id": "x", "says": "y", "kind": "model", "where": {}, "least": 0.9, "most": 1.1}
         )
         self.assertEqual(j.holds, "yes")

@@ -157,12 +157,12 @@ class Output(Case):
             [[1, 20], [1, 5, 20]],
         )
         self.assertEqual([t.get_text() for t in drawn[1].axes[0].texts], ["no value"])
-        judged = [report.Judged(e, [], report.counts(r), done, [])]
+        evaluated = [report.Evaluated(e, [], report.counts(r), done, [])]
         self.assertIn(
             "no figure f3 of S1: no run has prediction_nmse\nno figure f4 of S1: no valid run\n",
-            report.markdown(judged, {"mode": "full"}),
+            report.markdown(evaluated, {"mode": "full"}),
         )
-        self.assertIn("  no figure      f3: no run has prediction_nmse\n", report.screen(judged))
+        self.assertIn("  no figure      f3: no run has prediction_nmse\n", report.screen(evaluated))
 
     def test_one_realisation_has_no_interval_and_words_stand_behind_the_numbers_of_an_axis(self):
         r = results(

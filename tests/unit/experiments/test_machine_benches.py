@@ -32,7 +32,7 @@ echo '<testsuite tests="3"><testcase name="a" status="run"/><testcase name="b" s
     def test_commands_run_one_after_another_on_the_same_machine(self):
         with (
             tempfile.TemporaryDirectory() as folder,
-            contextlib.redirect_stdout(io.StringIO()) as said,
+            contextlib.redirect_stdout(io.StringIO()) as output,
             unittest.mock.patch.multiple(fresh, INSIDE=self.INSIDE, IN_NAMESPACE=[]),
         ):
             code = fresh.one_machine(
@@ -42,7 +42,7 @@ echo '<testsuite tests="3"><testcase name="a" status="run"/><testcase name="b" s
                 "none",
                 fresh.split("demo --duration 5 --then test".split()),
             )
-            demo, test = json.loads(said.getvalue())["commands"]
+            demo, test = json.loads(output.getvalue())["commands"]
             self.assertEqual([f.suffix for f in pathlib.Path(folder).iterdir()], 2 * [".log"])
         self.assertEqual(code, 3)
         self.assertEqual(
@@ -61,11 +61,11 @@ echo '<testsuite tests="3"><testcase name="a" status="run"/><testcase name="b" s
     def test_a_machine_that_is_kept_goes_on_with_the_next_call(self):
         with (
             tempfile.TemporaryDirectory() as folder,
-            contextlib.redirect_stdout(io.StringIO()) as said,
+            contextlib.redirect_stdout(io.StringIO()) as output,
             unittest.mock.patch.multiple(fresh, INSIDE=self.INSIDE, IN_NAMESPACE=[]),
         ):
             for word in ("first", "second"):
-                said.truncate(said.seek(0))
+                output.truncate(output.seek(0))
                 fresh.one_machine(
                     pathlib.Path(folder),
                     "trixie",
@@ -74,18 +74,18 @@ echo '<testsuite tests="3"><testcase name="a" status="run"/><testcase name="b" s
                     [[word]],
                     pathlib.Path(folder, "kept"),
                 )
-            (second,) = json.loads(said.getvalue())["commands"]
+            (second,) = json.loads(output.getvalue())["commands"]
         self.assertEqual(second["said"], ["verdict of second, after first, lists none"])
 
     def test_bad_words_are_one_line(self):
-        for words, said in (
+        for words, output in (
             (("trixie", "demo", "--then"), "--then without a command"),
             (("--machine", "m", "trixie"), "valid: --lists none"),
             (("woody",), "woody"),
             (("--lists", "old", "trixie"), "old"),
         ):
             code, line = code_of(fresh, *words)
-            self.assertEqual((code, said in line), (2, True), line)
+            self.assertEqual((code, output in line), (2, True), line)
 
     def test_the_script_of_the_platforms_names_what_is_valid(self):
         for words in ((), ("woody",), ("trixie", "demo")):
@@ -101,9 +101,9 @@ echo '<testsuite tests="3"><testcase name="a" status="run"/><testcase name="b" s
         machine."""
         tried = []
         with tempfile.TemporaryDirectory() as folder:
-            for name, said in (("python3", 'echo "$4"'), ("git", "echo $COMMITS")):
+            for name, output in (("python3", 'echo "$4"'), ("git", "echo $COMMITS")):
                 program = pathlib.Path(folder, name)
-                program.write_text(f"#!/bin/sh\n{said}\n")
+                program.write_text(f"#!/bin/sh\n{output}\n")
                 program.chmod(0o755)
             for commits in range(4000, 4000 + len(fresh.RELEASES)):
                 done = subprocess.run(
@@ -158,7 +158,7 @@ esac
 
 class ArmCore(unittest.TestCase):
     def test_what_it_cannot_begin_with_is_said_in_one_line(self):
-        for release, tool, words, said in (
+        for release, tool, words, output in (
             ("plucky", True, (), "this is plucky"),
             ("trixie", False, (), "aarch64-linux-gnu-g++ is missing"),
             ("trixie", True, ("--jobs", "0"), "--jobs is 0"),
@@ -170,7 +170,7 @@ class ArmCore(unittest.TestCase):
                 unittest.mock.patch.object(arm.shutil, "which", lambda name: tool),
             ):
                 code, line = code_of(arm, *words)
-            self.assertEqual((code, said in line), (2, True), line)
+            self.assertEqual((code, output in line), (2, True), line)
 
 
 class Compilers(unittest.TestCase):

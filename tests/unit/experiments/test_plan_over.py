@@ -139,7 +139,7 @@ class Over(unittest.TestCase):
         e = plan.Experiment(self.world.file, "full", "ns3", tcp)
         self.assertEqual({p["rack"] for p in e.points}, {0})
         self.assertEqual(
-            list(e.left_out.items()),
+            list(e.skipped.items()),
             [("sysctl tcp_recovery is 1 with --time ns3, which has it as 0; valid: 0", 4)],
         )
         spec = e.runs()[0].spec
@@ -168,7 +168,7 @@ class Over(unittest.TestCase):
             )
         )
         without = plan.Experiment(self.world.file, "full", "ns3", {"rack": "off"})
-        self.assertEqual((len(without.points), without.left_out), (2, {}))
+        self.assertEqual((len(without.points), without.skipped), (2, {}))
         self.world.write(
             SMALL.replace("modulation: [adaptive, 1, 2, 3]", "qdisc: codel\n  bottleneck_mbps: 2")
         )

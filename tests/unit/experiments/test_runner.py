@@ -67,7 +67,9 @@ class Attempts(unittest.TestCase):
         self.assertEqual(self.attempts({"time": "virtual"}, 2, "sums: one packet too many")[0], 1)
         self.assertEqual(self.attempts({"tcp-l": {}}, 2, "sums: one packet too many")[0], 1)
         self.assertEqual(self.attempts({"tcp-l": {}}, 2, "pacing: a packet left 28 ms late")[0], 2)
-        self.assertEqual(self.attempts({"tcp-l": {}}, 2, CellDied("the keeper was killed"))[0], 2)
+        self.assertEqual(
+            self.attempts({"tcp-l": {}}, 2, CellDied("the supervisor was killed"))[0], 2
+        )
 
     def test_runs_beside_each_other_have_cells_and_cores_of_their_own(self):
         with one_run.seat("seat") as (first, cores), one_run.seat("seat") as (second, others):
@@ -154,7 +156,7 @@ class Next(unittest.TestCase):
         del made["workload"]["goodput_bps"]
         self.world.make([run], lambda *_: made)
         progress.take(run.key)
-        self.assertRegex(self.world.said[-1], r"^1/32 S1 .* #1: no result, valid; ")
+        self.assertRegex(self.world.output[-1], r"^1/32 S1 .* #1: no result, valid; ")
 
     def test_progress_says_result_interval_and_time_left(self):
         progress = self.world.progress()
@@ -163,7 +165,7 @@ class Next(unittest.TestCase):
         for run in chosen:
             progress.take(run.key)
         self.assertRegex(
-            self.world.said[-1],
+            self.world.output[-1],
             r"^16/32 S1 channel=\w+ modulation=\w+ #2: \d\.\d\d Mbit/s, valid; "
             r"goodput_mbps \d\.\d{3} ± \d\.\d{3} of 2; \d+ s left$",
         )
@@ -341,7 +343,7 @@ class Command(unittest.TestCase):
             command.main(["--beside", f"={self.out}"], world.places(self.world.path))
 
     def test_what_is_said_without_a_run_takes_no_other_options(self):
-        for given, said in (
+        for given, reported in (
             (["A1", "--beside", "x"], "--beside with names"),
             (["--list", "--out", "x"], "--list with --out"),
             (["--describe", "--quick"], "--describe with --quick"),
@@ -349,11 +351,11 @@ class Command(unittest.TestCase):
             (["--list", "--beside", "x"], "--list with --beside"),
         ):
             with (
-                self.subTest(said),
+                self.subTest(reported),
                 self.assertRaisesRegex(
                     BadInput,
-                    f"^{said}, which it does not look at; valid:"
-                    f" {given[0] if given[0] != 'A1' else said[:8]} alone$",
+                    f"^{reported}, which it does not look at; valid:"
+                    f" {given[0] if given[0] != 'A1' else reported[:8]} alone$",
                 ),
             ):
                 command.main(given, world.places(self.world.path))

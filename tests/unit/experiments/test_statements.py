@@ -19,11 +19,11 @@ class Comparisons(Case):
             "b_each": {"modulation": [1, 2, 3]},
             "for_each": {"channel": ["jakes"]},
         }
-        j = self.judge(statement, lambda p: {"adaptive": 3, 1: 1, 2: 2.8, 3: 2}[p["modulation"]])
+        j = self.evaluate(statement, lambda p: {"adaptive": 3, 1: 1, 2: 2.8, 3: 2}[p["modulation"]])
         self.assertEqual(j.holds, "yes")
         self.assertIn("least difference +0.200", j.measured)
         self.assertIn("(modulation 2)", j.measured)
-        j = self.judge(statement, lambda p: {"adaptive": 3, 1: 1, 2: 3.2, 3: 2}[p["modulation"]])
+        j = self.evaluate(statement, lambda p: {"adaptive": 3, 1: 1, 2: 3.2, 3: 2}[p["modulation"]])
         self.assertEqual(j.holds, "no")
 
     def test_all_cases_must_hold_and_one_that_was_not_measured_is_left_out(self):
@@ -33,19 +33,21 @@ class Comparisons(Case):
             "b": {"modulation": 1},
             "for_each": {"channel": ["jakes", "winner"]},
         }
-        j = self.judge(statement, lambda p: p["modulation"] if p["modulation"] != "adaptive" else 4)
+        j = self.evaluate(
+            statement, lambda p: p["modulation"] if p["modulation"] != "adaptive" else 4
+        )
         self.assertTrue(j.holds == "yes" and "jakes: " in j.measured and "winner: " in j.measured)
-        j = self.judge(
+        j = self.evaluate(
             statement,
             lambda p: {1: 1.0, 2: 2.0 if p["channel"] == "jakes" else 0.0}.get(p["modulation"], 4),
         )
         self.assertEqual(j.holds, "no")
         self.assertIn("winner: difference -1.000 ± 0.000 (modulation 1) (no)", j.measured)
-        j = self.judge(
+        j = self.evaluate(
             statement, lambda p: None if p["channel"] == "winner" else 1 + (p["modulation"] == 2)
         )
         self.assertTrue(j.holds == "yes" and "winner" not in j.measured)
-        self.assertEqual(self.judge(statement, lambda p: None).holds, "not measured")
+        self.assertEqual(self.evaluate(statement, lambda p: None).holds, "not measured")
 
     def test_a_difference_within_its_interval_is_not_sure(self):
         e = self.experiment()
@@ -53,7 +55,7 @@ class Comparisons(Case):
         r = results(
             e, lambda p, n: {"goodput_mbps": 2 + (p["modulation"] == 2) * (0.05 + jitter[n])}
         )
-        j = statements.judge(
+        j = statements.evaluate(
             r,
             {
                 "id": "x",
@@ -77,31 +79,34 @@ class Comparisons(Case):
         }
         for high, holds in ((1.0, "yes"), (3.0, "no")):
             self.assertEqual(
-                self.judge(ratio, lambda p: high if p["modulation"] == 2 else 1.0).holds, holds
+                self.evaluate(ratio, lambda p: high if p["modulation"] == 2 else 1.0).holds, holds
             )
         self.assertEqual(
-            self.judge(ratio | {"times": 0.9, "least": 0.85, "most": 0.95}, lambda p: 1.0).holds,
+            self.evaluate(ratio | {"times": 0.9, "least": 0.85, "most": 0.95}, lambda p: 1.0).holds,
             "yes",
         )
         self.assertEqual(
-            self.judge(ratio | {"times": 0.9, "least": 0.95}, lambda p: 1.0).holds, "no"
+            self.evaluate(ratio | {"times": 0.9, "least": 0.95}, lambda p: 1.0).holds, "no"
         )
         value = {"kind": "value", "where": at | {"modulation": 2}, "least": 2.0, "most": 5.0}
         # mean 3.25 of 2.5, 3, 3.5, 4
-        self.assertEqual(self.judge(value, lambda p: 2.0).holds, "yes")
-        self.assertEqual(self.judge(value, lambda p: 9.0).holds, "no")
-        self.assertEqual(self.judge(value | {"most": 3.3}, lambda p: 2.0).holds, "yes (not sure)")
+        self.assertEqual(self.evaluate(value, lambda p: 2.0).holds, "yes")
+        self.assertEqual(self.evaluate(value, lambda p: 9.0).holds, "no")
+        self.assertEqual(
+            self.evaluate(value | {"most": 3.3}, lambda p: 2.0).holds, "yes (not sure)"
+        )
         spread = {"kind": "spread", "over": "retransmission_delay_ms", "most": 0.05}
         grid = "channel: jakes\n  retransmission_delay_ms: [2, 8, 16]"
         self.assertEqual(
-            self.judge(spread, lambda p: 4 - 0.001 * p["retransmission_delay_ms"], grid).holds,
+            self.evaluate(spread, lambda p: 4 - 0.001 * p["retransmission_delay_ms"], grid).holds,
             "yes",
         )
         self.assertEqual(
-            self.judge(spread, lambda p: 4 - 0.1 * p["retransmission_delay_ms"], grid).holds, "no"
+            self.evaluate(spread, lambda p: 4 - 0.1 * p["retransmission_delay_ms"], grid).holds,
+            "no",
         )
         self.assertEqual(
-            self.judge(spread | {"most_x": 2}, lambda p: 4, grid).holds, "not measured"
+            self.evaluate(spread | {"most_x": 2}, lambda p: 4, grid).holds, "not measured"
         )
 
     def test_best_and_falls(self):
@@ -113,27 +118,31 @@ class Comparisons(Case):
             "expect": 2,
         }
         self.assertEqual(
-            self.judge(statement, lambda p: {1: 1, 2: 2, 3: 1.8}.get(p["modulation"], 9)).holds,
+            self.evaluate(statement, lambda p: {1: 1, 2: 2, 3: 1.8}.get(p["modulation"], 9)).holds,
             "yes",
         )
-        j = self.judge(statement, lambda p: {1: 1, 2: 2, 3: 2.5}.get(p["modulation"], 9))
+        j = self.evaluate(statement, lambda p: {1: 1, 2: 2, 3: 2.5}.get(p["modulation"], 9))
         self.assertEqual(j.holds, "no")
         self.assertIn("3 (3.75), then 2 (3.25)", j.measured)
         falls = {"kind": "falls", "over": "wired_loss"}
         grid = "channel: jakes\n  wired_loss: [0, 0.01, 0.05]"
-        self.assertEqual(self.judge(falls, lambda p: 4 - 20 * p["wired_loss"], grid).holds, "yes")
         self.assertEqual(
-            self.judge(
+            self.evaluate(falls, lambda p: 4 - 20 * p["wired_loss"], grid).holds, "yes"
+        )
+        self.assertEqual(
+            self.evaluate(
                 falls, lambda p: 4 - (20 if p["wired_loss"] < 0.05 else 1) * p["wired_loss"], grid
             ).holds,
             "no",
         )
         half = lambda p, r: (4 if (p["wired_loss"] == 0) == (r == 1) else None)
-        self.assertEqual(self.judge(falls, half, grid).holds, "not measured")
+        self.assertEqual(self.evaluate(falls, half, grid).holds, "not measured")
 
         rises = {"kind": "rises", "over": "wired_loss"}
-        self.assertEqual(self.judge(rises, lambda p: 4 + 20 * p["wired_loss"], grid).holds, "yes")
-        self.assertEqual(self.judge(rises, lambda p: 4 - 20 * p["wired_loss"], grid).holds, "no")
+        self.assertEqual(
+            self.evaluate(rises, lambda p: 4 + 20 * p["wired_loss"], grid).holds, "yes"
+        )
+        self.assertEqual(self.evaluate(rises, lambda p: 4 - 20 * p["wired_loss"], grid).holds, "no")
 
     def test_what_a_further_unit_adds_flattens(self):
         statement, grid = (
@@ -143,20 +152,22 @@ class Comparisons(Case):
             },
             "channel: jakes\n  queue_packets: [1, 2, 4, 8]",
         )
-        j = self.judge(statement, lambda p: {1: 10, 2: 20, 4: 30, 8: 35}[p["queue_packets"]], grid)
+        j = self.evaluate(
+            statement, lambda p: {1: 10, 2: 20, 4: 30, 8: 35}[p["queue_packets"]], grid
+        )
         self.assertTrue(j.holds.startswith("yes") and "% a" in j.measured, j)
         self.assertTrue(
-            self.judge(statement, lambda p: 10 * 1.5 ** p["queue_packets"], grid).holds.startswith(
-                "no"
-            )
+            self.evaluate(
+                statement, lambda p: 10 * 1.5 ** p["queue_packets"], grid
+            ).holds.startswith("no")
         )
         self.assertTrue(
-            self.judge(
+            self.evaluate(
                 statement, lambda p: {1: 40, 2: 30, 4: 20, 8: 5}[p["queue_packets"]], grid
             ).holds.startswith("no")
         )
         self.assertEqual(
-            self.judge(statement, lambda p: 10, "channel: jakes\n  queue_packets: [1, 2]").holds,
+            self.evaluate(statement, lambda p: 10, "channel: jakes\n  queue_packets: [1, 2]").holds,
             "not measured",
         )
 
@@ -190,23 +201,25 @@ class Comparisons(Case):
         ):
             for by, holds in (("ratio", by_ratio), ("difference", by_difference)):
                 with self.subTest(more=more, by=by):
-                    self.assertEqual(self.judge(gains | {"by": by}, of(*more), grid).holds, holds)
-        shown = self.judge(gains | {"by": "difference"}, of(1, 1.5, 1.7), grid).measured
+                    self.assertEqual(
+                        self.evaluate(gains | {"by": by}, of(*more), grid).holds, holds
+                    )
+        shown = self.evaluate(gains | {"by": "difference"}, of(1, 1.5, 1.7), grid).measured
         self.assertIn("-0.500 ± 0.000 (channel jakes, wired_loss 0 and 0.01)", shown)
-        for wrong, said in (
+        for wrong, reported in (
             ({"by": "share"}, "by is 'share'; valid: ratio, difference"),
             ({"among": None}, "among is missing; valid for gains: metric, a, b, over, among"),
         ):
-            self.refused(said, gains | {"metric": "goodput_mbps"} | wrong, grid)
+            self.refused(reported, gains | {"metric": "goodput_mbps"} | wrong, grid)
 
     def check(self, statement, grid=None):
         given = {"id": "x", "says": "y"} | statement
         statements.check_statements(self.experiment(grid), [given])
         return given
 
-    def refused(self, said, statement, grid=None):
+    def refused(self, reported, statement, grid=None):
         with self.assertRaisesRegex(
-            world.plan.BadInput, f"experiment file .*S1.yaml: statement x: {said}"
+            world.plan.BadInput, f"experiment file .*S1.yaml: statement x: {reported}"
         ):
             self.check({k: v for k, v in statement.items() if v is not None}, grid)
 
@@ -245,7 +258,7 @@ class Comparisons(Case):
             "expect": 2,
             "most": None,
         }
-        for wrong, said in (
+        for wrong, reported in (
             ({"where": 5}, "where is 5; valid: a mapping of settings of the grid"),
             (
                 {"where": {"chanel": "jakes"}},
@@ -285,7 +298,7 @@ class Comparisons(Case):
             ),
         ):
             with self.subTest(wrong):
-                self.refused(said, value | wrong)
+                self.refused(reported, value | wrong)
 
     def test_a_statement_is_sure_by_all_that_it_compares(self):
         """Beside a comparison that is sure there is one with much noise, which the mean of what is
@@ -319,7 +332,7 @@ class Comparisons(Case):
             (best, {1: 3.9, 2: 4.2, 3: 4}, 2, "no (not sure)"),
         ):
             with self.subTest(statement["kind"], means=means, noisy=noisy):
-                self.assertEqual(self.judge(statement, of(means, noisy)).holds, holds)
+                self.assertEqual(self.evaluate(statement, of(means, noisy)).holds, holds)
         grid = "channel: jakes\n  queue_packets: [1, 2, 3]"
         for kind, way in ways.items():
             for (a, b, c), noisy, holds in (
@@ -332,7 +345,7 @@ class Comparisons(Case):
                 means = dict(zip((1, 2, 3), (a, b, c) if way > 0 else (-a, -b, -c)))
                 with self.subTest(kind, means=means, noisy=noisy):
                     self.assertEqual(
-                        self.judge(
+                        self.evaluate(
                             {"kind": kind, "over": "queue_packets"},
                             lambda p, r: 100
                             + means[p["queue_packets"]]
@@ -355,7 +368,7 @@ class Comparisons(Case):
         for noisy, holds in ((True, "yes (not sure)"), (False, "yes")):
             with self.subTest("gains", noisy=noisy):
                 self.assertEqual(
-                    self.judge(gains, more, grid + "\n  modulation: [1, 2]").holds, holds
+                    self.evaluate(gains, more, grid + "\n  modulation: [1, 2]").holds, holds
                 )
         crossing, ends = (
             {
@@ -369,7 +382,7 @@ class Comparisons(Case):
         )
         with self.subTest("crossing, which it does not at the end, however it begins"):
             self.assertEqual(
-                self.judge(
+                self.evaluate(
                     crossing,
                     lambda p, r: (p["modulation"] == 1)
                     * (ends[p["queue_packets"]] + wide[r] * (p["queue_packets"] == 1)),
@@ -393,7 +406,7 @@ class Comparisons(Case):
                 - NOISE[r]
             )
             with self.subTest("flattens", size=size):
-                self.assertEqual(self.judge(flattens, of_queue, grid).holds, holds)
+                self.assertEqual(self.evaluate(flattens, of_queue, grid).holds, holds)
 
     def test_what_one_realisation_says_is_not_sure(self):
         grid = "channel: jakes\n  modulation: [1, 2]\n  prediction_nmse: [0, 0.1]"
@@ -407,7 +420,7 @@ class Comparisons(Case):
         of = lambda p, r: (
             (3 + (0.05 - p["prediction_nmse"]) * (p["modulation"] == 1)) if r == 1 else None
         )
-        found = self.judge(cross, of, grid)
+        found = self.evaluate(cross, of, grid)
         self.assertEqual(
             (found.holds, found.measured),
             ("yes (not sure)", "+0.050 at 0, -0.050 at 0.1, crossing at 0.050"),
@@ -422,7 +435,7 @@ class Comparisons(Case):
             "expect": 2,
         }
         self.assertEqual(
-            self.judge(
+            self.evaluate(
                 best, lambda p: None if p["modulation"] == 2 else 1 + (p["modulation"] == 3)
             ).holds,
             "not measured",
@@ -440,7 +453,7 @@ class Comparisons(Case):
             if p["prediction_nmse"] == 0.2
             else 3 + (0.15 - p["prediction_nmse"]) * (p["modulation"] == 1)
         )
-        self.assertEqual(self.judge(cross, of, grid).holds, "not measured")
+        self.assertEqual(self.evaluate(cross, of, grid).holds, "not measured")
 
     def test_averaged_is_the_mean_over_settings_where_all_of_them_are_there(self):
         grid = "channel: [jakes, winner]\n  wired_loss: [0, 0.01, 0.05]"
@@ -452,17 +465,17 @@ class Comparisons(Case):
             "most": 5.1,
         }
         of = {"jakes": 2.75, "winner": 4.75}  # 1.25 more by the realisations
-        found = self.judge(value, lambda p: of[p["channel"]], grid)
+        found = self.evaluate(value, lambda p: of[p["channel"]], grid)
         self.assertTrue(found.holds.startswith("yes") and found.measured.startswith("5.00"), found)
         self.assertEqual(
-            self.judge(value | {"averaged": []}, lambda p: of[p["channel"]], grid).holds,
+            self.evaluate(value | {"averaged": []}, lambda p: of[p["channel"]], grid).holds,
             "not measured",
         )
-        absent = self.judge(value, lambda p: None if p["channel"] == "winner" else 3.75, grid)
+        absent = self.evaluate(value, lambda p: None if p["channel"] == "winner" else 3.75, grid)
         self.assertEqual(absent.holds, "not measured")
         rises = {"kind": "rises", "over": "wired_loss", "averaged": ["channel"]}
         self.assertEqual(
-            self.judge(
+            self.evaluate(
                 rises, lambda p: p["wired_loss"] * (30 if p["channel"] == "jakes" else -10), grid
             ).holds,
             "yes",
@@ -480,7 +493,7 @@ class Comparisons(Case):
             "channel: jakes\n  switch_table: [nmse_0, nmse_0_1]\n  prediction_nmse: [0, 0.04, 0.1,"
             " 0.2]"
         )
-        j = self.judge(
+        j = self.evaluate(
             statement,
             lambda p: 3 + (0.05 - p["prediction_nmse"]) * (p["switch_table"] == "nmse_0"),
             grid,
@@ -488,7 +501,8 @@ class Comparisons(Case):
         self.assertEqual(j.holds, "yes")
         self.assertIn("crossing at 0.050", j.measured)
         self.assertEqual(
-            self.judge(statement, lambda p: 3 + (p["switch_table"] == "nmse_0"), grid).holds, "no"
+            self.evaluate(statement, lambda p: 3 + (p["switch_table"] == "nmse_0"), grid).holds,
+            "no",
         )
 
 

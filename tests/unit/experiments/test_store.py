@@ -54,7 +54,7 @@ class Folder(unittest.TestCase):
         return [
             r.key
             for r in runner.Progress(
-                self.store, [e], plan.unique_runs([e]), self.world.said.append, **more
+                self.store, [e], plan.unique_runs([e]), self.world.output.append, **more
             ).next(99)
         ]
 
@@ -137,15 +137,15 @@ class GoingOn(Folder):
             with self.reading_fails(code=code):
                 self.assertEqual(self.next_keys(), [])
             self.assertEqual(self.contents(), self.whole)
-            self.assertIn(os.strerror(code), "\n".join(self.world.said))
+            self.assertIn(os.strerror(code), "\n".join(self.world.output))
         self.assertEqual(self.next_keys(), [])
         self.assertFalse(self.store.aside.exists())
 
     def test_many_files_that_cannot_be_read_are_said_in_a_few_lines(self):
         with self.reading_fails():
             self.next_keys()
-        self.assertEqual(self.world.said[-1], "27 more files of runs cannot be used")
-        self.assertEqual(sum("cannot be used" in line for line in self.world.said), 6)
+        self.assertEqual(self.world.output[-1], "27 more files of runs cannot be used")
+        self.assertEqual(sum("cannot be used" in line for line in self.world.output), 6)
 
     def test_a_damaged_file_is_set_aside_with_its_reason_and_its_run_is_made_again(self):
         self.path(0).write_bytes(b'{"half": ')
@@ -168,7 +168,7 @@ class GoingOn(Folder):
                     "it is the result of another run",
                     "it is not text",
                 )
-                if words not in "\n".join(self.world.said)
+                if words not in "\n".join(self.world.output)
             ],
             [],
         )
@@ -186,7 +186,7 @@ class GoingOn(Folder):
         self.store.aside.write_text("a file in the way")
         self.assertEqual(self.next_keys(), [])
         self.assertEqual(self.path(0).read_text(), "{")
-        self.assertIn("it cannot be moved to", self.world.said[-1])
+        self.assertIn("it cannot be moved to", self.world.output[-1])
 
     def test_an_invalid_verdict_is_tried_again_and_what_was_before_is_kept(self):
         self.path(0).unlink()
@@ -196,18 +196,18 @@ class GoingOn(Folder):
         before = self.path(0).read_bytes()
         self.assertEqual(self.next_keys(), [self.runs[0].key])
         self.assertEqual([path.read_bytes() for path in self.store.aside.iterdir()], [before])
-        self.assertIn("1 runs are tried again (1 verdict invalid)", self.world.said[-1])
+        self.assertIn("1 runs are tried again (1 verdict invalid)", self.world.output[-1])
 
     def test_a_run_that_failed_is_tried_again_when_the_machine_was_the_cause_or_when_asked(self):
         for cause in Cause:
             self.path(0).unlink()
-            self.store.fail(self.runs[0].key, self.runs[0].spec, Failure(cause, said="a word"))
+            self.store.fail(self.runs[0].key, self.runs[0].spec, Failure(cause, reported="a word"))
             with self.subTest(cause):
                 again = cause in (Cause.KILLED, Cause.OUT_OF_MEMORY, Cause.EXHAUSTED, Cause.LOST)
                 if not again:
                     self.assertEqual(self.next_keys(), [])
                     self.assertEqual(
-                        self.world.said[-1],
+                        self.world.output[-1],
                         f"1 runs failed before and are not tried again (1 {cause.value});"
                         " --retry-failed tries them again",
                     )
@@ -221,7 +221,7 @@ class GoingOn(Folder):
         self.assertTrue(progress.take(self.runs[0].key))
         self.assertEqual(self.store.read(self.runs[0].key).failure.cause, Cause.NO_RESULT)
         self.assertRegex(
-            self.world.said[-1],
+            self.world.output[-1],
             "^1/1 S1 .*: no result, FAILED: it left no result of this run: it is not what a run"
             " writes; ",
         )
@@ -251,17 +251,17 @@ class Saying(Folder):
         self.store.fail(
             self.runs[2].key,
             self.runs[2].spec,
-            Failure(Cause.CRASHED, signal="SIGSEGV", said="last words", seconds=2.0),
+            Failure(Cause.CRASHED, signal="SIGSEGV", reported="last words", seconds=2.0),
         )
         self.world.make(
             self.runs[3:4], lambda *_: world.result(valid=False, reasons=["sums: one too many"])
         )
 
-    def judged(self):
+    def evaluated(self):
         results = self.results()
-        return report.Judged(
+        return report.Evaluated(
             results.experiment,
-            statements.judge_all(results),
+            statements.evaluate_all(results),
             report.counts(results),
             [],
             list(results.lacking.values()),
@@ -270,9 +270,9 @@ class Saying(Folder):
     def test_counts_figures_and_statements_tell_what_lacks_and_why(self):
         self.spoil()
         with self.reading_fails(4):
-            judged = self.judged()
+            evaluated = self.evaluated()
         self.assertEqual(
-            {k: n for k, n in judged.counts.items() if k != "repeated"},
+            {k: n for k, n in evaluated.counts.items() if k != "repeated"},
             {
                 "runs": 32,
                 "valid": 27,
@@ -283,7 +283,7 @@ class Saying(Folder):
                 "damaged": 1,
             },
         )
-        text = report.markdown([judged], {})
+        text = report.markdown([evaluated], {})
         self.assertIn("| 32 | 27 | 1 + 1 failed + 1 not run + 1 unreadable + 1 damaged |", text)
         self.assertIn(
             f"failed run {self.runs[2].key} ({self.runs[2].label}): it crashed (killed by SIGSEGV):"
@@ -295,20 +295,20 @@ class Saying(Folder):
         )
         self.assertIn(
             "27 of 32 runs valid (1 invalid, 1 failed, 1 not run, 1 unreadable, 1 damaged)",
-            report.screen([judged]),
+            report.screen([evaluated]),
         )
-        self.assertIn("without ", report.screen([judged]))
+        self.assertIn("without ", report.screen([evaluated]))
 
     def test_a_statement_counts_the_runs_of_its_own_points_alone(self):
         """It is about channel jakes with modulation 1, 2, 3."""
-        self.assertEqual([j.lacking for j in self.judged().judgements], [{}])
+        self.assertEqual([j.lacking for j in self.evaluated().evaluations], [{}])
         for run in self.runs:
             if (
                 run.spec["channel"] == "winner"
                 or run.spec["emulator"]["link.modulation"] == "adaptive"
             ):
                 self.store.path(run.key).unlink()
-        self.assertEqual([j.lacking for j in self.judged().judgements], [{}])
+        self.assertEqual([j.lacking for j in self.evaluated().evaluations], [{}])
         lost = [
             r
             for r in self.runs
@@ -317,12 +317,14 @@ class Saying(Folder):
         for run in lost:
             self.store.path(run.key).unlink()
             self.store.fail(run.key, run.spec, Failure(Cause.LOST))
-        self.assertEqual([j.lacking for j in self.judged().judgements], [{Lack.FAILED.value: 4}])
+        self.assertEqual(
+            [j.lacking for j in self.evaluated().evaluations], [{Lack.FAILED.value: 4}]
+        )
 
     def test_an_evaluation_renames_nothing(self):
         self.spoil()
         before = self.contents()
-        self.judged()
+        self.evaluated()
         self.assertEqual((self.contents(), self.store.aside.exists()), (before, False))
 
 

@@ -49,7 +49,7 @@ class World:
         (self.path / "defaults.yaml").write_text(defaults)
         self.store = store.Store(self.path / "out")
         self.store.prepare()
-        self.said = []
+        self.output = []
 
     def write(self, text):
         """With another grid the figure is over what that has."""
@@ -68,7 +68,7 @@ class World:
 
     def progress(self, mode="full"):
         e = self.experiment(mode)
-        return runner.Progress(self.store, [e], plan.unique_runs([e]), self.said.append)
+        return runner.Progress(self.store, [e], plan.unique_runs([e]), self.output.append)
 
     def one(self, spec, places, progress):
         """In the place of campaign.one_run.attempt."""
@@ -79,7 +79,7 @@ class World:
     def make(self, runs, one=None):
         """Runs them as the processes of a pool would."""
         for run in runs:
-            made = one_run.attempts_of(run.spec, None, self.said.append, one or self.one)
+            made = one_run.attempts_of(run.spec, None, self.output.append, one or self.one)
             pool.write_json(self.store.path(run.key), {"key": run.key, "spec": run.spec} | made)
 
     def ran(self):

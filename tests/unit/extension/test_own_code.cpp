@@ -100,21 +100,23 @@ TEST(OwnLibrary, ItsDecisionIsCarriedOutAndItsTimeMeasured) {
 }
 
 TEST(OwnLibrary, AnInvalidDecisionIsNamedWithWhatIsValid) {
-    const auto said = [](const char* argument) { return of_sharing(good + ":" + argument); };
+    const auto reported = [](const char* argument) { return of_sharing(good + ":" + argument); };
     const std::string begin = "link.scheduler = " + good + ":";
-    EXPECT_EQ(said("bin"), begin + "bin: slot 77: bin 25 was given; valid: 0..24");
-    EXPECT_EQ(said("user"), begin + "user: slot 77: bin 3 was given to terminal 2; valid: 0..1");
-    EXPECT_EQ(said("too_many"),
+    EXPECT_EQ(reported("bin"), begin + "bin: slot 77: bin 25 was given; valid: 0..24");
+    EXPECT_EQ(reported("user"),
+              begin + "user: slot 77: bin 3 was given to terminal 2; valid: 0..1");
+    EXPECT_EQ(reported("too_many"),
               begin + "too_many: slot 77: 11 bins were given; valid: 0..10 (link.bins)");
-    EXPECT_EQ(said("far_too_many"),
+    EXPECT_EQ(reported("far_too_many"),
               begin + "far_too_many: slot 77: 1000 bins were given; valid: 0..10 (link.bins)");
-    EXPECT_EQ(said("negative"),
+    EXPECT_EQ(reported("negative"),
               begin + "negative: slot 77: -1 bins were given; valid: 0..10 (link.bins)");
-    EXPECT_EQ(said("twice"), begin + "twice: slot 77: bin 4 was given twice; valid: each bin once");
-    EXPECT_EQ(said("silent"), begin + "silent: slot 77: it failed and gave no reason");
-    EXPECT_EQ(said("long").find(begin + "long: slot 77: xxx"), 0U);
-    EXPECT_EQ(said("refuses"), begin + "refuses: argument refuses; valid: good");
-    EXPECT_EQ(said("good"), "");
+    EXPECT_EQ(reported("twice"),
+              begin + "twice: slot 77: bin 4 was given twice; valid: each bin once");
+    EXPECT_EQ(reported("silent"), begin + "silent: slot 77: it failed and gave no reason");
+    EXPECT_EQ(reported("long").find(begin + "long: slot 77: xxx"), 0U);
+    EXPECT_EQ(reported("refuses"), begin + "refuses: argument refuses; valid: good");
+    EXPECT_EQ(reported("good"), "");
 
     const std::string rule = "link.adaptation = " + good + ":";
     EXPECT_EQ(of_choosing(good + ":nine"),
@@ -241,23 +243,26 @@ TEST_F(OwnPython, ItSeesTheSlotAndItsDecisionIsCarriedOut) {
 
 TEST_F(OwnPython, WhatIsWrongInItIsNamedWithFileLineAndValue) {
     const std::string at = (home / "rule.py").string();
-    const auto said = [&](const std::string& body) { return of_sharing(scheduler(body)); };
+    const auto reported = [&](const std::string& body) { return of_sharing(scheduler(body)); };
     const auto begin = [&](int line) {
         return "link.scheduler = python:" + at + ":A: slot 77: " + at + ":" + std::to_string(line) +
                ": in share_bins: ";
     };
-    EXPECT_EQ(said("        slot.give(0, 25)\n"), begin(5) + "ValueError: bin 25; valid: 0..24");
-    EXPECT_EQ(said("        slot.give(0, -1)\n"), begin(5) + "ValueError: bin -1; valid: 0..24");
-    EXPECT_EQ(said("        slot.give(2, 3)\n"), begin(5) + "ValueError: terminal 2; valid: 0..1");
-    EXPECT_EQ(said("        slot.give(0, 3)\n        slot.give(1, 3)\n"),
+    EXPECT_EQ(reported("        slot.give(0, 25)\n"),
+              begin(5) + "ValueError: bin 25; valid: 0..24");
+    EXPECT_EQ(reported("        slot.give(0, -1)\n"),
+              begin(5) + "ValueError: bin -1; valid: 0..24");
+    EXPECT_EQ(reported("        slot.give(2, 3)\n"),
+              begin(5) + "ValueError: terminal 2; valid: 0..1");
+    EXPECT_EQ(reported("        slot.give(0, 3)\n        slot.give(1, 3)\n"),
               begin(6) + "ValueError: bin 3 is given already; valid: each bin once");
-    EXPECT_EQ(said("        for b in range(11):\n            slot.give(0, b)\n"),
+    EXPECT_EQ(reported("        for b in range(11):\n            slot.give(0, b)\n"),
               begin(6) +
                   "ValueError: bin 10 is one too many; valid: at most 10 bins in a slot "
                   "(link.bins)");
-    EXPECT_EQ(said("        return 1 / 0\n"), begin(5) + "ZeroDivisionError: division by zero");
+    EXPECT_EQ(reported("        return 1 / 0\n"), begin(5) + "ZeroDivisionError: division by zero");
     // Deeper in what it calls, the place is still in its own file.
-    EXPECT_EQ(said("        import json\n        json.loads('{')\n").substr(0, begin(6).size()),
+    EXPECT_EQ(reported("        import json\n        json.loads('{')\n").substr(0, begin(6).size()),
               begin(6));
 }
 
@@ -491,7 +496,7 @@ TEST_F(OwnPython, RootLoadsNoCodeThatSomebodyElseMayChange) {
               std::string::npos);
     ::setenv("SUDO_UID", "12345", 1);
     EXPECT_EQ(why_not_loaded(path), "");
-    // The file to which a link leads is judged, not the link.
+    // The file to which a link leads is evaluated, not the link.
     const auto link = home / "link.py";
     fs::create_symlink(path, link);
     ::unsetenv("SUDO_UID");

@@ -102,7 +102,7 @@ struct rig {
         for (const char c : text) device.on_byte(static_cast<std::uint8_t>(c));
         device.poll();
     }
-    std::string said() {
+    std::string sent() {
         const auto b = device.output().bytes();
         std::string text(b.begin(), b.end());
         device.output().clear();
@@ -112,7 +112,7 @@ struct rig {
     std::string ask(std::string_view line) {
         give(std::string(line) + "\n");
         tick();
-        std::string text = said();
+        std::string text = sent();
         if (!text.empty() && text.back() == '\n') text.pop_back();
         return text;
     }

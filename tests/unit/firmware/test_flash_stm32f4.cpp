@@ -166,7 +166,7 @@ TEST_F(Stm32f4Flash, a_sector_is_erased_and_the_other_one_stays) {
     EXPECT_EQ(read(1, 0, 1), bytes{0xff});
 }
 
-TEST_F(Stm32f4Flash, an_operation_that_fails_says_so_and_the_next_one_is_judged_alone) {
+TEST_F(Stm32f4Flash, an_operation_that_fails_says_so_and_the_next_one_is_evaluated_alone) {
     for (const std::uint32_t error : {1u << 1, 1u << 4, 1u << 5, 1u << 6, 1u << 7}) {
         model.fails_with = error;
         EXPECT_FALSE(flash.write(0, 0, bytes{0x55})) << error;

@@ -146,10 +146,10 @@ TEST_F(Scpi, TheEventStatusRegisterSaysWhatKindOfErrorItWas) {
 
 TEST_F(Scpi, OperationCompleteIsToldWhenTheChipsHaveTheirWords) {
     r.give("INP:ATT 3;*OPC?\n");
-    EXPECT_EQ(r.said(), "");
+    EXPECT_EQ(r.sent(), "");
     r.tick();
     EXPECT_EQ(r.chips[0], 12);
-    EXPECT_EQ(r.said(), "1\n");
+    EXPECT_EQ(r.sent(), "1\n");
     r.give("INP:ATT 4;*OPC\n");
     EXPECT_EQ(r.device.state().take_esr() & esr_operation_complete, 0);
     r.tick();
@@ -164,10 +164,10 @@ TEST_F(Scpi, LinesWaitForAPlaybackIfTheyAskTo) {
     r.player.accept(0, std::array<std::uint8_t, 2>{7, 9}, true);
     r.give("*WAI;INP:ATT?\nSYST:VERS?\nlost\n");
     r.tick(5);
-    EXPECT_EQ(r.said(), "");
+    EXPECT_EQ(r.sent(), "");
     r.player.trigger(trigger_source::bus);
     r.tick(3);
-    EXPECT_EQ(r.said(), "2.25\n1999.0\n");
+    EXPECT_EQ(r.sent(), "2.25\n1999.0\n");
     EXPECT_EQ(r.error(), "-363,\"Input buffer overrun\"");
 }
 

@@ -44,7 +44,7 @@ struct host {
     reply answer() {
         reply last = wip_attenuator_Reply_init_zero;
         frame_reader reader;
-        for (const char c : r.said()) {
+        for (const char c : r.sent()) {
             const auto taken = reader.on_byte(static_cast<std::uint8_t>(c));
             if (taken == frame_reader::taken::text) text += c;
             if (taken != frame_reader::taken::message) continue;
@@ -158,7 +158,7 @@ TEST(Streaming, ADamagedFrameIsCountedAndNotAnswered) {
     bytes f = host::framed(h.blank());
     f[3] ^= 0x40;
     h.give(f);
-    EXPECT_TRUE(h.r.said().empty());
+    EXPECT_TRUE(h.r.sent().empty());
     EXPECT_EQ(h.status().status.damaged, 1u);
     EXPECT_EQ(h.r.ask("SYST:ERR?"), "204,\"Frame damaged\"");
     // A frame that is whole, with something in it that is no request.
@@ -166,7 +166,7 @@ TEST(Streaming, ADamagedFrameIsCountedAndNotAnswered) {
     const std::array<std::uint8_t, 3> nonsense{0xff, 0xff, 0xff};
     const auto n = write_frame(nonsense, frame);
     h.give({frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(n)});
-    EXPECT_TRUE(h.r.said().empty());
+    EXPECT_TRUE(h.r.sent().empty());
     EXPECT_EQ(h.status().status.damaged, 2u);
 }
 

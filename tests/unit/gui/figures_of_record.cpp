@@ -114,7 +114,7 @@ QJsonObject figures(const monitor& of) {
             {"retransmissions", grown(first.retransmissions, last.retransmissions)},
             {"frames", QJsonArray{double(last.frames_sent - first.frames_sent),
                                   double(last.frames_failed - first.frames_failed),
-                                  double(last.frames_given_up - first.frames_given_up)}},
+                                  double(last.frames_dropped - first.frames_dropped)}},
             {"dropped", double(last.dropped_packets)},
             {"delays", delays(m)},
             {"verdicts", list(m.verdict_points(),

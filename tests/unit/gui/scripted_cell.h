@@ -44,14 +44,14 @@ public:
     std::string root() const { return folder_.path().toStdString(); }
     std::string run() const { return root() + "/" + name_; }
 
-    // Like a keeper: sockets, then the state that says who lives.
+    // Like a supervisor: sockets, then the state that says who lives.
     void start() {
         ::mkdir(run().c_str(), 0755);
         for (auto& [source, socket] : sockets_)
             socket.bind("ipc://" + run() + "/" + source + ".telemetry");
         be_kept_by(::getpid());
     }
-    // Another keeper is another run of the cell.
+    // Another supervisor is another run of the cell.
     void be_kept_by(int pid) {
         std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
         std::string text((std::istreambuf_iterator<char>(stat)), {});
@@ -381,7 +381,7 @@ public:
         d.set_delay_ms(80);
         publish("base", "status", m);
     }
-    // `seconds` of all topics; `verdict`: the keeper's too.
+    // `seconds` of all topics; `verdict`: the supervisor's too.
     bool has_snr = true;  // the link of what is said; without: no capacity is known either
     void say_run(int seconds, bool verdict = true) {
         for (std::int64_t slot = 15; slot <= slots_per_second * seconds; slot += 15) {

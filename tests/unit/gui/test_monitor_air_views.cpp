@@ -240,9 +240,10 @@ private Q_SLOTS:
         QVERIFY(count(w.picture("fader"), orange) > 10);
         QVERIFY(v.words().startsWith(
             "delay 1.333 ms, clipped 0, lost 0, too late 0, silent 2 times\n"));
-        QCOMPARE(says(-99, "impairments of a path", 0, false),
-                 "through the radios not measured, 7 of 8 bursts heard, not judged: impairments of "
-                 "a path");
+        QCOMPARE(
+            says(-99, "impairments of a path", 0, false),
+            "through the radios not measured, 7 of 8 bursts heard, not evaluated: impairments of "
+            "a path");
     }
 
     void delay_injection_has_its_lines_or_is_not_there() {
@@ -281,7 +282,7 @@ private Q_SLOTS:
         QVERIFY(w.settle());
         const QImage image = w.picture("bearer");
         QCOMPARE(v.words(),
-                 QString("384 kbit/s, DCH; polls 10.0/s, status 10.0/s; given up 0, resets 0"));
+                 QString("384 kbit/s, DCH; polls 10.0/s, status 10.0/s; dropped 0, resets 0"));
         QCOMPARE(w.of("bearer", "window").data()->size(), 100);
         QCOMPARE(w.of("bearer", "window").data()->at(0)->value, 180.0);
         QCOMPARE(w.of("bearer", "window").data()->at(99)->value, 60.0);

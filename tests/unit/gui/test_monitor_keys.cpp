@@ -95,9 +95,9 @@ private Q_SLOTS:
         QVERIFY(w.settle());
         QCOMPARE(*w.window->axis().cursor(), slot + 3000);
         QCOMPARE(cursor_column(v.plot()), line);
-        const QString said = w.window->statusBar()->currentMessage();
-        QVERIFY2(said.startsWith(QStringLiteral("slot %1,").arg(int(slot + 3000))),
-                 qPrintable(said));
+        const QString reported = w.window->statusBar()->currentMessage();
+        QVERIFY2(reported.startsWith(QStringLiteral("slot %1,").arg(int(slot + 3000))),
+                 qPrintable(reported));
         // The channel is that of the slot under the mouse.
         const auto newest = (static_cast<int>(slot) + 3000) / 150 * 150;
         QVERIFY2(
@@ -421,14 +421,15 @@ private Q_SLOTS:
         const window_words words(*w.window, folder.filePath("words.json"));
         QVERIFY(QFile::exists(folder.filePath("words.json")));
         for (const QString& path : {QString("/no/such/folder/words.json"), folder.path()}) {
-            std::string said;
+            std::string reported;
             try {
                 const window_words refused(*w.window, path);
             } catch (const std::runtime_error& e) {
-                said = e.what();
+                reported = e.what();
             }
-            QVERIFY2(said.starts_with("--words is '" + path.toStdString() + "': "), said.c_str());
-            QVERIFY(said.find('\n') == std::string::npos);
+            QVERIFY2(reported.starts_with("--words is '" + path.toStdString() + "': "),
+                     reported.c_str());
+            QVERIFY(reported.find('\n') == std::string::npos);
         }
     }
 };

@@ -132,11 +132,11 @@ TEST_F(a_run_record, gives_back_what_was_written_and_what_was_no_message_as_such
     EXPECT_EQ(reader.message(3).body, second_.body);
     EXPECT_EQ(reader.message(3).received_ns, second_.received_ns);
     EXPECT_EQ(reader.at(5000 - first_.received_ns), 1u);
-    message_reader judge;
-    for (std::size_t i = 0; i < reader.size(); ++i) judge.read(reader.message(i));
-    EXPECT_EQ(judge.total().received, 2u);
-    EXPECT_EQ((judge.by_topic().at({"terminal", "slot"}).garbage), 1u);
-    EXPECT_EQ(judge.total().garbage, 2u);
+    message_reader evaluate;
+    for (std::size_t i = 0; i < reader.size(); ++i) evaluate.read(reader.message(i));
+    EXPECT_EQ(evaluate.total().received, 2u);
+    EXPECT_EQ((evaluate.by_topic().at({"terminal", "slot"}).garbage), 1u);
+    EXPECT_EQ(evaluate.total().garbage, 2u);
 }
 
 TEST_F(a_run_record, that_is_none_is_refused_in_one_line_that_names_it) {
@@ -156,10 +156,10 @@ TEST_F(a_run_record, that_is_none_is_refused_in_one_line_that_names_it) {
          "a session file of an earlier monitor"}};
     for (const auto& [content, why] : cases) {
         put(content);
-        const std::string said = refused(path_);
-        EXPECT_TRUE(said.starts_with(path_.toStdString())) << said;
-        EXPECT_NE(said.find(why), std::string::npos) << said;
-        EXPECT_EQ(said.find('\n'), std::string::npos) << said;
+        const std::string reported = refused(path_);
+        EXPECT_TRUE(reported.starts_with(path_.toStdString())) << reported;
+        EXPECT_NE(reported.find(why), std::string::npos) << reported;
+        EXPECT_EQ(reported.find('\n'), std::string::npos) << reported;
     }
     EXPECT_EQ(refused("/no/such/file"), "/no/such/file: No such file or directory");
 }
@@ -175,14 +175,15 @@ TEST_F(a_run_record, that_cannot_be_written_is_refused_at_once_and_nothing_else_
 TEST_F(a_run_record, is_not_begun_where_the_tree_is_not) {
     const auto top = qgetenv("OPENWIP_TOP");
     qputenv("OPENWIP_TOP", "/no/such/tree");
-    std::string said;
+    std::string reported;
     try {
         record_writer(path_, "demo");
     } catch (const bad_input& e) {
-        said = e.what();
+        reported = e.what();
     }
     qputenv("OPENWIP_TOP", top);
-    EXPECT_NE(said.find("cannot be started; valid: ./openwip monitor"), std::string::npos) << said;
+    EXPECT_NE(reported.find("cannot be started; valid: ./openwip monitor"), std::string::npos)
+        << reported;
 }
 
 TEST_F(a_run_record, is_played_to_where_it_was_sought_before_all_of_it_has_been_read) {

@@ -179,7 +179,7 @@ private Q_SLOTS:
         QVERIFY(count(w.picture("arq_histogram"), series_colour(1)) > 500);
     }
 
-    void queue_and_tcp_follow_what_was_said() {
+    void queue_and_tcp_follow_the_messages() {
         world w;
         QVERIFY(shows_run(w, 10));
         const QImage queue = w.picture("queue");

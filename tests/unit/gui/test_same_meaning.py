@@ -41,7 +41,9 @@ class OneRun(RecordWorld):
             [RNG.uniform(-5, 30) for _ in range(25)],
             bytes(RNG.randrange(9) for _ in range(25)),
         )
-        said = [bytes(RNG.choice(of) if m else 0 for m in modulation) for of in ((1, 2), (1, 2, 3))]
+        reported = [
+            bytes(RNG.choice(of) if m else 0 for m in modulation) for of in ((1, 2), (1, 2, 3))
+        ]
         skip = slot % 300 == 45
         if slot % 90 != 75:  # else the terminal is silent; at times it is without lock
             measured = (
@@ -54,7 +56,7 @@ class OneRun(RecordWorld):
                 "terminal",
                 skip,
                 slot,
-                slot_sample={"bits_per_symbol": modulation, "outcome": said[0]} | measured,
+                slot_sample={"bits_per_symbol": modulation, "outcome": reported[0]} | measured,
             )
         if slot % 120 != 60:
             self.give(
@@ -65,7 +67,7 @@ class OneRun(RecordWorld):
                 slot_sample={
                     "predicted_snr_db": [x + RNG.gauss(0, 2) for x in snr],
                     "bits_per_symbol": modulation,
-                    "outcome": said[1],
+                    "outcome": reported[1],
                     "retransmissions": bytes(25),
                     "user": bytes(25),
                     "queued_packets": 3,
@@ -146,14 +148,14 @@ class OneRun(RecordWorld):
         )
 
     def test_every_figure_is_the_same(self):
-        said = same_meaning.expect(self, self.path)
-        self.assertFalse(said["keeps_pace"])
-        self.assertEqual((said["lock"], said["counts"][2]), ("NOT LOCKED (searching)", 1))
-        self.assertGreater(said["counts"][1], 10)
+        reported = same_meaning.expect(self, self.path)
+        self.assertFalse(reported["keeps_pace"])
+        self.assertEqual((reported["lock"], reported["counts"][2]), ("NOT LOCKED (searching)", 1))
+        self.assertGreater(reported["counts"][1], 10)
         self.assertEqual(
-            {x for row in said["outcome"] for x in row[1:] if x is not None}, {0, 1, 2, 3}
+            {x for row in reported["outcome"] for x in row[1:] if x is not None}, {0, 1, 2, 3}
         )
-        self.assertGreater(len(said["prediction_error"]), 300)
+        self.assertGreater(len(reported["prediction_error"]), 300)
 
 
 if __name__ == "__main__":

@@ -33,9 +33,9 @@ protected:
     // The events of one answer: "kind reason count".
     texts hear() {
         events.compare(status, slot(++now));
-        return said();
+        return reported();
     }
-    texts said() {
+    texts reported() {
         texts all;
         for (; seen < out.of(topic::event).size(); ++seen) {
             const auto& e = out.of(topic::event)[seen].event();
@@ -128,7 +128,7 @@ TEST_F(asked_medium, is_said_to_be_silent_once) {
     hear();
     events.no_answer(slot(5));
     events.no_answer(slot(6));
-    EXPECT_EQ(said(), texts{"run does not answer 1"});
+    EXPECT_EQ(reported(), texts{"run does not answer 1"});
     EXPECT_EQ(hear(), texts{"run answers again 1"});
     EXPECT_EQ(hear(), texts{});
 }

@@ -218,7 +218,7 @@ TEST_F(FreeRunning, OfRequestsThatHavePiledUpOnlyTheLastIsPlanned) {
 }
 // A station that stood still for longer than a second: the first request after it may be damage,
 // the second is not.
-TEST_F(FreeRunning, AfterAStandstillOfAnyLengthItGoesOn) {
+TEST_F(FreeRunning, AfterAStallOfAnyLengthItGoesOn) {
     for (std::int64_t k = 150; k < 160; ++k) ask_at_once(k);
     for (const std::int64_t k : {900'000, 900'001, 900'002}) ask_at_once(k);
     EXPECT_EQ(planned().back(), 900'002);

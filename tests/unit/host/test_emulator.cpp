@@ -318,7 +318,7 @@ TEST(DelayedPair, WhatIsHeldLeavesAtTheEndAndTheLastSampleIsTold) {
         path.links.advance(at * ms);
     };
     openwip::control::MacStatus status;
-    const auto told = [&] {
+    const auto injection = [&] {
         status.Clear();
         fill_delay_injection(path.links, status);
         return status.delay_injection();
@@ -329,20 +329,20 @@ TEST(DelayedPair, WhatIsHeldLeavesAtTheEndAndTheLastSampleIsTold) {
         give(path.uplink(), 110 + 100 * i, 40);
     }
     give(path.uplink(), 1100, 160);
-    EXPECT_DOUBLE_EQ(told().pdelay_ms(), 120) << "against its first";
-    EXPECT_DOUBLE_EQ(told().delay_ms(), 80);
+    EXPECT_DOUBLE_EQ(injection().pdelay_ms(), 120) << "against its first";
+    EXPECT_DOUBLE_EQ(injection().delay_ms(), 80);
     give(path.downlink(), 1110, 190);
-    EXPECT_DOUBLE_EQ(told().pdelay_ms(), 150);
-    EXPECT_DOUBLE_EQ(told().delay_ms(), 100);
+    EXPECT_DOUBLE_EQ(injection().pdelay_ms(), 150);
+    EXPECT_DOUBLE_EQ(injection().delay_ms(), 100);
     give(path.uplink(), 1150, 40);
-    EXPECT_NEAR(told().pdelay_ms(), 0, 1e-9);
+    EXPECT_NEAR(injection().pdelay_ms(), 0, 1e-9);
     give(path.downlink(), 1160, 41);
-    EXPECT_NEAR(told().pdelay_ms(), 1, 1e-9);
-    EXPECT_EQ(told().held_now(), 2U);
+    EXPECT_NEAR(injection().pdelay_ms(), 1, 1e-9);
+    EXPECT_EQ(injection().held_now(), 2U);
     EXPECT_EQ(up.size(), 11U);
     EXPECT_EQ(down.size(), 11U);
     path.links.flush(1161 * ms);
-    EXPECT_EQ(told().held_now(), 0U);
+    EXPECT_EQ(injection().held_now(), 0U);
     ASSERT_EQ(up.size(), 12U);
     EXPECT_EQ(up.back(), 1161 * ms);
     ASSERT_EQ(down.size(), 12U);
@@ -379,9 +379,9 @@ TEST(WlanPath, TellsOfEachStationAndOfEachPacketOfIts) {
                           "to_base.delay_ms=15", "wlan.queue_packets=1"})
         s.merge_assignment(a);
     pair_path path(translate(s));
-    std::vector<std::pair<packet_record, int>> told;
+    std::vector<std::pair<packet_record, int>> injection;
     path.carrier->follow_packets(
-        [&](const packet_record& r, int user) { told.emplace_back(r, user); });
+        [&](const packet_record& r, int user) { injection.emplace_back(r, user); });
     for (int i = 0; i < 2; ++i) path.downlink().offer(ip_packet(1000), 0, 1);
     path.links.advance(16 * ms);  // the second found the queue full; the first is on the air
     path.links.advance(50 * ms);
@@ -407,11 +407,11 @@ TEST(WlanPath, TellsOfEachStationAndOfEachPacketOfIts) {
             else
                 expect_sums(user.uplink(), "up");
         }
-    ASSERT_EQ(told.size(), 2U);
-    for (const auto& [r, user] : told) {
+    ASSERT_EQ(injection.size(), 2U);
+    for (const auto& [r, user] : injection) {
         EXPECT_EQ(user, 1);
         EXPECT_EQ(r.wired_ns, 15 * ms);
         EXPECT_EQ(r.arrived_ns, 15 * ms);
     }
-    EXPECT_STREQ(told[0].first.dropped, "wlan_queue_full");
+    EXPECT_STREQ(injection[0].first.dropped, "wlan_queue_full");
 }

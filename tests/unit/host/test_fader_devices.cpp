@@ -30,7 +30,7 @@ struct world {
         void set_time_at_next_edge(tick t) override {
             w.pass(w.to_tell_s);
             asked = t;
-            ++times_told;
+            ++times_set;
         }
         tick now() override { return at_edge + ticks(w.now - edge); }
 
@@ -40,7 +40,7 @@ struct world {
         double shift = 0, edge = 0;  // of its pulses; of the last one
         tick at_edge = 0;
         std::optional<tick> asked;
-        int times_told = 0;
+        int times_set = 0;
     };
 
     device& add(const std::string& name, double its_time) {
@@ -124,7 +124,7 @@ TEST(FaderDevices, all_have_one_time_whatever_they_had_and_each_is_told_once) {
     w.now = 0.985;  // an edge comes while they would be told one by one
     w.give();
     for (auto& d : w.devices) {
-        EXPECT_EQ(d.times_told, 1);
+        EXPECT_EQ(d.times_set, 1);
         EXPECT_EQ(d.at_edge, 0);
         EXPECT_EQ(d.now(), w.devices[0].now());
     }
@@ -168,7 +168,7 @@ TEST(FaderDevices, what_has_a_common_time_already_is_compared_and_not_set) {
         for (const char* name : {"first", "second"}) w->add(name, 3).pulses = false;
     EXPECT_EQ(same.refused(), "");
     EXPECT_EQ(same.now, 0.5);  // nothing is waited for
-    EXPECT_EQ(same.devices[1].times_told, 0);
+    EXPECT_EQ(same.devices[1].times_set, 0);
     other.devices[1].at_edge = ticks(4);
     EXPECT_NE(other.refused().find("second: its time at the last edge"), std::string::npos);
     world alone;

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "config/schema.h"
-#include "observer/left_out_watch.h"
 #include "observer/observer_config.h"
+#include "observer/omitted_watch.h"
 #include "observer/process_clock.h"
 #include "observer/tcp_diag.h"
 #include "observer/tcp_flow.h"
@@ -178,7 +178,7 @@ struct played_kernel {
 }  // namespace
 
 TEST(LeftOutWatch, WhatASourceLeavesOutIsComparedWithItsOwnLastWord) {
-    left_out_watch watch;
+    omitted_watch watch;
     EXPECT_EQ(watch.more("base", 3), 0U) << "the first word is no news";
     EXPECT_EQ(watch.more("terminal", 5), 0U);
     // The base station does not answer; then it says what it said before.
@@ -394,7 +394,7 @@ TEST(TcpDiag, BeyondTheLimitThoseThatMovedTheMostAreKeptAndTheRestIsCounted) {
     tcp_diag diag("", "test", 1);
     ASSERT_TRUE(diag.search());
     EXPECT_EQ(diag.connections().size(), 1U);
-    EXPECT_GE(diag.left_out(), 3U);
+    EXPECT_GE(diag.omitted(), 3U);
     EXPECT_EQ(quiet.in(diag), nullptr);
 }
 TEST(TcpDiag, ANamespaceThatIsNotThereIsNamed) {

@@ -148,7 +148,7 @@ TEST(Lateness, the_shortest_lead_with_one_late_in_ten_thousand_is_found) {
     }
 }
 
-TEST(Lateness, a_rare_standstill_makes_the_lead_longer_than_what_most_need) {
+TEST(Lateness, a_rare_stall_makes_the_lead_longer_than_what_most_need) {
     const auto o = searched(80e-6, 20e-6, 1e-3, 1.5e-3).search;
     ASSERT_TRUE(o.shown());
     EXPECT_GT(o.next(), 1.5e-3);

@@ -248,9 +248,9 @@ TEST_F(SplitProxy, MoreDescriptorsThanTheHardLimitAreRefusedWithTheValue) {
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &raised), 0);
     EXPECT_GE(raised.rlim_cur, 2 * 100U + 16 + 32);
     // Above what any system has (fs.nr_open), to which root may raise its own.
-    const std::string said = refusal([&] { const proxy p(config(1 << 29)); });
-    EXPECT_EQ(said.find("split_tcp.connections is 536870912, which needs "), 0U) << said;
-    EXPECT_NE(said.find("valid there: 1.."), std::string::npos) << said;
+    const std::string reported = refusal([&] { const proxy p(config(1 << 29)); });
+    EXPECT_EQ(reported.find("split_tcp.connections is 536870912, which needs "), 0U) << reported;
+    EXPECT_NE(reported.find("valid there: 1.."), std::string::npos) << reported;
 }
 
 TEST_F(SplitProxy, BuffersThatTheKernelDoesNotGrantAreRefusedWithItsLimit) {
@@ -259,15 +259,15 @@ TEST_F(SplitProxy, BuffersThatTheKernelDoesNotGrantAreRefusedWithItsLimit) {
     c.transparent = true;
     c.connect_namespace = -1;
     c.buffer_bytes = 1 << 29;
-    const std::string said = refusal([&] { const proxy p(c); });
-    EXPECT_EQ(said.find("split_tcp.buffer_kb is 524288: the kernel grants "), 0U) << said;
-    EXPECT_NE(said.find("net.core.rmem_max"), std::string::npos) << said;
+    const std::string reported = refusal([&] { const proxy p(c); });
+    EXPECT_EQ(reported.find("split_tcp.buffer_kb is 524288: the kernel grants "), 0U) << reported;
+    EXPECT_NE(reported.find("net.core.rmem_max"), std::string::npos) << reported;
     c.buffer_bytes = 65536;  // the default, as any kernel grants it
     EXPECT_EQ(refusal([&] { const proxy p(c); }), "");
 }
 
 TEST(SplitConfig, MoreThanAGibibyteOfBuffersIsRefusedWithWhatIsValid) {
-    const auto said = [](const std::string& connections, const std::string& kb) {
+    const auto reported = [](const std::string& connections, const std::string& kb) {
         return refusal([&] {
             config::settings s(split_keys());
             s.merge_assignment("split_tcp.connections=" + connections);
@@ -275,12 +275,12 @@ TEST(SplitConfig, MoreThanAGibibyteOfBuffersIsRefusedWithWhatIsValid) {
             translate(s);
         });
     };
-    EXPECT_EQ(said("256", "2048"), "");
-    EXPECT_EQ(said("8", "65536"), "");
-    const std::string why = said("256", "2049");
+    EXPECT_EQ(reported("256", "2048"), "");
+    EXPECT_EQ(reported("8", "65536"), "");
+    const std::string why = reported("256", "2049");
     EXPECT_NE(why.find("split_tcp.buffer_kb"), std::string::npos) << why;
     EXPECT_NE(why.find("valid with that: 4..2048"), std::string::npos) << why;
-    EXPECT_NE(said("10000", "64").find("4..52"), std::string::npos);
+    EXPECT_NE(reported("10000", "64").find("4..52"), std::string::npos);
 }
 
 }  // namespace

@@ -22,13 +22,13 @@ protected:
     std::vector<std::string> compare() {
         const std::size_t before = out.of(topic::event).size();
         events.compare(status, slot(++now));
-        std::vector<std::string> said;
+        std::vector<std::string> reported;
         for (std::size_t i = before; i < out.of(topic::event).size(); ++i) {
             const auto& e = out.of(topic::event)[i].event();
             EXPECT_EQ(e.source(), "base");
-            said.push_back(e.kind() + " " + e.reason() + " " + std::to_string(e.count()));
+            reported.push_back(e.kind() + " " + e.reason() + " " + std::to_string(e.count()));
         }
-        return said;
+        return reported;
     }
     using texts = std::vector<std::string>;
 

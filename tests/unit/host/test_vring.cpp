@@ -222,10 +222,10 @@ TEST(TimeTravel, turns_kicks_and_calls_are_in_the_page) {
     struct {
         std::uint32_t op = 1, sequence = 7;
         std::uint64_t time = 0;
-    } said, heard;
+    } reported, heard;
     time_travel clock;
     clock.attach(line[0]);
-    ASSERT_TRUE(unix_socket::send(line[1], &said, sizeof said));
+    ASSERT_TRUE(unix_socket::send(line[1], &reported, sizeof reported));
     clock.serve();
     std::vector<int> fds;
     ASSERT_TRUE(unix_socket::receive(line[1], &heard, sizeof heard, &fds));
@@ -239,8 +239,8 @@ TEST(TimeTravel, turns_kicks_and_calls_are_in_the_page) {
     };
     auto& page = *reinterpret_cast<fields*>(static_cast<char*>(at) + 4096 + 128);
     const auto wait_by_message = [&] {
-        said.op = 3;
-        ASSERT_TRUE(unix_socket::send(line[1], &said, sizeof said));
+        reported.op = 3;
+        ASSERT_TRUE(unix_socket::send(line[1], &reported, sizeof reported));
         clock.serve();
     };
 

@@ -110,15 +110,17 @@ class Import(unittest.TestCase):
         for up, down, text in ((125, 96, "10"), (4, 5, "6.144"), (2, 1, "15.36"), (125, 48, "20")):
             with self.subTest(rate=text):
                 bare = self.write("bare.cf32", resampled(self.samples, up, down))
-                recording, said = self.imported("--sample-rate", f"{7.68e6 * up / down:.10g}", bare)
+                recording, reported = self.imported(
+                    "--sample-rate", f"{7.68e6 * up / down:.10g}", bare
+                )
                 self.assert_nothing_is_lost(recording)
                 self.assertRegex(
-                    said,
+                    reported,
                     rf"resampled from {text} to 7.68 MS/s by liquid-dsp [\d.]+ \(msresamp_crcf;"
                     r" stop band 60 dB down\)",
                 )
                 self.assertRegex(
-                    said, r"locked +\d+ slots from \d+: \d+ grants, frames \d+ good, \d+ bad"
+                    reported, r"locked +\d+ slots from \d+: \d+ grants, frames \d+ good, \d+ bad"
                 )
                 self.assertEqual(
                     recording.whole["openwip:imported"],
@@ -153,8 +155,8 @@ class Import(unittest.TestCase):
 
     def test_at_the_rate_of_the_cell_the_samples_are_those_of_the_original(self):
         bare = self.write("bare.cf32", self.samples)
-        recording, said = self.imported("--sample-rate", "7.68e6", bare)
-        self.assertIn("at 7.68 MS/s already, not resampled", said)
+        recording, reported = self.imported("--sample-rate", "7.68e6", bare)
+        self.assertIn("at 7.68 MS/s already, not resampled", reported)
         self.assertEqual(
             numpy.fromfile(recording.data_path, numpy.complex64).tobytes(), self.samples.tobytes()
         )
@@ -222,11 +224,11 @@ class Import(unittest.TestCase):
     # --- refusals ---
 
     def assert_refused(self, *arguments_and_parts, parts):
-        said, _ = run("import", *arguments_and_parts)
-        self.assertIsInstance(said, str, "not refused")
-        self.assertNotIn("\n", said)
+        reported, _ = run("import", *arguments_and_parts)
+        self.assertIsInstance(reported, str, "not refused")
+        self.assertNotIn("\n", reported)
         for part in parts:
-            self.assertIn(part, said)
+            self.assertIn(part, reported)
         self.assertEqual(list(self.folder.glob("never*")), [])
 
     def test_refuses_rates_that_cannot_be(self):
@@ -266,7 +268,7 @@ class Import(unittest.TestCase):
             never,
             parts=("bare.cf32: have no .sigmf-meta", "--sample-rate 5010000..250000000"),
         )
-        said, _ = run(
+        reported, _ = run(
             "replay",
             self.sigmf(
                 "own",
@@ -278,7 +280,8 @@ class Import(unittest.TestCase):
             ),
         )
         self.assertIn(
-            "core:sample_rate is 10000000.0; valid: 7680000 (./openwip iq import resamples)", said
+            "core:sample_rate is 10000000.0; valid: 7680000 (./openwip iq import resamples)",
+            reported,
         )
 
     def test_refuses_what_is_no_file_of_samples(self):

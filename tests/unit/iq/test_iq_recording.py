@@ -236,11 +236,11 @@ class Recorded(unittest.TestCase):
     # --- refusals: one line that names the file and what would be valid ---
 
     def assert_refused(self, base, *parts, command_name="replay"):
-        said, _ = run(command_name, base)
-        self.assertIsInstance(said, str, "not refused")
-        self.assertNotIn("\n", said)
+        reported, _ = run(command_name, base)
+        self.assertIsInstance(reported, str, "not refused")
+        self.assertNotIn("\n", reported)
         for part in parts:
-            self.assertIn(part, said)
+            self.assertIn(part, reported)
 
     def test_refuses_what_is_no_recording_of_ours(self):
         self.assert_refused(self.folder / "none", "none.sigmf-meta", "No such file")
@@ -340,9 +340,9 @@ class Recorded(unittest.TestCase):
             (["record", "--duration", "80000", self.folder / "x"], "GB"),
             (["record", self.folder / "no" / "x"], "cannot be written"),
         ):
-            said, _ = run(*arguments)
-            self.assertIsInstance(said, str)
-            self.assertIn(part, said)
+            reported, _ = run(*arguments)
+            self.assertIsInstance(reported, str)
+            self.assertIn(part, reported)
 
     def test_the_demo_refuses_bad_recordings_before_it_starts(self):
         from openwip_cli.runs import options
@@ -394,12 +394,12 @@ class Record(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="openwip-iq-") as folder:
             for ending in (recordings.META, recordings.DATA, recordings.SLOTS):
                 pathlib.Path(folder, "now" + ending).write_text("former")
-            said, found = (
+            reported, found = (
                 self.record(pathlib.Path(folder, "now"), *arguments),
                 list(pathlib.Path(folder).iterdir()),
             )
             self.former = {p.suffix for p in found if p.read_text() == "former"}
-            return said, {p.suffix for p in found}
+            return reported, {p.suffix for p in found}
 
     def test_where_it_is_refused_the_files_of_the_recording_that_runs_stay(self):
         self.assertEqual(

@@ -53,9 +53,9 @@ public:
         put(sn, good);
         assembly.advance();
     }
-    void bring_all_but(std::vector<frame_sn> left_out) {
+    void bring_all_but(std::vector<frame_sn> skipped) {
         for (frame_sn sn = 0; sn < static_cast<frame_sn>(frames.size()); ++sn)
-            if (std::ranges::find(left_out, sn) == left_out.end()) bring(sn);
+            if (std::ranges::find(skipped, sn) == skipped.end()) bring(sn);
     }
     void lose_below(frame_sn sn) {
         assembly.frames().raise_edge(sn);

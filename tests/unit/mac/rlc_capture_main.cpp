@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Links of the RLC for a foreign witness: what their receivers got as a capture into FILE, and on
-// standard output the SDUs that they put together, "U-RNTI direction bearer octets" each, as
+// Links of the RLC for a independent oracle: what their receivers got as a capture into FILE, and
+// on standard output the SDUs that they put together, "U-RNTI direction bearer octets" each, as
 // tests/support/reassembled_sdus.lua says them of tshark. Bearers have even numbers where LIs have
 // 15 bits.
 //
@@ -53,7 +53,7 @@ struct capture {
     explicit capture(const char* name) : file(name) {}
     virtual_time::pcap_file file;
     octets framed;
-    std::string said;
+    std::string reported;
     std::int64_t spacing_ns = 1'000'000, frames = 0;
     std::uint64_t sdus = 0;
 
@@ -64,16 +64,16 @@ struct capture {
     void say(std::span<const std::uint8_t> sdu, bool left_before = false,
              bool left_behind = false) {
         static constexpr char digits[] = "0123456789abcdef";
-        said += std::to_string(channel.urnti) + (channel.downlink ? " 1 " : " 0 ") +
-                std::to_string(channel.radio_bearer) + ' ';
+        reported += std::to_string(channel.urnti) + (channel.downlink ? " 1 " : " 0 ") +
+                    std::to_string(channel.radio_bearer) + ' ';
         for (const auto b : sdu) {
-            said += digits[b >> 4];
-            said += digits[b & 15];
+            reported += digits[b >> 4];
+            reported += digits[b & 15];
         }
-        if (left_before || left_behind) said += ' ';
-        if (left_before) said += '<';
-        if (left_behind) said += '>';
-        said += '\n';
+        if (left_before || left_behind) reported += ' ';
+        if (left_before) reported += '<';
+        if (left_behind) reported += '>';
+        reported += '\n';
         ++sdus;
     }
     void begin(rlc_mode mode, std::uint32_t urnti, int pdu_bytes) {
@@ -92,8 +92,8 @@ struct capture {
 // The counts of all worlds.
 struct tally {
     std::uint64_t am = 0, um = 0, wrapped = 0, pdus = 0, lost = 0, late = 0, doubled = 0,
-                  unsorted = 0, held = 0, sorted = 0, overtaken = 0, unjudged = 0, unfinished = 0,
-                  altered = 0, disordered = 0, repeated = 0, undelivered = 0;
+                  unsorted = 0, held = 0, sorted = 0, overtaken = 0, not_evaluated = 0,
+                  unfinished = 0, altered = 0, disordered = 0, repeated = 0, undelivered = 0;
 };
 
 struct dice {
@@ -262,7 +262,7 @@ void unacknowledged(dice& d, std::uint32_t urnti, capture& to, tally& t) {
     c.largest_sdu = std::max(z.longest, 4 * z.pdu);
     um_transmitter sender(c);
     to.begin(rlc_mode::unacknowledged, urnti, z.pdu);
-    bool judged = true, renew = false;
+    bool evaluated = true, renew = false;
     std::vector<octets> given;
     std::size_t next = 0, delivered = 0, ended = 0;
     std::set<std::size_t> left_behind;
@@ -274,10 +274,10 @@ void unacknowledged(dice& d, std::uint32_t urnti, capture& to, tally& t) {
             next = i + 1;
         else
             ++t.altered;  // or it came twice, or late: this mode does neither
-        if (judged)
+        if (evaluated)
             to.say(sdu, i > 0 && left_behind.contains(i - 1), left_behind.contains(i));
         else
-            ++t.unjudged;
+            ++t.not_evaluated;
     });
     const int lost = d.hits(33) ? 0 : d.within(1, 30);
     int left = d.hits(12) ? d.within(30, 120) : d.within(1, 16), pdus = 0;
@@ -297,17 +297,17 @@ void unacknowledged(dice& d, std::uint32_t urnti, capture& to, tally& t) {
                 left_behind.insert(ended + static_cast<std::size_t>(end) - 1);
             for (const auto& s : content.segments) ended += s.ends ? 1 : 0;
             if (d.hits(lost)) {
-                judged = whole = false;
+                evaluated = whole = false;
                 renew = true;
                 ++t.lost;
                 continue;
             }
             if (renew && content.begins) {
                 renew = false;
-                judged = to.channel.radio_bearer < 254;
-                to.channel.radio_bearer += judged ? 2 : 0;
+                evaluated = to.channel.radio_bearer < 254;
+                to.channel.radio_bearer += evaluated ? 2 : 0;
             }
-            if (judged) to.take(pdu), ++t.pdus;
+            if (evaluated) to.take(pdu), ++t.pdus;
             renew |= octets_behind(data_mode::unacknowledged, content, z.pdu) == 1;
             receiver.on_pdu(pdu);
         }
@@ -338,14 +338,14 @@ void draw_worlds(std::uint64_t first, std::uint64_t worlds, capture& to) {
                                       {"sorted", t.sorted},
                                       {"overtaken", t.overtaken},
                                       {"sdus", to.sdus},
-                                      {"unjudged", t.unjudged},
+                                      {"unjudged", t.not_evaluated},
                                       {"unfinished", t.unfinished},
                                       {"altered", t.altered},
                                       {"disordered", t.disordered},
                                       {"repeated", t.repeated},
                                       {"undelivered", t.undelivered}})
-        to.said += std::string(name) + '=' + std::to_string(count) + ' ';
-    to.said.back() = '\n';
+        to.reported += std::string(name) + '=' + std::to_string(count) + ' ';
+    to.reported.back() = '\n';
 }
 
 std::vector<octets> sent_acknowledged(const am_config& c, int sdu_bytes, int sdus) {
@@ -462,7 +462,7 @@ int main(int argc, char** argv) {
             one_bearer(to);
         else
             one_case(argc, argv, to);
-        std::fwrite(to.said.data(), 1, to.said.size(), stdout);
+        std::fwrite(to.reported.data(), 1, to.reported.size(), stdout);
     } catch (const machine_error&) {
         refuse_argument("FILE", name, "one that can be written");
     }

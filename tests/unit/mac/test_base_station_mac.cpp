@@ -6,12 +6,12 @@
 #include <stdexcept>
 
 #include "link/switch_table.h"
-#include "told_base_station.h"
+#include "informed_base_station.h"
 
 namespace wip {
 namespace {
 
-using BaseStation = test::told_base_station;
+using BaseStation = test::informed_base_station;
 
 int retransmissions_in(const slot_plan& p) {
     int n = 0;
@@ -343,7 +343,7 @@ TEST(BaseStationMac, AFrameIsGivenUpAfterItsRetransmissionsAndTheEdgeMovesOn) {
         std::int64_t slots = 0;
         for (; !b.mac.idle(); ++slots) sent += frames_in(b.step(0xffffffff));
         EXPECT_EQ(sent, most + 1);
-        EXPECT_EQ(b.stats().frames_given_up, 1U);
+        EXPECT_EQ(b.stats().frames_dropped, 1U);
         EXPECT_EQ(b.stats().dropped_retransmissions.packets, 1U);
         EXPECT_EQ(b.stats().dropped_retransmissions.bytes, 100U);
         EXPECT_EQ(b.stats().queued.packets, 0U);
@@ -379,7 +379,7 @@ TEST(BaseStationMac, TheWindowStallsRatherThanOutgrowTheGrant) {
     EXPECT_TRUE(stalled);
     EXPECT_EQ(widest, 32767);
     for (int i = 0; i < 2000; ++i) b.step();
-    EXPECT_EQ(b.stats().frames_given_up, 1U);
+    EXPECT_EQ(b.stats().frames_dropped, 1U);
     EXPECT_TRUE(b.mac.idle());
 }
 

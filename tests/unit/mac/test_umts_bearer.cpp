@@ -326,7 +326,7 @@ void follow_a_way(bearer::way way, bool in_order, std::uint64_t& waited) {
     bearer b(c);
     const bool down = way == bearer::way::down;
     packet_link& link = down ? b.downlink() : b.uplink();
-    std::set<int> sent, told;
+    std::set<int> sent, reported;
     std::set<std::uint64_t> numbers;
     std::map<std::int64_t, int> left;  // of those that arrived, less those that did
     std::uint64_t again = 0, dropped = 0, reordered = 0;
@@ -344,7 +344,7 @@ void follow_a_way(bearer::way way, bool in_order, std::uint64_t& waited) {
             if (*r.dropped == '\0') ++left[r.left_ns + (down ? 0 : r.wired_ns)];
             reordered += r.parts.reordering > 0 ? 1 : 0;
             for (int sn = r.first_pdu; r.first_pdu >= 0; sn = (sn + 1) % sn_space) {
-                told.insert(sn);
+                reported.insert(sn);
                 if (sn == r.last_pdu) break;
             }
         },
@@ -374,7 +374,7 @@ void follow_a_way(bearer::way way, bool in_order, std::uint64_t& waited) {
     EXPECT_EQ(late, static_cast<int>(dropped + sums.delivered.packets - sums.in.packets));
     waited = reordered;
     // There and back: no PDU was sent that is nobody's, and nobody has one that was not.
-    EXPECT_EQ(told, sent);
+    EXPECT_EQ(reported, sent);
 }
 
 TEST(Journal, EveryPacketIsToldOnceWithItsPdusAndThePartsAddUp) {
@@ -425,19 +425,19 @@ TEST(Counts, BehindAFirstPacketThatIsNotOverSoManyAreRememberedAndNoMore) {
     bearer_config c = of_profile("umts-384");
     c.spikes = {{0, 10'000 * ms}};
     bearer b(c);
-    std::uint64_t told = 0;
-    sdu_journal journal([&](const packet_record&) { ++told; }, 4096, true);
+    std::uint64_t reported = 0;
+    sdu_journal journal([&](const packet_record&) { ++reported; }, 4096, true);
     b.follow(bearer::way::up, &journal);
     constexpr std::uint64_t most = 1 << 20, offered = most + 1000;
     const auto p = packet(40);
     for (std::uint64_t n = 0; n < offered; ++n) b.uplink().offer(p, 0);
     EXPECT_EQ(b.uplink().sums().queued.packets, 200u);
     EXPECT_EQ(b.uplink().sums().dropped[0].count.packets, offered - 200);
-    EXPECT_EQ(told, most);
+    EXPECT_EQ(reported, most);
     run_to(b, 20'000 * ms);
     EXPECT_EQ(b.uplink().sums().delivered.packets, 200u);
     EXPECT_TRUE(b.uplink().offer(p, 20'000 * ms));
-    EXPECT_EQ(told, most + 200);
+    EXPECT_EQ(reported, most + 200);
 }
 
 TEST(Config, WhatIsWrongIsNamed) {

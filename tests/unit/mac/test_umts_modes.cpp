@@ -261,10 +261,10 @@ TEST(Modes, TheJournalTellsEveryPacketOnce) {
         bearer_config c = of_mode("umts-384", mode);
         c.errors_down.rate = 0.1;
         world w(c);
-        std::map<std::uint64_t, std::string> told;
+        std::map<std::uint64_t, std::string> reported;
         sdu_journal journal(
             [&](const packet_record& r) {
-                EXPECT_TRUE(told.emplace(r.number, r.dropped).second);
+                EXPECT_TRUE(reported.emplace(r.number, r.dropped).second);
                 EXPECT_EQ(r.parts.sum(), r.left_ns - r.arrived_ns);
                 EXPECT_LT(r.last_pdu, um_sn_space);
                 EXPECT_EQ(r.first_pdu < 0, mode == rlc_mode::transparent);
@@ -276,9 +276,9 @@ TEST(Modes, TheJournalTellsEveryPacketOnce) {
             w.run_to(w.now + 20 * ms);
         }
         w.run_to(w.now + 5000 * ms);
-        ASSERT_EQ(told.size(), 300U);
+        ASSERT_EQ(reported.size(), 300U);
         for (std::size_t i = 0; i < 300; ++i)
-            EXPECT_EQ(told[i], std::ranges::binary_search(w.arrived, i) ? "" : "rlc_lost") << i;
+            EXPECT_EQ(reported[i], std::ranges::binary_search(w.arrived, i) ? "" : "rlc_lost") << i;
     }
 }
 

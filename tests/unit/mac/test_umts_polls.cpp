@@ -225,9 +225,9 @@ protected:
         last = pdu;
         status_content c;
         EXPECT_TRUE(read_status(pdu, c));
-        std::vector<int> said{*c.ack};
-        for (const auto m : c.missing) said.push_back(m + 1);
-        return said;
+        std::vector<int> reported{*c.ack};
+        for (const auto m : c.missing) reported.push_back(m + 1);
+        return reported;
     }
     std::vector<std::uint8_t> last;
 

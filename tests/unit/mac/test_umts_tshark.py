@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""tshark as a foreign witness of the RLC: it puts the same SDUs together from our PDUs, byte for
+"""tshark as a independent oracle of the RLC: it puts the same SDUs together from our PDUs, byte for
 byte. argv[1]: rlc_capture. Where it does not, a case of few PDUs shows that the fault is its
 (packet-umts_rlc.c of 4.0). tests/bench/rlc_against_tshark.py: more worlds."""
 
@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-from rlc_witness import differences, sdus_of_tshark, wrong
+from rlc_oracle import differences, sdus_of_tshark, wrong
 
 PROGRAM = sys.argv.pop(1)
 
@@ -75,7 +75,7 @@ class Judging(unittest.TestCase):
 
 
 @unittest.skipUnless(shutil.which("tshark"), "no tshark here")
-class Witness(unittest.TestCase):
+class Oracle(unittest.TestCase):
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -94,7 +94,7 @@ class Witness(unittest.TestCase):
         return ours, sdus_of_tshark(self.file)
 
 
-class Worlds(Witness):
+class Worlds(Oracle):
     def test_random_worlds_of_both_modes(self) -> None:
         ours = self.ours("worlds", 1, 400, self.file)
         counts = {name: int(value) for name, value in (c.split("=") for c in ours.pop().split())}
@@ -128,7 +128,7 @@ class Worlds(Witness):
         self.assertEqual(sdus_of_tshark(self.file), ours)
 
 
-class Orders(Witness):
+class Orders(Oracle):
     """Two SDUs of 100 octets in PDUs 0 to 5 of 40: 2 has the end of one and the beginning of the
     next, 5 the end."""
 
@@ -149,7 +149,7 @@ class Orders(Witness):
         self.assertFalse(set(ours) & set(theirs))
 
 
-class Wraps(Witness):
+class Wraps(Oracle):
     def test_tshark_loses_what_lies_across_the_wrap_of_the_acknowledged_mode(self) -> None:
         # It takes number 0 for a new connection (rlc_am_reassemble), so an SDU begins there for it:
         # the rest of this one.

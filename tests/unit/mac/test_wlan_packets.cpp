@@ -17,7 +17,7 @@ namespace {
 using packet_model::attempt_config;
 
 // A report of a packet, with the parts that are valid only during the call.
-struct told {
+struct reported {
     packet_record record;
     int station;
     std::vector<std::uint8_t> again;
@@ -25,7 +25,7 @@ struct told {
 
 struct followed : world {
     using world::world;
-    std::vector<told> all;
+    std::vector<reported> all;
     void follow() {
         cell.follow([this](const packet_record& r, int station) {
             EXPECT_EQ(r.parts.sum(), r.left_ns - r.arrived_ns);
@@ -88,7 +88,7 @@ TEST(WlanPackets, OfEachStationEveryPacketIsCountedAndToldOnce) {
         w.run_until(w.now + 10 * s);
         std::uint64_t attempts = 0, sent = 0;
         for (int i = 0; i < w.cell.nodes(); ++i) attempts += w.cell.counts(i).attempts;
-        std::vector<std::vector<const told*>> of(n);
+        std::vector<std::vector<const reported*>> of(n);
         for (const auto& t : w.all) {
             of[static_cast<std::size_t>(t.station)].push_back(&t);
             for (const auto again : t.again) sent += 1U + again;

@@ -96,7 +96,7 @@ int cut(const recording& from, std::int64_t ways) {
     std::int64_t equal = 0;
     std::string first = "null";
     for (std::int64_t seed = 1; seed <= ways; ++seed) {
-        const auto other = said_otherwise(from, whole, static_cast<std::uint64_t>(seed));
+        const auto other = first_difference(from, whole, static_cast<std::uint64_t>(seed));
         if (!other)
             ++equal;
         else if (first == "null")

@@ -156,7 +156,7 @@ using cut_fn = std::function<piece()>;
 class listener {
 public:
     void hear(const recording& from, std::size_t world, const cut_fn& cut,
-              const on_reports_fn& said) {
+              const on_reports_fn& reported) {
         from_ = from.of(world);
         begin_ = first_sample(slot(curves::first_slot +
                                    static_cast<std::int64_t>(world) * (from.slots + pause_slots)))
@@ -166,7 +166,7 @@ public:
             heard_slot w{world, r.locked, {}, r.snr_db, r.predicted_snr_db, 0};
             for (std::size_t b = 0; b < nof_bins; ++b) w.outcome[b] = r.bins[b].outcome;
             w.fingerprint = fingerprint_of(r, receiver_.state());
-            said(w);
+            reported(w);
         };
         const auto size = static_cast<std::int64_t>(from_.size());
         if (world < smooth) return stretch(0, size);
@@ -228,9 +228,9 @@ private:
 };
 
 // The first slot of the recording that is said otherwise, cut by this seed, than in `whole`.
-inline std::optional<std::size_t> said_otherwise(const recording& from,
-                                                 const std::vector<heard_slot>& whole,
-                                                 std::uint64_t seed) {
+inline std::optional<std::size_t> first_difference(const recording& from,
+                                                   const std::vector<heard_slot>& whole,
+                                                   std::uint64_t seed) {
     std::size_t number = 0;
     std::optional<std::size_t> first;
     listener receiver;

@@ -221,7 +221,7 @@ TEST(channel_estimator, knows_its_error_in_every_bin_and_the_noise) {
     channel_estimator estimator;
     channel_estimate got;
     std::array<double, nof_bins> error{};
-    double told = 0;
+    double estimated = 0;
     constexpr int trials = 300;
     for (unsigned trial = 0; trial < trials; ++trial) {
         const random_channel channel(100 + trial);
@@ -229,14 +229,14 @@ TEST(channel_estimator, knows_its_error_in_every_bin_and_the_noise) {
         estimator.reset();
         estimator.from_all(slot.y, slot.pilots.data(), slot.control.data(),
                            static_cast<float>(1 / noise), got);
-        told += static_cast<double>(got.noise) / trials;
+        estimated += static_cast<double>(got.noise) / trials;
         for (int n = 0; n < nof_subcarriers; ++n)
             error[static_cast<std::size_t>(n / subcarriers_per_bin)] +=
                 (std::norm(get(got.middle, n) - channel.middle(n)) +
                  35.0 / 12 * std::norm(get(got.slope, n) - channel.slope(n))) /
                 (subcarriers_per_bin * trials);
     }
-    EXPECT_NEAR(told / noise, 1, 0.03);
+    EXPECT_NEAR(estimated / noise, 1, 0.03);
     for (std::size_t b = 0; b < nof_bins; ++b)
         EXPECT_NEAR(error[b] / (noise * static_cast<double>(got.bin_error[b])), 1, 0.25) << b;
     // Nothing is known beyond the ends of the band.

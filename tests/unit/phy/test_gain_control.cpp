@@ -209,7 +209,7 @@ TEST(gain_control, stays_within_the_radios_range_and_still_when_there_is_none) {
 
 // It is the gain that the samples come with, so another one cannot stand for it.
 TEST(gain_control, a_gain_that_the_radio_cannot_have_is_refused) {
-    const auto said = [](double gain) -> std::string {
+    const auto reported = [](double gain) -> std::string {
         try {
             const gain_control made({.gain_db = gain, .lowest_db = -10, .highest_db = 20});
         } catch (const std::invalid_argument& e) {
@@ -217,11 +217,11 @@ TEST(gain_control, a_gain_that_the_radio_cannot_have_is_refused) {
         }
         return "";
     };
-    EXPECT_EQ(said(20.5), "gain_db = 20.5: must be -10 .. 20");
-    EXPECT_EQ(said(-11), "gain_db = -11: must be -10 .. 20");
-    EXPECT_EQ(said(std::nan("")), "gain_db = nan: must be -10 .. 20");
-    EXPECT_EQ(said(20), "");
-    EXPECT_EQ(said(-10), "");
+    EXPECT_EQ(reported(20.5), "gain_db = 20.5: must be -10 .. 20");
+    EXPECT_EQ(reported(-11), "gain_db = -11: must be -10 .. 20");
+    EXPECT_EQ(reported(std::nan("")), "gain_db = nan: must be -10 .. 20");
+    EXPECT_EQ(reported(20), "");
+    EXPECT_EQ(reported(-10), "");
     EXPECT_THROW(gain_control({.gain_db = std::nan("")}), std::invalid_argument);
 }
 

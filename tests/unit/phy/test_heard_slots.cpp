@@ -46,14 +46,14 @@ TEST(HeardSlots, samples_that_are_cut_in_other_ways_are_heard_as_the_same_bits) 
     for (const heard_slot& w : whole) locked[w.world] += w.locked;
     for (const int n : locked) EXPECT_GT(n, 30);
     for (std::uint64_t seed = 1; seed <= 10; ++seed)
-        EXPECT_EQ(said_otherwise(samples(), whole, seed), std::nullopt) << seed;
+        EXPECT_EQ(first_difference(samples(), whole, seed), std::nullopt) << seed;
 }
 
 TEST(HeardSlots, a_sample_that_differs_by_80_db_below_itself_is_told_apart) {
     const auto whole = hear_whole(samples(), worlds.size());
     recording other = samples();
     other.samples[other.samples.size() - 3 * slot_samples + 500] *= 1.0001F;
-    EXPECT_TRUE(said_otherwise(other, whole, 1));
+    EXPECT_TRUE(first_difference(other, whole, 1));
 }
 
 // GCC 12 to 14, clang 19, for x86-64 and 64-bit ARM. Whoever changes the receiver's results makes
@@ -70,16 +70,17 @@ TEST(HeardSlots, outcomes_and_snr_are_those_of_the_vectors) {
     float worst = 0;
     for (; std::getline(in, line); ++number) {
         ASSERT_LT(number, whole.size());
-        std::istringstream told(line), here(line_of(whole[number], number));
+        std::istringstream kept_line(line), here(line_of(whole[number], number));
         std::string field, expected;
         for (int i = 0; i < 3; ++i) {
-            told >> expected;
+            kept_line >> expected;
             here >> field;
             ASSERT_EQ(field, expected) << "world, lock or outcomes of line " << number + 1;
         }
         for (const auto* row : {&whole[number].snr_db, &whole[number].predicted_snr_db})
             for (const float v : *row)
-                if (float value = 0; told >> value) worst = std::max(worst, std::abs(v - value));
+                if (float value = 0; kept_line >> value)
+                    worst = std::max(worst, std::abs(v - value));
     }
     EXPECT_EQ(number, whole.size());
     EXPECT_LT(worst, bound_db);

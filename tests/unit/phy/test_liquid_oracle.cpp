@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// liquid-dsp as a witness from outside: where its points are, and which it takes for the nearest.
+// liquid-dsp as an independent oracle: where its points are, and which it takes for the nearest.
 #include <complex>
 //
 #include <gtest/gtest.h>

@@ -70,24 +70,24 @@ TEST(wrong_decisions, are_as_many_as_the_symbols_tell) {
         const constellation c(k);
         const double snr = 3.3 / static_cast<double>(c.unit() * c.unit());  // two or three wrong
         constexpr int frames = 4000;
-        std::vector<std::pair<float, int>> told_and_wrong;
+        std::vector<std::pair<float, int>> estimated_and_wrong;
         for (int n = 0; n < frames; ++n) {
             noisy_frame f(c, snr, random);
             f.weight.fill(0.01F);  // of these only the ratio counts
-            told_and_wrong.emplace_back(wrong_decisions(c, f, f.got), f.wrong);
+            estimated_and_wrong.emplace_back(wrong_decisions(c, f, f.got), f.wrong);
         }
-        std::ranges::sort(told_and_wrong);
+        std::ranges::sort(estimated_and_wrong);
         double least = 0;
         for (const bool upper : {false, true}) {
-            double told = 0, wrong = 0;
+            double estimated = 0, wrong = 0;
             for (int n = 0; n < frames / 2; ++n) {
                 const auto& [t, w] =
-                    told_and_wrong[static_cast<std::size_t>(n + (upper ? frames / 2 : 0))];
-                told += static_cast<double>(t);
+                    estimated_and_wrong[static_cast<std::size_t>(n + (upper ? frames / 2 : 0))];
+                estimated += static_cast<double>(t);
                 wrong += w;
             }
-            EXPECT_GT(told, 0.85 * wrong) << k << " " << upper;
-            EXPECT_LT(told, 1.2 * wrong) << k << " " << upper;
+            EXPECT_GT(estimated, 0.85 * wrong) << k << " " << upper;
+            EXPECT_LT(estimated, 1.2 * wrong) << k << " " << upper;
             if (!upper)
                 least = wrong;
             else

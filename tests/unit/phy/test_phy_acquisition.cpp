@@ -56,9 +56,9 @@ std::vector<cf32> sum(std::vector<cf32> a, const std::vector<cf32>& b) {
 }
 
 TEST(cell_search, tells_every_slot_of_every_cell_from_its_pilots) {
-    cell_search any(any_cell), told(7);
+    cell_search any(any_cell), one_cell(7);
     EXPECT_EQ(any.hypotheses(), 64U * 30U);
-    EXPECT_EQ(told.hypotheses(), 30U);
+    EXPECT_EQ(one_cell.hypotheses(), 30U);
     for (int cell = 0; cell < nof_cells; ++cell) {
         const pilots values(cell);
         for (int s = 0; s < slots_per_frame; ++s) {
@@ -71,9 +71,9 @@ TEST(cell_search, tells_every_slot_of_every_cell_from_its_pilots) {
             ASSERT_NEAR(found.peak, 98, 0.01);
         }
     }
-    told.clear();
-    told.look(products_of(pilots(8).of(3)), 0);
-    EXPECT_EQ(told.strongest(15).tag, -1);
+    one_cell.clear();
+    one_cell.look(products_of(pilots(8).of(3)), 0);
+    EXPECT_EQ(one_cell.strongest(15).tag, -1);
 }
 
 TEST(cell_search, the_stronger_of_two_sets_of_products_wins_though_both_are_perfect) {

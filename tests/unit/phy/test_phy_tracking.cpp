@@ -98,7 +98,7 @@ struct overflowed {
     double nmse = 0, worst_timing = 0;
     std::uint64_t losses = 0;
 };
-overflowed overflow(bool moves, bool told) {
+overflowed overflow(bool moves, bool announced) {
     constexpr int slots = 1200, turn = 40, missing = 1, late = 300;
     slot_modulator modulator({});
     slot_receiver receiver({});
@@ -124,10 +124,10 @@ overflowed overflow(bool moves, bool told) {
             for (std::size_t k = 0; k < 17; ++k) y[n] += weights[k] * all[n + heard.size() - k];
         heard.assign(x.end() - static_cast<std::ptrdiff_t>(heard.size()), x.end());
         if (i % turn >= turn - missing) continue;
-        if (told) receiver.set_grid(later);
+        if (announced) receiver.set_grid(later);
         receiver.process(first_sample(slot(150 + i)), y, [](const received_slot&) {});
         if (i < 200) continue;
-        const double timing = receiver.state().timing_samples + (told ? later : 0);
+        const double timing = receiver.state().timing_samples + (announced ? later : 0);
         out.worst_timing = std::max(out.worst_timing, std::abs(timing - (late + 8)));
     }
     out.nmse = receiver.state().prediction_nmse;
@@ -136,11 +136,11 @@ overflowed overflow(bool moves, bool told) {
 }
 
 TEST(tracking, an_overflow_that_moves_the_grid_of_the_samples_is_none_for_timing_and_prediction) {
-    const auto whole = overflow(false, true), told = overflow(true, true),
+    const auto whole = overflow(false, true), announced = overflow(true, true),
                rounded = overflow(true, false);
-    EXPECT_EQ(told.losses, 0U);
-    EXPECT_LT(told.worst_timing, whole.worst_timing + 0.05);
-    EXPECT_LT(told.nmse, 1.1 * whole.nmse);
+    EXPECT_EQ(announced.losses, 0U);
+    EXPECT_LT(announced.worst_timing, whole.worst_timing + 0.05);
+    EXPECT_LT(announced.nmse, 1.1 * whole.nmse);
     EXPECT_GT(rounded.worst_timing, 0.4);  // or there is nothing to be told
     EXPECT_GT(rounded.nmse, 1.3 * whole.nmse);
 }

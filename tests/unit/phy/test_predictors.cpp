@@ -70,13 +70,13 @@ score run(const run_config& c, Speed kmh, int from, int to) {
     snr_predictor predictor(c.horizon, c.method);
     gains channel(c.seed, c.kind);
     shadowing level(c.shadowing_db, c.seed);
-    std::vector<std::array<float, nof_bins>> said(static_cast<std::size_t>(to));
+    std::vector<std::array<float, nof_bins>> reported(static_cast<std::size_t>(to));
     score s;
     for (int i = 0; i < to; ++i) {
         const auto m = channel.next(kmh(i) * per_kmh, c.offset_hz, level.next());
         if (i >= from)
             for (std::size_t b = 0; b < nof_bins; ++b) {
-                const double p = static_cast<double>(said[static_cast<std::size_t>(i)][b]);
+                const double p = static_cast<double>(reported[static_cast<std::size_t>(i)][b]);
                 s.error += (channel.truth[b] - p) * (channel.truth[b] - p);
                 s.power += channel.truth[b] * channel.truth[b];
                 s.predicted += p;
@@ -90,7 +90,7 @@ score run(const run_config& c, Speed kmh, int from, int to) {
         } else {
             predictor.update(m, ahead);
         }
-        if (i + c.horizon < to) said[static_cast<std::size_t>(i + c.horizon)] = ahead;
+        if (i + c.horizon < to) reported[static_cast<std::size_t>(i + c.horizon)] = ahead;
     }
     return s;
 }
@@ -135,7 +135,7 @@ TEST(predictors, forget_what_no_signal_can_be) {
                     gains channel(3);
                     std::array<float, nof_bins> ahead{};
                     score s;
-                    std::vector<std::array<float, nof_bins>> said;
+                    std::vector<std::array<float, nof_bins>> reported;
                     for (int i = 0; i < last; ++i) {
                         auto m = channel.next(50 * per_kmh);
                         if (i >= 400 && i < 400 + slots)
@@ -144,11 +144,11 @@ TEST(predictors, forget_what_no_signal_can_be) {
                                 m.power[b] *= amplitude * amplitude;
                             }
                         p.update(m, ahead);
-                        said.push_back(ahead);
+                        reported.push_back(ahead);
                         if (i < last - 1000) continue;
                         for (std::size_t b = 0; b < nof_bins; ++b) {
-                            const auto before =
-                                static_cast<double>(said[static_cast<std::size_t>(i - horizon)][b]);
+                            const auto before = static_cast<double>(
+                                reported[static_cast<std::size_t>(i - horizon)][b]);
                             s.error += (channel.truth[b] - before) * (channel.truth[b] - before);
                             s.power += channel.truth[b] * channel.truth[b];
                         }
@@ -323,9 +323,9 @@ TEST(predictors, lose_nothing_to_least_squares_where_the_channel_is_not_clarkes)
 // The predictions for the slots [from, from + 60).
 struct first_slots {
     double error = 0, power = 0;
-    void add(const gains& g, const std::array<float, nof_bins>& said) {
+    void add(const gains& g, const std::array<float, nof_bins>& reported) {
         for (std::size_t b = 0; b < nof_bins; ++b) {
-            const double d = g.truth[b] - static_cast<double>(said[b]);
+            const double d = g.truth[b] - static_cast<double>(reported[b]);
             error += d * d;
             power += g.truth[b] * g.truth[b];
         }
@@ -374,7 +374,7 @@ TEST(predictors, that_succeed_another_are_good_from_their_first_slot_on) {
 
 TEST(predictors, take_over_without_a_signal_too_and_the_last_one_asked_for) {
     gains g(3);
-    std::array<float, nof_bins> said;
+    std::array<float, nof_bins> reported;
     predictor_succession s(std::make_unique<snr_predictor>(3, "last"));
     auto first = std::make_unique<snr_predictor>(3, "ar"),
          second = std::make_unique<snr_predictor>(6);
@@ -382,7 +382,7 @@ TEST(predictors, take_over_without_a_signal_too_and_the_last_one_asked_for) {
     EXPECT_EQ(s.succeed(std::move(first)), nullptr);
     for (int i = 0; i < 200; ++i) s.skip();
     EXPECT_EQ(s.succeed(std::move(second)).get(), one);  // from the beginning again
-    for (int i = 0; i < 100; ++i) s.update(g.next(125), said);
+    for (int i = 0; i < 100; ++i) s.update(g.next(125), reported);
     for (int i = 0; i < 100; ++i) s.skip();
     for (int i = 0; i < 100; ++i) s.pass();
     EXPECT_NE(&s.current(), two);

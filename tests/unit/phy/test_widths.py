@@ -35,7 +35,7 @@ def rms(values):
     return math.sqrt(sum(v * v for v in values) / len(values))
 
 
-class said:
+class reported:
     def __init__(self, program):
         lines = [
             line.split()
@@ -65,13 +65,13 @@ class said:
 
 class Widths(unittest.TestCase):
     def test_all_widths_say_the_same_about_the_same_slots(self):
-        here = said(PROGRAMS[0])
+        here = reported(PROGRAMS[0])
         self.assertGreater(sum(locked == "1" for _, locked in here.lock), 1900)
         for program in PROGRAMS[1:]:
             with self.subTest(program=program):
                 if cannot_run(program):
                     self.skipTest("not for this processor")
-                there = said(program)
+                there = reported(program)
                 self.assertEqual(here.lock, there.lock)
                 otherwise = sum(a != b for a, b in zip(here.outcome, there.outcome)) / len(
                     here.outcome

@@ -29,7 +29,7 @@
 #include "os/pacing.h"
 #include "os/privileges.h"
 #include "os/realtime.h"
-#include "os/standstills.h"
+#include "os/stalls.h"
 #include "os/wake_up_cost.h"
 #include "types/failure.h"
 
@@ -211,9 +211,9 @@ TEST(memory_lock, under_a_limit_a_process_that_gives_its_rights_up_may_still_gro
     EXPECT_EQ(code, 0);
 }
 
-TEST(standstills, are_wake_ups_that_came_late_and_each_counts_once) {
+TEST(stalls, are_wake_ups_that_came_late_and_each_counts_once) {
     using namespace std::chrono_literals;
-    standstills found(2ms);
+    stalls found(2ms);
     EXPECT_EQ(found.woke(300us), 0);
     EXPECT_EQ(found.woke(1999us), 1);
     EXPECT_EQ(found.count(), 0);
@@ -234,7 +234,7 @@ TEST(standstills, are_wake_ups_that_came_late_and_each_counts_once) {
 }
 
 // Two that always have something to do, on one core: each is ready while the other one has it.
-TEST(standstills, a_thread_knows_how_long_it_was_ready_without_a_core) {
+TEST(stalls, a_thread_knows_how_long_it_was_ready_without_a_core) {
     if (!ready_without_core()) GTEST_SKIP() << "this kernel does not count it";
     cpu_set_t one;
     CPU_ZERO(&one);

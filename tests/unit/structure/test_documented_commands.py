@@ -56,8 +56,8 @@ class DocumentedCommands(unittest.TestCase):
                     if "..." in words or tuple(words) in seen or any("$" in w for w in words):
                         continue
                     seen.add(tuple(words))
-                    if said := refusal(words):
-                        wrong.append(f"{block.place}: ./openwip {' '.join(words)}: {said}")
+                    if reported := refusal(words):
+                        wrong.append(f"{block.place}: ./openwip {' '.join(words)}: {reported}")
         self.assertGreater(len(seen), 100)
         self.assertEqual([], wrong, "\n".join(wrong))
 

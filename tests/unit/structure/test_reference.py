@@ -16,6 +16,7 @@ import block_page
 import command_page
 import cpp_page
 import doxygen_comments
+import kept_tables
 import proto_schema
 import python_page
 import result_tables
@@ -200,6 +201,41 @@ class Results(unittest.TestCase):
     def test_every_generated_table_is_what_the_kept_json_gives(self):
         stale = [str(p) for p in result_tables.stale(TOP)]
         self.assertEqual(stale, [], "made by python3 docs/generators/result_tables.py")
+
+    def test_a_kept_cell_is_shown_with_its_digits_unit_and_interval(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "kept.json")
+            for cell, text in (
+                ("null", ""),
+                ('"VALID"', "VALID"),
+                ("4.50", "4.50"),
+                ("9999", "9999"),
+                ("1234567", "1,234,567"),
+                ('{"mean": 4.30, "half": 0.20}', "4.30 ± 0.20"),
+                ('{"low": 3.0, "high": 3.4, "unit": "%"}', "3.0 to 3.4 %"),
+                ('{"values": [1, -2.0], "unit": "dB", "signed": true}', "+1, -2.0 dB"),
+                ('{"values": [{"mean": 1, "half": 0}, 2], "bold": true}', "**1 ± 0, 2**"),
+            ):
+                file.write_text(f'{{"cell": {cell}}}')
+                self.assertEqual(kept_tables.cell_text(kept_tables.read(file)["cell"]), text)
+
+    def test_a_kept_table_says_how_it_was_measured_and_has_whole_rows(self):
+        kept = kept_tables.tables(TOP)
+        self.assertGreater(len(kept), 60)
+        for name, (file, table) in kept.items():
+            self.assertTrue(table["about"]["command"], f"{file}: {name}")
+            self.assertRegex(table["about"]["date"], r"20\d\d-\d\d-\d\d", f"{file}: {name}")
+            self.assertGreater(len(kept_tables.rows(table)), 1, f"{file}: {name}")
+        with self.assertRaisesRegex(SystemExit, "1 cells; valid: 2"):
+            kept_tables.rows({"columns": ["a", "b"], "rows": [["c"]]})
+
+    def test_every_kept_table_stands_on_a_page(self):
+        shown = {
+            name
+            for page in result_tables.pages(TOP)
+            for name in result_tables.PLACE.findall(page.read_text())
+        }
+        self.assertEqual(set(kept_tables.tables(TOP)) - shown, set())
 
 
 if __name__ == "__main__":

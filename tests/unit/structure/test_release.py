@@ -44,8 +44,8 @@ class Version(unittest.TestCase):
         self.assertTrue(SEMANTIC.fullmatch(VERSION), VERSION)
 
     def test_the_command_says_it(self):
-        said = subprocess.run([TOP / "openwip", "--version"], capture_output=True, text=True)
-        self.assertEqual(said.stdout.split()[:2], ["openwip", VERSION], said.stderr)
+        output = subprocess.run([TOP / "openwip", "--version"], capture_output=True, text=True)
+        self.assertEqual(output.stdout.split()[:2], ["openwip", VERSION], output.stderr)
 
     def test_the_citation_and_the_changelog_have_it(self):
         self.assertEqual(

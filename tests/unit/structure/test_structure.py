@@ -292,7 +292,7 @@ class Structure(unittest.TestCase):
             inner = [other for other in ALLOWED if other.startswith(folder + "/")]
             for path in sources(folder):
                 if any(path.is_relative_to(TOP / other) for other in inner):
-                    continue  # judged by the rule of its own folder
+                    continue  # evaluated by the rule of its own folder
                 seen += 1
                 for include in INCLUDE.findall(path.read_text()):
                     room = room_of(include)

@@ -53,10 +53,10 @@ def sums(text):
 
 class Sums(unittest.TestCase):
     def test_the_page_has_the_sums_of_its_tables(self):
-        said = SUM.search(PAGE.read_text())
-        self.assertIsNotNone(said, "**N of M hold** ... of ours **N of M** is not on the page")
+        output = SUM.search(PAGE.read_text())
+        self.assertIsNotNone(output, "**N of M hold** ... of ours **N of M** is not on the page")
         self.assertEqual(
-            {"texts": [int(said[1]), int(said[2])], "ours": [int(said[3]), int(said[4])]},
+            {"texts": [int(output[1]), int(output[2])], "ours": [int(output[3]), int(output[4])]},
             sums(PAGE.read_text()),
         )
 

@@ -33,9 +33,9 @@ slot_grant random_grant(std::mt19937& rng, int retransmissions) {
     }
     if (rng() % 4 != 0) return g;
     // Boundaries of the first new frames, and of runs of older ones.
-    int told = static_cast<int>(rng() % 4) * 4;
+    int with_boundary = static_cast<int>(rng() % 4) * 4;
     for (auto& b : g.bins) {
-        if (b.bits_per_symbol == 0 || b.retransmission || told-- <= 0) continue;
+        if (b.bits_per_symbol == 0 || b.retransmission || with_boundary-- <= 0) continue;
         const auto nibbles =
             static_cast<unsigned>(frame_payload_nibbles(link_profile::radio, b.bits_per_symbol));
         b.boundary = rng() % 2 == 0 ? no_boundary : static_cast<std::uint8_t>(rng() % nibbles);
@@ -74,12 +74,12 @@ int content_bits(const slot_grant& g) {
         bits += b.whole ? 1 : follows ? 3 : 11;
         before = &b;
     }
-    int fresh = 0, told = 0, without = 0;
+    int fresh = 0, with_boundary = 0, without = 0;
     for (const auto& b : g.bins) {
         if (b.bits_per_symbol == 0 || b.retransmission) continue;
         ++fresh;
         if (b.boundary == unknown_boundary) continue;
-        ++told;
+        ++with_boundary;
         ++without;
         if (b.boundary == no_boundary) continue;
         bits += gamma(without) + 1;
@@ -87,8 +87,8 @@ int content_bits(const slot_grant& g) {
         without = 0;
     }
     if (without > 0) bits += gamma(without + 1);
-    if (told > 0) bits += told == fresh ? 2 : 7;
-    if (told == 0 && fresh > 0 && g.runs[0].frames > 0) bits += 1;
+    if (with_boundary > 0) bits += with_boundary == fresh ? 2 : 7;
+    if (with_boundary == 0 && fresh > 0 && g.runs[0].frames > 0) bits += 1;
     int at = g.first_new_sn;
     for (const auto& run : g.runs) {
         if (run.frames == 0) break;

@@ -63,27 +63,27 @@ def listing(top: pathlib.Path) -> str:
 
 def evaluate(
     experiments: list[Experiment], store: Store, about: dict[str, Any]
-) -> list[report.Judged]:
+) -> list[report.Evaluated]:
     from . import figures  # late: --list needs no matplotlib
 
-    judged: list[report.Judged] = []
+    evaluated: list[report.Evaluated] = []
     for e in experiments:
         results = metrics.Results(e, store.read)
         drawn = figures.draw(results, store.out)
         report.write_csv(results, store.out)
-        judged.append(
-            report.Judged(
+        evaluated.append(
+            report.Evaluated(
                 e,
-                statements.judge_all(results),
+                statements.evaluate_all(results),
                 report.counts(results),
                 drawn,
                 list(results.lacking.values()),
             )
         )
-    report.write_comparison(judged, about, store.out)
-    print(report.screen(judged))
+    report.write_comparison(evaluated, about, store.out)
+    print(report.screen(evaluated))
     print(f"figures, tables and comparison.md are in {store.out}")
-    return judged
+    return evaluated
 
 
 def check_machine(time: str, places: Places) -> None:
@@ -116,7 +116,7 @@ def check_programs(
     """Prints the messages of each experiment's plan, once all is built; a folder that an earlier
     plan wrote is taken as it is."""
     before = (store.plan or {"experiments": {}})["experiments"]
-    said = {}
+    reported = {}
     for e in experiments:
         was, now = before.get(e.name, {}).get("programs", {}), digests(e, build)
         for name in was:
@@ -125,8 +125,8 @@ def check_programs(
                     f"--out: {e.name} in {store.out} was begun with {name} {was[name]}, and that of"
                     f" this build is {now[name]}; use another --out"
                 )
-        said[e.name] = was | now
-    return said
+        reported[e.name] = was | now
+    return reported
 
 
 def run(
@@ -142,10 +142,10 @@ def run(
     with many.owned():
         given.store.write_plan(given.plan)
         progress = Progress(given.store, given.experiments, runs, say, given.retry_failed)
-        for name, reason in given.left_out.items():
+        for name, reason in given.skipped.items():
             say(f"{name} is left out: {reason}")
         for e in given.experiments:
-            for why, points in e.left_out.items():
+            for why, points in e.skipped.items():
                 say(f"{e.name}: {points} of {points + len(e.points)} points are left out: {why}")
         learning = any(e.until for e in given.experiments)
         where = f"profile {given.profile.name}" if given.profile else f"{given.slots} at a time"
@@ -215,6 +215,6 @@ def main(
         **({"Linux of virtual time": given.kernel} if given.kernel else {}),
         **({"minutes": round((time.monotonic() - began) / 60, 1)} if ran else before),
     }
-    judged = evaluate(given.experiments, given.store, about)
-    complete = all(of.counts["valid"] == of.counts["runs"] for of in judged)
+    evaluated = evaluate(given.experiments, given.store, about)
+    complete = all(of.counts["valid"] == of.counts["runs"] for of in evaluated)
     return VALID if complete else INVALID

@@ -57,11 +57,11 @@ def load(
     mode: str,
     time: str = "real",
     tcp: dict[str, Any] | None = None,
-    left_out: dict[str, str] | None = None,
+    skipped: dict[str, str] | None = None,
     over: Over = Over(),
 ) -> list[Experiment]:
     """Experiments by name, or by the path of a file (NAME.yaml) of one's own; a name of SETS: those
-    of it that run in this time, and `left_out` why others do not."""
+    of it that run in this time, and `skipped` why others do not."""
     there = known(top, PLACES)
     a_set = SETS.get(names[0]) if len(names) == 1 else None
     if a_set:
@@ -83,8 +83,8 @@ def load(
         except NothingToRun as why:
             if not a_set:
                 raise
-            if left_out is not None:
-                left_out[name] = str(why)
+            if skipped is not None:
+                skipped[name] = str(why)
             continue
         if e.name in experiments:
             raise BadInput(

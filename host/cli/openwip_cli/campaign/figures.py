@@ -422,7 +422,7 @@ def scatter(results: Results, spec: dict[str, Any]) -> Figure:
         delays = np.array(work["delays_us"]) / 1000
         # without: all arrived, in order; or the run is from before they were kept
         numbers = work.get("numbers", range(len(delays)))
-        told = "numbers" in work or len(delays) == work["sent"] and not work.get("reordered")
+        is_complete = "numbers" in work or len(delays) == work["sent"] and not work.get("reordered")
         a.plot(
             np.array(numbers) / spec["packets_per_s"], delays, ".", markersize=2.5, color=COLOURS[0]
         )
@@ -430,7 +430,7 @@ def scatter(results: Results, spec: dict[str, Any]) -> Figure:
             title=", ".join(name_of(n, v) for n, v in zip(names, values)),
             xlabel=(
                 "time of sending (s)"
-                if told
+                if is_complete
                 else f"nth packet that arrived (n/{spec['packets_per_s']:g})"
             ),
         )

@@ -142,7 +142,7 @@ METRICS: dict[str, tuple[str, Reading]] = {
     "timeouts_real": ("real timeouts", _of_work("timeouts_real")),
     "rtt_ms": ("mean round-trip time (ms)", _of_work("rtt_ms")),
     "given_up": (
-        "frames given up by the link",
+        "frames dropped at the retry limit",
         lambda r, *_: r["packets"]["uplink"]["dropped"].get("wlan_retry_limit", 0),
     ),
     "dropped": (
@@ -190,7 +190,7 @@ METRICS: dict[str, tuple[str, Reading]] = {
         lambda r, *_: r["bearer"]["down"]["received_octets_most"] / 1e3,
     ),
     "sdu_loss": (
-        "packets given up (share)",
+        "packets dropped by the RLC (share)",
         lambda r, *_: r["packets"]["downlink"]["dropped"].get("rlc_given_up", 0)
         / r["packets"]["downlink"]["in"],
     ),
@@ -326,7 +326,7 @@ class Results:
         self.repeated = 0
         self.lacking: dict[str, Lacking] = {}
         self.lacks: dict[Point, set[str]] = {}  # point -> keys of its runs that are lacking
-        self.used: set[Point] = set()  # points that were asked for (judge)
+        self.used: set[Point] = set()  # points that were asked for (evaluate)
         seen: dict[str, Report | None] = {}
         for point in experiment.points:
             for realisation in range(1, experiment.realisations + 1):

@@ -82,7 +82,7 @@ def seat(prefix: str) -> Iterator[tuple[str, placement.Placement]]:
                 if e.errno != errno.EADDRINUSE:  # any other one stays, whichever the number
                     raise
                 continue
-            if not cells.Cell(f"{prefix}{index}").is_up():  # its keeper may just be ending it
+            if not cells.Cell(f"{prefix}{index}").is_up():  # its supervisor may just be ending it
                 yield f"{prefix}{index}", placement.of_several(index)
                 return
 

@@ -218,10 +218,10 @@ def load(
     mode: str,
     time: str = "real",
     tcp: dict[str, Any] | None = None,
-    left_out: dict[str, str] | None = None,
+    skipped: dict[str, str] | None = None,
     given: Over = Over(),
 ) -> list[Experiment]:
-    loaded = experiments.load(top, names, mode, time, tcp, left_out, given)
+    loaded = experiments.load(top, names, mode, time, tcp, skipped, given)
     for e in loaded:
         statements.check_statements(e, e.tree["statements"])
         for whose, part in (
@@ -287,7 +287,7 @@ def parse(arguments: list[str], places: Places, command: str = "experiment") -> 
         ("--beside", given.beside),
     ):
         if alone:
-            if beside := [said for said in p.said(given) if said != flag]:
+            if beside := [option for option in p.named_options(given) if option != flag]:
                 raise BadInput(
                     f"{flag} with {beside[0]}, which it does not look at; valid: {flag} alone"
                 )
@@ -301,10 +301,10 @@ def parse(arguments: list[str], places: Places, command: str = "experiment") -> 
     given.slots = given.cores * PER_CORE[given.time]
     given.profile = profile_of(given, places)
     given.tcp = (ns3_tcp if given.time == "ns3" else tcp_settings).read(given.tcp)
-    given.left_out = dict[str, str]()
+    given.skipped = dict[str, str]()
     given.over = read_over(given.set, given.realisations)
     given.experiments = load(
-        places.top, given.names, given.mode, given.time, given.tcp, given.left_out, given.over
+        places.top, given.names, given.mode, given.time, given.tcp, given.skipped, given.over
     )
     longest = max((e.duration_s for e in given.experiments), default=0)
     given.run_limit = given.run_limit or pool.LIMIT_MIN + math.ceil(ATTEMPTS * longest / 60)

@@ -73,7 +73,7 @@ class Experiment:
         layers.check_applications(file, self.settings, time)
         self._runs: dict[tuple[Point, int], Run] = {}
         self._check_runs()
-        self.left_out: dict[str, int] = {}  # why: points
+        self.skipped: dict[str, int] = {}  # why: points
         if time == "ns3":
             self._leave_out()
         if over.settings:
@@ -123,9 +123,9 @@ class Experiment:
                 tcp_settings.check_ns3(self.run(p, 1).spec)
                 kept.append(p)
             except BadInput as e:
-                self.left_out[str(e)] = self.left_out.get(str(e), 0) + 1
+                self.skipped[str(e)] = self.skipped.get(str(e), 0) + 1
         if not kept:
-            raise NothingToRun(f"experiment file {self.path}: {next(iter(self.left_out))}")
+            raise NothingToRun(f"experiment file {self.path}: {next(iter(self.skipped))}")
         self.grid.points = kept
 
     def spec(self, point: Point, realisation: int) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from ..machine import outputs
 from ..text import OTHER_TREE, of_json
 from .metrics import Lack, Lacking, Results, metrics_of
 from .plan import Experiment
-from .statements import Holds, Judgement
+from .statements import Evaluation, Holds
 
 COMPARISON = "comparison.json"
 # name and number of a figure, why it is not there
@@ -27,11 +27,11 @@ Drawn: TypeAlias = tuple[str, int | str, str | None]
 MOST_LINES = 5  # of runs without a value, of one kind
 
 
-class Judged(NamedTuple):
+class Evaluated(NamedTuple):
     """An experiment, and what came of it."""
 
     experiment: Experiment
-    judgements: list[Judgement]
+    evaluations: list[Evaluation]
     counts: dict[str, int]
     figures: list[Drawn]
     lacking: list[Lacking]
@@ -132,10 +132,10 @@ def escape(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def markdown(judged: Sequence[Judged], about: dict[str, Any]) -> str:
+def markdown(evaluated: Sequence[Evaluated], about: dict[str, Any]) -> str:
     lines = ["| experiment | the text says | we measured | holds |", "|---|---|---|---|"]
-    for experiment, judgements, *_ in judged:
-        for j in judgements:
+    for experiment, evaluations, *_ in evaluated:
+        for j in evaluations:
             note = "".join(f" ({text})" for text in (j.note, lacking_text(j.lacking)) if text)
             lines.append(
                 f"| {experiment.name} | {escape(j.says)} [{escape(j.source)}] | "
@@ -146,7 +146,7 @@ def markdown(judged: Sequence[Judged], about: dict[str, Any]) -> str:
         "| experiment | realisations x s | runs | valid | invalid | repeated attempts |",
         "|---|---|---|---|---|---|",
     ]
-    for experiment, _, c, *_ in judged:
+    for experiment, _, c, *_ in evaluated:
         lines.append(
             f"| {experiment.name} | {experiment.realisations} x {experiment.duration_s} |"
             f" {c['runs']} | {c['valid']} |"
@@ -156,16 +156,18 @@ def markdown(judged: Sequence[Judged], about: dict[str, Any]) -> str:
     lines += ["", *(f"{k}: {v}" for k, v in about.items())]
     lines += [
         f"no figure {name} of {experiment.name}: {why}"
-        for experiment, _, _, figures, _ in judged
+        for experiment, _, _, figures, _ in evaluated
         for name, _, why in figures
         if why
     ]
-    lines += [line for of in judged for line in ended_without(of.lacking)]
+    lines += [line for of in evaluated for line in ended_without(of.lacking)]
     return "\n".join(lines) + "\n"
 
 
-def write_comparison(judged: Sequence[Judged], about: dict[str, Any], folder: pathlib.Path) -> None:
-    outputs.write_whole(folder / "comparison.md", markdown(judged, about))
+def write_comparison(
+    evaluated: Sequence[Evaluated], about: dict[str, Any], folder: pathlib.Path
+) -> None:
+    outputs.write_whole(folder / "comparison.md", markdown(evaluated, about))
     tree = {
         "about": about,
         "experiments": {
@@ -178,7 +180,7 @@ def write_comparison(judged: Sequence[Judged], about: dict[str, Any], folder: pa
                 "figures": [
                     {"name": n, "text_figure": number, "missing": why} for n, number, why in figures
                 ],
-                "statements": [dataclasses.asdict(j) for j in judgements],
+                "statements": [dataclasses.asdict(j) for j in evaluations],
                 "lacking": [
                     {
                         "run": run.key,
@@ -190,21 +192,21 @@ def write_comparison(judged: Sequence[Judged], about: dict[str, Any], folder: pa
                     for run in lacking
                 ],
             }
-            for experiment, judgements, c, figures, lacking in judged
+            for experiment, evaluations, c, figures, lacking in evaluated
         },
     }
     outputs.write_whole(folder / COMPARISON, json.dumps(tree, indent=1) + "\n")
 
 
-def screen(judged: Sequence[Judged]) -> str:
+def screen(evaluated: Sequence[Evaluated]) -> str:
     lines = []
-    for experiment, judgements, c, figures, lacking in judged:
+    for experiment, evaluations, c, figures, lacking in evaluated:
         lines.append(
             f"{experiment.name}  {experiment.title}: {c['valid']} of {c['runs']} runs valid"
             + (f" ({', '.join(without_value(c))})" if c["valid"] < c["runs"] else "")
             + (f", {c['repeated']} attempts repeated" if c["repeated"] else "")
         )
-        for j in judgements:
+        for j in evaluations:
             lines.append(
                 f"  {j.holds:<14} {j.says}"
                 + (f": {j.measured}" if j.measured else "")
@@ -212,7 +214,7 @@ def screen(judged: Sequence[Judged]) -> str:
             )
         lines += [f"  no figure      {name}: {why}" for name, _, why in figures if why]
         lines += [f"  {line}" for line in ended_without(lacking)]
-    held = [j.holds for of in judged for j in of.judgements]
+    held = [j.holds for of in evaluated for j in of.evaluations]
     lines.append(
         f"statements: {sum(h.is_yes for h in held)} hold,"
         f" {sum(h.is_no for h in held)} do not,"

@@ -167,7 +167,7 @@ class Progress:
             with contextlib.suppress(OSError):  # only a log
                 (self.store.logs / f"{key}.log").unlink()
         left = len(self.left) * (time.monotonic() - self.began) / self.done
-        said = (
+        outcome = (
             f"FAILED: {stored.failure.text()}"
             if stored.failure
             else "valid"
@@ -176,7 +176,7 @@ class Progress:
         )
         self.say(
             f"{self.done}/{self.done + len(self.left)} {run.label}:"
-            f" {headline(stored.run['result'])}, {said}"
+            f" {headline(stored.run['result'])}, {outcome}"
             + (f" at attempt {len(failed) + 1}" if failed and stored.counts else "")
             + f"; {self.interval(key)}"
             + (f"{left / 60:.0f} min left" if left > 90 else f"{left:.0f} s left")

@@ -62,7 +62,7 @@ class Holds(str, enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True)
-class Judgement:
+class Evaluation:
     id: str
     says: str
     source: str
@@ -551,7 +551,7 @@ def check_statements(e: Experiment, given: Any) -> None:
             e.grid.check_numbers(f"{whose}: over", s["over"], where)
 
 
-def judge(results: Results, statement: Statement) -> Judgement:
+def evaluate(results: Results, statement: Statement) -> Evaluation:
     findings = []
     results = results.observed().averaged(statement.get("averaged", []))
     for label, case in cases(statement):
@@ -562,13 +562,13 @@ def judge(results: Results, statement: Statement) -> Judgement:
     common = {k: str(statement.get(k, "")).strip() for k in ("id", "says", "source", "note")}
     lacking = dict(collections.Counter(run.lack.value for run in results.lacking_of_used()))
     if not findings:
-        return Judgement(measured="", holds=Holds.NOT_MEASURED, lacking=lacking, **common)
+        return Evaluation(measured="", holds=Holds.NOT_MEASURED, lacking=lacking, **common)
     holds, sure = _verdict((f.holds, f.sure) for _, f in findings)
     measured = "; ".join(
         f"{label}: {f.text}{'' if f.holds or holds else ' (no)'}" if label else f.text
         for label, f in findings
     )
-    return Judgement(
+    return Evaluation(
         measured=measured,
         holds=(
             (Holds.YES if sure else Holds.YES_NOT_SURE)
@@ -580,5 +580,5 @@ def judge(results: Results, statement: Statement) -> Judgement:
     )
 
 
-def judge_all(results: Results) -> list[Judgement]:
-    return [judge(results, s) for s in results.experiment.tree["statements"]]
+def evaluate_all(results: Results) -> list[Evaluation]:
+    return [evaluate(results, s) for s in results.experiment.tree["statements"]]

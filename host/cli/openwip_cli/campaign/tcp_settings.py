@@ -102,11 +102,13 @@ def window_kept(asked: int, windows: Iterable[int]) -> list[str]:
 
 
 def with_windows(report: dict[str, Any], asked: int) -> dict[str, Any]:
-    """A report of virtual time with the windows that its receivers ended with, and judged by
+    """A report of virtual time with the windows that its receivers ended with, and evaluated by
     them."""
     windows = [w for end in report["flows"] for w in end.get("windows", ())]
     return report | {
-        "verdict": checks.judge_also(report["verdict"], Facts(failed=window_kept(asked, windows))),
+        "verdict": checks.evaluate_also(
+            report["verdict"], Facts(failed=window_kept(asked, windows))
+        ),
         "workload": (
             report["workload"]
             | {

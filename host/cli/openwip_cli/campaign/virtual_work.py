@@ -55,7 +55,7 @@ def result_of(report: dict[str, Any], kind: str) -> dict[str, Any]:
     """A user without a connection is no user: the others have the link for themselves."""
     since = [f["since"] for f in report["flows"] if "since" in f]
     report = report | {
-        "verdict": checks.judge_also(
+        "verdict": checks.evaluate_also(
             report["verdict"],
             Facts(
                 failed=[

@@ -52,7 +52,7 @@ def wait_for_start(cell: MeasuredCell) -> float:
     figures are taken from here."""
     now = cell.ask(cell.air).now / SAMPLE_RATE
     if now < START_S:
-        cell.keeper.pause(START_S - now)
+        cell.supervisor.pause(START_S - now)
     cell.mark("first")
     return round(max(now, START_S), 3)
 
@@ -158,7 +158,7 @@ def server_intervals(text: str) -> tuple[float, float]:
 
 def bulk_tcp(cell: MeasuredCell, work: dict[str, Any]) -> dict[str, Any]:
     settings = apply_tcp(cell, work)
-    keeper, duration = cell.keeper, work["duration_s"]
+    supervisor, duration = cell.supervisor, work["duration_s"]
     send = [
         "iperf3",
         "-c",
@@ -172,13 +172,13 @@ def bulk_tcp(cell: MeasuredCell, work: dict[str, Any]) -> dict[str, Any]:
         str(CONNECT_S * 1000),
     ]
     started_s = wait_for_start(cell)
-    with pair(keeper, cell.cell, iperf3_server("-i", "1", "-f", "k"), send, IPERF3_READY) as (
+    with pair(supervisor, cell.cell, iperf3_server("-i", "1", "-f", "k"), send, IPERF3_READY) as (
         server,
         client,
     ):
-        client.wait(keeper, CONNECT_S + duration + PATIENCE_S)
+        client.wait(supervisor, CONNECT_S + duration + PATIENCE_S)
         cell.mark("last")
-        server.wait(keeper, 2)
+        server.wait(supervisor, 2)
         check_killed(sender=client, receiver=server)
         intervals = server_intervals(server.stdout)
         text = client.stdout if client.process.returncode is not None else ""
@@ -240,19 +240,19 @@ def both_ends(
     cell: MeasuredCell, receive: list[str], send: list[str], seconds: float, stop_receiver: bool
 ) -> tuple[Any, Any]:
     """(JSON of the sender, JSON of the receiver)."""
-    keeper = cell.keeper
-    with pair(keeper, cell.cell, receive, send, before=lambda: wait_for_start(cell)) as (
+    supervisor = cell.supervisor
+    with pair(supervisor, cell.cell, receive, send, before=lambda: wait_for_start(cell)) as (
         receiver,
         sender,
     ):
-        if not sender.wait(keeper, seconds + PATIENCE_S):
+        if not sender.wait(supervisor, seconds + PATIENCE_S):
             raise TrafficFailed(f"the sender did not end within {seconds + PATIENCE_S:.0f} s")
         cell.mark("last")
         check_ended(sender=sender)
         if stop_receiver:
-            receiver.wait(keeper, DRAIN_S)
+            receiver.wait(supervisor, DRAIN_S)
             system.signal_pidfd(receiver.pidfd, signal.SIGTERM)
-        if not receiver.wait(keeper, PATIENCE_S):
+        if not receiver.wait(supervisor, PATIENCE_S):
             raise TrafficFailed("the receiver did not end")
         check_ended(receiver=receiver)
         return json.loads(sender.stdout), json.loads(receiver.stdout.split("\n", 1)[1])

@@ -209,7 +209,7 @@ class Recording:
         self.progress, self.file = progress, file
         self.not_written: str | None = None  # why the file does not have all of the run
         self.last_words = tempfile.TemporaryFile("w")  # without a name: a kill leaves nothing
-        self.said = tempfile.TemporaryFile("w+")
+        self.stderr_file = tempfile.TemporaryFile("w+")
         self.process: subprocess.Popen[bytes] | None = subprocess.Popen(
             [
                 places.program(PROGRAM),
@@ -226,7 +226,7 @@ class Recording:
                 *comments(cell, places, [("configuration", to_yaml(configuration))]),
             ],
             stdin=subprocess.DEVNULL,
-            stderr=self.said,
+            stderr=self.stderr_file,
             pass_fds=[self.last_words.fileno()],
             preexec_fn=system.follower(),
         )
@@ -248,8 +248,8 @@ class Recording:
                 self.process.kill()
                 self.process.wait(1)
         code, self.process = self.process.returncode, None
-        self.said.seek(0)
-        lines = [line.removeprefix("openwip ") for line in self.said.read().splitlines()]
+        self.stderr_file.seek(0)
+        lines = [line.removeprefix("openwip ") for line in self.stderr_file.read().splitlines()]
         for line in lines:
             self.progress(line)
         if code != 0:
@@ -264,7 +264,7 @@ class Recording:
             )
             self.not_written = f"--capture {self.file}: {how}"
         self.last_words.close()
-        self.said.close()
+        self.stderr_file.close()
 
 
 @contextlib.contextmanager

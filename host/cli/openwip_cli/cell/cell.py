@@ -10,7 +10,7 @@ has to be root's: own_files.py):
   *.yaml *.log and the ipc sockets
 The directory is also the lock: whoever holds flock on it owns the cell. A directory that nobody
 holds is what a kill -9 left. Somebody may delete it: so a namespace itself says whose it is
-(system.make_namespace), and the keeper, which holds the directory, can be found by that."""
+(system.make_namespace), and the supervisor, which holds the directory, can be found by that."""
 
 import contextlib
 import fcntl
@@ -26,13 +26,13 @@ from ..errors import BadInput
 from ..machine import media, own_files, procfs, system
 
 RUN_ROOT = pathlib.Path("/run/openwip")
-KEEPER_ENDS_S = 5  # it ends its processes first
+SUPERVISOR_ENDS_S = 5  # it ends its processes first
 ADDRESS = {"base": "10.42.0.1", "terminal": "10.42.0.2"}
 # of a controller, at the wired network and at the bearer
 WIRED_ADDRESS, RADIO_ADDRESS = "10.42.254.1/32", "10.42.254.2/32"
 STATIONS = ("base", "terminal")
 CONTROLLER = "controller"  # between the base station's server and the bearer (runs/split_tcp.py)
-KEEPER = "owip-keeper"  # the name of that process
+SUPERVISOR = "owip-keeper"  # the name of that process
 MARK = "openwip cell "  # in a namespace, before the name of its cell
 
 
@@ -68,8 +68,8 @@ class Cell:
 
     @property
     def noted(self) -> pathlib.Path:
-        """A line for everything that was not as it should be for a while: the keeper's, for the
-        judge."""
+        """A line for everything that was not as it should be for a while: the supervisor's, for the
+        verdict monitor."""
         return self.run / "noted"
 
     def endpoint(self, socket: str) -> str:
@@ -168,7 +168,7 @@ class Cell:
     # --- what is left of it ---
 
     def recorded_processes(self) -> list[tuple[int, int]]:
-        """(pid, start time) of each process, as the keeper has written them down."""
+        """(pid, start time) of each process, as the supervisor has written them down."""
         found = []
         for path in (self.run / "pids").glob("*"):
             with contextlib.suppress(OSError, ValueError):
@@ -186,10 +186,12 @@ class Cell:
             if n not in written and mine.fullmatch(n) and system.mark_of(n) == self.mark
         ]
 
-    def keepers(self) -> list[tuple[int, int]]:
-        """(pid, start time) of other keepers of a cell of this name whose directory has been
+    def supervisors(self) -> list[tuple[int, int]]:
+        """(pid, start time) of other supervisors of a cell of this name whose directory has been
         deleted."""
-        return [p for p in system.holders(f"{self.run} (deleted)", KEEPER) if p[0] != os.getpid()]
+        return [
+            p for p in system.holders(f"{self.run} (deleted)", SUPERVISOR) if p[0] != os.getpid()
+        ]
 
     def medium_files(self) -> list[pathlib.Path]:
         """Where the medium of this cell and its radios met, if it has gone and left them."""
@@ -203,7 +205,7 @@ class Cell:
             for pid, started in self.recorded_processes()
             if procfs.start_time(pid) == started
         ]
-        left += [f"keeper {pid}" for pid, _ in self.keepers()]
+        left += [f"supervisor {pid}" for pid, _ in self.supervisors()]
         left += [f"{p}, of a medium that has gone" for p in self.medium_files()]
         left += [f"directory {self.run}"] if self.run.exists() and any(self.run.iterdir()) else []
         return left
@@ -221,7 +223,9 @@ class Cell:
         somebody with more rights."""
         left = []
         if namespaces is None:
-            left += system.kill_all(self.keepers(), KEEPER_ENDS_S)  # it removes what it made
+            left += system.kill_all(
+                self.supervisors(), SUPERVISOR_ENDS_S
+            )  # it removes what it made
             namespaces = {n: system.namespace_identity(n) for n in self.made_namespaces()}
         left += system.kill_all(
             self.recorded_processes() if processes is None else processes, grace

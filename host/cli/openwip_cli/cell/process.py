@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One process of a cell: what the keeper starts, and with which rights."""
+"""One process of a cell: what the supervisor starts, and with which rights."""
 
 import dataclasses
 

@@ -3,7 +3,7 @@
 from a radio and its computer: the lead and the retransmission delay.
 
 A lead has two halves (docs/explanation/free-running.md): one for macd, one for modulation
-and transport. Each has to survive a standstill of the machine, which shows in the reception: what
+and transport. Each has to survive a stall of the machine, which shows in the reception: what
 one slot in 10,000 takes longer than half of them. In the second half a slot is made, which takes up
 to a slot, and its burst has to leave so long before its time that one in 10,000 is late. Beside the
 lead a delay holds the slot itself, its reception (the latency that one slot in 10,000 exceeds, and

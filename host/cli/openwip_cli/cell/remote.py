@@ -34,8 +34,8 @@ from ..machine.places import Places
 from ..settings.command_line import Parser
 from ..text import of_file
 from .cell import Cell
-from .keeper import KeeperClient
 from .process import Process
+from .supervisor import SupervisorClient
 
 # In the order of their ports. A socket that the cell does not have answers nothing.
 SOCKETS = (
@@ -400,7 +400,7 @@ def forward(ways: list[tuple[str, str, str]], keys: ServerKeys, ready_file: str 
     if ready_file:
         own_files.create(ready_file, f"{ways[0][2]}\n")
     rights.become_account()
-    if not ready_file:  # no keeper sees to it
+    if not ready_file:  # no supervisor sees to it
         system.die_with_parent(os.getppid())
     print("ready", flush=True)
     closed: list[Forward] = []
@@ -424,7 +424,7 @@ def forward(ways: list[tuple[str, str, str]], keys: ServerKeys, ready_file: str 
 
 
 def process(cell: Cell, listen: Listen, places: Places) -> Process:
-    """The forwarder as a process of the cell, for its keeper. `listen`: of check_listen()."""
+    """The forwarder as a process of the cell, for its supervisor. `listen`: of check_listen()."""
     host, port, keys = listen
     argv = places.module("forward", cell.run, host, port, keys.folder)
     environment = {
@@ -444,7 +444,7 @@ def process(cell: Cell, listen: Listen, places: Places) -> Process:
 
 def start(
     cell: Cell,
-    keeper: KeeperClient,
+    supervisor: SupervisorClient,
     listen: "Listen | None",
     places: Places,
     progress: Callable[[str], None],
@@ -452,14 +452,14 @@ def start(
     """`listen`: of check_listen(), or None."""
     if listen is None:
         return
-    keeper.start(process(cell, listen, places))
+    supervisor.start(process(cell, listen, places))
     host, port, _ = listen
     ready = cell.run / "forward.ready"
-    keeper.wait_until(lambda: ready.exists() or "forward" not in keeper.pids, 15)
+    supervisor.wait_until(lambda: ready.exists() or "forward" not in supervisor.pids, 15)
     if not ready.exists():
         raise BadInput(
             f"--listen {host}:{port}:"
-            f" {keeper.lost[-1] if keeper.lost else 'the forwarder does not start'}; valid: a port"
+            f" {supervisor.lost[-1] if supervisor.lost else 'the forwarder does not start'}; valid: a port"
             " that is free"
         )
     progress(f"listening on tcp://{host}:{port}..{port + len(SOCKETS) - 1}, with keys")

@@ -3,6 +3,7 @@
 
 import contextlib
 import json
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ from ..messages import control
 from ..shapes import Interface
 from . import cell as cells
 from .cell import Cell
-from .keeper import KeeperClient
+from .supervisor import SupervisorClient
 
 
 def running_cell(name: str) -> Cell:
@@ -29,35 +30,45 @@ def running_cell(name: str) -> Cell:
 
 
 def cell_lives(cell: Cell) -> bool:
-    keeper = cell.state.get("keeper")
-    return keeper is not None and procfs.start_time(keeper[0]) == keeper[1]
+    supervisor = cell.state.get("keeper")
+    return supervisor is not None and procfs.start_time(supervisor[0]) == supervisor[1]
 
 
 STILL_S = 0.3  # between two readings that have to agree
 REST_TRIES = 5
 
 
-def asked(keeper: KeeperClient, endpoint: control.Control) -> Any:
+def asked(supervisor: SupervisorClient, endpoint: control.Control) -> Any:
     """Status, or CellDied: a process that does not answer for 5 s counts as dead."""
     for _ in range(10):
-        keeper.pause(0)
+        supervisor.pause(0)
         with contextlib.suppress(control.NoAnswer):
             return endpoint.status(0.5)
-    keeper.blame(f"{endpoint.endpoint} does not answer")
+    supervisor.blame(f"{endpoint.endpoint} does not answer")
 
 
 class Running:
     """A cell whose processes are up: what its control sockets say."""
 
-    def __init__(self, cell: Cell, keeper: KeeperClient) -> None:
-        self.cell, self.keeper = cell, keeper
+    def __init__(self, cell: Cell, supervisor: SupervisorClient) -> None:
+        self.cell, self.supervisor = cell, supervisor
         self.NoAnswer = control.NoAnswer
         self.air = control.Control(cell.endpoint("air.control"))
         self.base = control.Control(cell.endpoint("base.control"))
         self.terminal = control.Control(cell.endpoint("terminal.control"))
 
+    @property
+    def keeper(self) -> SupervisorClient:
+        """The old name of `supervisor`, for workloads of version 0."""
+        warnings.warn(
+            "cell.keeper is called cell.supervisor; the old name goes with the next release",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return self.supervisor
+
     def ask(self, endpoint: control.Control) -> Any:
-        return asked(self.keeper, endpoint)
+        return asked(self.supervisor, endpoint)
 
     def statuses(self) -> facts.Statuses:
         return facts.Statuses(self.ask(self.air), self.ask(self.base), self.ask(self.terminal))
@@ -72,7 +83,7 @@ class Running:
             self.statuses,
             lambda s: s.counts,
             self.kernel_counts,
-            lambda: self.keeper.pause(STILL_S / min(1.0, speed)),
+            lambda: self.supervisor.pause(STILL_S / min(1.0, speed)),
         )
 
 
@@ -142,4 +153,4 @@ def drain(running: Running, speed: float = 1.0, limit_s: int = 30) -> None:
         previous = now.counts
         return still and not now.queued
 
-    running.keeper.wait_until(quiet, limit_s / speed, every=0.15 / min(1, speed))
+    running.supervisor.wait_until(quiet, limit_s / speed, every=0.15 / min(1, speed))

@@ -20,8 +20,8 @@ from ..messages import control
 from ..settings.scenario import Scenario
 from . import cell as cells
 from .cell import Cell
-from .keeper import KeeperClient, not_ended
 from .process import Process
+from .supervisor import SupervisorClient, not_ended
 
 START_TIMEOUT_S = 30
 OBSERVER = "host/observer/wip_observer"
@@ -88,15 +88,17 @@ class CpuClock:
         }
 
 
-def start_process(keeper: KeeperClient, process: Process, endpoint: control.Control) -> None:
+def start_process(
+    supervisor: SupervisorClient, process: Process, endpoint: control.Control
+) -> None:
     """Start it and wait until it answers."""
-    keeper.start(process)
-    if not keeper.wait_until(endpoint.answers, START_TIMEOUT_S):
-        keeper.blame(f"{process.name} does not answer on its control socket")
+    supervisor.start(process)
+    if not supervisor.wait_until(endpoint.answers, START_TIMEOUT_S):
+        supervisor.blame(f"{process.name} does not answer on its control socket")
 
 
 def place(
-    keeper: KeeperClient,
+    supervisor: SupervisorClient,
     wanted: placement.Placement | list[int] | str,
     places: Places,
     progress: Callable[[str], None],
@@ -104,17 +106,17 @@ def place(
 ) -> None:
     """Chooses where the cell runs, and goes out of the way with all that this process starts
     itself."""
-    keeper.placement = placement.find(wanted, places, apart)
-    progress(keeper.placement.words())
-    if keeper.placement.others is not None:
-        os.sched_setaffinity(0, keeper.placement.others)
+    supervisor.placement = placement.find(wanted, places, apart)
+    progress(supervisor.placement.words())
+    if supervisor.placement.others is not None:
+        os.sched_setaffinity(0, supervisor.placement.others)
 
 
-def start_observers(keeper: KeeperClient, cell: Cell, command: str, places: Places) -> None:
+def start_observers(supervisor: SupervisorClient, cell: Cell, command: str, places: Places) -> None:
     """Starts the observers: the cell lives without them (their death is in the verdict)."""
     run = {"OPENWIP_RUN": str(cell.run)}
     stations = ",".join(f"{s}={cell.namespace(s)}" for s in cell.stations)
-    keeper.start(
+    supervisor.start(
         Process(
             "observer",
             [
@@ -128,13 +130,13 @@ def start_observers(keeper: KeeperClient, cell: Cell, command: str, places: Plac
             essential=False,
         )
     )
-    keeper.start(
+    supervisor.start(
         Process(
             "judge",
             places.module("judge", cell.name, command, len(cell.terminals)),
             run,
             essential=False,
-            capabilities=rights.JUDGE_AT_FIRST,
+            capabilities=rights.VERDICT_MONITOR_AT_FIRST,
         )
     )
 
@@ -149,12 +151,12 @@ def owned_cell(
     terminals: int = 1,
     base: bool = True,
     controller: bool = False,
-) -> Iterator[tuple[Cell, KeeperClient]]:
-    """The cell's name and its keeper for as long as the block runs; nothing of the cell is left
-    afterwards, however the block ends, unless keeper.detach() was called."""
+) -> Iterator[tuple[Cell, SupervisorClient]]:
+    """The cell's name and its supervisor for as long as the block runs; nothing of the cell is left
+    afterwards, however the block ends, unless supervisor.detach() was called."""
     cell = cells.Cell(name, terminals, base, controller)
     before = catch() if threading.current_thread() is threading.main_thread() else {}
-    keeper: KeeperClient | None = None
+    supervisor: SupervisorClient | None = None
     try:
         take_over(cell, progress)
         if system.account()[0] != system.ACCOUNT:
@@ -164,16 +166,16 @@ def owned_cell(
             )
         if lacking := rights.lacking():
             progress(f"this root has {lacking}")
-        keeper = KeeperClient(cell)
-        yield cell, keeper
+        supervisor = SupervisorClient(cell)
+        yield cell, supervisor
     finally:
         for signum in before:
             signal.signal(signum, signal.SIG_IGN)
-        if keeper is None and cell.lock is not None:
+        if supervisor is None and cell.lock is not None:
             cell.remove()
-        elif keeper is not None and not keeper.over:
+        elif supervisor is not None and not supervisor.over:
             kind = sys.exc_info()[0]
-            keeper.end(
+            supervisor.end(
                 "stopped by a signal"
                 if kind is Terminated
                 else "the launcher failed"
@@ -181,8 +183,8 @@ def owned_cell(
                 else "the run is over",
                 Cause.ASKED if kind in (None, Terminated) else Cause.FAILED,
             )
-        if keeper is not None:
-            keeper.channel.close()
+        if supervisor is not None:
+            supervisor.channel.close()
         cell.release()
         for signum, handler in before.items():
             signal.signal(signum, handler)

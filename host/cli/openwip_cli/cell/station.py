@@ -44,7 +44,7 @@ def beside_the_carrier(power: float | None) -> str:
         ""
         if power is None or power <= MASKED_DBM
         else (
-            f"{power:g} dBm: beside the carrier the mask of TS 36.104 (Local Area) was judged up to"
+            f"{power:g} dBm: beside the carrier the mask of TS 36.104 (Local Area) was evaluated up to"
             f" {MASKED_DBM} dBm only; look at the neighbours"
         )
     )
@@ -88,7 +88,7 @@ def parse_peer(text: str) -> tuple[str, int]:
     if not found or not 1 <= int(found[2] or PORT) <= 65535:
         raise BadInput(
             f"--peer is {text!r}; valid: HOST or HOST:PORT, the other computer's name or address"
-            f" (port {PORT} unless said)"
+            f" (port {PORT} by default)"
         )
     return found[1].strip("[]"), int(found[2] or PORT)
 

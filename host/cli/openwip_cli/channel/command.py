@@ -91,9 +91,9 @@ def writing(
             raise
         with contextlib.suppress(BrokenPipeError):
             process.stdin.close()
-        said = process.stderr.read().decode(errors="replace")
+        printed = process.stderr.read().decode(errors="replace")
         if code := process.wait():
-            raise of_program("wip_channel", code, said)
+            raise of_program("wip_channel", code, printed)
 
 
 def list_channels(arguments: list[str], places: Places) -> int:
@@ -322,7 +322,9 @@ def export(arguments: list[str], places: Places) -> int:
         "--seed": "--kaunet",
     }
     if wrong := [
-        option for option in p.said(given) if f"--{kind}" not in of.get(option, f"--{kind}")
+        option
+        for option in p.named_options(given)
+        if f"--{kind}" not in of.get(option, f"--{kind}")
     ]:
         raise BadInput(f"{wrong[0]} is given with --{kind}; valid: with {of[wrong[0]]}")
     for ending in KAUNET if kind == "kaunet" else ("",):
@@ -337,7 +339,7 @@ def export(arguments: list[str], places: Places) -> int:
             channel_csv.write(rows, "prediction" in description, file)
         print(f"{file}: {description['slots']} rows")
         return 0
-    said = run_program(
+    printed = run_program(
         places,
         [
             "patterns",
@@ -350,7 +352,7 @@ def export(arguments: list[str], places: Places) -> int:
             f"--seed={given.seed}",
         ],
     )
-    size = json.loads(said)
+    size = json.loads(printed)
     if kind == "mahimahi":
         print(f"{file}: {size['packets']} opportunities, period {size['ms']} ms")
     else:

@@ -81,7 +81,7 @@ def as_json(status: pb.Status) -> dict[str, Any]:
     }
 
 
-def said_errors(device: link.Attenuator) -> list[list[int | str]]:
+def device_errors(device: link.Attenuator) -> list[list[int | str]]:
     errors = device.errors()
     for code, words in errors:
         print(f"  {code}: {words}")
@@ -115,7 +115,7 @@ def played(device: link.Attenuator, channels: list[int], table: bytes, given: Na
         f"{result['state']}: {status.played} steps in {result['took_s']:.1f} s; not there when due"
         f" {status.underflows}, ticks missed {missed}",
     )
-    result["errors"] = said_errors(device)
+    result["errors"] = device_errors(device)
     outputs.write_json(given.json, result)
     return VALID if good else INVALID
 
@@ -170,7 +170,7 @@ def do_status(given: Namespace, _places: Places) -> int:
             + " ".join(f"{v:g}" for v in levels)
             + " dB",
         )
-        result["errors"] = said_errors(device)
+        result["errors"] = device_errors(device)
     outputs.write_json(given.json, result)
     return VALID
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from ..cell import cell as cells
 from ..cell.cell import Cell
-from ..cell.keeper import not_ended as keeper_words
 from ..cell.running import running_cell
+from ..cell.supervisor import not_ended as supervisor_words
 from ..errors import BadInput, CellDied, how_ended
 from ..figures import report
 from ..machine import outputs, procfs, rights, system
@@ -31,9 +31,9 @@ def down_cell(cell: Cell) -> str | None:
     was_up = not cell.acquire()
     if was_up:
         state = cell.state
-        keeper = state.get("keeper")
-        if keeper and procfs.start_time(keeper[0]) == keeper[1]:
-            os.kill(keeper[0], signal.SIGTERM)
+        supervisor = state.get("keeper")
+        if supervisor and procfs.start_time(supervisor[0]) == supervisor[1]:
+            os.kill(supervisor[0], signal.SIGTERM)
         # it hangs: by force, and then as for a killed one
         if not system.wait_until(cell.acquire, DOWN_PATIENCE_S):
             owners = [(p[0], p[1]) for p in (state.get("keeper"), state.get("launcher")) if p]
@@ -44,7 +44,7 @@ def down_cell(cell: Cell) -> str | None:
     not_ended = cell.remove()
     cell.release()
     if not_ended:
-        raise CellDied(keeper_words(cell, list(map(str, not_ended))))
+        raise CellDied(supervisor_words(cell, list(map(str, not_ended))))
     if was_up:
         return f"cell '{cell.name}' is down"
     return f"removed what was left of cell '{cell.name}': {', '.join(left)}" if left else None

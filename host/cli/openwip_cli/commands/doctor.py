@@ -23,7 +23,7 @@ from ..machine import outputs, rights
 from ..machine.places import Places
 from ..settings.command_line import Parser
 from ..settings.kinds import Real
-from .finding import Finding, as_json, judged, show
+from .finding import Finding, as_json, evaluated, show
 from .radio_defaults import of_defaults
 from .radio_findings import findings_of_loop, of_sensors, of_sources
 from .radio_program import asked, radio_option, receive_options, transmit_options
@@ -62,7 +62,7 @@ class Machine:
         text = self.text(path)
         return int(text) if text is not None and text.lstrip("-").isdigit() else None
 
-    def said(self, *command: str, timeout: float = 30) -> str | None:
+    def output_of(self, *command: str, timeout: float = 30) -> str | None:
         """None: there is no such program, or it says nothing in time."""
         if shutil.which(command[0], path=self.environment.get("PATH")) is None:
             return None
@@ -92,8 +92,8 @@ class Machine:
             os.write(write, text.encode())
             os._exit(0)
         os.close(write)
-        with os.fdopen(read) as said:
-            text = said.read()
+        with os.fdopen(read) as output:
+            text = output.read()
         os.waitpid(child, 0)
         return text or None
 
@@ -102,8 +102,8 @@ class Machine:
 
 
 def check_uhd(m: Machine, _radio: str) -> Iterator[Finding]:
-    said = m.said("uhd_config_info", "--version")
-    version = re.search(r"UHD (\S+)", said or "")
+    output = m.output_of("uhd_config_info", "--version")
+    version = re.search(r"UHD (\S+)", output or "")
     if version is None:
         yield Finding(
             "UHD",
@@ -113,8 +113,8 @@ def check_uhd(m: Machine, _radio: str) -> Iterator[Finding]:
         )
         return
     yield Finding("UHD", version[1])
-    said = m.said("uhd_config_info", "--images-dir") or ""
-    place = re.search(r"Images directory: *(\S+)", said)
+    output = m.output_of("uhd_config_info", "--images-dir") or ""
+    place = re.search(r"Images directory: *(\S+)", output)
     wanted = m.environment.get("UHD_IMAGES_DIR") or (place[1] if place else "")
     images = (
         [
@@ -160,7 +160,7 @@ def fitting_images(m: Machine, folder: str, there: str) -> Finding:
     wanted = dict(
         re.findall(
             r"^(\S+) *: *\S+/([^/\s]+)/[^/\s]+$",
-            m.said("uhd_images_downloader", "--list-targets") or "",
+            m.output_of("uhd_images_downloader", "--list-targets") or "",
             re.M,
         )
     )
@@ -186,7 +186,7 @@ def fitting_images(m: Machine, folder: str, there: str) -> Finding:
 
 
 def check_radio(m: Machine, radio: str) -> Iterator[Finding]:
-    listed = m.said("uhd_find_devices", *(["--args", radio] if radio else []))
+    listed = m.output_of("uhd_find_devices", *(["--args", radio] if radio else []))
     if listed is None:
         yield Finding(
             "devices",
@@ -226,7 +226,7 @@ def check_usb(m: Machine) -> Iterator[Finding]:
         if vendor.read_text().strip() not in USB_VENDORS:
             continue
         speed = m.number(str(vendor.with_name("speed").relative_to(m.root))) or 0
-        yield judged(
+        yield evaluated(
             "USB",
             f"{speed} Mbit/s at port {vendor.parent.name}",
             speed >= USB_3_MBPS,
@@ -236,7 +236,7 @@ def check_usb(m: Machine) -> Iterator[Finding]:
 
 
 def check_network(m: Machine, device: Mapping[str, str]) -> Iterator[Finding]:
-    route = re.search(r"\bdev (\S+)", m.said("ip", "route", "get", device["addr"]) or "")
+    route = re.search(r"\bdev (\S+)", m.output_of("ip", "route", "get", device["addr"]) or "")
     if route is None:
         yield Finding(
             "network",
@@ -246,7 +246,7 @@ def check_network(m: Machine, device: Mapping[str, str]) -> Iterator[Finding]:
         )
         return
     mtu = m.number(f"/sys/class/net/{route[1]}/mtu") or 0
-    yield judged(
+    yield evaluated(
         "MTU",
         f"{mtu} on {route[1]}",
         device.get("product", "").lower() not in TEN_GIGABIT or mtu >= LARGE_MTU,
@@ -262,7 +262,7 @@ def check_buffers(m: Machine, _radio: str) -> Iterator[Finding]:
         if value is None:
             yield Finding(f"net.core.{key}", "not known (another network namespace?)")
         else:
-            yield judged(
+            yield evaluated(
                 f"net.core.{key}",
                 f"{value} bytes",
                 value >= SOCKET_BYTES,
@@ -274,7 +274,7 @@ def check_buffers(m: Machine, _radio: str) -> Iterator[Finding]:
 
 def check_processor(m: Machine, _radio: str) -> Iterator[Finding]:
     cores = len(os.sched_getaffinity(0))
-    yield judged(
+    yield evaluated(
         "cores",
         str(cores),
         cores >= LEAST_CORES,
@@ -285,7 +285,7 @@ def check_processor(m: Machine, _radio: str) -> Iterator[Finding]:
         p.read_text().strip()
         for p in (m.root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
     }
-    yield judged(
+    yield evaluated(
         "frequency governor",
         ", ".join(sorted(governors)) or "none here (a virtual machine)",
         not governors - {"performance"},
@@ -295,7 +295,7 @@ def check_processor(m: Machine, _radio: str) -> Iterator[Finding]:
     clock = (
         m.text("/sys/devices/system/clocksource/clocksource0/current_clocksource") or "not known"
     )
-    yield judged(
+    yield evaluated(
         "clock source",
         clock,
         clock in (*GOOD_CLOCKS, "not known"),
@@ -311,7 +311,7 @@ def check_rights(m: Machine, _radio: str) -> Iterator[Finding]:
         " /etc/security/limits.d/usrp.conf; sudo usermod -aG usrp $USER"
     )
     why = m.can(lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10)))
-    yield judged(
+    yield evaluated(
         "real-time priority", why or "granted", not why, "any other program delays a slot", priority
     )
     yield realtime_share(m)
@@ -320,7 +320,7 @@ def check_rights(m: Machine, _radio: str) -> Iterator[Finding]:
         " /etc/security/limits.d/usrp.conf"
     )
     why = m.can(rights.lock_memory)
-    yield judged(
+    yield evaluated(
         "memory locking",
         why or "granted",
         not why,
@@ -335,7 +335,7 @@ def check_rights(m: Machine, _radio: str) -> Iterator[Finding]:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
     why = m.can(new_namespace)
-    yield judged(
+    yield evaluated(
         "network namespaces",
         why or "can be made",
         not why,
@@ -353,7 +353,7 @@ def realtime_share(m: Machine) -> Finding:
     if share is None or not period:
         return Finding("real-time share", "not known")
     says = "all of a core" if share < 0 else f"{share} of {period} us of a core"
-    return judged(
+    return evaluated(
         "real-time share",
         says,
         not 0 <= share < USUAL_SHARE * period,
@@ -382,7 +382,7 @@ def check_tun(m: Machine) -> Finding:
 
 def check_versions(m: Machine, _radio: str) -> Iterator[Finding]:
     kernel = m.text("/proc/sys/kernel/osrelease") or "not known"
-    gnuradio = (m.said("gnuradio-config-info", "--version") or "").strip()
+    gnuradio = (m.output_of("gnuradio-config-info", "--version") or "").strip()
     if not gnuradio:
         yield Finding(
             "versions",

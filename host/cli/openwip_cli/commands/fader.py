@@ -30,7 +30,7 @@ from ..settings.kinds import Real
 from ..settings.scenario import read_yaml
 from ..shapes import AirStatus, Burst, ThroughRadios
 from ..text import of_json, of_yaml
-from .finding import Finding, as_json, judged, show
+from .finding import Finding, as_json, evaluated, show
 
 PROGRAM = "host/cabled/wip_fader"
 MOST_BEND_DB = 0.1  # of the gain over its three levels
@@ -73,9 +73,9 @@ def air_of(config: str, assignments: Iterable[str] = ()) -> dict[str, Any]:
     """`air` of its file, with what --set says of it."""
     tree = read_yaml("fader's file", config)
     side = tree.get("air") if isinstance(tree, dict) else None
-    said = (a.partition("=") for a in assignments)
+    reported = (a.partition("=") for a in assignments)
     return (side if isinstance(side, dict) else {}) | {
-        key.removeprefix("air."): value for key, _, value in said if key.startswith("air.")
+        key.removeprefix("air."): value for key, _, value in reported if key.startswith("air.")
     }
 
 
@@ -164,7 +164,7 @@ def findings_of(path: dict[str, Any]) -> Iterator[Finding]:
         if spread == 0
         else f"{min(delays)} to {max(delays)} samples in {len(delays)} starts"
     )
-    yield judged(
+    yield evaluated(
         f"delay, {name}",
         says,
         spread == 0,
@@ -173,7 +173,7 @@ def findings_of(path: dict[str, Any]) -> Iterator[Finding]:
     )
     gains = [g["gain_db"] for g in path["gain_db"]]
     says = ", ".join(f"{g['gain_db']:.2f} dB at {g['sent_dbfs']:g} dBFS" for g in path["gain_db"])
-    yield judged(
+    yield evaluated(
         f"gain, {name}",
         says,
         max(gains) - min(gains) <= MOST_BEND_DB,
@@ -186,7 +186,7 @@ def findings_of(path: dict[str, Any]) -> Iterator[Finding]:
         f"{path['dc_dbfs']:.1f} dBFS, {path['dc_sending_dbfs']:.1f} while a tone is sent",
     )
     at_least = "at least " if path["image_at_least"] else ""
-    yield judged(
+    yield evaluated(
         f"image, {name}",
         f"{at_least}{path['image_db']:.1f} dB below a tone",
         path["image_db"] >= LEAST_IMAGE_DB,
@@ -244,10 +244,10 @@ def calibrate(arguments: list[str], places: Places) -> int:
 def bursts_of(file: str) -> list[Burst]:
     """Reads a terminal's report."""
     try:
-        said = of_json(pathlib.Path(file).read_text(encoding="utf-8"))["bursts_heard"]
+        reported = of_json(pathlib.Path(file).read_text(encoding="utf-8"))["bursts_heard"]
         bursts = [
             receiver_pb2.Burst(**{name: b[name] for name in ("centre", "noise", "response")})
-            for b in said
+            for b in reported
         ]
     except OSError as e:
         raise BadInput(f"{file}: {e.strerror}") from None
@@ -320,11 +320,11 @@ def of_fader(air: AirStatus) -> Finding:
     them."""
     own = fading.fader_of(air, None)
     wrong = (
-        checks.judge(Facts(fader=own, clipped=own))["reasons"]
+        checks.evaluate(Facts(fader=own, clipped=own))["reasons"]
         if own
         else ["fader: it says no delay"]
     )
-    return judged(
+    return evaluated(
         "the fader since it began",
         "; ".join(w.removeprefix("fader: ") for w in wrong)
         or "nothing lost, its channel as commanded",
@@ -340,12 +340,12 @@ def of_comparison(found: ThroughRadios) -> Finding:
     if found["not_judged"]:
         return Finding(
             name,
-            f"not judged: {found['not_judged']}",
+            f"not evaluated: {found['not_judged']}",
             "whether the terminal hears the channel commanded is not known",
             "nodes and paths without impairments, a channel above its noise while the base station"
             " starts",
         )
-    return judged(
+    return evaluated(
         name,
         "; ".join([report.through_words(found), *found["wrong"]]),
         not found["wrong"],

@@ -27,7 +27,7 @@ class Finding:
         ]
 
 
-def judged(
+def evaluated(
     what: str, says: str, ok: bool, costs: str, mend: str = "", safe: bool = False
 ) -> Finding:
     """`costs` and what is behind it: of one that is not ok."""

@@ -16,7 +16,7 @@ from ..settings import radios
 from ..settings.command_line import run_command
 from ..settings.kinds import Real
 from . import doctor
-from .finding import Finding, as_json, judged, show
+from .finding import Finding, as_json, evaluated, show
 from .radio_defaults import of_defaults
 from .radio_findings import of_sensors, of_sources
 from .radio_program import asked, parsed, radio_parser, transmit_options
@@ -58,7 +58,7 @@ def found_devices(places: Places, radio: str) -> list[dict[str, str]]:
     machine = doctor.Machine(environment=environment(places))
     found: list[dict[str, str]] = []
     for wanted in [radio] if radio else ["", "type=vusrp"]:
-        listed = machine.said("uhd_find_devices", *(["--args", wanted] if wanted else []))
+        listed = machine.output_of("uhd_find_devices", *(["--args", wanted] if wanted else []))
         if listed is None:
             raise BadInput(
                 "uhd_find_devices is not there, or does not end; needed: sudo apt-get install"
@@ -186,8 +186,8 @@ def findings_of_probe(found: dict[str, Any], radio: str) -> Iterator[Finding]:
     yield from of_defaults(doctor.Machine(), found["product"], SOFTWARE in found["sensors"])
 
 
-def finish(said: Iterable[Finding], found: dict[str, Any], file: str | None) -> int:
-    findings = list(said)
+def finish(reported: Iterable[Finding], found: dict[str, Any], file: str | None) -> int:
+    findings = list(reported)
     if file != "-":
         show(findings)
     outputs.write_json(file, found | {"findings": as_json(findings)})
@@ -214,14 +214,14 @@ def findings_of_levels(found: dict[str, Any]) -> Iterator[Finding]:
         f"{found['noise_dbfs']:.1f} dBFS in 7.68 MHz; less the gain"
         f" {found['noise_at_gain_0_dbfs']:.1f}",
     )
-    yield judged(
+    yield evaluated(
         "DC offset",
         f"{found['dc_dbfs']:.1f} dBFS",
         found["dc_dbfs"] <= MOST_DC_DBFS,
         "takes headroom of the converter",
         "less gain; another antenna port, if a strong carrier is at the centre",
     )
-    yield judged(
+    yield evaluated(
         "level",
         f"peak {found['peak_dbfs']:.1f} dBFS, {100 * found['clipped']:.4g} % of the samples"
         " clipped",
@@ -251,7 +251,7 @@ def findings_of_levels(found: dict[str, Any]) -> Iterator[Finding]:
         ("image of the receiver", "receive_image"),
         ("image of the transmitter", "transmit_image"),
     ):
-        yield judged(
+        yield evaluated(
             name,
             f"{'at least ' if tone[key]['at_least'] else ''}{tone[key]['db']:.1f} dB below the"
             " tone",

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from ..air import SAMPLE_RATE, SLOTS_PER_SECOND
 from ..settings import radios
-from .finding import Finding, judged
+from .finding import Finding, evaluated
 
 USBFS_MB = "/sys/module/usbcore/parameters/usbfs_memory_mb"
 RMEM_MAX = "/proc/sys/net/core/rmem_max"
@@ -50,7 +50,7 @@ def of_defaults(m: Machine, name: str, software: bool) -> Iterator[Finding]:
 
 def of_transmit_store(kind: dict[str, Any], lead_ms: float) -> Finding:
     """How many samples to send the radio holds. The rest of a lead waits in this computer, so that
-    no lead is too long for it; but the machine may not stand still for longer."""
+    no lead is too long for it; but the machine may not stall for longer."""
     buffers = kind["buffers"]
     held = buffers["transmit"] + buffers.get("frames", 0) * kind["packet"]
     short = held - kind["packet"]
@@ -59,8 +59,7 @@ def of_transmit_store(kind: dict[str, Any], lead_ms: float) -> Finding:
         says += f" of the lead's {lead_ms:g} ms; the rest waits in this computer"
     return Finding(
         "transmit buffer",
-        f"{says}; the radio runs dry when this machine stands still for more than"
-        f" {milliseconds(short)}",
+        f"{says}; the radio runs dry when this machine stalls for more than {milliseconds(short)}",
     )
 
 
@@ -75,7 +74,7 @@ def of_receive_buffer(
         says = f"{frames} frames, {milliseconds(frames * kind['packet'])}, {needed / 1e6:.3g} MB"
         if granted is None:
             return Finding("receive buffer", f"{says}; what Linux gives to USB is not known")
-        return judged(
+        return evaluated(
             "receive buffer",
             f"{says} of the {granted} MB that Linux gives to all of USB",
             granted == 0 or granted * 2**20 >= 2 * needed,  # 0: no limit; both directions
@@ -88,7 +87,7 @@ def of_receive_buffer(
     if granted is None:
         return Finding("receive buffer", "net.core.rmem_max is not known here")
     got = min(granted, int(buffers["socket"]))
-    return judged(
+    return evaluated(
         "receive buffer",
         f"{got} of {int(buffers['socket'])} bytes in the socket,"
         f" {milliseconds(got / SAMPLE_BYTES)} of a cell",

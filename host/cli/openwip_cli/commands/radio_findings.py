@@ -10,7 +10,7 @@ from ..air import SLOTS_PER_SECOND
 from ..cell.radio_loop import BETWEEN_SLOTS, RARE, Loop, of_cell
 from ..settings.radios import station_defaults
 from ..settings.scenario import by_clock
-from .finding import Finding, judged
+from .finding import Finding, evaluated
 
 SHARE = 1e-4
 GPS = (
@@ -37,7 +37,7 @@ def of_sensors(found: dict[str, Any]) -> Iterator[Finding]:
                     * (found["time_source"] == "gpsdo"),
                     GPS.format("gpsdo"),
                 )
-            yield judged(
+            yield evaluated(
                 f"sensor {name}{place}",
                 value["says"],
                 value.get("ok", True) or not costs,
@@ -54,7 +54,7 @@ def of_sources(found: dict[str, Any]) -> Iterator[Finding]:
         )
     if "pps" in found:
         source = found["time_source"]
-        yield judged(
+        yield evaluated(
             "PPS",
             f"{'an' if found['pps'] else 'no'} edge within {found['pps_within_s']:g} s",
             found["pps"],
@@ -82,7 +82,7 @@ def of_transmission(found: dict[str, Any]) -> Finding:
         f"{some}{duration(t['lead_us'])} before its time: {last['late']} of {last['bursts']} late"
         f" (a share of {t['late_at_most']:.1e} at most, 95 %)"
     )
-    return judged(
+    return evaluated(
         "a burst has to leave",
         says,
         t["late_at_most"] <= SHARE,
@@ -103,7 +103,7 @@ def findings_of_loop(found: dict[str, Any]) -> Iterator[Finding]:
         f" {duration(r['median_us'])}, one in 1,000 more than {duration(r['one_in_thousand_us'])},"
         f" one in 10,000 more than {duration(r['one_in_ten_thousand_us'])} ({r['slots']} slots)"
     )
-    yield judged(
+    yield evaluated(
         "a slot is in hand",
         says,
         not r["gaps"],
@@ -149,9 +149,7 @@ def of_loop(name: str, found: dict[str, Any], more_slots: int) -> Finding:
     )
     usual = math.ceil(defaults["link.retransmission_delay_ms"] / 1000 * SLOTS_PER_SECOND - 1e-9)
     if why := loop.not_valid():
-        return Finding(
-            name, says, why, "what the lines above say: a machine that does not stand still"
-        )
+        return Finding(name, says, why, "what the lines above say: a machine that does not stall")
     if loop.lead > defaults["link.transmit_lead_slots"] or loop.delay > usual:
         return Finding(
             name,

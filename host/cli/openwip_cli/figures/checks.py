@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The list of checks of a verdict. A check has a name (Check of mac/schema/telemetry.proto, in
-reports in small letters), the facts that it judges (facts.py), and says what it finds wrong: a
+reports in small letters), the facts that it evaluates (facts.py), and says what it finds wrong: a
 sentence with its figures. It applies where its facts are known. A verdict, at the end or so far, of
-whatever kind of run, is judge() of the facts; its reasons stand in the order of this list."""
+whatever kind of run, is evaluate() of the facts; its reasons stand in the order of this list."""
 
 import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from ..shapes import (
     ThroughRadios,
     Verdict,
 )
-from . import standstills, timing
+from . import stalls, timing
 from .attenuator import ANSWERS_S, WHY
 from .conservation import Sums
 from .facts import Facts, Heard, Lock, Overflows, Waiting
@@ -102,7 +102,7 @@ def check(
     return add
 
 
-def judge(facts: Facts) -> Verdict:
+def evaluate(facts: Facts) -> Verdict:
     """Valid when no check that applies has found anything."""
     checks: dict[str, bool] = {}
     findings: list[Finding] = []
@@ -127,21 +127,22 @@ def verdict_of(checks: dict[str, bool], findings: list[Finding]) -> Verdict:
     }
 
 
-def judge_also(judged: Verdict, facts: Facts) -> Verdict:
+def evaluate_also(evaluated: Verdict, facts: Facts) -> Verdict:
     """With facts that are known later."""
-    more = judge(facts)
+    more = evaluate(facts)
     return verdict_of(
-        judged["checks"]
+        evaluated["checks"]
         | {
-            name: good and judged["checks"].get(name, True) for name, good in more["checks"].items()
+            name: good and evaluated["checks"].get(name, True)
+            for name, good in more["checks"].items()
         },
-        [*judged["findings"], *more["findings"]],
+        [*evaluated["findings"], *more["findings"]],
     )
 
 
-def failed(judged: Verdict, *names: Name) -> bool:
+def failed(evaluated: Verdict, *names: Name) -> bool:
     """Has it failed in one of these checks?"""
-    return any(not judged["checks"].get(name.value, True) for name in names)
+    return any(not evaluated["checks"].get(name.value, True) for name in names)
 
 
 # --- the list ---
@@ -175,8 +176,8 @@ def throttling(facts: Facts) -> Iterator[Wrong]:
         True for c in CHECKS if c.name in TIMING and c.applies(facts) for _ in c.wrong(facts)
     ):
         return
-    stood, share = facts.core
-    held = stood.get("held_back", HeldBack(count=0)) if stood else HeldBack(count=0)
+    stalled, share = facts.core
+    held = stalled.get("held_back", HeldBack(count=0)) if stalled else HeldBack(count=0)
     used = (
         "it used {used:.0%} of its core, of which real-time processes may have {allowed:.0%}"
         if share
@@ -186,12 +187,12 @@ def throttling(facts: Facts) -> Iterator[Wrong]:
         yield Wrong(
             "real-time throttling: the kernel held {whom} back {count} times, {longest_ms:.1f} ms"
             f" at longest, while it was ready{'; ' + used if used else ''}; {REMEDY}",
-            whom=standstills.whom(held),
+            whom=stalls.whom(held),
             count=held["count"],
             longest_ms=held["longest_ms"],
             **(dict(share) if share else {}),
         )
-    elif share and share["used"] >= standstills.NEAR * share["allowed"]:
+    elif share and share["used"] >= stalls.NEAR * share["allowed"]:
         yield Wrong(
             f"real-time throttling: the slot path may have been held back: {used}; {REMEDY}",
             **share,
@@ -309,12 +310,12 @@ def late_slots(of: Realtime) -> Iterator[Wrong]:
         yield Wrong(
             "late: {late} slots"
             + (" of {slots} (limit {share:.1%})" if allowed else "")
-            + " missed their time: {why}{stood}",
+            + " missed their time: {why}{stalled}",
             late=late,
             slots=slots,
             share=LATE_SHARE,
             why=timing.missed_words(of["missed"]),
-            stood=standstills.words(of.get("standstills")),
+            stalled=stalls.words(of.get("standstills")),
         )
 
 
@@ -352,9 +353,9 @@ def lock(of: Lock) -> Iterator[Wrong]:
 def overflows(of: Overflows) -> Iterator[Wrong]:
     if of.times:
         yield Wrong(
-            "late: the radio's samples overflowed {times} times{stood}",
+            "late: the radio's samples overflowed {times} times{stalled}",
             times=of.times,
-            stood=standstills.words(of.standstills),
+            stalled=stalls.words(of.stalls),
         )
 
 
@@ -381,7 +382,7 @@ def sums(of: Sums) -> Iterator[Wrong]:
                 packets=whole.queued.packets,
                 octets=whole.queued.bytes,
             )
-        if not all(0 <= path.surplus[i] <= path.given_up[i] for i in (0, 1)):
+        if not all(0 <= path.surplus[i] <= path.retransmissions_exceeded[i] for i in (0, 1)):
             yield Wrong(
                 "sums: {direction} from TUN to TUN, in against delivered + queued + dropped: "
                 + against,
@@ -489,7 +490,7 @@ def attenuator(a: dict[str, Any]) -> Iterator[Wrong]:
 @check(Name.WIRED, "wired")
 def wired(facts: Facts) -> Iterator[Wrong]:
     """The same checks, of the wired network's facts."""
-    for finding in judge(facts)["findings"]:
+    for finding in evaluate(facts)["findings"]:
         yield Wrong("wired: {reason}", **finding)
 
 

@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 from ..shapes import Count, Direction, EndSums, Interface, MacStatus, OneSum, PacketsBytes, PathSums
 
-GIVEN_UP = "retransmissions_exceeded"  # sender: a frame of the packet used up its retransmissions
+RETRANSMISSIONS_EXCEEDED = (
+    "retransmissions_exceeded"  # sender: a frame of the packet used up its retransmissions
+)
 LOST = "lost_frame"  # receiver: the same packets, seen from the other end
 
 
@@ -75,8 +77,8 @@ class Path:
         self.surplus = less(whole.accounted, whole.came_in)
 
     @property
-    def given_up(self) -> Count:
-        return self.sender.dropped.get(GIVEN_UP, Count())
+    def retransmissions_exceeded(self) -> Count:
+        return self.sender.dropped.get(RETRANSMISSIONS_EXCEEDED, Count())
 
     def report(self) -> PathSums:
         of = self.whole.report()
@@ -148,7 +150,7 @@ def sums_of_paths(
     came_to_rest: bool = True,
 ) -> Sums:
     """`tun`: the kernel's own counts of the interfaces, tun["base"]["to_macd"] = (packets, bytes)
-    and so on, or None. Not `drained`: packets are under way, so each end is judged alone."""
+    and so on, or None. Not `drained`: packets are under way, so each end is evaluated alone."""
     found = Sums([], came_to_rest=came_to_rest)
     for name, sender, receiver in (
         ("downlink", "base", "terminal"),

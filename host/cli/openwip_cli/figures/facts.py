@@ -13,7 +13,7 @@ from ..shapes import (
     MacStatus,
     Realtime,
     Share,
-    Standstills,
+    Stalls,
     ThroughRadios,
 )
 from . import conservation, fading, live_changes, timing
@@ -32,7 +32,7 @@ class Lock(NamedTuple):
 class Core(NamedTuple):
     """The core of the slot path. None: not known, or there is no limit."""
 
-    standstills: Standstills | None = None  # of machine.slot_path.StandstillWatch
+    stalls: Stalls | None = None  # of machine.slot_path.StallMonitor
     share: Share | None = None  # machine.slot_path.realtime_share()
 
 
@@ -40,11 +40,11 @@ class Overflows(NamedTuple):
     """Samples of a receiver's radio were lost so many times."""
 
     times: int
-    standstills: Standstills | None = None
+    stalls: Stalls | None = None
 
 
 class Heard(NamedTuple):
-    """Messages of telemetry, by publisher. `gone`: dispensable processes that ended, in the keeper's
+    """Messages of telemetry, by publisher. `gone`: dispensable processes that ended, in the supervisor's
     words; `silent`: those that did not answer on their control socket."""
 
     received: Mapping[str, int] = {}

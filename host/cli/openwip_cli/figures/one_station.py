@@ -14,7 +14,7 @@ from ..shapes import (
     Missed,
     RadioState,
     Realtime,
-    Standstills,
+    Stalls,
 )
 from . import (
     attenuator,
@@ -24,7 +24,7 @@ from . import (
     key_figures,
     link_counts,
     report,
-    standstills,
+    stalls,
     timing,
 )
 from .facts import Core, Facts, Lock, Overflows
@@ -42,34 +42,34 @@ def facts_of(
     tun: Interface | None,
     returns: int,
     fader: Fader | None = None,
-    stood: Standstills | None = None,
+    stalled: Stalls | None = None,
     faded: Clipped | None = None,
     **more: Any,
 ) -> Facts:
     """`until`: when the other station left for good, else as `now`: from `first` to then slots and
-    lock are judged. `returns`: how often it came again; -1: never. `fader`: fader_of(). `stood`: of
-    machine.slot_path.StandstillWatch. `faded`: fading.faded() of a base station that makes the
-    channel."""
+    lock are evaluated. `returns`: how often it came again; -1: never. `fader`: fader_of().
+    `stalled`: of machine.slot_path.StallMonitor. `faded`: fading.faded() of a base station that
+    makes the channel."""
     if role == "base":
-        of_role: dict[str, Any] = {"slots": slots_of(until.slot - first.slot, until.radio, stood)}
+        of_role: dict[str, Any] = {"slots": slots_of(until.slot - first.slot, until.radio, stalled)}
     else:
         losses = until.radio.lock_losses - first.radio.lock_losses
         of_role = {
             "lock": Lock(losses, until.radio.locked),
-            "overflows": Overflows(until.radio.overflows, stood),
+            "overflows": Overflows(until.radio.overflows, stalled),
         }
     return Facts(
         sums=conservation.sums_of_station(role, now, tun),
         returns=returns,
         fader=fader,
         clipped=faded or fader,
-        core=Core(stood) if stood else None,
+        core=Core(stalled) if stalled else None,
         **of_role,
         **more,
     )
 
 
-def slots_of(slots: int, radio: RadioState, stood: Standstills | None) -> Realtime:
+def slots_of(slots: int, radio: RadioState, stalled: Stalls | None) -> Realtime:
     """Slots of a base station, whose radio's clock does not wait."""
     missed = missed_of(link_counts.counts_of(radio, *MISSED))
     return {
@@ -77,7 +77,7 @@ def slots_of(slots: int, radio: RadioState, stood: Standstills | None) -> Realti
         "missed": missed,
         "slots": slots,
         "clock": "realtime",
-        "standstills": stood,
+        "standstills": stalled,
     }
 
 
@@ -183,7 +183,7 @@ def screen(r: dict[str, Any]) -> str:
     if r.get("machine"):
         lines.append(f"  machine      {report.granted_words(r['machine'])}")
     if r.get("standstills"):
-        lines.append(f"  stalls       {standstills.words(r['standstills']).removeprefix('; ')}")
+        lines.append(f"  stalls       {stalls.words(r['standstills']).removeprefix('; ')}")
     lines += (
         report.loop_lines(r.get("loop"))
         + report.fader_lines(r.get("fader"))

@@ -17,12 +17,12 @@ from ..shapes import (
     PathSums,
     Realtime,
     Stall,
-    Standstills,
+    Stalls,
     ThroughRadios,
     Verdict,
 )
 from . import attenuator, key_figures, link_counts, meaning, own_code, timing
-from . import standstills as standing
+from . import stalls as stalls_text
 from .meaning import MODULATIONS
 
 
@@ -57,7 +57,7 @@ def bearer_lines(bearer: dict[str, Any]) -> list[str]:
         f"  bearer {way:<5} {rate(b['rate_bps'])}; blocks: {b['blocks']} sent, {b['blocks_lost']}"
         f" lost; {b['pdus']} PDUs, {b['retransmissions']} of them again; {b['polls']} polls,"
         f" {b['status_pdus']} + {b['status_piggybacked']} status; {b['sdus_given_up']} packets"
-        f" given up, {b['resets']} resets"
+        f" dropped, {b['resets']} resets"
         for way, b in bearer.items()
     ]
 
@@ -99,7 +99,7 @@ def emulator_lines(r: dict[str, Any]) -> list[str]:
         lines.append(
             f"  802.11 node {n} {node['attempts']} attempts, {node['failed']} failed"
             f" ({node['collisions']} collisions), {node['put_back']} frames put back,"
-            f" {node['given_up']} given up"
+            f" {node['given_up']} dropped"
         )
     channel = (
         bearer_lines(r["bearer"])
@@ -145,7 +145,7 @@ def packet_lines(r: dict[str, Any]) -> list[str]:
         twice = p["delivered_although_given_up"]
         lines.append(
             f"  {name:<12} {sum_of(p)}"
-            + (f" - {twice} given up that arrived after all" if twice else "")
+            + (f" - {twice} dropped that arrived after all" if twice else "")
         )
         lines += [
             f"    terminal {n:<3} {sum_of(u[name])}; {u[name]['bytes']['delivered']} bytes"
@@ -160,7 +160,7 @@ def link_lines(link: Link) -> list[str]:
         (
             f"  link         {rate(link['goodput_bps'])} acknowledged; frames:"
             f" {link['frames_sent']} sent, {link['frames_failed']} failed"
-            f" ({link['frame_error_rate']:.3%}), {link['frames_given_up']} given up"
+            f" ({link['frame_error_rate']:.3%}), {link['frames_given_up']} dropped"
         ),
         *histogram(link["modulation_histogram"], MODULATIONS),
         # A link that does not count its frames so (802.11) says nothing of it.
@@ -324,7 +324,7 @@ def fader_lines(fader: Fader | None) -> list[str]:
     )
     gone = fader["late"] + fader["underflows"]
     behind = (
-        " (the software USRPs stood still with it: nothing was lost)"
+        " (the software USRPs waited with it: nothing was lost)"
         if fader["least_lead_us"] < 0 and not gone
         else ""
     )
@@ -348,12 +348,12 @@ def through_words(t: ThroughRadios | None) -> str:
     )
 
 
-def stall_lines(stall: Stall | None, standstills: Standstills | None = None) -> list[str]:
+def stall_lines(stall: Stall | None, stalls: Stalls | None = None) -> list[str]:
     if not stall:
         return []
     return [
         f"  stalls       longest {stall['longest_ms']:.1f} ms ({stall['whose']}); a hypervisor took"
-        f" {stall['stolen']:.1%} of the slot path's core{standing.words(standstills)}"
+        f" {stall['stolen']:.1%} of the slot path's core{stalls_text.words(stalls)}"
     ]
 
 
@@ -455,7 +455,7 @@ def status_screen(
         lines.append(
             f"  frames    {b.frames_sent} sent, {b.frames_failed} failed"
             + (f" ({b.frames_failed / b.frames_sent:.3%})" if b.frames_sent else "")
-            + f", {b.frames_given_up} given up"
+            + f", {b.frames_given_up} dropped"
         )
         lines += histogram(b.modulation_histogram, MODULATIONS)
     if terminal:

@@ -69,5 +69,5 @@ def realtime_of(before: AirStatus, after: AirStatus, missed_slots: Missed) -> Re
 def share_of_waiting(waited_s: float, lived_s: float, interval_s: float) -> float:
     """The share of the lives of processes of one kind in which they were ready and had no core.
     Several at once count as their mean. What lived for less than a second, or a tenth of the
-    interval, is judged as if it had lived so long: its waiting cannot have mattered to the rest."""
+    interval, is evaluated as if it had lived so long: its waiting cannot have mattered to the rest."""
     return waited_s / max(lived_s, 0.1 * interval_s, 1.0)

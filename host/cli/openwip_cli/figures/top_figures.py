@@ -122,10 +122,10 @@ class Figures:
         def one(u: int) -> "Terminal":
             at_base = base.users[u] if base and u < len(base.users) else None
             there = terminal.users[u] if terminal and u < len(terminal.users) else None
-            told = there.radio if there and there.radio.HasField("mean_snr_db") else None
+            receiver_state = there.radio if there and there.radio.HasField("mean_snr_db") else None
             return Terminal(
-                snr_db=told.mean_snr_db if told else None,
-                nmse=told.prediction_nmse if told else None,
+                snr_db=receiver_state.mean_snr_db if receiver_state else None,
+                nmse=receiver_state.prediction_nmse if receiver_state else None,
                 locked=there.radio.locked if there else True,
                 link=self.link(u) if at_base else None,
                 bins=grants.count(u) if grants else None,

@@ -194,7 +194,7 @@ def read_run(sheet: Sheet, run: Run, folder: pathlib.Path) -> Report:
     return read_record(path, sheet) if sheet.recorded else read_report(path)
 
 
-def judge(question: Number | Choice, answer: Any, reports: Reports) -> str:
+def evaluate(question: Number | Choice, answer: Any, reports: Reports) -> str:
     """Empty: it is right."""
     if answer is None:
         return "not answered"
@@ -217,8 +217,8 @@ def judge(question: Number | Choice, answer: Any, reports: Reports) -> str:
     return with_hint(f"{answer} is not what your runs say", question)
 
 
-def with_hint(said: str, question: Number | Choice) -> str:
-    return f"{said}: {question.hint}" if question.hint else said
+def with_hint(problem: str, question: Number | Choice) -> str:
+    return f"{problem}: {question.hint}" if question.hint else problem
 
 
 def read_answers(path: pathlib.Path, number: int) -> tuple[str, str, Mapping[str, Any]]:
@@ -262,9 +262,9 @@ def check(number: int, path: pathlib.Path) -> int:
         print(f"run {run.name} ({run.says}): {'; '.join(wrong) or 'as asked for, and VALID'}")
     right = 0
     for at, question in enumerate(sheet.questions, 1):
-        said = judge(question, answers.get(question.name), reports)
-        right += not said
-        print(f"{at}. {question.name}: {said or 'right'}")
+        problem = evaluate(question, answers.get(question.name), reports)
+        right += not problem
+        print(f"{at}. {question.name}: {problem or 'right'}")
     print(f"{right} of {len(sheet.questions)} answers are right")
     return 0 if good and right == len(sheet.questions) else INVALID
 

@@ -10,7 +10,7 @@ core gains little even where wake-ups are cheap.
 
 One process of it may do without the others' core: a fader, whose delay lies between it and them, if
 nobody's clock waits for it. It is a third of a core to one that the rest of a cell half fills, and
-the kernel stops real-time processes that fill one (figures/standstills.py). So it has the next
+the kernel stops real-time processes that fill one (figures/stalls.py). So it has the next
 quietest core (`apart`), where there is one.
 
 The core is chosen at the start, among the fastest that this process may use (big and little cores

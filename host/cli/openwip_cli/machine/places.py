@@ -112,7 +112,7 @@ def own_environment() -> None:
         sys.path.insert(1, modules)
 
 
-def said(*argv: str, cwd: pathlib.Path | str | None = None) -> str | None:
+def output_of(*argv: str, cwd: pathlib.Path | str | None = None) -> str | None:
     """All that a program says, of its errors if there is nothing else; None: it cannot."""
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=10, cwd=cwd)
@@ -123,7 +123,7 @@ def said(*argv: str, cwd: pathlib.Path | str | None = None) -> str | None:
 
 def first_line(*argv: str) -> str:
     """The first line that a program says of itself."""
-    lines = (said(*argv) or "").splitlines()
+    lines = (output_of(*argv) or "").splitlines()
     return lines[0].strip() if lines else "unknown"
 
 
@@ -150,9 +150,9 @@ def version(top: pathlib.Path | str) -> str:
         "-c",
         "safe.directory=*",
     )
-    name = said(*git, "describe", "--always", "--tags", cwd=top)
+    name = output_of(*git, "describe", "--always", "--tags", cwd=top)
     # a line of the branch, one of each changed file
-    status = said(*git, "status", "--porcelain", "--branch", "--untracked-files=no", cwd=top)
+    status = output_of(*git, "status", "--porcelain", "--branch", "--untracked-files=no", cwd=top)
     return (
         "unknown"
         if name is None or status is None

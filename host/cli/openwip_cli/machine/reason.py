@@ -38,7 +38,7 @@ class Reason:
 
 
 def parse(text: str) -> Reason:
-    """A text that is no JSON is the words alone, of a keeper that knew no causes."""
+    """A text that is no JSON is the words alone, of a supervisor that knew no causes."""
     try:
         tree = json.loads(text)
         return Reason(Cause[tree["cause"]], " ".join(str(tree["words"]).split()))

@@ -2,7 +2,7 @@
 """The rights that a process of a cell has as root, and how it comes to have fewer
 (docs/explanation/rights.md has the table).
 
-The keeper is root; what it starts gets, with limit(), a bounding set of the few capabilities that
+The supervisor is root; what it starts gets, with limit(), a bounding set of the few capabilities that
 the process needs, and no way to gain others. From there a process goes on itself: become_account(),
 hold_only()."""
 
@@ -63,8 +63,8 @@ RADIO_PROGRAM = (*RADIO, "dac_override")
 REPLAY = (*RADIO, "sys_ptrace")  # and its reports go to a file of the launcher's that has no name
 # In whose namespace a process is, only root sees; the counters of an interface are read in its
 # namespace; the control sockets of the stations are the account's alone.
-JUDGE = ("dac_override", "sys_ptrace", "sys_admin")
-JUDGE_AT_FIRST = (*JUDGE, "setpcap")
+VERDICT_MONITOR = ("dac_override", "sys_ptrace", "sys_admin")
+VERDICT_MONITOR_AT_FIRST = (*VERDICT_MONITOR, "setpcap")
 RECORDER = ("dac_override",)  # writes where root was asked to
 
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..shapes import Share, Stall, Standstills
+from ..shapes import Share, Stall, Stalls
 from . import placement, procfs
 from .places import Places
 
@@ -152,9 +152,9 @@ def granted(pids: dict[str, int]) -> dict[str, Any]:
     }
 
 
-class StandstillWatch:
-    """Whether the machine stood still: threads above the slot path, one on each of its cores, that
-    were woken late (blocks/os/standstills.h). On a clock that does not wait that costs slots,
+class StallMonitor:
+    """Whether the machine stalled: threads above the slot path, one on each of its cores, that
+    were woken late (blocks/os/stalls.h). On a clock that does not wait that costs slots,
     and no program can mend it."""
 
     def __init__(self, cores: list[int], places: Places) -> None:
@@ -170,10 +170,10 @@ class StandstillWatch:
             for core in cores
         ]
 
-    def report(self) -> Standstills | None:
+    def report(self) -> Stalls | None:
         """The worst of several cores; None: nobody could look (no core of its own, no real-time
         priority)."""
-        found = [one for one in map(said, self.processes) if one is not None]
+        found = [one for one in map(report_of, self.processes) if one is not None]
         return (
             worst_of(dict(zip(self.cores, found, strict=True)))
             if found and len(found) == len(self.processes)
@@ -181,9 +181,9 @@ class StandstillWatch:
         )
 
 
-def said(process: subprocess.Popen[str]) -> Standstills | None:
+def report_of(process: subprocess.Popen[str]) -> Stalls | None:
     try:
-        found: Standstills = json.loads(process.communicate(timeout=2)[0])
+        found: Stalls = json.loads(process.communicate(timeout=2)[0])
         return found
     except (ValueError, subprocess.TimeoutExpired):
         process.kill()
@@ -191,9 +191,9 @@ def said(process: subprocess.Popen[str]) -> Standstills | None:
         return None
 
 
-def worst_of(found: dict[int, Standstills]) -> Standstills:
+def worst_of(found: dict[int, Stalls]) -> Stalls:
     """The report of the core that was stalled longest, with its number, and the longest `held_back`
-    of any core. They are not added: a machine that stands still does on all of its cores at
+    of any core. They are not added: a machine that stalls does so on all of its cores at
     once."""
     if len(found) == 1:
         return next(iter(found.values()))

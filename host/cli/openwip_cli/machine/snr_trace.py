@@ -34,9 +34,9 @@ def blocks(places: Places, file: str, predictions: bool = False) -> "Generator[A
                 break
             yield numpy.frombuffer(part, "<f4").reshape(-1, width)
         process.stdout.close()
-        said = process.stderr.read().decode(errors="replace")
+        output = process.stderr.read().decode(errors="replace")
         if code := process.wait():
-            raise of_program("wip_channel", code, said)
+            raise of_program("wip_channel", code, output)
     finally:
         with contextlib.suppress(OSError):
             process.kill()

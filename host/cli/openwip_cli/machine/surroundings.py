@@ -10,7 +10,7 @@ blamed on its cause:
   namespaces   deleted from outside: nothing can be started in it any more
   run folder   deleted from outside: no socket of the cell can be reached any more
 
-No exception leaves a look: the keeper has to live."""
+No exception leaves a look: the supervisor has to live."""
 
 import fcntl
 import socket

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..air import SAMPLE_RATE
-from ..cell.keeper import KeeperClient
 from ..cell.running import Running
+from ..cell.supervisor import SupervisorClient
 from ..machine import placement, procfs, slot_path
 from ..shapes import AirStatus
 from . import traffic
@@ -61,11 +61,11 @@ def chosen(found: float, share_behind: float = 0.0) -> float:
     return max(0.01, math.floor(ROOM * min(1.0, found) * 100) / 100)
 
 
-def idle_load(keeper: KeeperClient) -> float:
+def idle_load(supervisor: SupervisorClient) -> float:
     """Cores that the slot path takes now, with all that has its core besides and does not give
     way."""
-    pids = {n: p for n, p in keeper.pids.items() if n in slot_path.PROCESSES}
-    cores = keeper.placement.slot_path
+    pids = {n: p for n, p in supervisor.pids.items() if n in slot_path.PROCESSES}
+    cores = supervisor.placement.slot_path
 
     def spent() -> float:
         if cores is None:
@@ -74,7 +74,7 @@ def idle_load(keeper: KeeperClient) -> float:
         return sum(time.monotonic() - spare[c] / os.sysconf("SC_CLK_TCK") for c in cores)
 
     before, began = spent(), time.monotonic()
-    keeper.pause(LOOK_S)
+    supervisor.pause(LOOK_S)
     return (spent() - before) / (time.monotonic() - began)
 
 
@@ -83,13 +83,13 @@ def try_out(
 ) -> None:
     """Returns when there is room for a full link; raises OtherPace when it had to be tried.
     `again`: it has to be."""
-    if not again and idle_load(running.keeper) <= SURE:
+    if not again and idle_load(running.supervisor) <= SURE:
         return
     progress(f"trying speed {scenario.speed:g} with a full link")
     seen = []
     look = lambda: seen.append(running.ask(running.air))
     traffic.iperf3(
-        running.keeper,
+        running.supervisor,
         running.cell,
         traffic.tcp_arguments(scenario),
         TRIAL_S,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from ..cell.cell import ADDRESS, Cell
-from ..cell.keeper import KeeperClient
+from ..cell.supervisor import SupervisorClient
 from ..errors import cause_of, complaint, how_ended
 from ..machine import system
 
@@ -59,7 +59,7 @@ class Program:
 
     def wait(
         self,
-        keeper: KeeperClient,
+        supervisor: SupervisorClient,
         timeout: float,
         until: Callable[["Program"], bool] = lambda program: False,
     ) -> bool:
@@ -70,7 +70,7 @@ class Program:
             left = deadline - time.monotonic()
             if left <= 0:
                 return False
-            for fd in keeper.pause(left, [*open_fds, self.pidfd]):
+            for fd in supervisor.pause(left, [*open_fds, self.pidfd]):
                 if fd == self.pidfd:
                     self._collect(open_fds)
                 else:
@@ -118,7 +118,7 @@ def check_ended(**ends: Program) -> None:
             )
 
 
-def ping(keeper: KeeperClient, cell: Cell, count: int, speed: float) -> dict[str, Any]:
+def ping(supervisor: SupervisorClient, cell: Cell, count: int, speed: float) -> dict[str, Any]:
     """Round trips over the idle link, base station to terminal, in ms of the wall clock."""
     interval = max(0.01, 0.02 / speed)
     program = Program(
@@ -126,7 +126,7 @@ def ping(keeper: KeeperClient, cell: Cell, count: int, speed: float) -> dict[str
         ["ping", "-n", "-i", f"{interval:.3f}", "-c", str(count), "-W", "5", ADDRESS["terminal"]],
     )
     try:
-        program.wait(keeper, 60 + count * interval + 10 / speed)
+        program.wait(supervisor, 60 + count * interval + 10 / speed)
         times = sorted(float(t) for t in re.findall(r"time=([\d.]+) ms", program.stdout))
         check_killed(sender=program)
         if not times:
@@ -164,10 +164,10 @@ def listens(port: int) -> Ready:
     return look
 
 
-def started(program: Program, keeper: KeeperClient, ready: Ready, name: str) -> Program:
+def started(program: Program, supervisor: SupervisorClient, ready: Ready, name: str) -> Program:
     """The program, once it is ready; that is looked at whenever it has written something."""
     try:
-        program.wait(keeper, 10, until=ready)
+        program.wait(supervisor, 10, until=ready)
         if not ready(program):
             check_ended(**{name: program})
             raise TrafficFailed(
@@ -181,7 +181,7 @@ def started(program: Program, keeper: KeeperClient, ready: Ready, name: str) -> 
 
 @contextlib.contextmanager
 def pair(
-    keeper: KeeperClient,
+    supervisor: SupervisorClient,
     cell: Cell,
     receive: list[str],
     send: list[str],
@@ -190,7 +190,7 @@ def pair(
 ) -> Iterator[tuple[Program, Program]]:
     """(receiver at the terminal, which is ready; sender at the base station, after
     before()). Both are gone afterwards, and their output and processor time can be read."""
-    receiver = started(Program(cell.namespace("terminal"), receive), keeper, ready, "receiver")
+    receiver = started(Program(cell.namespace("terminal"), receive), supervisor, ready, "receiver")
     sender = None
     try:
         before()
@@ -212,29 +212,29 @@ IPERF3_READY = listens(IPERF3_PORT)
 
 
 def iperf3(
-    keeper: KeeperClient, cell: Cell, arguments: list[str], duration: float, at: Calls = ()
+    supervisor: SupervisorClient, cell: Cell, arguments: list[str], duration: float, at: Calls = ()
 ) -> tuple[dict[str, Any], dict[str, float]]:
     """Base station (client, sender) to terminal (server). `at`: (seconds after the start, function)
     pairs to call meanwhile. Returns (JSON of the client, {"iperf3.client": CPU seconds, ...})."""
     send = ["iperf3", "-c", ADDRESS["terminal"], "-t", f"{duration:g}", "-J", *arguments]
-    with pair(keeper, cell, iperf3_server(), send, IPERF3_READY) as (server, client):
+    with pair(supervisor, cell, iperf3_server(), send, IPERF3_READY) as (server, client):
         for seconds, call in at:
-            client.wait(keeper, max(0.0, client.started + seconds - time.monotonic()))
+            client.wait(supervisor, max(0.0, client.started + seconds - time.monotonic()))
             call()
-        if not client.wait(keeper, duration + 60):
+        if not client.wait(supervisor, duration + 60):
             raise TrafficFailed("iperf3 did not end")
         try:
             report = json.loads(client.stdout)
         except ValueError:
             report = None
         if report is None or "error" in report:  # which may be that the other end has gone
-            server.wait(keeper, 1)
+            server.wait(supervisor, 1)
             check_killed(sender=client, receiver=server)
             if report is None:
                 check_ended(sender=client)
                 raise TrafficFailed("iperf3 gave no report")
             raise TrafficFailed(f"iperf3: {report['error']}")
-        server.wait(keeper, 10)
+        server.wait(supervisor, 10)
     return report, {"iperf3.sender": client.cpu, "iperf3.receiver": server.cpu}
 
 
@@ -243,11 +243,11 @@ def tcp_arguments(scenario: Any) -> list[str]:
 
 
 def tcp(
-    keeper: KeeperClient, cell: Cell, scenario: Any, at: Calls
+    supervisor: SupervisorClient, cell: Cell, scenario: Any, at: Calls
 ) -> tuple[dict[str, Any], dict[str, float], int]:
     speed = scenario.speed
     duration = max(1, round(scenario["traffic.duration_s"] / speed))
-    report, cpu = iperf3(keeper, cell, tcp_arguments(scenario), duration, at)
+    report, cpu = iperf3(supervisor, cell, tcp_arguments(scenario), duration, at)
     end, start = report["end"], report["start"]
     received, sent = end["sum_received"], end["sum_sent"]
     streams = end["streams"][0]["sender"]
@@ -272,11 +272,11 @@ def tcp(
     )
 
 
-def udp(keeper: KeeperClient, cell: Cell, scenario: Any, rate_bps: float) -> dict[str, Any]:
+def udp(supervisor: SupervisorClient, cell: Cell, scenario: Any, rate_bps: float) -> dict[str, Any]:
     speed = scenario.speed
     duration = max(1, round(max(2.0, scenario["traffic.duration_s"] / 2) / speed))
     report, _ = iperf3(
-        keeper, cell, ["-u", "-b", f"{rate_bps * speed:.0f}", "-l", "1472"], duration
+        supervisor, cell, ["-u", "-b", f"{rate_bps * speed:.0f}", "-l", "1472"], duration
     )
     total = report["end"]["sum"]
     received = report["end"].get("sum_received", total)

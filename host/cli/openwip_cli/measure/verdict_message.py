@@ -13,12 +13,12 @@ def name_of(check: str) -> str:
     return f"CHECK_{check.upper()}"
 
 
-def verdict_message(judged: Verdict, command: str, **more: Any) -> telemetry_pb2.Verdict:
+def verdict_message(evaluated: Verdict, command: str, **more: Any) -> telemetry_pb2.Verdict:
     return telemetry_pb2.Verdict(
-        valid=judged["valid"],
-        reason=judged["reasons"],
-        check=[name_of(finding["check"]) for finding in judged["findings"]],
-        judged=[name_of(name) for name in judged["checks"]],
+        valid=evaluated["valid"],
+        reason=evaluated["reasons"],
+        check=[name_of(finding["check"]) for finding in evaluated["findings"]],
+        judged=[name_of(name) for name in evaluated["checks"]],
         command=command,
         **more,
     )

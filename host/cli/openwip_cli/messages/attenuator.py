@@ -161,8 +161,8 @@ class Attenuator:
     def errors(self) -> list[tuple[int, str]]:
         """The queue, which is empty then."""
         found = []
-        while not (said := self.ask("SYST:ERR?")).startswith("0,"):
-            number, _, words = said.partition(",")
+        while not (answer := self.ask("SYST:ERR?")).startswith("0,"):
+            number, _, words = answer.partition(",")
             found.append((int(number), words.strip('"')))
         return found
 

@@ -154,7 +154,7 @@ class Recorder:
                 self.unread = True
                 return
 
-    def _told(self) -> dict[str, Any]:
+    def _describe(self) -> dict[str, Any]:
         """Writes down what the run is, as far as it is known."""
         run, report = dict(self.about.run), self.report or {}
         return {
@@ -177,7 +177,7 @@ class Recorder:
 
     def checkpoint(self) -> None:
         """Makes what was recorded so far safe against a kill."""
-        self.file.checkpoint(self._told(), self.reader)
+        self.file.checkpoint(self._describe(), self.reader)
 
     def end_early(self, reason: str) -> None:
         """The record takes no more messages."""
@@ -192,7 +192,7 @@ class Recorder:
             self.take_what_waits()
         self.about.over.set()
         self.file.finish(
-            self._told()
+            self._describe()
             | {
                 "versions": (self.report or {}).get("versions") or versions(places),
                 "unread": self.unread,
@@ -209,7 +209,7 @@ class Recorder:
 
 
 def of_file(
-    told: pathlib.Path | str,
+    stream: pathlib.Path | str,
     path: pathlib.Path | str,
     about: dict[str, Any],
     effective: dict[str, str],
@@ -218,7 +218,7 @@ def of_file(
 ) -> dict[str, Any]:
     """The record of a run that is over and has told everything into a file
     (host/runtime/telemetry_file.h)."""
-    with open(told, "rb", buffering=0) as f:
+    with open(stream, "rb", buffering=0) as f:
         reader = pipe.Reader(EVERY_DAY, f.fileno())
         recorder = Recorder(cells.Cell("virtual"), path, reader)
         recorder.about.run, recorder.about.effective, recorder.about.at_first, recorder.report = (
@@ -271,7 +271,7 @@ def record(
             flush=True,
         )
         deadline = None if seconds is None else time.monotonic() + seconds
-        said, looked = b"", time.monotonic()
+        output, looked = b"", time.monotonic()
         kept = looked - CHECKPOINT_S + FIRST_CHECKPOINT_S
         while not over:
             if recorder.cut is not None:
@@ -285,7 +285,7 @@ def record(
                 over.append("the window")
             if launched and not heard and select.select([0], [], [], 0)[0]:
                 part = os.read(0, 1 << 16)
-                said += part
+                output += part
                 if not part:
                     over.append("the launcher")
             if recorder.cut is None and now - looked > 0.5:
@@ -301,7 +301,7 @@ def record(
                 recorder.checkpoint()
                 kept = time.monotonic()
         with contextlib.suppress(ValueError):
-            recorder.report = json.loads(said) if said else None
+            recorder.report = json.loads(output) if output else None
         result = recorder.finish(places) | {
             "ended_by": recorder.cut["reason"] if recorder.cut else over[0]
         }
@@ -446,8 +446,8 @@ class Launched:
         return self.process.stdout.readline().decode().strip() if ready else ""
 
     def _words(self) -> str:
-        said = self.process.stderr.read().decode(errors="replace").strip().splitlines()
-        return said[-1].removeprefix("openwip: ") if said else ""
+        output = self.process.stderr.read().decode(errors="replace").strip().splitlines()
+        return output[-1].removeprefix("openwip: ") if output else ""
 
     def finish(self, report: dict[str, Any] | None = None) -> dict[str, Any]:
         """The result of the recording: {"file", "messages", "lost"} or {"file", "error"}. Without a
@@ -485,10 +485,10 @@ def launched(
         yield recorder
     finally:
         if recorder.process.returncode is None:
-            said(recorder.finish(), progress)
+            report_result(recorder.finish(), progress)
 
 
-def said(result: dict[str, Any], progress: Callable[[str], None]) -> bool:
+def report_result(result: dict[str, Any], progress: Callable[[str], None]) -> bool:
     """One line about it; False when there is no record."""
     if "error" in result:
         progress(f"the record FAILED: {result['error']}")

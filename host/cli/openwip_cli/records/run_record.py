@@ -125,7 +125,7 @@ class Table:
         return Table(self._record, f"{self._path}/{name}") if name in self.children else None
 
 
-class Said(TypedDict):
+class RecordedVerdict(TypedDict):
     valid: bool
     reasons: list[str]
     final: bool  # of a verdict
@@ -275,7 +275,7 @@ class RunRecord:
         return words
 
     @property
-    def verdict(self) -> Said | None:
+    def verdict(self) -> RecordedVerdict | None:
         """The verdict of the run's report; without one (the run was stopped, or only part of it was
         recorded) the last that the cell published; None when there is neither."""
         v = (self.about.get("report") or {}).get("verdict")
@@ -300,7 +300,7 @@ class RunRecord:
         self.close()
 
 
-def verdict_words(v: Said | None) -> list[str]:
+def verdict_words(v: RecordedVerdict | None) -> list[str]:
     """The lines that come before any figure."""
     if v is None:
         return ["verdict: NONE (neither a report nor a verdict of the cell was recorded)"]

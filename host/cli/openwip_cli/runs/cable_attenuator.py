@@ -23,9 +23,9 @@ from openwip_schema import control_pb2 as pb
 from ..cell import attenuator_tables as tables
 from ..cell import configuration
 from ..cell.cell import Cell
-from ..cell.keeper import KeeperClient
 from ..cell.process import Process
 from ..cell.session import start_process
+from ..cell.supervisor import SupervisorClient
 from ..errors import BAD_INPUT, BadInput, NoAnswer, Terminated, catch, of_program
 from ..figures import attenuator as figures
 from ..machine import rights, scratch
@@ -39,7 +39,7 @@ from ..text import of_yaml, to_yaml
 
 LEVELS = setting("attenuator.levels_db", "demo", running=True)
 LOOK_S, TAKEN_S, BEGUN_S = 0.2, 2.0, 10.0  # a run whose table never began is lost: no haste
-TOPIC, TOLD_S = "attenuator", 0.1
+TOPIC, PUBLISHED_EVERY_S = "attenuator", 0.1
 BUSY = ("armed", "playing")
 
 
@@ -177,10 +177,10 @@ class Player:
                 self.configure(request.configure_yaml)
         except Exception as e:  # whatever is asked is answered
             reply.ok, reply.error = False, f"configure: {e}"
-        reply.attenuator.CopyFrom(self.said())
+        reply.attenuator.CopyFrom(self.reported())
         return reply
 
-    def said(self) -> pb.AttenuatorStatus:
+    def reported(self) -> pb.AttenuatorStatus:
         s, of = self.status, pb.AttenuatorStatus(channels=self.channels)
         of.levels_db.extend(s.levels[c - 1] * link.STEP_DB for c in self.channels)
         of.effective_yaml = to_yaml({"attenuator": {"levels_db": text_of(list(of.levels_db))}})
@@ -213,10 +213,10 @@ class Player:
                 socket.send(self.answer(socket.recv()).SerializeToString())
             if time.monotonic() < due:
                 continue
-            due = max(due + TOLD_S, time.monotonic())
+            due = max(due + PUBLISHED_EVERY_S, time.monotonic())
             slot = max((m.telemetry.slot for m in station.poll()), default=slot)
             if publisher.wanted(TOPIC):
-                publisher.publish(TOPIC, slot, attenuator=self.said())
+                publisher.publish(TOPIC, slot, attenuator=self.reported())
 
 
 def main(arguments: list[str], places: Places) -> int:
@@ -269,9 +269,9 @@ class CableAttenuator:
     """The attenuator of one run; without a port there is none, and nothing happens."""
 
     def __init__(
-        self, cell: Cell, keeper: KeeperClient, scenario: Scenario, places: Places
+        self, cell: Cell, supervisor: SupervisorClient, scenario: Scenario, places: Places
     ) -> None:
-        self.cell, self.keeper, self.places = cell, keeper, places
+        self.cell, self.supervisor, self.places = cell, supervisor, places
         self.wanted = config(
             scenario,
             {
@@ -281,13 +281,13 @@ class CableAttenuator:
             },
         )
         self.control = control.Control(cell.endpoint("attenuator.control"))
-        self.said: dict[str, Any] | None = None
+        self.reported: dict[str, Any] | None = None
 
     def start(self) -> None:
         if self.wanted:
             file = configuration.write_config(self.cell, "attenuator", self.wanted)
             start_process(
-                self.keeper,
+                self.supervisor,
                 Process(
                     "attenuator",
                     self.places.module("cable-attenuator", file),
@@ -306,10 +306,10 @@ class CableAttenuator:
         """A fact of the verdict; what was said is kept for the report. None: there is none."""
         if self.wanted:
             try:
-                self.said = figures.report_of(self.control.status())
+                self.reported = figures.report_of(self.control.status())
             except NoAnswer:
-                self.said = figures.report_of(None)
-        return self.said
+                self.reported = figures.report_of(None)
+        return self.reported
 
 
 def config(scenario: Scenario, endpoints: dict[str, str] | None = None) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 from ..air import SAMPLE_RATE, SLOTS_PER_SECOND
 from ..cell import configuration, processes, remote
 from ..cell.cell import Cell
-from ..cell.keeper import KeeperClient
 from ..cell.process import FIRST_DESCRIPTOR
 from ..cell.program_check import check_config
 from ..cell.session import (
@@ -24,6 +23,7 @@ from ..cell.session import (
     start_observers,
     start_process,
 )
+from ..cell.supervisor import SupervisorClient
 from ..errors import NoLock
 from ..figures import checks, fading, link_counts, report
 from ..figures.facts import Facts, Lock
@@ -58,10 +58,10 @@ class DemoCell(run.MeasuredCell):
     """With the attenuator that may be in its cable."""
 
     def __init__(
-        self, cell: Cell, keeper: KeeperClient, scenario: Scenario, places: Places
+        self, cell: Cell, supervisor: SupervisorClient, scenario: Scenario, places: Places
     ) -> None:
-        super().__init__(cell, keeper, scenario)
-        self.attenuator = cable_attenuator.CableAttenuator(cell, keeper, scenario, places)
+        super().__init__(cell, supervisor, scenario)
+        self.attenuator = cable_attenuator.CableAttenuator(cell, supervisor, scenario, places)
         self.page_faults: dict[str, dict[str, int]] = {}
 
     def begin(self) -> None:
@@ -127,22 +127,22 @@ def start_cell(
     record_iq: dict[str, list[str]] | None = None,
     record_to: dict[str, tuple[int, ...]] | None = None,
 ) -> None:
-    cell, keeper, scenario = running.cell, running.keeper, running.scenario
+    cell, supervisor, scenario = running.cell, running.supervisor, running.scenario
     configuration.write_configs(cell, scenario)
     by_name = {
         p.name: p for p in processes.cell_processes(cell, scenario, places, record_iq, record_to)
     }
     running.attenuator.start()
     progress("starting the medium")
-    start_process(keeper, by_name["air"], running.air)
+    start_process(supervisor, by_name["air"], running.air)
     progress("starting the base station and the terminal")
     for name in ("fader", "base.macd", "terminal.macd", "base.radio", "terminal.radio"):
         if name in by_name:
-            keeper.start(by_name[name])
+            supervisor.start(by_name[name])
     for endpoint in (running.base, running.terminal):
-        if not keeper.wait_until(endpoint.answers, START_TIMEOUT_S):
-            keeper.blame(f"{endpoint.endpoint} does not answer")
-    start_observers(keeper, cell, "demo", places)
+        if not supervisor.wait_until(endpoint.answers, START_TIMEOUT_S):
+            supervisor.blame(f"{endpoint.endpoint} does not answer")
+    start_observers(supervisor, cell, "demo", places)
 
 
 def wait_for_lock(
@@ -153,8 +153,8 @@ def wait_for_lock(
     def begun() -> bool:
         return running.ask(running.terminal).slot > 0
 
-    if not running.keeper.wait_until(begun, START_TIMEOUT_S):
-        running.keeper.blame("the terminal's receiver does not deliver slots")
+    if not running.supervisor.wait_until(begun, START_TIMEOUT_S):
+        running.supervisor.blame("the terminal's receiver does not deliver slots")
     speed = scenario.speed
     seen = []
 
@@ -163,7 +163,7 @@ def wait_for_lock(
         seen.append(status)
         return status.radio.locked
 
-    if not running.keeper.wait_until(locked, LOCK_TIMEOUT_S / speed, every=0.02):
+    if not running.supervisor.wait_until(locked, LOCK_TIMEOUT_S / speed, every=0.02):
         raise NoLock(LOCK_TIMEOUT_S)
     unlocked = seen[-1].terminal.slots_unlocked / SLOTS_PER_SECOND
     progress(f"the terminal has locked after {unlocked * 1000:.0f} ms of air time")
@@ -174,7 +174,7 @@ def wait_for_lock(
         air = running.ask(running.air)
         return air.wall_seconds * air.speed - air.now / SAMPLE_RATE < CAUGHT_UP_S * air.speed
 
-    if not running.keeper.wait_until(on_schedule, CATCH_UP_TIMEOUT_S):
+    if not running.supervisor.wait_until(on_schedule, CATCH_UP_TIMEOUT_S):
         progress("the medium does not catch up with the wall clock")
     return unlocked
 
@@ -195,29 +195,29 @@ def most_behind(cell: Cell) -> Callable[[], float | None]:
 
 def watched(cell: DemoCell, places: Places, workload: Workload) -> dict[str, Any]:
     """The result of the workload, and how the processes kept their time meanwhile."""
-    keeper, s = cell.keeper, cell.scenario
+    supervisor, s = cell.supervisor, cell.scenario
     stalls = slot_path.StallWatch(
-        slot_path.on_its_core(keeper.pids, keeper.placement),
+        slot_path.on_its_core(supervisor.pids, supervisor.placement),
         most_behind(cell.cell),
-        keeper.placement.slot_path,
+        supervisor.placement.slot_path,
     )
     stalls.start()
     # Where the clock waits nothing is lost, and a switch a millisecond would be for nothing.
-    standstills = slot_path.StandstillWatch(
-        keeper.placement.realtime if s["air.clock"] == "realtime" else [], places
+    stall_monitor = slot_path.StallMonitor(
+        supervisor.placement.realtime if s["air.clock"] == "realtime" else [], places
     )
-    faults = slot_path.PageFaults(keeper.pids)
+    faults = slot_path.PageFaults(supervisor.pids)
     try:
         result = workload(cell) or {}
     except traffic.TrafficFailed as e:
         result = {"failed": [str(e)]}
     cell.page_faults = faults.report()
-    return result | {"stall": stalls.report(), "standstills": standstills.report()}
+    return result | {"stall": stalls.report(), "standstills": stall_monitor.report()}
 
 
 def ping_tcp_udp(cell: run.MeasuredCell, progress: Callable[[str], None]) -> dict[str, Any]:
     """A failure is a reason of the verdict, and the rest goes on."""
-    keeper, s, failed = cell.keeper, cell.scenario, []
+    supervisor, s, failed = cell.supervisor, cell.scenario, []
 
     def attempt(what: str, function: Callable[[], Answer]) -> Answer | None:
         try:
@@ -229,7 +229,7 @@ def ping_tcp_udp(cell: run.MeasuredCell, progress: Callable[[str], None]) -> dic
     pings = s["traffic.pings"]
     progress(f"ping over the idle link, {pings} times")
     result = {
-        "ping_ms": attempt("ping", lambda: traffic.ping(keeper, cell.cell, pings, s.speed)),
+        "ping_ms": attempt("ping", lambda: traffic.ping(supervisor, cell.cell, pings, s.speed)),
         "udp": None,
     }
     progress(f"TCP download with iperf3, {s['traffic.duration_s']:g} s")
@@ -242,7 +242,7 @@ def ping_tcp_udp(cell: run.MeasuredCell, progress: Callable[[str], None]) -> dic
     )
     if rate:
         progress(f"UDP stream with iperf3, {rate / 1e6:.2f} Mbit/s")
-        result["udp"] = attempt("UDP", lambda: traffic.udp(keeper, cell.cell, s, rate))
+        result["udp"] = attempt("UDP", lambda: traffic.udp(supervisor, cell.cell, s, rate))
     return result | {"failed": failed}
 
 
@@ -268,7 +268,7 @@ def finish_fader(cell: Cell, base: str, facts: dict[str, Any], places: Places) -
 
 
 def check(options: Options, places: Places) -> None:
-    """Before anything is made: also what only medium and fader can judge, such as a trace file."""
+    """Before anything is made: also what only medium and fader can evaluate, such as a trace file."""
     cell, scenario = Cell(options.name), options.scenario
     fader = [processes.FADER] if scenario.cabled else []
     run.check(options, places, (processes.MACD, processes.MEDIUM, OBSERVER, *fader))
@@ -301,8 +301,8 @@ def run_workload(
     say: Callable[[str], None] = progress or (lambda text: None)
     check_cell_name(given.name)
     check(given, where)
-    with owned_cell(given.name, say) as (cell, keeper):
-        return in_cell(cell, keeper, given, where, say, "none", workload)
+    with owned_cell(given.name, say) as (cell, supervisor):
+        return in_cell(cell, supervisor, given, where, say, "none", workload)
 
 
 def main(arguments: list[str], places: Places) -> int:
@@ -316,13 +316,13 @@ def main(arguments: list[str], places: Places) -> int:
     try:
         if options.scenario["air.speed"] == pace.AUTO:
             return run_at_the_pace_found(options, places, progress)
-        with owned_cell(options.name, progress) as (cell, keeper):
+        with owned_cell(options.name, progress) as (cell, supervisor):
             # its clock has one pace, so no other is tried
             if options.scenario["link.loop"] == loop.AUTO:
                 loop.take(options, loop.radios_of_demo(options.scenario), 0, places, progress)
-            return run_cell(cell, keeper, options, places, progress)
+            return run_cell(cell, supervisor, options, places, progress)
     except NoLock as e:
-        verdict = checks.judge(Facts(lock=Lock(locked=False, within_s=e.within_s)))
+        verdict = checks.evaluate(Facts(lock=Lock(locked=False, within_s=e.within_s)))
         return run.report(
             {"verdict": verdict} | identity(options.scenario, places),
             options,
@@ -338,8 +338,8 @@ def run_at_the_pace_found(options: Options, places: Places, progress: Callable[[
     for _ in range(pace.MOST_TRIALS):
         tried = options.scenario.speed
         try:
-            with owned_cell(options.name, progress) as (cell, keeper):
-                return run_cell(cell, keeper, bare, places, progress, trial)
+            with owned_cell(options.name, progress) as (cell, supervisor):
+                return run_cell(cell, supervisor, bare, places, progress, trial)
         except pace.OtherPace as other:
             options.scenario.values["air.speed"] = other.speed
             if options.pace_found is None or other.speed < tried:
@@ -347,26 +347,26 @@ def run_at_the_pace_found(options: Options, places: Places, progress: Callable[[
             if other.speed == tried:
                 break
             trial = "again"
-    with owned_cell(options.name, progress) as (cell, keeper):
-        return run_cell(cell, keeper, options, places, progress)
+    with owned_cell(options.name, progress) as (cell, supervisor):
+        return run_cell(cell, supervisor, options, places, progress)
 
 
 def run_cell(
     cell: Cell,
-    keeper: KeeperClient,
+    supervisor: SupervisorClient,
     options: Options,
     places: Places,
     progress: Callable[[str], None],
     trial: str = "none",
 ) -> int:
     progress(f"cell '{cell.name}': namespaces {' and '.join(cell.namespaces)}")
-    result = in_cell(cell, keeper, options, places, progress, trial)
+    result = in_cell(cell, supervisor, options, places, progress, trial)
     return run.report(result, options, report.screen(result))
 
 
 def in_cell(
     cell: Cell,
-    keeper: KeeperClient,
+    supervisor: SupervisorClient,
     options: Options,
     places: Places,
     progress: Callable[[str], None],
@@ -375,11 +375,11 @@ def in_cell(
 ) -> dict[str, Any]:
     return run.in_cell(
         cell,
-        keeper,
+        supervisor,
         options,
         places,
         progress,
-        lambda: phases(cell, keeper, options, places, progress, trial, workload),
+        lambda: phases(cell, supervisor, options, places, progress, trial, workload),
         apart=options.scenario.cabled and options.scenario["air.clock"] == "realtime",
     )
 
@@ -421,7 +421,7 @@ class DemoRun(MeasuredRun):
                 recording_arguments(options),
                 {s: tuple(f.fds) for s, f in files.items()},
             )
-        remote.start(running.cell, running.keeper, options.listen, places, progress)
+        remote.start(running.cell, running.supervisor, options.listen, places, progress)
         self.lock_s = wait_for_lock(running, scenario, progress)
         if self.trial != "none":
             pace.try_out(running, scenario, progress, again=self.trial == "again")
@@ -430,25 +430,25 @@ class DemoRun(MeasuredRun):
         scenario.values["air.speed"] = scenario.speed
 
     def rows(self) -> dict[str, Any]:
-        common, now, keeper = super().rows(), self.now, self.cell.keeper
+        common, now, supervisor = super().rows(), self.now, self.cell.supervisor
         radio, link = now.terminal.radio, now.terminal.terminal
         common["realtime"] |= {
-            "stall": self.said.pop("stall"),
+            "stall": self.workload_result.pop("stall"),
             "pace_found": self.options.pace_found,
         }
         return (
             common
-            | (self.said if self.own is None else {"workload": self.said})
+            | (self.workload_result if self.own is None else {"workload": self.workload_result})
             | ({"loop": self.options.loop_found} if self.options.loop_found else {})
             | {
                 "placement": (
-                    keeper.placement.report()
-                    | slot_path.granted(keeper.pids)
+                    supervisor.placement.report()
+                    | slot_path.granted(supervisor.pids)
                     | {"page_faults": self.cell.page_faults}
                 ),
                 "fader": fading.fader_of(now.air, radio),
                 "transmitter": fading.transmitter_of(now.air, radio),
-                "attenuator": self.cell.attenuator.said,
+                "attenuator": self.cell.attenuator.reported,
                 "radio": (
                     link_counts.counts_of(
                         radio,
@@ -497,14 +497,14 @@ class DemoRun(MeasuredRun):
 
 def phases(
     cell: Cell,
-    keeper: KeeperClient,
+    supervisor: SupervisorClient,
     options: Options,
     places: Places,
     progress: Callable[[str], None],
     trial: str,
     workload: Workload | None,
 ) -> dict[str, Any]:
-    running = DemoCell(cell, keeper, options.scenario, places)
+    running = DemoCell(cell, supervisor, options.scenario, places)
     result = carry_out(DemoRun(running, options, places, progress, trial, workload))
     if options.record_iq:
         keys = {"scenario": "config", "verdict": "verdict", "versions": "versions"}

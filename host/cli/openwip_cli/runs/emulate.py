@@ -19,10 +19,10 @@ from openwip_schema import control_pb2 as pb
 from ..cell import cell as cells
 from ..cell import configuration, remote
 from ..cell.cell import Cell
-from ..cell.keeper import KeeperClient
 from ..cell.process import Process
 from ..cell.program_check import check_config, refusal
 from ..cell.session import OBSERVER, identity, owned_cell, start_observers, start_process
+from ..cell.supervisor import SupervisorClient
 from ..channel import command as channel
 from ..errors import BadInput
 from ..figures import capacities, conservation, link_counts, own_code
@@ -188,17 +188,17 @@ def run(
             )
         with owned_cell(
             given.name, say, scenario["terminals"], controller=split_tcp.asked(scenario)
-        ) as (cell, keeper):
+        ) as (cell, supervisor):
             return runs.in_cell(
                 cell,
-                keeper,
+                supervisor,
                 given,
                 where,
                 say,
                 lambda: carry_out(
                     EmulatorRun(
                         cell,
-                        keeper,
+                        supervisor,
                         given,
                         as_run,
                         workload or runs.iperf3_download,
@@ -216,7 +216,7 @@ class EmulatorRun(MeasuredRun):
     def __init__(
         self,
         cell: Cell,
-        keeper: KeeperClient,
+        supervisor: SupervisorClient,
         given: Options,
         as_run: Scenario,
         workload: Workload,
@@ -225,19 +225,19 @@ class EmulatorRun(MeasuredRun):
         observers: bool,
     ) -> None:
         kind = split_tcp.SplitCell if split_tcp.asked(as_run) else runs.MeasuredCell
-        super().__init__(kind(cell, keeper, given.scenario), workload, progress)
+        super().__init__(kind(cell, supervisor, given.scenario), workload, progress)
         self.given, self.as_run, self.places, self.observers = given, as_run, places, observers
 
     def start(self) -> None:
         running, places = self.cell, self.places
-        cell, keeper, progress = running.cell, running.keeper, self.progress
+        cell, supervisor, progress = running.cell, running.supervisor, self.progress
         tree = config(cell, self.as_run)
         path = configuration.write_config(cell, "emulator", tree)
         if isinstance(running, split_tcp.SplitCell):
             running.prepare()
         progress(f"cell '{cell.name}': starting the emulator")
         start_process(
-            keeper,
+            supervisor,
             Process(
                 "emulator",
                 [places.program(PROGRAM), "--config", path],
@@ -249,8 +249,8 @@ class EmulatorRun(MeasuredRun):
         if isinstance(running, split_tcp.SplitCell):
             running.start(tree, places, progress, PROGRAM)
         if self.observers or self.given.keep or self.given.record:
-            start_observers(keeper, cell, "emulate", places)
-        remote.start(cell, keeper, self.given.listen, places, progress)
+            start_observers(supervisor, cell, "emulate", places)
+        remote.start(cell, supervisor, self.given.listen, places, progress)
         if self.workload is runs.iperf3_download:
             progress(f"TCP download with iperf3, {running.scenario['traffic.duration_s']:g} s")
         self.began = time.monotonic()
@@ -261,7 +261,7 @@ class EmulatorRun(MeasuredRun):
         return (
             found
             | {
-                "workload": self.said,
+                "workload": self.workload_result,
                 "emulator": (
                     emulator_report(base, terminal)
                     | {

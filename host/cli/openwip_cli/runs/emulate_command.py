@@ -53,7 +53,7 @@ def main(arguments: list[str], places: Places) -> int:
                 options.record,
             )
         if options.record:
-            record.said(result["record"], progress)
+            record.report_result(result["record"], progress)
         return runs.report(result, options, report.screen(result))
     around = {
         f.name: getattr(options, f.name)

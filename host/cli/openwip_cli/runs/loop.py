@@ -91,7 +91,7 @@ class Settled(NamedTuple):
 def settle(found: dict[str, dict[str, Any]], scenario: Scenario, more_slots: int) -> Settled:
     """The settings that follow from measurements of the radios, by role."""
     fader = {DELAY: scenario[DELAY]} if FADER[0] in found else {}
-    # one standstill of 20 ms is no reason not to begin
+    # one stall of 20 ms is no reason not to begin
     for rare, share in SHARES if fader else SHARES[1:]:
         if fader:
             fader = {

@@ -20,7 +20,7 @@ Workload = Callable[[MeasuredCell], dict[str, Any] | None]
 
 class MeasuredRun(phases.Run):
     """`workload(cell)` returns {"tcp", "cpu", "failed" (in words), ...}; what else it returns is
-    `said`."""
+    `workload_result`."""
 
     watch: TelemetryWatch
     applications: ApplicationClock
@@ -33,7 +33,7 @@ class MeasuredRun(phases.Run):
     ) -> None:
         super().__init__()
         self.cell, self.workload, self.progress = cell, workload, progress
-        self.said: dict[str, Any] = {}
+        self.workload_result: dict[str, Any] = {}
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
@@ -54,7 +54,7 @@ class MeasuredRun(phases.Run):
         self.applications.begin()
         cell.mark("first")
         self.first = cell.marks["first"]
-        self.said = self.workload(cell) or {}
+        self.workload_result = self.workload(cell) or {}
 
     def drain(self) -> None:
         cell, speed = self.cell, self.cell.scenario.speed
@@ -69,31 +69,31 @@ class MeasuredRun(phases.Run):
 
     def facts(self) -> facts.Facts:
         cell, now, kernel = self.cell, self.now, self.kernel
-        self.cpu: dict[str, float] = cell.marks["cores"] | self.said.pop("cpu", {})
-        stood = self.said.pop("standstills", None)
-        share = slot_path.realtime_share(self.cpu, cell.keeper.placement)
+        self.cpu: dict[str, float] = cell.marks["cores"] | self.workload_result.pop("cpu", {})
+        stalled = self.workload_result.pop("standstills", None)
+        share = slot_path.realtime_share(self.cpu, cell.supervisor.placement)
         self.paths = conservation.paths_of(now.base, now.terminal)
         found = facts.of_cell(
             self.before,
             now,
             conservation.sums_of_paths(self.paths, kernel, came_to_rest=kernel is not None),
-            heard=heard(self.watch, cell.keeper.lost),
+            heard=heard(self.watch, cell.supervisor.lost),
             waiting=facts.Waiting(self.waiting["worst"]),
-            failed=self.failed + self.said.pop("failed", []),
-            noted=cell.keeper.noted,
-            core=facts.Core(stood, share) if stood or share else None,
+            failed=self.failed + self.workload_result.pop("failed", []),
+            noted=cell.supervisor.noted,
+            core=facts.Core(stalled, share) if stalled or share else None,
             **cell.more_facts(now, kernel),
         )
         assert found.pacing
         self.realtime = found.pacing
-        if stood is not None:
-            self.realtime["standstills"] = stood
+        if stalled is not None:
+            self.realtime["standstills"] = stalled
         if share is not None:
             self.realtime["share"] = share
         return found
 
     def rows(self) -> dict[str, Any]:
-        now, tcp = self.now, self.said.pop("tcp", None)
+        now, tcp = self.now, self.workload_result.pop("tcp", None)
         link = link_counts.link_interval(self.cell.marks["first"], self.cell.marks["last"])
         packets = {name: path.report() for name, path in self.paths.items()}
         feedback = now.terminal.uplink_feedback

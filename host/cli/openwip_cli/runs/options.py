@@ -212,7 +212,7 @@ BESIDE_REPLAY = (
 
 def refuse_beside_replay(parser: Parser, given: argparse.Namespace) -> None:
     """Everything else has been decided when the samples were recorded."""
-    for flag in parser.said(given):
+    for flag in parser.named_options(given):
         if flag not in (*BESIDE_REPLAY, "--replay-iq"):
             raise BadInput(
                 f"{flag} with --replay-iq: a recording is played as it is; valid beside it:"
@@ -364,13 +364,13 @@ def parse_emulate(arguments: list[str]) -> Options:
             " the two"
         )
     if given.generator or given.time != "real":
-        beside, told = (
+        beside, named = (
             ("--generator", ()) if given.generator else (f"--time {given.time}", OF_PACKETS)
         )
-        for flag in parser.said(given):
-            if flag in {*AROUND_A_CELL, *OF_PACKETS}.difference(told):
+        for flag in parser.named_options(given):
+            if flag in {*AROUND_A_CELL, *OF_PACKETS}.difference(named):
                 raise BadInput(
-                    f"{flag} with {beside}: there is no cell; valid: {', '.join(('--json', *told))}"
+                    f"{flag} with {beside}: there is no cell; valid: {', '.join(('--json', *named))}"
                 )
         if given.pacing_limit_ms is not None:
             raise BadInput(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The one run, of whatever kind: its processes start, there is traffic, what is under way arrives,
-its facts are judged (figures/checks.py), and the report has a verdict and the rows of this kind.
-What happens around it in a cell (logs, record, capture, keeper) is in run.py."""
+its facts are evaluated (figures/checks.py), and the report has a verdict and the rows of this kind.
+What happens around it in a cell (logs, record, capture, supervisor) is in run.py."""
 
 import contextlib
 from typing import Any
@@ -18,7 +18,7 @@ class Run:
         self.failed: list[str] = []  # traffic that did, in words
 
     def watched(self) -> contextlib.AbstractContextManager[Any]:
-        """Whatever watches from before the start until it is judged."""
+        """Whatever watches from before the start until it is evaluated."""
         return contextlib.nullcontext()
 
     def start(self) -> None:
@@ -48,5 +48,5 @@ def carry_out(run: Run) -> dict[str, Any]:
         except TrafficFailed as e:
             run.failed.append(str(e))
         run.drain()
-        judged = checks.judge(run.facts())
-    return {"verdict": judged} | run.rows()
+        evaluated = checks.evaluate(run.facts())
+    return {"verdict": evaluated} | run.rows()

@@ -7,7 +7,7 @@ FOLDER/ended/KEY instead: it removes what a job that failed has made, and what i
 begins.
 
 Ctrl-C, SIGTERM: Snakemake and its runs get SIGINT, which ends their cells and takes jobs out of a
-queue. If this process is killed, the kernel kills Snakemake, and tells the runs, whose keepers
+queue. If this process is killed, the kernel kills Snakemake, and tells the runs, whose supervisors
 remove their cells."""
 
 import contextlib
@@ -195,8 +195,10 @@ class Pool:
             self.lose(specs, left)
             self.look(left, take)
         if len(left) == len(specs) and not self.there(left):
-            said = failure.last_line(self.folder / "logs" / "snakemake.log")
-            raise CellDied(f"no run was begun: {said} ({self.folder / 'logs' / 'snakemake.log'})")
+            last_line = failure.last_line(self.folder / "logs" / "snakemake.log")
+            raise CellDied(
+                f"no run was begun: {last_line} ({self.folder / 'logs' / 'snakemake.log'})"
+            )
 
     def there(self, left: dict[str, None]) -> list[str]:
         """Those of them that have a file. None where the folder cannot be read now."""

@@ -20,10 +20,10 @@ from typing import Any
 from ..cell import cell as cells
 from ..cell import configuration, processes
 from ..cell.cell import Cell
-from ..cell.keeper import KeeperClient
 from ..cell.process import Process
 from ..cell.program_check import check_config
 from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, owned_cell
+from ..cell.supervisor import SupervisorClient
 from ..errors import BadInput
 from ..figures import checks, key_figures, link_counts, meaning, report
 from ..figures.facts import Facts
@@ -94,7 +94,7 @@ class Replay(phases.Run):
     def __init__(
         self,
         cell: Cell,
-        keeper: KeeperClient,
+        supervisor: SupervisorClient,
         recording: recordings.Recording,
         speed: float,
         places: Places,
@@ -103,10 +103,10 @@ class Replay(phases.Run):
     ) -> None:
         super().__init__()
         self.reports, self.progress = reports, progress
-        self.cell, self.keeper, self.recording, self.speed = cell, keeper, recording, speed
+        self.cell, self.supervisor, self.recording, self.speed = cell, supervisor, recording, speed
         self.places = places
         self.terminal = control.Control(cell.endpoint("terminal.control"))
-        self.said = 0.0
+        self.published_at = 0.0
         self.publisher: Publisher | None = None
         self.began = 0.0
 
@@ -121,7 +121,7 @@ class Replay(phases.Run):
         before = os.umask(0o007)  # the account may read it
         self.publisher = Publisher(cell.endpoint("keeper.telemetry"), ["verdict"])
         os.umask(before)
-        self.keeper.start(
+        self.supervisor.start(
             Process(
                 "terminal.macd",
                 [self.places.program(processes.MACD), "--config", path],
@@ -129,9 +129,9 @@ class Replay(phases.Run):
                 cell.namespace("terminal"),
             )
         )
-        if not self.keeper.wait_until(lambda: self.status() is not None, START_TIMEOUT_S):
-            self.keeper.blame("terminal.macd does not answer on its control socket")
-        self.keeper.start(
+        if not self.supervisor.wait_until(lambda: self.status() is not None, START_TIMEOUT_S):
+            self.supervisor.blame("terminal.macd does not answer on its control socket")
+        self.supervisor.start(
             Process(
                 "observer",
                 [
@@ -147,7 +147,7 @@ class Replay(phases.Run):
                 essential=False,
             )
         )
-        self.keeper.start(
+        self.supervisor.start(
             Process(
                 "terminal.radio",
                 self.places.module(
@@ -190,18 +190,18 @@ class Replay(phases.Run):
     def say(self, slot: int = 0) -> None:
         """The verdict, once a second."""
         if (
-            time.monotonic() - self.said < VERDICT_EVERY_S
+            time.monotonic() - self.published_at < VERDICT_EVERY_S
             or self.publisher is None
             or not self.publisher.wanted("verdict")
         ):
             return
-        self.said = time.monotonic()
-        judged = checks.judge(facts_of(self.recording))
+        self.published_at = time.monotonic()
+        evaluated = checks.evaluate(facts_of(self.recording))
         self.publisher.publish(
             "verdict",
             slot,
             verdict=verdict_message(
-                judged, "replay", seconds=(time.monotonic() - self.began) * self.speed
+                evaluated, "replay", seconds=(time.monotonic() - self.began) * self.speed
             ),
         )
 
@@ -209,8 +209,8 @@ class Replay(phases.Run):
         """Until the recording is over; returns what the radio says of it."""
         over, slot = self.cell.run / OVER, 0
         while not over.exists():
-            self.keeper.pause(0.1)
-            if time.monotonic() - self.said > VERDICT_EVERY_S and (status := self.status()):
+            self.supervisor.pause(0.1)
+            if time.monotonic() - self.published_at > VERDICT_EVERY_S and (status := self.status()):
                 slot = status.slot
             self.say(slot)
         return json.loads(over.read_text())
@@ -224,10 +224,10 @@ class Replay(phases.Run):
             found = self.status() or found
             return found is not None and found.slot >= last_slot
 
-        self.keeper.wait_until(taken, SETTLED_S)
-        self.keeper.pause(LAST_WORDS_S)
+        self.supervisor.wait_until(taken, SETTLED_S)
+        self.supervisor.pause(LAST_WORDS_S)
         found = self.status() or found  # macd sends what waits when somebody asks
-        self.keeper.pause(LAST_WORDS_S)
+        self.supervisor.pause(LAST_WORDS_S)
         return found
 
 
@@ -258,7 +258,7 @@ def run_replay(options: Options, places: Places) -> int:
     except BadInput as e:
         raise BadInput(f"recording {recording.meta_path}: openwip:link: {e}") from None
     with (
-        owned_cell(options.name, progress, base=False) as (cell, keeper),
+        owned_cell(options.name, progress, base=False) as (cell, supervisor),
         tempfile.TemporaryFile(prefix="openwip-replay-") as reports,
     ):
         whole = recording.whole
@@ -269,10 +269,10 @@ def run_replay(options: Options, places: Places) -> int:
         # without a name: nothing is left of it after a kill
         own = f"/proc/{os.getpid()}/fd/{reports.fileno()}"
         speed = options.scenario.speed
-        replay = Replay(cell, keeper, recording, speed, places, own, progress)
+        replay = Replay(cell, supervisor, recording, speed, places, own, progress)
         result = run.in_cell(
             cell,
-            keeper,
+            supervisor,
             options,
             places,
             progress,

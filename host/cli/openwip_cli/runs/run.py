@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The surroundings of a run's phases in a cell: logs, record, capture, window, keeper; its
+"""The surroundings of a run's phases in a cell: logs, record, capture, window, supervisor; its
 report on the screen and in a file; and the cell as a workload sees it."""
 
 import os
@@ -9,9 +9,9 @@ from typing import Any
 from ..capture import capture
 from ..cell import window
 from ..cell.cell import ADDRESS, Cell
-from ..cell.keeper import KeeperClient, not_ended
 from ..cell.running import Running
 from ..cell.session import CpuClock, check_congestion_control, place
+from ..cell.supervisor import SupervisorClient, not_ended
 from ..errors import DIED, INVALID, VALID, CellDied, NotWritten
 from ..machine import outputs, rights, system
 from ..machine.places import Places
@@ -25,11 +25,11 @@ DRAIN_LIMIT_S = 30
 
 
 class MeasuredCell(Running):
-    """As a workload sees it: `keeper` (pause, wait_until), statuses, and where the applications
+    """As a workload sees it: `supervisor` (pause, wait_until), statuses, and where the applications
     run."""
 
-    def __init__(self, cell: Cell, keeper: KeeperClient, scenario: Scenario) -> None:
-        super().__init__(cell, keeper)
+    def __init__(self, cell: Cell, supervisor: SupervisorClient, scenario: Scenario) -> None:
+        super().__init__(cell, supervisor)
         self.scenario = scenario
         self.address, self.name, self.namespace = ADDRESS, cell.name, cell.namespace
         self.marks: dict[str, Any] = {}
@@ -46,7 +46,8 @@ class MeasuredCell(Running):
         """`first` and `last`: between them the link's and the processor's figures are taken."""
         if name == "first":
             self.marks["cpu"] = CpuClock(
-                dict(self.keeper.pids) | {"keeper": self.keeper.pid, "launcher": os.getpid()}
+                dict(self.supervisor.pids)
+                | {"keeper": self.supervisor.pid, "launcher": os.getpid()}
             )
         self.marks[name] = self.ask(self.base)
         if name == "last":
@@ -58,7 +59,7 @@ def iperf3_download(cell: MeasuredCell) -> dict[str, Any]:
     wall = max(1, round(cell.scenario["traffic.duration_s"] / cell.scenario.speed))
     edge = min(1.0, 0.1 * wall)
     report, cpu, wall = traffic.tcp(
-        cell.keeper,
+        cell.supervisor,
         cell.cell,
         cell.scenario,
         [(edge, lambda: cell.mark("first")), (wall - 0.1 * edge, lambda: cell.mark("last"))],
@@ -85,7 +86,7 @@ def check(options: Options, places: Places, programs: tuple[str, ...]) -> None:
 
 def in_cell(
     cell: Cell,
-    keeper: KeeperClient,
+    supervisor: SupervisorClient,
     options: Options,
     places: Places,
     progress: Callable[[str], None],
@@ -99,9 +100,9 @@ def in_cell(
     `apart`: of placement.choose()."""
     scenario, seed = run or (options.scenario.tree(), options.scenario["seed"])
     if options.logs:
-        keeper.keep_logs(options.logs, options.inputs)
+        supervisor.keep_logs(options.logs, options.inputs)
     if options.cores is not None:
-        place(keeper, options.cores, places, progress, apart)
+        place(supervisor, options.cores, places, progress, apart)
     record.note_run(cell, scenario, seed)
     not_written: list[str | None] = []
     if options.monitor:
@@ -118,7 +119,7 @@ def in_cell(
             captured.end(result["verdict"])
             not_written.append(captured.not_written)
         if options.keep:
-            keeper.detach()
+            supervisor.detach()
             progress(
                 "the cell stays up: "
                 + ", ".join(
@@ -128,14 +129,14 @@ def in_cell(
             )
         else:
             progress("ending the cell")
-            keeper.end("the run is over")
-        not_written.append(keeper.not_written)
-        if keeper.not_ended:
-            result["not_ended"] = not_ended(cell, keeper.not_ended)
+            supervisor.end("the run is over")
+        not_written.append(supervisor.not_written)
+        if supervisor.not_ended:
+            result["not_ended"] = not_ended(cell, supervisor.not_ended)
         result = over(result)
         if recorder is not None:
             result["record"] = recorder.finish(result)
-            record.said(result["record"], progress)
+            record.report_result(result["record"], progress)
     return result | (
         {"not_written": "; ".join(filter(None, not_written))} if any(not_written) else {}
     )

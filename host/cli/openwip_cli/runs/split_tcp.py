@@ -22,10 +22,10 @@ from openwip_schema import control_pb2 as pb
 from ..cell import cell as cells
 from ..cell import configuration
 from ..cell.cell import CONTROLLER, Cell
-from ..cell.keeper import KeeperClient
 from ..cell.process import Process
 from ..cell.running import interface_counts
 from ..cell.session import start_process
+from ..cell.supervisor import SupervisorClient
 from ..errors import BadInput, CellDied, cause_of
 from ..figures import conservation, link_counts, timing
 from ..figures.facts import Facts, Statuses
@@ -144,8 +144,8 @@ def command(namespace: str, *argv: str, given: str | None = None) -> str:
 class SplitCell(runs.MeasuredCell):
     """Also of the wired network and of the proxy."""
 
-    def __init__(self, cell: Cell, keeper: KeeperClient, scenario: Scenario) -> None:
-        super().__init__(cell, keeper, scenario)
+    def __init__(self, cell: Cell, supervisor: SupervisorClient, scenario: Scenario) -> None:
+        super().__init__(cell, supervisor, scenario)
         self.wired = {
             name: control.Control(cell.endpoint(f"wired.{name}.control"))
             for name in ("air", "base", "terminal")
@@ -174,17 +174,17 @@ class SplitCell(runs.MeasuredCell):
         self, tree: dict[str, Any], places: Places, progress: Callable[[str], None], program: str
     ) -> None:
         """`tree`, `program`: of the bearer's emulator, which is up."""
-        cell, keeper, run = self.cell, self.keeper, {"OPENWIP_RUN": str(self.cell.run)}
+        cell, supervisor, run = self.cell, self.supervisor, {"OPENWIP_RUN": str(self.cell.run)}
         progress(f"cell '{cell.name}': starting the wired network and the proxy of split TCP")
         path = configuration.write_config(cell, WIRED, wired_config(cell, tree))
         start_process(
-            keeper,
+            supervisor,
             Process(WIRED, [places.program(program), "--config", path], run, slot_path=True),
             self.wired["air"],
         )
         path = configuration.write_config(cell, PROXY, proxy_config(cell, self.scenario))
         start_process(
-            keeper,
+            supervisor,
             Process(
                 PROXY, [places.program(PROGRAM), "--config", path], run, cell.namespace(CONTROLLER)
             ),
@@ -236,7 +236,7 @@ class SplitCell(runs.MeasuredCell):
         """Packets in the controller: of the proxy's connections, all others, connections among
         those."""
         try:
-            said = json.loads(
+            ruleset = json.loads(
                 command(
                     self.cell.namespace(CONTROLLER),
                     "nft",
@@ -252,7 +252,7 @@ class SplitCell(runs.MeasuredCell):
             raise CellDied(str(e)) from None
         return {
             c["counter"]["name"]: c["counter"]["packets"]
-            for c in said["nftables"]
+            for c in ruleset["nftables"]
             if "counter" in c
         }
 

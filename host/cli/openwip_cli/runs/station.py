@@ -10,11 +10,11 @@ from typing import Any
 
 from ..cell import configuration, faders, processes, remote, station
 from ..cell.cell import Cell
-from ..cell.keeper import KeeperClient
 from ..cell.process import Process
 from ..cell.radio_loop import BETWEEN_SLOTS, find
 from ..cell.running import STILL_S, asked, interface_counts, read_at_rest
 from ..cell.session import OBSERVER, START_TIMEOUT_S, Progress, identity, owned_cell, start_process
+from ..cell.supervisor import SupervisorClient
 from ..errors import BAD_INPUT, SIGNALS, BadInput, CellDied, Terminated
 from ..figures import fading, key_figures, meaning, one_station
 from ..figures.facts import Facts
@@ -91,12 +91,12 @@ class Follower:
 class Running:
     """This station's macd, as the phases ask it."""
 
-    def __init__(self, cell: Cell, keeper: KeeperClient, role: str) -> None:
-        self.cell, self.keeper, self.role = cell, keeper, role
+    def __init__(self, cell: Cell, supervisor: SupervisorClient, role: str) -> None:
+        self.cell, self.supervisor, self.role = cell, supervisor, role
         self.macd = control.Control(cell.endpoint(f"{role}.control"))
 
     def status(self) -> MacStatus:
-        of: MacStatus = asked(self.keeper, self.macd)
+        of: MacStatus = asked(self.supervisor, self.macd)
         return of
 
     def at_rest(self) -> tuple[MacStatus, Interface | None]:
@@ -111,7 +111,7 @@ class Running:
             self.status,
             counts,
             lambda: interface_counts(self.cell, self.role),
-            lambda: self.keeper.pause(STILL_S),
+            lambda: self.supervisor.pause(STILL_S),
         )
 
 
@@ -175,7 +175,7 @@ class StationRun(phases.Run):
         self.fader, self.progress = fader, progress
         self.follow = Follower(wanted.role, progress)
         self.attenuator = cable_attenuator.CableAttenuator(
-            running.cell, running.keeper, options.scenario, places
+            running.cell, running.supervisor, options.scenario, places
         )
 
     @contextlib.contextmanager
@@ -185,7 +185,7 @@ class StationRun(phases.Run):
 
     def start(self) -> None:
         wanted, running, places, progress = self.wanted, self.running, self.places, self.progress
-        cell, keeper, role = running.cell, running.keeper, wanted.role
+        cell, supervisor, role = running.cell, running.supervisor, wanted.role
         macd, radio = station.processes(
             cell, self.options.scenario, role, wanted.radio, wanted.peer, places
         )
@@ -193,16 +193,16 @@ class StationRun(phases.Run):
             f"starting {macd.name}: {'listens at' if role == 'base' else 'connects to'}"
             f" {wanted.peer.endpoint}, {'with keys' if wanted.peer.keys else 'this machine only'}"
         )
-        start_process(keeper, macd, running.macd)
+        start_process(supervisor, macd, running.macd)
         self.attenuator.start()
         progress(
             f"starting the radio: {wanted.radio.arguments}, clock {wanted.radio.clock_source}, time"
             f" {wanted.radio.time_source}"
         )
-        keeper.start(radio)
-        if not keeper.wait_until(lambda: running.status().slot > 0, START_TIMEOUT_S + 60):
-            keeper.blame("the radio does not deliver slots")
-        keeper.start(
+        supervisor.start(radio)
+        if not supervisor.wait_until(lambda: running.status().slot > 0, START_TIMEOUT_S + 60):
+            supervisor.blame("the radio does not deliver slots")
+        supervisor.start(
             Process(
                 "observer",
                 [
@@ -226,9 +226,9 @@ class StationRun(phases.Run):
         )
 
     def traffic(self) -> None:
-        running, keeper = self.running, self.running.keeper
-        self.standstills = slot_path.StandstillWatch(keeper.placement.realtime, self.places)
-        self.first, self.faults = running.status(), slot_path.PageFaults(keeper.pids)
+        running, supervisor = self.running, self.running.supervisor
+        self.stall_monitor = slot_path.StallMonitor(supervisor.placement.realtime, self.places)
+        self.first, self.faults = running.status(), slot_path.PageFaults(supervisor.pids)
         self.own = own_channel(
             running.cell.endpoint(configuration.TRANSMITTER)
             if self.options.scenario.fade_in_transmitter
@@ -241,7 +241,7 @@ class StationRun(phases.Run):
             return False
 
         try:
-            keeper.wait_until(look, self.wanted.duration_s or 1e9, every=LOOK_S)
+            supervisor.wait_until(look, self.wanted.duration_s or 1e9, every=LOOK_S)
         except Terminated as e:
             if e.signum not in SIGNALS:
                 raise
@@ -249,17 +249,22 @@ class StationRun(phases.Run):
 
     def drain(self) -> None:
         """The other station is on another computer: nothing here can wait for it."""
-        keeper = self.running.keeper
+        supervisor = self.running.supervisor
         self.now, self.kernel = self.running.at_rest()
         self.follow(self.now)
         self.watch.end()
-        self.stood = self.standstills.report()
-        self.machine = slot_path.granted(keeper.pids) | {"page_faults": self.faults.report()}
+        self.stalled = self.stall_monitor.report()
+        self.machine = slot_path.granted(supervisor.pids) | {"page_faults": self.faults.report()}
 
     def facts(self) -> Facts:
         air, silent = self.fader.status()
         self.faded, unknown = self.own.faded()
-        role, first, now, keeper = self.wanted.role, self.first, self.now, self.running.keeper
+        role, first, now, supervisor = (
+            self.wanted.role,
+            self.first,
+            self.now,
+            self.running.supervisor,
+        )
         self.channel = one_station.fader_of(role, first, now, self.fader.before, air)
         return one_station.facts_of(
             role,
@@ -269,10 +274,10 @@ class StationRun(phases.Run):
             self.kernel,
             self.follow.returns,
             self.channel,
-            self.stood,
+            self.stalled,
             self.faded,
-            heard=heard(self.watch, keeper.lost, silent + unknown),
-            noted=keeper.noted,
+            heard=heard(self.watch, supervisor.lost, silent + unknown),
+            noted=supervisor.noted,
             page_faults=self.machine["page_faults"],
             attenuator=self.attenuator.ask(),
         )
@@ -280,7 +285,7 @@ class StationRun(phases.Run):
     def rows(self) -> dict[str, Any]:
         role, now, options = self.wanted.role, self.now, self.options
         found: dict[str, Any] = one_station.result(role, self.first, now) | {
-            "standstills": self.stood,
+            "standstills": self.stalled,
             "machine": self.machine,
             "peer": {
                 "endpoint": self.wanted.peer.endpoint,
@@ -289,12 +294,12 @@ class StationRun(phases.Run):
             },
         }
         some = {
-            "attenuator": self.attenuator.said,
+            "attenuator": self.attenuator.reported,
             "loop": options.loop_found,
             "faded": self.faded,
             "fader": self.channel,
         }
-        found |= {name: said for name, said in some.items() if said}
+        found |= {name: value for name, value in some.items() if value}
         if options.scenario.cabled and role == "terminal":
             found["bursts_heard"] = one_station.heard(now)
         return found | identity(options.scenario, self.places)
@@ -302,8 +307,8 @@ class StationRun(phases.Run):
 
 def carrier(cell: Cell) -> str:
     """The level that the radio made of the requested power: facts of its flowgraph, in words."""
-    said = own_files.read(cell.run / "base.radio.log").decode(errors="replace")
-    for line in said.splitlines():
+    text = own_files.read(cell.run / "base.radio.log").decode(errors="replace")
+    for line in text.splitlines():
         with contextlib.suppress(ValueError, LookupError, TypeError):
             facts = json.loads(line)
             power, gain = float(facts["carrier_dbm"]), float(facts["gain_db"])
@@ -311,7 +316,7 @@ def carrier(cell: Cell) -> str:
     return "the radio does not say its power"
 
 
-def said_by_the_device(e: CellDied) -> Exception:
+def reported_by_the_device(e: CellDied) -> Exception:
     """A radio that is not there, refuses a setting or gets no reference, an address that is taken:
     bad input, in its words."""
     refused = [
@@ -337,7 +342,7 @@ def main(arguments: list[str], places: Places) -> int:
             progress,
             terminals=int(wanted.role == "terminal"),
             base=wanted.role == "base",
-        ) as (cell, keeper):
+        ) as (cell, supervisor):
             if options.scenario["link.loop"] == loop.AUTO:
                 loop.take(
                     options, loop.radios_of_base(wanted.radio), BETWEEN_SLOTS, places, progress
@@ -345,13 +350,13 @@ def main(arguments: list[str], places: Places) -> int:
             progress(f"cell '{cell.name}': namespace {cell.namespace(wanted.role)}")
             result = run.in_cell(
                 cell,
-                keeper,
+                supervisor,
                 options,
                 places,
                 progress,
                 lambda: phases.carry_out(
                     StationRun(
-                        Running(cell, keeper, wanted.role),
+                        Running(cell, supervisor, wanted.role),
                         wanted,
                         options,
                         places,
@@ -361,5 +366,5 @@ def main(arguments: list[str], places: Places) -> int:
                 ),
             )
     except CellDied as e:
-        raise said_by_the_device(e) from None
+        raise reported_by_the_device(e) from None
     return run.report(result, options, one_station.screen(result))

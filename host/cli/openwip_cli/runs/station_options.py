@@ -62,7 +62,7 @@ def scenario(
     if getattr(given, "attenuator.port") == scenarios.NONE:  # the file's is at the other station
         keys -= {k for k in keys if k.startswith("attenuator.")}
     values = {k: v for k, v in file.items() if k in keys} | {"air.over": over(file, given)}
-    values |= said_by_fader(given, values, ask)
+    values |= reported_by_fader(given, values, ask)
     fader_slots = scenario_of(given, settings_of(role), file=values).fader_slots
     # The loop is the base station's, whose radio is known at its own computer alone.
     asks = role == "base" and given.radio is not None
@@ -98,7 +98,7 @@ def over(file: dict[str, Any], given: argparse.Namespace) -> str:
     return "cabled" if file.get("air.over") == "cabled" else "radio"
 
 
-def said_by_fader(
+def reported_by_fader(
     given: argparse.Namespace, values: dict[str, Any], ask: Ask | None
 ) -> dict[str, Any]:
     """The delay that the loop is longer by, of a fader that can be asked, where nobody says it.
@@ -187,7 +187,7 @@ def add_options(p: Parser, role: str) -> None:
         "--peer",
         metavar="HOST[:PORT]",
         help=(
-            f"address of the other computer (TCP, port {station.PORT} unless said; the base"
+            f"address of the other computer (TCP, port {station.PORT} by default; the base"
             " station listens)"
         ),
     )
@@ -242,7 +242,7 @@ def add_options(p: Parser, role: str) -> None:
         help=(
             "with --air cabled: where the fader answers (its air.control; --listen of one on"
             " another computer), so that the verdict is about the channel too; without, ./openwip"
-            " fader compare judges a terminal's --json=FILE"
+            " fader compare evaluates a terminal's --json=FILE"
         ),
     )
     p.value(

@@ -137,7 +137,7 @@ def supervise(
             out.lstat()
             return
     try:
-        said = of_json(of_file(spec))
+        run_spec = of_json(of_file(spec))
     except (OSError, ValueError):
-        said = None  # the reason is what the run said of it
-    failure.write(out, failure.run_of(given.key, said, tries))
+        run_spec = None  # the reason is what the run said of it
+    failure.write(out, failure.run_of(given.key, run_spec, tries))

@@ -14,10 +14,10 @@ from openwip_schema import control_pb2 as pb
 from ..cell import cell as cells
 from ..cell import configuration
 from ..cell.cell import Cell
-from ..cell.keeper import KeeperClient
 from ..cell.process import Process
 from ..cell.running import Running
 from ..cell.session import owned_cell, start_process
+from ..cell.supervisor import SupervisorClient
 from ..figures import conservation, meaning
 from ..figures.facts import Facts
 from ..machine import scratch, system
@@ -59,10 +59,10 @@ def config(cell: Cell, s: Scenario, point: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def kernel_checksum_errors(cell: Cell, keeper: KeeperClient) -> int:
+def kernel_checksum_errors(cell: Cell, supervisor: SupervisorClient) -> int:
     program = traffic.Program(cell.namespace("terminal"), ["cat", "/proc/net/snmp"])
     try:
-        program.wait(keeper, 10)
+        program.wait(supervisor, 10)
         names, values = [
             line.split()[1:] for line in program.stdout.splitlines() if line.startswith("Tcp:")
         ]
@@ -76,20 +76,20 @@ def both_ways(status: pb.PathStatus) -> dict[str, pb.Direction]:
 
 
 def transfer(
-    cell: Cell, keeper: KeeperClient, s: Scenario, point: dict[str, Any]
+    cell: Cell, supervisor: SupervisorClient, s: Scenario, point: dict[str, Any]
 ) -> dict[str, Any]:
     python = [sys.executable, *isolated(), str(transfer_program.__file__)]
     common = [cells.ADDRESS["terminal"], str(PORT), str(s["traffic.bytes"]), str(point["seed"])]
     with traffic.pair(
-        keeper,
+        supervisor,
         cell,
         [*python, "receive", *common],
         [*python, "send", *common, s["traffic.tcp_cc"], str(s["traffic.tcp_window_kb"])],
     ) as (receiver, sender):
-        if not receiver.wait(keeper, s["traffic.limit_s"]):
+        if not receiver.wait(supervisor, s["traffic.limit_s"]):
             # a result, of TCP under errors, and not a failure of the run
             return {"unfinished": True}
-        sender.wait(keeper, 30)
+        sender.wait(supervisor, 30)
         try:
             got = json.loads(receiver.stdout.splitlines()[-1])
         except (ValueError, IndexError):
@@ -147,25 +147,25 @@ class Transfer(phases.Run):
 
 
 class InCell(Transfer):
-    """`workload(cell, keeper)`: the transfer, or what a test has instead."""
+    """`workload(cell, supervisor)`: the transfer, or what a test has instead."""
 
     def __init__(
         self,
         cell: Cell,
-        keeper: KeeperClient,
+        supervisor: SupervisorClient,
         point: dict[str, Any],
         s: Scenario,
         places: Places,
         workload: Callable[..., dict[str, Any] | None] | None = None,
     ) -> None:
         super().__init__(point, s, places)
-        self.running, self.workload = Running(cell, keeper), workload
+        self.running, self.workload = Running(cell, supervisor), workload
 
     def start(self) -> None:
-        cell, keeper = self.running.cell, self.running.keeper
+        cell, supervisor = self.running.cell, self.running.supervisor
         path = configuration.write_config(cell, "tcpl", config(cell, self.scenario, self.point))
         start_process(
-            keeper,
+            supervisor,
             Process(
                 "tcpl",
                 [self.places.program(PROGRAM), "--config", path],
@@ -176,17 +176,17 @@ class InCell(Transfer):
         )
 
     def traffic(self) -> None:
-        cell, keeper = self.running.cell, self.running.keeper
+        cell, supervisor = self.running.cell, self.running.supervisor
         self.moved = (
-            transfer(cell, keeper, self.scenario, self.point)
+            transfer(cell, supervisor, self.scenario, self.point)
             if self.workload is None
-            else self.workload(cell, keeper) or {}
+            else self.workload(cell, supervisor) or {}
         )
 
     def drain(self) -> None:
         running = self.running
-        self.checksum_errors = kernel_checksum_errors(running.cell, running.keeper)
-        running.keeper.wait_until(
+        self.checksum_errors = kernel_checksum_errors(running.cell, running.supervisor)
+        running.supervisor.wait_until(
             lambda: not any(d.queued.packets for d in both_ways(running.ask(running.air)).values()),
             runs.DRAIN_LIMIT_S,
         )
@@ -206,14 +206,14 @@ def run_one(
     def silent(_text: str) -> None:
         pass
 
-    with owned_cell(name, silent) as (cell, keeper):
+    with owned_cell(name, silent) as (cell, supervisor):
         return runs.in_cell(
             cell,
-            keeper,
+            supervisor,
             Options(s, name=name, cores=cores),
             places,
             silent,
-            lambda: phases.carry_out(InCell(cell, keeper, point, s, places, workload)),
+            lambda: phases.carry_out(InCell(cell, supervisor, point, s, places, workload)),
         )
 
 

@@ -18,7 +18,7 @@ from ..air import SLOTS_PER_SECOND, SYMBOLS_PER_BIN
 from ..cell.session import Progress
 from ..errors import INVALID, VALID, BadInput
 from ..figures.capacities import MTU, USUAL_MSS
-from ..figures.checks import judge_also
+from ..figures.checks import evaluate_also
 from ..figures.facts import Facts
 from ..machine import outputs, rights, system
 from ..machine.places import Places, isolated
@@ -130,8 +130,10 @@ def tcp_transfer(duration: float) -> Callable[[MeasuredCell], dict[str, Any]]:
                 cell.scenario["traffic.tcp_cc"],
             ],
         )
-        with traffic.pair(cell.keeper, cell.cell, receive, send) as (receiver, sender):
-            if not (sender.wait(cell.keeper, duration + 60) and receiver.wait(cell.keeper, 10)):
+        with traffic.pair(cell.supervisor, cell.cell, receive, send) as (receiver, sender):
+            if not (
+                sender.wait(cell.supervisor, duration + 60) and receiver.wait(cell.supervisor, 10)
+            ):
                 raise traffic.TrafficFailed("the transfer did not end")
             try:
                 sent = json.loads(sender.stdout)
@@ -219,7 +221,7 @@ def with_tcp(mode: str, case: Case, duration: float, places: Places) -> dict[str
     if not got or not sent or got["bytes"] != size:
         found = report["verdict"]
         if found["valid"]:
-            found = judge_also(found, Facts(failed=[f"not all of {size} bytes arrived"]))
+            found = evaluate_also(found, Facts(failed=[f"not all of {size} bytes arrived"]))
         return row_of(mode, kind, bins, modulation, 0.0, MTU - USUAL_MSS, found)
     rate = (got["bytes"] - got["first_bytes"]) * 8 / (got["last"] - got["first"])
     return row_of(mode, kind, bins, modulation, rate, MTU - sent["mss"], report["verdict"]) | {

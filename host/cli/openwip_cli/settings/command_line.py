@@ -232,7 +232,7 @@ class Parser(argparse.ArgumentParser):
     def format_help(self) -> str:
         return help_of(self)
 
-    def said(self, given: argparse.Namespace) -> list[str]:
+    def named_options(self, given: argparse.Namespace) -> list[str]:
         """The options with another value than their default, in the order of the help."""
         return [
             (a.option_strings or [a.dest])[-1]
@@ -251,7 +251,7 @@ class Parser(argparse.ArgumentParser):
             more.pop("default", s.default),
             more.pop("help", s.help),
         )
-        said = (
+        default_text = (
             ""
             if default is None
             else (
@@ -265,7 +265,7 @@ class Parser(argparse.ArgumentParser):
             kind,
             metavar="X",
             default=default,
-            help=f"{text}; {with_unit(kind, s.unit)}{said}".replace("%", "%%"),
+            help=f"{text}; {with_unit(kind, s.unit)}{default_text}".replace("%", "%%"),
             **more,
         )
 

@@ -31,13 +31,13 @@ def read_trace(flag: str, path: pathlib.Path, kind: Numbers) -> str:
     """As the option takes it: how many arrive, are lost, arrive, ..."""
     blocks = ""
     for number, line in enumerate(lines_of(flag, path), 1):
-        said = "".join(line.partition("#")[0].split())
-        if set(said) - {"0", "1"}:
+        digits = "".join(line.partition("#")[0].split())
+        if set(digits) - {"0", "1"}:
             raise BadInput(
                 f"{flag} {path}: line {number} is {line.strip()[:60]!r}; valid: 0 for a block that"
                 " arrives, 1 for one that is lost"
             )
-        blocks += said
+        blocks += digits
     runs = [len(list(run)) for _, run in itertools.groupby(blocks)]
     if blocks.startswith("1"):
         runs.insert(0, 0)

@@ -53,8 +53,8 @@ def with_lists(block: str) -> str:
             rf"\({parameter} in \([^)]*\)", lambda _: f"({parameter} in ({valid})", block
         )
         if parameter == "predictor":
-            said = f"{', '.join(offered[:-1])} or {offered[-1]}"
-            block = re.sub(r"'Predictor: [^']*'", f"'Predictor: {said}'", block)
+            names = f"{', '.join(offered[:-1])} or {offered[-1]}"
+            block = re.sub(r"'Predictor: [^']*'", f"'Predictor: {names}'", block)
     return block
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Rules between settings, which the table has as data (mac/schema/settings.yaml, `rules`): a command
-judges its options by them here, a process its configuration by the same rows in C++
+evaluates its options by them here, a process its configuration by the same rows in C++
 (host/config/setting_rules.cpp)."""
 
 import dataclasses

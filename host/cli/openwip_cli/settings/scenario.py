@@ -185,7 +185,7 @@ def check_cables(scenario: Scenario) -> None:
 
 
 def check_attenuator(scenario: Scenario) -> None:
-    """Its tables and levels are judged with the device, which knows its chips."""
+    """Its tables and levels are evaluated with the device, which knows its chips."""
     port, trace, at_zero = (
         scenario.values.get(f"attenuator.{key}") for key in ("port", "trace", "at_zero_db")
     )

@@ -132,11 +132,11 @@ def setting(key: str, command: str, running: bool = False) -> Setting:
     default = (
         kind.read(default) if default else [] if isinstance(kind, (Numbers, Impairments)) else None
     )
-    said = "; ".join(
+    valid = "; ".join(
         filter(None, (column(key, "help", of), (zero := column(key, "zero", of)) and f"0: {zero}"))
     )
     return Setting(
-        key, column(key, "flag", of) or None, kind, default, said, column(key, "unit", of)
+        key, column(key, "flag", of) or None, kind, default, valid, column(key, "unit", of)
     )
 
 

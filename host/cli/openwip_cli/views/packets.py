@@ -185,14 +185,14 @@ def follow(
     say: Callable[[str], None],
 ) -> None:
     """Until enough packets have come, or the cell ends."""
-    news, told = time.monotonic(), False
+    news, warned = time.monotonic(), False
     for messages in follow_cell.messages(reader, alive):
         for m in messages:
-            news, told = time.monotonic(), False
+            news, warned = time.monotonic(), False
             if printer.batch(m.telemetry.packets):
                 return
-        if not told and time.monotonic() - news > SILENT_S:
-            told = True
+        if not warned and time.monotonic() - news > SILENT_S:
+            warned = True
             say(f"no packet for {SILENT_S:g} s: the link carries nothing; waiting (Ctrl-C ends)")
     say("the cell has ended")
 

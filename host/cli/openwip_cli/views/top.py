@@ -48,7 +48,7 @@ class Source:
 
     def __init__(self, cell: Cell, interval: float) -> None:
         self.cell = cell
-        self.keeper = tuple(cell.state.get("keeper") or (0, 0))
+        self.supervisor = tuple(cell.state.get("keeper") or (0, 0))
         self.reader = telemetry.Reader(telemetry.endpoints_of(cell), top_figures.TOPICS)
         self.figures = top_figures.Figures(interval)
         self.why = ""
@@ -60,7 +60,7 @@ class Source:
     def alive(self) -> bool:
         if why := reason.read(self.cell.run):
             self.why = why.words
-        return procfs.start_time(self.keeper[0]) == self.keeper[1]
+        return procfs.start_time(self.supervisor[0]) == self.supervisor[1]
 
     def frame(self, ascii_only: bool, note: str = "") -> top_screen.Frame:
         silent = {n: s for n, s in self.reader.silent(SILENT_S).items() if s is not None}

@@ -70,7 +70,7 @@ def _head(f: Figures, frame: Frame, width: int) -> list[Line]:
     if stalled:
         lines.append(Line(f"STALLED   nothing comes from {', '.join(stalled)}", BAD, 0))
     if verdict is None:
-        lines.append(Line("verdict   not known: no verdict comes from the keeper", BAD, 0))
+        lines.append(Line("verdict   not known: no verdict comes from the supervisor", BAD, 0))
     elif verdict.valid:
         lines.append(Line("verdict   VALID so far", GOOD, 0))
     else:
@@ -326,10 +326,10 @@ def _tcp(f: Figures, frame: Frame, width: int) -> list[Line]:
     found = f.flows(frame.now_ns)
     if found is None:
         return [Line("TCP       not known: nothing comes from the observer", DIM, 2)]
-    flows, left_out = found
+    flows, omitted = found
     more = len(flows) - MOST_FLOWS
     text = f"TCP       {count(len(flows))} flows" + (
-        f", {count(left_out)} beyond the observer's limit" if left_out else ""
+        f", {count(omitted)} beyond the observer's limit" if omitted else ""
     )
     if not flows:
         return [Line("TCP       no connections", DIM, 2)]

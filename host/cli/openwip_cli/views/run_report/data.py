@@ -188,9 +188,9 @@ class Slots:
         for table in (self.base, self.terminal):
             if table is not None and len(table):
                 values = _bytes(table, "outcome")
-                said = ~numpy.isnan(values).all(axis=1)
-                keys.append(self._keys(table)[said])
-                rows.append((self._granted(values) if table is self.base else values)[said])
+                has_value = ~numpy.isnan(values).all(axis=1)
+                keys.append(self._keys(table)[has_value])
+                rows.append((self._granted(values) if table is self.base else values)[has_value])
         found, first = numpy.unique(numpy.concatenate(keys), return_index=True)
         return found // MOST_USERS, numpy.concatenate(rows)[first]
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The verdict so far, once a second (topic `verdict`), for as long as the cell lives: a process of
-its own under the keeper, so that it is there for a cell that is kept, and so that the keeper stays
+its own under the supervisor, so that it is there for a cell that is kept, and so that the supervisor stays
 small.
 
 The checks are those of the verdict at the end (figures/checks.py). What differs is what can be known
-meanwhile: packets are under way, so each end's sums are judged alone until both queues are empty
+meanwhile: packets are under way, so each end's sums are evaluated alone until both queues are empty
 and stand still; whether the traffic programs succeed is known to the launcher only.
 
 The measured time begins when the terminal has locked, and again whenever somebody resets the
@@ -23,8 +23,8 @@ from openwip_schema import telemetry_pb2
 
 from ..air import SAMPLE_RATE
 from ..cell import cell as cells
-from ..cell.keeper import Noted
 from ..cell.running import tun_counts
+from ..cell.supervisor import Noted
 from ..errors import SIGNALS
 from ..figures import attenuator, checks, conservation, facts, link_counts, meaning
 from ..machine import own_files, reason, rights
@@ -37,7 +37,7 @@ from .verdict_message import verdict_message
 
 EVERY_S = 1.0
 TIMEOUT_S = 0.5
-STANDING_STILL = 2  # seconds without a change before the sums from end to end are judged
+STANDING_STILL = 2  # seconds without a change before the sums from end to end are evaluated
 
 
 class SoFar:
@@ -50,7 +50,7 @@ class SoFar:
         self.goodput: float | None = None
         self.capacity: float | None = None
         self.still = 0
-        # all that the keeper has written down; what belongs to the measured time came after
+        # all that the supervisor has written down; what belongs to the measured time came after
         # `noted_before` of them
         self.noted = Noted()
         self.noted_before = 0
@@ -90,7 +90,7 @@ class SoFar:
             # that nothing has come yet is no fault
             heard = heard._replace(received={})
             begins = facts.Facts(begun=False, heard=heard, noted=unread)
-            return verdict_message(checks.judge(begins), self.command)
+            return verdict_message(checks.evaluate(begins), self.command)
         now = self.last
         observed = facts.of_cell(
             self.first.air,
@@ -107,7 +107,7 @@ class SoFar:
         if now.air.now == self.first.air.now:
             observed.pacing["factor"] = 1.0  # no time has passed yet
         result = verdict_message(
-            checks.judge(observed),
+            checks.evaluate(observed),
             self.command,
             seconds=(now.air.now - self.first.air.now) / SAMPLE_RATE,
             goodput_bps=self.goodput or 0,
@@ -153,7 +153,7 @@ class KernelCounts:
         return self.before[1] if self.agreed and self.before else None
 
 
-class Judge:
+class VerdictMonitor:
     """SoFar with the cell around it."""
 
     def __init__(self, cell: cells.Cell, command: str) -> None:
@@ -183,7 +183,7 @@ class Judge:
         return facts.Statuses(**found)
 
     def read_noted(self) -> list[str]:
-        """Takes what the keeper has written down. Returns what is there and cannot be read, so that
+        """Takes what the supervisor has written down. Returns what is there and cannot be read, so that
         what was known of it stays."""
         try:
             self.so_far.noted = Noted(own_files.read(self.cell.noted).decode(errors="replace"))
@@ -195,13 +195,13 @@ class Judge:
 
     def look_at_attenuator(self) -> None:
         try:
-            said = self.attenuator.status(TIMEOUT_S) if self.attenuator else None
+            status = self.attenuator.status(TIMEOUT_S) if self.attenuator else None
         except control.NoAnswer:
             self.so_far.attenuator = attenuator.report_of(None)
             return
         # Armed: it plays from the begin of the measured time on.
         self.so_far.attenuator = (
-            attenuator.report_of(said) if said and said.state != "armed" else None
+            attenuator.report_of(status) if status and status.state != "armed" else None
         )
 
     def turn(self, watch: control.TelemetryWatch, clock: ApplicationClock) -> None:
@@ -233,20 +233,20 @@ def main(arguments: list[str], _places: Places) -> int:
     name, command, terminals = arguments
     cell = cells.Cell(name, int(terminals))
     os.umask(0o007)  # the account may read the telemetry
-    rights.hold_only(rights.JUDGE)
+    rights.hold_only(rights.VERDICT_MONITOR)
 
     def end(*_: object) -> None:
         raise SystemExit(0)
 
     for signum in SIGNALS:
         signal.signal(signum, end)
-    judge = Judge(cell, command)
+    verdict_monitor = VerdictMonitor(cell, command)
     try:
         with watching(cell) as (watch, clock):
             print("judge: up", flush=True)
             due = time.monotonic()
             while True:
-                judge.turn(watch, clock)
+                verdict_monitor.turn(watch, clock)
                 due = max(due + EVERY_S, time.monotonic())
                 time.sleep(max(0.0, due - time.monotonic()))
     finally:

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whether a core stood still: a thread above everything of the slot path wakes on it every
+// Whether a core stalled: a thread above everything of the slot path wakes on it every
 // millisecond and notes how much later than asked it was. The program cannot hold it up, whatever
 // it does: a gap is the machine's (its hypervisor, its kernel), or of work of a yet higher
 // priority. What a hypervisor takes does not all show as steal, so this is measured.
 //
 // The cause of a gap is found so: the kernel counts how long a thread was ready and had no core
-// (schedstat). If the whole machine stood still, nobody woke the thread either, and it was not
+// (schedstat). If the whole machine stalled, nobody woke the thread either, and it was not
 // ready. A gap of
 // which it was ready for more than half was the kernel's: it HELD BACK all real-time work of the
 // core, as it does when that had its share of the period (sched_rt_runtime_us; ordinary tasks that
@@ -17,14 +17,14 @@
 
 namespace wip::os {
 
-inline constexpr int witness_priority = 20;  // the slot path has slot_path_priority
-inline constexpr std::chrono::milliseconds witness_period{1};
+inline constexpr int stall_monitor_priority = 20;  // the slot path has slot_path_priority
+inline constexpr std::chrono::milliseconds stall_monitor_period{1};
 
-class standstills {
+class stalls {
 public:
     using duration = std::chrono::nanoseconds;
     // Gaps of `least` or more count.
-    explicit standstills(duration least) : least_(least) {}
+    explicit stalls(duration least) : least_(least) {}
 
     // A wake-up that came so long after its time, and how long of that the thread was ready.
     // Returns how many were to come meanwhile: their times are past, and it would count the same
@@ -49,10 +49,10 @@ private:
 
 // How long the calling thread has been ready without a core, since it was made; nothing where the
 // kernel does not count that.
-std::optional<standstills::duration> ready_without_core();
+std::optional<stalls::duration> ready_without_core();
 
 // Watches a core until standard input ends. Throws machine_error where the thread does not get
 // the core or its priority: without, a gap may be anybody's.
-standstills watch_core(int core, standstills::duration least);
+stalls watch_core(int core, stalls::duration least);
 
 }  // namespace wip::os

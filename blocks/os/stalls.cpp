@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "os/standstills.h"
+#include "os/stalls.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -36,21 +36,21 @@ bool input_ended() {
 
 }  // namespace
 
-void standstills::sums::add(duration gap) {
+void stalls::sums::add(duration gap) {
     ++count;
     together += gap;
     longest = std::max(longest, gap);
 }
 
-long standstills::woke(duration late, duration ready) {
+long stalls::woke(duration late, duration ready) {
     if (late >= least_) {
         all_.add(late);
         if (2 * ready > late) held_back_.add(late);
     }
-    return std::max<long>(0, late / witness_period);
+    return std::max<long>(0, late / stall_monitor_period);
 }
 
-std::optional<standstills::duration> ready_without_core() {
+std::optional<stalls::duration> ready_without_core() {
     const descriptor file(::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));
     char text[80] = {};
     if (file.get() < 0 || ::read(file.get(), text, sizeof text - 1) <= 0) return {};
@@ -59,33 +59,32 @@ std::optional<standstills::duration> ready_without_core() {
     return std::chrono::nanoseconds(ready);
 }
 
-standstills watch_core(int core, standstills::duration least) {
+stalls watch_core(int core, stalls::duration least) {
     if (core < 0 || core >= CPU_SETSIZE) check(EINVAL, "core");
     cpu_set_t set;
     CPU_ZERO(&set);
     CPU_SET(static_cast<std::size_t>(core), &set);
     check(::pthread_setaffinity_np(::pthread_self(), sizeof set, &set), "core");
-    if (!use_realtime(witness_priority)) check(EPERM, "real-time priority");
-    standstills found(least);
+    if (!use_realtime(stall_monitor_priority)) check(EPERM, "real-time priority");
+    stalls found(least);
     using clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC
-    auto ready_before = ready_without_core().value_or(standstills::duration{});
+    auto ready_before = ready_without_core().value_or(stalls::duration{});
     auto due = clock::now();
     for (std::uint64_t wakes = 0;; ++wakes) {
-        due += witness_period;
-        const auto since =
-            std::chrono::duration_cast<standstills::duration>(due.time_since_epoch());
+        due += stall_monitor_period;
+        const auto since = std::chrono::duration_cast<stalls::duration>(due.time_since_epoch());
         const timespec at{.tv_sec = static_cast<time_t>(since.count() / 1'000'000'000),
                           .tv_nsec = static_cast<long>(since.count() % 1'000'000'000)};
         while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr) == EINTR) {
         }
         const auto late = clock::now() - due;
         const bool looks = wakes % wakes_between_looks == 0;
-        standstills::duration ready{};
-        if (looks || late >= witness_period) {
-            const auto now = ready_without_core().value_or(standstills::duration{});
+        stalls::duration ready{};
+        if (looks || late >= stall_monitor_period) {
+            const auto now = ready_without_core().value_or(stalls::duration{});
             ready = now - std::exchange(ready_before, now);
         }
-        due += found.woke(late, ready) * witness_period;
+        due += found.woke(late, ready) * stall_monitor_period;
         if (looks && input_ended()) return found;
     }
 }

@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""In words: that a core stood still, and that the kernel kept real-time processes from it. The
+"""In words: that a core stalled, and that the kernel kept real-time processes from it. The
 kernel lets them have a share of each second of a core (sched_rt_runtime_us, 0.95 unless changed); a
-slot path that needs more stands still for the rest of it."""
+slot path that needs more stalls for the rest of it."""
 
-from ..shapes import HeldBack, Standstills
+from ..shapes import HeldBack, Stalls
 
 NEAR = 0.95  # of that share, over a whole test: making up for any stall takes what is left
 
 
-def words(found: Standstills | None) -> str:
+def words(found: Stalls | None) -> str:
     """Behind a reason, for whoever asks whose fault it was; it excuses nothing. `found`:
-    machine.slot_path.StandstillWatch; None: nobody looked."""
+    machine.slot_path.StallMonitor; None: nobody looked."""
     if found is None:
         return ""
     least = f"{found['least_ms']:g} ms or more"
     if not found["count"]:
-        return f"; the machine did not stand still for {least}"
+        return f"; the machine did not stall for {least}"
     worst = f" (core {found['core']}, the worst)" if "core" in found else ""
     held = found.get("held_back", HeldBack(count=0))
     return (
-        f"; the machine stood still for {least} {found['count']} times, {found['longest_ms']:.1f}"
+        f"; the machine stalled for {least} {found['count']} times, {found['longest_ms']:.1f}"
         f" ms at longest, {found['together_ms']:.0f} ms together{worst}"
         + (
             f" (the kernel held {whom(held)} back {held['count']} "

@@ -9,7 +9,7 @@
 
 namespace wip::observer {
 
-class left_out_watch {
+class omitted_watch {
 public:
     // The increase for a source that has answered. Later values are compared with the first one of
     // each source.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""tshark as a foreign witness of the RLC: what it puts together from a capture of rlc_capture,
+"""tshark as a independent oracle of the RLC: what it puts together from a capture of rlc_capture,
 beside what our receivers did."""
 
 import collections
@@ -14,7 +14,7 @@ SCRIPT = pathlib.Path(__file__).with_name("reassembled_sdus.lua")
 
 def sdus_of_tshark(file: pathlib.Path) -> list[str]:
     """ "U-RNTI direction bearer octets" of each. Refused, in tshark's words, if it has no Lua."""
-    said = subprocess.run(
+    output = subprocess.run(
         [
             *TSHARK,
             "-q",
@@ -29,9 +29,9 @@ def sdus_of_tshark(file: pathlib.Path) -> list[str]:
         text=True,
         check=False,
     )
-    if said.returncode != 0:
-        raise RuntimeError(f"tshark: {said.stderr.strip()}")
-    return said.stdout.splitlines()
+    if output.returncode != 0:
+        raise RuntimeError(f"tshark: {output.stderr.strip()}")
+    return output.stdout.splitlines()
 
 
 # Counts of rlc_capture and of differences() that have to be 0.

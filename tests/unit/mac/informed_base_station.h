@@ -10,9 +10,9 @@
 
 namespace wip::test {
 
-class told_base_station {
+class informed_base_station {
 public:
-    explicit told_base_station(link_config c) : config(c), mac(c) {
+    explicit informed_base_station(link_config c) : config(c), mac(c) {
         for (int j = 150 - c.retransmission_delay_slots; j < 150; ++j) hear(j, 0, 20.0F);
     }
     void hear(std::int64_t j, std::uint32_t ack, float snr, bool grant_ok = true) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Stands before libhdf5 (LD_PRELOAD) and does with the reading of a file what OPENWIP_WITNESS says:
+// Stands before libhdf5 (LD_PRELOAD) and does with the reading of a file what OPENWIP_HDF5_STAND_IN
+// says:
 //   rights   abort where a process that is root, holds a capability, may open another file or has
 //            more than two descriptors opens one
 //   time     abort where a process that may take more than a minute of the processor opens one
@@ -49,7 +50,7 @@ bool may_take_long() {
 }  // namespace
 
 extern "C" std::int64_t H5Fopen(const char* name, unsigned flags, std::int64_t access) {
-    const char* what = std::getenv("OPENWIP_WITNESS");
+    const char* what = std::getenv("OPENWIP_HDF5_STAND_IN");
     const auto asked = [&](const char* word) {
         return what != nullptr && std::strcmp(what, word) == 0;
     };
