@@ -25,6 +25,7 @@ using namespace std::chrono_literals;
 constexpr double rate = 7.68e6;
 constexpr auto none = uhd::rx_metadata_t::ERROR_CODE_NONE;
 constexpr auto overflow = uhd::rx_metadata_t::ERROR_CODE_OVERFLOW;
+constexpr auto late = uhd::rx_metadata_t::ERROR_CODE_LATE_COMMAND;
 constexpr auto timed_out = uhd::rx_metadata_t::ERROR_CODE_TIMEOUT;
 
 struct radio {
@@ -93,8 +94,10 @@ double restart_after(radio& r, double least) {
     for (int i = 0; i < 20 && longest < least; ++i) {
         EXPECT_EQ(r.overflow_report().error_code, overflow);
         const double told = r.now();
-        if (const auto md = r.take(); md.error_code == none)
-            longest = std::max(longest, md.time_spec.get_real_secs() - told);
+        const auto md = r.take();
+        if (md.error_code == none) longest = std::max(longest, md.time_spec.get_real_secs() - told);
+        // A thread without a core sends the start after its time, which no radio takes.
+        if (md.error_code == late) r.start(0.05);
     }
     return longest;
 }
@@ -134,7 +137,7 @@ TEST(ReceiveRestart, two_channels_of_a_b2xx_start_again_together_after_10_ms) {
     EXPECT_LT(s, 0.0105);
     // Packets follow each other, and each has samples of both channels.
     auto last = r.take();
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < 20 && last.error_code == none; ++i) {
         const std::size_t before = r.taken;
         const auto md = r.take();
         if (md.error_code == overflow) break;  // a busy machine
@@ -166,7 +169,7 @@ TEST(ReceiveRestart, two_channels_of_a_b2xx_stay_stopped_when_a_stop_follows_an_
     r.start(0.05);
     r.take();
     std::size_t most = 0;
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 3 || (most == 0 && i < 10); ++i) {
         EXPECT_EQ(r.overflow_report().error_code, overflow);
         r.stop();
         most = std::max(most, r.rest());
