@@ -40,6 +40,19 @@ std::uint32_t hash(const std::string& text) {
     return h ^ h >> 15;
 }
 
+// The seed of all errors that are drawn: the argument `seed`, or else the radio's node. The name of
+// its medium is not part of it, because a cell may be named by the number of a process.
+std::uint32_t device_seed(const uhd::device_addr_t& args) {
+    const std::string product = args.get("product", "");
+    if (!args.has_key("seed"))
+        return hash(args.get(args.has_key("air") ? "node" : "serial", "") + product);
+    const auto seed = read_setting<std::uint32_t>(args["seed"]);
+    if (!seed)
+        throw uhd::value_error("vusrp: device argument seed=" + args["seed"] +
+                               ": valid is a whole number from 0 to 4294967295");
+    return hash(std::to_string(*seed) + product);
+}
+
 tick microseconds(double us) { return std::llround(us * 1e-6 * air::sample_rate); }
 
 tick up_to(std::minstd_rand& random, tick most) {
@@ -79,7 +92,7 @@ radio_model::radio_model(const uhd::device_addr_t& args)
       clock_hz_(medium_hz),
       base_{medium_hz},
       own_({medium_hz}, {medium_hz}),
-      seed_(hash(args.get("serial", "") + args.get("product", ""))),
+      seed_(device_seed(args)),
       random_(seed_) {
     // The error of its oscillator: anywhere within the limits, the same each time.
     const double drawn = static_cast<double>(seed_ % 2001) / 1000 - 1;

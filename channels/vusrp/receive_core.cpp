@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <uhd/utils/log.hpp>
+#include <utility>
 
 namespace wip::vusrp {
 namespace {
@@ -109,10 +110,11 @@ void receive_core::note(const fpga::receive_outcome& o) {
         ended_ = p.end_of_burst;
         packets_.push_back({time, p.samples, p.end_of_burst, begins, last_ready_});
         waiting_ += p.samples;
+        ++come_;
     }
     if (!packets_.empty()) drop_until(thrown_until_);
     for (const fpga::receive_event& e : o.events) {
-        events_.push_back(e);
+        events_.push_back({e, come_});
         if (e.kind == receive_event_kind::late) UHD_LOG_FASTPATH("L")
         if (e.kind != receive_event_kind::overflow) continue;
         UHD_LOG_FASTPATH("O")
@@ -143,6 +145,7 @@ void receive_core::command(command_kind kind, std::optional<tick> time, std::int
     const std::lock_guard lock(mutex_);
     update();
     const bool starts = kind != command_kind::stop;
+    if (starts) keep();
     bool window = false;
     if (starts && !time && lockstep_ && !open_) {
         // The medium's time goes on until it knows of the stream.
@@ -183,6 +186,8 @@ void receive_core::restart(std::optional<tick> time, tick after) {
     {
         const std::lock_guard lock(mutex_);
         packets_.clear();
+        kept_.clear();
+        kept_from_ = 0;
         events_.clear();
         waiting_ = 0;
         thrown_until_ = time.value_or(control_.now());
@@ -200,29 +205,19 @@ receive_core::state receive_core::look() {
         resumes_ = false;
         drop_until(*next);
     }
-    if (packets_.empty()) {
-        if (!events_.empty()) {
-            const fpga::receive_event& e = events_.front();
-            state s{.position = e.time};
-            s.what = e.kind == receive_event_kind::late       ? state::late
-                     : e.kind == receive_event_kind::overflow ? state::overflow
-                                                              : state::broken_chain;
-            if (s.what == state::overflow) s.first_lost = last_end_;
-            return s;
-        }
-        // Samples before all that can still be wanted are discarded from the ring.
-        const tick wanted =
-            control_.is_running()
-                ? reader_.first_tick(control_.packet_start() - strobe_)
-                : to_medium_.of(control_.now()).whole - sampled_reader::longest_reach;
-        reader_.drain(wanted);
-        return {};
+    if (packets_.empty()) drain();
+    if (!events_.empty() && events_.front().behind <= come_ - std::ssize(packets_)) {
+        const fpga::receive_event& e = events_.front().what;
+        state s{.position = e.time};
+        s.what = e.kind == receive_event_kind::late       ? state::late
+                 : e.kind == receive_event_kind::overflow ? state::overflow
+                                                          : state::broken_chain;
+        if (s.what == state::overflow) s.first_lost = last_end_;
+        return s;
     }
+    if (packets_.empty()) return {};
     packet& p = packets_.front();
-    if (p.begins && !p.begun) {
-        reader_.begin(p.time);
-        p.begun = true;
-    }
+    begin(p);
     const tick now = port_->now();
     const bool over = control_.is_idle();
     tick wanted = 0;
@@ -233,7 +228,8 @@ receive_core::state receive_core::look() {
         wanted += q.samples;
     }
     if (wanted == 0) return {};
-    const sampled_reader::state there = reader_.look(wanted);
+    const sampled_reader::state there =
+        kept() > 0 ? sampled_reader::state{std::min(wanted, kept()), false} : reader_.look(wanted);
     if (there.gap && there.there == 0) {
         lost_ = p.time;
         return {.what = state::lost, .position = p.time};
@@ -266,6 +262,50 @@ void receive_core::take_event() {
     resumes_ = true;
 }
 
+// Samples before all that can still be wanted are discarded from the ring.
+void receive_core::drain() {
+    const tick wanted = control_.is_running()
+                            ? reader_.first_tick(control_.packet_start() - strobe_)
+                            : to_medium_.of(control_.now()).whole - sampled_reader::longest_reach;
+    reader_.drain(wanted);
+}
+
+void receive_core::begin(packet& p) {
+    if (!p.begins || p.begun) return;
+    reader_.begin(p.time);
+    p.begun = true;
+}
+
+void receive_core::keep_rest() {
+    const std::lock_guard lock(mutex_);
+    update();
+    keep();
+}
+
+void receive_core::keep() {
+    if (control_.is_running()) return;
+    tick in_front = kept();
+    for (packet& p : packets_) {
+        if (in_front > 0) {
+            in_front -= p.samples;
+            continue;
+        }
+        begin(p);
+        if (reader_.look(p.samples).there < p.samples) return;
+        kept_.erase(kept_.begin(), kept_.begin() + std::exchange(kept_from_, 0));
+        kept_.resize(kept_.size() + static_cast<std::size_t>(p.samples));
+        reader_.take(std::span(kept_).last(static_cast<std::size_t>(p.samples)));
+    }
+    if (!packets_.empty()) drain();
+}
+
+void receive_core::shorten(packet& p, std::int64_t gone) {
+    waiting_ -= gone;
+    p.time += gone * rate_.divider;
+    p.samples -= gone;
+    p.taken += gone;
+}
+
 // Behind a gap of the medium: what is lost of packets that were received is gone from them.
 void receive_core::drop_until(tick next) {
     thrown_until_ = next;
@@ -274,10 +314,7 @@ void receive_core::drop_until(tick next) {
         const tick gone =
             std::min<tick>(p.samples, (next - p.time + rate_.divider - 1) / rate_.divider);
         if (gone <= 0) break;
-        waiting_ -= gone;
-        p.time += gone * rate_.divider;
-        p.samples -= gone;
-        p.taken += gone;
+        shorten(p, gone);
         p.begun = true;
         p.begins = false;
         if (p.samples > 0) break;
@@ -287,11 +324,26 @@ void receive_core::drop_until(tick next) {
 
 void receive_core::skip_to(tick position) {
     const std::lock_guard lock(mutex_);
-    if (packets_.empty()) return;
-    const tick n = (position - packets_.front().time + rate_.divider - 1) / rate_.divider;
-    if (n <= 0) return;
-    reader_.skip(n);
-    drop_until(position);
+    tick end = position;  // of the last packet that is skipped whole
+    while (!packets_.empty()) {
+        packet& p = packets_.front();
+        const tick gone =
+            std::min<tick>(p.samples, (position - p.time + rate_.divider - 1) / rate_.divider);
+        if (gone <= 0) return;
+        thrown_until_ = position;
+        if (kept() > 0) {
+            kept_from_ += gone;
+        } else {
+            begin(p);
+            reader_.skip(gone);
+        }
+        shorten(p, gone);
+        if (p.samples > 0) return;
+        end = p.time;
+        packets_.pop_front();
+    }
+    // What has not come of this run begins before that time.
+    if (end < position) reader_.skip((position - end + rate_.divider - 1) / rate_.divider);
 }
 
 void receive_core::wait(std::chrono::nanoseconds timeout) {
@@ -319,15 +371,15 @@ void receive_core::wait(std::chrono::nanoseconds timeout) {
 
 void receive_core::take(std::span<air::cf32> out) {
     const std::lock_guard lock(mutex_);
-    reader_.take(out);
-    for (tick left = static_cast<tick>(out.size()); left > 0;) {
+    const tick from_kept = std::min<tick>(std::ssize(out), kept());
+    std::copy_n(kept_.begin() + kept_from_, from_kept, out.begin());
+    kept_from_ += from_kept;
+    if (from_kept < std::ssize(out)) reader_.take(out.subspan(std::size_t(from_kept)));
+    for (tick left = std::ssize(out); left > 0;) {
         packet& p = packets_.front();
         const tick n = std::min<tick>(left, p.samples);
         left -= n;
-        waiting_ -= n;
-        p.time += n * rate_.divider;
-        p.samples -= n;
-        p.taken += n;
+        shorten(p, n);
         if (p.samples == 0) packets_.pop_front();
     }
 }

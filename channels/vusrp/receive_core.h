@@ -16,6 +16,7 @@
 #include <optional>
 #include <random>
 #include <span>
+#include <vector>
 
 #include "vusrp/fpga/receive_control.h"
 #include "vusrp/node_port.h"
@@ -49,6 +50,9 @@ public:
     void take(std::span<air::cf32> out);
     // Skips samples that the other channels of the stream do not have.
     void skip_to(tick position);
+    // Copies what is left of runs that have ended out of the medium's ring, which otherwise has no
+    // room for the next run.
+    void keep_rest();
     // After an overflow: a start at a time, with a stop before it, or when so much has gone by.
     void restart(std::optional<tick> time, tick after);
 
@@ -70,11 +74,20 @@ private:
         tick taken = 0;  // samples before
         bool begun = false;
     };
+    struct event {
+        fpga::receive_event what;
+        std::int64_t behind;  // so many packets
+    };
     tick master_at(tick medium) const noexcept { return to_medium_.at_or_after(medium); }
     void update();
     void note(const fpga::receive_outcome& o);
     tick drawn_lag();
     void drop_until(tick next);
+    void shorten(packet& p, std::int64_t gone);  // at its beginning
+    void begin(packet& p);
+    void keep();
+    void drain();
+    tick kept() const noexcept { return std::ssize(kept_) - kept_from_; }
     void open_window(std::optional<tick> time, std::int64_t samples);
     void close_window();
 
@@ -91,9 +104,12 @@ private:
     fpga::receive_control control_;
     sampled_reader reader_;
     std::deque<packet> packets_;
-    std::deque<fpga::receive_event> events_;  // behind the packets
-    std::optional<tick> lost_;                // samples are missing from there on, in the medium
-    std::int64_t waiting_ = 0;                // samples of packets that were not taken
+    std::int64_t come_ = 0;  // packets
+    std::deque<event> events_;
+    std::optional<tick> lost_;      // samples are missing from there on, in the medium
+    std::int64_t waiting_ = 0;      // samples of packets that were not taken
+    std::vector<air::cf32> kept_;   // the samples of the packets in front
+    std::ptrdiff_t kept_from_ = 0;  // those before it have been taken
     tick last_end_ = 0, last_ready_ = 0;
     tick written_;  // the last command
     tick thrown_until_ = -air::farthest_time;

@@ -54,7 +54,7 @@ receive_stream::state receive_stream::look(std::size_t& lane) {
         tick latest = all.position;
         bool same = true;
         for (std::size_t i = 0; i < lanes_.size(); ++i) {
-            const state s = lanes_[i].look();
+            const state s = i == 0 ? all : lanes_[i].look();
             lane = i;
             if (s.what != state::samples) return s;
             same = same && s.position == latest;
@@ -74,11 +74,13 @@ bool receive_stream::wait(clock::time_point deadline) {
     // from an exception, and a second one would end the process.
     if (left <= 0ns) return false;
     for (receive_core& l : lanes_) l.port().check();
-    for (receive_core& l : lanes_)
-        if (l.look().what == state::nothing) {
-            l.wait(left);
-            break;
-        }
+    // A channel without samples leaves those of the others unread: their rings are kept free.
+    receive_core* idle = nullptr;
+    for (receive_core& l : lanes_) {
+        if (lanes_.size() > 1) l.keep_rest();
+        if (l.look().what == state::nothing && !idle) idle = &l;
+    }
+    if (idle) idle->wait(left);
     return true;
 }
 
