@@ -32,7 +32,6 @@ sys.path[:0] = [str(TOP / "host" / "cli"), str(BUILD / "python"), str(TOP / "tes
 os.environ |= {"OPENWIP_BUILD": str(BUILD), "OPENWIP_NO_BUILD": "1"}
 
 import kept_result
-
 from openwip_cli.errors import CellDied, Stop
 from openwip_cli.machine import places
 from openwip_cli.ratings import browser, cases, content, door, session

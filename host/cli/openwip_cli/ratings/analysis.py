@@ -104,12 +104,13 @@ def against_delay(points: Sequence[tuple[float, float]]) -> dict[str, Any] | Non
         return None
     delays, grades = zip(*points)
     line = stats.linregress(np.log10(delays), grades)
-    rank = stats.spearmanr(delays, grades)
+    # Grades that are all the same have no ranks.
+    rank = stats.spearmanr(delays, grades)[0] if len(set(grades)) > 1 else math.nan
     return {
         "grades_per_decade": number(line.slope),
         "grade_at_1_s": number(line.intercept),
         "r_squared": number(line.rvalue**2),
-        "rank_correlation": number(rank[0]),
+        "rank_correlation": number(rank),
     }
 
 
@@ -192,8 +193,9 @@ def screen(result: dict[str, Any]) -> str:
             + (", ".join(" > ".join(pair) for pair in found["different"]) or "none")
         )
         if line := found["against_delay"]:
+            rank = line["rank_correlation"]
             lines.append(
                 f"  against delay: {line['grades_per_decade']:+.2f} grades a decade, rank"
-                f" correlation {line['rank_correlation']:.2f}"
+                f" correlation {'-' if rank is None else format(rank, '.2f')}"
             )
     return "\n".join(lines)

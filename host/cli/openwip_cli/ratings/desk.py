@@ -6,6 +6,7 @@ import html
 import re
 import secrets
 import threading
+import time
 import urllib.parse
 from collections.abc import Callable
 from typing import Any
@@ -44,6 +45,7 @@ class Desk:
     def __init__(self, door_port: int, query: str = "") -> None:
         self.changed = threading.RLock()
         self.phase, self.step = CONSENT, 0
+        self.since: dict[str, float] = {}  # phase -> when it was last entered
         self.run: Run | None = None
         self.door_port, self.query = door_port, query
         self.rating: int | None = None
@@ -54,6 +56,7 @@ class Desk:
         with self.changed:
             self.phase = phase
             self.step += 1
+            self.since[phase] = time.monotonic()
 
     def prepare(self, run: Run) -> None:
         """The next run, whose link is being made."""
