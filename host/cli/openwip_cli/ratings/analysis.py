@@ -120,7 +120,8 @@ def of_task(rows: Sequence[Row]) -> dict[str, Any]:
         groups.setdefault(name_of(row), []).append(row)
     grades = {name: [float(r["rating"]) for r in its] for name, its in groups.items()}
     intervals, pairs = comparisons(grades)
-    cases, points = [], []
+    cases: list[dict[str, Any]] = []
+    points: list[tuple[float, float]] = []
     for name, its in groups.items():
         delays = [d for r in its if (d := delay_of(r)) is not None]
         first = [r["initial_s"] for r in its if r.get("initial_s") is not None]

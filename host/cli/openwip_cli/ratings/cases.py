@@ -44,7 +44,7 @@ class WebCase:
     def settings(self) -> dict[str, Any]:
         """Of ./openwip emulate. The reference is a profile of its own, whose uplink is as fast as
         its downlink; the others have the uplink of the text."""
-        profile = (
+        profile: dict[str, Any] = (
             {"umts.profile": "reference"}
             if self.is_reference
             else {"umts.profile": f"umts-{self.kbps}", "umts.one_way_ms": self.rtt_ms / 2}
@@ -128,8 +128,15 @@ VIDEO_CASES = tuple(
 )
 
 
+CASES: dict[str, tuple[Case, ...]] = {
+    PAGE_A: WEB_CASES,
+    PAGE_B: WEB_CASES,
+    VIDEO: VIDEO_CASES,
+}
+
+
 def cases_of(task: str) -> tuple[Case, ...]:
-    return VIDEO_CASES if task == VIDEO else WEB_CASES
+    return CASES[task]
 
 
 def case_of(task: str, name: str) -> Case:

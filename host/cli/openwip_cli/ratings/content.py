@@ -153,9 +153,9 @@ def video_page() -> dict[str, tuple[str, bytes]]:
 def find(path: str) -> tuple[str, bytes] | None:
     """(type, content) at a path of the content server; None: there is nothing."""
     name = path.lstrip("/").partition("?")[0]
-    for files in (page_a, page_b, video_page):
-        if name in files():
-            return files()[name]
+    for files in (page_a(), page_b(), video_page()):
+        if name in files:
+            return files[name]
     kind, _, rest = name.partition("/")
     if kind == "segment":
         kbps, _, second = rest.partition("/")
