@@ -38,6 +38,7 @@ COMMANDS = {
     "tcp-l": "runs.tcpl",
     "validate": "runs.validate",
     "lab": "lab.command",
+    "ratings": "ratings.command",
     "top": "views.top",
     "telemetry": "views.telemetry_lines",
     "packets": "views.packets",

@@ -49,6 +49,7 @@ ALLOWED = {
     },
     "campaign": {"programs", "machine", "settings", "figures", "cell", "measure", "runs"},
     "lab": {"machine", "settings", "figures", "records"},
+    "ratings": {"machine", "settings", "cell", "runs", "campaign"},
     "views": {"machine", "messages", "settings", "figures", "cell", "records"},
     "commands": {"machine", "messages", "settings", "figures", "cell", "measure", "iq"},
     "__main__": {"machine"},
