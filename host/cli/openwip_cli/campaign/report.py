@@ -7,6 +7,7 @@ say to the statements of the text, a column each."""
 import csv
 import dataclasses
 import io
+import itertools
 import json
 import math
 import pathlib
@@ -35,6 +36,8 @@ class Judged(NamedTuple):
     counts: dict[str, int]
     figures: list[Drawn]
     lacking: list[Lacking]
+    # of each judgement: what it were if the campaign's statements shared 5 % of error
+    corrected: list[Holds] = []
 
 
 class NoComparison(BadInput):
@@ -49,7 +52,9 @@ def write_csv(results: Results, folder: pathlib.Path) -> None:
     every, means = io.StringIO(newline=""), io.StringIO(newline="")
     rows, summary = csv.writer(every), csv.writer(means)
     rows.writerow([*settings, "realisation", "run", "metric", "value"])
-    summary.writerow([*settings, "metric", "mean", "half_interval_95", "realisations"])
+    summary.writerow(
+        [*settings, "metric", "mean", "half_interval_95", "realisations", "low_95", "high_95"]
+    )
     for point in experiment.points:
         if point not in results.found:
             continue
@@ -65,7 +70,11 @@ def write_csv(results: Results, folder: pathlib.Path) -> None:
                     [*place, realisation, experiment.run(point, realisation).key, metric, value]
                 )
             e = estimates.estimate(values.values())
-            summary.writerow([*place, metric, e.mean, "" if math.isnan(e.half) else e.half, e.n])
+            known = not math.isnan(e.half)
+            summary.writerow(
+                [*place, metric, e.mean, e.half if known else "", e.n]
+                + ([e.low, e.high] if known else ["", ""])
+            )
     for name, text in (("csv", every), ("means.csv", means)):
         outputs.write_whole(folder / f"{experiment.name}.{name}", text.getvalue())
 
@@ -132,15 +141,51 @@ def escape(text: str) -> str:
     return text.replace("|", "\\|")
 
 
+def shared_confidence(statements: int) -> float:
+    """Of each interval, for all of them together to have the error of one (Bonferroni)."""
+    return 1 - (1 - estimates.CONFIDENCE) / max(1, statements)
+
+
+def unsure_together(of: Judged) -> set[int]:
+    """Numbers of the judgements that are sure alone, and not among all statements."""
+    sure = (Holds.YES, Holds.NO)
+    return {
+        n
+        for n, (j, holds) in enumerate(zip(of.judgements, of.corrected))
+        if j.holds in sure and holds != j.holds
+    }
+
+
+def correction_text(judged: Sequence[Judged]) -> str:
+    """Empty: there are not several statements."""
+    several = sum(len(of.judgements) for of in judged)
+    if several < 2:
+        return ""
+    lost = sum(len(unsure_together(of)) for of in judged)
+    chance = several * (1 - estimates.CONFIDENCE)
+    return (
+        f"Each of the {several} statements is judged by intervals of"
+        f" {100 * estimates.CONFIDENCE:g} %, without a correction for their number: if each of them"
+        f" depended on chance alone, {chance:.1f} would be decided wrongly. With Bonferroni's"
+        f" correction (intervals of {100 * shared_confidence(several):.2f} %) {lost} that are sure"
+        " alone are not."
+    )
+
+
 def markdown(judged: Sequence[Judged], about: dict[str, Any]) -> str:
     lines = ["| experiment | the text says | we measured | holds |", "|---|---|---|---|"]
-    for experiment, judgements, *_ in judged:
-        for j in judgements:
-            note = "".join(f" ({text})" for text in (j.note, lacking_text(j.lacking)) if text)
+    for of in judged:
+        experiment, lost = of.experiment, unsure_together(of)
+        for n, j in enumerate(of.judgements):
+            together = "not sure among all statements" if n in lost else ""
+            notes = (j.note, lacking_text(j.lacking), together)
+            note = "".join(f" ({text})" for text in notes if text)
             lines.append(
                 f"| {experiment.name} | {escape(j.says)} [{escape(j.source)}] | "
                 f"{escape(j.measured or '-')}{escape(note)} | {j.holds} |"
             )
+    if said := correction_text(judged):
+        lines += ["", said]
     lines += [
         "",
         "| experiment | realisations x s | runs | valid | invalid | repeated attempts |",
@@ -156,7 +201,7 @@ def markdown(judged: Sequence[Judged], about: dict[str, Any]) -> str:
     lines += ["", *(f"{k}: {v}" for k, v in about.items())]
     lines += [
         f"no figure {name} of {experiment.name}: {why}"
-        for experiment, _, _, figures, _ in judged
+        for experiment, _, _, figures, *_ in judged
         for name, _, why in figures
         if why
     ]
@@ -178,7 +223,10 @@ def write_comparison(judged: Sequence[Judged], about: dict[str, Any], folder: pa
                 "figures": [
                     {"name": n, "text_figure": number, "missing": why} for n, number, why in figures
                 ],
-                "statements": [dataclasses.asdict(j) for j in judgements],
+                "statements": [
+                    dataclasses.asdict(j) | ({"among_all": holds} if holds else {})
+                    for j, holds in itertools.zip_longest(judgements, corrected)
+                ],
                 "lacking": [
                     {
                         "run": run.key,
@@ -190,7 +238,7 @@ def write_comparison(judged: Sequence[Judged], about: dict[str, Any], folder: pa
                     for run in lacking
                 ],
             }
-            for experiment, judgements, c, figures, lacking in judged
+            for experiment, judgements, c, figures, lacking, corrected in judged
         },
     }
     outputs.write_whole(folder / COMPARISON, json.dumps(tree, indent=1) + "\n")
@@ -198,7 +246,7 @@ def write_comparison(judged: Sequence[Judged], about: dict[str, Any], folder: pa
 
 def screen(judged: Sequence[Judged]) -> str:
     lines = []
-    for experiment, judgements, c, figures, lacking in judged:
+    for experiment, judgements, c, figures, lacking, _ in judged:
         lines.append(
             f"{experiment.name}  {experiment.title}: {c['valid']} of {c['runs']} runs valid"
             + (f" ({', '.join(without_value(c))})" if c["valid"] < c["runs"] else "")
