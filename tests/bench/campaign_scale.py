@@ -20,8 +20,9 @@ import time
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path += [str(TOP / "tests" / "support"), str(TOP / "tests" / "unit" / "experiments")]
-import kept_result  # host/cli, too
 import world
+
+import kept_result  # host/cli, too
 from openwip_cli.campaign import archive, metrics, plan, report, runner, statements, store
 
 ROUND_S, MOST_MB = 5.0, 1000.0

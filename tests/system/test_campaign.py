@@ -18,7 +18,6 @@ import subprocess
 import sys
 import tempfile
 import unittest
-from unittest import mock
 
 from demo_support import TOP, environment, wait_until
 from openwip_cli.campaign import command, experiments, plan, store

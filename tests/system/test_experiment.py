@@ -2,7 +2,6 @@
 """A small experiment of one's own through the real emulator: every application, interruption,
 resume. Nothing here judges the pace."""
 
-import json
 import os
 import pathlib
 import re
