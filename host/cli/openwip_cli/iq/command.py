@@ -17,15 +17,15 @@ from ..machine import outputs
 from ..machine.confined import printable
 from ..machine.places import Places
 from ..settings.command_line import Parser, run_command
-from ..settings.kinds import Real
-from . import imports, metadata, recordings
+from ..settings.kinds import Integer, Real
+from . import foreign, imports, metadata, recordings
 from . import replay as replays
 
 ANSWER_S = 5.0
 START_SLOTS = 300  # until a recording has its queue: 64 MB of memory
 USAGE = """./openwip iq record [--name CELL] [--station terminal|base] [--duration S | --slots A..B] FILE
        ./openwip iq replay FILE [--json[=FILE]]
-       ./openwip iq import [--sample-rate HZ] [--datatype cf32_le|ci16_le|ci8] [--recording NAME] FILE OUT
+       ./openwip iq import [--sample-rate HZ] [--datatype TYPE] [--recording NAME] [--channel N] [--unchecked] FILE OUT
        ./openwip iq info FILE [--json[=FILE]]"""
 
 
@@ -326,7 +326,7 @@ def import_(arguments: list[str]) -> int:
         "--sample-rate",
         Real(*imports.rates()),
         metavar="HZ",
-        help="of bare samples; SigMF says its own",
+        help="of bare samples, or of SigMF that does not say it",
     )
     p.add_argument(
         "--datatype",
@@ -334,14 +334,37 @@ def import_(arguments: list[str]) -> int:
         help="of bare samples, as SigMF names it; default: cf32_le",
     )
     p.add_argument(
-        "--recording", metavar="NAME", help="which recording of a SigMF archive that has several"
+        "--recording",
+        metavar="NAME",
+        help="which recording of a SigMF archive or collection that has several",
+    )
+    p.value(
+        "--channel",
+        Integer(1, foreign.MOST_CHANNELS),
+        metavar="N",
+        default=1,
+        help="which channel of SigMF that has several (core:num_channels; default 1)",
     )
     p.add_argument(
-        "file", metavar="FILE", help="a SigMF recording or archive, or a file of samples"
+        "--unchecked",
+        action="store_true",
+        help="take samples that are not those of the hash in the metadata",
+    )
+    p.add_argument(
+        "file",
+        metavar="FILE",
+        help="a SigMF recording, archive or collection, or a file of samples",
     )
     p.add_argument("out", metavar="OUT", help="OUT.sigmf-data, OUT.sigmf-meta, OUT.openwip-slots")
     given = p.parse_args(arguments)
-    source = imports.opened(given.file, given.sample_rate, given.datatype, given.recording)
+    source = imports.opened(
+        given.file,
+        given.sample_rate,
+        given.datatype,
+        given.recording,
+        given.channel,
+        not given.unchecked,
+    )
     began = time.monotonic()
     recording = imports.make(source, given.out)
     locked = [a for a in recording.meta["annotations"] if a.get("core:label") == "locked"]
