@@ -220,17 +220,21 @@ def adjacent_channel(data: dict[str, Any]) -> list[list[str]]:
 def coverage(data: dict[str, Any]) -> list[list[str]]:
     rows = [
         [
-            "standard deviation of a realisation, over the mean",
+            "realisations",
+            "half width asked for",
             "campaigns that the rule stopped",
             "realisations, mean",
             "intervals that cover the true mean",
-            "the same with all 30 realisations",
+            f"the same with all {data['most']} realisations",
         ]
     ]
     for r in data["rows"]:
         rows.append(
             [
-                f"{100 * r['spread']:g} %",
+                f"normal, standard deviation {100 * r['spread']:g} % of the mean"
+                if r["kind"] == "normal"
+                else f"1 ± {100 * r['spread']:g} %, three times as long with a probability of 5 %",
+                f"{100 * r['half_width']:g} %",
                 f"{100 * r['stopped']:.1f} %",
                 f"{r['realisations']:.1f}",
                 f"{100 * r['covers']:.1f} %",

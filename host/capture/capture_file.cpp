@@ -19,7 +19,9 @@ constexpr std::size_t much = 256 << 10;
 constexpr int last_patience_ms = 1000;
 }  // namespace
 
-capture_file::capture_file(const std::string& name, int stop) : name_(name), stop_(stop) {
+capture_file::capture_file(const std::string& name, int stop, bool pcap)
+    : name_(name), stop_(stop) {
+    if (pcap) pcap_.emplace();
     struct stat info {};
     if (name == "-") {
         name_ = "standard output";
@@ -53,8 +55,20 @@ bool capture_file::wait_for_room() const {
     }
 }
 
+// Of what is about to be written, or was: what can stand at the end of a file.
+std::size_t capture_file::whole(std::size_t n) const {
+    return pcap_ ? pcap_records::whole(blocks_, n, written_ == 0) : whole_blocks(blocks_, n);
+}
+
 void capture_file::flush() {
     std::size_t done = 0;
+    std::vector<std::uint64_t> packets;
+    if (pcap_) {
+        count_packets(blocks_, packets);
+        byte_buffer records;
+        pcap_->append(records, blocks_);
+        blocks_.swap(records);
+    }
     while (!failed() && done < blocks_.size()) {
         // A pipe that poll() calls writable takes PIPE_BUF bytes without blocking.
         const std::size_t rest = blocks_.size() - done;
@@ -72,19 +86,27 @@ void capture_file::flush() {
         }
     }
     if (failed() && seekable_) {
-        done = whole_blocks(blocks_, done);
+        done = whole(done);
         if (::ftruncate(fd_, static_cast<off_t>(written_ + done)) != 0 ||
             ::lseek(fd_, 0, SEEK_END) < 0)
             name_ += " (not cut behind the last whole block)";
     }
-    count_packets(std::span(blocks_).first(whole_blocks(blocks_, done)), packets_);
+    if (!pcap_) {
+        count_packets(std::span(blocks_).first(whole(done)), packets_);
+    } else if (done == blocks_.size()) {
+        packets_.resize(std::max(packets_.size(), packets.size()));
+        for (std::size_t i = 0; i < packets.size(); ++i) packets_[i] += packets[i];
+    } else {  // which interfaces the last records were of is not known: they count as the first's
+        packets_.resize(std::max<std::size_t>(packets_.size(), 1));
+        packets_[0] += pcap_records::count(std::span(blocks_).first(whole(done)), written_ == 0);
+    }
     written_ += done;
     blocks_.clear();
     if (file_ && written_ > 0 && !failed()) file_->give_name();
 }
 
 bool capture_file::overwrite(std::uint64_t at, std::string_view text) {
-    if (!seekable_ || at + text.size() > written_) return false;
+    if (!seekable_ || pcap_ || at + text.size() > written_) return false;
     return ::pwrite(fd_, text.data(), text.size(), static_cast<off_t>(at)) ==
            static_cast<ssize_t>(text.size());
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "capture/pcap_records.h"
 #include "capture/pcapng_blocks.h"
 #include "os/output_file.h"
 
@@ -20,7 +21,8 @@ class capture_file {
 public:
     // "-": standard output. Throws bad_input or machine_error that names the file and the reason.
     // While `stop` is readable a reader that does not read is not waited for.
-    explicit capture_file(const std::string& name, int stop = -1);
+    // `pcap`: the blocks are written as records of classic pcap, of one link type.
+    explicit capture_file(const std::string& name, int stop = -1, bool pcap = false);
     capture_file(const capture_file&) = delete;
     capture_file& operator=(const capture_file&) = delete;
 
@@ -30,7 +32,7 @@ public:
     void flush();
     // The packets of an interface that have been written.
     std::uint64_t packets(std::uint32_t interface) const;
-    // Overwrites bytes that were written earlier; false where that cannot be (pipes).
+    // Overwrites bytes that were written earlier; false where that cannot be (pipes, pcap).
     bool overwrite(std::uint64_t at, std::string_view text);
 
     // From now on a reader that does not read is waited for only a second.
@@ -46,6 +48,7 @@ public:
 
 private:
     bool wait_for_room() const;
+    std::size_t whole(std::size_t n) const;
 
     std::string name_;
     int stop_;
@@ -56,6 +59,7 @@ private:
     int error_ = 0;
     std::uint64_t written_ = 0;
     byte_buffer blocks_;
+    std::optional<pcap_records> pcap_;
 };
 
 }  // namespace wip::capture

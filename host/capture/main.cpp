@@ -30,7 +30,7 @@ constexpr std::chrono::seconds drain_patience{3};
 struct arguments {
     std::string file, base, terminal, supervisor, only, end_file, user;
     double wait_s = 10;
-    bool quiet = false;
+    bool quiet = false, pcap = false;
     capture_options options;
 };
 
@@ -50,6 +50,7 @@ void describe(CLI::App& app, arguments& a) {
         ->transform(config::number_in(std::uint64_t{1}, std::uint64_t{1} << 40));
     app.add_flag("--pdus", a.options.pdus, "frames are PDUs of UMTS bearers");
     app.add_option("--only", a.only, "ip or frames")->check(CLI::IsMember({"ip", "frames"}));
+    app.add_flag("--pcap", a.pcap, "classic pcap of one link type; only with --only");
     app.add_option("--snap", a.options.snap, "bytes kept of a packet")
         ->transform(config::number_in(64U, 65535U));
     app.add_option("--start-ns", a.options.start_ns, "wall clock of sample 0, ns since 1970")
@@ -222,7 +223,10 @@ int run(arguments& a) {
     const int signals = host::make_signal_descriptor();
     host::follow_parent();
     reading from(a, signals);
-    capture_file file(a.file, signals);
+    if (a.pcap && a.only.empty())
+        throw bad_input(
+            "--pcap without --only, of which pcap has one; valid: --only ip, or frames");
+    capture_file file(a.file, signals, a.pcap);
     std::ifstream end_file(a.end_file);        // root's, perhaps
     wip::capture::capture c(a.options, file);  // writes the head, with which the file gets its name
     if (file.failed() && !file.reader_gone()) throw machine_error(file.failure());

@@ -113,21 +113,29 @@ std::int64_t end_ms(std::int64_t t) {
 pattern_sizes mahimahi(const pattern_config& c) {
     number_text out(c.file);
     double bits = 0;
-    std::int64_t opportunities = 0, last_ms = 0;
+    std::int64_t opportunities = 0, last_ms = 0, period_ms = 0;
     for_each_slot(c.trace, planner(c), [&](std::int64_t t, const std::vector<sent_bin>& bins) {
+        period_ms = end_ms(t);
         for (const sent_bin& b : bins)
             bits += payload_symbols_per_bin * b.bits_per_symbol *
                     frame_success(b.bits_per_symbol, db(b.snr_db));
         for (; bits >= 12000; bits -= 12000, ++opportunities) {
-            out.put(last_ms = end_ms(t));
+            out.put(last_ms = period_ms);
             out.put('\n');
         }
     });
     if (opportunities == 0)
         throw std::invalid_argument(c.trace + ": carries less than one packet of 1500 bytes");
+    // mm-link begins again after the last line, so the last line tells the period: an outage at the
+    // end is in the file only if an opportunity ends it.
+    if (last_ms < period_ms) {
+        out.put(period_ms);
+        out.put('\n');
+        ++opportunities;
+    }
     out.end();
     out.give_name();
-    return {last_ms, 12000 * opportunities, opportunities};
+    return {period_ms, 12000 * opportunities, opportunities};
 }
 
 // One line of numbers with commas between them.

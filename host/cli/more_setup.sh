@@ -39,7 +39,7 @@ campaigns() {
 # Once. What needs it cannot do without; of the tests, its own are left out.
 snakemake() {
     [ ! -x "$build/campaigns/bin/snakemake" ] || return 0
-    say 'setup: Snakemake, which runs campaigns, is missing and will be installed with pip (135 MB, half a minute)'
+    say 'setup: Snakemake, which starts runs on other machines, is missing and will be installed with pip (135 MB, half a minute)'
     campaigns requirements && return 0
     [ "$1" = test ] || fail "Snakemake could not be installed (log: $venv_log)" 1
     say "setup: Snakemake could not be installed, its tests will be left out (log: $venv_log)" >&2

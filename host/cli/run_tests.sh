@@ -28,7 +28,7 @@ features() {
     has ns3 || say 'TCP of ns-3 (--time ns3)|./openwip setup --ns3'
     [ -x virtual-time/linux ] || say "virtual time (--time virtual)|$("$top/host/virtual/build-kernel" --check 2>/dev/null && say ./openwip setup --virtual-time || say 'a computer with an x86-64 processor')"
     ${OPENWIP_PYTHON:-/usr/bin/python3} -I -c 'import nbclient, ipykernel' 2>/dev/null || say 'notebooks|./openwip setup --notebooks'
-    [ -x campaigns/bin/snakemake ] || say 'campaigns (Snakemake)|./openwip setup test, with network and Python 3.11 or later'
+    [ -x campaigns/bin/snakemake ] || say 'campaigns on other machines (Snakemake)|./openwip setup test, with network and Python 3.11 or later'
     [ -x sigmf/bin/sigmf_validate ] || say 'the SigMF validator|./openwip setup test, with network'
     [ "$(id -u)" -eq 0 ] || say 'cells and namespaces, which need root|sudo ./openwip test'
     [ ! -s openwip-left-out ] || sed 's/^openwip \(.*\) (\(.*\))$/openwip \1|packages: \2/' openwip-left-out | grep -v '^openwip ns3|'

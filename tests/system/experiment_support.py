@@ -4,6 +4,7 @@
 import pathlib
 
 from demo_support import TOP, environment
+from openwip_cli.campaign import store
 
 DEFAULTS = TOP / "flowgraphs" / "scenarios" / "experiments" / "defaults.yaml"
 SMALL = f"""
@@ -23,5 +24,6 @@ def built():
     return pathlib.Path(environment()["OPENWIP_BUILD"], "host/emulator/wip_emulator").exists()
 
 
-def snakemake():
-    return pathlib.Path(environment()["OPENWIP_BUILD"], "campaigns/bin/snakemake").exists()
+def runs_of(out):
+    """What the runs of this folder wrote."""
+    return list(store.Store(pathlib.Path(out)).every().values())

@@ -16,7 +16,6 @@ MISSING = [
     words
     for part, words in (
         ("virtual-time/linux", "no Linux kernel for virtual time: ./openwip setup --virtual-time"),
-        ("campaigns/bin/snakemake", "no Snakemake: ./openwip setup --campaigns"),
         ("host/emulator/wip_emulator", "the emulator is not built"),
     )
     if not (BUILD / part).exists()

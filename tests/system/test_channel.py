@@ -158,6 +158,22 @@ class Traces(TraceCase):
         )
         self.assertEqual(bits, 32_400_000 * 2)
 
+    def test_an_outage_at_the_end_of_a_trace_is_in_the_pattern_and_a_dead_trace_has_none(self):
+        good, bad = ",".join(["20"] * 25) + "\n", ",".join(["-40"] * 25) + "\n"
+        for name, rows in (("end", good * 1500 + bad * 1500), ("begin", bad * 1500 + good * 1500)):
+            pathlib.Path(self.file(f"{name}.csv")).write_text(rows)
+            self.command("import", self.file(f"{name}.csv"), "-o", self.file(f"{name}.h5"))
+            said = self.command(
+                "export", self.file(f"{name}.h5"), "--mahimahi", self.file(f"{name}.mm")
+            )
+            lines = [int(line) for line in self.lines(f"{name}.mm")]
+            with self.subTest(name):
+                self.assertIn("period 2000 ms", said)
+                self.assertEqual((lines[-1], lines), (2000, sorted(lines)))
+                # the outage of a second: one opportunity ends it
+                gap = max(b - a for a, b in zip([0, *lines], lines))
+                self.assertTrue(999 <= gap <= 1003, gap)
+
     def test_the_sizes_that_a_pattern_generator_asks_for_are_said(self):
         file = self.file("short.h5")
         self.rows("short.csv", 60, 150)

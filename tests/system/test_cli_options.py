@@ -13,7 +13,7 @@ sys.path.insert(0, str(TOP / "host" / "cli"))
 
 from openwip_cli.cell import attenuator_tables, configuration, remote
 from openwip_cli.cell import cell as cells
-from openwip_cli.channel import csv_file
+from openwip_cli.channel import logs
 from openwip_cli.errors import BadInput
 from openwip_cli.runs import options
 from openwip_cli.settings import scenario
@@ -241,8 +241,8 @@ class Options(unittest.TestCase):
         for flag in ("--spikes", "--outages", "--error-trace", "--up-error-trace"):
             with self.assertRaisesRegex(BadInput, f"{flag} /dev/zero: has more than 64 MiB"):
                 options.parse_emulate(["--link", "umts", flag, "/dev/zero"])
-        with self.assertRaisesRegex(BadInput, "/dev/zero: line 1 has 1 columns"):
-            csv_file.read("/dev/zero", 1500)
+        with self.assertRaisesRegex(BadInput, "/dev/zero: cannot be read: is no regular file"):
+            logs.Log("/dev/zero")
         with self.assertRaisesRegex(BadInput, "/dev/zero: cannot be read: has more than 64 MiB"):
             attenuator_tables.read_table("/dev/zero")
         with self.assertRaisesRegex(BadInput, "/dev/zero: not a key file"):

@@ -2,7 +2,6 @@
 """A small experiment of one's own through the real emulator: every application, interruption,
 resume. Nothing here evaluates the pace."""
 
-import json
 import os
 import pathlib
 import re
@@ -12,14 +11,13 @@ import tempfile
 import unittest
 
 from demo_support import TOP, cells, environment, left_of, openwip, wait_until
-from experiment_support import SMALL, built, snakemake
+from experiment_support import SMALL, built, runs_of
 
 LONG = SMALL.replace("[tcp, voip, flows]", "tcp").replace("realisations: 1", "realisations: 4")
 
 
 @unittest.skipIf(os.geteuid() != 0, "network namespaces need root")
 @unittest.skipUnless(built(), "the emulator is not built")
-@unittest.skipUnless(snakemake(), "no Snakemake: ./openwip setup --campaigns")
 class Experiment(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -32,7 +30,7 @@ class Experiment(unittest.TestCase):
         return ["experiment", str(self.file), "--machine-cores", "1", "--out", str(self.out), *more]
 
     def runs(self):
-        return [json.loads(p.read_text()) for p in (self.out / "runs").glob("*.json")]
+        return runs_of(self.out)
 
     def start_and_wait(self, finished):
         p = subprocess.Popen(

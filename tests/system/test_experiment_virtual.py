@@ -8,12 +8,11 @@ import tempfile
 import unittest
 
 from demo_support import environment, openwip
-from experiment_support import SMALL, snakemake
+from experiment_support import SMALL, runs_of
 
 HAS_KERNEL = pathlib.Path(environment()["OPENWIP_BUILD"], "virtual-time", "linux").exists()
 
 
-@unittest.skipUnless(snakemake(), "no Snakemake: ./openwip setup --campaigns")
 @unittest.skipUnless(HAS_KERNEL, "no Linux kernel for virtual time: ./openwip setup --virtual-time")
 class InVirtualTime(unittest.TestCase):
     """The same files, and every attempt the same values."""
@@ -39,9 +38,7 @@ class InVirtualTime(unittest.TestCase):
         self.assertEqual(
             (comparison["counts"]["valid"], comparison["statements"][0]["holds"]), (6, "yes")
         )
-        runs = [
-            json.loads(p.read_text()) for p in pathlib.Path(folder, "out", "runs").glob("*.json")
-        ]
+        runs = runs_of(f"{folder}/out")
         for r in runs:  # the host's kernel, and the one whose TCP it was
             self.assertTrue(
                 {"kernel", "virtual_kernel", "virtual_kernel_made_of"} <= set(r["versions"])
@@ -97,10 +94,7 @@ class InVirtualTime(unittest.TestCase):
             )
             done = openwip("experiment", str(file), "--time", "virtual", "--out", f"{folder}/out")
             self.assertEqual(done.returncode, 0, done.stderr)
-            runs = [
-                json.loads(p.read_text())
-                for p in pathlib.Path(folder, "out", "runs").glob("*.json")
-            ]
+            runs = runs_of(f"{folder}/out")
         self.assertEqual(len(runs), 9)
         carried = {}
         for spec, r in ((run["spec"]["workload"], run["result"]["workload"]) for run in runs):
@@ -128,10 +122,7 @@ class InVirtualTime(unittest.TestCase):
             file.write_text(SMALL.replace("[tcp, voip, flows]", "[tcp], snr: [-20]"))
             done = openwip("experiment", str(file), "--time", "virtual", "--out", f"{folder}/out")
             self.assertEqual(done.returncode, 0, done.stderr)
-            (run,) = (
-                json.loads(p.read_text())
-                for p in pathlib.Path(folder, "out", "runs").glob("*.json")
-            )
+            (run,) = runs_of(f"{folder}/out")
         self.assertEqual((run["valid"], run["result"]["workload"]["goodput_bps"]), (True, 0))
         self.assertIn("connect", run["result"]["workload"]["problem"])
 

@@ -19,7 +19,6 @@ from macd_world import need_root
 from openwip_cli.cell import cell as cells
 from openwip_cli.machine.places import Places
 from openwip_cli.runs import tcpl, transfer_results, transfers
-from openwip_cli.runs.pool import SNAKEMAKE
 from openwip_cli.settings.scenario import Scenario
 
 BUILD = pathlib.Path(os.environ["OPENWIP_BUILD"])
@@ -95,7 +94,6 @@ class TcpOverDamagedSegments(unittest.TestCase):
             self.assertIn(words, done.stderr)
 
 
-@unittest.skipUnless((BUILD / SNAKEMAKE).exists(), "no Snakemake: ./openwip setup --campaigns")
 class ALineSoBadThatNothingEnds(unittest.TestCase):
     """One bit in a hundred: a segment of 40 bytes gets through once in 25, one with data never."""
 

@@ -193,7 +193,7 @@ class Runs(unittest.TestCase):
             self.assertEqual(report["verdict"]["reasons"], [])
             self.assertEqual(report["workload"]["tcp_settings"]["windows_at_the_end"], [window])
             self.assertEqual(report["workload"]["flows"]["1000"]["window_most"], segments)
-            self.assertLess(metrics.read(report, {"flow_kb": 1000}, "send_window"), segments)
+            self.assertLess(metrics.value_of(report, {"flow_kb": 1000}, "send_window"), segments)
 
     def test_a_download_tells_its_recoveries_and_when_what_of_it_had_come(self):
         experiment = experiments.load(PLACES.top, ["U-A5"], "quick", "virtual")[0]

@@ -16,7 +16,7 @@ import unittest.mock
 import numpy
 from openwip_schema import telemetry_pb2 as pb
 
-from openwip_cli.channel import command, csv_file, plot
+from openwip_cli.channel import command, csv_file, logs, plot, resampled
 from openwip_cli.channel import record as channel_record
 from openwip_cli.errors import BadInput, Terminated
 from openwip_cli.machine.places import Places
@@ -207,7 +207,8 @@ class Files(unittest.TestCase):
             ):
                 f.write(header + 2 * ROW)
                 f.flush()
-                self.assertEqual(csv_file.read(f.name, 1500).tolist(), [[3] * 25] * 2)
+                (rows,) = resampled.rows(logs.Log(f.name), None, "linear")
+                self.assertEqual(rows.tolist(), [[3] * 25] * 2)
 
     def test_a_trace_of_few_slots_is_a_picture(self):
         for slots in (1, 2, 3):

@@ -113,7 +113,7 @@ class Distributions(Case):
             report.write_csv(r, pathlib.Path(folder))
             self.assertEqual(
                 pathlib.Path(folder, "S1.means.csv").read_text().splitlines()[1:],
-                ["jakes,2,tcp_rtt_ms,20.0,0.0,3"],
+                ["jakes,2,tcp_rtt_ms,20.0,0.0,3,20.0,20.0"],
             )
 
     def voip(self, delays_ms, sent=100):

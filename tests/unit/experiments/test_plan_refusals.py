@@ -93,7 +93,7 @@ class Refused(unittest.TestCase):
             (
                 "title: small",
                 "title: small\nuntil: {half_width: 0.1, at_least: 5}",
-                r"until: at_least is 5; valid: 2..4",
+                r"until: at_least is 5; valid: 20..20",
             ),
             (
                 "x: modulation",
@@ -345,11 +345,11 @@ class Refused(unittest.TestCase):
 
     def test_of_fewer_realisations_than_a_point_needs_to_stop_all_are_run(self):
         with World(
-            SMALL.replace("title: small", "title: small\nuntil: {half_width: 0.1, at_least: 4}")
+            SMALL.replace("title: small", "title: small\nuntil: {half_width: 0.1, at_least: 20}")
         ) as w:
             for e in (
                 w.experiment("quick"),
-                plan.Experiment(w.file, "full", over=settings.Over({}, 3)),
+                plan.Experiment(w.file, "full", over=settings.Over({}, 19)),
             ):
                 self.assertIsNone(e.until.enough(dict.fromkeys(range(1, e.realisations + 1), 1)))
                 self.assertEqual(

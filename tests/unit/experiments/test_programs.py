@@ -141,9 +141,9 @@ class Flows(unittest.TestCase):
             ("peak_kbps", 200),
             ("terminal_buffer_kb", 1.5),
         ):
-            self.assertAlmostEqual(metrics.read(result, point, metric), value, msg=metric)
+            self.assertAlmostEqual(metrics.value_of(result, point, metric), value, msg=metric)
         with self.assertRaises(LookupError):  # of a run without any
-            metrics.read(
+            metrics.value_of(
                 {"workload": {"flows": workloads.by_size(done[:1])}},
                 point,
                 "flow_first_retransmission_s",

@@ -175,7 +175,7 @@ class Next(unittest.TestCase):
 class Stop(unittest.TestCase):
     """Half the interval of 1, 2 .. n realisations of `values`."""
 
-    LONG = world.SMALL.replace("full: {realisations: 4", "full: {realisations: 12")
+    LONG = world.SMALL.replace("full: {realisations: 4", "full: {realisations: 70")
 
     def campaign(self, until, width, values=world.formula):
         with World(self.LONG.replace("title: small", f"title: small\nuntil: {until}")) as w:
@@ -190,41 +190,56 @@ class Stop(unittest.TestCase):
 
     def test_a_point_stops_when_its_interval_is_narrow_enough_and_others_go_on(self):
         used, results = self.campaign(
-            "{half_width: 0.05, at_least: 3}",
+            "{half_width: 0.05, rare: 0.2}",
             8,
             lambda o: 1 + o["seed"] * 0.2 * (o["link.modulation"] == 1),
         )
-        self.assertEqual({len(n) for name, n in used.items() if "modulation=1" not in name}, {3})
-        self.assertEqual({len(n) for name, n in used.items() if "modulation=1" in name}, {12})
+        self.assertEqual({len(n) for name, n in used.items() if "modulation=1" not in name}, {20})
+        self.assertEqual({len(n) for name, n in used.items() if "modulation=1" in name}, {70})
         self.assertEqual((results.absent, results.invalid), (0, 0))
 
     def test_what_is_used_does_not_depend_on_how_many_run_at_a_time(self):
         few, many = (
-            self.campaign("{half_width: 0.12}", 8)[0],
-            self.campaign("{half_width: 0.12}", 1000)[0],
+            self.campaign("{half_width: 0.1, rare: 0.14}", 8, self.spread)[0],
+            self.campaign("{half_width: 0.1, rare: 0.14}", 1000, self.spread)[0],
         )
         self.assertEqual(few, many)
-        self.assertTrue(5 <= min(map(len, few.values())) < max(map(len, few.values())))
+        self.assertTrue(20 <= min(map(len, few.values())) < max(map(len, few.values())) < 70)
+
+    @staticmethod
+    def spread(options):
+        """The more, the higher the modulation."""
+        k = {"adaptive": 4}.get(options["link.modulation"], options["link.modulation"])
+        return 1 + 0.1 * k * ((options["seed"] * 7) % 5 - 2) / 2
 
     def test_a_realisation_that_is_still_missing_holds_back_the_later_ones(self):
-        until = stopping.Until(0.1, 3)
+        until = stopping.Until(0.1, rare=0.2)
         self.assertEqual(
             [
                 until.enough(dict.fromkeys(there, 1.0))
-                for there in ((1, 2), (1, 2, 3), (2, 4, 7, 8))
+                for there in (range(1, 20), range(1, 30), range(2, 80, 3))
             ],
-            [None, 3, 7],
+            [None, 20, 59],
         )
         with World(
-            self.LONG.replace("title: small", "title: small\nuntil: {half_width: 0.1, at_least: 3}")
+            self.LONG.replace("title: small", "title: small\nuntil: {half_width: 0.1, rare: 0.2}")
         ) as w:
             e = w.experiment()
             w.make(
-                [r for r in e.runs() if r.spec["realisation"] in (1, 3, 4)],
+                [r for r in e.runs() if r.realisation not in (2, 25)],
                 lambda *_: world.result(),
             )
             progress = w.progress()
-            self.assertEqual({r.spec["realisation"] for r in progress.next(8)}, {2, 5})
+            self.assertEqual({r.realisation for r in progress.next(99)}, {2, 25})
+            w.make([r for r in e.runs() if r.realisation == 2], lambda *_: world.result())
+            self.assertEqual(w.progress().next(99), [])
+
+    def test_no_point_stops_before_what_is_rare_was_seen_with_95_percent(self):
+        self.assertEqual(
+            [stopping.Until(0.1, rare=r).least for r in (0.5, 0.14, 0.1, 0.05, 0.01)],
+            [20, 20, 29, 59, 299],
+        )
+        self.assertEqual(stopping.Until(0.1, 100).least, 100)
 
 
 class SerialPool(pool.Pool):
@@ -383,17 +398,20 @@ class Command(unittest.TestCase):
             ):
                 self.command("--quick")
         path.write_text(whole)
-        for _number, (part, wrong) in enumerate(
-            (
-                ("result", [1]),
-                ("result", {"workload": {"goodput_bps": "x"}}),
-                ("attempts", [1]),
-                ("attempts", 3),
-                ("spec", 3),
-            )
+        run = self.world.experiment("quick").runs()[0]
+        whole = json.dumps(self.world.store.read(run.key).run)
+        self.world.store.archive.path.unlink()
+        self.command("--quick")
+        for part, wrong in (
+            ("result", [1]),
+            ("result", {"workload": {"goodput_bps": "x"}}),
+            ("attempts", [1]),
+            ("attempts", 3),
+            ("spec", 3),
         ):
-            run = sorted(self.world.store.runs.glob("*.json"))[0]
-            run.write_text(json.dumps(json.loads(run.read_text()) | {part: wrong}))
+            self.world.store.archive.close()
+            self.world.store.archive.path.unlink()
+            self.world.store.path(run.key).write_text(json.dumps(json.loads(whole) | {part: wrong}))
             with self.subTest(part, wrong=wrong):
                 self.assertEqual(self.command("--quick")[0], 0)
 
@@ -540,7 +558,7 @@ class Command(unittest.TestCase):
 
     def test_a_figure_without_runs_is_named_and_that_of_before_is_gone(self):
         self.command("--quick")
-        shutil.rmtree(self.out / "runs")
+        self.world.store.archive.path.unlink()
         code, out, _ = self.command("--quick", "--only-evaluate")
         self.assertEqual((code, (self.out / "small.png").exists()), (1, False))
         self.assertIn("no figure      small: no valid run", out)
@@ -554,7 +572,10 @@ class Command(unittest.TestCase):
         code, _, err = self.command(attempt=attempt)
         self.assertEqual(code, 130)
         self.assertIn("everything is removed, 8 runs were finished; the same command goes on", err)
-        self.assertEqual(len(list(self.world.store.runs.glob("*.json"))), 8)
+        self.assertEqual(
+            [self.world.store.read(r.key).counts for r in self.world.experiment().runs()],
+            [True] * 8 + [False] * 24,
+        )
 
 
 if __name__ == "__main__":

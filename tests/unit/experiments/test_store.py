@@ -193,9 +193,10 @@ class GoingOn(Folder):
         self.world.make(
             self.runs[:1], lambda *_: world.result(valid=False, reasons=["pacing: bad day"])
         )
-        before = self.path(0).read_bytes()
+        before = self.path(0).read_text()
         self.assertEqual(self.next_keys(), [self.runs[0].key])
-        self.assertEqual([path.read_bytes() for path in self.store.aside.iterdir()], [before])
+        self.assertEqual(self.store.archive.read(self.runs[0].key), before)
+        self.assertFalse(self.path(0).exists())
         self.assertIn("1 runs are tried again (1 verdict invalid)", self.world.output[-1])
 
     def test_a_run_that_failed_is_tried_again_when_the_machine_was_the_cause_or_when_asked(self):

@@ -117,7 +117,8 @@ class Results(unittest.TestCase):
             "workload": {"rtt_ms": 80, "goodput_bps": 3e6},
         }
         self.assertEqual(
-            [metrics.read(result, e.points[0], m) for m in metrics.metrics_of(e)], [3.0, 0.02, 80]
+            [metrics.value_of(result, e.points[0], m) for m in metrics.metrics_of(e)],
+            [3.0, 0.02, 80],
         )
 
 

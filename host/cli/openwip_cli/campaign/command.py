@@ -12,9 +12,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import INVALID, VALID, BadInput, Terminated
+from ..figures import estimates
 from ..machine import rights, system
 from ..machine.places import Places, built
-from ..runs import emulate, ns3, pool, split_tcp, virtual
+from ..runs import elsewhere, emulate, ns3, pool, split_tcp, virtual
 from ..runs.options import CLOCKS
 from . import (
     experiment_file,
@@ -31,8 +32,7 @@ from .plan import Experiment
 from .runner import Progress
 from .store import Store
 
-# Runs of a round at least: at its end all but the last ones wait, and Snakemake takes two seconds
-# to start.
+# Runs of a round at least: at its end all but the last ones wait.
 WIDTH = 40  # for each that runs at a time here
 ELSEWHERE = 1000
 LEARNING = 4  # instead of WIDTH where a point may stop after the round
@@ -67,17 +67,22 @@ def evaluate(
     from . import figures  # late: --list needs no matplotlib
 
     evaluated: list[report.Evaluated] = []
+    together = report.shared_confidence(sum(len(e.tree["statements"]) for e in experiments))
     for e in experiments:
         results = metrics.Results(e, store.read)
         drawn = figures.draw(results, store.out)
         report.write_csv(results, store.out)
+        evaluations = statements.evaluate_all(results)
+        with estimates.confidence(together):
+            corrected = [j.holds for j in statements.evaluate_all(results)]
         evaluated.append(
             report.Evaluated(
                 e,
-                statements.evaluate_all(results),
+                evaluations,
                 report.counts(results),
                 drawn,
                 list(results.lacking.values()),
+                corrected,
             )
         )
     report.write_comparison(evaluated, about, store.out)
@@ -86,7 +91,7 @@ def evaluate(
     return evaluated
 
 
-def check_machine(time: str, places: Places) -> None:
+def check_machine(time: str, places: Places, elsewhere_too: bool = False) -> None:
     if time == "virtual":
         virtual.check(places)
     elif time == "ns3":
@@ -95,7 +100,8 @@ def check_machine(time: str, places: Places) -> None:
         rights.require_for_a_cell()
         system.require_tun()
         places.check_built(emulate.PROGRAM, "python/openwip_schema")
-    pool.check(places)
+    if elsewhere_too:
+        elsewhere.check(places)
 
 
 def digests(e: Experiment, build: pathlib.Path) -> dict[str, str]:
@@ -141,6 +147,9 @@ def run(
     many = pool.Pool(places, given.store.out, given.slots, given.profile, command, given.run_limit)
     with many.owned():
         given.store.write_plan(given.plan)
+        if arrived := given.store.arrivals():
+            taken = given.store.take_in(arrived)
+            say(f"{taken} results of before are added to {given.store.archive.path}")
         progress = Progress(given.store, given.experiments, runs, say, given.retry_failed)
         for name, reason in given.skipped.items():
             say(f"{name} is left out: {reason}")
@@ -193,7 +202,7 @@ def main(
     ran = 0
     if not given.only_evaluate:
         if command is None:
-            check_machine(given.time, places)
+            check_machine(given.time, places, given.profile is not None)
         for name, digests in check_programs(given.store, given.experiments, places.build).items():
             given.plan["experiments"][name]["programs"] = digests
         try:

@@ -9,12 +9,13 @@ import dataclasses
 import enum
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from ..air import SYMBOLS_PER_BIN
 from ..errors import BadInput
 from ..runs.failure import Failure
+from . import stopping
 from .grid import Point
 from .plan import Experiment, Run
 from .store import Read, State, Stored
@@ -268,7 +269,7 @@ def watched(experiment: Experiment) -> str:
     return (experiment.until and experiment.until.metric) or names[0]
 
 
-def read(result: Report, point: Point, metric: str) -> float:
+def value_of(result: Report, point: Point, metric: str) -> float:
     """LookupError: the run has none, such as the round trip of a connection that never came
     about."""
     name, argument = split(metric)
@@ -312,14 +313,35 @@ class Lacking:
     failure: Failure | None = None
 
 
+class Reports(Mapping[int, Report]):
+    """{realisation: result} of a point, each read from the store when it is asked for."""
+
+    def __init__(self, keys: dict[int, str], read: Read) -> None:
+        self._keys, self._read = keys, read
+
+    def __getitem__(self, realisation: int) -> Report:
+        """LookupError: it cannot be read any more."""
+        stored = self._read(self._keys[realisation])
+        if stored.run is None:
+            raise LookupError(f"run {self._keys[realisation]}: {stored.why}")
+        return dict(stored.run["result"])
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+
 class Results:
     """Values of an experiment's runs, by point and realisation. Invalid runs are not in it, nor
-    what was run of a point beyond its stopping rule."""
+    what was run of a point beyond its stopping rule. Of each result the metrics of the experiment's
+    figures and statements are kept, and not the result."""
 
     def __init__(self, experiment: Experiment, read: Read) -> None:
         """`read(key)`: what there is of a run (store.Store.read)."""
         self.experiment = experiment
-        self.found: dict[Point, dict[int, Report]] = {}  # point -> {realisation: result}
+        self.found: dict[Point, Reports] = {}  # point -> {realisation: result}
         self.planned: list[Point] = experiment.points  # with results or without
         # point -> those over which it is the mean: itself, but for averaged()
         self.parts: dict[Point, list[Point]] = {}
@@ -327,26 +349,37 @@ class Results:
         self.lacking: dict[str, Lacking] = {}
         self.lacks: dict[Point, set[str]] = {}  # point -> keys of its runs that are lacking
         self.used: set[Point] = set()  # points that were asked for (evaluate)
-        seen: dict[str, Report | None] = {}
+        self.kept: dict[Point, dict[str, dict[int, float]]] = {}  # point -> metric -> values
+        seen: set[str] = set()
+        asked = set(metrics_of(experiment))
+        if experiment.until:
+            asked.add(watched(experiment))
         for point in experiment.points:
+            keys: dict[int, str] = {}
+            values: dict[str, dict[int, float]] = {name: {} for name in asked}
+            watch = stopping.Watch(experiment.until) if experiment.until else None
             for realisation in range(1, experiment.realisations + 1):
                 run = experiment.run(point, realisation)
-                if run.key not in seen:
-                    seen[run.key] = self._take(run, read(run.key))
-                if (result := seen[run.key]) is None:
+                result = self._take(run, read(run.key), run.key in seen)
+                seen.add(run.key)
+                if result is None:
                     self.lacks.setdefault(point, set()).add(run.key)
-                else:
-                    self.found.setdefault(point, {})[realisation] = result
-                    self.parts[point] = [point]
+                    continue
+                keys[realisation] = run.key
+                for name in asked:
                     with contextlib.suppress(LookupError):
-                        if experiment.until and experiment.until.enough(
-                            self.values(point, watched(experiment))
-                        ):
-                            break
+                        values[name][realisation] = value_of(result, point, name)
+                if watch and (value := values[watched(experiment)].get(realisation)) is not None:
+                    if watch.add(value):
+                        break
+            if keys:
+                self.found[point], self.parts[point] = Reports(keys, read), [point]
+                self.kept[point] = values
         self.runs = len(seen)
 
-    def _take(self, run: Run, stored: Stored) -> Report | None:
-        self.repeated += len(stored.run["attempts"]) - 1 if stored.run else 0
+    def _take(self, run: Run, stored: Stored, again: bool) -> Report | None:
+        """`again`: another point has the same run."""
+        self.repeated += len(stored.run["attempts"]) - 1 if stored.run and not again else 0
         if lack := lack_of(stored):
             attempts = stored.run["attempts"] if stored.run else []
             why = stored.why or (
@@ -426,11 +459,19 @@ class Results:
 
     def values(self, point: Point, metric: str) -> dict[int, float]:
         """{realisation: value} of those that have one. LookupError: none has."""
-        parts, found = self.parts[point], {}
         self.used.add(point)
-        for r in self.found[parts[0]]:
-            with contextlib.suppress(LookupError):
-                found[r] = sum(read(self.found[p][r], p, metric) for p in parts) / len(parts)
-        if not found:
+        each = [self._values_of(p, metric) for p in self.parts[point]]
+        common = [r for r in each[0] if all(r in values for values in each[1:])]
+        if not common:
             raise LookupError(f"no run of {point.text()} has {metric}")
-        return found
+        return {r: sum(values[r] for values in each) / len(each) for r in common}
+
+    def _values_of(self, point: Point, metric: str) -> dict[int, float]:
+        """Of a point of the grid. A metric that is of no figure is read from the results."""
+        kept = self.kept[point]
+        if metric not in kept:
+            kept[metric] = {}
+            for r, result in self.found[point].items():
+                with contextlib.suppress(LookupError):
+                    kept[metric][r] = value_of(result, point, metric)
+        return kept[metric]

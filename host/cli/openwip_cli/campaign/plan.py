@@ -5,10 +5,10 @@ Every point is run once for each realisation; the realisation is the seed of cha
 points that differ in one setting only saw the same fading, and are compared realisation by
 realisation."""
 
-import dataclasses
 import hashlib
 import json
 import pathlib
+from collections.abc import Callable
 from typing import Any
 
 from ..errors import BadInput
@@ -26,11 +26,29 @@ FORMAT = 1  # of the run files; part of a run's identity
 FILES = inputs.that_name_files(emulator.SETTINGS)
 
 
-@dataclasses.dataclass
 class Run:
-    key: str
-    spec: dict[str, Any]
-    label: str
+    """One run. Its specification is made when it is asked for: a hundred thousand of them are more
+    than a computer should hold."""
+
+    __slots__ = ("_label", "_spec", "key", "realisation")
+
+    def __init__(
+        self,
+        key: str,
+        spec: dict[str, Any] | Callable[[], dict[str, Any]],
+        label: str | Callable[[], str],
+        realisation: int | None = None,
+    ) -> None:
+        self.key, self._spec, self._label = key, spec, label
+        self.realisation = self.spec["realisation"] if realisation is None else realisation
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        return self._spec() if callable(self._spec) else self._spec
+
+    @property
+    def label(self) -> str:
+        return self._label() if callable(self._label) else self._label
 
 
 def canonical(value: object) -> str:
@@ -38,7 +56,43 @@ def canonical(value: object) -> str:
 
 
 def digest(value: object) -> str:
-    return hashlib.sha256(canonical(value).encode()).hexdigest()[:16]
+    return _digest_of(canonical(value))
+
+
+def _digest_of(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class Planned:
+    """All realisations of a point: they differ in two numbers of the specification."""
+
+    MARKS = (-(1 << 62), -(1 << 62) - 1)  # numbers that no specification has
+
+    def __init__(self, spec: dict[str, Any], label: str) -> None:
+        self.base, self.label = spec, label
+        seed, realisation = self.MARKS
+        text = canonical(
+            spec | {"emulator": spec["emulator"] | {"seed": seed}, "realisation": realisation}
+        )
+        # keys are sorted: emulator, which has the seed, before realisation
+        self.before, _, rest = text.partition(str(seed))
+        self.between, _, self.after = rest.partition(str(realisation))
+
+    def run(self, realisation: int) -> Run:
+        text = f"{self.before}{realisation}{self.between}{realisation}{self.after}"
+        return Run(
+            _digest_of(text),
+            lambda: self.spec(realisation),
+            lambda: f"{self.label} #{realisation}",
+            realisation,
+        )
+
+    def spec(self, realisation: int) -> dict[str, Any]:
+        base = self.base
+        return base | {
+            "emulator": base["emulator"] | {"seed": realisation},
+            "realisation": realisation,
+        }
 
 
 class Experiment:
@@ -71,7 +125,7 @@ class Experiment:
         for point in self.points:
             layers.check_point(file, self.settings, point, time)
         layers.check_applications(file, self.settings, time)
-        self._runs: dict[tuple[Point, int], Run] = {}
+        self._planned: dict[Point, Planned] = {}
         self._check_runs()
         self.skipped: dict[str, int] = {}  # why: points
         if time == "ns3":
@@ -82,6 +136,11 @@ class Experiment:
     @property
     def points(self) -> list[Point]:
         return self.grid.points
+
+    @property
+    def numbers(self) -> range:
+        """Of the realisations."""
+        return range(1, self.realisations + 1)
 
     @property
     def varied(self) -> set[str]:
@@ -186,16 +245,21 @@ class Experiment:
                 (tcp[group] if group else tcp)[leaf] = value
         return tcp
 
-    def run(self, point: Point, realisation: int) -> "Run":
-        without_view = Point(tuple((k, v) for k, v in point.settings if SETTINGS[k].role != VIEW))
-        found = self._runs.get((without_view, realisation))
-        if found is None:
-            spec = self.spec(without_view, realisation)
-            found = Run(digest(spec), spec, f"{self.name} {without_view.text()} #{realisation}")
-            self._runs[without_view, realisation] = found
+    def planned(self, point: Point) -> Planned:
+        if (found := self._planned.get(point)) is None:
+            without_view = Point(
+                tuple((k, v) for k, v in point.settings if SETTINGS[k].role != VIEW)
+            )
+            found = self._planned.get(without_view) or Planned(
+                self.spec(without_view, 1), f"{self.name} {without_view.text()}"
+            )
+            self._planned[point] = self._planned[without_view] = found
         return found
 
-    def runs(self) -> "list[Run]":
+    def run(self, point: Point, realisation: int) -> Run:
+        return self.planned(point).run(realisation)
+
+    def runs(self) -> list[Run]:
         return unique_runs([self])
 
     @property
@@ -217,11 +281,13 @@ class Experiment:
     def inputs(self) -> dict[str, str]:
         """{file that a run reads: its SHA-256}"""
         return {
-            name: content for r in self.runs() for name, content in r.spec.get("inputs", {}).items()
+            name: content
+            for p in self.points
+            for name, content in self.planned(p).base.get("inputs", {}).items()
         }
 
 
-def unique_runs(experiments: list[Experiment]) -> "list[Run]":
+def unique_runs(experiments: list[Experiment]) -> list[Run]:
     """All runs, each once; a realisation of everything before the next, so that an interrupted
     campaign is complete in what it has."""
     unique: dict[str, Run] = {}
@@ -232,7 +298,7 @@ def unique_runs(experiments: list[Experiment]) -> "list[Run]":
             for realisation in range(1, e.realisations + 1)
         ):
             unique.setdefault(run.key, run)
-    return sorted(unique.values(), key=lambda run: run.spec["realisation"])
+    return sorted(unique.values(), key=lambda run: run.realisation)
 
 
 def count(experiments: list[Experiment]) -> int:

@@ -7,6 +7,7 @@ say to the statements of the text, a column each."""
 import csv
 import dataclasses
 import io
+import itertools
 import json
 import math
 import pathlib
@@ -35,6 +36,8 @@ class Evaluated(NamedTuple):
     counts: dict[str, int]
     figures: list[Drawn]
     lacking: list[Lacking]
+    # The answer of each evaluation if all statements of the campaign share an error of 5 %.
+    corrected: list[Holds] = []
 
 
 class NoComparison(BadInput):
@@ -49,7 +52,9 @@ def write_csv(results: Results, folder: pathlib.Path) -> None:
     every, means = io.StringIO(newline=""), io.StringIO(newline="")
     rows, summary = csv.writer(every), csv.writer(means)
     rows.writerow([*settings, "realisation", "run", "metric", "value"])
-    summary.writerow([*settings, "metric", "mean", "half_interval_95", "realisations"])
+    summary.writerow(
+        [*settings, "metric", "mean", "half_interval_95", "realisations", "low_95", "high_95"]
+    )
     for point in experiment.points:
         if point not in results.found:
             continue
@@ -65,7 +70,11 @@ def write_csv(results: Results, folder: pathlib.Path) -> None:
                     [*place, realisation, experiment.run(point, realisation).key, metric, value]
                 )
             e = estimates.estimate(values.values())
-            summary.writerow([*place, metric, e.mean, "" if math.isnan(e.half) else e.half, e.n])
+            known = not math.isnan(e.half)
+            summary.writerow(
+                [*place, metric, e.mean, e.half if known else "", e.n]
+                + ([e.low, e.high] if known else ["", ""])
+            )
     for name, text in (("csv", every), ("means.csv", means)):
         outputs.write_whole(folder / f"{experiment.name}.{name}", text.getvalue())
 
@@ -132,15 +141,51 @@ def escape(text: str) -> str:
     return text.replace("|", "\\|")
 
 
+def shared_confidence(statements: int) -> float:
+    """Of each interval, for all of them together to have the error of one (Bonferroni)."""
+    return 1 - (1 - estimates.CONFIDENCE) / max(1, statements)
+
+
+def unsure_together(of: Evaluated) -> set[int]:
+    """Numbers of the evaluations that are sure alone, and not among all statements."""
+    sure = (Holds.YES, Holds.NO)
+    return {
+        n
+        for n, (j, holds) in enumerate(zip(of.evaluations, of.corrected))
+        if j.holds in sure and holds != j.holds
+    }
+
+
+def correction_text(evaluated: Sequence[Evaluated]) -> str:
+    """Empty: there are not several statements."""
+    several = sum(len(of.evaluations) for of in evaluated)
+    if several < 2:
+        return ""
+    lost = sum(len(unsure_together(of)) for of in evaluated)
+    chance = several * (1 - estimates.CONFIDENCE)
+    return (
+        f"Each of the {several} statements is evaluated by intervals of"
+        f" {100 * estimates.CONFIDENCE:g} %, without a correction for their number: if each of them"
+        f" depended on chance alone, {chance:.1f} would be decided wrongly. With Bonferroni's"
+        f" correction (intervals of {100 * shared_confidence(several):.2f} %) {lost} that are sure"
+        " alone are not."
+    )
+
+
 def markdown(evaluated: Sequence[Evaluated], about: dict[str, Any]) -> str:
     lines = ["| experiment | the text says | we measured | holds |", "|---|---|---|---|"]
-    for experiment, evaluations, *_ in evaluated:
-        for j in evaluations:
-            note = "".join(f" ({text})" for text in (j.note, lacking_text(j.lacking)) if text)
+    for of in evaluated:
+        experiment, lost = of.experiment, unsure_together(of)
+        for n, j in enumerate(of.evaluations):
+            together = "not sure among all statements" if n in lost else ""
+            notes = (j.note, lacking_text(j.lacking), together)
+            note = "".join(f" ({text})" for text in notes if text)
             lines.append(
                 f"| {experiment.name} | {escape(j.says)} [{escape(j.source)}] | "
                 f"{escape(j.measured or '-')}{escape(note)} | {j.holds} |"
             )
+    if correction := correction_text(evaluated):
+        lines += ["", correction]
     lines += [
         "",
         "| experiment | realisations x s | runs | valid | invalid | repeated attempts |",
@@ -156,7 +201,7 @@ def markdown(evaluated: Sequence[Evaluated], about: dict[str, Any]) -> str:
     lines += ["", *(f"{k}: {v}" for k, v in about.items())]
     lines += [
         f"no figure {name} of {experiment.name}: {why}"
-        for experiment, _, _, figures, _ in evaluated
+        for experiment, _, _, figures, *_ in evaluated
         for name, _, why in figures
         if why
     ]
@@ -180,7 +225,10 @@ def write_comparison(
                 "figures": [
                     {"name": n, "text_figure": number, "missing": why} for n, number, why in figures
                 ],
-                "statements": [dataclasses.asdict(j) for j in evaluations],
+                "statements": [
+                    dataclasses.asdict(j) | ({"among_all": holds} if holds else {})
+                    for j, holds in itertools.zip_longest(evaluations, corrected)
+                ],
                 "lacking": [
                     {
                         "run": run.key,
@@ -192,7 +240,7 @@ def write_comparison(
                     for run in lacking
                 ],
             }
-            for experiment, evaluations, c, figures, lacking in evaluated
+            for experiment, evaluations, c, figures, lacking, corrected in evaluated
         },
     }
     outputs.write_whole(folder / COMPARISON, json.dumps(tree, indent=1) + "\n")
@@ -200,7 +248,7 @@ def write_comparison(
 
 def screen(evaluated: Sequence[Evaluated]) -> str:
     lines = []
-    for experiment, evaluations, c, figures, lacking in evaluated:
+    for experiment, evaluations, c, figures, lacking, _ in evaluated:
         lines.append(
             f"{experiment.name}  {experiment.title}: {c['valid']} of {c['runs']} runs valid"
             + (f" ({', '.join(without_value(c))})" if c["valid"] < c["runs"] else "")

@@ -5,7 +5,7 @@ runs them)."""
 import collections
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 from ..figures.estimates import estimate
@@ -13,9 +13,30 @@ from ..runs import failure
 from . import metrics
 from .grid import Point
 from .plan import Experiment, Run
+from .stopping import Watch
 from .store import State, Store, Stored
 
 MOST_LINES = 5  # of files that cannot be read, where a whole file system cannot
+
+
+class Place:
+    """A point of an experiment: how far its realisations are known without a gap, and whether it
+    stopped there. What came later does not count without what is missing."""
+
+    def __init__(self, experiment: Experiment, point: Point) -> None:
+        self.experiment, self.point = experiment, point
+        self.keys = [r.key for r in map(experiment.planned(point).run, experiment.numbers)]
+        self.known: dict[int, float] = {}  # realisation -> value of the metric that is watched
+        self.next, self.stopped = 0, False  # index of the first run that is missing
+        self.watch = Watch(experiment.until) if experiment.until else None
+
+    def advance(self, left: Container[str]) -> None:
+        while self.watch and not self.stopped and self.next < len(self.keys):
+            if self.keys[self.next] in left:
+                return
+            self.next += 1
+            if self.next in self.known:
+                self.stopped = self.watch.add(self.known[self.next])
 
 
 class Progress:
@@ -34,17 +55,15 @@ class Progress:
         the machine's."""
         self.store, self.experiments, self.say = store, experiments, say
         self.left = {r.key: r for r in runs}
-        self.places: dict[str, list[tuple[Experiment, Point, int]]] = {}
+        self.places: dict[str, list[tuple[Place, int]]] = {}
         for e in experiments:
-            for point in e.points:
-                for realisation in range(1, e.realisations + 1):
-                    self.places.setdefault(e.run(point, realisation).key, []).append(
-                        (e, point, realisation)
-                    )
-        self.values: dict[tuple[str, Point], dict[int, float]] = {}
-        self.least = max((e.until.at_least for e in experiments if e.until), default=0)
+            for place in [Place(e, point) for point in e.points]:
+                for realisation, key in enumerate(place.keys, 1):
+                    self.places.setdefault(key, []).append((place, realisation))
+        self.least = max((e.until.least for e in experiments if e.until), default=0)
         self.done, self.began = 0, time.monotonic()
         self.failed: dict[str, failure.Failure] = {}  # runs that are not tried again now
+        self.rounds = collections.Counter[str]()  # in which a run was to be made and left nothing
         # runs of which nothing is known, and why; they are not made again
         self.unreadable: dict[str, str] = {}
         again = collections.Counter[str]()
@@ -54,20 +73,22 @@ class Progress:
                 self._note(key, found)
             elif found.state == State.UNREADABLE:
                 self._cannot_read(key, found.why)
-            elif found.state == State.INVALID:
+            elif found.state == State.INVALID and found.arrived:
                 self._set_aside(key, found.why, "and its run is made again")
+            elif found.state == State.INVALID:
+                say(f"{store.place(key, found)} {found.why}. It stays, and its run is made again")
             elif found.failure and not (retry_failed or found.failure.cause.is_of_the_machine):
                 self.failed[key] = found.failure
                 self._note(key, found)
             # the machine may be quieter now
-            elif found.state == State.VALID and self._set_aside(key):
+            elif found.state == State.VALID and self._makes_room(key, found):
                 again[found.failure.cause.value if found.failure else "verdict invalid"] += 1
         self.finished = len(runs) - len(self.left) - len(self.failed) - len(self.unreadable)
         self._say_unreadable()
         if again:
             say(
                 f"{again.total()} runs are tried again ({_list(again)}); what came of them before"
-                f" is in {store.aside}"
+                f" stays in {store.archive.path}"
             )
         if self.failed:
             say(
@@ -76,18 +97,31 @@ class Progress:
                 " --retry-failed tries them again"
             )
 
+    def _makes_room(self, key: str, found: Stored) -> bool:
+        """For another result of the run: this one is a row. False: it cannot be made one, so the
+        run is not made again."""
+        if found.arrived and not self.store.take_in([key]):
+            self._cannot_read(key, f"it cannot be added to {self.store.archive.path}")
+            return False
+        return True
+
     def _note(self, key: str, stored: Stored) -> Run:
-        if stored.run and stored.counts:
-            for e, point, realisation in self.places[key]:
+        run = self.left.pop(key)
+        for place, realisation in self.places[key]:
+            if stored.run and stored.counts:
+                e = place.experiment
                 with contextlib.suppress(LookupError):
-                    self.values.setdefault((e.name, point), {})[realisation] = metrics.read(
-                        stored.run["result"], point, metrics.watched(e)
+                    place.known[realisation] = metrics.value_of(
+                        stored.run["result"], place.point, metrics.watched(e)
                     )
-        return self.left.pop(key)
+            place.advance(self.left)
+        return run
 
     def _cannot_read(self, key: str, why: str) -> None:
         self.unreadable[key] = why
         self.left.pop(key)
+        for place, _ in self.places[key]:
+            place.advance(self.left)
 
     def _say_unreadable(self, before: int = 0) -> None:
         """Names the files that became unreadable after the first `before`."""
@@ -117,32 +151,16 @@ class Progress:
             )
         return True
 
-    def goes_on(self, e: Experiment, point: Point) -> bool:
-        if e.until is None:
-            return True
-        known, values = self.values.get((e.name, point), {}), {}
-        for realisation in range(1, e.realisations + 1):
-            # what came later does not count without it
-            if e.run(point, realisation).key in self.left:
-                break
-            if realisation in known:
-                values[realisation] = known[realisation]
-        return e.until.enough(values) is None
-
     def next(self, width: int) -> list[Run]:
         """Runs that are still to be made: a realisation of all points that go on before the next
         one (an interrupted campaign is complete in what it has), and no more realisations than it
         takes for `width` runs and for a point to be able to stop."""
-        waiting = {
-            key: r
-            for key, r in self.left.items()
-            if any(self.goes_on(e, p) for e, p, _ in self.places[key])
-        }
         chosen: list[Run] = []
-        for realisation in sorted({r.spec["realisation"] for r in waiting.values()}):
-            chosen += [r for r in waiting.values() if r.spec["realisation"] == realisation]
-            if len(chosen) >= width and realisation >= self.least:
+        for run in self.left.values():  # in the order of their realisations
+            if len(chosen) >= width and run.realisation > max(self.least, chosen[-1].realisation):
                 break
+            if not all(place.stopped for place, _ in self.places[run.key]):
+                chosen.append(run)
         return chosen
 
     def take(self, key: str) -> bool:
@@ -163,6 +181,7 @@ class Progress:
         failed = [a for a in stored.run["attempts"] if not a["valid"]]
         if stored.failure:
             self.failed[key] = stored.failure
+        self.store.take_in([key])
         if stored.counts:
             with contextlib.suppress(OSError):  # only a log
                 (self.store.logs / f"{key}.log").unlink()
@@ -184,22 +203,28 @@ class Progress:
         return True
 
     def settle(self, keys: list[str]) -> None:
-        """After a round: what is there and cannot be read is not run again. What was not begun is
-        still to be made."""
+        """After a round: what is there and cannot be read is not run again, and neither is what left
+        nothing in two rounds, not even the result of a failed run: it could not be written. What was
+        not begun is still to be made."""
         before = len(self.unreadable)
         for key in keys:
-            if key in self.left and (stored := self.store.read(key)).state == State.UNREADABLE:
+            if key not in self.left:
+                continue
+            self.rounds[key] += 1
+            if (stored := self.store.read(key)).state == State.UNREADABLE:
                 self._cannot_read(key, stored.why)
+            elif self.rounds[key] > 1:
+                self._cannot_read(key, "nothing was there after two rounds")
         self._say_unreadable(before)
 
     def interval(self, key: str) -> str:
-        e, point, _ = self.places[key][0]
-        values = self.values.get((e.name, point), {})
-        if len(values) < 2:
+        place, _ = self.places[key][0]
+        if len(place.known) < 2:
             return ""
-        stopped = "" if self.goes_on(e, point) else ", which is enough"
+        stopped = ", which is enough" if place.stopped else ""
         return (
-            f"{metrics.watched(e)} {estimate(values.values()).text(3)} of {len(values)}{stopped}; "
+            f"{metrics.watched(place.experiment)}"
+            f" {estimate(place.known.values()).text(3)} of {len(place.known)}{stopped}; "
         )
 
 

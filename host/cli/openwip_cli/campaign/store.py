@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The folder of a campaign's results, FOLDER/runs/KEY.json, and what can be said of each of them.
+"""The results of a campaign, FOLDER/results.sqlite, and what can be said of each of them.
 
-Nothing in it is deleted. What was read and found to be no result of its run is set aside: renamed
+A run leaves its result as FOLDER/runs/KEY.json, here or on another machine. The campaign's command,
+which alone writes the database, adds each such file as a row, reads the row back, and only then
+removes the file. Folders of before there was a database have nothing but such files, so the same way
+converts them.
+
+Rows are added and never changed or deleted (archive.py). Of several rows of a run one whose verdict
+is valid counts, else the newest. An arrived file that is no result of its run is set aside: renamed
 to FOLDER/set-aside/KEY.N.json. What cannot be read (a disk or a file system that stumbles, rights)
 is left as it is, and its run is not made again while it is so."""
 
@@ -10,20 +16,22 @@ import enum
 import errno
 import os
 import pathlib
+import sqlite3
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..errors import BadInput
 from ..runs import failure
 from ..runs.pool import write_json
 from ..text import OTHER_TREE, of_json
+from .archive import Archive, Row, why_of
 from .plan import digest
 
 
 class State(enum.Enum):
-    ABSENT = "absent"  # there is no such file
+    ABSENT = "absent"  # there is no such result
     UNREADABLE = "unreadable"  # there may be one; reading it failed, so nothing is known of it
     INVALID = "invalid"  # it was read, and is not a result of this run
     VALID = "valid"  # it is one, whatever it says of the run
@@ -31,11 +39,12 @@ class State(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Stored:
-    """The state of a run's file, with its content if that is valid, or else the reason."""
+    """The state of a run's result, with its content if that is valid, or else the reason."""
 
     state: State
     run: dict[str, Any] | None = None  # of one that is valid
     why: str = ""
+    arrived: bool = False  # it is a file that is not in the database yet
 
     @property
     def counts(self) -> bool:
@@ -67,9 +76,10 @@ PASSING = (
 )
 WAITS_S = (0.05, 0.2, 0.5)  # before another look
 PATIENCE_S = 10.0  # of a command for all such waits
+AT_ONCE = 500  # files that are added in one transaction
 
 
-def of_text(text: str, key: str) -> Stored:
+def of_text(text: str, key: str, arrived: bool = False) -> Stored:
     try:
         run = of_json(text)
         _ = (
@@ -80,10 +90,10 @@ def of_text(text: str, key: str) -> Stored:
         if "failure" in run:
             failure.of_tree(run["failure"])
         if digest(run["spec"]) != key:
-            return Stored(State.INVALID, why="it is the result of another run")
-        return Stored(State.VALID, run)
+            return Stored(State.INVALID, why="it is the result of another run", arrived=arrived)
+        return Stored(State.VALID, run, arrived=arrived)
     except OTHER_TREE:
-        return Stored(State.INVALID, why="it is not what a run writes")
+        return Stored(State.INVALID, why="it is not what a run writes", arrived=arrived)
 
 
 def read_file(path: pathlib.Path) -> str:
@@ -102,6 +112,7 @@ class Store:
     def __init__(self, out: pathlib.Path) -> None:
         self.out = out
         self.runs, self.logs, self.aside = out / "runs", out / "logs", out / "set-aside"
+        self.archive = Archive(out / "results.sqlite")
         self.patience = PATIENCE_S
 
     def prepare(self) -> None:
@@ -115,25 +126,96 @@ class Store:
             raise BadInput(f"--out {self.out}: cannot be written ({e.strerror})") from None
 
     def path(self, key: str) -> pathlib.Path:
+        """The file in which a run's result arrives."""
         return self.runs / f"{key}.json"
 
     def read(self, key: str) -> Stored:
+        kept = self._row(key)
+        if kept.counts:
+            return kept
+        came = self._file(key)
+        return kept if came.state == State.ABSENT else came
+
+    def every(self) -> dict[str, dict[str, Any]]:
+        """{key: run} of all that are in the database, the one that counts of each."""
+        found = {key: self._row(key).run for key in self.archive.keys()}
+        return {key: run for key, run in found.items() if run is not None}
+
+    def _row(self, key: str) -> Stored:
         for wait in (*WAITS_S, None):
             try:
-                return of_text(read_file(self.path(key)), key)
+                row = self.archive.read(key)
+                if row is None:
+                    return ABSENT
+                return (
+                    of_text(row, key)
+                    if isinstance(row, str)
+                    else Stored(State.INVALID, why="its bytes in the store changed")
+                )
+            except sqlite3.Error as e:
+                if wait is None or self.patience < wait:
+                    return Stored(State.UNREADABLE, why=why_of(e))
+                self._wait(wait)
+        raise AssertionError
+
+    def _file(self, key: str) -> Stored:
+        for wait in (*WAITS_S, None):
+            try:
+                return of_text(read_file(self.path(key)), key, arrived=True)
             except FileNotFoundError:
                 return ABSENT
             except UnicodeDecodeError:
-                return Stored(State.INVALID, why="it is not text")
+                return Stored(State.INVALID, why="it is not text", arrived=True)
             except OSError as e:
                 if wait is None or e.errno not in PASSING or self.patience < wait:
-                    return Stored(State.UNREADABLE, why=e.strerror or str(e))
-                self.patience -= wait
-                time.sleep(wait)
+                    return Stored(State.UNREADABLE, why=e.strerror or str(e), arrived=True)
+                self._wait(wait)
         raise AssertionError
 
+    def _wait(self, seconds: float) -> None:
+        self.patience -= seconds
+        time.sleep(seconds)
+
+    def place(self, key: str, stored: Stored) -> pathlib.Path | str:
+        """The file that holds it, for people."""
+        return self.path(key) if stored.arrived else f"{self.archive.path}, run {key},"
+
+    def arrivals(self) -> list[str]:
+        """Keys of the files that are not in the database yet."""
+        return sorted(
+            name.removesuffix(".json")
+            for name in os.listdir(self.runs)
+            if name.endswith(".json") and not name.startswith(".")
+        )
+
+    def take_in(self, keys: Iterable[str]) -> int:
+        """Adds their files to the database, each that is a result of its run, and removes the files
+        of the rows that read back the same. Returns how many. A file that cannot be read or added
+        stays where it is, and counts there."""
+        taken = 0
+        for some in _in_parts(keys, AT_ONCE):
+            texts: dict[str, str] = {}
+            for key in some:
+                try:
+                    text = read_file(self.path(key))
+                except (OSError, UnicodeDecodeError):
+                    continue
+                if of_text(text, key).state == State.VALID:
+                    texts[key] = text
+            try:
+                kept = self.archive.add([_row_of(key, text) for key, text in texts.items()])
+            except sqlite3.Error:
+                continue
+            for key in kept:
+                try:
+                    self.path(key).unlink()
+                    taken += 1
+                except OSError:  # it is there twice, and is the same
+                    continue
+        return taken
+
     def set_aside(self, key: str) -> pathlib.Path:
-        """Where it is now. OSError: it stays where it is."""
+        """Where the file of this run is now. OSError: it stays where it is."""
         self.aside.mkdir(exist_ok=True)
         for n in range(1, 1 << 20):
             target = self.aside / f"{key}.{n}.json"
@@ -172,6 +254,17 @@ class Store:
 
     def write_plan(self, plan: dict[str, Any]) -> None:
         write_json(self.out / "plan.json", plan)
+
+
+def _row_of(key: str, text: str) -> Row:
+    stored = of_text(text, key)
+    return Row(key, stored.counts, stored.failure.cause.value if stored.failure else None, text)
+
+
+def _in_parts(keys: Iterable[str], size: int) -> Iterator[list[str]]:
+    every = list(keys)
+    for begin in range(0, len(every), size):
+        yield every[begin : begin + size]
 
 
 Read = Callable[[str], Stored]  # Store.read

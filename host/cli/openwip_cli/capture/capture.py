@@ -29,6 +29,7 @@ from . import wireshark
 
 PROGRAM = "host/capture/wip_capture"
 ONLY = ("ip", "frames")
+FORMATS = ("pcapng", "pcap")
 END_PATIENCE_S = 10
 
 
@@ -64,9 +65,18 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         "-o",
         dest="file",
         metavar="FILE|-",
-        help="pcapng file to write, or - for standard output (default CELL.pcapng)",
+        help="file to write, or - for standard output (default CELL.pcapng, or CELL.pcap)",
     )
     add_limits(p)
+    p.add_argument(
+        "--format",
+        choices=FORMATS,
+        default=FORMATS[0],
+        help=(
+            "pcap: for readers that take one link type in a file, such as tcpdump; only with --only"
+            " (default pcapng)"
+        ),
+    )
     p.add_argument(
         "--install-wireshark",
         action="store_true",
@@ -82,6 +92,11 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     if given.install_wireshark and given.uninstall:
         raise BadInput("--install-wireshark with --uninstall: one of them")
     check_only(given.only)
+    if given.format == "pcap" and given.only is None:
+        raise BadInput(
+            "--format is pcap, which has packets of one kind, and --only is not given; valid: --only"
+            " ip, or --only frames"
+        )
     return given
 
 
@@ -162,6 +177,7 @@ def arguments_of(cell: Cell, given: argparse.Namespace, file: str, places: Place
         *live,
         *comments(cell, places, configurations),
         *limits(given),
+        *["--pcap"] * (getattr(given, "format", None) == "pcap"),
     ]
 
 
@@ -173,7 +189,7 @@ def main(arguments: list[str], places: Places) -> int:
             if given.install_wireshark
             else wireshark.uninstall(places.top)
         )
-    file = given.file or f"{given.name}.pcapng"
+    file = given.file or f"{given.name}.{given.format}"
     if file != "-":
         file = outputs.checked("-o", file)
     argv = arguments_of(running_cell(given.name), given, file, places)

@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..air import BINS, SLOTS_PER_SECOND
+from ..air import SLOTS_PER_SECOND
 from ..cell.running import running_cell
 from ..errors import BadInput, of_program
 from ..machine import outputs, scratch, snr_trace, system
@@ -19,6 +19,7 @@ from ..machine.places import Places, operand, version
 from ..settings import table
 from ..settings.command_line import Parser, run_command
 from ..settings.kinds import Real, number_of
+from . import resampled
 
 USAGE = """usage: ./openwip channel COMMAND [OPTIONS]
 
@@ -26,7 +27,7 @@ USAGE = """usage: ./openwip channel COMMAND [OPTIONS]
   render NAME -o FILE.h5       trace of a definition (render --help)
   info FILE.h5 [--json[=FILE]] check a trace and say what it is
   plot FILE.h5 -o FILE.png     heat map, spectrum of the fading, distribution, level
-  import FILE.csv -o FILE.h5   trace from rows of 25 (or 50, with predictions) SNRs in dB
+  import FILE -o FILE.h5       trace from a log of SNRs in dB: CSV of any dialect, JSON lines
   export FILE.h5 --csv|--mahimahi|--kaunet FILE
   record -o FILE.h5            trace from the receiver of a running cell (demo --keep, emulate --keep)
 
@@ -243,17 +244,26 @@ def plot(arguments: list[str], places: Places) -> int:
     return 0
 
 
-def import_csv(arguments: list[str], places: Places) -> int:
+def import_log(arguments: list[str], places: Places) -> int:
     p = Parser("channel import")
-    p.add_argument("file", metavar="FILE.csv")
+    p.add_argument("file", metavar="FILE")
     p.add_argument("-o", "--out", was="--output", required=True, metavar="FILE.h5")
     p.add_argument("--channel", default="imported", help="name (default imported)")
     p.add_argument(
         "--rate",
         type=float,
-        default=SLOTS_PER_SECOND,
         help=(
-            "rows per second; other rates than 1500 are resampled, the linear SNR linearly in time"
+            "rows per second (default: as a column of times says, or 1500); rows at another rate"
+            " than 1500 are interpolated"
+        ),
+    )
+    p.add_argument(
+        "--interpolation",
+        choices=resampled.RULES,
+        default=resampled.RULES[0],
+        help=(
+            "interpolation between two rows: the linear SNR linearly in time (linear, the default),"
+            " the SNR in dB linearly in time (db), or the row before (hold)"
         ),
     )
     p.add_argument("--speed-kmh", type=float, default=0)
@@ -266,14 +276,15 @@ def import_csv(arguments: list[str], places: Places) -> int:
     )
     given = p.parse_args(arguments)
     given.output = outputs.checked("-o", given.output, given.file)
-    from . import csv_file as channel_csv
+    from . import logs
 
-    rows = channel_csv.read(given.file, given.rate)
-    mean = channel_csv.mean_db(rows)
+    log = logs.Log(given.file)
+    found = resampled.Summary()
+    for block in resampled.rows(log, given.rate, given.interpolation):
+        found.add(block)
+    mean = found.mean_db
     prediction = (
-        {"horizon": given.horizon, "method": "nmse", "nmse": channel_csv.nmse(rows)}
-        if rows.shape[1] == 2 * BINS
-        else None
+        {"horizon": given.horizon, "method": "nmse", "nmse": found.nmse} if log.predicted else None
     )
     about = {
         "channel": given.channel,
@@ -283,8 +294,8 @@ def import_csv(arguments: list[str], places: Places) -> int:
     }
     definition = f"name: {given.channel}\nsource: imported from {pathlib.Path(given.file).name}\n"
     with writing(places, given.output, about, definition, prediction) as write:
-        for at in range(0, len(rows), SLOTS_PER_SECOND):
-            write(rows[at : at + SLOTS_PER_SECOND])
+        for block in resampled.rows(log, given.rate, given.interpolation):
+            write(block)
     print(summary(describe(places, given.output)))
     return 0
 
@@ -408,7 +419,7 @@ COMMANDS = {
     "render": render,
     "info": info,
     "plot": plot,
-    "import": import_csv,
+    "import": import_log,
     "export": export,
     "record": record,
 }

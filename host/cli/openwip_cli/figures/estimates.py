@@ -2,27 +2,89 @@
 """Mean and confidence interval over realisations of the channel.
 
 The realisations are independent, so the mean of n of them has the interval  mean +- t(n-1) s /
-sqrt(n)  (Student t, 95 %). Two settings that saw the same realisations are compared by their
+sqrt(n)  (Student t, 95 %). Where the values are clearly skew (a rare timeout), that interval misses
+the true mean too often, and always on the same side: from ten values on the quantiles of t are then
+those of resamples of the values themselves (bootstrap-t), so the interval has two different halves.
+Two settings that saw the same realisations are compared by their
 differences, realisation by realisation: what the channel gave to both cancels, and the interval of
 the difference is much narrower than the two."""
 
+import contextlib
+import contextvars
 import dataclasses
 import functools
 import math
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 CONFIDENCE = 0.95
 Realisations: TypeAlias = Mapping[Any, float]  # realisation -> value
 
 
-@functools.cache
+# Bootstrap where the skewness is more standard errors away from none than this.
+SKEW = 2.0
+LEAST_RESAMPLED = 10  # values; with fewer a resample says nothing of the tails
+RESAMPLES = 2000
+# A resample may have hardly any spread, or none: its t counts as if it had this part of that of all.
+LEAST_SPREAD = 0.05
+
+_confidence = contextvars.ContextVar("confidence", default=CONFIDENCE)
+
+
+@contextlib.contextmanager
+def confidence(of: float) -> Iterator[None]:
+    """All intervals within are of this confidence instead of CONFIDENCE."""
+    before = _confidence.set(of)
+    try:
+        yield
+    finally:
+        _confidence.reset(before)
+
+
 def student_t(degrees: int) -> float:
+    return _student_t(degrees, _confidence.get())
+
+
+@functools.cache
+def _student_t(degrees: int, confidence: float) -> float:
     # Late: it loads numpy, which starts threads, and the runs are forked from this process.
     from scipy import stats
 
-    return float(stats.t.ppf(0.5 + CONFIDENCE / 2, degrees))
+    return float(stats.t.ppf(0.5 + confidence / 2, degrees))
+
+
+@functools.lru_cache(maxsize=8)
+def _resamples(n: int, times: int) -> Any:
+    """Which of n values each resample has; the same ones every time."""
+    import numpy as np
+
+    return np.random.default_rng(1).integers(0, n, (times, n))
+
+
+def is_skew(values: list[float]) -> bool:
+    n = len(values)
+    if n < LEAST_RESAMPLED:
+        return False
+    mean = statistics.fmean(values)
+    second = statistics.fmean((v - mean) ** 2 for v in values)
+    if second <= 0 or not math.isfinite(second):
+        return False
+    skewness = statistics.fmean((v - mean) ** 3 for v in values) / second**1.5
+    error = math.sqrt(6 * n * (n - 1) / ((n - 2) * (n + 1) * (n + 3)))
+    return abs(skewness) > SKEW * error
+
+
+def _bootstrap_t(values: list[float], mean: float, spread: float) -> tuple[float, float]:
+    """How far the interval reaches below and above the mean."""
+    import numpy as np
+
+    n, tail = len(values), (1 - _confidence.get()) / 2
+    times = max(RESAMPLES, math.ceil(50 / tail))
+    drawn = np.array(values)[_resamples(n, times)]
+    spreads = np.maximum(drawn.std(axis=1, ddof=1), LEAST_SPREAD * spread)
+    low, high = np.quantile((drawn.mean(axis=1) - mean) / spreads, [tail, 1 - tail])
+    return max(0.0, float(high)) * spread, max(0.0, -float(low)) * spread
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,16 +92,19 @@ class Estimate:
     """A mean over realisations and its 95 % confidence interval."""
 
     mean: float
-    half: float  # half of the interval's width; nan when one value says nothing about it
+    # how far the interval reaches, to the side where that is more; nan when one value says nothing
+    half: float
     n: int
+    # of an interval whose halves differ: how far below and above the mean it reaches
+    halves: tuple[float, float] | None = None
 
     @property
     def low(self) -> float:
-        return self.mean - self.half
+        return self.mean - (self.halves[0] if self.halves else self.half)
 
     @property
     def high(self) -> float:
-        return self.mean + self.half
+        return self.mean + (self.halves[1] if self.halves else self.half)
 
     def covers(self, value: float) -> bool:
         return not math.isnan(self.half) and self.low <= value <= self.high
@@ -49,13 +114,17 @@ class Estimate:
         return not math.isnan(self.half) and not self.covers(value)
 
     def text(self, digits: int = 2, unit: str = "", sign: str = "") -> str:
-        """The mean and its interval as text, such as 3.01 ± 0.13 Mbit/s.
+        """The mean and its interval as text, such as 3.01 ± 0.13 Mbit/s, or 3.01 - 0.10 + 0.31
+        Mbit/s where the halves differ.
 
         digits   places after the decimal point
         unit     text after the numbers, with the space before it
         sign     "+" for a sign before a positive mean, too
         """
         interval = "" if math.isnan(self.half) else f" ± {self.half:.{digits}f}"
+        if self.halves:
+            below, above = self.halves
+            interval = f" - {below:.{digits}f} + {above:.{digits}f}"
         return f"{self.mean:{sign}.{digits}f}{interval}{unit}"
 
 
@@ -68,7 +137,11 @@ def estimate(of: Iterable[float]) -> Estimate:
     mean = statistics.fmean(values)
     if n == 1:
         return Estimate(mean, math.nan, 1)
-    return Estimate(mean, student_t(n - 1) * statistics.stdev(values) / math.sqrt(n), n)
+    spread = statistics.stdev(values)
+    if is_skew(values):
+        halves = _bootstrap_t(values, mean, spread)
+        return Estimate(mean, max(halves), n, halves)
+    return Estimate(mean, student_t(n - 1) * spread / math.sqrt(n), n)
 
 
 def _common(a: Realisations, b: Realisations) -> tuple[list[float], list[float]]:

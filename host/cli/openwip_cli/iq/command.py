@@ -17,15 +17,15 @@ from ..machine import outputs
 from ..machine.confined import printable
 from ..machine.places import Places
 from ..settings.command_line import Parser, run_command
-from ..settings.kinds import Real
-from . import imports, metadata, recordings
+from ..settings.kinds import Integer, Real
+from . import foreign, imports, metadata, recordings
 from . import replay as replays
 
 ANSWER_S = 5.0
 START_SLOTS = 300  # until a recording has its queue: 64 MB of memory
 USAGE = """./openwip iq record [--name CELL] [--station terminal|base] [--duration S | --slots A..B] FILE
        ./openwip iq replay FILE [--json[=FILE]]
-       ./openwip iq import [--sample-rate HZ] [--datatype cf32_le|ci16_le|ci8] [--recording NAME] FILE OUT
+       ./openwip iq import [--sample-rate HZ] [--datatype TYPE] [--recording NAME] [--channel N] [--unchecked] FILE OUT
        ./openwip iq info FILE [--json[=FILE]]"""
 
 
@@ -334,7 +334,7 @@ def import_(arguments: list[str]) -> int:
         "--sample-rate",
         Real(*imports.rates()),
         metavar="HZ",
-        help="sample rate of a file of bare samples; SigMF names its own",
+        help="sample rate of a file of bare samples, or of SigMF metadata without one",
     )
     p.add_argument(
         "--datatype",
@@ -344,10 +344,24 @@ def import_(arguments: list[str]) -> int:
     p.add_argument(
         "--recording",
         metavar="NAME",
-        help="name of the recording in a SigMF archive that has several",
+        help="name of the recording in a SigMF archive or collection that has several",
+    )
+    p.value(
+        "--channel",
+        Integer(1, foreign.MOST_CHANNELS),
+        metavar="N",
+        default=1,
+        help="number of the channel in SigMF data with several (core:num_channels; default 1)",
     )
     p.add_argument(
-        "file", metavar="FILE", help="SigMF recording or archive, or file of bare samples"
+        "--unchecked",
+        action="store_true",
+        help="import samples even if their hash differs from that in the metadata",
+    )
+    p.add_argument(
+        "file",
+        metavar="FILE",
+        help="SigMF recording, archive or collection, or file of bare samples",
     )
     p.add_argument(
         "out",
@@ -355,7 +369,14 @@ def import_(arguments: list[str]) -> int:
         help="name of the result: OUT.sigmf-data, OUT.sigmf-meta and OUT.openwip-slots",
     )
     given = p.parse_args(arguments)
-    source = imports.opened(given.file, given.sample_rate, given.datatype, given.recording)
+    source = imports.opened(
+        given.file,
+        given.sample_rate,
+        given.datatype,
+        given.recording,
+        given.channel,
+        not given.unchecked,
+    )
     began = time.monotonic()
     recording = imports.make(source, given.out)
     locked = [a for a in recording.meta["annotations"] if a.get("core:label") == "locked"]

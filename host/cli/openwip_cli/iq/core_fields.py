@@ -38,6 +38,10 @@ GLOBAL = {
     "core:sha512": TEXT,
     "core:recorder": TEXT,
     "core:author": TEXT,
+    "core:dataset": TEXT,
+    "core:offset": WHOLE,
+    "core:trailing_bytes": WHOLE,
+    "core:num_channels": WHOLE,
 }
 CAPTURE = {
     "core:sample_start": WHOLE,
@@ -53,6 +57,24 @@ ANNOTATION = {
     "core:label": TEXT,
     "core:comment": TEXT,
 }
+
+
+def with_whole_numbers(meta: Any) -> Any:
+    """The metadata with 0.0 as 0 where a whole number has to be: some languages write no other, and
+    to a JSON schema both are integers."""
+    if not isinstance(meta, dict):
+        return meta
+    parts = [(meta.get("global"), GLOBAL)]
+    for name, fields in (("captures", CAPTURE), ("annotations", ANNOTATION)):
+        found = meta.get(name)
+        parts += [(item, fields) for item in found] if isinstance(found, list) else []
+    for item, fields in parts:
+        if isinstance(item, dict):
+            for key, kind in fields.items():
+                value = item.get(key)
+                if kind is WHOLE and type(value) is float and abs(value) <= 2**53:
+                    item[key] = int(value) if value.is_integer() else value
+    return meta
 
 
 def wrong(meta: dict[str, Any]) -> str | None:

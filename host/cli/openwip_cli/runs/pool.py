@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Many runs, several at a time, by Snakemake (host/campaign/Snakefile, docs/how-to/campaigns.md): a
-run is a process of its own, from one file, FOLDER/specs/KEY.json, to another, FOLDER/runs/KEY.json,
-written under another name and renamed, so whole or absent. Another process supervises it
-(supervise.py) and writes that file where the run has left none. Snakemake knows an empty file
-FOLDER/ended/KEY instead: it removes what a job that failed has made, and what is there before a job
-begins.
+"""Many runs, several at a time (docs/how-to/campaigns.md): a run is a process of its own, from one
+file, FOLDER/specs/KEY.json, to another, FOLDER/runs/KEY.json, written under another name and
+renamed, so whole or absent. Another process supervises it (supervise.py) and writes that file where
+the run has left none.
 
-Ctrl-C, SIGTERM: Snakemake and its runs get SIGINT, which ends their cells and takes jobs out of a
-queue. If this process is killed, the kernel kills Snakemake, and tells the runs, whose supervisors
-remove their cells."""
+Here this process starts the supervisors itself; on other machines Snakemake does (elsewhere.py).
 
+Ctrl-C, SIGTERM: the runs get SIGINT, which ends their cells. If this process is killed, the kernel
+tells the runs, whose supervisors remove their cells."""
+
+import collections
 import contextlib
+import dataclasses
 import os
 import pathlib
 import select
@@ -20,28 +21,45 @@ import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ..errors import BadInput, CellDied, catch, how_ended
+from ..errors import BadInput, CellDied, Terminated, catch
 from ..machine import durable, scratch, system
 from ..machine.places import COMPILED, Places
 from ..text import of_json
 from . import failure
 
-SNAKEMAKE = "campaigns/bin/snakemake"  # of the build
 END_S = 20  # for runs to take their cells down
 LOOK_S = 0.5  # between two looks for new files
 LIMIT_MIN = 60  # of one run
+MADE = ".made"  # ending of what a run has written, until its supervisor hands it over
+STARTS = 3  # of a supervisor that ends without a word
 
 
 def write_json(path: pathlib.Path, value: object, sync: bool = True) -> None:
     durable.write(path, durable.compact(value), sync)
 
 
-def check(places: Places) -> None:
-    if not (places.build / SNAKEMAKE).exists():
-        raise BadInput(
-            f"there is no Snakemake in {places.build}: run ./openwip setup --campaigns (network"
-            " needed)"
-        )
+def with_parent(pid: int) -> None:
+    """In a run: it ends with the process that started it."""
+    system.die_with_parent(pid)
+    catch()
+
+
+def hand_over(made: pathlib.Path, out: pathlib.Path) -> bool:
+    """False: the run has left nothing."""
+    try:
+        made.rename(out)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+@dataclasses.dataclass
+class Worker:
+    """A supervisor with its run."""
+
+    key: str
+    process: "subprocess.Popen[bytes]"
+    pidfd: int
 
 
 class Pool:
@@ -57,14 +75,12 @@ class Pool:
         command: Sequence[str] | None = None,
         limit_min: int = LIMIT_MIN,
     ) -> None:
-        self.folder, self.profile, self.pycache = (
-            folder.absolute(),
-            profile,
-            places.build / "campaigns" / "pycache",
-        )
+        self.places, self.folder, self.profile = places, folder.absolute(), profile
+        self.slots, self.limit_min = slots, limit_min
+        self.pycache = places.build / "campaigns" / "pycache"
         # Elsewhere the tree may be elsewhere.
         openwip = [places.python, "-m", "openwip_cli"]
-        supervise = [
+        self.supervise = [
             *openwip,
             "supervise",
             str(self.folder),
@@ -73,38 +89,7 @@ class Pool:
             "--limit-s",
             str(60 * limit_min),
         ]
-        where = (
-            ["--profile", str(profile), "--local-cores", str(slots)]
-            if profile
-            else ["--cores", str(slots)]
-        )
-        here = places.top / "host" / "campaign"
         self.modules = str(places.top / "host" / "cli")
-        self.argv = [
-            str((places.build / SNAKEMAKE).with_name("python3")),
-            str(here / "snakemake_here.py"),
-            "--snakefile",
-            str(here / "Snakefile"),
-            "--directory",
-            str(self.folder),
-            "--scheduler",
-            "greedy",
-            "--quiet",
-            "host",
-            "progress",
-            "reason",
-            "--nolock",
-            "--ignore-incomplete",
-            "--drop-metadata",
-            "--keep-going",
-            "--rerun-triggers",
-            "mtime",
-            *where,
-            "--config",
-            f"local={profile is None}",
-            f"minutes={limit_min}",
-            f"command={shlex.join(supervise)}",
-        ]
         for name in ("specs", "runs", "logs"):
             (self.folder / name).mkdir(exist_ok=True)
 
@@ -127,78 +112,89 @@ class Pool:
             except (FileNotFoundError, ValueError):
                 write_json(path, spec, sync=False)
             # So that those which are there after the round are of the round.
-            for old in (self.folder / "ended" / key, self.log(key)):
-                old.unlink(missing_ok=True)
-        write_json(self.folder / "round.json", list(specs), sync=False)
-        (self.folder / "stopped").unlink(missing_ok=True)
+            self.log(key).unlink(missing_ok=True)
 
     def log(self, key: str) -> pathlib.Path:
         return self.folder / "logs" / f"{key}.log"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """A run is a process of its own, so what Python compiles is kept."""
+        kept = {
+            k: v
+            for k, v in os.environ.items()
+            if k not in ("SNAKEMAKE_PROFILE", "PYTHONDONTWRITEBYTECODE")
+        }
+        return kept | {
+            "PYTHONPYCACHEPREFIX": str(self.pycache),
+            COMPILED: str(self.pycache),
+            "PYTHONPATH": ":".join(filter(None, (os.environ.get("PYTHONPATH"), self.modules))),
+        }
 
     def run(self, specs: dict[str, Any], take: Callable[[str], object]) -> None:
         """All of {key: specification}; take(key) when its file is there, again until it does not
         return False. A run that was not begun, or whose file cannot be read now, is not taken.
         Raises Terminated after everything has ended."""
         self.prepare(specs)
-        left, parent = dict.fromkeys(specs), os.getpid()
-        # A run is a process of its own, so what Python compiles is kept.
-        environment = {
-            k: v
-            for k, v in os.environ.items()
-            if k not in ("SNAKEMAKE_PROFILE", "PYTHONDONTWRITEBYTECODE")
-        }
-        environment |= {
-            "PYTHONPYCACHEPREFIX": str(self.pycache),
-            COMPILED: str(self.pycache),
-            "XDG_CACHE_HOME": str(self.folder / ".snakemake"),
-            "PYTHONPATH": ":".join(filter(None, (os.environ.get("PYTHONPATH"), self.modules))),
-        }
-        old = catch()
-        try:
-            with open(self.folder / "logs" / "snakemake.log", "a") as log:
-                snakemake = subprocess.Popen(
-                    self.argv,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    start_new_session=True,
-                    env=environment,
-                    # Elsewhere only Snakemake can end a job.
-                    preexec_fn=lambda: system.die_with_parent(
-                        parent, signal.SIGINT if self.profile else signal.SIGKILL
-                    ),
-                )
-            pidfd = system.open_pidfd(snakemake.pid)
-            try:
-                ended = False
-                while left and not ended:
-                    ended = bool(select.select([pidfd], [], [], LOOK_S)[0])
-                    self.look(left, take)
-                # it may not yet know; the files are what counts
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    snakemake.wait(END_S)
-            finally:
-                for signum in old:
-                    signal.signal(signum, signal.SIG_IGN)
-                (self.folder / "stopped").touch()
-                end(snakemake)
-                os.close(pidfd)
-        finally:
-            for s, handler in old.items():
-                signal.signal(s, handler)
-        if snakemake.returncode < 0 and left:  # it says nothing of the runs
-            raise CellDied(
-                f"Snakemake {how_ended(snakemake.returncode)}; what was finished stays, the same"
-                " command goes on"
-            )
+        left = dict.fromkeys(specs)
+        if self.profile:
+            from . import elsewhere  # late: runs here do without
+
+            why = elsewhere.run(self, specs, left, take)
+        else:
+            why = self._run_here(left, take)
         if left:
             self.lose(specs, left)
             self.look(left, take)
         if len(left) == len(specs) and not self.there(left):
-            last_line = failure.last_line(self.folder / "logs" / "snakemake.log")
-            raise CellDied(
-                f"no run was begun: {last_line} ({self.folder / 'logs' / 'snakemake.log'})"
-            )
+            raise CellDied(f"no run was begun: {failure.last_line(why)} ({why})")
+
+    def _run_here(self, left: dict[str, None], take: Callable[[str], object]) -> pathlib.Path:
+        """Returns the file with the last words of the supervisors."""
+        words = self.folder / "logs" / "supervisors.log"
+        waiting, starts = collections.deque(left), collections.Counter[str]()
+        workers: list[Worker] = []
+        old = catch()
+        try:
+            with open(words, "ab") as log:
+                while waiting or workers:
+                    while waiting and len(workers) < self.slots:
+                        key = waiting.popleft()
+                        starts[key] += 1
+                        workers.append(self._start(key, log))
+                    ended = select.select([w.pidfd for w in workers], [], [], LOOK_S)[0]
+                    for worker in [w for w in workers if w.pidfd in ended]:
+                        workers.remove(worker)
+                        os.close(worker.pidfd)
+                        worker.process.wait()
+                        lost = not self.there({worker.key: None}) and worker.key in left
+                        if lost and starts[worker.key] < STARTS:
+                            waiting.append(worker.key)
+                    self.look(left, take)
+        except Terminated:
+            for signum in old:
+                signal.signal(signum, signal.SIG_IGN)
+            raise
+        finally:
+            end([w.process for w in workers])
+            for worker in workers:
+                os.close(worker.pidfd)
+            for s, handler in old.items():
+                signal.signal(s, handler)
+        return words
+
+    def _start(self, key: str, log: Any) -> Worker:
+        process = subprocess.Popen(
+            [*self.supervise, "--key", key, "--with-parent", str(os.getpid())],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=self.folder,
+            start_new_session=True,  # a Ctrl-C is this process's
+            env=self.environment,
+            preexec_fn=system.follower(),
+        )
+        return Worker(key, process, system.open_pidfd(process.pid))
 
     def there(self, left: dict[str, None]) -> list[str]:
         """Those of them that have a file. None where the folder cannot be read now."""
@@ -219,21 +215,20 @@ class Pool:
         for key in left:
             if key not in there and self.log(key).exists():
                 lost = failure.Failure(failure.Cause.LOST, said=failure.last_line(self.log(key)))
-                failure.write(
-                    self.folder / "runs" / f"{key}.json", failure.run_of(key, specs[key], [lost])
-                )
+                # a file system that gives errors may be why there is none
+                with contextlib.suppress(OSError):
+                    out = self.folder / "runs" / f"{key}.json"
+                    if not hand_over(out.with_suffix(MADE), out):
+                        failure.write(out, failure.run_of(key, specs[key], [lost]))
 
 
-def end(snakemake: subprocess.Popen[bytes]) -> None:
-    """With all its runs. Nothing: they have ended."""
+def end(processes: "Sequence[subprocess.Popen[bytes]]") -> None:
+    """All of them, each with its runs. Nothing: they have ended."""
     for signum in (signal.SIGINT, signal.SIGKILL):
-        if snakemake.poll() is None:
-            os.killpg(snakemake.pid, signum)
+        left = [p for p in processes if p.poll() is None]
+        for process in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signum)
+        for process in left:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                snakemake.wait(END_S)
-
-
-def with_parent(pid: int) -> None:
-    """In a run: it ends with the process that started it."""
-    system.die_with_parent(pid)
-    catch()
+                process.wait(END_S)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """python -m openwip_cli supervise FOLDER --run COMMAND ...: starts one run of a campaign and sees
 to it that FOLDER/runs/KEY.json is there after it, the run's own or that of a failed run
-(failure.py). The Snakefile starts it, here or on a node.
+(failure.py). A pool starts it (pool.py), or on a node the Snakefile.
 
-A run that ended for a cause of the machine (killed, no memory) is tried again at once. One that
+The run writes FOLDER/runs/KEY.made, which gets its name when the run has ended: whoever takes
+KEY.json away takes it from nobody. A run that ended for a cause of the machine (killed, no memory) is tried again at once. One that
 takes longer than its limit is ended. Standard error of the run is FOLDER/logs/KEY.log, whose
 existence shows that the run was started."""
 
@@ -41,8 +42,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--ended",
         type=pathlib.Path,
-        required=True,
-        help="empty file, made when the result is there",
+        help="empty file, made when the result is there (for Snakemake)",
     )
     p.add_argument(
         "--with-parent",
@@ -119,22 +119,25 @@ def main(arguments: list[str], _: Places) -> int:
     except OSError as e:  # something may be there, which is not replaced unseen
         print(f"openwip: {out}: {e.strerror}", file=sys.stderr)
         return EXHAUSTED
-    given.ended.parent.mkdir(exist_ok=True)
-    given.ended.touch()
+    if given.ended:
+        given.ended.parent.mkdir(exist_ok=True)
+        given.ended.touch()
     return VALID
 
 
 def supervise(
     given: argparse.Namespace, spec: pathlib.Path, out: pathlib.Path, log: pathlib.Path
 ) -> None:
+    made = out.with_suffix(pool.MADE)
+    if pool.hand_over(made, out):  # of a supervisor that was lost
+        return
     log.parent.mkdir(exist_ok=True)
     log.write_bytes(b"")
-    argv = [*shlex.split(given.run), str(spec), str(out), "--with-parent", str(os.getpid())]
+    argv = [*shlex.split(given.run), str(spec), str(made), "--with-parent", str(os.getpid())]
     tries: list[failure.Failure] = []
     while not tries or tries[-1].cause.is_of_the_machine and len(tries) < TRIES:
         tries.append(run_once(argv, log, given.limit_s))
-        with contextlib.suppress(FileNotFoundError):
-            out.lstat()
+        if pool.hand_over(made, out):
             return
     try:
         run_spec = of_json(of_file(spec))

@@ -25,7 +25,6 @@ from ..shapes import Verdict
 from . import failure, ns3, ns3_tcp, transfer_results, transfers, virtual
 from .options import CLOCKS, scenario_of, settings_parser
 from .pool import Pool
-from .pool import check as check_pool
 
 MOST_VIRTUAL = 16_000_000  # bytes of a transfer, which is held three times
 
@@ -178,7 +177,6 @@ def main(arguments: list[str], places: Places) -> int:
         system.require_tun()
         places.check_built(transfers.PROGRAM, "python/openwip_schema")
         check_congestion_control(s["traffic.tcp_cc"])
-    check_pool(places)
     outputs.check_given("--json", given.json)
     results, repeated = run_all(s, name, places, Progress(), given.time)
     rows = transfer_results.summary(results)

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The database of a campaign's results: an SQLite file to which rows are added, one for each result,
+and in which triggers refuse every change of a row (docs/how-to/campaigns.md).
+
+A row has the text that the run wrote and its SHA-256, so that a bit that changed on the disk is
+seen. There is one writer, the command that has the folder's lock; readers may be many. The journal
+is SQLite's rollback journal, which network file systems can hold, too."""
+
+import contextlib
+import hashlib
+import pathlib
+import sqlite3
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..errors import BadInput
+
+FORMAT = 1  # PRAGMA user_version
+BUSY_S = 10.0  # for a lock of another process that reads
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS results (
+    id INTEGER PRIMARY KEY,
+    key TEXT NOT NULL,
+    valid INTEGER NOT NULL,
+    cause TEXT,
+    sha256 TEXT NOT NULL,
+    taken TEXT NOT NULL,
+    run TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS results_of_a_run ON results (key, valid, id);
+CREATE TRIGGER IF NOT EXISTS results_stay BEFORE DELETE ON results
+BEGIN SELECT RAISE(ABORT, 'results are added and never deleted'); END;
+CREATE TRIGGER IF NOT EXISTS results_are_final BEFORE UPDATE ON results
+BEGIN SELECT RAISE(ABORT, 'results are added and never changed'); END;
+"""
+
+
+class Row(NamedTuple):
+    """A result that is to be added. `cause`: of a run that failed."""
+
+    key: str
+    valid: bool
+    cause: str | None
+    text: str
+
+
+def why_of(e: sqlite3.Error) -> str:
+    return f"SQLite says: {e}"
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Archive:
+    """The file, which is made by the first row. sqlite3.Error: it could not be read or written
+    now."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self.path = path
+        self._open: sqlite3.Connection | None = None
+
+    def _connection(self, writes: bool = False) -> sqlite3.Connection | None:
+        """None: there is no file."""
+        if self._open is None:
+            if not writes and not self.path.exists():
+                return None
+            made = sqlite3.connect(self.path, timeout=BUSY_S, isolation_level=None)
+            try:
+                (version,) = made.execute("PRAGMA user_version").fetchone()
+                if version not in (0, FORMAT):
+                    raise BadInput(
+                        f"--out: {self.path} has format {version}, and this program knows {FORMAT};"
+                        " use the program that wrote it, or another --out"
+                    )
+                if version == 0 and writes:
+                    made.execute("PRAGMA synchronous = FULL")
+                    made.executescript(
+                        f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version = {FORMAT}; COMMIT;"
+                    )
+                elif version == 0:
+                    made.close()
+                    return None
+                made.execute("PRAGMA synchronous = FULL")
+            except BaseException:
+                made.close()
+                raise
+            self._open = made
+        return self._open
+
+    def close(self) -> None:
+        if self._open is not None:
+            self._open.close()
+            self._open = None
+
+    @contextlib.contextmanager
+    def _again(self) -> Iterator[None]:
+        """After an error the next call opens the file anew: a connection may keep what it read."""
+        try:
+            yield
+        except sqlite3.Error:
+            with contextlib.suppress(sqlite3.Error):
+                self.close()
+            raise
+
+    def read(self, key: str) -> str | bytes | None:
+        """The text of a run's result; None: there is none; bytes: what there is is damaged."""
+        with self._again():
+            connection = self._connection()
+            if connection is None:
+                return None
+            damaged: bytes | None = None
+            for text, told in connection.execute(
+                "SELECT CAST(run AS BLOB), sha256 FROM results WHERE key = ?"
+                " ORDER BY valid DESC, id DESC",
+                (key,),
+            ):
+                if hashlib.sha256(text).hexdigest() == told:
+                    return bytes(text).decode()
+                damaged = damaged or bytes(text)
+            return damaged
+
+    def keys(self) -> list[str]:
+        """Of all runs that have a row, in the order of their first ones."""
+        with self._again():
+            connection = self._connection()
+            return (
+                []
+                if connection is None
+                else [
+                    key
+                    for key, _ in connection.execute(
+                        "SELECT key, MIN(id) AS first FROM results GROUP BY key ORDER BY first"
+                    )
+                ]
+            )
+
+    def add(self, rows: list[Row]) -> list[str]:
+        """Keys of the rows that are on the disk and read back the same."""
+        if not rows:
+            return []
+        with self._again():
+            connection = self._connection(writes=True)
+            assert connection is not None
+            now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                last = connection.execute("SELECT COALESCE(MAX(id), 0) FROM results").fetchone()[0]
+                connection.executemany(
+                    "INSERT INTO results (key, valid, cause, sha256, taken, run)"
+                    " VALUES (?, ?, ?, ?, ?, ?)",
+                    [(r.key, r.valid, r.cause, sha256(r.text), now, r.text) for r in rows],
+                )
+                connection.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                raise
+            # What the connection wrote it still has in memory; another one reads the file.
+            self.close()
+            texts = {r.key: r.text for r in rows}
+            again = self._connection()
+            assert again is not None
+            return [
+                key
+                for key, text in again.execute(
+                    "SELECT key, CAST(run AS BLOB) FROM results WHERE id > ?", (last,)
+                )
+                if bytes(text) == texts.get(key, "").encode()
+            ]

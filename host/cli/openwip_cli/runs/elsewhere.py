@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Many runs on other machines by Snakemake (host/campaign/Snakefile, docs/how-to/campaigns.md). It
+knows an empty file FOLDER/ended/KEY instead of a run's result: it removes what a job that failed has
+made, and what is there before a job begins.
+
+Ctrl-C, SIGTERM: Snakemake gets SIGINT and takes jobs out of a queue. If this process is killed, the
+kernel tells Snakemake."""
+
+import contextlib
+import os
+import pathlib
+import select
+import shlex
+import signal
+import subprocess
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import BadInput, CellDied, catch, how_ended
+from ..machine import system
+from ..machine.places import Places
+from .pool import END_S, LOOK_S, Pool, end, write_json
+
+SNAKEMAKE = "campaigns/bin/snakemake"  # of the build
+
+
+def check(places: Places) -> None:
+    if not (places.build / SNAKEMAKE).exists():
+        raise BadInput(
+            f"there is no Snakemake in {places.build}: run ./openwip setup --campaigns (network"
+            " needed)"
+        )
+
+
+def command_line(pool: Pool) -> list[str]:
+    places, here = pool.places, pool.places.top / "host" / "campaign"
+    return [
+        str((places.build / SNAKEMAKE).with_name("python3")),
+        str(here / "snakemake_here.py"),
+        "--snakefile",
+        str(here / "Snakefile"),
+        "--directory",
+        str(pool.folder),
+        "--scheduler",
+        "greedy",
+        "--quiet",
+        "host",
+        "progress",
+        "reason",
+        "--nolock",
+        "--ignore-incomplete",
+        "--drop-metadata",
+        "--keep-going",
+        "--rerun-triggers",
+        "mtime",
+        "--profile",
+        str(pool.profile),
+        "--local-cores",
+        str(pool.slots),
+        "--config",
+        "local=False",
+        f"minutes={pool.limit_min}",
+        f"command={shlex.join(pool.supervise)}",
+    ]
+
+
+def run(
+    pool: Pool, specs: dict[str, Any], left: dict[str, None], take: Callable[[str], object]
+) -> pathlib.Path:
+    """Takes the runs of `left` out of it that have a result. Returns the file with the last words of
+    Snakemake."""
+    for key in specs:
+        (pool.folder / "ended" / key).unlink(missing_ok=True)
+    write_json(pool.folder / "round.json", list(specs), sync=False)
+    (pool.folder / "stopped").unlink(missing_ok=True)
+    words, parent = pool.folder / "logs" / "snakemake.log", os.getpid()
+    old = catch()
+    try:
+        with open(words, "a") as log:
+            snakemake = subprocess.Popen(
+                command_line(pool),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                env=pool.environment | {"XDG_CACHE_HOME": str(pool.folder / ".snakemake")},
+                # elsewhere only Snakemake can end a job
+                preexec_fn=lambda: system.die_with_parent(parent, signal.SIGINT),
+            )
+        pidfd = system.open_pidfd(snakemake.pid)
+        try:
+            ended = False
+            while left and not ended:
+                ended = bool(select.select([pidfd], [], [], LOOK_S)[0])
+                pool.look(left, take)
+            # it may not yet know; the files are what counts
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                snakemake.wait(END_S)
+        finally:
+            for signum in old:
+                signal.signal(signum, signal.SIG_IGN)
+            (pool.folder / "stopped").touch()
+            end([snakemake])
+            os.close(pidfd)
+    finally:
+        for s, handler in old.items():
+            signal.signal(s, handler)
+    if snakemake.returncode < 0 and left:  # it says nothing of the runs
+        raise CellDied(
+            f"Snakemake {how_ended(snakemake.returncode)}; what was finished stays, the same"
+            " command goes on"
+        )
+    return words
