@@ -296,7 +296,7 @@ emulator_config translate(config::settings& s) {
 
     auto& cell = c.cell;
     cell.seed = v.seed;
-    cell.cell.link = host::link_from(v.link);
+    cell.cell.link = host::link_from(v.link, v.seed);
     c.tcp_l = v.link.tcp_l;
     c.controller = v.split_tcp.controller;
     using method = config::scheduling_method_choice;

@@ -73,7 +73,7 @@ macd_config translate(config::settings& s) {
         throw s.refuse(name::link_profile,
                        "not possible on a radio: its error detection is ideal and leaves no room "
                        "for a CRC; expected radio");
-    c.link = link_from(v.link);
+    c.link = link_from(v.link, v.seed);
     if (c.role == station_role_kind::base) c.rules = {v.link.scheduler, v.link.adaptation};
     c.transmit_lead_slots = lead_from(s, v.link, c.link.retransmission_delay_slots);
     c.fader_slots = v.link.fader_slots;
