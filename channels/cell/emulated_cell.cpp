@@ -134,8 +134,7 @@ bool emulated_cell::into_queue(int user, std::span<const std::uint8_t> packet) {
     // Until the next slot starts, at that time.
     terminals_[static_cast<std::size_t>(user)].journal.set_now(
         started_ ? slot_start(now_ + slot_count(1)) : slot_start(now_));
-    return scheduler_.on_sdu(user, packet,
-                             slot_start(started_ ? now_ + slot_count(1) : now_));
+    return scheduler_.on_sdu(user, packet, slot_start(started_ ? now_ + slot_count(1) : now_));
 }
 
 void emulated_cell::run_slot(slot k) {

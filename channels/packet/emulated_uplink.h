@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The emulated uplink at the terminal (Alfredsson 2012, section 5.4): a queue of IP packets (under
-// one of the queue disciplines of queue/packet_queue.h) in front of a line of constant capacity, then a delay and a seeded loss. Feedback takes no capacity,
-// is lost on its own dice and is counted apart.
+// one of the queue disciplines of queue/packet_queue.h) in front of a line of constant capacity,
+// then a delay and a seeded loss. Feedback takes no capacity, is lost on its own dice and is
+// counted apart.
 //
 // Time is counted in slots of 1/1500 s and capacity in whole bits a second, so that no rounding
 // accumulates: a slot hands out `bps` units, a bit costs 1500 of them. A line that has nothing to

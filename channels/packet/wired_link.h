@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // One direction of the wired network in front of the base station, packet by packet: loss, then a
 // queue before a line of constant rate, then a delay (what Dummynet did for Alfredsson
-// 2012, 5.3.1). The queue has one of the disciplines of queue/packet_queue.h. Time is whole nanoseconds of the cell's clock, given by the caller. A packet that
-// arrives at t is
+// 2012, 5.3.1). The queue has one of the disciplines of queue/packet_queue.h. Time is whole
+// nanoseconds of the cell's clock, given by the caller. A packet that arrives at t is
 //
 //   lost       with probability `loss`, on seeded dice of its own
 //   refused    when `queue_packets` wait or are on the line already (only where there is a rate)

@@ -48,8 +48,7 @@ struct base_station_mac::state {
     state(const link_config& c, frame_sn first_sn)
         : config(c),
           table(c.switch_table, c.profile, c.eight),
-          queue(c.queue,
-                [this](const queued_packet& p, queue_drop why) { on_queue_drop(p, why); }),
+          queue(c.queue, [this](const queued_packet& p, queue_drop why) { on_queue_drop(p, why); }),
           begun(c.packing),
           window(c.profile, first_sn),
           planner(c.profile) {
@@ -86,7 +85,9 @@ struct base_station_mac::state {
     void on_queue_drop(const queued_packet& packet, queue_drop why);
     bool begin_packets(int nibbles);
     std::size_t packets_held() const { return queue.waiting().packets + begun.packets(); }
-    bool followed(const queued_packet& p) const { return journal != nullptr && p.followed == epoch; }
+    bool followed(const queued_packet& p) const {
+        return journal != nullptr && p.followed == epoch;
+    }
 
     link_config config;
     switch_table table;
@@ -116,7 +117,7 @@ struct base_station_mac::state {
     int without_boundaries = 0;  // bits of this slot's grant, but for boundaries of new frames
     base_statistics statistics;
     packet_journal* journal = nullptr;
-    std::uint32_t epoch = 0;                     // of the packets that the journal follows
+    std::uint32_t epoch = 0;                    // of the packets that the journal follows
     std::array<std::size_t, nof_bins> sizes{};  // of packets that wait
 
     std::optional<own_sharing> own_scheduler;
@@ -177,7 +178,9 @@ const slot_record& base_station_mac::record(slot air) const { return state_->rec
 
 slot base_station_mac::resolved() const { return slot(state_->next_settled - 1); }
 
-bool base_station_mac::idle() const { return state_->packets_held() == 0 && state_->window.empty(); }
+bool base_station_mac::idle() const {
+    return state_->packets_held() == 0 && state_->window.empty();
+}
 
 bool base_station_mac::on_sdu(std::span<const std::uint8_t> packet, slot now) {
     return on_sdu(packet, slot_start_ns(now));
@@ -562,8 +565,7 @@ void base_station_mac::state::make_plan(slot air, slot_plan& plan) {
         for (const rated_bin& b : bins) {
             if (b.bin.in(taken)) continue;
             bin_grant& g = grant.bins[b.bin.n()];
-            if (window.full() ||
-                !begin_packets(frame_payload_nibbles(config.profile, b.rate))) {
+            if (window.full() || !begin_packets(frame_payload_nibbles(config.profile, b.rate))) {
                 g = bin_grant{};
                 continue;
             }

@@ -41,7 +41,7 @@ struct link_sums {
     std::vector<drop> dropped;
     // Part of `in`: packets that left a queue of the link with the mark "congestion experienced",
     // which its queue discipline had written. A packet that two queues marked counts twice.
-    packets_bytes marked;
+    packets_bytes marked = {};
 
     // Adds the sums of a link of the same kind.
     link_sums& operator+=(const link_sums& o) {

@@ -52,9 +52,9 @@ private:
 class codel final : public queue_discipline {
 public:
     codel(drop_port& drops, std::int64_t target_ns)
-        : queue_discipline(drops), queue_(target_ns), drop_([this](queued_packet&& p) {
-              drop(std::move(p), queue_drop::managed);
-          }) {}
+        : queue_discipline(drops),
+          queue_(target_ns),
+          drop_([this](queued_packet&& p) { drop(std::move(p), queue_drop::managed); }) {}
 
     void push(queued_packet&& packet, std::int64_t now_ns, std::size_t room) override;
     bool pop(std::int64_t now_ns, queued_packet& out) override {
@@ -64,9 +64,7 @@ public:
     std::size_t look(std::span<std::size_t> bytes) const override {
         return queue_.packets().look(bytes);
     }
-    std::int64_t first_arrival_ns() const override {
-        return queue_.packets().front().arrived_ns;
-    }
+    std::int64_t first_arrival_ns() const override { return queue_.packets().front().arrived_ns; }
     void drain(std::vector<queued_packet>& out) override { queue_.packets().drain(out); }
     void restore(queued_packet&& packet) override { queue_.push(std::move(packet)); }
 

@@ -40,12 +40,10 @@ void fq_codel::make_room() {
     flow* fattest = nullptr;
     for (const turns* list : {&new_, &old_})
         for (flow* f : *list)
-            if (fattest == nullptr ||
-                f->queue.packets().bytes() > fattest->queue.packets().bytes())
+            if (fattest == nullptr || f->queue.packets().bytes() > fattest->queue.packets().bytes())
                 fattest = f;
     auto& fifo = fattest->queue.packets();
-    const std::size_t most =
-        std::clamp<std::size_t>(fifo.size() / 2, 1, most_dropped_at_once);
+    const std::size_t most = std::clamp<std::size_t>(fifo.size() / 2, 1, most_dropped_at_once);
     for (std::size_t i = 0; i < most; ++i) {
         --packets_;
         drop(fifo.pop(), queue_drop::full);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "wire/ecn.h"
-
 #include <gtest/gtest.h>
 
 #include "queue_packets.h"
+#include "wire/ecn.h"
 
 namespace wip {
 namespace {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The behaviours that the RFCs of the queue disciplines state, and what all of them have in common.
-#include "queue/packet_queue.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "queue/codel.h"
 #include "queue/dualpi2.h"
 #include "queue/fq_codel.h"
+#include "queue/packet_queue.h"
 #include "queue/pie.h"
 #include "queue_packets.h"
 
@@ -22,8 +21,8 @@ using test::ms;
 using test::udp;
 using test::watched_queue;
 
-constexpr queue_kind all_kinds[] = {queue_kind::drop_tail, queue_kind::codel,
-                                    queue_kind::fq_codel, queue_kind::pie, queue_kind::dualpi2};
+constexpr queue_kind all_kinds[] = {queue_kind::drop_tail, queue_kind::codel, queue_kind::fq_codel,
+                                    queue_kind::pie, queue_kind::dualpi2};
 
 struct no_drops final : drop_port {
     void drop(queued_packet&&, queue_drop) override { ++count; }
