@@ -143,8 +143,8 @@ link_sums wired_link::sums() const {
             s.queued,
             {{"wired_loss", s.lost},
              {"wired_queue_full", s.refused},
-             {wired_managed_drop, s.managed},
-             {"wired_held_full", s.not_held}},
+             {"wired_held_full", s.not_held},
+             {wired_managed_drop, s.managed}},
             waiting_.marked()};
 }
 

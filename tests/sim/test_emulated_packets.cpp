@@ -190,7 +190,10 @@ TEST(EmulatedPackets, AQueueDisciplineDropsForAReasonOfItsOwnAndSaysTheTimeInThe
                 EXPECT_EQ(p.dropped, "queue_full");
             }
         }
-        EXPECT_EQ(managed > 10, kind != queue_kind::drop_tail) << static_cast<int>(kind);
+        // Every packet is a flow of its own here, so that FQ-CoDel finds none with a standing
+        // queue.
+        const bool signals = kind != queue_kind::drop_tail && kind != queue_kind::fq_codel;
+        EXPECT_EQ(managed > 5, signals) << static_cast<int>(kind);
     }
 }
 
@@ -210,14 +213,16 @@ TEST(EmulatedPackets, MarksOfTheQueueAreInThePacketTheRecordAndTheSums) {
                 EXPECT_NE(read_ecn(p), ecn::not_ect);
                 arrived += read_ecn(p) == ecn::ce ? 1 : 0;
             });
-        // As much as the link carries, and one packet more now and then.
+        // One flow, of more than the link carries.
         slot k;
         for (; k.value < 3000 || !cell.idle(); ++k) {
             cell.run_slot(k);
-            while (k.value < 3000 && offered < static_cast<std::uint64_t>(k.value) / 3) {
+            while (k.value < 3000 && offered < static_cast<std::uint64_t>(k.value) / 2) {
                 auto p = sim::make_packet(static_cast<std::uint32_t>(offered++),
                                           {.version = 4, .bytes = 1200});
                 p[1] = static_cast<std::uint8_t>(ecn::ect_1);
+                p[9] = 17;
+                std::fill(p.begin() + 12, p.begin() + 24, std::uint8_t{7});
                 p[10] = p[11] = 0;
                 const auto sum = static_cast<std::uint16_t>(~internet_sum(std::span(p).first(20)));
                 p[10] = static_cast<std::uint8_t>(sum >> 8);

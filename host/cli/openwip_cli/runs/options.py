@@ -360,7 +360,7 @@ def parse_emulate(arguments: list[str]) -> Options:
     parser.add_argument(
         "--between",
         nargs=2,
-        metavar=("IF1", "IF2"),
+        metavar="INTERFACE",
         help="the emulator as a router between two interfaces of this computer: --attach base=if:IF1"
         " --attach terminal=if:IF2",
     )
